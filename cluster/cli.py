@@ -29,9 +29,9 @@ from cluster.console.commands import (
     vault_commands,
     why_command,
 )
-from cluster.console.commands.document_commands import AsJson, Session
-from cluster.console.login_tokens import Credentials
-from configs.settings import InvalidConfiguration, load
+from cluster.console.commands.document_commands import AsJson, CommandSession
+from cluster.console.login_tokens import CredentialsFile
+from configs.settings import InvalidConfiguration, load_settings
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -73,8 +73,10 @@ def _start(
     token: Annotated[str | None, typer.Option(envvar="AOS_TOKEN", help="Instead of `aos login`.")] = None,
     state_dir: Annotated[Path | None, typer.Option(envvar="AOS_STATE_DIR", hidden=True)] = None,
 ) -> None:
-    server = api.Api((url or api.base_url(load().http)).rstrip("/"), token, Credentials.of(state_dir))
-    context.obj = Session(server, Console(width=None if sys.stdout.isatty() else 120))
+    server = api.ApiClient(
+        (url or api.base_url(load_settings().http)).rstrip("/"), token, CredentialsFile.of(state_dir)
+    )
+    context.obj = CommandSession(server, Console(width=None if sys.stdout.isatty() else 120))
 
 
 @app.command()
@@ -91,23 +93,23 @@ def up(
     from cluster import supervisor
     from cluster.state import supervised
 
-    session: Session = context.obj
-    settings = load()
+    session: CommandSession = context.obj
+    settings = load_settings()
     os.umask(0o077)
 
     def report(line: str) -> None:
         if not as_json:
             session.out.print(f"  {line}", highlight=False, markup=False)
 
-    password = supervisor.prepare(settings, report)
+    password = supervisor.prepare_state(settings, report)
     if password is not None and not as_json:
         line = f"\nFirst administrator {settings.auth.admin_email}, password (shown once): {password}\n"
         session.out.print(line, highlight=False, markup=False)
-        supervisor.told(settings)
+        supervisor.forget_first_password(settings)
     if foreground:
-        supervisor.supervise(settings, report)
+        supervisor.run_supervisor(settings, report)
         return
-    supervisor.spawn(settings, report)
+    supervisor.spawn_supervisor(settings, report)
     body = {
         "url": api.base_url(settings.http),
         "docs": f"{api.base_url(settings.http)}/docs",
@@ -122,7 +124,7 @@ def up(
     shown += f"Ready: {body['url']}   API: {body['docs']}   log: {body['log']}\n"
     shown += f"Idle memory: {probes.memory_bytes(settings) / 2**30:.2f} GiB   Sign in: aos login   Stop: aos down"
     session.print(body, as_json, shown)
-    supervisor.told(settings)
+    supervisor.forget_first_password(settings)
 
 
 @app.command()
@@ -133,9 +135,9 @@ def down(context: typer.Context, as_json: AsJson = False) -> None:
     """
     from cluster import supervisor
 
-    session: Session = context.obj
-    state = load().state_dir
-    ran = supervisor.stop(state)
+    session: CommandSession = context.obj
+    state = load_settings().state_dir
+    ran = supervisor.stop_instance(state)
     session.print({"stopped": ran}, as_json, f"Stopped; the data stays in {state}." if ran else "Nothing ran.")
 
 
@@ -149,13 +151,13 @@ def doctor(context: typer.Context, as_json: AsJson = False) -> None:
     from cluster.console import findings as found
     from cluster.state.settings.settings_rows import load_where_possible
 
-    session: Session = context.obj
-    findings = probes.examine(load_where_possible())
-    session.print(found.as_json(findings), as_json, found.table(findings))
+    session: CommandSession = context.obj
+    findings = probes.run_probes(load_where_possible())
+    session.print(found.as_json(findings), as_json, found.findings_table(findings))
     raise typer.Exit(1 if found.is_red(findings) else 0)
 
 
-def run(arguments: list[str]) -> int:
+def run_command(arguments: list[str]) -> int:
     """Run one command; an error is one line, its fix another, and exit code 1."""
     try:
         app(arguments, standalone_mode=True)
@@ -174,7 +176,7 @@ def run(arguments: list[str]) -> int:
 
 def main() -> None:
     """The console script."""
-    sys.exit(run(sys.argv[1:]))
+    sys.exit(run_command(sys.argv[1:]))
 
 
 if __name__ == "__main__":

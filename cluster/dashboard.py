@@ -12,7 +12,7 @@ Shape = TypeVar("Shape")
 
 
 @dataclass(frozen=True, slots=True)
-class Dashboard:
+class RayDashboard:
     """Ray's own HTTP API (nodes, Serve, jobs): its base URL and the headers that open it."""
 
     url: str
@@ -24,7 +24,7 @@ class Dashboard:
         Raises:
             Unavailable: nothing answers there, the token is refused, or it is not what Ray answers when it is well.
         """
-        answer = self._ask("GET", path, seconds)
+        answer = self._send_request("GET", path, seconds)
         if answer.status_code != 200:
             raise Unavailable(f"Ray's dashboard answers {path} with {answer.status_code}: {answer.text[-2000:]}")
         try:
@@ -39,11 +39,11 @@ class Dashboard:
         Raises:
             Unavailable: nothing answers there, the token is refused, or Ray does not take it; the detail says why.
         """
-        answer = self._ask("PUT", path, seconds, body)
+        answer = self._send_request("PUT", path, seconds, body)
         if answer.status_code != 200:
             raise Unavailable(f"Ray refuses what is put to {path} ({answer.status_code}): {answer.text[-2000:]}")
 
-    def _ask(self, method: str, path: str, seconds: float, body: Any = None) -> httpx.Response:
+    def _send_request(self, method: str, path: str, seconds: float, body: Any = None) -> httpx.Response:
         try:
             answer = httpx.request(method, self.url + path, json=body, headers=self.headers, timeout=seconds)
         except (httpx.HTTPError, httpx.InvalidURL) as error:

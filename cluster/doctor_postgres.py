@@ -5,7 +5,7 @@ from typing import Any
 
 import psycopg
 
-from cluster.console.findings import Colour, Finding
+from cluster.console.findings import HealthFinding, StatusColour
 from cluster.state.db import embedded
 from configs.sections import Settings
 
@@ -13,7 +13,7 @@ PGVECTOR_SAFE = (0, 8, 4)  # before: overflow in parallel builds, index damage b
 POSTGRES_OLDEST = 150_000
 
 
-def findings(settings: Settings) -> Iterable[Finding]:
+def probe_postgres(settings: Settings) -> Iterable[HealthFinding]:
     """Its version and walls, its extensions, and indexes that are not asked."""
     with psycopg.connect(embedded.postgres_endpoints(settings)[0], connect_timeout=5) as connection:
         version = connection.info.server_version
@@ -23,29 +23,36 @@ def findings(settings: Settings) -> Iterable[Finding]:
             " from pg_roles where rolname = current_user"
         ).fetchone()
         installed: dict[str, str] = dict(connection.execute("select extname, extversion from pg_extension").fetchall())
-        worn, faults = _distrusted(connection)
+        worn, faults = _index_faults(connection)
     where = "external" if embedded.is_external(settings.postgres) else "embedded"
     if version < POSTGRES_OLDEST:
-        yield Finding("postgres", Colour.RED, f"version {version // 10000} is too old", "Use PostgreSQL 15 or newer.")
+        yield HealthFinding(
+            "postgres", StatusColour.RED, f"version {version // 10000} is too old", "Use PostgreSQL 15 or newer."
+        )
     else:
-        yield Finding("postgres", Colour.GREEN, f"{where}, version {version // 10000}.{version % 10000}")
+        yield HealthFinding("postgres", StatusColour.GREEN, f"{where}, version {version // 10000}.{version % 10000}")
     exempt, walled = row or (True, 0)
     if exempt or not walled:
         detail = "the application's role is exempt from row-level security" if exempt else "no table forces it"
-        yield Finding("row-level security", Colour.RED, detail, "Use a plain role in DATABASE_URL; then `aos up`.")
+        yield HealthFinding(
+            "row-level security", StatusColour.RED, detail, "Use a plain role in DATABASE_URL; then `aos up`."
+        )
     else:
-        yield Finding("row-level security", Colour.GREEN, f"binds the application on {walled} tables")
+        yield HealthFinding("row-level security", StatusColour.GREEN, f"binds the application on {walled} tables")
     why = faults.pop("document_chunks_bm25", "Postgres was started again")
-    yield from extensions(installed, why if worn else None)
+    yield from extension_findings(installed, why if worn else None)
     for name, why in faults.items():
         by_hand = f"as its owner: reindex index concurrently {name}; select index_renewed('{name}');"
         fix = "Wait: a worker does it, half an hour a million chunks, once a day at most; without DATABASE_ADMIN_URL, "
-        yield Finding(
-            "vector search", Colour.YELLOW, f"every vector is measured until {name} is made anew: {why}", fix + by_hand
+        yield HealthFinding(
+            "vector search",
+            StatusColour.YELLOW,
+            f"every vector is measured until {name} is made anew: {why}",
+            fix + by_hand,
         )
 
 
-def _distrusted(connection: psycopg.Connection[Any]) -> tuple[bool, dict[str, str]]:
+def _index_faults(connection: psycopg.Connection[Any]) -> tuple[bool, dict[str, str]]:
     """True where the keyword index is stale, and index faults by name; none where the schema is older."""
     if connection.execute("select to_regclass('index_faults') is null").fetchone() == (True,):
         return False, {}
@@ -57,21 +64,25 @@ def _distrusted(connection: psycopg.Connection[Any]) -> tuple[bool, dict[str, st
     return worn, dict(faults.fetchall())
 
 
-def extensions(found: dict[str, str], worn: str | None = None) -> Iterable[Finding]:
+def extension_findings(found: dict[str, str], worn: str | None = None) -> Iterable[HealthFinding]:
     """Of `found`, name to version; `worn`: why the index for BM25 is not asked."""
     vector = found.get("vector")
     if vector is None:
-        yield Finding("pgvector", Colour.RED, "not installed", "create extension vector; then `aos up`.")
+        yield HealthFinding("pgvector", StatusColour.RED, "not installed", "create extension vector; then `aos up`.")
     elif tuple(int(part) for part in vector.split(".")) < PGVECTOR_SAFE:
         detail = f"{vector}: known flaws before 0.8.4; parallel builds are off, one writer per index"
-        yield Finding("pgvector", Colour.YELLOW, detail, "An external Postgres with pgvector 0.8.4 or newer has none.")
+        yield HealthFinding(
+            "pgvector", StatusColour.YELLOW, detail, "An external Postgres with pgvector 0.8.4 or newer has none."
+        )
     else:
-        yield Finding("pgvector", Colour.GREEN, vector)
+        yield HealthFinding("pgvector", StatusColour.GREEN, vector)
     if "pg_textsearch" not in found:
-        yield Finding("keyword search", Colour.YELLOW, "Postgres' own ranking: there is no pg_textsearch here")
+        yield HealthFinding(
+            "keyword search", StatusColour.YELLOW, "Postgres' own ranking: there is no pg_textsearch here"
+        )
     elif worn:
         detail = f"Postgres' own ranking, until the BM25 index is made anew: {worn}"
         fix = "Wait: a worker does it, a minute a million chunks; one that fails, once an hour at most."
-        yield Finding("keyword search", Colour.YELLOW, detail, fix)
+        yield HealthFinding("keyword search", StatusColour.YELLOW, detail, fix)
     else:
-        yield Finding("keyword search", Colour.GREEN, f"BM25 by pg_textsearch {found['pg_textsearch']}")
+        yield HealthFinding("keyword search", StatusColour.GREEN, f"BM25 by pg_textsearch {found['pg_textsearch']}")

@@ -14,10 +14,10 @@ from ray.serve.handle import DeploymentHandle
 
 from cluster.basics.errors import AosError, Overloaded, Unavailable
 from cluster.models.embedding.embedders import open_embedders
-from cluster.models.embedding.migration import EmbedderMoved, in_succession
-from cluster.models.ports import Embedder, EmbedderFacts, Lane, Reranker
+from cluster.models.embedding.migration import EmbedderMoved, pair_embedders
+from cluster.models.ports import Embedder, EmbedderFacts, EmbeddingLane, Reranker
 from cluster.models.reranking.configured_model import model_of
-from cluster.models.reranking.cross_encoder import load
+from cluster.models.reranking.cross_encoder import load_reranker
 from configs.sections import Settings
 
 EMBEDDING = ("embedding", "Embedder")
@@ -45,10 +45,10 @@ class HandleEmbedder:
             Unavailable: the replica died, twice, or has no such embedder.
         """
         if self._facts is None:
-            self._facts = EmbedderFacts(**await _call(self._handle.facts, self._place))
+            self._facts = EmbedderFacts(**await _call_with_retry(self._handle.facts, self._place))
         return self._facts
 
-    async def embed(self, texts: Sequence[str], lane: Lane = Lane.QUESTION) -> NDArray[np.float32]:
+    async def embed(self, texts: Sequence[str], lane: EmbeddingLane = EmbeddingLane.QUESTION) -> NDArray[np.float32]:
         """One row of length 1 for each text, in order: shape (len(texts), dimension); lists travel in one message.
 
         Raises:
@@ -58,13 +58,13 @@ class HandleEmbedder:
         """
         return await self.embed_as(await self.facts(), texts, lane)
 
-    async def embed_as(self, facts: EmbedderFacts, texts: Sequence[str], lane: Lane) -> NDArray[np.float32]:
+    async def embed_as(self, facts: EmbedderFacts, texts: Sequence[str], lane: EmbeddingLane) -> NDArray[np.float32]:
         """As `embed`, with the model of these facts and no other."""
         if not texts:
             return np.empty((0, facts.dimension), dtype=np.float32)
         told = lane.value, self._place, facts.fingerprint
         try:
-            parts = [await _call(self._handle.embed, part, *told) for part in messages(texts)]
+            parts = [await _call_with_retry(self._handle.embed, part, *told) for part in split_messages(texts)]
         except EmbedderMoved:
             if self._facts == facts:
                 self._facts = None
@@ -91,7 +91,7 @@ class _Pinned:
         """The facts that the embedder is pinned to."""
         return self.known
 
-    async def embed(self, texts: Sequence[str], lane: Lane = Lane.QUESTION) -> NDArray[np.float32]:
+    async def embed(self, texts: Sequence[str], lane: EmbeddingLane = EmbeddingLane.QUESTION) -> NDArray[np.float32]:
         """As `HandleEmbedder.embed`."""
         return await self.embedder.embed_as(self.known, texts, lane)
 
@@ -109,11 +109,11 @@ class HandleReranker:
             Overloaded: every replica's queue is full.
             Unavailable: the replica died, twice.
         """
-        parts = [await _call(self._handle.score, query, part) for part in messages(texts)]
+        parts = [await _call_with_retry(self._handle.score, query, part) for part in split_messages(texts)]
         return np.concatenate([np.empty(0, dtype=np.float32), *parts])
 
 
-class Remote:
+class RemoteDeployment:
     """A deployment whose methods take and give JSON; streams come item by item, and end there when closed here."""
 
     def __init__(self, application: str, deployment: str) -> None:
@@ -127,20 +127,20 @@ class Remote:
             AosError: what the replica raised, by its name.
             Overloaded, Unavailable: every queue is full; the replica died.
         """
-        return await _once(getattr(_handle(*self._names), method), *arguments)
+        return await _call_once(getattr(_deployment_handle(*self._names), method), *arguments)
 
     async def stream(self, method: str, *arguments: Any) -> AsyncIterator[Any]:
         """Items as they come; errors as for `call`."""
-        found = getattr(_handle(*self._names).options(stream=True), method).remote(*arguments)
+        found = getattr(_deployment_handle(*self._names).options(stream=True), method).remote(*arguments)
         try:
-            with _named():
+            with _translate_errors():
                 async for item in found:
                     yield item
         finally:
             found.cancel()  # harmless once it has ended
 
 
-def embedder(settings: Settings) -> Embedder:
+def build_embedder(settings: Settings) -> Embedder:
     """The embedder that the settings place, with the one before it where they name one.
 
     It is in this process, or in the Serve application `embedding`.
@@ -150,13 +150,13 @@ def embedder(settings: Settings) -> Embedder:
         Unavailable: the application is not deployed.
     """
     if settings.embedding.placement == "inproc":
-        return in_succession(*open_embedders(settings.embedding, idle=settings.read.idle))
-    handle = _handle(*EMBEDDING)
+        return pair_embedders(*open_embedders(settings.embedding, idle=settings.read.idle))
+    handle = _deployment_handle(*EMBEDDING)
     count = 1 if settings.embedding.former_model is None else 2
-    return in_succession(*(HandleEmbedder(handle, place) for place in range(count)))
+    return pair_embedders(*(HandleEmbedder(handle, place) for place in range(count)))
 
 
-def reranker(settings: Settings) -> Reranker | None:
+def build_reranker(settings: Settings) -> Reranker | None:
     """The cross-encoder, placed as the embedder is; None where its weights are absent.
 
     Raises:
@@ -165,16 +165,16 @@ def reranker(settings: Settings) -> Reranker | None:
     if model_of(settings.rerank, alone=settings.ray.address is None) is None:
         return None
     if settings.embedding.placement == "inproc":
-        return load(settings.rerank)
+        return load_reranker(settings.rerank)
     try:
-        return HandleReranker(_handle(*RERANKER))
+        return HandleReranker(_deployment_handle(*RERANKER))
     except Unavailable:
         if settings.rerank.model is None:
             return None  # the default's weights came to this machine after the applications did
         raise
 
 
-def messages(texts: Sequence[str], limit: int = MESSAGE_BYTES, count: int = MESSAGE_TEXTS) -> Iterator[list[str]]:
+def split_messages(texts: Sequence[str], limit: int = MESSAGE_BYTES, count: int = MESSAGE_TEXTS) -> Iterator[list[str]]:
     """Lists that stay below the size of a message; a single text above it goes alone."""
     part: list[str] = []
     size = 0
@@ -189,33 +189,33 @@ def messages(texts: Sequence[str], limit: int = MESSAGE_BYTES, count: int = MESS
         yield part
 
 
-def _handle(application: str, deployment: str) -> DeploymentHandle[Any]:
+def _deployment_handle(application: str, deployment: str) -> DeploymentHandle[Any]:
     try:
         return serve.get_deployment_handle(deployment, app_name=application)
     except (KeyError, RayError, RayServeException) as error:
         raise Unavailable(f"the Serve application {application} is not there", fix="run `aos up`") from error
 
 
-async def _call(method: Any, *arguments: object) -> Any:
+async def _call_with_retry(method: Any, *arguments: object) -> Any:
     """Call a replica; one that died is replaced by another once, everything here being safe to repeat.
 
     What the replica itself could not reach, and has tried again to, is not asked for once more.
     """
     try:
-        return await _once(method, *arguments)
+        return await _call_once(method, *arguments)
     except Unavailable as error:
         if error.tried_again:
             raise
-        return await _once(method, *arguments)
+        return await _call_once(method, *arguments)
 
 
-async def _once(method: Any, *arguments: object) -> Any:
-    with _named():
+async def _call_once(method: Any, *arguments: object) -> Any:
+    with _translate_errors():
         return await method.remote(*arguments)
 
 
 @contextmanager
-def _named() -> Iterator[None]:
+def _translate_errors() -> Iterator[None]:
     """Errors of Ray and of what runs on it, by our names."""
     try:
         yield

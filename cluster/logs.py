@@ -4,7 +4,7 @@ import logging
 import threading
 from collections.abc import Callable
 
-from cluster.state.settings.snapshots import Snapshots
+from cluster.state.settings.snapshots import SettingsSnapshots
 from configs.sections import Settings
 
 SERVE = "ray.serve"
@@ -39,7 +39,7 @@ def flush_forever(seconds: float, over: Callable[[float], bool]) -> None:
             handler.flush()
 
 
-def follow(snapshots: Snapshots) -> Snapshots:
+def follow_log_level(snapshots: SettingsSnapshots) -> SettingsSnapshots:
     """As `set_up`, now and with every new snapshot; the same snapshots."""
     set_up(snapshots.now)
     snapshots.told(set_up)

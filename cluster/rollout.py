@@ -7,8 +7,8 @@ from datetime import datetime
 from cluster import deploy
 from cluster.basics.errors import AosError, Unavailable
 from cluster.state.db.embedded import postgres_endpoints
-from cluster.state.settings.restart_requests import Ledger
-from cluster.state.settings.settings_rows import layered, stored
+from cluster.state.settings.restart_requests import RestartLedger
+from cluster.state.settings.settings_rows import layer_settings, read_stored_rows
 from configs.sections import Settings
 from configs.settings import InvalidConfiguration
 
@@ -38,15 +38,15 @@ class Rollout:
 
     def deploy(self, report: Report) -> None:
         """Roll everything out; raises as `deploy.roll_out`."""
-        self._refresh(report)
-        deploy.deploy(self.settings, report, self._marks, self._base)
+        self._refresh_settings(report)
+        deploy.deploy_applications(self.settings, report, self._marks, self._base)
 
     def began(self, report: Report) -> None:
         """Everything was started anew: nothing waits any more for what was there when the rows were read."""
         if self._read_at is None:
             return
         try:
-            self._ledger().all_done(self._read_at)
+            self._restart_ledger().all_done(self._read_at)
         except Unavailable as error:
             report(f"what waits for a restart stays so: {error}")
 
@@ -56,7 +56,7 @@ class Rollout:
             return
         self._looked = self._clock()
         try:
-            ledger = self._ledger()
+            ledger = self._restart_ledger()
             taken = ledger.take()
             before = ledger.now()
         except Unavailable:
@@ -76,18 +76,18 @@ class Rollout:
         except Unavailable as error:
             report(f"how the restart ended could not be written down: {error}")
 
-    def _refresh(self, report: Report) -> None:
+    def _refresh_settings(self, report: Report) -> None:
         try:
-            read_at = self._ledger().now()
-            kept = stored(self._base)
-            found, left_out = layered(kept, self._environment)
+            read_at = self._restart_ledger().now()
+            kept = read_stored_rows(self._base)
+            found, left_out = layer_settings(kept, self._environment)
             self.settings = found.settings if kept.values else self._base
-            self._marks, self._read_at = self._ledger().marks(), read_at
+            self._marks, self._read_at = self._restart_ledger().marks(), read_at
         except (Unavailable, InvalidConfiguration) as error:
             report(f"the settings' rows could not be read, those of before count: {error}")
             return
         for name, why in left_out.items():
             report(f"the row {name} of system_settings is left out: {why}")
 
-    def _ledger(self) -> Ledger:
-        return Ledger(postgres_endpoints(self._base)[0])
+    def _restart_ledger(self) -> RestartLedger:
+        return RestartLedger(postgres_endpoints(self._base)[0])

@@ -11,10 +11,10 @@ import psutil
 
 from cluster import connect
 from cluster.deploy import APPLICATIONS
-from cluster.watch.asking import Asked, Reply, ask_http, ask_http2, ask_process
-from cluster.watch.hanging import Silences
+from cluster.watch.asking import LivenessCheck, LivenessState, ask_http, ask_http2, ask_process
+from cluster.watch.hanging import SilenceTracker
 from cluster.watch.memory import MemoryWatch
-from cluster.watch.standin import StandIn, listeners
+from cluster.watch.standin import StandIn, count_listeners
 from configs.sections import Settings
 
 Report = Callable[[str], None]
@@ -29,24 +29,24 @@ LOOPBACK = "127.0.0.1"
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class LivenessProbe:
     """One to be put: `part` is told to people, `pid` is of whom we know it beforehand."""
 
     part: str
-    put: Callable[[], Asked]
+    put: Callable[[], LivenessCheck]
     pid: int = 0
 
 
-class Rounds:
+class LivenessRounds:
     """Asks in rounds of a few seconds; knows the head's processes, so that looking costs next to nothing."""
 
     def __init__(self, settings: Settings, report: Report, clock: Callable[[], float] = time.monotonic) -> None:
         """Nothing is asked yet."""
         self._settings, self._report, self._clock = settings, report, clock
         self._state = settings.state_dir
-        self._silences = Silences(clock)
+        self._silences = SilenceTracker(clock)
         self._memory = MemoryWatch(
-            settings.ray.memory_high, lambda: connect.named(self._state, "ray::MapWorker"), report, clock
+            settings.ray.memory_high, lambda: connect.processes_by_title(self._state, "ray::MapWorker"), report, clock
         )
         self.stand_in = StandIn(settings.http.host, settings.http.port)
         self._head: dict[str, psutil.Process] = {}
@@ -62,7 +62,7 @@ class Rounds:
         """
         if self._settings.ray.address is not None:
             return ""
-        if gone := self._gone():
+        if gone := self._missing_head():
             return gone
         self._memory.look()
         if self._clock() < self._next:
@@ -73,28 +73,28 @@ class Rounds:
             questions += self._of_serve()
             self._next_controller = self._clock() + CONTROLLER_SECONDS
         replies = dict(zip(questions, self._pool.map(lambda one: one.put(), questions), strict=True))
-        return self._judged(replies)
+        return self._judge_replies(replies)
 
     def close(self) -> None:
         """Nobody asks any more."""
         self.stand_in.close()
         self._pool.shutdown(wait=False, cancel_futures=True)
 
-    def _gone(self) -> str:
-        if not all(_runs(process) for process in self._head.values()) or not self._head:
-            self._head = connect.head(self._state)
+    def _missing_head(self) -> str:
+        if not all(_is_running(process) for process in self._head.values()) or not self._head:
+            self._head = connect.head_processes(self._state)
             self._ports.clear()
         missing = sorted(connect.HEAD - set(self._head))
         return "ray" if missing else ""
 
-    def _of_head(self) -> Iterable[Question]:
+    def _of_head(self) -> Iterable[LivenessProbe]:
         """GCS at its port; the raylet at the ports it opened, of which one or the other speaks gRPC."""
         gcs, raylet = self._head["gcs_server"].pid, self._head["raylet"].pid
         port = self._settings.ray.gcs_port
-        yield Question("gcs", lambda: ask_http2(LOOPBACK, port, LIMIT_SECONDS), gcs)
-        yield Question("raylet", lambda: self._asked_raylet(raylet), raylet)
+        yield LivenessProbe("gcs", lambda: ask_http2(LOOPBACK, port, LIMIT_SECONDS), gcs)
+        yield LivenessProbe("raylet", lambda: self._asked_raylet(raylet), raylet)
 
-    def _asked_raylet(self, pid: int) -> Asked:
+    def _asked_raylet(self, pid: int) -> LivenessCheck:
         """A raylet that closes the connection is one that runs: only silence counts."""
         if pid not in self._ports:
             with suppress(psutil.Error):
@@ -102,39 +102,39 @@ class Rounds:
                 self._ports[pid] = [one.laddr.port for one in sockets if one.status == psutil.CONN_LISTEN]
         for port in self._ports.get(pid, []):
             asked = ask_http2(LOOPBACK, port, LIMIT_SECONDS)
-            if asked.reply is Reply.ANSWERED:
+            if asked.reply is LivenessState.ANSWERED:
                 self._ports[pid] = [port]
-            if asked.reply is not Reply.GONE:
+            if asked.reply is not LivenessState.GONE:
                 return asked
-        return Asked(Reply.GONE)
+        return LivenessCheck(LivenessState.GONE)
 
-    def _of_processes(self) -> Iterable[Question]:
+    def _of_processes(self) -> Iterable[LivenessProbe]:
         """Replicas and readers, each at its own socket."""
-        for path in connect.questions(self._state).glob("*.sock"):
-            yield Question(path.stem, lambda path=path: _asked(path))  # type: ignore[misc]
+        for path in connect.liveness_folder(self._state).glob("*.sock"):
+            yield LivenessProbe(path.stem, lambda path=path: _ask_socket(path))  # type: ignore[misc]
 
-    def _of_proxy(self) -> Question:
+    def _of_proxy(self) -> LivenessProbe:
         port = self._settings.http.port
-        return Question("proxy", lambda: ask_http(self._host(), port, "/-/healthz", LIMIT_SECONDS))
+        return LivenessProbe("proxy", lambda: ask_http(self._probe_host(), port, "/-/healthz", LIMIT_SECONDS))
 
-    def _of_serve(self) -> Iterable[Question]:
+    def _of_serve(self) -> Iterable[LivenessProbe]:
         """The controller by way of Ray's dashboard, which has to answer for itself first."""
         port = self._settings.ray.dashboard_port
-        headers = connect.dashboard(self._settings).headers
+        headers = connect.ray_dashboard(self._settings).headers
         for part, path in (("dashboard", DASHBOARD), ("controller", APPLICATIONS)):
-            yield Question(part, lambda path=path: ask_http(LOOPBACK, port, path, LIMIT_SECONDS, headers))  # type: ignore[misc]
+            yield LivenessProbe(part, lambda path=path: ask_http(LOOPBACK, port, path, LIMIT_SECONDS, headers))  # type: ignore[misc]
 
-    def _judged(self, replies: dict[Question, Asked]) -> str:
+    def _judge_replies(self, replies: dict[LivenessProbe, LivenessCheck]) -> str:
         """End what hangs; what of the head is lost by that."""
         by_part = {question.part: asked.reply for question, asked in replies.items()}
         for question, asked in replies.items():
             if question.part in ("proxy", "controller", "dashboard"):
                 continue
             pid = asked.pid or question.pid
-            if asked.reply is not Reply.SILENT:
+            if asked.reply is not LivenessState.SILENT:
                 self._silences.answered(question.part, pid)
             elif self._silences.hangs(question.part, pid):
-                self._end(question.part, [pid])
+                self._end_processes(question.part, [pid])
                 if question.part in ("gcs", "raylet"):
                     self._head.clear()
                     return question.part
@@ -142,63 +142,65 @@ class Rounds:
         self._judge_proxy(by_part["proxy"])
         return ""
 
-    def _judge_controller(self, by_part: dict[str, Reply]) -> None:
+    def _judge_controller(self, by_part: dict[str, LivenessState]) -> None:
         if "controller" not in by_part:
             return
-        if by_part["controller"] is not Reply.SILENT:
+        if by_part["controller"] is not LivenessState.SILENT:
             self._silences.answered("controller")
             return
-        if Reply.SILENT in (by_part["dashboard"], by_part["gcs"]):
+        if LivenessState.SILENT in (by_part["dashboard"], by_part["gcs"]):
             return  # it was not asked at all
         self._next_controller = 0.0  # the second question follows at once
-        pids = [process.pid for process in connect.named(self._state, CONTROLLER)]
+        pids = [process.pid for process in connect.processes_by_title(self._state, CONTROLLER)]
         if self._silences.hangs("controller", pids[0] if pids else 0):
             self._silences.answered("controller", pids[0] if pids else 0)
-            self._end("controller", pids)
+            self._end_processes("controller", pids)
 
-    def _judge_proxy(self, reply: Reply) -> None:
+    def _judge_proxy(self, reply: LivenessState) -> None:
         """While it is away somebody else answers; the controller begins it anew, and is helped where it does not."""
         if self.stand_in.is_open:
-            if listeners(self._settings.http.port) > 1:
+            if count_listeners(self._settings.http.port) > 1:
                 self.stand_in.close()
                 self._absent_since = None
                 self._report("the proxy is back")
-        elif reply is Reply.ANSWERED:
+        elif reply is LivenessState.ANSWERED:
             self._silences.answered("proxy")
             self._absent_since = None
             return
-        elif reply is Reply.SILENT:
-            running = connect.proxies(self._state)
+        elif reply is LivenessState.SILENT:
+            running = connect.proxy_processes(self._state)
             if self._silences.hangs("proxy", running[0].pid if running else 0):
-                self._end("proxy", [process.pid for process in running])
+                self._end_processes("proxy", [process.pid for process in running])
                 self._silences.answered("proxy", running[0].pid if running else 0)
         elif self.stand_in.open():
             self._report("the proxy is away: clients are told to come back")
-        if reply is Reply.GONE or self.stand_in.is_open:
+        if reply is LivenessState.GONE or self.stand_in.is_open:
             self._absent_since = self._absent_since or self._clock()
             if self._clock() - self._absent_since > ABSENT_SECONDS:
                 self._absent_since = None
-                self._end("proxy's manager", [process.pid for process in connect.named(self._state, MANAGER)])
+                self._end_processes(
+                    "proxy's manager", [process.pid for process in connect.processes_by_title(self._state, MANAGER)]
+                )
 
-    def _end(self, part: str, pids: Iterable[int]) -> None:
+    def _end_processes(self, part: str, pids: Iterable[int]) -> None:
         for pid in pids:
             self._report(f"{part} (process {pid}) does not answer: it is ended, to be begun anew")
             with suppress(psutil.NoSuchProcess):
                 psutil.Process(pid).kill()
 
-    def _host(self) -> str:
+    def _probe_host(self) -> str:
         host = self._settings.http.host
         return LOOPBACK if host in ("0.0.0.0", "::", "") else host
 
 
-def _asked(path: Path) -> Asked:
+def _ask_socket(path: Path) -> LivenessCheck:
     asked = ask_process(path, LIMIT_SECONDS)
-    if asked.reply is Reply.GONE:
+    if asked.reply is LivenessState.GONE:
         path.unlink(missing_ok=True)  # its process has ended
     return asked
 
 
-def _runs(process: psutil.Process) -> bool:
+def _is_running(process: psutil.Process) -> bool:
     with suppress(psutil.NoSuchProcess):
         return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
     return False

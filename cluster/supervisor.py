@@ -20,17 +20,17 @@ from cluster import connect
 from cluster.basics.errors import AosError, Conflict, InvalidSettings
 from cluster.deploy import HEALTHY_SECONDS
 from cluster.rollout import Rollout
-from cluster.rounds import Rounds
+from cluster.rounds import LivenessRounds
 from cluster.state import supervised
 from cluster.state.db import embedded
-from cluster.state.db.daemon import end, make_private
-from cluster.state.db.migrate import let_in, migrate
+from cluster.state.db.daemon import end_process, make_private
+from cluster.state.db.migrate import apply_migrations, let_in
 from cluster.state.identity.bootstrap import first_admin, new_password
 from cluster.state.secret_file import kept_secret
-from cluster.state.supervised import MODULE, Status
+from cluster.state.supervised import MODULE, SupervisorStatus
 from cluster.watch.standin import StandIn
 from configs.sections import Settings
-from configs.settings import load
+from configs.settings import load_settings
 
 Report = Callable[[str], None]
 WATCH_SECONDS = 1.0
@@ -39,11 +39,11 @@ REPAIR_SECONDS = 2.0  # for what a dead head left behind
 AGAIN_SECONDS = 1.0  # before a supervisor that was killed is begun anew
 
 
-def prepare(settings: Settings, report: Report) -> str | None:
+def prepare_state(settings: Settings, report: Report) -> str | None:
     """Start the embedded servers, migrate, let the application in, make the first administrator.
 
     Returns:
-        The first administrator's new password, until it was `told`: a start that fails later must not lose it. None
+        The first administrator's new password, until `forget_first_password`: a start that fails later keeps it. None
         where there were users already.
 
     Raises:
@@ -53,13 +53,13 @@ def prepare(settings: Settings, report: Report) -> str | None:
     """
     make_private(settings.state_dir)
     report("postgres and redis")
-    found = embedded.start(settings)
+    found = embedded.start_servers(settings)
     if found.postgres_admin is None:
         raise InvalidSettings(
             "an external Postgres is configured, but not who may migrate it",
             fix="Set DATABASE_ADMIN_URL (or POSTGRES_ADMIN_USER and POSTGRES_ADMIN_PASSWORD).",
         )
-    applied = asyncio.run(migrate(found.postgres_admin))
+    applied = asyncio.run(apply_migrations(found.postgres_admin))
     report(f"schema: {len(applied)} migrations applied" if applied else "schema: up to date")
     asyncio.run(let_in(found.postgres_admin, found.postgres))
     kept = _first_password(settings)
@@ -67,7 +67,7 @@ def prepare(settings: Settings, report: Report) -> str | None:
     return kept.read_text(encoding="utf-8") if made is None and kept.exists() else made
 
 
-def told(settings: Settings) -> None:
+def forget_first_password(settings: Settings) -> None:
     """Somebody has seen the first administrator's password, or has changed it: it is not kept any longer."""
     _first_password(settings).unlink(missing_ok=True)
 
@@ -76,7 +76,7 @@ def _first_password(settings: Settings) -> Path:
     return settings.state_dir / "first-password"
 
 
-def supervise(settings: Settings, report: Report) -> None:
+def run_supervisor(settings: Settings, report: Report) -> None:
     """Run Ray and the applications until SIGTERM or SIGINT, repairing what dies; then stop everything.
 
     Raises:
@@ -85,19 +85,19 @@ def supervise(settings: Settings, report: Report) -> None:
     """
     state = settings.state_dir
     with (state / "supervisor.lock").open("w") as lock:
-        _hold(lock.fileno(), state)
+        _take_lock(lock.fileno(), state)
         supervised.pid_path(state).write_text(f"{os.getpid()}\n")
         stopping = _Stopping()
         signal.signal(signal.SIGTERM, stopping)
         signal.signal(signal.SIGINT, stopping)
-        rollout, rounds = Rollout(settings), Rounds(settings, report)
+        rollout, rounds = Rollout(settings), LivenessRounds(settings, report)
         try:
             _bring_up(settings, rollout, report, rounds.stand_in)
             rollout.began(report)
-            supervised.write(state, Status("ready", "", os.getpid()))
-            _watch(settings, report, rollout, rounds)
+            supervised.write_status(state, SupervisorStatus("ready", "", os.getpid()))
+            _watch_instance(settings, report, rollout, rounds)
         except AosError as error:
-            supervised.write(state, Status("failed", f"{error} {error.hint}".strip(), os.getpid()))
+            supervised.write_status(state, SupervisorStatus("failed", f"{error} {error.hint}".strip(), os.getpid()))
             raise
         except _Stop:
             report("stopping")
@@ -105,17 +105,17 @@ def supervise(settings: Settings, report: Report) -> None:
             rounds.close()
             _stop_parts(state)
             supervised.pid_path(state).unlink(missing_ok=True)
-        supervised.write(state, Status("stopped", "", os.getpid()))
+        supervised.write_status(state, SupervisorStatus("stopped", "", os.getpid()))
 
 
-def spawn(settings: Settings, report: Report) -> None:
+def spawn_supervisor(settings: Settings, report: Report) -> None:
     """Start the supervisor as a daemon, unless one runs already, and wait until everything is healthy.
 
     Raises:
         Unavailable: it failed or died, or the one that runs is not ready in time; the detail says why.
     """
     state, log = settings.state_dir, supervised.log_path(settings.state_dir)
-    if supervised.find(state) is not None:
+    if supervised.find_supervisor(state) is not None:
         supervised.wait_until_ready(state, report, connect.START_SECONDS + HEALTHY_SECONDS)
         return
     make_private(log.parent)
@@ -130,7 +130,10 @@ def spawn(settings: Settings, report: Report) -> None:
         )
     try:  # as long as it takes: the limits of its own parts end it
         supervised.wait_until_ready(
-            state, report, math.inf, lambda: None if child.poll() is not None else supervised.pid(state) or child.pid
+            state,
+            report,
+            math.inf,
+            lambda: None if child.poll() is not None else supervised.recorded_pid(state) or child.pid,
         )
     except KeyboardInterrupt:
         child.terminate()  # half a product helps nobody: it stops what it started
@@ -138,17 +141,19 @@ def spawn(settings: Settings, report: Report) -> None:
         raise
 
 
-def stop(state_dir: Path) -> bool:
+def stop_instance(state_dir: Path) -> bool:
     """Stop the supervisor and everything it started; data stays. Returns whether anything ran."""
-    supervisor = supervised.find(state_dir)
-    ran = bool(supervisor or connect.processes(state_dir) or embedded.processes(state_dir))
-    end(None if supervisor is None else _keeper(supervisor), signal.SIGTERM, seconds=90)  # it hands the signal on
-    end(supervisor, signal.SIGTERM, seconds=20)
+    supervisor = supervised.find_supervisor(state_dir)
+    ran = bool(supervisor or connect.ray_processes(state_dir) or embedded.server_processes(state_dir))
+    end_process(
+        None if supervisor is None else _restarting_parent(supervisor), signal.SIGTERM, seconds=90
+    )  # it hands the signal on
+    end_process(supervisor, signal.SIGTERM, seconds=20)
     _stop_parts(state_dir)  # what a supervisor that was itself killed left running
     return ran
 
 
-def _keeper(supervisor: psutil.Process) -> psutil.Process | None:
+def _restarting_parent(supervisor: psutil.Process) -> psutil.Process | None:
     """The parent that would restart the supervisor, were it killed; None where nobody would."""
     try:
         parent = supervisor.parent()
@@ -175,11 +180,11 @@ class _Stopping:
 
 def _bring_up(settings: Settings, rollout: Rollout, report: Report, stand_in: StandIn) -> None:
     def say(line: str) -> None:
-        supervised.write(settings.state_dir, Status("starting", line, os.getpid()))
+        supervised.write_status(settings.state_dir, SupervisorStatus("starting", line, os.getpid()))
         report(line)
 
     say("ray")
-    connect.connect(settings)
+    connect.ensure_cluster(settings)
     if settings.ray.address is None:
         stand_in.open()  # until the proxy is there; one of a product that runs already keeps the port to itself
     say("applications")
@@ -187,14 +192,16 @@ def _bring_up(settings: Settings, rollout: Rollout, report: Report, stand_in: St
     stand_in.close()
 
 
-def _watch(settings: Settings, report: Report, rollout: Rollout | None = None, rounds: Rounds | None = None) -> None:
+def _watch_instance(
+    settings: Settings, report: Report, rollout: Rollout | None = None, rounds: LivenessRounds | None = None
+) -> None:
     """Look once a second; after a failed repair wait longer each time, and never give up."""
-    rollout, rounds = rollout or Rollout(settings), rounds or Rounds(settings, report)
+    rollout, rounds = rollout or Rollout(settings), rounds or LivenessRounds(settings, report)
     restarts, pause, unrepaired = 0, WATCH_SECONDS, ""
     while True:
         time.sleep(pause)
         # A repair that failed half-way has the daemons running again, but not yet the applications.
-        lost = _lost(settings, rounds) or unrepaired
+        lost = _lost_part(settings, rounds) or unrepaired
         if not lost:
             pause = WATCH_SECONDS
             rollout.restart(report)
@@ -202,9 +209,11 @@ def _watch(settings: Settings, report: Report, rollout: Rollout | None = None, r
         restarts += 1
         report(f"lost {lost}: repairing")
         try:
-            supervised.write(settings.state_dir, Status("repairing", f"lost {lost}", os.getpid(), restarts))
-            _repair(settings, rollout, rounds.stand_in, report)
-            supervised.write(settings.state_dir, Status("ready", "", os.getpid(), restarts))
+            supervised.write_status(
+                settings.state_dir, SupervisorStatus("repairing", f"lost {lost}", os.getpid(), restarts)
+            )
+            _repair_instance(settings, rollout, rounds.stand_in, report)
+            supervised.write_status(settings.state_dir, SupervisorStatus("ready", "", os.getpid(), restarts))
         except (AosError, OSError) as error:  # of the system's own above all a full disk, which somebody may empty
             pause, unrepaired = min(LONGEST_PAUSE, pause * 2), lost
             report(f"repair failed, again in {pause:.0f} s: {error}")
@@ -213,48 +222,48 @@ def _watch(settings: Settings, report: Report, rollout: Rollout | None = None, r
         report("repaired")
 
 
-def _repair(settings: Settings, rollout: Rollout, stand_in: StandIn, report: Report) -> None:
+def _repair_instance(settings: Settings, rollout: Rollout, stand_in: StandIn, report: Report) -> None:
     """Begin anew what is not there; meanwhile whoever asks the API is told to come back."""
-    embedded.start(settings)
-    if settings.ray.address is None and not connect.alive(settings.state_dir):
-        connect.stop(settings.state_dir, REPAIR_SECONDS)  # with the port that its proxy holds
+    embedded.start_servers(settings)
+    if settings.ray.address is None and not connect.is_head_alive(settings.state_dir):
+        connect.stop_ray(settings.state_dir, REPAIR_SECONDS)  # with the port that its proxy holds
         stand_in.open()
-    connect.connect(settings, held=stand_in.is_open)
+    connect.ensure_cluster(settings, held=stand_in.is_open)
     rollout.deploy(report)
     stand_in.close()
 
 
-def _lost(settings: Settings, rounds: Rounds) -> str:
+def _lost_part(settings: Settings, rounds: LivenessRounds) -> str:
     state = settings.state_dir
     if gone := rounds.lost():
         return gone
     wanted = [embedded.is_external(section) for section in (settings.postgres, settings.redis)].count(False)
-    return "postgres or redis" if len(embedded.processes(state)) < wanted else ""
+    return "postgres or redis" if len(embedded.server_processes(state)) < wanted else ""
 
 
 def _stop_parts(state_dir: Path) -> None:
-    connect.stop(state_dir)
-    embedded.stop(state_dir)
+    connect.stop_ray(state_dir)
+    embedded.stop_servers(state_dir)
 
 
-def _hold(descriptor: int, state_dir: Path) -> None:
+def _take_lock(descriptor: int, state_dir: Path) -> None:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
         raise Conflict(f"it already runs for {state_dir}", fix="`aos down` stops it.") from error
 
 
-def _say(line: str) -> None:
+def _print_line(line: str) -> None:
     print(time.strftime("%Y-%m-%dT%H:%M:%S"), line, flush=True)
 
 
 def main() -> None:
     """Be the daemon: `python -m cluster.supervisor`."""
     os.umask(0o077)
-    sys.exit(kept(_supervised))
+    sys.exit(restart_when_killed(_run_from_settings))
 
 
-def kept(work: Callable[[], int]) -> int:
+def restart_when_killed(work: Callable[[], int]) -> int:
     """Do the work in a child, and again in another one where that was killed; its exit status.
 
     Whoever watches over everything else is watched over by this: it does nothing but wait. A SIGTERM that it gets
@@ -269,7 +278,7 @@ def kept(work: Callable[[], int]) -> int:
         _, status = os.waitpid(child, 0)
         if os.WIFEXITED(status) or handed_on.is_set():
             return os.waitstatus_to_exitcode(status) if os.WIFEXITED(status) else 1
-        _say(f"the supervisor was ended by signal {os.WTERMSIG(status)}: it is begun anew")
+        _print_line(f"the supervisor was ended by signal {os.WTERMSIG(status)}: it is begun anew")
         time.sleep(AGAIN_SECONDS)
 
 
@@ -282,11 +291,11 @@ def _passing_on(child: int, handed_on: threading.Event) -> Callable[[int, FrameT
     return hand
 
 
-def _supervised() -> int:
+def _run_from_settings() -> int:
     try:
-        supervise(load(), _say)
+        run_supervisor(load_settings(), _print_line)
     except AosError as error:
-        _say(f"{error} {error.hint}")
+        _print_line(f"{error} {error.hint}")
         return 1
     return 0
 

@@ -113,7 +113,7 @@ _FIXED: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class SettingKey:
     """One setting.
 
     Attributes:
@@ -145,7 +145,7 @@ class Key:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class SettingGroup:
     """Settings that stand together: the four coloured groups of an operator's page, then a group for each section."""
 
     id: str
@@ -156,52 +156,52 @@ class Group:
 
 
 _COLOURED = (
-    Group(
+    SettingGroup(
         "app",
         "App server",
         "blue",
         "How the API is reached, signed and logged.",
         ("http.host", "http.port", "auth.secret_key", "log_level", "http.cors_origins"),
     ),
-    Group(
+    SettingGroup(
         "database",
         "Database",
         "green",
         "Where durable state and vectors live.",
         ("postgres.host", "postgres.port", "postgres.database", "postgres.user", "postgres.password"),
     ),
-    Group(
+    SettingGroup(
         "worker_ai",
         "Worker and models",
         "amber",
         "Where state that may be lost lives, and which model answers.",
         ("redis.host", "redis.port", "redis.password", "llm.base_url", "llm.model", "llm.api_key"),
     ),
-    Group("storage", "Storage", "purple", "The folder that scans may come from.", ("read.nfs_base_path",)),
+    SettingGroup("storage", "Storage", "purple", "The folder that scans may come from.", ("read.nfs_base_path",)),
 )
 
 
-def keys() -> dict[str, Key]:
+def setting_keys() -> dict[str, SettingKey]:
     """Every setting by its dotted name, in the order of the sections."""
     names, found = environment_names(), {}
-    for section, owner, inside in _sections():
+    for section, owner, inside in _iter_sections():
         schema = owner.model_json_schema()["properties"]
         for key in inside:
             name = f"{section}.{key}" if section else key
-            found[name] = _key(name, owner, key, schema[key], names.get(name, f"AOS_{name.upper()}"))
+            found[name] = _build_key(name, owner, key, schema[key], names.get(name, f"AOS_{name.upper()}"))
     return found
 
 
-def groups() -> list[Group]:
+def setting_groups() -> list[SettingGroup]:
     """The coloured groups, then what is left of each section; every setting is in exactly one."""
     taken = {name for group in _COLOURED for name in group.keys}
     found = list(_COLOURED)
-    for section, owner, inside in _sections():
+    for section, owner, inside in _iter_sections():
         names = (f"{section}.{key}" if section else key for key in inside)
         left = tuple(name for name in names if name not in taken)
         about = " ".join((owner.__doc__ or "").split()) if section else "What the program is told when it starts."
         id_ = section or "program"
-        found.append(Group(id_, id_.replace("_", " ").capitalize(), "grey", about, left))
+        found.append(SettingGroup(id_, id_.replace("_", " ").capitalize(), "grey", about, left))
     return found
 
 
@@ -209,17 +209,17 @@ def value_of(settings: Settings, name: str) -> Any:
     """A setting's value as JSON."""
     section, _, key = name.partition(".")
     found = getattr(settings, section)
-    return plain(getattr(found, key) if key else found)
+    return plain_value(getattr(found, key) if key else found)
 
 
-def plain(value: Any) -> Any:
+def plain_value(value: Any) -> Any:
     """A value of the settings as JSON."""
     if isinstance(value, tuple | list):
-        return [plain(item) for item in value]
+        return [plain_value(item) for item in value]
     return str(value) if isinstance(value, Path) else value
 
 
-def _sections() -> Iterator[tuple[str, type[Section], tuple[str, ...]]]:
+def _iter_sections() -> Iterator[tuple[str, type[Section], tuple[str, ...]]]:
     """A section's name (empty for what stands above them all), what owns it, and the keys in it."""
     own = []
     for name, info in Settings.model_fields.items():
@@ -231,21 +231,23 @@ def _sections() -> Iterator[tuple[str, type[Section], tuple[str, ...]]]:
     yield "", Settings, tuple(own)
 
 
-def _key(name: str, owner: type[Section], key: str, schema: Mapping[str, Any], environment: str) -> Key:
+def _build_key(name: str, owner: type[Section], key: str, schema: Mapping[str, Any], environment: str) -> SettingKey:
     info = owner.model_fields[key]
     options = [one for one in schema.get("anyOf", [schema]) if one.get("type") != "null"]
     first = options[0]
     item = first.get("items", first)
-    choices = [choice for one in ([item] if "items" in first else options) for choice in _choices(one, len(options))]
+    choices = [
+        choice for one in ([item] if "items" in first else options) for choice in _schema_choices(one, len(options))
+    ]
     kind: Kind = "choice" if choices and "items" not in first else _KINDS.get(first.get("type", ""), "text")
     live = LIVE.get(name, ())
-    fixed = _of(_FIXED, name)
-    read_by = (Part.WHOLE,) if fixed is _BEFORE else _of(_READ_BY, name) or (Part.GATEWAY,)
-    return Key(
+    fixed = _table_entry(_FIXED, name)
+    read_by = (Part.WHOLE,) if fixed is _BEFORE else _table_entry(_READ_BY, name) or (Part.GATEWAY,)
+    return SettingKey(
         name=name,
         environment=environment,
         kind=kind,
-        default=plain(info.get_default(call_default_factory=True)),
+        default=plain_value(info.get_default(call_default_factory=True)),
         nullable=len(options) < len(schema.get("anyOf", [schema])),
         secret=owner.is_secret(key),
         minimum=first.get("minimum"),
@@ -259,12 +261,12 @@ def _key(name: str, owner: type[Section], key: str, schema: Mapping[str, Any], e
     )
 
 
-def _of(table: Mapping[str, Said], name: str) -> Said | None:
+def _table_entry(table: Mapping[str, Said], name: str) -> Said | None:
     """A table's entry for a key, else for its section."""
     return table.get(name, table.get(name.partition(".")[0]))
 
 
-def _choices(schema: Mapping[str, Any], alternatives: int) -> list[Any]:
+def _schema_choices(schema: Mapping[str, Any], alternatives: int) -> list[Any]:
     if "enum" in schema:
         return list(schema["enum"])
     if "const" in schema:

@@ -11,14 +11,14 @@ KNOWN_DEFAULT_SECRETS = frozenset(
 )
 
 
-class Mark(Enum):
+class KeyMark(Enum):
     """A mark on a key beside its type."""
 
     SECRET = "secret"
 
 
 # Also URLs that may hold a password. Such values stay in the environment of whoever has them: nothing passes them on.
-Secret = Annotated[str | None, Mark.SECRET]
+Secret = Annotated[str | None, KeyMark.SECRET]
 Gpu = Literal["auto"] | bool
 
 
@@ -30,7 +30,7 @@ class Section(BaseModel):
     @classmethod
     def is_secret(cls, key: str) -> bool:
         """True where the key's value must not be shown or passed on."""
-        return Mark.SECRET in cls.model_fields[key].metadata
+        return KeyMark.SECRET in cls.model_fields[key].metadata
 
     @field_validator("*")
     @classmethod
@@ -39,12 +39,12 @@ class Section(BaseModel):
             return value
         if value in KNOWN_DEFAULT_SECRETS:
             raise ValueError("is a published default; choose another, or leave it out where it is not needed")
-        if not _passwords(value).isdisjoint(KNOWN_DEFAULT_SECRETS):
+        if not _url_passwords(value).isdisjoint(KNOWN_DEFAULT_SECRETS):
             raise ValueError("has a published default as its password; choose another, on the server too")
         return value
 
 
-def _passwords(url: str) -> set[str]:
+def _url_passwords(url: str) -> set[str]:
     """The passwords in a URL, before its host or, as libpq takes it too, among its parameters."""
     try:
         parts = urlsplit(url)

@@ -35,7 +35,7 @@ class Source(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Layered:
+class LayeredSettings:
     """A snapshot, and for every dotted name that is not at its default which layer decided it."""
 
     settings: Settings
@@ -111,7 +111,7 @@ PROGRAM_NAMES = frozenset(
 )
 
 
-def load(environment: Mapping[str, str] | None = None, rows: Mapping[str, Any] | None = None) -> Settings:
+def load_settings(environment: Mapping[str, str] | None = None, rows: Mapping[str, Any] | None = None) -> Settings:
     """Read every layer once and return one immutable snapshot.
 
     Args:
@@ -121,20 +121,20 @@ def load(environment: Mapping[str, str] | None = None, rows: Mapping[str, Any] |
     Raises:
         InvalidConfiguration: with a line for each unknown key, wrong type or known default secret.
     """
-    return read(environment, rows).settings
+    return read_layers(environment, rows).settings
 
 
-def read(environment: Mapping[str, str] | None = None, rows: Mapping[str, Any] | None = None) -> Layered:
-    """As `load`, and which layer each value comes from."""
+def read_layers(environment: Mapping[str, str] | None = None, rows: Mapping[str, Any] | None = None) -> LayeredSettings:
+    """As `load_settings`, and which layer each value comes from."""
     env = os.environ if environment is None else environment
     profile = env.get("AOS_PROFILE", "dev")
     tree: dict[str, Any] = {}
-    for path in _files(profile, env.get("AOS_CONFIG")):
-        _merge(tree, _yaml(path))
-    sources = dict.fromkeys(_leaves(tree), Source.YAML)
+    for path in _config_files(profile, env.get("AOS_CONFIG")):
+        _merge_tree(tree, _read_yaml(path))
+    sources = dict.fromkeys(_leaf_names(tree), Source.YAML)
     for source, values in ((Source.ROW, rows or {}), (Source.ENVIRONMENT, _from_environment(env))):
         for dotted, value in values.items():
-            _put(tree, dotted, value)
+            _set_dotted(tree, dotted, value)
             sources[dotted] = source
     tree["profile"] = profile
     sources["profile"] = Source.ENVIRONMENT if "AOS_PROFILE" in env else Source.DEFAULT
@@ -144,12 +144,12 @@ def read(environment: Mapping[str, str] | None = None, rows: Mapping[str, Any] |
         settings = Settings.model_validate(tree)
     except ValidationError as error:
         keys = tuple(dict.fromkeys(".".join(str(part) for part in one["loc"][:2]) for one in error.errors()))
-        raise InvalidConfiguration("\n".join(_explain(error)), keys) from None
+        raise InvalidConfiguration("\n".join(_explain_errors(error)), keys) from None
     settings = settings.model_copy(update={"state_dir": settings.state_dir.expanduser().absolute()})
-    return Layered(settings, sources)
+    return LayeredSettings(settings, sources)
 
 
-def _files(profile: str, extra: str | None) -> list[Path]:
+def _config_files(profile: str, extra: str | None) -> list[Path]:
     layers = [HERE / "base.yaml", HERE / f"{profile}.yaml"]
     if not layers[1].exists():
         known = sorted(path.stem for path in HERE.glob("*.yaml") if path.stem in {"dev", "prod"})
@@ -157,7 +157,7 @@ def _files(profile: str, extra: str | None) -> list[Path]:
     return layers + ([Path(extra)] if extra else [])
 
 
-def _yaml(path: Path) -> dict[str, Any]:
+def _read_yaml(path: Path) -> dict[str, Any]:
     if not path.exists():
         raise InvalidConfiguration(f"{path}: no such file; correct AOS_CONFIG")
     loaded = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
@@ -166,22 +166,22 @@ def _yaml(path: Path) -> dict[str, Any]:
     return cast(dict[str, Any], loaded)
 
 
-def _merge(into: dict[str, Any], other: Mapping[str, Any]) -> None:
+def _merge_tree(into: dict[str, Any], other: Mapping[str, Any]) -> None:
     for key, value in other.items():
         if isinstance(value, dict) and isinstance(into.get(key), dict):
-            _merge(into[key], value)
+            _merge_tree(into[key], value)
         else:
             into[key] = value
 
 
-def _put(tree: dict[str, Any], dotted: str, value: Any) -> None:
+def _set_dotted(tree: dict[str, Any], dotted: str, value: Any) -> None:
     *sections, key = dotted.split(".")
     for section in sections:
         tree = tree.setdefault(section, {})
     tree[key] = value
 
 
-def _leaves(tree: Mapping[str, Any]) -> Iterator[str]:
+def _leaf_names(tree: Mapping[str, Any]) -> Iterator[str]:
     for section, value in tree.items():
         if isinstance(value, dict):
             yield from (f"{section}.{key}" for key in value)
@@ -195,7 +195,7 @@ def _from_environment(env: Mapping[str, str]) -> dict[str, Any]:
     if unknown:
         raise InvalidConfiguration("\n".join(f"{name}: unknown; see configs/settings.py" for name in sorted(unknown)))
     found = {names[name]: env[name] for name in names if env.get(name, "") != ""}
-    return {dotted: _listed(dotted, value) for dotted, value in found.items()}
+    return {dotted: _split_list(dotted, value) for dotted, value in found.items()}
 
 
 def environment_names() -> dict[str, str]:
@@ -213,7 +213,7 @@ def _generic_names() -> dict[str, str]:
     return names
 
 
-def _listed(dotted: str, value: str) -> Any:
+def _split_list(dotted: str, value: str) -> Any:
     """Tuples are written with commas in the environment."""
     section, _, key = dotted.partition(".")
     owner = Settings.model_fields[section].annotation
@@ -224,7 +224,7 @@ def _listed(dotted: str, value: str) -> Any:
     return value
 
 
-def _explain(error: ValidationError) -> list[str]:
+def _explain_errors(error: ValidationError) -> list[str]:
     spoken = {dotted: name for name, dotted in SPOKEN_NAMES.items()}
     lines = []
     for problem in error.errors():

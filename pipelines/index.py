@@ -8,17 +8,17 @@ import pyarrow as pa
 
 from cluster import handles
 from cluster.basics.scope import Scope
-from cluster.models.ports import Lane
-from cluster.state.db.embedded import resolve
+from cluster.models.ports import EmbeddingLane
+from cluster.state.db.embedded import resolve_endpoints
 from cluster.state.db.postgres import Database
 from configs.sections import ReadSettings
-from configs.settings import load
+from configs.settings import load_settings
 from pipelines import rows
 from pipelines.documents.document import VersionId
-from pipelines.documents.index.chunk_and_embed import Indexer
-from pipelines.documents.index.generations import Indexed
-from pipelines.documents.store.document_writes import Store
-from pipelines.read import be_a_reader, through
+from pipelines.documents.index.chunk_and_embed import VersionIndexer
+from pipelines.documents.index.generations import IndexedVersion
+from pipelines.documents.store.document_writes import DocumentStore
+from pipelines.read import be_a_reader, stream_through_actors
 
 SLOWEST_CALL = 4 * 3600.0  # sixteen books of a thousand pages each, on a laptop
 
@@ -29,13 +29,13 @@ class _Index:
     """Loads pages under the job's scope, splits them, and embeds through the Serve embedder in the low lane."""
 
     def __init__(self, given: Mapping[str, Any] | None = None) -> None:
-        settings = load(rows=given)
+        settings = load_settings(rows=given)
         be_a_reader(settings)
         self._loop = asyncio.Runner()
-        self._database = Database(resolve(settings).postgres, size=1, timeout=settings.postgres.pool_timeout)
+        self._database = Database(resolve_endpoints(settings).postgres, size=1, timeout=settings.postgres.pool_timeout)
         self._loop.run(self._database.open())
-        embedder = handles.embedder(settings)
-        self._indexer = Indexer(Store(self._database), embedder, settings.chunk, Lane.BULK)
+        embedder = handles.build_embedder(settings)
+        self._indexer = VersionIndexer(DocumentStore(self._database), embedder, settings.chunk, EmbeddingLane.BULK)
 
     def __call__(self, batch: pa.Table) -> Iterator[pa.Table]:
         for row in batch.to_pylist():
@@ -45,9 +45,9 @@ class _Index:
             yield pa.Table.from_pylist([rows.of_indexed(one) for one in indexed])
 
 
-def index(
+def index_versions(
     scope: Scope, versions: Sequence[VersionId], settings: ReadSettings, given: Mapping[str, Any] | None = None
-) -> Iterator[list[Indexed]]:
+) -> Iterator[list[IndexedVersion]]:
     """Split and embed versions on the cluster; one list a call to the embedder. `given` are rows of the settings."""
     groups = [
         {
@@ -57,5 +57,5 @@ def index(
         }
         for start in range(0, len(versions), VERSIONS_A_CALL)
     ]
-    for table in through(groups, _Index, settings, quiet_seconds=SLOWEST_CALL, given=given):
+    for table in stream_through_actors(groups, _Index, settings, quiet_seconds=SLOWEST_CALL, given=given):
         yield [rows.to_indexed(row) for row in table.to_pylist()]

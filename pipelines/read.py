@@ -13,15 +13,15 @@ from ray.exceptions import OutOfDiskError, OutOfMemoryError, RayError
 from cluster import connect
 from cluster.basics.disk import full_at, means_full
 from cluster.basics.errors import DiskFull, MemoryShort, Stalled, Transient, Unavailable
-from cluster.basics.priority import Priority, end_me_first
-from cluster.watch.answering import answer
+from cluster.basics.priority import ProcessPriority, end_me_first
+from cluster.watch.answering import answer_liveness
 from configs.sections import ReadSettings, Settings
-from configs.settings import load
+from configs.settings import load_settings
 from pipelines import rows
-from pipelines.documents.extract.reader import Reader
+from pipelines.documents.extract.reader import DocumentReader
 from pipelines.documents.ingest.parallelism import reader_count
-from pipelines.documents.ingest.slices import ReadPage, Slice, read_slice
-from pipelines.documents.ingest.stages import FileTask, Surveyed, survey_file
+from pipelines.documents.ingest.slices import PageSlice, ReadPage, read_slice
+from pipelines.documents.ingest.stages import FileTask, SurveyResult, survey_file
 
 # A pool's actors import for seconds before a line of ours runs, while somebody waits for an answer: they start in the
 # kernel's idle class already, where it is not refused. A node that names no Python has it where this one does.
@@ -33,7 +33,7 @@ STALL_SECONDS = 300.0
 
 def be_a_reader(settings: Settings) -> None:
     """For an actor at its start: answer whoever asks whether it lives, and be the first to go where memory runs out."""
-    answer(connect.questions(settings.state_dir), "reader")
+    answer_liveness(connect.liveness_folder(settings.state_dir), "reader")
     end_me_first()
 
 
@@ -41,9 +41,9 @@ class _Survey:
     """Opens files far enough to count their pages."""
 
     def __init__(self, given: Mapping[str, Any] | None = None) -> None:
-        settings = load(rows=given)
+        settings = load_settings(rows=given)
         be_a_reader(settings)
-        self._reader = Reader(settings.read, settings.ocr, priority=behind(settings.read))
+        self._reader = DocumentReader(settings.read, settings.ocr, priority=bulk_priority(settings.read))
 
     def __call__(self, batch: pa.Table) -> Iterator[pa.Table]:
         found = [rows.of_surveyed(survey_file(self._reader, rows.to_task(row))) for row in batch.to_pylist()]
@@ -54,9 +54,9 @@ class _Read:
     """Reads slices of pages."""
 
     def __init__(self, given: Mapping[str, Any] | None = None) -> None:
-        settings = load(rows=given)
+        settings = load_settings(rows=given)
         be_a_reader(settings)
-        self._reader = Reader(settings.read, settings.ocr, priority=behind(settings.read))
+        self._reader = DocumentReader(settings.read, settings.ocr, priority=bulk_priority(settings.read))
 
     def __call__(self, batch: pa.Table) -> Iterator[pa.Table]:
         for row in batch.to_pylist():
@@ -64,22 +64,22 @@ class _Read:
             yield pa.Table.from_pylist(pages)
 
 
-def behind(settings: ReadSettings) -> Priority:
+def bulk_priority(settings: ReadSettings) -> ProcessPriority:
     """Scheduling priority of bulk work."""
-    return Priority.IDLE if settings.idle else Priority.NORMAL
+    return ProcessPriority.IDLE if settings.idle else ProcessPriority.NORMAL
 
 
-def survey(
+def survey_files(
     files: Sequence[FileTask], settings: ReadSettings, given: Mapping[str, Any] | None = None
-) -> Iterator[list[Surveyed]]:
+) -> Iterator[list[SurveyResult]]:
     """Survey files on the cluster; `given` are rows of the settings."""
     items = [rows.of_task(task) for task in files]
-    for table in through(items, _Survey, settings, quiet_seconds=2 * settings.open_seconds, given=given):
+    for table in stream_through_actors(items, _Survey, settings, quiet_seconds=2 * settings.open_seconds, given=given):
         yield [rows.to_surveyed(row) for row in table.to_pylist()]
 
 
-def read(
-    slices: Sequence[Slice], settings: ReadSettings, gpus: float = 0, given: Mapping[str, Any] | None = None
+def read_slices(
+    slices: Sequence[PageSlice], settings: ReadSettings, gpus: float = 0, given: Mapping[str, Any] | None = None
 ) -> Iterator[list[ReadPage]]:
     """Read slices on the cluster; one list a slice, as each is finished.
 
@@ -92,11 +92,13 @@ def read(
     items = [rows.of_slice(piece) for piece in slices]
     slowest = max((len(piece.numbers) for piece in slices), default=1) * settings.page_seconds
     held = settings.idle and settings.floor > 0
-    for table in through(items, _Read, settings, quiet_seconds=2 * slowest, gpus=gpus, given=given, floor=held):
+    for table in stream_through_actors(
+        items, _Read, settings, quiet_seconds=2 * slowest, gpus=gpus, given=given, floor=held
+    ):
         yield [rows.to_read(row) for row in table.to_pylist()]
 
 
-def _readers(settings: ReadSettings, gpus: float) -> int:
+def _actor_count(settings: ReadSettings, gpus: float) -> int:
     """The number of actors to start now."""
     if settings.readers != "auto":
         return settings.readers
@@ -106,7 +108,7 @@ def _readers(settings: ReadSettings, gpus: float) -> int:
     return reader_count(free.get("CPU", 0.0), free.get("GPU", 0.0), settings.reader_cpus, gpus, cores=cores)
 
 
-def through(
+def stream_through_actors(
     items: list[dict[str, Any]],
     work: type[Callable[[pa.Table], Iterator[pa.Table]]],
     settings: ReadSettings,
@@ -134,7 +136,7 @@ def through(
             the job next.
         DiskFull, MemoryShort: so does a node, for want of room.
     """
-    actors = min(len(items), _readers(settings, gpus))
+    actors = min(len(items), _actor_count(settings, gpus))
     context = ray.data.DataContext.get_current()
     context.enable_progress_bars = False
     context.print_on_execution_start = False

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from pipelines.documents.document import VersionId
-from pipelines.documents.index.generations import Indexed
-from pipelines.documents.ingest.slices import ReadPage, Slice
-from pipelines.documents.ingest.stages import FileTask, Surveyed
+from pipelines.documents.index.generations import IndexedVersion
+from pipelines.documents.ingest.slices import PageSlice, ReadPage
+from pipelines.documents.ingest.stages import FileTask, SurveyResult
 from pipelines.documents.store.page_codec import (
     chunk_from_json,
     chunk_to_json,
@@ -30,10 +30,10 @@ def of_task(task: FileTask) -> Row:
 
 def to_task(row: Row) -> FileTask:
     """The inverse."""
-    return FileTask(str(row["key"]), os.fsdecode(row["path"]), str(row["filename"]), *_told(row))
+    return FileTask(str(row["key"]), os.fsdecode(row["path"]), str(row["filename"]), *_text_hints(row))
 
 
-def of_surveyed(surveyed: Surveyed) -> Row:
+def of_surveyed(surveyed: SurveyResult) -> Row:
     """A survey result."""
     return {
         "key": surveyed.key,
@@ -46,9 +46,9 @@ def of_surveyed(surveyed: Surveyed) -> Row:
     }
 
 
-def to_surveyed(row: Row) -> Surveyed:
+def to_surveyed(row: Row) -> SurveyResult:
     """The inverse."""
-    return Surveyed(
+    return SurveyResult(
         str(row["key"]),
         str(row["kind"]),
         str(row["file_hash"]),
@@ -59,7 +59,7 @@ def to_surveyed(row: Row) -> Surveyed:
     )
 
 
-def of_slice(piece: Slice) -> Row:
+def of_slice(piece: PageSlice) -> Row:
     """Pages of one file that are read together."""
     return {
         "version": piece.version,
@@ -75,9 +75,9 @@ def of_slice(piece: Slice) -> Row:
     }
 
 
-def to_slice(row: Row) -> Slice:
+def to_slice(row: Row) -> PageSlice:
     """The inverse."""
-    return Slice(
+    return PageSlice(
         VersionId(str(row["version"])),
         os.fsdecode(row["path"]),
         str(row["kind"]),
@@ -85,7 +85,7 @@ def to_slice(row: Row) -> Slice:
         int(row["file_size"]),
         int(row["mtime_ns"]),
         tuple(loads(row["numbers"])),
-        *_told(row),
+        *_text_hints(row),
         tuple(loads(row["ocr"])),
     )
 
@@ -100,7 +100,7 @@ def to_read(row: Row) -> ReadPage:
     return ReadPage(VersionId(str(row["version"])), page_from_json(loads(row["page"])))
 
 
-def of_indexed(indexed: Indexed) -> Row:
+def of_indexed(indexed: IndexedVersion) -> Row:
     """Chunks and vectors of one version; vectors as raw little-endian float32."""
     vectors = indexed.vectors
     return {
@@ -113,14 +113,14 @@ def of_indexed(indexed: Indexed) -> Row:
     }
 
 
-def to_indexed(row: Row) -> Indexed:
+def to_indexed(row: Row) -> IndexedVersion:
     """The inverse."""
     chunks = tuple(chunk_from_json(chunk) for chunk in loads(row["chunks"]))
     dimension = int(row["dimension"])
     flat = np.frombuffer(row["vectors"], "<f4")
     vectors = None if dimension < 0 else flat.reshape(len(chunks), dimension)
-    return Indexed(VersionId(str(row["version"])), chunks, vectors, int(row["reads"]), str(row["made"]))
+    return IndexedVersion(VersionId(str(row["version"])), chunks, vectors, int(row["reads"]), str(row["made"]))
 
 
-def _told(row: Row) -> tuple[str | None, str | None]:
+def _text_hints(row: Row) -> tuple[str | None, str | None]:
     return str(row["encoding"]) or None, str(row["language"]) or None

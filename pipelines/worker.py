@@ -12,23 +12,23 @@ from ray import serve
 from ray.serve import Application
 
 from cluster import connect, handles, logs
-from cluster.basics.crowd import Crowd
-from cluster.basics.disk import Room
+from cluster.basics.crowd import CrowdWatch
+from cluster.basics.disk import DiskRoom
 from cluster.basics.errors import AosError
-from cluster.basics.priority import Priority
+from cluster.basics.priority import ProcessPriority
 from cluster.basics.scope import Scope
 from cluster.deploy import reader_gpus
-from cluster.models.embedding.migration import forget
+from cluster.models.embedding.migration import forget_facts
 from cluster.models.ports import Embedder
-from cluster.models.ports import Lane as ModelLane
-from cluster.state.db.embedded import resolve
+from cluster.models.ports import EmbeddingLane as ModelLane
+from cluster.state.db.embedded import resolve_endpoints
 from cluster.state.db.postgres import Database
-from cluster.state.settings.restart_requests import Restarts
-from cluster.state.settings.settings_rows import SettingsRows, begin
-from cluster.state.settings.snapshots import Snapshots, Watch
+from cluster.state.settings.restart_requests import RestartRequests
+from cluster.state.settings.settings_rows import SettingsRows, load_settings_and_rows
+from cluster.state.settings.snapshots import SettingsSnapshots, SettingsWatcher
 from cluster.state.vault import vault_of
-from cluster.state.work.jobs import Jobs, Lane
-from cluster.state.work.wait_reasons import Wait, written
+from cluster.state.work.jobs import JobLane, JobLedger
+from cluster.state.work.wait_reasons import Wait, format_reason
 from cluster.watch.answering import answer_from_here
 from cluster.watch.memory import use_now
 from configs.keys import Part
@@ -36,21 +36,21 @@ from configs.sections import ReadSettings, Settings
 from pipelines import index, read
 from pipelines.documents.chunk import split
 from pipelines.documents.document import VersionId
-from pipelines.documents.extract.reader import Reader, fingerprint
+from pipelines.documents.extract.reader import DocumentReader, extraction_fingerprint
 from pipelines.documents.graph.graph_wiring import graph_stage
-from pipelines.documents.index.chunk_and_embed import Indexer
-from pipelines.documents.index.gate import Gate
-from pipelines.documents.index.generations import Generations, Indexed, Recipe
-from pipelines.documents.index.maintenance import Care
-from pipelines.documents.index.rebuild import Rebuild
-from pipelines.documents.index.switch import Switchover
-from pipelines.documents.ingest.ingestion import Runner
-from pipelines.documents.ingest.job_loop import Shift
+from pipelines.documents.index.chunk_and_embed import VersionIndexer
+from pipelines.documents.index.gate import IndexGate
+from pipelines.documents.index.generations import IndexedVersion, IndexGenerations, IndexRecipe
+from pipelines.documents.index.maintenance import IndexMaintenance
+from pipelines.documents.index.rebuild import IndexRebuild
+from pipelines.documents.index.switch import IndexSwitchover
+from pipelines.documents.ingest.ingestion import IngestionRunner
+from pipelines.documents.ingest.job_loop import JobLoop
 from pipelines.documents.ingest.job_plan import INDEX
-from pipelines.documents.ingest.slices import ReadPage, Slice
-from pipelines.documents.ingest.stages import FileTask, HereStages, Surveyed, in_thread
+from pipelines.documents.ingest.slices import PageSlice, ReadPage
+from pipelines.documents.ingest.stages import FileTask, HereStages, SurveyResult, in_thread
 from pipelines.documents.store.blobs import FolderBlobs
-from pipelines.documents.store.document_writes import Store
+from pipelines.documents.store.document_writes import DocumentStore
 
 MOST_OF_A_CORE = 0.5  # of the one reader that goes on where all others are behind
 STOP_SECONDS = 15.0  # Serve kills a replica 20 s after it was told to go
@@ -69,17 +69,17 @@ class DatasetStages:
         """
         self._settings, self._gpus, self._rows = settings, gpus, rows
 
-    def survey(self, files: Sequence[FileTask]) -> AsyncIterator[list[Surveyed]]:
+    def survey(self, files: Sequence[FileTask]) -> AsyncIterator[list[SurveyResult]]:
         """As in Stages."""
-        return in_thread(read.survey(files, self._settings, self._rows))
+        return in_thread(read.survey_files(files, self._settings, self._rows))
 
-    def read(self, slices: Sequence[Slice]) -> AsyncIterator[list[ReadPage]]:
+    def read(self, slices: Sequence[PageSlice]) -> AsyncIterator[list[ReadPage]]:
         """As in Stages."""
-        return in_thread(read.read(slices, self._settings, self._gpus, self._rows))
+        return in_thread(read.read_slices(slices, self._settings, self._gpus, self._rows))
 
-    def index(self, scope: Scope, versions: Sequence[VersionId]) -> AsyncIterator[list[Indexed]]:
+    def index(self, scope: Scope, versions: Sequence[VersionId]) -> AsyncIterator[list[IndexedVersion]]:
         """As in Stages."""
-        return in_thread(index.index(scope, versions, self._settings, self._rows))
+        return in_thread(index.index_versions(scope, versions, self._settings, self._rows))
 
 
 @serve.deployment
@@ -88,26 +88,26 @@ class Worker:
 
     def __init__(self) -> None:
         """Connections are opened by the shifts themselves, on the replica's event loop."""
-        self._settings, self._rows = begin()
-        self._snapshots = logs.follow(Snapshots(self._settings))
-        answer_from_here(connect.questions(self._settings.state_dir), "worker")
-        self._readers: list[Reader] = []
-        self._shifts: list[Shift] = []
+        self._settings, self._rows = load_settings_and_rows()
+        self._snapshots = logs.follow_log_level(SettingsSnapshots(self._settings))
+        answer_from_here(connect.liveness_folder(self._settings.state_dir), "worker")
+        self._readers: list[DocumentReader] = []
+        self._shifts: list[JobLoop] = []
         self._first: asyncio.Task[bool] | None = None
-        self._task = asyncio.get_running_loop().create_task(self._run())
+        self._task = asyncio.get_running_loop().create_task(self._run_loops())
 
-    async def _run(self) -> None:
+    async def _run_loops(self) -> None:
         settings = self._settings
-        found = resolve(settings)
+        found = resolve_endpoints(settings)
         database = Database(found.postgres, size=4 + settings.worker.small_jobs, timeout=settings.postgres.pool_timeout)
         await database.open()
         vault = vault_of(settings.models.vault_key, settings.state_dir)
-        watch = Watch(self._snapshots, SettingsRows(database, vault))
-        embedder, care = handles.embedder(settings), Care(database, found.postgres_admin)
+        watch = SettingsWatcher(self._snapshots, SettingsRows(database, vault))
+        embedder, care = handles.build_embedder(settings), IndexMaintenance(database, found.postgres_admin)
         await watch.open()  # for the log level alone: what decides how pages are read stays until the next start
         try:
-            lanes = (*(Lane.SMALL for _ in range(settings.worker.small_jobs)), Lane.SLOW, Lane.BULK)
-            self._shifts.extend(self._shift(database, embedder, lane, at) for at, lane in enumerate(lanes))
+            lanes = (*(JobLane.SMALL for _ in range(settings.worker.small_jobs)), JobLane.SLOW, JobLane.BULK)
+            self._shifts.extend(self._build_loop(database, embedder, lane, at) for at, lane in enumerate(lanes))
             async with asyncio.TaskGroup() as tasks:
                 # Before anything is written to an index that has lost what it had; a worker that is to go is not kept.
                 self._first = tasks.create_task(care.look(care.renew_words))
@@ -119,44 +119,46 @@ class Worker:
         finally:
             await watch.close()
 
-    def _shift(self, database: Database, embedder: Embedder, lane: Lane, at: int) -> Shift:
-        settings, store, jobs = self._settings, Store(database), Jobs(database)
+    def _build_loop(self, database: Database, embedder: Embedder, lane: JobLane, at: int) -> JobLoop:
+        settings, store, jobs = self._settings, DocumentStore(database), JobLedger(database)
         reader = reader_of(lane, settings)
         self._readers.append(reader)
-        model_lane = ModelLane.QUESTION if lane is Lane.SMALL else ModelLane.BULK
-        here = HereStages(reader, Indexer(store, embedder, settings.chunk, model_lane))
+        model_lane = ModelLane.QUESTION if lane is JobLane.SMALL else ModelLane.BULK
+        here = HereStages(reader, VersionIndexer(store, embedder, settings.chunk, model_lane))
         held, crowd = None, None
-        if lane is Lane.BULK and settings.read.idle and settings.read.floor > 0:
-            pulses = Reader(settings.read, settings.ocr, share=share_of_a_core(settings.read, os.cpu_count() or 1))
+        if lane is JobLane.BULK and settings.read.idle and settings.read.floor > 0:
+            pulses = DocumentReader(
+                settings.read, settings.ocr, share=share_of_a_core(settings.read, os.cpu_count() or 1)
+            )
             self._readers.append(pulses)
-            held = HereStages(pulses, Indexer(store, embedder, settings.chunk, model_lane))
-            crowd = Crowd(settings.read.floor) if settings.ray.address is None else None  # else it reads elsewhere
-        generations, gate = Generations(database), Gate(database, embedder, settings.gate)
-        runner = Runner(
+            held = HereStages(pulses, VersionIndexer(store, embedder, settings.chunk, model_lane))
+            crowd = CrowdWatch(settings.read.floor) if settings.ray.address is None else None  # else it reads elsewhere
+        generations, gate = IndexGenerations(database), IndexGate(database, embedder, settings.gate)
+        runner = IngestionRunner(
             jobs,
             store,
             generations,
             FolderBlobs(settings.state_dir / "blobs"),
-            Rebuild(jobs, generations, Switchover(database), gate, INDEX, settings.search.exact_scope),
+            IndexRebuild(jobs, generations, IndexSwitchover(database), gate, INDEX, settings.search.exact_scope),
             here=here,
             bulk=DatasetStages(settings.read, reader_gpus(settings), self._rows),
             read=settings.read,
-            read_fingerprint=fingerprint(settings.read, settings.ocr),
+            read_fingerprint=extraction_fingerprint(settings.read, settings.ocr),
             exact_scope=settings.search.exact_scope,
             graph=graph_stage(settings, database, jobs),
             held=held,
             crowd=crowd,
         )
         owner = f"{socket.gethostname()}:{os.getpid()}:{lane}:{at}"
-        restarts = Restarts(database)
-        return Shift(
+        restarts = RestartRequests(database)
+        return JobLoop(
             jobs,
             runner,
-            lambda anew: recipe(embedder, settings, anew),
+            lambda anew: current_recipe(embedder, settings, anew),
             settings.worker,
             owner,
             lambda: restarts.under_way((Part.EMBEDDING, Part.WORKER)),
-            room=Room(
+            room=DiskRoom(
                 settings.state_dir,
                 settings.disk.jobs_free_bytes,
                 settings="disk.jobs_free_bytes (AOS_DISK_JOBS_FREE_BYTES)",
@@ -184,18 +186,18 @@ class Worker:
             await asyncio.to_thread(reader.close)
 
 
-def strain_of(lane: Lane, settings: Settings, crowd: Crowd | None) -> str | None:
+def strain_of(lane: JobLane, settings: Settings, crowd: CrowdWatch | None) -> str | None:
     """What keeps this machine from getting on with a lane: by the rules by which readers are ended, or held back."""
-    if lane is not Lane.BULK:
+    if lane is not JobLane.BULK:
         return None
     use, high = use_now(), settings.ray.memory_high
     if use.share > high:
-        return written(
+        return format_reason(
             Wait.MEMORY_SHORT, f"{use.share:.0%} of the memory is in use; above {high:.0%} readers are ended"
         )
     if crowd is not None and crowd.is_crowded:
         left = f"other work leaves {crowd.left:.1%} of this machine: it goes on at its floor, {crowd.share:.0%}"
-        return written(Wait.MACHINE_BUSY, left)
+        return format_reason(Wait.MACHINE_BUSY, left)
     return None
 
 
@@ -204,23 +206,27 @@ def share_of_a_core(read: ReadSettings, cores: int) -> float:
     return min(MOST_OF_A_CORE, read.floor * cores)
 
 
-def reader_of(lane: Lane, settings: Settings) -> Reader:
+def reader_of(lane: JobLane, settings: Settings) -> DocumentReader:
     """The reader of one shift; that of the slow lane is as patient as `read` says, and stands behind the others."""
-    if lane is not Lane.SMALL:
-        return Reader(settings.read, settings.ocr, priority=Priority.LOW if lane is Lane.SLOW else Priority.NORMAL)
+    if lane is not JobLane.SMALL:
+        return DocumentReader(
+            settings.read,
+            settings.ocr,
+            priority=ProcessPriority.LOW if lane is JobLane.SLOW else ProcessPriority.NORMAL,
+        )
     quick = settings.worker.quick_seconds
     limits = {
         "cpu_seconds": min(settings.read.cpu_seconds, quick),
         "open_seconds": min(settings.read.open_seconds, 2 * quick),
     }
-    return Reader(settings.read.model_copy(update=limits), settings.ocr, helpers=True)
+    return DocumentReader(settings.read.model_copy(update=limits), settings.ocr, helpers=True)
 
 
-async def recipe(embedder: Embedder, settings: Settings, anew: bool) -> Recipe:
+async def current_recipe(embedder: Embedder, settings: Settings, anew: bool) -> IndexRecipe:
     """The recipe of an index made now; `anew` asks the embedder again, instead of trusting its cached facts."""
     if anew:
-        forget(embedder)
-    return Recipe(await embedder.facts(), split.fingerprint(settings.chunk))
+        forget_facts(embedder)
+    return IndexRecipe(await embedder.facts(), split.chunker_fingerprint(settings.chunk))
 
 
 def build(args: dict[str, Any]) -> Application:

@@ -11,11 +11,11 @@ from ray import serve
 from cluster import connect, logs
 from cluster.console.api import base_url
 from cluster.state.settings.settings_rows import load_with_rows
-from cluster.state.settings.snapshots import Snapshots
+from cluster.state.settings.snapshots import SettingsSnapshots
 from cluster.watch.answering import answer_from_here
 from configs.sections import Settings
-from configs.settings import load
-from serve_apps.http.auth.tokens import Tokens, signing_secret
+from configs.settings import load_settings
+from serve_apps.http.auth.tokens import TokenSigner, signing_secret
 
 
 @serve.deployment
@@ -25,10 +25,10 @@ class Console:
 
     def __serve_build_asgi_app__(self) -> FastAPI:
         """Called by Serve once the replica is there."""
-        settings = logs.follow(Snapshots(load_with_rows())).view()
-        tokens = Tokens(signing_secret(settings.auth, settings.state_dir), settings.auth)
-        app = _console(settings, lambda address: tokens.vouch(address, datetime.now(UTC)))
-        answer_from_here(connect.questions(settings.state_dir), "console")
+        settings = logs.follow_log_level(SettingsSnapshots(load_with_rows())).view()
+        tokens = TokenSigner(signing_secret(settings.auth, settings.state_dir), settings.auth)
+        app = _console_app(settings, lambda address: tokens.vouch(address, datetime.now(UTC)))
+        answer_from_here(connect.liveness_folder(settings.state_dir), "console")
         return app
 
 
@@ -41,13 +41,13 @@ def local() -> FastAPI:
     """For `uvicorn --factory serve_apps.console:local`: at /console, before the product of AOS_CONSOLE_API_URL."""
     from serve_apps.ui.kit.page import PREFIX
 
-    inside = _console(load())
+    inside = _console_app(load_settings())
     outside = FastAPI(lifespan=inside.router.lifespan_context, openapi_url=None)
     outside.mount(PREFIX, inside)
     return outside
 
 
-def _console(settings: Settings, vouch: Callable[[str], str] | None = None) -> FastAPI:
+def _console_app(settings: Settings, vouch: Callable[[str], str] | None = None) -> FastAPI:
     # Gradio takes three seconds, and Serve finds the deployment in another process than the replica's.
     from serve_apps.ui.app import create_console
 

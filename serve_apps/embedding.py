@@ -16,7 +16,7 @@ from cluster.basics.priority import give_way
 from cluster.models.embedding.embedders import open_embedders
 from cluster.models.embedding.migration import EmbedderMoved
 from cluster.models.embedding.weights import use_cores
-from cluster.models.ports import Embedder, Lane
+from cluster.models.ports import Embedder, EmbeddingLane
 from cluster.state.settings.settings_rows import load_with_rows
 from cluster.watch.answering import answer_from_here
 from configs.sections import Settings
@@ -31,12 +31,12 @@ class EmbedderReplica:
         logs.set_up(settings)
         # Bulk work may have asked for one replica more: loading it gives way to the questions that others answer.
         with ThreadPoolExecutor(1, initializer=give_way) as thread:
-            self._embedders = thread.submit(_opened, settings).result()
-        answer_from_here(connect.questions(settings.state_dir), "embedder")
+            self._embedders = thread.submit(_load_embedders, settings).result()
+        answer_from_here(connect.liveness_folder(settings.state_dir), "embedder")
 
     async def facts(self, place: int) -> dict[str, object]:
         """`EmbedderFacts` as a mapping; `place` is 0 for the embedder of now, 1 for the one before it."""
-        return asdict(await self._at(place).facts())
+        return asdict(await self._embedder_at(place).facts())
 
     async def embed(self, texts: Sequence[str], lane: str, place: int, fingerprint: str) -> NDArray[np.float32]:
         """One row of length 1 for each text: shape (len(texts), dimension).
@@ -44,12 +44,12 @@ class EmbedderReplica:
         Raises:
             EmbedderMoved: the one there has another fingerprint; the caller remembers a model from before an update.
         """
-        embedder = self._at(place)
+        embedder = self._embedder_at(place)
         if (await embedder.facts()).fingerprint != fingerprint:
             raise EmbedderMoved
-        return await embedder.embed(texts, Lane(lane))
+        return await embedder.embed(texts, EmbeddingLane(lane))
 
-    def _at(self, place: int) -> Embedder:
+    def _embedder_at(self, place: int) -> Embedder:
         if place >= len(self._embedders):
             raise Unavailable("the replica has no embedder before this one", fix="run `aos up`")
         return self._embedders[place]
@@ -59,7 +59,7 @@ class EmbedderReplica:
         await asyncio.sleep(0)
 
 
-def _opened(settings: Settings) -> tuple[Embedder, ...]:
+def _load_embedders(settings: Settings) -> tuple[Embedder, ...]:
     use_cores()
     return open_embedders(settings.embedding, idle=settings.read.idle)
 

@@ -9,11 +9,11 @@ from ray.serve import Application
 
 from cluster import connect, handles, logs
 from cluster.state.settings.settings_rows import load_with_rows
-from cluster.state.settings.snapshots import Snapshots
+from cluster.state.settings.snapshots import SettingsSnapshots
 from cluster.watch.answering import answer_from_here
 from serve_apps.agents.intake import turn as turns
-from serve_apps.agents.streams.event_wire import Batch, batches
-from serve_apps.wiring.agents import Workshop, ground
+from serve_apps.agents.streams.event_wire import Batch, batch_events
+from serve_apps.wiring.agents import TurnRuntime, build_container
 
 
 @serve.deployment
@@ -22,14 +22,16 @@ class Executor:
 
     def __init__(self) -> None:
         """Connections are opened on the replica's event loop."""
-        snapshots = logs.follow(Snapshots(load_with_rows()))
+        snapshots = logs.follow_log_level(SettingsSnapshots(load_with_rows()))
         settings = snapshots.view()
-        self._base = ground(settings, handles.embedder(settings), handles.reranker(settings), snapshots)
-        self._workshop = Workshop(settings, self._base)
-        answer_from_here(connect.questions(settings.state_dir), "executor")
-        self._opened = asyncio.get_running_loop().create_task(self._open())
+        self._base = build_container(
+            settings, handles.build_embedder(settings), handles.build_reranker(settings), snapshots
+        )
+        self._workshop = TurnRuntime(settings, self._base)
+        answer_from_here(connect.liveness_folder(settings.state_dir), "executor")
+        self._opened = asyncio.get_running_loop().create_task(self._open_runtime())
 
-    async def _open(self) -> None:
+    async def _open_runtime(self) -> None:
         await self._base.database.open()
         await self._base.upkeep.open()
         await self._workshop.open()
@@ -37,7 +39,7 @@ class Executor:
     async def carry(self, frozen: dict[str, Any]) -> AsyncIterator[Batch]:
         """Claim a turn's run and tell its events in batches."""
         await asyncio.shield(self._opened)
-        async for batch in batches(self._workshop.carrier.carry(turns.load(frozen))):
+        async for batch in batch_events(self._workshop.carrier.carry(turns.load_turn(frozen))):
             yield batch
 
     async def check_health(self) -> None:

@@ -7,7 +7,7 @@ from ray import serve
 
 from cluster import connect, handles, logs
 from cluster.state.settings.settings_rows import load_with_rows
-from cluster.state.settings.snapshots import Snapshots
+from cluster.state.settings.snapshots import SettingsSnapshots
 from cluster.watch.answering import answer_from_here
 
 if TYPE_CHECKING:
@@ -24,21 +24,23 @@ class Gateway:
         # Serve finds the deployment in another process, which would take seconds to import all of it for nothing.
         from serve_apps.http.app import create_app
         from serve_apps.operations import OurCluster
-        from serve_apps.wiring.http import assemble
+        from serve_apps.wiring.http import build_app_dependencies
 
-        snapshots = logs.follow(Snapshots(load_with_rows()))
+        snapshots = logs.follow_log_level(SettingsSnapshots(load_with_rows()))
         settings = snapshots.view()
-        models = handles.embedder(settings), handles.reranker(settings)
-        app = create_app(assemble(settings, *models, elsewhere, snapshots, OurCluster(snapshots)))
-        answer_from_here(connect.questions(settings.state_dir), "gateway")
+        models = handles.build_embedder(settings), handles.build_reranker(settings)
+        app = create_app(
+            build_app_dependencies(settings, *models, remote_orchestrator, snapshots, OurCluster(snapshots))
+        )
+        answer_from_here(connect.liveness_folder(settings.state_dir), "gateway")
         return app
 
 
-def elsewhere() -> "Orchestrator":
+def remote_orchestrator() -> "Orchestrator":
     """The orchestrator, as a deployment of its own."""
     from serve_apps.agents.streams.event_wire import RemoteOrchestrator
 
-    return RemoteOrchestrator(handles.Remote(*handles.ORCHESTRATOR))
+    return RemoteOrchestrator(handles.RemoteDeployment(*handles.ORCHESTRATOR))
 
 
 def build(args: dict[str, Any]) -> serve.Application:

@@ -13,7 +13,7 @@ import yaml
 from cluster.basics.errors import InvalidSettings
 from cluster.deploy import VLLM_INGRESS_CPUS
 from configs.sections import Settings, VllmSettings
-from configs.settings import load
+from configs.settings import load_settings
 
 if TYPE_CHECKING:
     from ray import serve
@@ -47,7 +47,7 @@ class KeyGuard:
         await self._app(scope, receive, send)
 
 
-def config(settings: Settings) -> dict[str, Any]:
+def llm_config(settings: Settings) -> dict[str, Any]:
     """The arguments of ray.serve.llm.LLMConfig.
 
     Raises:
@@ -99,14 +99,16 @@ def build(args: dict[str, Any]) -> "serve.Application":
         app: Any  # FastAPI
 
         async def __serve_build_asgi_app__(self) -> Any:
-            key = load().vllm.api_key  # read here: a class travels through Ray's store with all that it encloses
+            key = (
+                load_settings().vllm.api_key
+            )  # read here: a class travels through Ray's store with all that it encloses
             if key is not None:
                 self.app.add_middleware(KeyGuard, key=key)
             return self.app
 
     return build_openai_app(
         {
-            "llm_configs": [LLMConfig(**config(load()))],
+            "llm_configs": [LLMConfig(**llm_config(load_settings()))],
             "ingress_cls_config": {"ingress_cls": Ingress},
             "ingress_deployment_config": {
                 "autoscaling_config": {"min_replicas": 1, "max_replicas": 1, "target_ongoing_requests": 1000},

@@ -8,11 +8,11 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from cluster import connect, deploy, doctor
 from cluster.basics.errors import Unavailable
-from cluster.console.findings import Finding
-from cluster.dashboard import Dashboard
-from cluster.state.settings.snapshots import Snapshots
+from cluster.console.findings import HealthFinding
+from cluster.dashboard import RayDashboard
+from cluster.state.settings.snapshots import SettingsSnapshots
 from configs.sections import Settings
-from serve_apps.http.routes.operations.operating import Deployment, Probe
+from serve_apps.http.routes.operations.operating import Probe, ServeDeployment
 
 PARTS = ("postgres", "redis", "ray", "supervisor", "disk")  # of the doctor's; the rest is about one machine
 SCRAPE_SECONDS = 2.0
@@ -24,36 +24,36 @@ ONGOING = "ray_serve_replica_processing_queries"
 class OurCluster:
     """A `Cluster`, asked through Ray's own HTTP API."""
 
-    def __init__(self, snapshots: Snapshots) -> None:
+    def __init__(self, snapshots: SettingsSnapshots) -> None:
         """Nothing is asked yet."""
         self._snapshots = snapshots
 
     def check(self, settings: Settings) -> None:
         """See `Cluster`."""
-        deploy.plan(settings)
+        deploy.deployment_plan(settings)
 
     def probes(self) -> Mapping[str, Probe]:
         """See `Cluster`."""
         settings = self._snapshots.began
-        return {part: _probe(part, settings) for part in PARTS}
+        return {part: _part_probe(part, settings) for part in PARTS}
 
-    def deployments(self) -> Sequence[Deployment]:
+    def deployments(self) -> Sequence[ServeDeployment]:
         """See `Cluster`."""
-        ray = connect.dashboard(self._snapshots.began)
-        found = ray.get(deploy.APPLICATIONS, _deployments)
-        return _with_load(found, _loads(ray))
+        ray = connect.ray_dashboard(self._snapshots.began)
+        found = ray.get(deploy.APPLICATIONS, _parse_deployments)
+        return _with_load(found, _scrape_loads(ray))
 
 
-def _probe(part: str, settings: Settings) -> Probe:
-    def probe() -> list[Finding]:
-        return doctor.look(part, settings)
+def _part_probe(part: str, settings: Settings) -> Probe:
+    def probe() -> list[HealthFinding]:
+        return doctor.run_probe(part, settings)
 
     return probe
 
 
-def _deployments(body: Mapping[str, Any]) -> list[Deployment]:
+def _parse_deployments(body: Mapping[str, Any]) -> list[ServeDeployment]:
     return [
-        Deployment(
+        ServeDeployment(
             name,
             part,
             app["status"],
@@ -66,20 +66,20 @@ def _deployments(body: Mapping[str, Any]) -> list[Deployment]:
     ]
 
 
-def _loads(ray: Dashboard) -> Mapping[tuple[str, str], dict[str, float]]:
+def _scrape_loads(ray: RayDashboard) -> Mapping[tuple[str, str], dict[str, float]]:
     """Queued and ongoing requests by application and deployment, summed over the nodes; empty without Ray's metrics.
 
     Ray's agents tell each node's figures some seconds late; a node that does not answer is left out.
     """
     found: dict[tuple[str, str], dict[str, float]] = {}
     try:
-        addresses = ray.get("/api/prometheus/sd", _addresses)
+        addresses = ray.get("/api/prometheus/sd", _scrape_addresses)
     except Unavailable:
         return found
     for address in addresses[:MOST_NODES]:
         try:
             text = httpx.get(f"http://{address}/metrics", timeout=SCRAPE_SECONDS).text
-            for metric, labels, value in _samples(text):
+            for metric, labels, value in _parse_samples(text):
                 load = found.setdefault((labels.get("application", ""), labels.get("deployment", "")), {})
                 load[metric] = load.get(metric, 0.0) + value
         except (httpx.HTTPError, httpx.InvalidURL, ValueError):
@@ -87,11 +87,11 @@ def _loads(ray: Dashboard) -> Mapping[tuple[str, str], dict[str, float]]:
     return found
 
 
-def _addresses(body: Any) -> list[str]:
+def _scrape_addresses(body: Any) -> list[str]:
     return [address for group in body for address in group["targets"]]
 
 
-def _samples(text: str) -> Iterator[tuple[str, Mapping[str, str], float]]:
+def _parse_samples(text: str) -> Iterator[tuple[str, Mapping[str, str], float]]:
     lines = (line for line in text.splitlines() if line.startswith((QUEUED, ONGOING)))
     for family in text_string_to_metric_families("\n".join(lines) + "\n"):
         for sample in family.samples:
@@ -99,12 +99,12 @@ def _samples(text: str) -> Iterator[tuple[str, Mapping[str, str], float]]:
 
 
 def _with_load(
-    found: Sequence[Deployment], loads: Mapping[tuple[str, str], Mapping[str, float]]
-) -> Sequence[Deployment]:
-    def one(deployment: Deployment) -> Deployment:
+    found: Sequence[ServeDeployment], loads: Mapping[tuple[str, str], Mapping[str, float]]
+) -> Sequence[ServeDeployment]:
+    def one(deployment: ServeDeployment) -> ServeDeployment:
         load = loads.get((deployment.application, deployment.name), {})
         counts = [None if name not in load else round(load[name]) for name in (QUEUED, ONGOING)]
-        return Deployment(
+        return ServeDeployment(
             deployment.application,
             deployment.name,
             deployment.status,

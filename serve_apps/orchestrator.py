@@ -9,12 +9,12 @@ from ray.serve import Application
 
 from cluster import connect, handles, logs
 from cluster.state.settings.settings_rows import load_with_rows
-from cluster.state.settings.snapshots import Snapshots
+from cluster.state.settings.snapshots import SettingsSnapshots
 from cluster.watch.answering import answer_from_here
 from serve_apps.agents.intake.turn import load_scope
-from serve_apps.agents.streams.event_wire import Batch, RemoteCarrier, batches, load_incoming
-from serve_apps.agents.turn_ports import Path, RunId
-from serve_apps.wiring.agents import Workshop, desk, ground
+from serve_apps.agents.streams.event_wire import Batch, RemoteCarrier, batch_events, load_incoming
+from serve_apps.agents.turn_ports import RunId, TurnPath
+from serve_apps.wiring.agents import TurnRuntime, build_container, build_turn_intake
 
 
 @serve.deployment
@@ -23,29 +23,33 @@ class Orchestrator:
 
     def __init__(self) -> None:
         """Connections are opened on the replica's event loop."""
-        snapshots = logs.follow(Snapshots(load_with_rows()))
+        snapshots = logs.follow_log_level(SettingsSnapshots(load_with_rows()))
         settings = snapshots.view()
-        self._base = ground(settings, handles.embedder(settings), handles.reranker(settings), snapshots)
-        here = Workshop(settings, self._base).carrier
-        elsewhere = RemoteCarrier(handles.Remote(*handles.EXECUTOR))
-        self._desk = desk(settings, self._base, {Path.ANALYTICS: here, Path.DOCUMENTS: here, Path.GENERAL: elsewhere})
-        self._opened = asyncio.get_running_loop().create_task(self._open())
-        answer_from_here(connect.questions(settings.state_dir), "orchestrator")
+        self._base = build_container(
+            settings, handles.build_embedder(settings), handles.build_reranker(settings), snapshots
+        )
+        here = TurnRuntime(settings, self._base).carrier
+        elsewhere = RemoteCarrier(handles.RemoteDeployment(*handles.EXECUTOR))
+        self._desk = build_turn_intake(
+            settings, self._base, {TurnPath.ANALYTICS: here, TurnPath.DOCUMENTS: here, TurnPath.GENERAL: elsewhere}
+        )
+        self._opened = asyncio.get_running_loop().create_task(self._open_stores())
+        answer_from_here(connect.liveness_folder(settings.state_dir), "orchestrator")
 
-    async def _open(self) -> None:
+    async def _open_stores(self) -> None:
         await self._base.database.open()
         await self._base.upkeep.open()
 
     async def process(self, scope: dict[str, Any], incoming: dict[str, Any]) -> AsyncIterator[Batch]:
         """As `agents.ports.Orchestrator`, in batches."""
         await asyncio.shield(self._opened)
-        async for batch in batches(self._desk.process(load_scope(scope), load_incoming(incoming))):
+        async for batch in batch_events(self._desk.process(load_scope(scope), load_incoming(incoming))):
             yield batch
 
     async def resume(self, scope: dict[str, Any], run: str) -> AsyncIterator[Batch]:
         """As `agents.ports.Orchestrator`, in batches."""
         await asyncio.shield(self._opened)
-        async for batch in batches(self._desk.resume(load_scope(scope), RunId(run))):
+        async for batch in batch_events(self._desk.resume(load_scope(scope), RunId(run))):
             yield batch
 
     async def cancel(self, scope: dict[str, Any], run: str) -> None:

@@ -23,7 +23,7 @@ class RerankerReplica:
         logs.set_up(settings)
         use_cores()
         self._reranker = CrossEncoderReranker(settings.rerank)
-        answer_from_here(connect.questions(settings.state_dir), "reranker")
+        answer_from_here(connect.liveness_folder(settings.state_dir), "reranker")
 
     async def score(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
         """One score for each text: shape (len(texts),)."""

@@ -13,11 +13,11 @@ _SAME = {
 }  # fmt: skip
 
 
-def tokens(text: str) -> list[str]:
+def fact_tokens(text: str) -> list[str]:
     """Words and numbers in order, articles left out: `The fees: 1,000.50 EUR` is [`fee`, `1000.5`, the euro sign]."""
     found = []
     for part in _PARTS.findall(text.casefold()):
-        word = _number(part) if part[0].isdigit() else _SAME.get(part) or _singular(part)
+        word = _plain_number(part) if part[0].isdigit() else _SAME.get(part) or _singular_form(part)
         if word not in _LEFT_OUT:
             found.append(word)
     return found
@@ -29,18 +29,18 @@ def says(text: str, fact: str) -> bool:
     One or two words have to be neighbours; longer facts may have up to two other words in between, no numbers and no
     negations.
     """
-    return holds(tokens(text), tokens(fact))
+    return holds_tokens(fact_tokens(text), fact_tokens(fact))
 
 
-def holds(said: list[str], wanted: list[str]) -> bool:
+def holds_tokens(said: list[str], wanted: list[str]) -> bool:
     """As `says`, over tokens."""
     if not wanted:
         return False
     loose = _LOOSE if len(wanted) > 2 else 0
-    return any(_from(said, at, wanted, loose) for at, word in enumerate(said) if word == wanted[0])
+    return any(_matches_from(said, at, wanted, loose) for at, word in enumerate(said) if word == wanted[0])
 
 
-def _from(said: list[str], at: int, wanted: list[str], loose: int) -> bool:
+def _matches_from(said: list[str], at: int, wanted: list[str], loose: int) -> bool:
     for word in wanted[1:]:
         between = 0
         at += 1
@@ -54,7 +54,7 @@ def _from(said: list[str], at: int, wanted: list[str], loose: int) -> bool:
     return True
 
 
-def _number(text: str) -> str:
+def _plain_number(text: str) -> str:
     """Its value: separators of thousands and zeros that mean nothing are gone; a version or a date stays as it is."""
     text = text.replace("\u00a0", "").replace("\u202f", "")
     last = max(text.rfind(","), text.rfind("."))
@@ -70,5 +70,5 @@ def _number(text: str) -> str:
     return text.lstrip("0") if text.lstrip("0")[:1].isdigit() else "0" + text.lstrip("0")
 
 
-def _singular(word: str) -> str:
+def _singular_form(word: str) -> str:
     return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word

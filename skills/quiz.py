@@ -22,7 +22,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from cluster.basics.errors import NotFound, Permanent
-from skills.marking import says, tokens
+from skills.marking import fact_tokens, says
 
 MOST_QUESTIONS = 200
 PACKS = "packs"  # folders of this package, each with a quiz.yaml
@@ -45,7 +45,7 @@ class Track(StrEnum):
     INTEGRATION = "integration"
 
 
-class Why(StrEnum):
+class MissReason(StrEnum):
     """Reasons for a missed fact."""
 
     NOT_RETRIEVED = "not_retrieved"  # no passage of the source that says it was found
@@ -56,7 +56,7 @@ class Why(StrEnum):
 Said = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=500)]
 
 
-class Question(BaseModel):
+class QuizQuestion(BaseModel):
     """A question; each of `facts` is a text, or several of which any does; `passage` stands in `source` as it is."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -81,12 +81,12 @@ class Quiz(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     track: Track
-    questions: Annotated[tuple[Question, ...], Field(min_length=1, max_length=MOST_QUESTIONS)]
+    questions: Annotated[tuple[QuizQuestion, ...], Field(min_length=1, max_length=MOST_QUESTIONS)]
     pass_mark: Annotated[float | None, Field(gt=0, le=1)] = None
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class SourcePassage:
     """A place in a document: file name, page from 1, and its text."""
 
     file: str
@@ -95,43 +95,43 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class ExamAnswer:
     """An answer, the passages it cites, and those it was made from."""
 
     text: str
-    cited: tuple[Passage, ...] = ()
-    retrieved: tuple[Passage, ...] = ()
+    cited: tuple[SourcePassage, ...] = ()
+    retrieved: tuple[SourcePassage, ...] = ()
     mode: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Missed:
+class MissedFact:
     """A fact, in its first form, and why it does not count."""
 
     fact: str
-    why: Why
+    why: MissReason
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class QuestionScore:
     """Score of a question: `found` of `expected` facts, said with the right source."""
 
-    question: Question
-    answer: Answered
+    question: QuizQuestion
+    answer: ExamAnswer
     found: int
     expected: int
     right_source: bool
-    missed: tuple[Missed, ...]
+    missed: tuple[MissedFact, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class QuizResult:
     """The share of all expected facts that were found, 0 to 1, and whether that is enough."""
 
     score: float
     pass_mark: float
     passed: bool
-    marks: tuple[Mark, ...]
+    marks: tuple[QuestionScore, ...]
 
 
 def parse_quiz(content: bytes | str) -> Quiz:
@@ -159,12 +159,12 @@ def quiz_of(value: Any) -> Quiz:
         raise BadQuiz(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
     for question in quiz.questions:
         for fact in (form for forms in question.expected() for form in forms):
-            if not tokens(fact):
+            if not fact_tokens(fact):
                 raise BadQuiz(f"{question.question}: {fact!r} has neither words nor numbers")
     return quiz
 
 
-def mark(question: Question, answer: Answered) -> Mark:
+def mark_answer(question: QuizQuestion, answer: ExamAnswer) -> QuestionScore:
     """Judge one answer. A fact counts where the answer says it and cites the document that the question names."""
     right = any(_is_source(question, one) for one in answer.cited)
     missed = []
@@ -172,17 +172,17 @@ def mark(question: Question, answer: Answered) -> Mark:
         said = any(says(answer.text, form) for form in forms)
         if not (said and right):
             there = any(_same_file(question, one) and _says_any(one.text, forms) for one in answer.retrieved)
-            why = Why.WRONG_SOURCE if said else Why.NOT_SAID if there else Why.NOT_RETRIEVED
-            missed.append(Missed(forms[0], why))
+            why = MissReason.WRONG_SOURCE if said else MissReason.NOT_SAID if there else MissReason.NOT_RETRIEVED
+            missed.append(MissedFact(forms[0], why))
     expected = len(question.facts)
-    return Mark(question, answer, expected - len(missed), expected, right, tuple(missed))
+    return QuestionScore(question, answer, expected - len(missed), expected, right, tuple(missed))
 
 
-def result(marks: Sequence[Mark], pass_mark: float) -> Result:
+def quiz_result(marks: Sequence[QuestionScore], pass_mark: float) -> QuizResult:
     """All marks together; every fact weighs the same."""
     expected = sum(one.expected for one in marks)
     score = sum(one.found for one in marks) / expected if expected else 0.0
-    return Result(score, pass_mark, bool(marks) and score >= pass_mark, tuple(marks))
+    return QuizResult(score, pass_mark, bool(marks) and score >= pass_mark, tuple(marks))
 
 
 def shipped_quiz(track: Track) -> Quiz:
@@ -191,14 +191,14 @@ def shipped_quiz(track: Track) -> Quiz:
     Raises:
         NotFound: none does.
     """
-    found = _shipped().get(track)
+    found = _shipped_quizzes().get(track)
     if found is None:
         raise NotFound(f"no quiz ships for the track {track}", fix="Send a quiz of your own.")
     return found
 
 
 @cache
-def _shipped() -> dict[Track, Quiz]:
+def _shipped_quizzes() -> dict[Track, Quiz]:
     folder = Path(str(files("skills"))) / PACKS
     quizzes = [parse_quiz(path.read_bytes()) for path in sorted(folder.glob("*/quiz.yaml"))]
     return {quiz.track: quiz for quiz in quizzes}
@@ -208,10 +208,10 @@ def _says_any(text: str, forms: Sequence[str]) -> bool:
     return any(says(text, form) for form in forms)
 
 
-def _same_file(question: Question, passage: Passage) -> bool:
+def _same_file(question: QuizQuestion, passage: SourcePassage) -> bool:
     """By name, as a document of a package is called by its file's name."""
     return PurePosixPath(question.source).name.casefold() == PurePosixPath(passage.file).name.casefold()
 
 
-def _is_source(question: Question, passage: Passage) -> bool:
+def _is_source(question: QuizQuestion, passage: SourcePassage) -> bool:
     return _same_file(question, passage) and question.page in (None, passage.page)

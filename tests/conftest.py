@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from cluster.state.db.embedded import Endpoints
+    from cluster.state.db.embedded import StateEndpoints
 
 # Before anything imports Ray or torch: no token file in the home directory, no statistics, no hub, no thread storms.
 os.environ.setdefault("RAY_AUTH_MODE", "disabled")
@@ -50,44 +50,44 @@ def _memory() -> Path | None:
 
 
 @pytest.fixture(scope="session")
-def endpoints() -> Iterator["Endpoints"]:
+def endpoints() -> Iterator["StateEndpoints"]:
     """An embedded Postgres and Valkey in a folder of their own (short: socket paths are limited), gone afterwards."""
     import psycopg
 
     from cluster.state.db import embedded
-    from configs.settings import load
+    from configs.settings import load_settings
 
     folder = Path(tempfile.mkdtemp(prefix="aos-", dir=_memory()))
     try:
-        found = embedded.start(load({"AOS_STATE_DIR": str(folder)}))
+        found = embedded.start_servers(load_settings({"AOS_STATE_DIR": str(folder)}))
         with psycopg.connect(found.postgres_admin or "", autocommit=True) as connection:
             for setting in ("fsync", "synchronous_commit", "full_page_writes"):
                 connection.execute(f"alter system set {setting} = off")
             connection.execute("select pg_reload_conf()")
         yield found
     finally:
-        embedded.stop(folder)
+        embedded.stop_servers(folder)
         shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture(scope="session")
-def template_database(endpoints: "Endpoints") -> str:
+def template_database(endpoints: "StateEndpoints") -> str:
     """The name of a database that has every migration; made once, copied per test."""
     import psycopg
     from psycopg.conninfo import make_conninfo
 
-    from cluster.state.db.migrate import migrate
+    from cluster.state.db.migrate import apply_migrations
 
     with psycopg.connect(endpoints.postgres_admin or "", autocommit=True) as connection:
         connection.execute("create database aos_template")
     admin = make_conninfo(endpoints.postgres_admin or "", dbname="aos_template")
     with ThreadPoolExecutor(1) as thread:  # a thread of its own: the test's event loop may already exist in this one
-        thread.submit(lambda: asyncio.run(migrate(admin))).result()
+        thread.submit(lambda: asyncio.run(apply_migrations(admin))).result()
     return "aos_template"
 
 
 @pytest.fixture
-def database(endpoints: "Endpoints", template_database: str) -> Iterator[str]:
+def database(endpoints: "StateEndpoints", template_database: str) -> Iterator[str]:
     """The name of this test's own migrated database."""
     import psycopg
 
@@ -101,7 +101,7 @@ def database(endpoints: "Endpoints", template_database: str) -> Iterator[str]:
 
 
 @pytest.fixture
-def admin_dsn(endpoints: "Endpoints", database: str) -> str:
+def admin_dsn(endpoints: "StateEndpoints", database: str) -> str:
     """libpq connection string of the owner (superuser) for this test's database."""
     from psycopg.conninfo import make_conninfo
 
@@ -109,7 +109,7 @@ def admin_dsn(endpoints: "Endpoints", database: str) -> str:
 
 
 @pytest.fixture
-def app_dsn(endpoints: "Endpoints", database: str) -> str:
+def app_dsn(endpoints: "StateEndpoints", database: str) -> str:
     """libpq connection string of `aos_app`, which row-level security binds, for this test's database."""
     from psycopg.conninfo import make_conninfo
 
@@ -117,7 +117,7 @@ def app_dsn(endpoints: "Endpoints", database: str) -> str:
 
 
 @pytest.fixture
-def redis_url(endpoints: "Endpoints") -> Iterator[str]:
+def redis_url(endpoints: "StateEndpoints") -> Iterator[str]:
     """URL of an empty Valkey."""
     import redis
 

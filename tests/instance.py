@@ -20,7 +20,7 @@ from cluster import connect
 from cluster.free_ports import free_port
 from cluster.state.db import embedded
 from configs.sections import Settings
-from configs.settings import load
+from configs.settings import load_settings
 
 AOS = str(Path(sys.executable).with_name("aos"))
 ADMIN = "admin@orchestrator.local"
@@ -69,13 +69,13 @@ class Instance:
 
     def rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
         """Ask the database as its owner, who sees every tenant."""
-        found = embedded.resolve(self.settings)
+        found = embedded.resolve_endpoints(self.settings)
         with psycopg.connect(found.postgres_admin or "") as connection:
             return connection.execute(query, values).fetchall()  # type: ignore[arg-type]
 
     def execute(self, statement: str, *values: Any) -> None:
         """Change something as the owner."""
-        found = embedded.resolve(self.settings)
+        found = embedded.resolve_endpoints(self.settings)
         with psycopg.connect(found.postgres_admin or "") as connection:
             connection.execute(statement, values)  # type: ignore[arg-type]
 
@@ -113,7 +113,7 @@ def instance(**more: str) -> Iterator[Instance]:
         **more,
         "PYTHONPATH": os.pathsep.join(filter(None, (more.get("PYTHONPATH"), str(ROOT)))),  # the tree of the tests
     }
-    settings = load(env)
+    settings = load_settings(env)
     try:
         began = time.monotonic()
         started = subprocess.run([AOS, "up"], env=env, capture_output=True, text=True, timeout=900, check=False)
@@ -126,5 +126,7 @@ def instance(**more: str) -> Iterator[Instance]:
             yield Instance(settings, env, http, up_seconds)
     finally:
         subprocess.run([AOS, "down"], env=env, capture_output=True, timeout=180, check=False)
-        shutil.rmtree(connect.folder(settings.state_dir).parent, ignore_errors=True)  # under /tmp where paths are long
+        shutil.rmtree(
+            connect.ray_folder(settings.state_dir).parent, ignore_errors=True
+        )  # under /tmp where paths are long
         shutil.rmtree(folder, ignore_errors=True)

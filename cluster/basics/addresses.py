@@ -17,7 +17,7 @@ _NAT64 = (ip_network("64:ff9b::/96"), ip_network("64:ff9b:1::/48"))
 _INNER = tuple(map(ip_network, ("::ffff:0:0:0/96", "3fff::/20", "5f00::/16")))
 
 
-async def resolve(host: str, port: int) -> Sequence[str]:
+async def resolve_host(host: str, port: int) -> Sequence[str]:
     """Every address that the system knows for a name.
 
     Raises:

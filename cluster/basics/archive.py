@@ -42,14 +42,14 @@ class PackageTooLarge(TooLarge):
 
 
 @dataclass(frozen=True, slots=True)
-class Bundle:
+class FileBundle:
     """One folder of files; paths are below it, with `/`."""
 
     name: str
     files: Mapping[str, bytes]
 
 
-def unpack(data: bytes) -> Bundle:
+def unpack_zip(data: bytes) -> FileBundle:
     """The one folder that a ZIP holds; nothing is written anywhere.
 
     Sizes are counted while bytes come out, whatever the ZIP says of them. Folders and what systems leave behind
@@ -68,14 +68,14 @@ def unpack(data: bytes) -> Bundle:
         raise PackageTooLarge(f"{len(entries):,} entries; {MOST_ENTRIES:,} are taken")
     if sum(entry.file_size for entry in entries) > MOST_TOTAL:
         raise PackageTooLarge(f"it unfolds to more than {MOST_TOTAL:,} bytes")
-    spans = _spans(data, entries, end)
+    spans = _entry_spans(data, entries, end)
     found: dict[str, bytes] = {}
     taken: dict[str, str] = {}
     room = MOST_TOTAL
     for entry, start in spans:
-        path, folder = _path(entry)
-        _alone(path, folder, taken)
-        content = _content(data, entry, start, room)
+        path, folder = _entry_path(entry)
+        _check_unique(path, folder, taken)
+        content = _entry_content(data, entry, start, room)
         room -= len(content)
         if folder and content:
             raise BadPackage(f"the folder {path} has bytes")
@@ -84,7 +84,7 @@ def unpack(data: bytes) -> Bundle:
     return _one_folder(found)
 
 
-def pack(bundle: Bundle) -> bytes:
+def pack_zip(bundle: FileBundle) -> bytes:
     """A ZIP of the folder; the same files give the same bytes."""
     made = BytesIO()
     with ZipFile(made, "w") as archive:
@@ -110,7 +110,7 @@ def _end_of(data: bytes) -> int:
     return int(offset)
 
 
-def _spans(data: bytes, entries: Iterable[ZipInfo], end: int) -> list[tuple[ZipInfo, int]]:
+def _entry_spans(data: bytes, entries: Iterable[ZipInfo], end: int) -> list[tuple[ZipInfo, int]]:
     """Each entry with where its bytes begin; two entries that share bytes unfold more than there is (Fifield 2019)."""
     found: list[tuple[ZipInfo, int]] = []
     last = 0
@@ -132,7 +132,7 @@ def _spans(data: bytes, entries: Iterable[ZipInfo], end: int) -> list[tuple[ZipI
     return found
 
 
-def _path(entry: ZipInfo) -> tuple[str, bool]:
+def _entry_path(entry: ZipInfo) -> tuple[str, bool]:
     """The name in its one form, and whether it is a folder."""
     given = entry.orig_filename
     shown = repr(given[:80])
@@ -154,7 +154,7 @@ def _path(entry: ZipInfo) -> tuple[str, bool]:
     return path, folder
 
 
-def _alone(path: str, folder: bool, taken: dict[str, str]) -> None:
+def _check_unique(path: str, folder: bool, taken: dict[str, str]) -> None:
     """Refuse a path that would be the same file as another entry's on any system; a file is no folder as well."""
     parts = path.split("/")
     for depth in range(1, len(parts) + 1):
@@ -169,7 +169,7 @@ def _alone(path: str, folder: bool, taken: dict[str, str]) -> None:
             raise BadPackage(f"{path[:80]!r} is there twice, as far as some systems can tell")
 
 
-def _content(data: bytes, entry: ZipInfo, start: int, room: int) -> bytes:
+def _entry_content(data: bytes, entry: ZipInfo, start: int, room: int) -> bytes:
     raw = memoryview(data)[start : start + entry.compress_size]
     shown = repr(entry.orig_filename[:80])
     unfolded = max(RATIO_FROM, MOST_RATIO * len(raw))
@@ -194,16 +194,16 @@ def _content(data: bytes, entry: ZipInfo, start: int, room: int) -> bytes:
     return content
 
 
-def _one_folder(found: Mapping[str, bytes]) -> Bundle:
-    kept = {path: content for path, content in found.items() if not _left(path)}
+def _one_folder(found: Mapping[str, bytes]) -> FileBundle:
+    kept = {path: content for path, content in found.items() if not _is_system_leftover(path)}
     tops = sorted({path.partition("/")[0] for path in kept})
     if len(tops) != 1 or any("/" not in path for path in kept):
         raise BadPackage(
             f"{len(tops)} names at its top; a package is one folder", fix="ZIP the folder itself: <name>/SKILL.md."
         )
-    return Bundle(tops[0], {path.partition("/")[2]: content for path, content in sorted(kept.items())})
+    return FileBundle(tops[0], {path.partition("/")[2]: content for path, content in sorted(kept.items())})
 
 
-def _left(path: str) -> bool:
+def _is_system_leftover(path: str) -> bool:
     parts = path.split("/")
     return parts[0] == _LEFT_BY_SYSTEMS[0] or parts[-1] == _LEFT_BY_SYSTEMS[1]

@@ -15,7 +15,7 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True, slots=True)
-class Times:
+class CpuTimes:
     """Seconds of all cores since the machine began: in all, of nobody, and of processes of the idle class."""
 
     total: float
@@ -23,15 +23,17 @@ class Times:
     behind: float
 
 
-def times_now() -> Times:
+def times_now() -> CpuTimes:
     """Of this machine."""
     cores = psutil.cpu_times()
     idle = cores.idle + getattr(cores, "iowait", 0.0)
     total = sum(cores[:8])  # the rest, of guests, is counted in these already
-    return Times(total, idle, sum(_behind(int(place.name)) for place in PROC.iterdir() if place.name.isdigit()))
+    return CpuTimes(
+        total, idle, sum(_idle_class_seconds(int(place.name)) for place in PROC.iterdir() if place.name.isdigit())
+    )
 
 
-def left_between(before: Times, after: Times) -> float:
+def left_between(before: CpuTimes, after: CpuTimes) -> float:
     """The share of the machine, 0 to 1, that was idle or went to the idle class: what it may have had."""
     took = after.total - before.total
     if took <= 0:
@@ -41,7 +43,7 @@ def left_between(before: Times, after: Times) -> float:
     return min(1.0, max(0.0, (after.idle - before.idle + behind) / took))
 
 
-def _behind(pid: int) -> float:
+def _idle_class_seconds(pid: int) -> float:
     """CPU of a process if it is in the idle class."""
     try:
         if os.sched_getscheduler(pid) != os.SCHED_IDLE:
@@ -52,11 +54,11 @@ def _behind(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / _TICKS
 
 
-class Crowd:
+class CrowdWatch:
     """Looks, time and again, whether others leave less than a share of the machine to bulk work."""
 
     def __init__(
-        self, share: float, times: Callable[[], Times] = times_now, sleep: Callable[[float], None] = time.sleep
+        self, share: float, times: Callable[[], CpuTimes] = times_now, sleep: Callable[[float], None] = time.sleep
     ) -> None:
         """`share` is 0 to 1; nothing is looked at yet."""
         self.share, self._times, self._sleep = share, times, sleep

@@ -15,22 +15,22 @@ FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class DiskUsage:
     """Bytes that may still be written, and those that there are in all."""
 
     free: int
     total: int
 
 
-def usage_of(path: Path) -> Usage:
+def usage_of(path: Path) -> DiskUsage:
     """Of the disk that holds `path`, or will: of its nearest folder that is there."""
     there = next(place for place in (path, *path.absolute().parents) if place.exists())
     found = shutil.disk_usage(there)
-    return Usage(found.free, found.total)
+    return DiskUsage(found.free, found.total)
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class DiskRoom:
     """A disk of which some stays free.
 
     Attributes:
@@ -44,7 +44,7 @@ class Room:
     least_bytes: int = 0
     least_percent: float = 0.0
     settings: str = "disk.free_bytes (AOS_DISK_FREE_BYTES)"
-    usage: Callable[[Path], Usage] = usage_of
+    usage: Callable[[Path], DiskUsage] = usage_of
 
     def missing(self) -> DiskFull | None:
         """The error that refuses a write for want of free space; None where there is room."""
@@ -52,7 +52,8 @@ class Room:
         least = max(self.least_bytes, round(now.total * self.least_percent / 100))
         if now.free >= least:
             return None
-        detail = f"{_size(now.free)} of {_size(now.total)} are free at {self.path}; {_size(least)} have to stay free"
+        free, total, floor = map(_format_size, (now.free, now.total, least))
+        detail = f"{free} of {total} are free at {self.path}; {floor} have to stay free"
         fix = f"Free some space there, move it to a larger disk (AOS_STATE_DIR), or lower {self.settings}."
         return DiskFull(detail, fix=fix)
 
@@ -83,13 +84,13 @@ def means_full(error: BaseException | None) -> bool:
     return False
 
 
-def full_at(path: Path | None = None, usage: Callable[[Path], Usage] = usage_of) -> DiskFull:
+def full_at(path: Path | None = None, usage: Callable[[Path], DiskUsage] = usage_of) -> DiskFull:
     """The DiskFull error for one that `means_full`; without a path it was about temporary files."""
     place = path or Path(tempfile.gettempdir())
     now, moved = usage(place), "AOS_STATE_DIR" if path else "TMPDIR"
-    detail = f"{_size(now.free)} of {_size(now.total)} are free at {place}, and no more could be written"
+    detail = f"{_format_size(now.free)} of {_format_size(now.total)} are free at {place}, and no more could be written"
     return DiskFull(detail, fix=f"Free some space there, or move it to a larger disk ({moved}).")
 
 
-def _size(count: int) -> str:
+def _format_size(count: int) -> str:
     return f"{count / GIB:.1f} GiB" if count >= GIB else f"{count / 2**20:.1f} MiB"

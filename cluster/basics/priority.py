@@ -15,7 +15,7 @@ TRIES = 5
 BETWEEN_SECONDS = 0.1  # the kernel takes one change in so long from whoever is not root
 
 
-class Priority(StrEnum):
+class ProcessPriority(StrEnum):
     """The CPU priority of work beside other work on the machine."""
 
     NORMAL = "normal"
@@ -23,7 +23,7 @@ class Priority(StrEnum):
     IDLE = "idle"  # only while no other wants the core
 
 
-def step_back(priority: Priority = Priority.IDLE) -> None:
+def step_back(priority: ProcessPriority = ProcessPriority.IDLE) -> None:
     """Let this process, its threads to come and the processes it starts stand behind the others of the machine.
 
     For work that nobody waits for, a higher niceness would not do: its share of a core is smaller, but a waking process
@@ -32,10 +32,10 @@ def step_back(priority: Priority = Priority.IDLE) -> None:
     Linux shares cores out to sessions first (sched(7), autogroups): a process that leads one gives up its share, too,
     or all that is idle in it would weigh as much as a whole other session.
     """
-    if priority is Priority.NORMAL:
+    if priority is ProcessPriority.NORMAL:
         return
     try:
-        if priority is Priority.IDLE:
+        if priority is ProcessPriority.IDLE:
             os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
         else:
             os.nice(LAST)

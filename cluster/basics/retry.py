@@ -16,7 +16,7 @@ def waits_of(attempts: int) -> tuple[float, ...]:
     return tuple(min(2.0**n, LONGEST_WAIT) for n in range(1, attempts))
 
 
-async def retrying(
+async def call_with_retries(
     call: Callable[[], Awaitable[Result]], *, waits: Sequence[float], sleep: Callable[[float], Awaitable[None]]
 ) -> Result:
     """Call until it answers, at most once more than there are waits; only Transient is tried again.

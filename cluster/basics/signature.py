@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_pem_private_key
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from cluster.basics.archive import Bundle
+from cluster.basics.archive import FileBundle
 from cluster.basics.errors import Invalid, Permanent
 
 SIGNATURE = "SIGNATURE.json"
@@ -37,10 +37,10 @@ class _Written(BaseModel):
 def new_key() -> tuple[bytes, str]:
     """A private key (PKCS 8 in PEM, not encrypted), and its public one in base64, as `skills.signers` lists them."""
     key = Ed25519PrivateKey.generate()
-    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()), _public(key.public_key())
+    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()), _encode_public_key(key.public_key())
 
 
-def sign(bundle: Bundle, pem: bytes) -> tuple[Bundle, str]:
+def sign_bundle(bundle: FileBundle, pem: bytes) -> tuple[FileBundle, str]:
     """The bundle with a signature, in place of any that it had, and the public key.
 
     Raises:
@@ -52,17 +52,17 @@ def sign(bundle: Bundle, pem: bytes) -> tuple[Bundle, str]:
         key = None
     if not isinstance(key, Ed25519PrivateKey):
         raise Invalid("this is no Ed25519 key in PEM", fix="Make one: aos skills keygen")
-    public = _public(key.public_key())
+    public = _encode_public_key(key.public_key())
     written = {
         "algorithm": "ed25519",
         "key": public,
-        "signature": b64encode(key.sign(_message(bundle))).decode("ascii"),
+        "signature": b64encode(key.sign(_signed_message(bundle))).decode("ascii"),
     }
     files = {**bundle.files, SIGNATURE: json.dumps(written, indent=1).encode() + b"\n"}
-    return Bundle(bundle.name, files), public
+    return FileBundle(bundle.name, files), public
 
 
-def signer_of(bundle: Bundle) -> str | None:
+def signer_of(bundle: FileBundle) -> str | None:
     """The public key in base64 that all its files are signed with; None where there is no signature.
 
     Raises:
@@ -74,21 +74,21 @@ def signer_of(bundle: Bundle) -> str | None:
     try:
         written = _Written.model_validate_json(given if len(given) <= MOST_CHARACTERS else b"")
         key = Ed25519PublicKey.from_public_bytes(b64decode(written.key, validate=True))
-        key.verify(b64decode(written.signature, validate=True), _message(bundle))
+        key.verify(b64decode(written.signature, validate=True), _signed_message(bundle))
     except (ValidationError, NotBase64, ValueError):
         raise BadSignature(f"{SIGNATURE} has another form") from None
     except InvalidSignature:
         raise BadSignature("its files are not those that were signed") from None
-    return _public(key)
+    return _encode_public_key(key)
 
 
-def _message(bundle: Bundle) -> bytes:
-    return _PURPOSE + json.dumps([bundle.name, _listed(bundle.files)], separators=(",", ":")).encode("ascii")
+def _signed_message(bundle: FileBundle) -> bytes:
+    return _PURPOSE + json.dumps([bundle.name, _file_digests(bundle.files)], separators=(",", ":")).encode("ascii")
 
 
-def _listed(files: Mapping[str, bytes]) -> list[list[str]]:
+def _file_digests(files: Mapping[str, bytes]) -> list[list[str]]:
     return [[path, sha256(content).hexdigest()] for path, content in sorted(files.items()) if path != SIGNATURE]
 
 
-def _public(key: Ed25519PublicKey) -> str:
+def _encode_public_key(key: Ed25519PublicKey) -> str:
     return b64encode(key.public_bytes_raw()).decode("ascii")

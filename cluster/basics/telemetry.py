@@ -41,7 +41,7 @@ _TOKENS = [1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304
 
 
 @dataclass(slots=True)
-class Mark:
+class OpenSpan:
     """An open span.
 
     Attributes:
@@ -81,16 +81,16 @@ class Telemetry:
         close: Callable[[], None],
         patience: float = CLOSE_SECONDS,
     ) -> None:
-        """See `connect` and `off`; `clock` gives seconds that only grow."""
+        """See `open_telemetry` and `off`; `clock` gives seconds that only grow."""
         self._tracer, self._clock, self.prompts = tracer, clock, prompts
         self._close, self._patience = close, patience
-        self._requests = _histogram(meter, "http.server.request.duration", "s", _DURATIONS)
-        self._operations = _histogram(meter, "gen_ai.client.operation.duration", "s", _DURATIONS)
-        self._first_chunks = _histogram(meter, "gen_ai.client.operation.time_to_first_chunk", "s", _DURATIONS)
-        self._tokens = _histogram(meter, "gen_ai.client.token.usage", "{token}", _TOKENS)
+        self._requests = _create_histogram(meter, "http.server.request.duration", "s", _DURATIONS)
+        self._operations = _create_histogram(meter, "gen_ai.client.operation.duration", "s", _DURATIONS)
+        self._first_chunks = _create_histogram(meter, "gen_ai.client.operation.time_to_first_chunk", "s", _DURATIONS)
+        self._tokens = _create_histogram(meter, "gen_ai.client.token.usage", "{token}", _TOKENS)
         self._cost = meter.create_counter("aos.model.cost", "USD", "what models cost")
         self._cache = meter.create_counter("aos.search.cache", "{search}", "what the cache said to searches")
-        self._stages = _histogram(meter, "aos.search.stage.duration", "s", _DURATIONS)
+        self._stages = _create_histogram(meter, "aos.search.stage.duration", "s", _DURATIONS)
         self._errors = meter.create_counter("aos.errors", "{error}", "errors by error.type and operation")
 
     @classmethod
@@ -101,7 +101,7 @@ class Telemetry:
     @contextmanager
     def span(
         self, name: str, parent: str | None, attributes: Mapping[str, Value | None], kind: SpanKind = SpanKind.INTERNAL
-    ) -> Iterator[Mark]:
+    ) -> Iterator[OpenSpan]:
         """A span around a block. Errors leave their kind in it and go on.
 
         Args:
@@ -115,7 +115,7 @@ class Telemetry:
         span = self._tracer.start_span(
             name, context, kind, known, record_exception=False, set_status_on_exception=False
         )
-        mark = Mark(span, _traceparent(span), {})
+        mark = OpenSpan(span, _format_traceparent(span), {})
         try:
             yield mark
         except (GeneratorExit, asyncio.CancelledError):
@@ -131,7 +131,7 @@ class Telemetry:
             span.end()
 
     @contextmanager
-    def request(self, method: str, parent: str | None) -> Iterator[Mark]:
+    def request(self, method: str, parent: str | None) -> Iterator[OpenSpan]:
         """A request from outside; its route and status are known later."""
         begun = self._clock()
         with self.span(method, parent, {"http.request.method": method}, SpanKind.SERVER) as mark:
@@ -148,7 +148,7 @@ class Telemetry:
         subject: str,
         parent: str | None,
         attributes: Mapping[str, Value | None],
-    ) -> Iterator[Mark]:
+    ) -> Iterator[OpenSpan]:
         """Something that agents do; `subject` is the agent, the tool, the model or the data source."""
         named = {"gen_ai.operation.name": operation, **attributes}
         kind = SpanKind.CLIENT if operation in ("chat", "embeddings") else SpanKind.INTERNAL
@@ -165,12 +165,12 @@ class Telemetry:
         begun = self._clock()
         return lambda: self._clock() - begun
 
-    def first_chunk(self, mark: Mark, seconds: float) -> None:
+    def first_chunk(self, mark: OpenSpan, seconds: float) -> None:
         """A model began to write."""
         mark.set({"gen_ai.response.time_to_first_chunk": seconds})
         self._first_chunks.record(seconds, mark.labels)
 
-    def used(self, mark: Mark, prompt_tokens: int, completion_tokens: int, cost_usd: float = 0.0) -> None:
+    def used(self, mark: OpenSpan, prompt_tokens: int, completion_tokens: int, cost_usd: float = 0.0) -> None:
         """Record the tokens that a model counted, and their cost."""
         mark.set({"gen_ai.usage.input_tokens": prompt_tokens, "gen_ai.usage.output_tokens": completion_tokens})
         for kind, count in (("input", prompt_tokens), ("output", completion_tokens)):
@@ -185,7 +185,7 @@ class Telemetry:
         for stage, ms in milliseconds.items():
             self._stages.record(ms / 1000, {"stage": stage})
 
-    def said(self, mark: Mark, attribute: str, value: Any) -> None:
+    def said(self, mark: OpenSpan, attribute: str, value: Any) -> None:
         """Keep what was written as JSON, only where `telemetry.prompts` is set."""
         if self.prompts:
             mark.set({attribute: json.dumps(value, ensure_ascii=False, default=str)})
@@ -201,7 +201,7 @@ class Telemetry:
         await asyncio.to_thread(self.close)
 
 
-def connect(
+def open_telemetry(
     settings: TelemetrySettings,
     clock: Callable[[], float],
     attributes: Mapping[str, str],
@@ -276,12 +276,12 @@ class _Rarely(logging.Filter):
         return True
 
 
-def _traceparent(span: Span) -> str | None:
+def _format_traceparent(span: Span) -> str | None:
     context = span.get_span_context()
     if not context.is_valid:
         return None
     return f"00-{context.trace_id:032x}-{context.span_id:016x}-{context.trace_flags:02x}"
 
 
-def _histogram(meter: Meter, name: str, unit: str, buckets: Sequence[float]) -> Histogram:
+def _create_histogram(meter: Meter, name: str, unit: str, buckets: Sequence[float]) -> Histogram:
     return meter.create_histogram(name, unit, explicit_bucket_boundaries_advisory=buckets)

@@ -13,7 +13,7 @@ from uuid import uuid4
 import httpx
 
 from cluster.basics.errors import AosError, Conflict, Unauthenticated, Unavailable
-from cluster.console.login_tokens import Credentials, Tokens
+from cluster.console.login_tokens import CredentialsFile, LoginTokens
 from configs.sections import HttpSettings
 
 EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # listening on all interfaces is reached on loopback
@@ -24,17 +24,17 @@ ATTEMPTS = 3  # of a request whose connection broke, where a second one does no 
 KEYED = re.compile(r"/api/documents/(batch-scan|reindex-all|embed-pending|[^/]+/(re)?process)")
 
 
-class Refused(AosError):
+class ApiRefusal(AosError):
     """The API refused the request."""
 
     code = "refused"
 
 
-class Away(Refused):
+class ApiUnavailable(ApiRefusal):
     """The API cannot be asked just now: a part of it, or all that stands behind the proxy, is being repaired."""
 
 
-class Moved(Conflict):
+class WorkspaceMoved(Conflict):
     """You are in another workspace now."""
 
     code = "own_workspace"
@@ -42,7 +42,7 @@ class Moved(Conflict):
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ServerSentEvent:
     """One server-sent event; `id` is what to come back with."""
 
     id: str | None
@@ -51,7 +51,7 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class Api:
+class ApiClient:
     """One server and who we are there.
 
     Attributes:
@@ -62,18 +62,20 @@ class Api:
 
     url: str
     token: str | None
-    credentials: Credentials
+    credentials: CredentialsFile
 
     def login(self, email: str, password: str) -> JSON:
         """Sign in and keep the tokens; the answer has `must_change_password`."""
-        answer = _json(self._send("POST", "/api/auth/login", None, json={"email": email, "password": password}))
-        self.credentials.write(self.url, Tokens(answer["access_token"], answer["refresh_token"]))
+        answer = _read_json(
+            self._send_request("POST", "/api/auth/login", None, json={"email": email, "password": password})
+        )
+        self.credentials.write(self.url, LoginTokens(answer["access_token"], answer["refresh_token"]))
         return answer
 
     def change_password(self, old: str, new: str) -> None:
         """Choose a new password; the answer's tokens replace those that are void now."""
         answer = self.request("POST", "/api/auth/password", json={"current_password": old, "new_password": new})
-        self.credentials.write(self.url, Tokens(answer["access_token"], answer["refresh_token"]))
+        self.credentials.write(self.url, LoginTokens(answer["access_token"], answer["refresh_token"]))
 
     def request(self, method: str, path: str, **options: Any) -> JSON:
         """One call with our token; an expired one is refreshed once.
@@ -84,26 +86,26 @@ class Api:
             Away: it is being started or repaired.
             Refused: any other problem, with the API's own detail and fix.
         """
-        return _json(self._answer(method, path, **options))
+        return _read_json(self._send_authorized(method, path, **options))
 
     def download(self, path: str) -> bytes:
         """The bytes behind a path; raises as `request`."""
-        answer = self._answer("GET", path)
+        answer = self._send_authorized("GET", path)
         if not answer.is_success:
-            _json(answer)
+            _read_json(answer)
         return answer.content
 
-    def _answer(self, method: str, path: str, **options: Any) -> httpx.Response:
-        used = self._token()
-        answer = self._send(method, path, used, **options)
-        if answer.status_code == 401 and (renewed := self._renewed()) is not None:
+    def _send_authorized(self, method: str, path: str, **options: Any) -> httpx.Response:
+        used = self._current_token()
+        answer = self._send_request(method, path, used, **options)
+        if answer.status_code == 401 and (renewed := self._renew_token()) is not None:
             moved = used is not None and _workspace_in(used) != _workspace_in(renewed)
             if moved and method not in {"GET", "HEAD"}:  # it was meant for the workspace that is gone
-                raise Moved("the workspace that you were signed in to is gone, and nothing was done")
-            answer = self._send(method, path, renewed, **options)
+                raise WorkspaceMoved("the workspace that you were signed in to is gone, and nothing was done")
+            answer = self._send_request(method, path, renewed, **options)
         return answer
 
-    def events(self, method: str, path: str, last: str | None = None, **options: Any) -> Iterator[Told]:
+    def events(self, method: str, path: str, last: str | None = None, **options: Any) -> Iterator[ServerSentEvent]:
         """One call whose answer is a stream of server-sent events (WHATWG); nothing is sent twice.
 
         Args:
@@ -115,18 +117,18 @@ class Api:
             Unavailable, Unauthenticated, Refused: as for `request`; Unavailable also where the stream breaks.
         """
         headers = {"Accept": "text/event-stream"} | ({"Last-Event-ID": last} if last else {})
-        token = self._token()
+        token = self._current_token()
         for attempt in (1, 2):
             if token:
                 headers["Authorization"] = f"Bearer {token}"
             try:
-                with self._open(method, path, headers, **options) as answer:
-                    if answer.status_code == 401 and attempt == 1 and (token := self._renewed()) is not None:
+                with self._open_stream(method, path, headers, **options) as answer:
+                    if answer.status_code == 401 and attempt == 1 and (token := self._renew_token()) is not None:
                         continue
                     if not answer.is_success:
                         answer.read()
-                        _json(answer)
-                    yield from _told(answer.iter_lines())
+                        _read_json(answer)
+                    yield from _parse_events(answer.iter_lines())
                     return
             except httpx.ConnectError as error:
                 raise Unavailable(
@@ -137,33 +139,35 @@ class Api:
                     f"the stream from {self.url} broke ({error})", fix="See how far it came: aos runs list"
                 ) from error
 
-    def _open(self, method: str, path: str, headers: JSON, **options: Any) -> AbstractContextManager[httpx.Response]:
+    def _open_stream(
+        self, method: str, path: str, headers: JSON, **options: Any
+    ) -> AbstractContextManager[httpx.Response]:
         silence = httpx.Timeout(60, connect=10)  # the server is never silent for longer than 15 s
         secure = self.url.startswith("https:")
         return httpx.stream(method, self.url + path, headers=headers, timeout=silence, verify=secure, **options)
 
     def bearer(self) -> str | None:
         """Our token as it is now, for clients that send requests themselves; None where nobody is signed in."""
-        return self._token()
+        return self._current_token()
 
     def renewed(self) -> str | None:
         """Another token in the place of one that ran out; None where there is none to be had."""
-        return self._renewed()
+        return self._renew_token()
 
-    def _token(self) -> str | None:
+    def _current_token(self) -> str | None:
         stored = None if self.token else self.credentials.read(self.url)
         return self.token or (stored.access if stored else None)
 
-    def _renewed(self) -> str | None:
+    def _renew_token(self) -> str | None:
         """A new access token for the stored refresh token, None where there is none or it is refused."""
         stored = None if self.token else self.credentials.read(self.url)
         if stored is None:
             return None
-        fresh = self._send("POST", "/api/auth/refresh", None, json={"refresh_token": stored.refresh})
+        fresh = self._send_request("POST", "/api/auth/refresh", None, json={"refresh_token": stored.refresh})
         if fresh.status_code != 200:
             return None
         body = fresh.json()
-        renewed = Tokens(body["access_token"], body.get("refresh_token", stored.refresh))
+        renewed = LoginTokens(body["access_token"], body.get("refresh_token", stored.refresh))
         self.credentials.write(self.url, renewed)
         return renewed.access
 
@@ -208,7 +212,7 @@ class Api:
             first = part["next_page"]
         return found
 
-    def _send(self, method: str, path: str, token: str | None, **options: Any) -> httpx.Response:
+    def _send_request(self, method: str, path: str, token: str | None, **options: Any) -> httpx.Response:
         headers = dict(options.pop("headers", {}))
         if token:
             headers["Authorization"] = f"Bearer {token}"
@@ -234,7 +238,7 @@ class Api:
         raise AssertionError("the loop returns or raises")
 
 
-def _told(lines: Iterable[str]) -> Iterator[Told]:
+def _parse_events(lines: Iterable[str]) -> Iterator[ServerSentEvent]:
     """Events of a stream; an empty line ends each, lines that begin with a colon are its pulse."""
     fields: dict[str, str] = {}
     for line in lines:
@@ -242,7 +246,7 @@ def _told(lines: Iterable[str]) -> Iterator[Told]:
             name, _, value = line.partition(":")
             fields[name] = value.removeprefix(" ")
         elif not line and "data" in fields:
-            yield Told(fields.get("id"), fields.get("event", "message"), json.loads(fields["data"]))
+            yield ServerSentEvent(fields.get("id"), fields.get("event", "message"), json.loads(fields["data"]))
             fields = {}
 
 
@@ -260,7 +264,7 @@ def base_url(http: HttpSettings) -> str:
     return f"http://{EVERYWHERE.get(http.host, http.host)}:{http.port}"
 
 
-def _json(answer: httpx.Response) -> JSON:
+def _read_json(answer: httpx.Response) -> JSON:
     if answer.is_success:
         return dict(answer.json()) if answer.content else {}
     problem: JSON = {}
@@ -274,4 +278,6 @@ def _json(answer: httpx.Response) -> JSON:
     # The API's own errors are JSON. What says "not found" or "server error" in plain text is the proxy before it, which
     # has no route or no replica to hand a request to.
     away = answer.status_code in (502, 503, 504) or (answer.status_code in (404, 500) and not ours)
-    raise (Away if away else Refused)(f"{detail} ({answer.status_code})", fix=str(problem.get("fix") or ""))
+    raise (ApiUnavailable if away else ApiRefusal)(
+        f"{detail} ({answer.status_code})", fix=str(problem.get("fix") or "")
+    )

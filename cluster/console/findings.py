@@ -8,7 +8,7 @@ from rich.markup import escape
 from rich.table import Table
 
 
-class Colour(StrEnum):
+class StatusColour(StrEnum):
     """Green works; yellow works, with something to know; red does not work."""
 
     GREEN = "green"
@@ -17,27 +17,27 @@ class Colour(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class HealthFinding:
     """One probe's result; `fix` says what to do where it is not green."""
 
     part: str
-    colour: Colour
+    colour: StatusColour
     detail: str
     fix: str = ""
     milliseconds: int = 0
 
 
-def is_red(findings: list[Finding]) -> bool:
+def is_red(findings: list[HealthFinding]) -> bool:
     """True where something does not work."""
-    return any(finding.colour is Colour.RED for finding in findings)
+    return any(finding.colour is StatusColour.RED for finding in findings)
 
 
-def as_json(findings: list[Finding]) -> dict[str, Any]:
+def as_json(findings: list[HealthFinding]) -> dict[str, Any]:
     """For scripts: `healthy` and every finding."""
     return {"healthy": not is_red(findings), "findings": [asdict(finding) for finding in findings]}
 
 
-def table(findings: list[Finding]) -> Table:
+def findings_table(findings: list[HealthFinding]) -> Table:
     """For people."""
     drawn = Table(title="aos doctor", title_justify="left")
     for column in ("part", "", "what was found", "ms"):

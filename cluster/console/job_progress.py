@@ -11,7 +11,7 @@ from rich.text import Text
 
 from cluster.basics.errors import AosError, Unavailable
 from cluster.console import printing
-from cluster.console.api import JSON, Away
+from cluster.console.api import JSON, ApiUnavailable
 
 ENDED = {"completed": 0, "partial": 3, "failed": 1, "cancelled": 1}  # state -> exit code
 OUTCOMES = ("completed", "degraded", "partial", "failed", "unchanged", "pending")
@@ -19,7 +19,9 @@ POLL_SECONDS = 0.5
 PATIENCE_SECONDS = 600.0  # a whole repair, Ray killed and the models loaded again, fits into it
 
 
-def follow(read: Callable[[], JSON], console: Console, quiet: bool = False, patience: float = PATIENCE_SECONDS) -> JSON:
+def poll_job(
+    read: Callable[[], JSON], console: Console, quiet: bool = False, patience: float = PATIENCE_SECONDS
+) -> JSON:
     """Poll a job until it ends and return its last state.
 
     Args:
@@ -47,7 +49,7 @@ def follow(read: Callable[[], JSON], console: Console, quiet: bool = False, pati
         while True:
             try:
                 job = read()
-            except (Unavailable, Away) as error:
+            except (Unavailable, ApiUnavailable) as error:
                 if time.monotonic() - answered > patience:
                     raise _given_up(patience, error) from error
                 progress.update(task, failures=f"the API is away, asking again: {escape(str(error))}")
@@ -62,8 +64,8 @@ def follow(read: Callable[[], JSON], console: Console, quiet: bool = False, pati
                 total=pages.get("expected") or None,
                 completed=done,
                 phase=f"{job['state']} {job.get('phase') or ''}".strip(),
-                rate=_rate(done - first, int(pages.get("expected", 0)) - done, time.monotonic() - started),
-                failures=", ".join([*_failures(job), *map(escape, printing.waits(job)[:1])]),
+                rate=_format_rate(done - first, int(pages.get("expected", 0)) - done, time.monotonic() - started),
+                failures=", ".join([*_format_failures(job), *map(escape, printing.wait_lines(job)[:1])]),
             )
             if job["state"] in ENDED:
                 return job
@@ -75,7 +77,7 @@ def exit_code(job: JSON) -> int:
     return ENDED.get(str(job["state"]), 0)
 
 
-def summary(job: JSON) -> Group:
+def job_summary(job: JSON) -> Group:
     """Counts of a job; every page and every document is in one of them."""
     table = Table(title=f"{job.get('kind', 'job')} {job['id']}: {job['state']}", title_justify="left")
     for column in ("", "expected", "done", "failed", "unchanged"):
@@ -87,16 +89,16 @@ def summary(job: JSON) -> Group:
         table.add_row(f"  {reason}", "", "", str(count), "")
     if passed := printing.passed_over(job):
         table.add_row(f"  {passed}", "", "", "", "")
-    lines = [*_outcome(job), *printing.waits(job), *([str(job["error"])] if job.get("error") else [])]
+    lines = [*_outcome_lines(job), *printing.wait_lines(job), *([str(job["error"])] if job.get("error") else [])]
     return Group(table, Text("\n".join(lines))) if lines else Group(table)
 
 
-def reasons(failures: JSON) -> Text:
+def failure_reasons(failures: JSON) -> Text:
     """A job's failures: documents that lack something or may be wrong, failed pages and files, each with its reason."""
     text = Text()
     for one in failures.get("caveats") or ():
         text.append(f"{one['filename']}: {one['status']}{', as before' if one['unchanged'] else ''}\n", style="yellow")
-        for line in printing.caveats(one):
+        for line in printing.caveat_lines(one):
             text.append(f"    {line}\n")
     for one in failures["items"]:
         failure, page = one["failure"] or {}, f", page {one['page']}" if one["page"] else ""
@@ -105,7 +107,7 @@ def reasons(failures: JSON) -> Text:
     return text
 
 
-def _outcome(job: JSON) -> list[str]:
+def _outcome_lines(job: JSON) -> list[str]:
     """Counts of its documents by outcome, and of documents by kind of caveat."""
     told = job.get("outcome") or {}
     counts = [f"{told[name]} {name}" for name in OUTCOMES if told.get(name)]
@@ -123,12 +125,12 @@ def _given_up(patience: float, last: AosError) -> Unavailable:
     )
 
 
-def _rate(done: int, left: int, seconds: float) -> str:
+def _format_rate(done: int, left: int, seconds: float) -> str:
     if done <= 0 or seconds <= 0:
         return ""
     speed = done / seconds
     return f"{speed:.1f}/s  ETA {left / speed:.0f} s" if left > 0 else f"{speed:.1f}/s"
 
 
-def _failures(job: JSON) -> list[str]:
+def _format_failures(job: JSON) -> list[str]:
     return [f"{reason} {count}" for reason, count in (job.get("failures") or {}).items()]

@@ -40,7 +40,7 @@ need are not listed.
 
 
 @dataclass(frozen=True, slots=True)
-class Notice:
+class LicenceNotice:
     """One package; `licence` is an SPDX expression, or what the package says in its place."""
 
     name: str
@@ -49,13 +49,13 @@ class Notice:
     url: str
 
 
-def direct(pyproject: Path = ROOT / "pyproject.toml") -> list[Requirement]:
+def direct_requirements(pyproject: Path = ROOT / "pyproject.toml") -> list[Requirement]:
     """The product's own requirements, without extras."""
     project = tomllib.loads(pyproject.read_text(encoding="utf-8"))["project"]
     return [Requirement(text) for text in project["dependencies"]]
 
 
-def needed(wanted: Iterable[Requirement]) -> dict[str, Distribution]:
+def required_distributions(wanted: Iterable[Requirement]) -> dict[str, Distribution]:
     """The transitive requirements as installed on this machine, those given included, by canonical name.
 
     Raises:
@@ -66,19 +66,19 @@ def needed(wanted: Iterable[Requirement]) -> dict[str, Distribution]:
     while waiting:
         asked = waiting.pop()
         key = f"{canonicalize_name(asked.name)}{sorted(asked.extras)}"
-        if key in seen or not _applies(asked):
+        if key in seen or not _is_applicable(asked):
             continue
         seen.add(key)
         one = found[canonicalize_name(asked.name)] = distribution(asked.name)
         for text in one.requires or ():
             inner = Requirement(text)
-            if _applies(inner, asked.extras):
+            if _is_applicable(inner, asked.extras):
                 inner.marker = None
                 waiting.append(inner)
     return found
 
 
-def notice(one: Distribution) -> Notice:
+def package_notice(one: Distribution) -> LicenceNotice:
     """A package's name, version, licence and URL by its own metadata."""
     meta = one.metadata
     urls = [entry.partition(",") for entry in meta.get_all("Project-URL") or ()]
@@ -86,10 +86,10 @@ def notice(one: Distribution) -> Notice:
     named = {name.strip().lower(): url.strip() for name, _, url in urls}
     url = next(iter(meta.get_all("Home-page") or ()), "") or next((named[name] for name in best if name in named), "")
     name = meta["Name"]
-    return Notice(name, one.version, _licence(one), url or f"https://pypi.org/project/{name}/")
+    return LicenceNotice(name, one.version, _licence_name(one), url or f"https://pypi.org/project/{name}/")
 
 
-def written(notices: Sequence[Notice]) -> str:
+def render_notices(notices: Sequence[LicenceNotice]) -> str:
     """The file."""
     rows = ["", "| package | version | licence | from |", "|---|---|---|---|"]
     rows += [f"| {one.name} | {one.version} | {one.licence} | {one.url} |" for one in notices]
@@ -98,29 +98,32 @@ def written(notices: Sequence[Notice]) -> str:
     return HEAD + "\n".join(rows) + "\n"
 
 
-def collected() -> list[Notice]:
+def collect_notices() -> list[LicenceNotice]:
     """Of everything that is needed, by name."""
-    return sorted((notice(one) for one in needed(direct()).values()), key=lambda one: canonicalize_name(one.name))
+    return sorted(
+        (package_notice(one) for one in required_distributions(direct_requirements()).values()),
+        key=lambda one: canonicalize_name(one.name),
+    )
 
 
 def main() -> int:
     """Write the file and name packages that state no licence; 1 where one is not installed."""
     try:
-        found = collected()
+        found = collect_notices()
     except PackageNotFoundError as error:
         print(f"{error}: run `make install-runtime` first", file=sys.stderr)
         return 1
-    FILE.write_text(written(found), encoding="utf-8")
+    FILE.write_text(render_notices(found), encoding="utf-8")
     silent = [one.name for one in found if one.licence == NOT_STATED]
     print(f"{len(found)} packages in {FILE.relative_to(ROOT)}" + (f"; no licence stated: {silent}" if silent else ""))
     return 0
 
 
-def _applies(asked: Requirement, extras: Iterable[str] = ()) -> bool:
+def _is_applicable(asked: Requirement, extras: Iterable[str] = ()) -> bool:
     return asked.marker is None or any(asked.marker.evaluate({"extra": extra}) for extra in ("", *extras))
 
 
-def _licence(one: Distribution) -> str:
+def _licence_name(one: Distribution) -> str:
     meta = one.metadata
     stated = [*(meta.get_all("License-Expression") or ()), *(meta.get_all("License") or ())]
     said = next((text for text in stated if text.strip()), "").strip().splitlines()

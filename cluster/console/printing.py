@@ -13,12 +13,14 @@ EXCERPT = 240  # characters of a hit's text
 DOUBTFUL = ("degraded", "partial", "failed")  # what a document can be where something is missing or may be wrong
 
 
-def caveats(found: JSON) -> list[str]:
+def caveat_lines(found: JSON) -> list[str]:
     """The caveats of something that was read, missing or doubtful parts, a line each: kind, pages, and the detail."""
-    return [f"{one['kind'].replace('_', ' ')}{_where(one)}: {one['detail']}" for one in found.get("caveats") or ()]
+    return [
+        f"{one['kind'].replace('_', ' ')}{_pages_suffix(one)}: {one['detail']}" for one in found.get("caveats") or ()
+    ]
 
 
-def _where(caveat: JSON) -> str:
+def _pages_suffix(caveat: JSON) -> str:
     pages = caveat.get("pages") or ([caveat["page"]] if caveat.get("page") else [])
     if not pages:
         return ""
@@ -27,7 +29,7 @@ def _where(caveat: JSON) -> str:
     return f" ({'page' if len(pages) == 1 and more <= 0 else 'pages'} {said})"
 
 
-def hits(answer: JSON) -> Table:
+def hits_table(answer: JSON) -> Table:
     """Search results, best first, with the page each stands on."""
     engine = answer.get("keyword_engine", "?")
     count, took = answer.get("total_results", 0), answer.get("execution_time_ms", 0)
@@ -42,13 +44,13 @@ def hits(answer: JSON) -> Table:
         text = " ".join(str(hit["text"]).split())
         short = text if len(text) <= EXCERPT else text[:EXCERPT] + " …"
         told = Text(short)
-        for line in caveats(hit):
+        for line in caveat_lines(hit):
             told.append(f"\n! {line}", style="yellow")
         table.add_row(f"{hit['score']:.3f}", escape(str(hit["filename"])), str(hit["page"]), told)
     return table
 
 
-def explained(answer: JSON) -> Group:
+def render_explain(answer: JSON) -> Group:
     """Search results under what each stage of the search did, and how long it took."""
     told = answer["explain"]
     table = Table(title=f"strategy {told['strategy']}, generation {told['generation']}", title_justify="left")
@@ -66,18 +68,18 @@ def explained(answer: JSON) -> Group:
         )
     if told["cache"]:
         table.add_row("cache", told["cache"]["outcome"], escape(told["cache"]["reason"]), "", "")
-    return Group(table, hits(answer))
+    return Group(table, hits_table(answer))
 
 
-def answer(body: JSON) -> Text:
+def render_answer(body: JSON) -> Text:
     """An answer, labelled with how it was made, and its citations."""
     text = Text()
     text.append(f"[{body['mode']}] ", style="bold")
     text.append(str(body["answer"]).strip() + "\n")
     for cited in body.get("citations", []):
-        text.append(f"\n[{cited['n']}] {cited['filename']}, page {cited['page']}{confidence(cited)}", style="cyan")
+        text.append(f"\n[{cited['n']}] {cited['filename']}, page {cited['page']}{confidence_text(cited)}", style="cyan")
         text.append(f"\n    “{' '.join(str(cited['quote']).split())}”")
-        for line in caveats(cited):
+        for line in caveat_lines(cited):
             text.append(f"\n    ! {line}", style="yellow")
     if body.get("fallback"):
         text.append(f"\n\n{body['fallback']}", style="yellow")
@@ -86,13 +88,13 @@ def answer(body: JSON) -> Text:
     return text
 
 
-def confidence(cited: JSON) -> str:
+def confidence_text(cited: JSON) -> str:
     """The OCR confidence of the cited text; nothing for native text."""
     value = cited.get("ocr_confidence")
     return "" if value is None else f", OCR confidence {float(value):.2f}"
 
 
-def rows(items: Iterable[JSON], columns: tuple[str, ...]) -> Table:
+def rows_table(items: Iterable[JSON], columns: tuple[str, ...]) -> Table:
     """Any list as a table of the named keys; a missing key is an empty cell.
 
     Counts show as done/expected, an outcome as what is missing or doubtful, caveats by their kinds, and what a job
@@ -102,11 +104,11 @@ def rows(items: Iterable[JSON], columns: tuple[str, ...]) -> Table:
     for column in columns:
         table.add_column(column.replace("_", " "), overflow="fold")
     for item in items:
-        table.add_row(*(escape(_cell(item.get(column))) for column in columns))
+        table.add_row(*(escape(_cell_text(item.get(column))) for column in columns))
     return table
 
 
-def _cell(value: object) -> str:
+def _cell_text(value: object) -> str:
     if value is None:
         return ""
     if isinstance(value, list) and all(isinstance(one, dict) and "kind" in one for one in value):
@@ -121,7 +123,7 @@ def _cell(value: object) -> str:
     return str(value)
 
 
-def waits(job: JSON) -> list[str]:
+def wait_lines(job: JSON) -> list[str]:
     """The reasons that a job waits for, a line each, with what can be done about it."""
     return [f"waits: {one['detail']}. {one['fix']}".strip() for one in job.get("waits") or ()]
 
@@ -132,7 +134,7 @@ def passed_over(found: JSON) -> str:
     return "passed over: " + ", ".join(f"{count} {kind.replace('_', ' ')}" for kind, count in kinds) if kinds else ""
 
 
-def estimate(found: JSON) -> str:
+def estimate_text(found: JSON) -> str:
     """A scan's dry-run estimate: numbers of files that were not looked at are inferred, and said to be."""
     least, about = "" if found["complete"] else "at least ", "" if found["exact"] else "about "
     lines = [

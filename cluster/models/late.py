@@ -32,11 +32,11 @@ class LateInteraction:
             Overloaded: too much work is waiting.
         """
         parts = await asyncio.to_thread(self._encoder.windows, [query, *texts])
-        read = iter(await self._read([window for part in parts for window in part]))
+        read = iter(await self._encode_tokens([window for part in parts for window in part]))
         asked, *said = [np.concatenate([next(read) for _ in part]) for part in parts]
         return np.array([_max_sim(asked, rows) for rows in said], dtype=np.float32)
 
-    async def _read(self, windows: Sequence[Window]) -> list[NDArray[np.float32]]:
+    async def _encode_tokens(self, windows: Sequence[Window]) -> list[NDArray[np.float32]]:
         """Windows of like length share a turn, so that little of it is padding."""
         order = sorted(range(len(windows)), key=lambda at: len(windows[at]))
         found: dict[int, NDArray[np.float32]] = {}

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from cluster.models.chat.response_format import Form
+from cluster.models.chat.response_format import ResponseForm
 
 ChatRole = Literal["system", "user", "assistant", "tool"]
 
@@ -19,7 +19,7 @@ class ToolCall:
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class ModelMessage:
     """One message of a conversation.
 
     Attributes:
@@ -45,7 +45,7 @@ class ToolSpec:
 
 
 @dataclass(frozen=True, slots=True)
-class Sampling:
+class SamplingParameters:
     """Sampling parameters beside the temperature; None leaves it to the provider.
 
     Attributes:
@@ -86,7 +86,7 @@ class ChatRequest:
             says it in words too, and checks the answer: a provider may not know it, or not keep it.
     """
 
-    messages: tuple[Message, ...]
+    messages: tuple[ModelMessage, ...]
     tools: tuple[ToolSpec, ...] = ()
     temperature: float = 0.7
     max_tokens: int = 4096
@@ -94,12 +94,12 @@ class ChatRequest:
     seed: int | None = None
     json_only: bool = False
     tool_choice: str | None = None
-    form: Form | None = None
-    sampling: Sampling = field(default_factory=Sampling)
+    form: ResponseForm | None = None
+    sampling: SamplingParameters = field(default_factory=SamplingParameters)
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class TokenUsage:
     """Tokens as the provider counted them; `estimated` where it did not, at four characters a token."""
 
     prompt_tokens: int = 0
@@ -108,7 +108,7 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
-class Delta:
+class ReplyDelta:
     """A piece of a reply while it arrives; `reasoning` is what some models think aloud in a channel of its own."""
 
     text: str = ""
@@ -116,7 +116,7 @@ class Delta:
 
 
 @dataclass(frozen=True, slots=True)
-class Fallback:
+class ConnectionFallback:
     """One connection was left for another; `why` is the code and the detail of the error."""
 
     left: str
@@ -125,7 +125,7 @@ class Fallback:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class ModelReply:
     """A whole reply: the last item of a stream.
 
     Attributes:
@@ -141,9 +141,9 @@ class Reply:
     content: str
     tool_calls: tuple[ToolCall, ...] = ()
     finish_reason: str = "stop"
-    usage: Usage = Usage()
+    usage: TokenUsage = TokenUsage()
     model: str = ""
     reasoning: str = ""
     connection: str = ""
     cost_usd: float = 0.0
-    fallbacks: tuple[Fallback, ...] = ()
+    fallbacks: tuple[ConnectionFallback, ...] = ()

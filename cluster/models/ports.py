@@ -8,10 +8,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from cluster.models.messages import ChatRequest, Delta, Reply
+from cluster.models.messages import ChatRequest, ModelReply, ReplyDelta
 
 
-class Lane(StrEnum):
+class EmbeddingLane(StrEnum):
     """The queue that a text is embedded in: a question somebody waits for, or a bulk job. Questions overtake."""
 
     QUESTION = "question"
@@ -42,7 +42,7 @@ class Embedder(Protocol):
         """The model, dimension, window and fingerprint of its vectors."""
         ...
 
-    async def embed(self, texts: Sequence[str], lane: Lane = Lane.QUESTION) -> NDArray[np.float32]:
+    async def embed(self, texts: Sequence[str], lane: EmbeddingLane = EmbeddingLane.QUESTION) -> NDArray[np.float32]:
         """One row of length 1 for each text, in order: shape (len(texts), dimension).
 
         Raises:
@@ -68,7 +68,7 @@ class Reranker(Protocol):
 class ChatModel(Protocol):
     """One model behind one connection."""
 
-    def stream(self, request: ChatRequest) -> AsyncIterator[Delta | Reply]:
+    def stream(self, request: ChatRequest) -> AsyncIterator[ReplyDelta | ModelReply]:
         """The reply's pieces as they arrive, then the whole `Reply` as the last item.
 
         Closing the iterator ends the call at the provider.

@@ -13,15 +13,15 @@ from psycopg.types.json import Jsonb
 from cluster.basics.errors import Conflict, NotFound, Unavailable
 from cluster.basics.ids import as_uuid
 from cluster.basics.scope import Scope
-from cluster.state.audit import Audit
-from cluster.state.canonical_json import action_digest, normal
+from cluster.state.audit import AuditLog
+from cluster.state.canonical_json import action_digest, normalize_json
 from cluster.state.db.postgres import Database, Row, Transaction, load_queries
 from cluster.state.work.run_record import RunState
 
 _ENDED = (RunState.COMPLETED, RunState.FAILED, RunState.CANCELLED)
 
 
-class Category(StrEnum):
+class ApprovalCategory(StrEnum):
     """The question that a request asks: may the action happen, or has it happened."""
 
     APPROVAL = "approval"
@@ -29,14 +29,14 @@ class Category(StrEnum):
     INPUT = "input"
 
 
-class Verdict(StrEnum):
+class ReviewVerdict(StrEnum):
     """A reviewer's decision on an action; there is no third answer, and no text is read as one."""
 
     APPROVED = "approved"
     REJECTED = "rejected"
 
 
-class Found(StrEnum):
+class ReconcileVerdict(StrEnum):
     """A reviewer's answer on an action that was begun and whose end nobody recorded."""
 
     HAPPENED = "happened"  # with this result
@@ -45,7 +45,7 @@ class Found(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ApprovalRequest:
     """An action that somebody has to decide.
 
     Attributes:
@@ -61,13 +61,13 @@ class Wanted:
     arguments: Mapping[str, Any]
     reason: str
     expires_at: datetime | None
-    category: Category = Category.APPROVAL
+    category: ApprovalCategory = ApprovalCategory.APPROVAL
 
 
-class Approvals:
+class ApprovalStore:
     """Every statement about approvals; each decision is audited in its own transaction."""
 
-    def __init__(self, database: Database, audit: Audit) -> None:
+    def __init__(self, database: Database, audit: AuditLog) -> None:
         """Queries are read from approvals.sql beside this file."""
         self._db, self._audit = database, audit
         self._sql = load_queries(Path(__file__).with_suffix(".sql"))
@@ -79,14 +79,14 @@ class Approvals:
             NotFound: no such approval in this scope.
         """
         async with self._db.transaction(scope) as tx:
-            return await self._show(tx, scope, approval)
+            return await self._require_approval(tx, scope, approval)
 
     async def page(
         self, scope: Scope, *, state: str | None = None, run: str | None = None, skip: int = 0, limit: int = 100
     ) -> tuple[list[Row], int]:
         """A page of the workspace's, oldest first, and how many there are."""
         values = {"tenant": scope.tenant, "workspace": scope.workspace, "state": state}
-        values["run"] = None if run is None else _uuid(run, "run")
+        values["run"] = None if run is None else _require_uuid(run, "run")
         async with self._db.transaction(scope) as tx:
             rows = await tx.all(self._sql["list"], **values, skip=skip, limit=limit)
             total = await tx.one(self._sql["count"], **values)
@@ -96,7 +96,7 @@ class Approvals:
         self,
         scope: Scope,
         approval: str,
-        verdict: Verdict,
+        verdict: ReviewVerdict,
         *,
         arguments: Mapping[str, Any] | None = None,
         notes: str = "",
@@ -115,15 +115,17 @@ class Approvals:
             Conflict: it is decided or expired, its run does not wait, or it asks what has happened (`reconcile`).
         """
         async with self._db.transaction(scope) as tx:
-            row = await self._show(tx, scope, approval)
-            chosen = normal(row["arguments"] if arguments is None else arguments)
+            row = await self._require_approval(tx, scope, approval)
+            chosen = normalize_json(row["arguments"] if arguments is None else arguments)
             digest = action_digest(row["tool"], chosen)
-            await self._decide(tx, scope, row, Category.APPROVAL, verdict, (chosen, digest), notes)
+            await self._record_decision(tx, scope, row, ApprovalCategory.APPROVAL, verdict, (chosen, digest), notes)
             detail = {"tool": row["tool"], "digest": digest, "edited": digest != row["digest"]}
             await self._audit.record(tx, scope, f"approval.{verdict}", approval, detail=detail)
-            return await self._show(tx, scope, approval)
+            return await self._require_approval(tx, scope, approval)
 
-    async def reconcile(self, scope: Scope, approval: str, found: Found, *, result: Any = None, notes: str = "") -> Row:
+    async def reconcile(
+        self, scope: Scope, approval: str, found: ReconcileVerdict, *, result: Any = None, notes: str = ""
+    ) -> Row:
         """Say what became of an action that was begun and whose end nobody recorded.
 
         Its run goes on; of one that has ended, this is only put on record.
@@ -138,14 +140,16 @@ class Approvals:
         Raises:
             NotFound, Conflict: as `decide`.
         """
-        verdict = Verdict.REJECTED if found is Found.GIVE_UP else Verdict.APPROVED
+        verdict = ReviewVerdict.REJECTED if found is ReconcileVerdict.GIVE_UP else ReviewVerdict.APPROVED
         async with self._db.transaction(scope) as tx:
-            row = await self._show(tx, scope, approval)
-            said = normal({"found": str(found), "result": result})
-            await self._decide(tx, scope, row, Category.RECONCILE, verdict, (said, row["digest"]), notes)
+            row = await self._require_approval(tx, scope, approval)
+            said = normalize_json({"found": str(found), "result": result})
+            await self._record_decision(
+                tx, scope, row, ApprovalCategory.RECONCILE, verdict, (said, row["digest"]), notes
+            )
             detail = {"tool": row["tool"], "digest": row["digest"]}
             await self._audit.record(tx, scope, f"reconcile.{found}", approval, detail=detail)
-            return await self._show(tx, scope, approval)
+            return await self._require_approval(tx, scope, approval)
 
     async def question(self, scope: Scope, session: str, user: str) -> Row | None:
         """A conversation's latest question, with `run_state`; None where there is none, or it is not the user's.
@@ -166,34 +170,36 @@ class Approvals:
             NotFound: no such question in this scope.
             Conflict: it was answered already, or too late.
         """
-        row = await self._show(tx, scope, approval)
+        row = await self._require_approval(tx, scope, approval)
         said = {"reply": reply}
         bound = (said, action_digest(row["tool"], said))
-        await self._decide(tx, scope, row, Category.INPUT, Verdict.APPROVED, bound, "", lease_seconds)
+        await self._record_decision(
+            tx, scope, row, ApprovalCategory.INPUT, ReviewVerdict.APPROVED, bound, "", lease_seconds
+        )
         await self._audit.record(tx, scope, "input.reply", approval, detail={"run": str(row["run_id"])})
 
-    async def request(self, tx: Transaction, scope: Scope, wanted: Wanted) -> bool:
+    async def request(self, tx: Transaction, scope: Scope, wanted: ApprovalRequest) -> bool:
         """Put something before a person, once for each step; whether it is new."""
         made = await tx.run(
             self._sql["request"],
-            **_named(scope, wanted.id),
+            **_approval_values(scope, wanted.id),
             run=wanted.run,
             step=wanted.step,
             category=wanted.category,
             tool=wanted.tool,
-            arguments=Jsonb(normal(wanted.arguments)),
+            arguments=Jsonb(normalize_json(wanted.arguments)),
             digest=action_digest(wanted.tool, wanted.arguments),
             reason=wanted.reason,
             expires_at=wanted.expires_at,
         )
         return bool(made)
 
-    async def doubt(self, tx: Transaction, scope: Scope, wanted: Wanted, approval: str | None) -> None:
+    async def doubt(self, tx: Transaction, scope: Scope, wanted: ApprovalRequest, approval: str | None) -> None:
         """Ask a person whether an action has happened; `approval` is the one that allowed it, if any did."""
         await self.request(tx, scope, wanted)
-        await tx.run(self._sql["reopen"], **_named(scope, wanted.id))
+        await tx.run(self._sql["reopen"], **_approval_values(scope, wanted.id))
         if approval is not None:
-            await tx.run(self._sql["doubt"], **_named(scope, approval))
+            await tx.run(self._sql["doubt"], **_approval_values(scope, approval))
 
     async def begin(self, tx: Transaction, scope: Scope, approval: str, digest: str) -> None:
         """Begin what was approved, in the transaction that starts its step.
@@ -202,9 +208,9 @@ class Approvals:
             Conflict: it is not approved, not this action, or was begun before.
             Unavailable: somebody wants the run to end; given back, it does.
         """
-        if await tx.one(self._sql["unwanted"], **_named(scope, approval)) is not None:
+        if await tx.one(self._sql["unwanted"], **_approval_values(scope, approval)) is not None:
             raise Unavailable("the run is to be cancelled, so the action was not begun")
-        if not await tx.run(self._sql["begin"], **_named(scope, approval), digest=digest):
+        if not await tx.run(self._sql["begin"], **_approval_values(scope, approval), digest=digest):
             raise Conflict(f"approval {approval} does not allow this action now")
 
     async def end(
@@ -221,13 +227,13 @@ class Approvals:
             execution="done" if done else "failed",
         )
 
-    async def _decide(
+    async def _record_decision(
         self,
         tx: Transaction,
         scope: Scope,
         row: Row,
-        category: Category,
-        verdict: Verdict,
+        category: ApprovalCategory,
+        verdict: ReviewVerdict,
         bound: tuple[Mapping[str, Any], str],
         notes: str,
         lease_seconds: float = 0.0,
@@ -236,7 +242,7 @@ class Approvals:
         held = await tx.one(self._sql["hold_run"], **run)
         decided = await tx.one(
             self._sql["decide"],
-            **_named(scope, str(row["id"])),
+            **_approval_values(scope, str(row["id"])),
             category=category,
             state=verdict,
             arguments=Jsonb(bound[0]),
@@ -245,27 +251,27 @@ class Approvals:
             notes=notes,
         )
         if decided is None:
-            now = await self._show(tx, scope, str(row["id"]))
+            now = await self._require_approval(tx, scope, str(row["id"]))
             if now["category"] != category:
                 raise Conflict(f"this is a {now['category']} request")
             raise Conflict(f"it is {now['state']} already")
-        if category is Category.RECONCILE and held is not None and held["state"] in _ENDED:
+        if category is ApprovalCategory.RECONCILE and held is not None and held["state"] in _ENDED:
             await tx.run(self._sql["settle"], **run)
         elif not await tx.run(self._sql["requeue"], **run, category=category, lease=lease_seconds):
             raise Conflict("its run does not wait any more")
 
-    async def _show(self, tx: Transaction, scope: Scope, approval: str) -> Row:
-        row = await tx.one(self._sql["show"], **_named(scope, approval))
+    async def _require_approval(self, tx: Transaction, scope: Scope, approval: str) -> Row:
+        row = await tx.one(self._sql["show"], **_approval_values(scope, approval))
         if row is None:
             raise NotFound(f"approval {approval}")
         return row
 
 
-def _named(scope: Scope, approval: str) -> dict[str, str]:
-    return {"id": _uuid(approval, "approval"), "tenant": scope.tenant, "workspace": scope.workspace}
+def _approval_values(scope: Scope, approval: str) -> dict[str, str]:
+    return {"id": _require_uuid(approval, "approval"), "tenant": scope.tenant, "workspace": scope.workspace}
 
 
-def _uuid(text: str, what: str) -> str:
+def _require_uuid(text: str, what: str) -> str:
     """An id that is no UUID names nothing."""
     try:
         return str(UUID(text))

@@ -22,7 +22,7 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Which:
+class AuditFilter:
     """A filter of audit entries; None for all.
 
     Attributes:
@@ -42,10 +42,10 @@ class Which:
     before: int | None = None
 
 
-EVERY = Which()
+EVERY = AuditFilter()
 
 
-class Audit:
+class AuditLog:
     """One tenant's trail; the scope of the transaction says which."""
 
     def __init__(self, database: Database) -> None:
@@ -83,7 +83,7 @@ class Audit:
         async with self._db.transaction(scope) as tx:
             await self.record(tx, scope, action, object_, Outcome.DENIED, detail)
 
-    async def page(self, scope: Scope, *, which: Which = EVERY, skip: int = 0, limit: int = 100) -> list[Row]:
+    async def page(self, scope: Scope, *, which: AuditFilter = EVERY, skip: int = 0, limit: int = 100) -> list[Row]:
         """The newest entries first, each with `intact`: whether it was not altered, and follows the one before it."""
         values = asdict(which)
         async with self._db.transaction(scope) as tx:

@@ -9,7 +9,7 @@ from typing import Any
 _EXACT = 1e15  # whole floats from here on come back from jsonb as integers
 
 
-def normal(value: Any) -> Any:
+def normalize_json(value: Any) -> Any:
     """The value as it comes back from a jsonb column: keys sorted, nothing in it that Postgres cannot hold.
 
     NUL and lone surrogates become U+FFFD, NaN and infinities null, tuples lists.
@@ -20,47 +20,47 @@ def normal(value: Any) -> Any:
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):
-        return _text(value)
+        return _normalize_text(value)
     if isinstance(value, int):
         return int(value)
     if isinstance(value, float):
-        return _number(value)
+        return _normalize_number(value)
     if isinstance(value, Mapping):
-        return {_key(key): normal(value[key]) for key in sorted(value, key=_key)}
+        return {_normalize_key(key): normalize_json(value[key]) for key in sorted(value, key=_normalize_key)}
     if isinstance(value, list | tuple):
-        return [normal(item) for item in value]
+        return [normalize_json(item) for item in value]
     raise TypeError(f"{type(value).__name__} is no JSON")
 
 
-def canonical(value: Any) -> str:
+def dump_canonical(value: Any) -> str:
     """The one way to write it (RFC 8785 in spirit): sorted keys, no blanks, no escapes that are not needed."""
-    return json.dumps(normal(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return json.dumps(normalize_json(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
-def digest(value: Any) -> str:
+def json_digest(value: Any) -> str:
     """SHA-256 of the canonical JSON, as hex."""
-    return sha256(canonical(value).encode()).hexdigest()
+    return sha256(dump_canonical(value).encode()).hexdigest()
 
 
 def action_digest(tool: str, arguments: Mapping[str, Any]) -> str:
     """The hash that a decision is bound to: of the tool and exactly these arguments."""
-    return digest([tool, arguments])
+    return json_digest([tool, arguments])
 
 
-def _key(key: object) -> str:
+def _normalize_key(key: object) -> str:
     if not isinstance(key, str):
         raise TypeError(f"a key is a text, not {type(key).__name__}")
-    return _text(key)
+    return _normalize_text(key)
 
 
-def _text(text: str) -> str:
+def _normalize_text(text: str) -> str:
     text = str(text).replace("\x00", "\ufffd") if "\x00" in text else str(text)
     if text.isascii():
         return text
-    return "".join("\ufffd" if "\ud800" <= c <= "\udfff" else c for c in text) if _broken(text) else text
+    return "".join("\ufffd" if "\ud800" <= c <= "\udfff" else c for c in text) if _has_surrogates(text) else text
 
 
-def _broken(text: str) -> bool:
+def _has_surrogates(text: str) -> bool:
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -68,7 +68,7 @@ def _broken(text: str) -> bool:
     return False
 
 
-def _number(number: float) -> int | float | None:
+def _normalize_number(number: float) -> int | float | None:
     if not math.isfinite(number):
         return None
     if abs(number) >= _EXACT and number.is_integer():

@@ -21,7 +21,7 @@ Status = Literal["open", "closed"]
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class ConversationSession:
     """A conversation of one user.
 
     Attributes:
@@ -51,7 +51,7 @@ class NewMessage:
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredMessage:
     """A message as it is kept; `seq` counts from 1 within its session."""
 
     seq: int
@@ -63,7 +63,7 @@ class Stored:
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class ConversationSummary:
     """A summary of a session's messages up to and including message `upto`."""
 
     upto: int
@@ -71,7 +71,7 @@ class Summary:
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
+class SessionFact:
     """Something worth remembering; categories and importances are those of the table."""
 
     category: str
@@ -79,7 +79,7 @@ class Fact:
     text: str
 
 
-class Conversations:
+class ConversationStore:
     """A user sees their own sessions only; an administrator of the workspace may also read those of others."""
 
     def __init__(self, database: Database) -> None:
@@ -89,7 +89,7 @@ class Conversations:
 
     async def open(
         self, tx: Transaction, scope: Scope, wanted: str | None, agent: str | None, title: str = ""
-    ) -> Session:
+    ) -> ConversationSession:
         """The session that a message belongs to.
 
         Args:
@@ -103,7 +103,7 @@ class Conversations:
             NotFound: the UUID is none of this user's sessions.
             Conflict: the session is closed.
         """
-        values = {**_scoped(scope), "user": _user(scope), "agent": agent}
+        values = {**_scope_values(scope), "user": _require_user(scope), "agent": agent}
         if wanted is None:
             row = await tx.one(self._sql["open_new"], title=title[:_TITLE], **values)
         elif (id_ := as_uuid(wanted)) is not None:
@@ -112,23 +112,23 @@ class Conversations:
             row = await tx.one(self._sql["open_by_key"], key=wanted[:LONGEST_KEY], **values)
         if row is None:
             raise NotFound(f"session {wanted}", fix="Leave the session out to begin one, or use a name of your own.")
-        session = _session(row)
+        session = _read_session(row)
         if session.status == "closed":
             raise Conflict(f"session {session.id} is closed", fix="Begin another one, or open this one again.")
         return session
 
-    async def show(self, scope: Scope, session: str) -> Session:
+    async def show(self, scope: Scope, session: str) -> ConversationSession:
         """One session, by its UUID or by the reader's own name for it.
 
         Raises:
             NotFound: there is none of this id, or it is another user's and the reader no administrator.
         """
         async with self._db.transaction(scope) as tx:
-            return await self._show(tx, scope, session)
+            return await self._require_session(tx, scope, session)
 
     async def page(
         self, scope: Scope, *, agent: str | None = None, everyone: bool = False, skip: int = 0, limit: int = 50
-    ) -> tuple[list[Session], int]:
+    ) -> tuple[list[ConversationSession], int]:
         """A page of sessions, the one used last first, and how many there are.
 
         Raises:
@@ -136,11 +136,11 @@ class Conversations:
         """
         if everyone and scope.role is not Role.ADMIN:
             raise Forbidden("only an administrator may list other people's sessions")
-        values = {**_scoped(scope), "user": _user(scope), "agent": agent, "everyone": everyone}
+        values = {**_scope_values(scope), "user": _require_user(scope), "agent": agent, "everyone": everyone}
         async with self._db.transaction(scope) as tx:
             rows = await tx.all(self._sql["list"], skip=skip, limit=limit, **values)
             total = await tx.one(self._sql["count"], **values)
-        return [_session(row) for row in rows], int(total["total"]) if total else 0
+        return [_read_session(row) for row in rows], int(total["total"]) if total else 0
 
     async def change(
         self, tx: Transaction, scope: Scope, session: str, *, title: str | None = None, status: Status | None = None
@@ -150,7 +150,13 @@ class Conversations:
         Raises:
             NotFound: it is none of this user's.
         """
-        values = {**_scoped(scope), "session": as_uuid(session), "user": _user(scope), "title": title, "status": status}
+        values = {
+            **_scope_values(scope),
+            "session": as_uuid(session),
+            "user": _require_user(scope),
+            "title": title,
+            "status": status,
+        }
         if await tx.one(self._sql["change"], **values) is None:
             raise NotFound(f"session {session}")
 
@@ -161,21 +167,23 @@ class Conversations:
             NotFound: it is none of this user's.
             Conflict: a turn of it has not ended; an approved action must not lose its record.
         """
-        values = {**_scoped(scope), "session": as_uuid(session), "user": _user(scope)}
+        values = {**_scope_values(scope), "session": as_uuid(session), "user": _require_user(scope)}
         if await tx.one(self._sql["lock"], **values) is None:
             raise NotFound(f"session {session}")
         if (run := await tx.one(self._sql["busy"], **values)) is not None:
             raise Conflict(f"run {run['id']} of it is {run['state']}", fix="Cancel the run, or decide its approval.")
         await tx.run(self._sql["delete"], **values)
 
-    async def append(self, tx: Transaction, scope: Scope, session: str, messages: Sequence[NewMessage]) -> list[Stored]:
+    async def append(
+        self, tx: Transaction, scope: Scope, session: str, messages: Sequence[NewMessage]
+    ) -> list[StoredMessage]:
         """Add messages; their numbers follow the last one without a gap, also where others write at the same time.
 
         Raises:
             NotFound: it is none of this user's sessions.
             Conflict: it is closed; the answer to what was said before is still taken.
         """
-        values = {**_scoped(scope), "session": as_uuid(session), "user": _user(scope)}
+        values = {**_scope_values(scope), "session": as_uuid(session), "user": _require_user(scope)}
         said = next((" ".join(m.text.split())[:_TITLE] for m in messages if m.role == "user"), "")
         held = await tx.one(self._sql["hold"], title=said, **values)
         if held is None:
@@ -189,79 +197,79 @@ class Conversations:
             runs=[m.run for m in messages],
             **values,
         )
-        return sorted((_stored(row) for row in rows), key=lambda stored: stored.seq)
+        return sorted((_read_message(row) for row in rows), key=lambda stored: stored.seq)
 
-    async def last(self, tx: Transaction, scope: Scope, session: str, *, upto: int, limit: int) -> list[Stored]:
+    async def last(self, tx: Transaction, scope: Scope, session: str, *, upto: int, limit: int) -> list[StoredMessage]:
         """The newest messages up to number `upto`, oldest first; nobody's name is checked here, `open` did that."""
-        rows = await tx.all(self._sql["last"], session=session, upto=upto, limit=limit, **_scoped(scope))
-        return [_stored(row) for row in reversed(rows)]
+        rows = await tx.all(self._sql["last"], session=session, upto=upto, limit=limit, **_scope_values(scope))
+        return [_read_message(row) for row in reversed(rows)]
 
-    async def messages(self, scope: Scope, session: str, *, after: int = 0, limit: int = 100) -> list[Stored]:
+    async def messages(self, scope: Scope, session: str, *, after: int = 0, limit: int = 100) -> list[StoredMessage]:
         """The messages after a number, oldest first.
 
         Raises:
             NotFound: as `show`.
         """
         async with self._db.transaction(scope) as tx:
-            found = await self._show(tx, scope, session)
-            rows = await tx.all(self._sql["after"], session=found.id, after=after, limit=limit, **_scoped(scope))
-        return [_stored(row) for row in rows]
+            found = await self._require_session(tx, scope, session)
+            rows = await tx.all(self._sql["after"], session=found.id, after=after, limit=limit, **_scope_values(scope))
+        return [_read_message(row) for row in rows]
 
-    async def summary(self, tx: Transaction, scope: Scope, session: str) -> Summary | None:
+    async def summary(self, tx: Transaction, scope: Scope, session: str) -> ConversationSummary | None:
         """The session's summary; None where nothing was summarised yet."""
-        row = await tx.one(self._sql["summary"], session=session, **_scoped(scope))
-        return None if row is None else Summary(int(row["upto_seq"]), row["summary"])
+        row = await tx.one(self._sql["summary"], session=session, **_scope_values(scope))
+        return None if row is None else ConversationSummary(int(row["upto_seq"]), row["summary"])
 
-    async def summarise(self, tx: Transaction, scope: Scope, session: str, summary: Summary) -> None:
+    async def summarise(self, tx: Transaction, scope: Scope, session: str, summary: ConversationSummary) -> None:
         """Keep a summary, unless one that reaches further is there already."""
-        values = {"session": session, "user": _user(scope), "upto": summary.upto, "summary": summary.text}
-        await tx.run(self._sql["summarise"], **values, **_scoped(scope))
+        values = {"session": session, "user": _require_user(scope), "upto": summary.upto, "summary": summary.text}
+        await tx.run(self._sql["summarise"], **values, **_scope_values(scope))
 
-    async def facts(self, tx: Transaction, scope: Scope, session: str) -> list[Fact]:
+    async def facts(self, tx: Transaction, scope: Scope, session: str) -> list[SessionFact]:
         """The facts learned in this session, the important first."""
-        return [_fact(row) for row in await tx.all(self._sql["facts"], session=session, **_scoped(scope))]
+        return [_read_fact(row) for row in await tx.all(self._sql["facts"], session=session, **_scope_values(scope))]
 
-    async def known(self, tx: Transaction, scope: Scope, session: Session, limit: int) -> list[Fact]:
+    async def known(self, tx: Transaction, scope: Scope, session: ConversationSession, limit: int) -> list[SessionFact]:
         """Facts about this session's user from it and from their other sessions with the same agent."""
         values = {"session": session.id, "user": session.user, "agent": session.agent, "limit": limit}
-        return [_fact(row) for row in await tx.all(self._sql["known"], **values, **_scoped(scope))]
+        return [_read_fact(row) for row in await tx.all(self._sql["known"], **values, **_scope_values(scope))]
 
-    async def learn(self, tx: Transaction, scope: Scope, session: str, facts: Sequence[Fact]) -> int:
+    async def learn(self, tx: Transaction, scope: Scope, session: str, facts: Sequence[SessionFact]) -> int:
         """Keep facts of one's own session; returns how many are new."""
         return await tx.run(
             self._sql["learn"],
             session=session,
-            user=_user(scope),
+            user=_require_user(scope),
             categories=[fact.category for fact in facts],
             importances=[fact.importance for fact in facts],
             facts=[fact.text for fact in facts],
-            **_scoped(scope),
+            **_scope_values(scope),
         )
 
-    async def _show(self, tx: Transaction, scope: Scope, session: str) -> Session:
-        values = {**_scoped(scope), "user": _user(scope), "everyone": scope.role is Role.ADMIN}
+    async def _require_session(self, tx: Transaction, scope: Scope, session: str) -> ConversationSession:
+        values = {**_scope_values(scope), "user": _require_user(scope), "everyone": scope.role is Role.ADMIN}
         if (id_ := as_uuid(session)) is not None:
             row = await tx.one(self._sql["show"], session=id_, **values)
         else:
             row = await tx.one(self._sql["show_by_key"], key=session, **values)
         if row is None:
             raise NotFound(f"session {session}")
-        return _session(row)
+        return _read_session(row)
 
 
-def _scoped(scope: Scope) -> dict[str, Any]:
+def _scope_values(scope: Scope) -> dict[str, Any]:
     return {"tenant": scope.tenant, "workspace": scope.workspace}
 
 
-def _user(scope: Scope) -> str:
+def _require_user(scope: Scope) -> str:
     if scope.user is None:
         raise Forbidden("a conversation belongs to a person")
     return scope.user
 
 
-def _session(row: Row) -> Session:
+def _read_session(row: Row) -> ConversationSession:
     agent = None if row["agent_id"] is None else str(row["agent_id"])
-    return Session(
+    return ConversationSession(
         str(row["id"]),
         agent,
         str(row["user_id"]),
@@ -274,13 +282,13 @@ def _session(row: Row) -> Session:
     )
 
 
-def _stored(row: Row) -> Stored:
+def _read_message(row: Row) -> StoredMessage:
     content, run = row["content"], row["run_id"]
     findings = content.get("findings", {})
-    return Stored(
+    return StoredMessage(
         row["seq"], row["role"], content["text"], None if run is None else str(run), findings, row["created_at"]
     )
 
 
-def _fact(row: Row) -> Fact:
-    return Fact(row["category"], row["importance"], row["fact"])
+def _read_fact(row: Row) -> SessionFact:
+    return SessionFact(row["category"], row["importance"], row["fact"])

@@ -11,7 +11,7 @@ from cluster.state.db.postgres import Database, Row, Transaction, load_queries
 Thumb = Literal["up", "down"]
 
 
-class Feedback:
+class FeedbackStore:
     """Opinions; the caller has checked that the person may read the run."""
 
     def __init__(self, database: Database) -> None:
@@ -25,19 +25,19 @@ class Feedback:
         Raises:
             NotFound: no such run in this scope.
         """
-        row = await tx.one(self._sql["give"], **_named(scope, run), user=scope.user, thumb=thumb, word=word)
+        row = await tx.one(self._sql["give"], **_run_values(scope, run), user=scope.user, thumb=thumb, word=word)
         if row is None:
             raise NotFound(f"run {run}")
         return row
 
     async def take_back(self, tx: Transaction, scope: Scope, run: str) -> bool:
         """Forget the person's opinion; False where there was none."""
-        return await tx.one(self._sql["take_back"], **_named(scope, run), user=scope.user) is not None
+        return await tx.one(self._sql["take_back"], **_run_values(scope, run), user=scope.user) is not None
 
     async def of_run(self, scope: Scope, run: str) -> list[Row]:
         """Every opinion of a run, the newest first."""
-        return await self._db.read(scope, self._sql["of_run"], **_named(scope, run))
+        return await self._db.read(scope, self._sql["of_run"], **_run_values(scope, run))
 
 
-def _named(scope: Scope, run: str) -> dict[str, str]:
+def _run_values(scope: Scope, run: str) -> dict[str, str]:
     return {"run": uuid_of(run, "run"), "tenant": scope.tenant, "workspace": scope.workspace}

@@ -26,7 +26,7 @@ Labels = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class MetricSpec:
     """One that is counted or measured.
 
     Attributes:
@@ -45,48 +45,48 @@ class Figure:
 
 _OPERATION = {"gen_ai.operation.name": "operation", "gen_ai.response.model": "model", "error.type": "error"}
 # By the name of the OpenTelemetry instrument, see cluster/basics/telemetry.py.
-FIGURES: Mapping[str, Figure] = {
-    "http.server.request.duration": Figure(
+FIGURES: Mapping[str, MetricSpec] = {
+    "http.server.request.duration": MetricSpec(
         "aos_http_request_duration_seconds",
         "Requests by route and status.",
         {"http.request.method": "method", "http.route": "route", "http.response.status_code": "status"},
         SECONDS,
     ),
-    "gen_ai.client.operation.duration": Figure(
+    "gen_ai.client.operation.duration": MetricSpec(
         "aos_operation_duration_seconds", "What agents did: turns, models, tools, retrievals.", _OPERATION, SECONDS
     ),
-    "gen_ai.client.operation.time_to_first_chunk": Figure(
+    "gen_ai.client.operation.time_to_first_chunk": MetricSpec(
         "aos_first_chunk_seconds", "How long models took to begin.", {"gen_ai.response.model": "model"}, SECONDS
     ),
-    "gen_ai.client.token.usage": Figure(
+    "gen_ai.client.token.usage": MetricSpec(
         "aos_model_tokens",
         "Tokens that models read and wrote.",
         {"gen_ai.response.model": "model", "gen_ai.token.type": "direction"},
     ),
-    "aos.model.cost": Figure("aos_model_cost_usd", "What models cost.", {"gen_ai.response.model": "model"}),
-    "aos.errors": Figure(
+    "aos.model.cost": MetricSpec("aos_model_cost_usd", "What models cost.", {"gen_ai.response.model": "model"}),
+    "aos.errors": MetricSpec(
         "aos_errors", "Errors by their code.", {"error.type": "error", "gen_ai.operation.name": "operation"}
     ),
-    "aos.search.stage.duration": Figure(
+    "aos.search.stage.duration": MetricSpec(
         "aos_search_stage_duration_seconds", "How long each stage of a search took.", {"stage": "stage"}, SECONDS
     ),
-    "aos.search.cache": Figure("aos_search_cache", "What the cache said to searches.", {"outcome": "outcome"}),
-    "aos.figures.dropped": Figure(DROPPED, "Figures that did not fit between two flushes.", {}),
+    "aos.search.cache": MetricSpec("aos_search_cache", "What the cache said to searches.", {"outcome": "outcome"}),
+    "aos.figures.dropped": MetricSpec(DROPPED, "Figures that did not fit between two flushes.", {}),
 }
 
 
 @dataclass(slots=True)
-class Total:
+class MetricTotal:
     """One label set of a figure: what was counted, or for durations how many fell into each bucket, and their sum."""
 
     value: float = 0.0
     buckets: dict[int, float] = field(default_factory=dict)
 
 
-Totals = dict[str, dict[Labels, Total]]
+Totals = dict[str, dict[Labels, MetricTotal]]
 
 
-class Figures:
+class MetricsStore:
     """Counters of this process, and their totals over all processes."""
 
     def __init__(self, redis: Redis | None, seconds: float = FLUSH_SECONDS) -> None:
@@ -101,9 +101,9 @@ class Figures:
         if figure is None:
             return
         labels = tuple((label, str(attributes.get(name, ""))) for name, label in figure.labels.items())
-        self._put(figure.name, labels, None, amount)
+        self._count_field(figure.name, labels, None, amount)
         if figure.buckets:
-            self._put(figure.name, labels, bisect_left(figure.buckets, amount), 1)
+            self._count_field(figure.name, labels, bisect_left(figure.buckets, amount), 1)
 
     def meter(self, below: Meter) -> Meter:
         """A meter whose instruments count here, and pass everything on."""
@@ -112,7 +112,7 @@ class Figures:
     async def open(self) -> None:
         """Begin to add up in Redis every few seconds."""
         if self._redis is not None:
-            self._task = asyncio.get_running_loop().create_task(self._flushing())
+            self._task = asyncio.get_running_loop().create_task(self._flush_forever())
 
     async def close(self) -> None:
         """Add up what is left, and end."""
@@ -153,26 +153,26 @@ class Figures:
             except RedisError as error:
                 log.debug("figures cannot be read: %s", error)
             else:
-                return _totals({_text(name): float(value) for name, value in found.items()}), True
-        return _totals(self._waiting), self._redis is None
+                return _sum_totals({_decode_text(name): float(value) for name, value in found.items()}), True
+        return _sum_totals(self._waiting), self._redis is None
 
-    def _put(self, name: str, labels: Labels, bucket: int | None, amount: float) -> None:
+    def _count_field(self, name: str, labels: Labels, bucket: int | None, amount: float) -> None:
         key = json.dumps([name, bucket, *labels], ensure_ascii=False)
         if key not in self._waiting and len(self._waiting) >= MOST_FIELDS:
             key = json.dumps([DROPPED, None])
         self._waiting[key] = self._waiting.get(key, 0.0) + amount
 
-    async def _flushing(self) -> None:
+    async def _flush_forever(self) -> None:
         while True:
             await asyncio.sleep(self._seconds)
             await self.flush()
 
 
-def _totals(found: Mapping[str, float]) -> Totals:
+def _sum_totals(found: Mapping[str, float]) -> Totals:
     totals: Totals = {}
     for key, amount in found.items():
         name, bucket, *pairs = json.loads(key)
-        total = totals.setdefault(name, {}).setdefault(tuple((label, value) for label, value in pairs), Total())
+        total = totals.setdefault(name, {}).setdefault(tuple((label, value) for label, value in pairs), MetricTotal())
         if bucket is None:
             total.value += amount
         else:
@@ -180,14 +180,14 @@ def _totals(found: Mapping[str, float]) -> Totals:
     return totals
 
 
-def _text(value: bytes | str) -> str:
+def _decode_text(value: bytes | str) -> str:
     return value.decode() if isinstance(value, bytes) else value
 
 
 class _Meter(NoOpMeter):
     """Makes instruments that count."""
 
-    def __init__(self, figures: Figures, below: Meter) -> None:
+    def __init__(self, figures: MetricsStore, below: Meter) -> None:
         super().__init__("aos")
         self._figures, self._below = figures, below
 
@@ -211,7 +211,7 @@ class _Meter(NoOpMeter):
 
 
 class _Counter(NoOpCounter):
-    def __init__(self, name: str, figures: Figures, below: Counter) -> None:
+    def __init__(self, name: str, figures: MetricsStore, below: Counter) -> None:
         super().__init__(name)
         self._instrument, self._figures, self._below = name, figures, below
 
@@ -221,7 +221,7 @@ class _Counter(NoOpCounter):
 
 
 class _Histogram(NoOpHistogram):
-    def __init__(self, name: str, figures: Figures, below: Histogram) -> None:
+    def __init__(self, name: str, figures: MetricsStore, below: Histogram) -> None:
         super().__init__(name)
         self._instrument, self._figures, self._below = name, figures, below
 

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from redis.asyncio import Redis
 
 from cluster.state.db.postgres import Database
-from cluster.state.metrics_store import Figures
+from cluster.state.metrics_store import MetricsStore
 from cluster.state.settings.settings_rows import SettingsRows
-from cluster.state.settings.snapshots import Snapshots, Watch
+from cluster.state.settings.snapshots import SettingsSnapshots, SettingsWatcher
 from cluster.state.vault import Vault
 
 
 @dataclass(frozen=True, slots=True)
-class Upkeep:
+class ProcessServices:
     """Attributes:
     figures: what this process counts.
     rows: the settings that are rows.
@@ -21,10 +21,10 @@ class Upkeep:
     watch: swaps the snapshot.
     """
 
-    figures: Figures
+    figures: MetricsStore
     rows: SettingsRows
-    snapshots: Snapshots
-    watch: Watch
+    snapshots: SettingsSnapshots
+    watch: SettingsWatcher
 
     @classmethod
     def of(
@@ -32,12 +32,12 @@ class Upkeep:
         database: Database,
         vault: Vault,
         redis: Redis | None,
-        snapshots: Snapshots,
+        snapshots: SettingsSnapshots,
         environment: Mapping[str, str] | None = None,
-    ) -> "Upkeep":
+    ) -> "ProcessServices":
         """Nothing runs before `open`. `environment` is the process' own unless given."""
         rows = SettingsRows(database, vault, environment)
-        return cls(Figures(redis), rows, snapshots, Watch(snapshots, rows))
+        return cls(MetricsStore(redis), rows, snapshots, SettingsWatcher(snapshots, rows))
 
     async def open(self) -> None:
         """Begin to count together with the other processes, and to take up changed settings; the database is open."""

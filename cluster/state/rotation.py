@@ -11,7 +11,7 @@ from psycopg.types.json import Jsonb
 from cluster.basics.errors import Conflict, InvalidSettings, Unavailable
 from cluster.state.db.postgres import Connection, load_queries
 from cluster.state.settings.settings_rows import envelope_of, sealed_value, setting_place
-from cluster.state.vault import KeyFile, Sealed, Vault, key_id, place
+from cluster.state.vault import KeyFile, UnopenableSecret, Vault, key_id, secret_place
 
 TABLES = ("credentials", "llm_connections")
 SETTINGS = "system_settings"  # few rows, sealed inside their JSON
@@ -25,7 +25,7 @@ Report = Callable[[str, int, int], None]  # table, done, of how many
 
 
 @dataclass(slots=True)
-class Rotated:
+class TableRotation:
     """The result of a key rotation over one table's envelopes.
 
     Attributes:
@@ -41,9 +41,9 @@ class Rotated:
     failed: dict[str, str] = field(default_factory=dict)
 
 
-async def rotate(
+async def rotate_keys(
     conninfo: str, vault: Vault, file: KeyFile | None, report: Report, *, dry_run: bool = False
-) -> dict[str, Rotated]:
+) -> dict[str, TableRotation]:
     """Seal anew what an older key sealed; each row in one statement, so that it opens at every moment.
 
     Args:
@@ -62,14 +62,14 @@ async def rotate(
     sql = load_queries(Path(__file__).with_suffix(".sql"))
     try:
         async with await psycopg.AsyncConnection.connect(conninfo, autocommit=True, row_factory=dict_row) as connection:
-            await _alone(connection)
-            found = await _counted(connection, sql, vault)
+            await _lock_rotation(connection)
+            found = await _count_envelopes(connection, sql, vault)
             if file is not None and not dry_run and not any(table.old for table in found.values()):
                 file.put_in_front()
-                found = await _counted(connection, sql, vault)
+                found = await _count_envelopes(connection, sql, vault)
             for name in TABLES:
-                await _table(connection, sql, vault, name, found[name], report, dry_run=dry_run)
-            await _settings(connection, sql, vault, found[SETTINGS], report, dry_run=dry_run)
+                await _reseal_table(connection, sql, vault, name, found[name], report, dry_run=dry_run)
+            await _reseal_settings(connection, sql, vault, found[SETTINGS], report, dry_run=dry_run)
             if file is not None and not dry_run and not any(table.failed for table in found.values()):
                 file.keep(KEPT)
             return found
@@ -77,7 +77,7 @@ async def rotate(
         raise Unavailable(f"Postgres went away: {error}", fix="Repeat it: what is done stays done.") from error
 
 
-async def _alone(connection: Connection) -> None:
+async def _lock_rotation(connection: Connection) -> None:
     cursor = await connection.execute(
         "select pg_try_advisory_lock(%s) as alone, rolsuper or rolbypassrls as sees from pg_roles"
         " where rolname = current_user",
@@ -90,24 +90,24 @@ async def _alone(connection: Connection) -> None:
         raise Conflict("another rotation runs")
 
 
-async def _counted(connection: Connection, sql: Queries, vault: Vault) -> dict[str, Rotated]:
+async def _count_envelopes(connection: Connection, sql: Queries, vault: Vault) -> dict[str, TableRotation]:
     found = {}
     for name in TABLES:
         row = await (await connection.execute(sql[f"count_{name}"], {"key": vault.current})).fetchone()
-        found[name] = Rotated() if row is None else Rotated(row["total"], row["old"])
+        found[name] = TableRotation() if row is None else TableRotation(row["total"], row["old"])
     sealed = await (await connection.execute(sql[SETTINGS])).fetchall()
     old = sum(key_id(envelope_of(row["value"])) != vault.current for row in sealed)
-    found[SETTINGS] = Rotated(len(sealed), old)
+    found[SETTINGS] = TableRotation(len(sealed), old)
     return found
 
 
-async def _settings(
-    connection: Connection, sql: Queries, vault: Vault, table: Rotated, report: Report, *, dry_run: bool
+async def _reseal_settings(
+    connection: Connection, sql: Queries, vault: Vault, table: TableRotation, report: Report, *, dry_run: bool
 ) -> None:
     for row in await (await connection.execute(sql[SETTINGS])).fetchall():
         try:
             fresh = vault.rotate(envelope_of(row["value"]), setting_place(row["key"]))
-        except Sealed as error:
+        except UnopenableSecret as error:
             table.failed[row["key"]] = error.detail
             continue
         if fresh is None:
@@ -120,8 +120,15 @@ async def _settings(
         report(SETTINGS, table.resealed + len(table.failed), table.old)
 
 
-async def _table(
-    connection: Connection, sql: Queries, vault: Vault, name: str, table: Rotated, report: Report, *, dry_run: bool
+async def _reseal_table(
+    connection: Connection,
+    sql: Queries,
+    vault: Vault,
+    name: str,
+    table: TableRotation,
+    report: Report,
+    *,
+    dry_run: bool,
 ) -> None:
     after = _FIRST
     while True:
@@ -132,8 +139,8 @@ async def _table(
         for row in rows:
             before, id_ = bytes(row["sealed"]), str(row["id"])
             try:
-                fresh = vault.rotate(before, place(str(row["tenant_id"]), str(row["workspace_id"]), name, id_))
-            except Sealed as error:
+                fresh = vault.rotate(before, secret_place(str(row["tenant_id"]), str(row["workspace_id"]), name, id_))
+            except UnopenableSecret as error:
                 table.failed[id_] = error.detail
                 continue
             if not dry_run:

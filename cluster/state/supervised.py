@@ -9,14 +9,14 @@ from pathlib import Path
 import psutil
 
 from cluster.basics.errors import Unavailable
-from cluster.state.db.daemon import running, tail
+from cluster.state.db.daemon import find_daemon, log_tail
 
 MODULE = "cluster.supervisor"  # its name when run with `python -m` is another
 LOOK_SECONDS = 0.2
 
 
 @dataclass(frozen=True, slots=True)
-class Status:
+class SupervisorStatus:
     """The supervisor's last written status: `phase` is starting, ready, repairing, failed or stopped."""
 
     phase: str
@@ -25,15 +25,15 @@ class Status:
     restarts: int = 0
 
 
-def read(state_dir: Path) -> Status | None:
+def read_status(state_dir: Path) -> SupervisorStatus | None:
     """The last written status; None before the first one, and where a power cut left what cannot be read."""
     try:
-        return Status(**json.loads(status_path(state_dir).read_text(encoding="utf-8")))
+        return SupervisorStatus(**json.loads(status_path(state_dir).read_text(encoding="utf-8")))
     except (FileNotFoundError, ValueError, TypeError):
         return None
 
 
-def write(state_dir: Path, status: Status) -> None:
+def write_status(state_dir: Path, status: SupervisorStatus) -> None:
     """Say how far it is; a reader sees the last word or this one, never half."""
     path = status_path(state_dir)
     fresh = path.with_suffix(".new")
@@ -41,12 +41,12 @@ def write(state_dir: Path, status: Status) -> None:
     fresh.replace(path)
 
 
-def find(state_dir: Path) -> psutil.Process | None:
+def find_supervisor(state_dir: Path) -> psutil.Process | None:
     """Its process, while it runs."""
-    return running(pid_path(state_dir), "python", MODULE) or running(pid_path(state_dir), "aos", "up")
+    return find_daemon(pid_path(state_dir), "python", MODULE) or find_daemon(pid_path(state_dir), "aos", "up")
 
 
-def pid(state_dir: Path) -> int | None:
+def recorded_pid(state_dir: Path) -> int | None:
     """The number of its process as it wrote it down; None before that."""
     try:
         return int(pid_path(state_dir).read_text(encoding="utf-8").split()[0])
@@ -78,17 +78,17 @@ def wait_until_ready(
         state_dir: whose supervisor.
         report: takes a line.
         seconds: how long at most.
-        pid: its process, None once that has ended; when left out, what `find` finds.
+        pid: its process, None once that has ended; when left out, what `find_supervisor` finds.
 
     Raises:
         Unavailable: it ended, or is still starting or repairing when the time is up; the detail says why.
     """
     log, deadline, seen = log_path(state_dir), time.monotonic() + seconds, ""
     while True:
-        process = _found(state_dir) if pid is None else pid()
-        status = read(state_dir)
+        process = _supervisor_pid(state_dir) if pid is None else pid()
+        status = read_status(state_dir)
         if process is None:
-            reason = status.detail if status is not None and status.phase == "failed" else tail(log)
+            reason = status.detail if status is not None and status.phase == "failed" else log_tail(log)
             raise Unavailable(f"it ended before it was ready: {reason}", fix=f"The whole log: {log}")
         # The file may still hold the last word of one that was killed.
         said = status if status is not None and status.pid == process else None
@@ -103,6 +103,6 @@ def wait_until_ready(
         time.sleep(LOOK_SECONDS)
 
 
-def _found(state_dir: Path) -> int | None:
-    process = find(state_dir)
+def _supervisor_pid(state_dir: Path) -> int | None:
+    process = find_supervisor(state_dir)
     return None if process is None else process.pid

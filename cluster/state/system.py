@@ -12,7 +12,7 @@ DAY = timedelta(hours=24)
 
 
 @dataclass(frozen=True, slots=True)
-class Lane:
+class LaneLoad:
     """The load of a lane of the ledger, of everybody together: jobs waiting and running; `oldest` in seconds."""
 
     name: str
@@ -22,7 +22,7 @@ class Lane:
 
 
 @dataclass(frozen=True, slots=True)
-class Day:
+class WorkspaceDay:
     """A workspace's last 24 hours.
 
     Attributes:
@@ -43,7 +43,7 @@ class Day:
     pages: list[Row]
 
 
-class System:
+class SystemQueries:
     """Reads; every figure is counted when it is asked for."""
 
     def __init__(self, database: Database) -> None:
@@ -51,11 +51,11 @@ class System:
         self._db = database
         self._sql = load_queries(Path(__file__).with_suffix(".sql"))
 
-    async def lanes(self) -> list[Lane]:
+    async def lanes(self) -> list[LaneLoad]:
         """The load of each lane; one that is empty is not there."""
         async with self._db.transaction() as tx:
             rows = await tx.all(self._sql["lanes"])
-        return [Lane(row["lane"], row["waiting"], row["running"], float(row["oldest_seconds"])) for row in rows]
+        return [LaneLoad(row["lane"], row["waiting"], row["running"], float(row["oldest_seconds"])) for row in rows]
 
     async def counts(self) -> dict[str, dict[str, float]]:
         """Figure to label to value: jobs by kind and state, pages by engine, and so on."""
@@ -66,7 +66,7 @@ class System:
             found.setdefault(row["figure"], {})[row["label"] or ""] = float(row["value"] or 0)
         return found
 
-    async def day(self, scope: Scope, now: datetime, most: int = 10) -> Day:
+    async def day(self, scope: Scope, now: datetime, most: int = 10) -> WorkspaceDay:
         """The workspace's failures, approvals, usage and pages of the last 24 hours, and what runs there now."""
         values: dict[str, Any] = {
             "tenant": scope.tenant,
@@ -78,7 +78,7 @@ class System:
         async with self._db.transaction(scope) as tx:
             jobs = await tx.all(self._sql["running_jobs"], **values)
             waiting = await tx.one(self._sql["pending_approvals"], **values)
-            return Day(
+            return WorkspaceDay(
                 jobs=jobs,
                 jobs_total=int(jobs[0]["total"]) if jobs else 0,
                 approvals=int(waiting["total"]) if waiting else 0,

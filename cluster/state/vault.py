@@ -21,7 +21,7 @@ _ID_BYTES, _NONCE_BYTES = 8, 12
 _HEAD = len(_MARK) + _ID_BYTES + _NONCE_BYTES
 
 
-class Sealed(Permanent):
+class UnopenableSecret(Permanent):
     """A stored secret cannot be opened."""
 
     code, status = "sealed", 409
@@ -57,7 +57,7 @@ class Vault:
             newer: other keys in their place, None while they are the same. A kept file is rotated while we run.
         """
         self._newer = newer
-        self._take(keys)
+        self._set_keys(keys)
 
     def __repr__(self) -> str:
         return f"Vault({len(self._keys)} keys)"
@@ -65,15 +65,15 @@ class Vault:
     @property
     def current(self) -> bytes:
         """Id of the key that seals."""
-        self._look()
+        self._refresh_keys()
         return self._current.id
 
     def seal(self, secret: str, place: str) -> bytes:
         """The envelope. `place` binds it to where it is stored: copied to another row or tenant it does not open."""
-        self._look()
+        self._refresh_keys()
         nonce = secrets.token_bytes(_NONCE_BYTES)  # random: 2^32 seals under one key before it should be rotated
         head = _MARK + self._current.id + nonce
-        return head + AESGCM(self._current.secret).encrypt(nonce, secret.encode(), _bound(head, place))
+        return head + AESGCM(self._current.secret).encrypt(nonce, secret.encode(), _associated_data(head, place))
 
     def open(self, envelope: bytes, place: str) -> str:
         """The secret.
@@ -83,18 +83,18 @@ class Vault:
         """
         head = envelope[:_HEAD]
         if len(head) < _HEAD or head[:1] != _MARK:
-            raise Sealed("this is no envelope of the vault")
+            raise UnopenableSecret("this is no envelope of the vault")
         key = self._keys.get(key_id(head))
         if key is None:
-            self._look()
+            self._refresh_keys()
             key = self._keys.get(key_id(head))
         if key is None:
-            raise Sealed("it was sealed with a key that is not configured")
+            raise UnopenableSecret("it was sealed with a key that is not configured")
         nonce = head[-_NONCE_BYTES:]
         try:
-            return AESGCM(key.secret).decrypt(nonce, envelope[_HEAD:], _bound(head, place)).decode()
+            return AESGCM(key.secret).decrypt(nonce, envelope[_HEAD:], _associated_data(head, place)).decode()
         except InvalidTag:
-            raise Sealed("it was changed, or it belongs to another row") from None
+            raise UnopenableSecret("it was changed, or it belongs to another row") from None
 
     def rotate(self, envelope: bytes, place: str) -> bytes | None:
         """The same secret under the current key; None where it already is.
@@ -106,13 +106,13 @@ class Vault:
             return None
         return self.seal(self.open(envelope, place), place)
 
-    def _look(self) -> None:
+    def _refresh_keys(self) -> None:
         """At the keys, if they may have changed: sealed with one that is no longer kept, a secret would be lost."""
         keys = None if self._newer is None else self._newer()
         if keys is not None:
-            self._take(keys)
+            self._set_keys(keys)
 
-    def _take(self, keys: Sequence[VaultKey]) -> None:
+    def _set_keys(self, keys: Sequence[VaultKey]) -> None:
         self._current = keys[0]
         self._keys = {key.id: key for key in keys}
 
@@ -122,7 +122,7 @@ def key_id(envelope: bytes) -> bytes:
     return envelope[len(_MARK) : len(_MARK) + _ID_BYTES]
 
 
-def place(tenant: str, workspace: str, table: str, id_: str) -> str:
+def secret_place(tenant: str, workspace: str, table: str, id_: str) -> str:
     """The place of a stored secret, which its envelope is bound to."""
     return f"{tenant}/{workspace}/{table}/{id_}"
 
@@ -145,8 +145,8 @@ class KeyFile:
         found = self._path.stat()  # before it is read: what replaces it meanwhile is then seen the next time
         if found.st_mode & 0o077:
             raise InvalidSettings(f"{self._path} can be read by others", fix=f"chmod 600 {self._path}")
-        self._seen = _version(found)
-        return _keys(self._path.read_text(encoding="utf-8"))
+        self._seen = _file_version(found)
+        return _parse_keys(self._path.read_text(encoding="utf-8"))
 
     def newer(self) -> list[VaultKey] | None:
         """The keys, if the file is another than the one that was read last; one that is gone is no other."""
@@ -154,22 +154,22 @@ class KeyFile:
             found = self._path.stat()
         except FileNotFoundError:
             return None
-        return None if _version(found) == self._seen else self.keys()
+        return None if _file_version(found) == self._seen else self.keys()
 
     def put_in_front(self) -> None:
         """A new key seals from now on; those that are there still open."""
-        self._write([_new_key(), *self._texts()])
+        self._write_texts([_new_key(), *self._read_texts()])
 
     def keep(self, count: int) -> None:
         """Only the newest stay."""
-        if len(texts := self._texts()) > count:
-            self._write(texts[:count])
+        if len(texts := self._read_texts()) > count:
+            self._write_texts(texts[:count])
 
-    def _texts(self) -> list[str]:
+    def _read_texts(self) -> list[str]:
         self.keys()
         return [text.strip() for text in self._path.read_text(encoding="utf-8").split(",") if text.strip()]
 
-    def _write(self, texts: Sequence[str]) -> None:
+    def _write_texts(self, texts: Sequence[str]) -> None:
         """At once, and on the disk before anything is sealed with it: a key that is lost opens nothing."""
         unfinished = self._path.with_name(f"{self._path.name}.{secrets.token_hex(4)}")
         with os.fdopen(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
@@ -200,24 +200,24 @@ def vault_of(configured: str | None, state_dir: Path) -> Vault:
         InvalidSettings: a key is no base64, or has not 32 bytes, or others can read the file.
     """
     if configured is not None:
-        return Vault(_keys(configured))
+        return Vault(_parse_keys(configured))
     file = key_file(state_dir)
     return Vault(file.keys(), file.newer)
 
 
-def _keys(texts: str) -> list[VaultKey]:
-    return [_decoded(text.strip()) for text in texts.split(",") if text.strip()] or [_decoded("")]
+def _parse_keys(texts: str) -> list[VaultKey]:
+    return [_decode_key(text.strip()) for text in texts.split(",") if text.strip()] or [_decode_key("")]
 
 
-def _version(found: os.stat_result) -> tuple[int, int, int]:
+def _file_version(found: os.stat_result) -> tuple[int, int, int]:
     return found.st_ino, found.st_mtime_ns, found.st_size
 
 
-def _bound(head: bytes, place: str) -> bytes:
+def _associated_data(head: bytes, place: str) -> bytes:
     return head + place.encode()
 
 
-def _decoded(text: str) -> VaultKey:
+def _decode_key(text: str) -> VaultKey:
     try:
         return VaultKey(base64.b64decode(text, altchars=b"-_" if "-" in text or "_" in text else None, validate=True))
     except (binascii.Error, ValueError):

@@ -15,7 +15,7 @@ from cluster.watch.answering import ANSWER
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\x00\x00\x00\x04\x00\x00\x00\x00\x00"
 
 
-class Reply(StrEnum):
+class LivenessState(StrEnum):
     """The result of a liveness question: an answer, silence until the limit, or nobody who could be asked."""
 
     ANSWERED = "answered"
@@ -24,7 +24,7 @@ class Reply(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class LivenessCheck:
     """A question that was put.
 
     Attributes:
@@ -33,12 +33,12 @@ class Asked:
         status: of an HTTP answer; 0 elsewhere.
     """
 
-    reply: Reply
+    reply: LivenessState
     pid: int = 0
     status: int = 0
 
 
-def ask_process(path: Path, seconds: float) -> Asked:
+def ask_process(path: Path, seconds: float) -> LivenessCheck:
     """Ask a process of ours by its socket; GONE where nobody listens there any more."""
     pid = 0
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asking:
@@ -48,13 +48,15 @@ def ask_process(path: Path, seconds: float) -> Asked:
             pid, _, _ = struct.unpack("3i", asking.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
             told = asking.recv(len(ANSWER))
         except (TimeoutError, BlockingIOError):  # also a backlog that nobody empties
-            return Asked(Reply.SILENT, pid)
+            return LivenessCheck(LivenessState.SILENT, pid)
         except OSError:
-            return Asked(Reply.GONE, pid)
-    return Asked(Reply.ANSWERED if told else Reply.GONE, pid)
+            return LivenessCheck(LivenessState.GONE, pid)
+    return LivenessCheck(LivenessState.ANSWERED if told else LivenessState.GONE, pid)
 
 
-def ask_http(host: str, port: int, path: str, seconds: float, headers: Mapping[str, str] | None = None) -> Asked:
+def ask_http(
+    host: str, port: int, path: str, seconds: float, headers: Mapping[str, str] | None = None
+) -> LivenessCheck:
     """GET a path; whatever is answered is an answer. GONE where nobody listens or the connection breaks."""
     connection = http.client.HTTPConnection(host, port, timeout=seconds)
     try:
@@ -62,22 +64,22 @@ def ask_http(host: str, port: int, path: str, seconds: float, headers: Mapping[s
         reply = connection.getresponse()
         reply.read()
     except TimeoutError:
-        return Asked(Reply.SILENT)
+        return LivenessCheck(LivenessState.SILENT)
     except (OSError, http.client.HTTPException):
-        return Asked(Reply.GONE)
+        return LivenessCheck(LivenessState.GONE)
     finally:
         connection.close()
-    return Asked(Reply.ANSWERED, status=reply.status)
+    return LivenessCheck(LivenessState.ANSWERED, status=reply.status)
 
 
-def ask_http2(host: str, port: int, seconds: float) -> Asked:
+def ask_http2(host: str, port: int, seconds: float) -> LivenessCheck:
     """Greet a server that speaks HTTP/2, gRPC's among them; it needs no right to anything behind that."""
     try:
         with socket.create_connection((host, port), timeout=seconds) as asking:
             asking.sendall(PREFACE)
             told = asking.recv(9)
     except TimeoutError:
-        return Asked(Reply.SILENT)
+        return LivenessCheck(LivenessState.SILENT)
     except OSError:
-        return Asked(Reply.GONE)
-    return Asked(Reply.ANSWERED if told else Reply.GONE)
+        return LivenessCheck(LivenessState.GONE)
+    return LivenessCheck(LivenessState.ANSWERED if told else LivenessState.GONE)

@@ -12,20 +12,20 @@ STARVED = frozenset("RD")
 
 
 @dataclass(frozen=True, slots=True)
-class Silence:
+class SilenceCount:
     """A process's silence: the number of unanswered questions, and since when in seconds of the clock."""
 
     times: int
     since: float
 
 
-class Silences:
+class SilenceTracker:
     """Counts questions that were not answered, and tells whom to take for hanging."""
 
     def __init__(self, clock: Callable[[], float], starved: Callable[[int], bool] | None = None) -> None:
         """`starved` tells whether a process waits for something that it is not given."""
         self._clock, self._starved = clock, starved or is_starved
-        self._silent: dict[tuple[str, int], Silence] = {}
+        self._silent: dict[tuple[str, int], SilenceCount] = {}
 
     def answered(self, name: str, pid: int = 0) -> None:
         """All is well with it again."""
@@ -38,8 +38,8 @@ class Silences:
         again. One that stays silent for LONGEST is ended nevertheless.
         """
         now = self._clock()
-        before = self._silent.get((name, pid), Silence(0, now))
-        silence = Silence(before.times + 1, before.since)
+        before = self._silent.get((name, pid), SilenceCount(0, now))
+        silence = SilenceCount(before.times + 1, before.since)
         self._silent[name, pid] = silence
         if silence.times < SILENCES:
             return False
@@ -49,11 +49,11 @@ class Silences:
 def is_starved(pid: int) -> bool:
     """True where a thread of the process wants to go on, and is not let."""
     with suppress(OSError):
-        return any(state in STARVED for state in _states(pid))
+        return any(state in STARVED for state in _thread_states(pid))
     return False
 
 
-def _states(pid: int) -> list[str]:
+def _thread_states(pid: int) -> list[str]:
     found = []
     for thread in Path(f"/proc/{pid}/task").iterdir():
         with suppress(OSError):  # threads end

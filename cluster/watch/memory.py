@@ -16,7 +16,7 @@ READERS = ("MapWorker(MapBatches(_Read))", "MapWorker(MapBatches(_Survey))", "Ma
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class MemoryUse:
     """Memory in use, by whomever, and in total; bytes."""
 
     used: int
@@ -28,19 +28,19 @@ class Use:
         return self.used / self.total if self.total else 0.0
 
 
-def use_now(cgroup: Path = CGROUP) -> Use:
+def use_now(cgroup: Path = CGROUP) -> MemoryUse:
     """Of the machine, or of the container where that has less left (cgroup v2)."""
     machine = psutil.virtual_memory()
-    found = Use(machine.total - machine.available, machine.total)
+    found = MemoryUse(machine.total - machine.available, machine.total)
     with suppress(OSError, ValueError):  # no limit, or no such file
         limit, current = (int((cgroup / name).read_text()) for name in ("memory.max", "memory.current"))
-        held = current - _inactive(cgroup)
+        held = current - _inactive_file_bytes(cgroup)
         if limit < found.total and held / limit > found.share:
-            return Use(held, limit)
+            return MemoryUse(held, limit)
     return found
 
 
-def _inactive(cgroup: Path) -> int:
+def _inactive_file_bytes(cgroup: Path) -> int:
     """Cached files, which the kernel gives away before it ends anybody."""
     for line in (cgroup / "memory.stat").read_text().splitlines():
         if line.startswith("inactive_file "):
@@ -57,7 +57,7 @@ class MemoryWatch:
         processes: Callable[[], Iterable[psutil.Process]],
         report: Callable[[str], None],
         clock: Callable[[], float],
-        use: Callable[[], Use] = use_now,
+        use: Callable[[], MemoryUse] = use_now,
     ) -> None:
         """`high` is the share, 1 for none; `processes` are those of our Ray, asked only where it is exceeded."""
         self._high, self._processes, self._report, self._clock, self._use = high, processes, report, clock, use
@@ -69,7 +69,7 @@ class MemoryWatch:
         if use.share < self._high or now < self._rests_until:
             return None
         what = f"memory: {use.share:.0%} of {use.total / GIB:.1f} GiB is in use, more than {self._high:.0%}"
-        sized = sorted(_sizes(self._processes()), key=lambda found: found[0])
+        sized = sorted(_reader_sizes(self._processes()), key=lambda found: found[0])
         if not sized:
             if now - self._said >= SAY_SECONDS:
                 self._said = now
@@ -89,7 +89,7 @@ class MemoryWatch:
         return victim.pid
 
 
-def _sizes(processes: Iterable[psutil.Process]) -> Iterable[tuple[int, psutil.Process]]:
+def _reader_sizes(processes: Iterable[psutil.Process]) -> Iterable[tuple[int, psutil.Process]]:
     """Readers with the memory that they and what they started have for themselves."""
     for process in processes:
         with suppress(psutil.NoSuchProcess, psutil.AccessDenied):

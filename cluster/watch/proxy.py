@@ -25,7 +25,7 @@ ALONE = "-dR"  # nobody else may have the port
 TAKES_OVER = "-sf"
 
 
-def mended(text: str, error_file: str) -> str:
+def mend_config(text: str, error_file: str) -> str:
     """Ray's configuration, with a 503 that says when to come back in the place of 404 and 500; a repeat is harmless.
 
     While replicas are replaced Ray falls back to another proxy of its own, which lets everybody wait until one is
@@ -36,12 +36,12 @@ def mended(text: str, error_file: str) -> str:
     return FALLBACK.sub(lambda found: ITS_OWN + found.group(), text.replace(ITS_OWN, ""))
 
 
-def arguments(given: list[str]) -> list[str]:
+def haproxy_arguments(given: list[str]) -> list[str]:
     """The arguments that HAProxy is started with: the first one shares the port with who holds it until then."""
     return given if TAKES_OVER in given else [one for one in given if one != ALONE]
 
 
-def forgotten(config: str, proc: Path = Path("/proc")) -> list[int]:
+def forgotten_proxies(config: str, proc: Path = Path("/proc")) -> list[int]:
     """Proxies with this configuration whose manager is not ours: it was killed, and they hold the port."""
     found = []
     for entry in proc.iterdir():
@@ -61,11 +61,11 @@ def main(words: list[str]) -> None:
     if "-f" in given:
         config = given[given.index("-f") + 1]
         path = Path(config)
-        path.write_text(mended(path.read_text(), error_file))
-        for pid in [] if TAKES_OVER in given else forgotten(config):
+        path.write_text(mend_config(path.read_text(), error_file))
+        for pid in [] if TAKES_OVER in given else forgotten_proxies(config):
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-    os.execv(program, [program, *arguments(given)])
+    os.execv(program, [program, *haproxy_arguments(given)])
 
 
 if __name__ == "__main__":

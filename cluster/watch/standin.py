@@ -13,7 +13,7 @@ MOST_HEAD = 64 * 1024
 LISTENING = "0A"  # of /proc/net/tcp
 
 
-def problem() -> bytes:
+def problem_body() -> bytes:
     """The body of the answer: problem details (RFC 9457), in the shape of all others."""
     return json.dumps(
         {
@@ -28,9 +28,9 @@ def problem() -> bytes:
     ).encode()
 
 
-def response() -> bytes:
+def refusal_response() -> bytes:
     """The whole answer as it goes over the wire; HAProxy's error files have the same form."""
-    body = problem()
+    body = problem_body()
     head = (
         "HTTP/1.1 503 Service Unavailable\r\n"
         "Content-Type: application/problem+json\r\n"
@@ -54,7 +54,7 @@ class _Refusal(socketserver.BaseRequestHandler):
                 if not read:
                     return
                 head += read
-            self.request.sendall(response())
+            self.request.sendall(refusal_response())
             self.request.shutdown(socket.SHUT_WR)
             self.request.settimeout(0.2)  # what is still on its way would turn our answer into a reset
             while self.request.recv(65536):
@@ -103,7 +103,7 @@ class StandIn:
             self._server = None
 
 
-def listeners(port: int, tables: tuple[Path, ...] = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))) -> int:
+def count_listeners(port: int, tables: tuple[Path, ...] = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))) -> int:
     """The number of sockets that listen at a port of this machine."""
     wanted, count = f"{port:04X}", 0
     for table in tables:

@@ -11,7 +11,7 @@ PageId = NewType("PageId", str)
 ChunkId = NewType("ChunkId", str)
 
 
-class Reason(StrEnum):
+class FailureReason(StrEnum):
     """The reason for which a file or a page could not be read."""
 
     ENCRYPTED = "encrypted"
@@ -38,7 +38,7 @@ class Status(StrEnum):
     FAILED = "failed"
 
 
-class Weight(StrEnum):
+class CaveatWeight(StrEnum):
     """The effect of a caveat on its document's status."""
 
     UNREAD = "unread"  # something is there that is not in the text: the document is `partial`
@@ -66,27 +66,27 @@ class CaveatKind(StrEnum):
     HIDDEN_CONTENT = "hidden_content"  # hidden sheets, rows or slides, read and in the text
 
     @property
-    def weight(self) -> Weight:
+    def weight(self) -> CaveatWeight:
         """Its effect on the document's status."""
         return _WEIGHTS[self]
 
 
 _WEIGHTS = {
-    CaveatKind.PICTURES_UNREAD: Weight.UNREAD,
-    CaveatKind.PARTS_SKIPPED: Weight.UNREAD,
-    CaveatKind.ATTACHMENTS_UNREAD: Weight.UNREAD,
-    CaveatKind.GLYPHS_UNMAPPED: Weight.UNREAD,
-    CaveatKind.CUT_SHORT: Weight.UNREAD,
-    CaveatKind.FORMULAS_UNCALCULATED: Weight.UNSURE,
-    CaveatKind.ENCODING_UNSURE: Weight.UNSURE,
-    CaveatKind.OCR_LAYER_UNSURE: Weight.UNSURE,
-    CaveatKind.LANGUAGE_MISSING: Weight.UNSURE,
-    CaveatKind.TABLE_UNSURE: Weight.UNSURE,
-    CaveatKind.ORDER_UNSURE: Weight.UNSURE,
-    CaveatKind.NO_TEXT: Weight.UNSURE,
-    CaveatKind.REDUCED_SCALE: Weight.NOTE,
-    CaveatKind.READ_AS: Weight.NOTE,
-    CaveatKind.HIDDEN_CONTENT: Weight.NOTE,
+    CaveatKind.PICTURES_UNREAD: CaveatWeight.UNREAD,
+    CaveatKind.PARTS_SKIPPED: CaveatWeight.UNREAD,
+    CaveatKind.ATTACHMENTS_UNREAD: CaveatWeight.UNREAD,
+    CaveatKind.GLYPHS_UNMAPPED: CaveatWeight.UNREAD,
+    CaveatKind.CUT_SHORT: CaveatWeight.UNREAD,
+    CaveatKind.FORMULAS_UNCALCULATED: CaveatWeight.UNSURE,
+    CaveatKind.ENCODING_UNSURE: CaveatWeight.UNSURE,
+    CaveatKind.OCR_LAYER_UNSURE: CaveatWeight.UNSURE,
+    CaveatKind.LANGUAGE_MISSING: CaveatWeight.UNSURE,
+    CaveatKind.TABLE_UNSURE: CaveatWeight.UNSURE,
+    CaveatKind.ORDER_UNSURE: CaveatWeight.UNSURE,
+    CaveatKind.NO_TEXT: CaveatWeight.UNSURE,
+    CaveatKind.REDUCED_SCALE: CaveatWeight.NOTE,
+    CaveatKind.READ_AS: CaveatWeight.NOTE,
+    CaveatKind.HIDDEN_CONTENT: CaveatWeight.NOTE,
 }
 
 
@@ -119,7 +119,7 @@ class PlacedCaveat:
     """A caveat as it stands beside a passage; `page` is 1-based, None where it is of the whole document."""
 
     kind: CaveatKind
-    weight: Weight
+    weight: CaveatWeight
     detail: str
     count: int
     page: int | None
@@ -130,7 +130,7 @@ class Failure:
     """The reason for which something was not read: data, not an exception."""
 
     stage: str
-    reason: Reason
+    reason: FailureReason
     detail: str = ""
     retryable: bool = False
 
@@ -138,7 +138,7 @@ class Failure:
 class Unreadable(Exception):
     """A file or page that cannot be read; raised inside extraction, turned into a Failure at its edge."""
 
-    def __init__(self, reason: Reason, detail: str = "", *, retryable: bool = False) -> None:
+    def __init__(self, reason: FailureReason, detail: str = "", *, retryable: bool = False) -> None:
         """Name the reason; `detail` is one line a person can act on."""
         super().__init__(f"{reason}: {detail}" if detail else str(reason))
         self.reason, self.detail, self.retryable = reason, detail, retryable
@@ -176,7 +176,7 @@ class Word:
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class EngineAttempt:
     """One engine's try at a page or at a line of it; kept so that a reading can be explained."""
 
     engine: str
@@ -207,7 +207,7 @@ class Page:
     words: tuple[Word, ...] = ()
     engine: str = "native"
     confidence: float | None = None
-    attempts: tuple[Attempt, ...] = ()
+    attempts: tuple[EngineAttempt, ...] = ()
     ms: int = 0
     failure: Failure | None = None
     caveats: tuple[Caveat, ...] = ()
@@ -251,7 +251,7 @@ class Chunk:
     boxes: tuple[PageBox, ...] = field(default=())
 
 
-def _digest(*parts: str) -> str:
+def _hash_parts(*parts: str) -> str:
     """128 bits of SHA-256 over length-prefixed parts, so that no two lists of parts collide by concatenation."""
     state = sha256()
     for part in parts:
@@ -263,24 +263,24 @@ def _digest(*parts: str) -> str:
 
 def document_id(workspace: str, origin: str) -> DocumentId:
     """The same origin in another workspace is another document."""
-    return DocumentId(_digest("document", workspace, origin))
+    return DocumentId(_hash_parts("document", workspace, origin))
 
 
 def version_id(document: DocumentId, file_hash: str) -> VersionId:
     """One version for each content of a document; `file_hash` is the SHA-256 of its bytes in hex."""
-    return VersionId(_digest("version", document, file_hash))
+    return VersionId(_hash_parts("version", document, file_hash))
 
 
 def page_id(version: VersionId, number: int) -> PageId:
     """The 1-based page of a version."""
-    return PageId(_digest("page", version, str(number)))
+    return PageId(_hash_parts("page", version, str(number)))
 
 
 def chunk_id(version: VersionId, chunker: str, ordinal: int, text: str) -> ChunkId:
     """The same text at the same place, cut by the same chunker, is the same chunk."""
-    return ChunkId(_digest("chunk", version, chunker, str(ordinal), text))
+    return ChunkId(_hash_parts("chunk", version, chunker, str(ordinal), text))
 
 
-def fingerprint(*parts: object) -> str:
+def fingerprint_parts(*parts: object) -> str:
     """16 hex digits that change when any setting or engine version in `parts` changes."""
-    return _digest("fingerprint", *(repr(part) for part in parts))[:16]
+    return _hash_parts("fingerprint", *(repr(part) for part in parts))[:16]

@@ -20,7 +20,7 @@ from pydantic import (
 )
 
 from cluster.basics.errors import InvalidSettings
-from skills.framework.contract import Effect
+from skills.framework.contract import CallEffect
 from skills.framework.manifest import Risk
 
 Decision = Literal["auto", "ask", "refuse"]
@@ -51,7 +51,7 @@ class _File(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Pattern:
+class ApprovalPattern:
     """An entry of the list.
 
     Attributes:
@@ -80,27 +80,30 @@ class Pattern:
         """True if this pattern applies to such a call."""
         if not (fnmatchcase(tool, self.tool) and fnmatchcase(kind, self.kind) and self.risk in ("", risk)):
             return False
-        return all(any(_holds(wanted, _at(arguments, path)) for wanted in values) for path, values in self.when.items())
+        return all(
+            any(_value_matches(wanted, _argument_at(arguments, path)) for wanted in values)
+            for path, values in self.when.items()
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class ApprovalVerdict:
     """Decision about a tool call (auto, ask or refuse), and its reason."""
 
     decision: Decision
     reason: str
 
 
-class Policy:
+class ApprovalPolicy:
     """The list. It decides by what is called, never by what anybody says about it."""
 
-    def __init__(self, patterns: Sequence[Pattern]) -> None:
+    def __init__(self, patterns: Sequence[ApprovalPattern]) -> None:
         """In order: the first that matches decides."""
         self._patterns = tuple(patterns)
 
-    def about(self, tool: str, kind: str = "", risk: str = "") -> list[Pattern]:
+    def about(self, tool: str, kind: str = "", risk: str = "") -> list[ApprovalPattern]:
         """The entries that may decide on calls of a tool, in order; one without conditions is the last of them."""
-        found = list[Pattern]()
+        found = list[ApprovalPattern]()
         for pattern in self._patterns:
             if replace(pattern, when={}).matches(tool, {}, kind, risk):
                 found.append(pattern)
@@ -109,8 +112,13 @@ class Policy:
         return found
 
     def decide(
-        self, tool: str, arguments: Mapping[str, Any], effect: Effect, tier: int = 1, nature: tuple[str, str] = ("", "")
-    ) -> Verdict:
+        self,
+        tool: str,
+        arguments: Mapping[str, Any],
+        effect: CallEffect,
+        tier: int = 1,
+        nature: tuple[str, str] = ("", ""),
+    ) -> ApprovalVerdict:
         """Judge a call whose arguments are valid.
 
         Args:
@@ -118,17 +126,21 @@ class Policy:
             arguments: valid against its schema.
             effect: what it may change.
             tier: how the call was found; from 3 on a call that changes something is never `auto`.
-            nature: kind and risk of the skill, as `skills.framework.skill_guard.nature` tells them.
+            nature: kind and risk of the skill, as `skills.framework.skill_guard.tool_nature` tells them.
         """
         found = next((pattern for pattern in self._patterns if pattern.matches(tool, arguments, *nature)), None)
         if found is None:
-            return Verdict("refuse", f"no pattern of the approval list allows {tool}")
-        if found.decision == "auto" and tier >= RECOVERED and effect is not Effect.READ:
-            return Verdict("ask", "The model did not ask for this call itself; it was recovered from what it said.")
-        return Verdict(found.decision, found.reason or f"The approval list says {found.decision} for {found.about}.")
+            return ApprovalVerdict("refuse", f"no pattern of the approval list allows {tool}")
+        if found.decision == "auto" and tier >= RECOVERED and effect is not CallEffect.READ:
+            return ApprovalVerdict(
+                "ask", "The model did not ask for this call itself; it was recovered from what it said."
+            )
+        return ApprovalVerdict(
+            found.decision, found.reason or f"The approval list says {found.decision} for {found.about}."
+        )
 
 
-def load(path: Path) -> Policy:
+def load_policy(path: Path) -> ApprovalPolicy:
     """The list in a YAML file; see configs/approvals.yaml for its form.
 
     Raises:
@@ -141,15 +153,17 @@ def load(path: Path) -> Policy:
     except ValidationError as error:
         problems = (f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
         raise InvalidSettings(f"{path.name}: {'; '.join(problems)}") from None
-    return Policy([_pattern(entry) for entry in found.patterns])
+    return ApprovalPolicy([_compile_pattern(entry) for entry in found.patterns])
 
 
-def _pattern(entry: _Entry) -> Pattern:
+def _compile_pattern(entry: _Entry) -> ApprovalPattern:
     when = {path: tuple(value) if isinstance(value, list) else (value,) for path, value in entry.when.items()}
-    return Pattern(entry.tool or "*", entry.decision, when, entry.reason, entry.kind or "*", str(entry.risk or ""))
+    return ApprovalPattern(
+        entry.tool or "*", entry.decision, when, entry.reason, entry.kind or "*", str(entry.risk or "")
+    )
 
 
-def _at(arguments: Mapping[str, Any], path: str) -> Any:
+def _argument_at(arguments: Mapping[str, Any], path: str) -> Any:
     value: Any = arguments
     for name in path.split("."):
         if not isinstance(value, Mapping) or name not in value:
@@ -158,7 +172,7 @@ def _at(arguments: Mapping[str, Any], path: str) -> Any:
     return value
 
 
-def _holds(wanted: Value, given: Any) -> bool:
+def _value_matches(wanted: Value, given: Any) -> bool:
     """Texts by pattern, anything else by type and value: true is not 1."""
     if isinstance(wanted, str):
         return isinstance(given, str) and fnmatchcase(given, wanted)

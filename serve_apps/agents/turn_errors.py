@@ -7,7 +7,7 @@ from cluster.models.model_errors import NoModel as NoModel
 from cluster.models.model_errors import OverBudget as OverBudget
 
 
-class Waiting(Permanent):
+class ApprovalPending(Permanent):
     """A person has to decide first."""
 
     code, status = "waiting", 409
@@ -18,13 +18,13 @@ class Waiting(Permanent):
         self.approval = approval
 
 
-class Rejected(Permanent):
+class ActionRejected(Permanent):
     """Action rejected."""
 
     code, status = "rejected", 409
 
 
-class Refused(Permanent):
+class ToolRefused(Permanent):
     """The approval list does not allow this tool."""
 
     code, status = "refused", 403
@@ -38,7 +38,7 @@ class NoReply(Permanent):
     fix = "Ask again, or give the agent another model."
 
 
-class Diverged(Permanent):
+class ReplayDiverged(Permanent):
     """The replay asks for something else than the recorded run."""
 
     code, status = "diverged", 409
@@ -56,17 +56,17 @@ class RecordedTransient(Transient):
     code = "recorded"
 
 
-def recorded(code: str, detail: str, transient: bool) -> AosError:
+def error_from_record(code: str, detail: str, transient: bool) -> AosError:
     """The error of a recorded step: of the class it had where that is known, its code and detail as they were."""
     family: type[AosError] = RecordedTransient if transient else RecordedPermanent
-    known = (kind for kind in _kinds(Transient if transient else Permanent) if kind.code == code)
+    known = (kind for kind in _error_classes(Transient if transient else Permanent) if kind.code == code)
     error = family.__new__(next(known, family))
     AosError.__init__(error, detail)
     error.__dict__["code"] = code
     return error
 
 
-def _kinds(root: type[AosError]) -> Iterator[type[AosError]]:
+def _error_classes(root: type[AosError]) -> Iterator[type[AosError]]:
     yield root
     for kind in root.__subclasses__():
-        yield from _kinds(kind)
+        yield from _error_classes(kind)

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Any, NewType, Protocol
 
 from cluster.basics.scope import Scope
-from cluster.models.messages import ChatRequest, Delta, Fallback, Message, Reply
+from cluster.models.messages import ChatRequest, ConnectionFallback, ModelMessage, ModelReply, ReplyDelta
 from serve_apps.agents.events import Event, EventKind
 
 RunId = NewType("RunId", str)
@@ -16,18 +16,18 @@ Json = Any
 
 # Performs an effect; gets the step's key, which is the same at every repetition: an idempotency key.
 Perform = Callable[[str], Awaitable[Json]]
-Said = Delta | Fallback | Reply
+Said = ReplyDelta | ConnectionFallback | ModelReply
 Saying = Callable[[], AsyncIterator[Said]]
 
 
-class Redo(StrEnum):
+class RedoPolicy(StrEnum):
     """Retry policy of a step that was begun and whose end nobody recorded."""
 
     REPEAT = "repeat"  # nothing outside changes, or its key makes a repetition harmless
     RECONCILE = "reconcile"  # it may have happened: a person says which
 
 
-class Path(StrEnum):
+class TurnPath(StrEnum):
     """Path that a message is routed to."""
 
     ANALYTICS = "analytics"
@@ -36,7 +36,7 @@ class Path(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Agent:
+class AgentSnapshot:
     """An agent as it was when the turn began: later edits do not change a run.
 
     Attributes:
@@ -74,18 +74,18 @@ class Turn:
     run: RunId
     scope: Scope
     session: SessionId
-    agent: Agent
+    agent: AgentSnapshot
     message: str
-    history: tuple[Message, ...] = ()
+    history: tuple[ModelMessage, ...] = ()
     memory: str = ""
-    path: Path = Path.GENERAL
+    path: TurnPath = TurnPath.GENERAL
     options: Mapping[str, Any] = field(default_factory=dict)
     depth: int = 0
     ancestors: tuple[AgentId, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class TurnOutcome:
     """Final outcome of a turn.
 
     Attributes:
@@ -135,7 +135,9 @@ class Journal(Protocol):
         """Show a piece of the text that the next TEXT event will hold whole."""
         ...
 
-    async def step(self, kind: str, name: str, request: Json, perform: Perform, *, redo: Redo = Redo.REPEAT) -> Json:
+    async def step(
+        self, kind: str, name: str, request: Json, perform: Perform, *, redo: RedoPolicy = RedoPolicy.REPEAT
+    ) -> Json:
         """Perform an effect once, or return what it gave when it was performed.
 
         Args:
@@ -175,7 +177,7 @@ class Journal(Protocol):
         ...
 
 
-class Models(Protocol):
+class ChatModels(Protocol):
     """The router: picks a connection for a task and falls back from it."""
 
     def stream(self, turn: Turn, task: str, request: ChatRequest) -> AsyncIterator[Said]:
@@ -188,13 +190,13 @@ class Models(Protocol):
         """
         ...
 
-    async def choose(self, turn: Turn, task: str) -> "Choice":
+    async def choose(self, turn: Turn, task: str) -> "ModelChoice":
         """The connection that would be asked first, and why."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ModelChoice:
     """A connection for a task; `supports_tools` decides between native calls and ReAct."""
 
     connection: str
@@ -204,10 +206,10 @@ class Choice:
     supports_tools: bool
 
 
-class Handler(Protocol):
+class TurnHandler(Protocol):
     """Carries a turn out: one for each path."""
 
-    async def __call__(self, turn: Turn, journal: Journal) -> Outcome:
+    async def __call__(self, turn: Turn, journal: Journal) -> TurnOutcome:
         """Answer. Emits everything but the last DONE, which the runner writes with the outcome.
 
         Raises:
@@ -217,7 +219,7 @@ class Handler(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Incoming:
+class IncomingMessage:
     """A message as it comes in.
 
     Attributes:
@@ -232,7 +234,7 @@ class Incoming:
     agent: str
     message: str
     session: str | None = None
-    history: tuple[Message, ...] = ()
+    history: tuple[ModelMessage, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
     person: bool = False
 
@@ -240,7 +242,7 @@ class Incoming:
 class Orchestrator(Protocol):
     """The single way in for messages, wherever it runs."""
 
-    def process(self, scope: Scope, incoming: Incoming) -> AsyncIterator[Event]:
+    def process(self, scope: Scope, incoming: IncomingMessage) -> AsyncIterator[Event]:
         """Take a message and carry its turn out; closing the iterator stops the model and interrupts the run.
 
         The first event is STATUS with `state: accepted`, `run_id`, `session_id`, `agent_id`; the last is DONE, ERROR,

@@ -22,7 +22,7 @@ class Crowded(Overloaded):
         self.retry_after = max(1.0, retry_after)
 
 
-class Admission:
+class AdmissionQueue:
     """A queue in front of some places; first come, first served.
 
     Who comes is told at once how it stands: the searches ahead, shared among the places, each for as long as searches
@@ -50,7 +50,7 @@ class Admission:
             Crowded: the answer would come too late.
         """
         if not self._free:
-            await self._wait()
+            await self._wait_for_place()
         else:
             self._free -= 1
         began = self._clock()
@@ -59,9 +59,9 @@ class Admission:
         finally:
             took = self._clock() - began
             self._service += (took - self._service) * (NEWEST if self._service else 1)
-            self._leave()
+            self._release_place()
 
-    async def _wait(self) -> None:
+    async def _wait_for_place(self) -> None:
         expected, most = self.expected, self._seconds()
         if expected > most:
             raise Crowded(f"{len(self._waiting)} searches wait; an answer would take {expected:.0f} s", expected - most)
@@ -81,11 +81,11 @@ class Admission:
 
     def _give_up(self, turn: asyncio.Future[None]) -> None:
         if turn.done() and not turn.cancelled():
-            self._leave()  # it was given a place, and will not use it
+            self._release_place()  # it was given a place, and will not use it
         elif turn in self._waiting:
             self._waiting.remove(turn)
 
-    def _leave(self) -> None:
+    def _release_place(self) -> None:
         """Hand the place on to the next one who still waits."""
         while self._waiting:
             turn = self._waiting.popleft()

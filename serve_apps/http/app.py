@@ -13,7 +13,7 @@ from serve_apps.http import problems, swagger
 from serve_apps.http.auth import login_routes
 from serve_apps.http.auth.permissions import SOCKET, RouteKey, check_complete
 from serve_apps.http.body_limit import BodyLimit
-from serve_apps.http.deps import Parts
+from serve_apps.http.deps import AppDependencies
 from serve_apps.http.mcp import mcp_routes
 from serve_apps.http.openai import openai_routes
 from serve_apps.http.routes.agents import (
@@ -65,9 +65,7 @@ from serve_apps.http.routes.operations import (
 )
 from serve_apps.http.security_headers import SecurityHeaders
 from serve_apps.http.streams import websocket
-from serve_apps.http.tracing import Tracing
-
-__all__ = ["Parts", "create_app", "route_keys"]
+from serve_apps.http.tracing import TracingMiddleware
 
 # Fixed paths below /api/documents/ come before those with an id.
 ROUTERS: tuple[APIRouter, ...] = (
@@ -128,7 +126,7 @@ Sign in with `POST /api/auth/login` and send `Authorization: Bearer <access_toke
 Errors are problem details (RFC 9457) with a `code` and a `fix`. `X-Workspace` chooses another of your workspaces."""
 
 
-def create_app(parts: Parts) -> FastAPI:
+def create_app(parts: AppDependencies) -> FastAPI:
     """The ASGI application. Its start opens the database, its end closes it.
 
     Raises:
@@ -141,7 +139,7 @@ def create_app(parts: Parts) -> FastAPI:
         for begin in parts.openers:
             await begin()
         try:
-            async with mcp_routes.serving(app):
+            async with mcp_routes.mcp_lifespan(app):
                 yield
         finally:
             for close in parts.closers:
@@ -154,9 +152,9 @@ def create_app(parts: Parts) -> FastAPI:
     app.state.parts = parts
     # As they are: `include_router` makes every route anew, which takes the first request of an application a moment.
     app.router.routes.extend(route for router in ROUTERS for route in router.routes)
-    problems.install(app)
-    swagger.install(app)
-    app.add_middleware(BodyLimit, limit_of=_limits(parts.http))
+    problems.install_error_handlers(app)
+    swagger.install_docs_page(app)
+    app.add_middleware(BodyLimit, limit_of=_body_limits(parts.http))
     if parts.http.cors_origins:
         app.add_middleware(
             CORSMiddleware,
@@ -164,7 +162,7 @@ def create_app(parts: Parts) -> FastAPI:
             allow_methods=["GET", "POST", "PUT", "PATCH", "DELETE"],
             allow_headers=["Authorization", "Content-Type", "Idempotency-Key", "Last-Event-ID", "X-Workspace"],
         )
-    app.add_middleware(Tracing, telemetry=parts.telemetry)
+    app.add_middleware(TracingMiddleware, telemetry=parts.telemetry)
     app.add_middleware(SecurityHeaders)
     check_complete(route_keys(app))
     return app
@@ -179,7 +177,7 @@ def route_keys(app: FastAPI) -> Iterator[RouteKey]:
             yield from ((method, route.path_format) for method in route.methods or () if method != "HEAD")
 
 
-def _limits(settings: HttpSettings) -> Callable[[str], int]:
+def _body_limits(settings: HttpSettings) -> Callable[[str], int]:
     def limit_of(path: str) -> int:
         if UPLOADS.fullmatch(path):
             return settings.max_upload_bytes + MULTIPART_ROOM

@@ -5,49 +5,49 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from cluster.basics.telemetry import Telemetry
-from cluster.models.connections.connection_store import Connections
-from cluster.models.connections.model_resolver import Switchboard
+from cluster.models.connections.connection_store import ConnectionStore
+from cluster.models.connections.model_resolver import ModelResolver
 from cluster.models.ports import Embedder
-from cluster.state.approvals import Approvals
-from cluster.state.audit import Audit
-from cluster.state.conversations import Conversations
+from cluster.state.approvals import ApprovalStore
+from cluster.state.audit import AuditLog
+from cluster.state.conversations import ConversationStore
 from cluster.state.db.postgres import Database
-from cluster.state.feedback import Feedback
-from cluster.state.identity.accounts import Accounts
-from cluster.state.identity.identity import Identity
-from cluster.state.work.job_queries import JobDesk
-from cluster.state.work.jobs import Jobs
-from cluster.state.work.run_queries import RunDesk
-from cluster.state.work.schedules import Schedules
+from cluster.state.feedback import FeedbackStore
+from cluster.state.identity.accounts import AccountStore
+from cluster.state.identity.identity import IdentityStore
+from cluster.state.work.job_queries import JobQueries
+from cluster.state.work.jobs import JobLedger
+from cluster.state.work.run_queries import RunQueries
+from cluster.state.work.schedules import ScheduleStore
 from configs.sections import AgentSettings, ChunkSettings, HttpSettings, OcrSettings, ReadSettings
 from pipelines.documents.graph.browse import KnowledgeGraph
-from pipelines.documents.index.switch import Switchover
-from pipelines.documents.store.agent_links import Links
+from pipelines.documents.index.switch import IndexSwitchover
+from pipelines.documents.store.agent_links import AgentLinks
 from pipelines.documents.store.blobs import BlobStore
-from pipelines.documents.store.library import Library
-from serve_apps.agents.academy.school import School
-from serve_apps.agents.approval import Policy
-from serve_apps.agents.memory.remember import Memory
+from pipelines.documents.store.library import DocumentLibrary
+from serve_apps.agents.academy.school import Academy
+from serve_apps.agents.approval import ApprovalPolicy
+from serve_apps.agents.memory.remember import ConversationMemory
 from serve_apps.agents.turn_ports import Orchestrator
-from serve_apps.http.admission import Admission
-from serve_apps.http.auth.passwords import Passwords
+from serve_apps.http.admission import AdmissionQueue
+from serve_apps.http.auth.passwords import BoundedPasswordHasher
 from serve_apps.http.auth.revocation import RevocationWatch
-from serve_apps.http.auth.throttle import Throttle
-from serve_apps.http.auth.tokens import Tokens
-from serve_apps.http.ports import Answerer, Cache, Pictures, Replays, Search, Toolbox
-from serve_apps.http.routes.operations.erasure import Erasure
-from serve_apps.http.routes.operations.operating import Operating
-from serve_apps.http.streams.sse import Pace
+from serve_apps.http.auth.throttle import LoginThrottle
+from serve_apps.http.auth.tokens import TokenSigner
+from serve_apps.http.ports import AnswererPort, CachePort, DocumentSearchPort, PicturesPort, ReplaysPort, ToolboxPort
+from serve_apps.http.routes.operations.erasure import DataEraser
+from serve_apps.http.routes.operations.operating import OperatorDependencies
+from serve_apps.http.streams.sse import StreamPacing
 from serve_apps.retrieval.answers.stored_answers import StoredAnswers
 from serve_apps.retrieval.golden.golden_runs import GoldenRuns
 from serve_apps.retrieval.golden.sets import GoldenSets
-from skills.framework.credential_store import Keyring
-from skills.framework.dependencies import Ground
-from skills.framework.skill_store import Skills
+from skills.framework.credential_store import CredentialStore
+from skills.framework.dependencies import SkillDependencies
+from skills.framework.skill_store import SkillStore
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class AppDependencies:
     """Attributes:
     clock: the moment, with a time zone.
     wake: tells the scheduler of this process, if there is one, that something is due.
@@ -60,46 +60,46 @@ class Parts:
     """
 
     database: Database
-    jobs: Jobs
-    desk: JobDesk
-    audit: Audit
-    identity: Identity
-    accounts: Accounts
-    library: Library
+    jobs: JobLedger
+    desk: JobQueries
+    audit: AuditLog
+    identity: IdentityStore
+    accounts: AccountStore
+    library: DocumentLibrary
     graph: KnowledgeGraph
-    links: Links
+    links: AgentLinks
     blobs: BlobStore
-    search: Search
-    answerer: Answerer
-    cache: Cache
+    search: DocumentSearchPort
+    answerer: AnswererPort
+    cache: CachePort
     answers: StoredAnswers
-    switchover: Switchover
+    switchover: IndexSwitchover
     golden: GoldenSets
     golden_runs: GoldenRuns
-    pictures: Pictures
+    pictures: PicturesPort
     embedder: Embedder
-    connections: Connections
-    credentials: Keyring
-    switchboard: Switchboard
+    connections: ConnectionStore
+    credentials: CredentialStore
+    switchboard: ModelResolver
     orchestrator: Orchestrator
-    runs: RunDesk
-    feedback: Feedback
-    conversations: Conversations
-    memory: Memory
-    approvals: Approvals
-    schedules: Schedules
-    school: School
-    erasure: Erasure
-    toolbox: Toolbox
-    skills: Skills
-    ground: Ground
-    replays: Replays
-    policy: Policy
-    tokens: Tokens
-    passwords: Passwords
-    throttle: Throttle
-    admission: Admission
-    operating: Operating
+    runs: RunQueries
+    feedback: FeedbackStore
+    conversations: ConversationStore
+    memory: ConversationMemory
+    approvals: ApprovalStore
+    schedules: ScheduleStore
+    school: Academy
+    erasure: DataEraser
+    toolbox: ToolboxPort
+    skills: SkillStore
+    ground: SkillDependencies
+    replays: ReplaysPort
+    policy: ApprovalPolicy
+    tokens: TokenSigner
+    passwords: BoundedPasswordHasher
+    throttle: LoginThrottle
+    admission: AdmissionQueue
+    operating: OperatorDependencies
     http: HttpSettings
     read: ReadSettings
     ocr: OcrSettings
@@ -107,7 +107,7 @@ class Parts:
     agents: AgentSettings
     clock: Callable[[], datetime]
     wake: Callable[[], None] = lambda: None
-    pace: Pace = field(default_factory=Pace)
+    pace: StreamPacing = field(default_factory=StreamPacing)
     watch: RevocationWatch = field(default_factory=RevocationWatch)
     telemetry: Telemetry = field(default_factory=Telemetry.off)
     openers: tuple[Callable[[], Awaitable[None]], ...] = ()

@@ -13,7 +13,7 @@ MOST_TAGS = 50
 MOST_DEPTH = 64
 
 
-def storable(text: str) -> str:
+def storable_text(text: str) -> str:
     """The text itself.
 
     Raises:
@@ -26,7 +26,7 @@ def storable(text: str) -> str:
     return text
 
 
-def listed(text: str) -> list[str]:
+def split_comma_list(text: str) -> list[str]:
     """The parts of a comma-separated list, trimmed, each once and in order.
 
     Raises:
@@ -50,7 +50,7 @@ def storable_json(value: Any) -> Any:
         if depth > MOST_DEPTH:
             raise ValueError(f"nested deeper than {MOST_DEPTH}")
         if isinstance(part, str):
-            storable(part)
+            storable_text(part)
         elif isinstance(part, float) and not isfinite(part):
             raise ValueError("must not contain NaN or infinite numbers")
         elif isinstance(part, dict):
@@ -60,20 +60,22 @@ def storable_json(value: Any) -> Any:
     return value
 
 
-Text = Annotated[str, AfterValidator(storable)]
+Text = Annotated[str, AfterValidator(storable_text)]
 AnyJson = Annotated[Any, AfterValidator(storable_json)]
 JsonObject = Annotated[dict[str, Any], AfterValidator(storable_json)]
-Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200), AfterValidator(storable)]
-Prose = Annotated[str, StringConstraints(max_length=20_000), AfterValidator(storable)]
+Name = Annotated[
+    str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200), AfterValidator(storable_text)
+]
+Prose = Annotated[str, StringConstraints(max_length=20_000), AfterValidator(storable_text)]
 Question = Annotated[
-    str, StringConstraints(strip_whitespace=True, min_length=1, max_length=4_000), AfterValidator(storable)
+    str, StringConstraints(strip_whitespace=True, min_length=1, max_length=4_000), AfterValidator(storable_text)
 ]
 Email = Annotated[
     str,
     StringConstraints(strip_whitespace=True, to_lower=True, max_length=254, pattern=r"^[^@\s,]+@[^@\s,]+$"),
-    AfterValidator(storable),
+    AfterValidator(storable_text),
 ]
-Password = Annotated[str, StringConstraints(min_length=1, max_length=1_000), AfterValidator(storable)]
+Password = Annotated[str, StringConstraints(min_length=1, max_length=1_000), AfterValidator(storable_text)]
 DocumentKey = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
 ChunkKey = DocumentKey
 
@@ -90,7 +92,7 @@ IdempotencyKey = Annotated[
 ]
 
 
-class Body(BaseModel):
+class RequestBody(BaseModel):
     """Base of request bodies: unknown fields are refused.
 
     A tenant or workspace may be named, as older clients do; it is compared with the token, never believed, and not

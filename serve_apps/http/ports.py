@@ -6,31 +6,31 @@ from typing import Any, Protocol
 
 from cluster.basics.scope import Scope
 from cluster.models.messages import ToolSpec
-from serve_apps.retrieval.answers.answerer import Answer
-from serve_apps.retrieval.cache.semantic_cache import Stats
-from serve_apps.retrieval.search.query import Query, Results
+from serve_apps.retrieval.answers.answerer import CitedAnswer
+from serve_apps.retrieval.cache.semantic_cache import SemanticCacheStats
+from serve_apps.retrieval.search.query import SearchQuery, SearchResults
 
 
-class Search(Protocol):
-    """Finds passages: serve_apps.retrieval.search.pipeline.Search."""
+class DocumentSearchPort(Protocol):
+    """Finds passages: serve_apps.retrieval.search.pipeline.SearchPipeline."""
 
-    async def run(self, scope: Scope, query: Query) -> Results:
+    async def run(self, scope: Scope, query: SearchQuery) -> SearchResults:
         """The best passages that the scope may see."""
         ...
 
 
-class Answerer(Protocol):
-    """Answers from the documents: serve_apps.retrieval.answers.answerer.Answerer."""
+class AnswererPort(Protocol):
+    """Answers from the documents: serve_apps.retrieval.answers.answerer.DocumentAnswerer."""
 
-    async def ask(self, scope: Scope, question: str, agent_id: str | None) -> Answer:
+    async def ask(self, scope: Scope, question: str, agent_id: str | None) -> CitedAnswer:
         """An answer from what the scope, and the agent if there is one, may see."""
         ...
 
 
-class Cache(Protocol):
+class CachePort(Protocol):
     """Semantic cache of searches and answers: serve_apps.retrieval.cache.semantic_cache.SemanticCache."""
 
-    async def get_stats(self, workspace: str) -> Stats:
+    async def get_stats(self, workspace: str) -> SemanticCacheStats:
         """Count entries, hits and misses.
 
         Raises:
@@ -47,7 +47,7 @@ class Cache(Protocol):
         ...
 
 
-class Pictures(Protocol):
+class PicturesPort(Protocol):
     """Draws pages: serve_apps.http.routes.documents.pictures.OneByOne."""
 
     async def draw(self, path: Path, file_hash: str, kind: str, number: int, dpi: int) -> bytes:
@@ -55,15 +55,15 @@ class Pictures(Protocol):
         ...
 
 
-class Toolbox(Protocol):
-    """The tools that agents have: skills.framework.catalogue.Catalog."""
+class ToolboxPort(Protocol):
+    """The tools that agents have: skills.framework.catalogue.ToolCatalog."""
 
     def specs(self) -> Sequence[ToolSpec]:
         """All of them, with their schemas."""
         ...
 
 
-class Replays(Protocol):
+class ReplaysPort(Protocol):
     """Walks recorded runs again: serve_apps.agents.durable.replay."""
 
     async def replay(

@@ -17,9 +17,9 @@ from starlette.responses import Response
 
 from cluster.basics.disk import full_at, means_full
 from cluster.basics.errors import AosError, Conflict, Forbidden, Permanent
-from pipelines.documents.document import Reason, Unreadable
-from pipelines.documents.ingest.remedies import remedy
-from serve_apps.http.auth.permissions import MATRIX, Access
+from pipelines.documents.document import FailureReason, Unreadable
+from pipelines.documents.ingest.remedies import find_remedy
+from serve_apps.http.auth.permissions import MATRIX, AccessRule
 from serve_apps.http.body_limit import BodyTooLarge
 from serve_apps.http.openai import error_shape
 from serve_apps.http.security_headers import HEADERS
@@ -54,9 +54,9 @@ class FileRefused(Permanent):
 
     code = "unreadable_file"
 
-    def __init__(self, reason: Reason, detail: str, *, fix: str | None = None) -> None:
+    def __init__(self, reason: FailureReason, detail: str, *, fix: str | None = None) -> None:
         """`reason` is one of the closed list; without a `fix` of its own the error has the reason's."""
-        super().__init__(detail or str(reason), fix=fix or remedy(reason).fix)
+        super().__init__(detail or str(reason), fix=fix or find_remedy(reason).fix)
         self.reason = reason
 
 
@@ -69,7 +69,7 @@ class FileUnsupported(FileRefused):
 class FileChanged(Conflict):
     """The file is no longer the one that was read."""
 
-    code, reason = "file_changed", Reason.CHANGED
+    code, reason = "file_changed", FailureReason.CHANGED
     fix = "Scan the folder again."
 
 
@@ -109,20 +109,20 @@ class OpenAIProblem(BaseModel):
     error: OpenAIError
 
 
-def refused(error: Unreadable) -> FileRefused:
+def file_refusal(error: Unreadable) -> FileRefused:
     """A file's own problem as an answer to whoever sent it."""
-    kind = FileUnsupported if error.reason is Reason.UNSUPPORTED else FileRefused
+    kind = FileUnsupported if error.reason is FailureReason.UNSUPPORTED else FileRefused
     return kind(error.reason, error.detail)
 
 
-def problem(
+def problem_response(
     request: Request, status: int, code: str, title: str, detail: str = "", fix: str = "", **more: Any
 ) -> Response:
     """The answer. `more` are extension members; those that are None are left out."""
-    if error_shape.speaks(request.url.path):
+    if error_shape.is_openai_path(request.url.path):
         message = " ".join(part for part in (detail or title, fix) if part)
         at = [one["at"] for one in more.get("errors") or ()]
-        shaped = error_shape.shaped(status, code, message, at)
+        shaped = error_shape.openai_error(status, code, message, at)
         return Response(json.dumps(shaped, ensure_ascii=True), status, HEADERS, "application/json")
     body = {
         "type": f"urn:aos:problem:{code}",
@@ -139,30 +139,30 @@ def problem(
     return Response(json.dumps(body, ensure_ascii=True), status, HEADERS, MEDIA_TYPE)
 
 
-def install(app: FastAPI) -> None:
+def install_error_handlers(app: FastAPI) -> None:
     """Every error that reaches the edge leaves it as a problem."""
-    app.add_exception_handler(AosError, _known)
-    app.add_exception_handler(RequestValidationError, _invalid)
-    app.add_exception_handler(HTTPException, _protocol)
+    app.add_exception_handler(AosError, _handle_known_error)
+    app.add_exception_handler(RequestValidationError, _handle_invalid_request)
+    app.add_exception_handler(HTTPException, _handle_http_exception)
     app.add_exception_handler(OSError, _system)
-    app.add_exception_handler(Exception, _bug)
+    app.add_exception_handler(Exception, _handle_unexpected_error)
     made = app.openapi
 
     def openapi() -> dict[str, Any]:
         if app.openapi_schema is None:
-            declare(made())
+            declare_error_responses(made())
         return made()
 
     app.openapi = openapi  # type: ignore[method-assign]  # FastAPI's own way to extend the document
 
 
-def declare(document: dict[str, Any]) -> None:
+def declare_error_responses(document: dict[str, Any]) -> None:
     """Write into the API's document what each route refuses with: derived from the matrix, so none can be forgotten."""
     for path, operations in document["paths"].items():
         for method, operation in operations.items():
             responses = operation["responses"]
-            refusals = _refusals(MATRIX[method.upper(), path], operation)
-            responses.update({status: _declared(path, title) for status, title in refusals.items()})
+            refusals = _refusals_by_status(MATRIX[method.upper(), path], operation)
+            responses.update({status: _error_response(path, title) for status, title in refusals.items()})
     _, shapes = models_json_schema(
         [(ProblemDetails, "serialization"), (OpenAIProblem, "serialization")], ref_template=_REFERENCE
     )
@@ -173,7 +173,7 @@ def declare(document: dict[str, Any]) -> None:
     schemas.update(shapes["$defs"])
 
 
-def _refusals(access: Access, operation: Mapping[str, Any]) -> dict[str, str]:
+def _refusals_by_status(access: AccessRule, operation: Mapping[str, Any]) -> dict[str, str]:
     """Status to title; `default` stands for conflicts, limits and parts that are away."""
     found: dict[str, str] = {}
     if not access.public or "requestBody" in operation:  # a public route that takes a body takes credentials in it
@@ -188,17 +188,17 @@ def _refusals(access: Access, operation: Mapping[str, Any]) -> dict[str, str]:
     return found
 
 
-def _declared(path: str, title: str) -> dict[str, Any]:
-    openai = error_shape.speaks(path)
+def _error_response(path: str, title: str) -> dict[str, Any]:
+    openai = error_shape.is_openai_path(path)
     model, media_type = (OpenAIProblem, "application/json") if openai else (ProblemDetails, MEDIA_TYPE)
     schema = {"$ref": _REFERENCE.format(model=model.__name__)}
     return {"description": title, "content": {media_type: {"schema": schema}}}
 
 
-def _known(request: Request, error: Exception) -> Response:
+def _handle_known_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, AosError)
     reason = getattr(error, "reason", None)
-    answer = problem(
+    answer = problem_response(
         request,
         error.status,
         error.code,
@@ -214,11 +214,11 @@ def _known(request: Request, error: Exception) -> Response:
     return answer
 
 
-def _invalid(request: Request, error: Exception) -> Response:
+def _handle_invalid_request(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
-    errors = explained(error.errors())
+    errors = explain_invalid_fields(error.errors())
     detail = "; ".join(f"{one['at']}: {one['message']}" for one in errors[:5])
-    return problem(
+    return problem_response(
         request,
         422,
         "invalid",
@@ -229,32 +229,34 @@ def _invalid(request: Request, error: Exception) -> Response:
     )
 
 
-def explained(errors: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
+def explain_invalid_fields(errors: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
     """Each wrong place and what is wrong there, in the sender's words.
 
     Where a field may be one of several things, the validator names each it has tried in the place and complains of all:
     those names are its own and are left out, and so is what it says of a field as a whole when it came to look into it.
     """
-    told = [(tuple(_sent(error["loc"])), str(error["msg"]).removeprefix("Value error, ")[:300]) for error in errors]
+    told = [
+        (tuple(_sender_path(error["loc"])), str(error["msg"]).removeprefix("Value error, ")[:300]) for error in errors
+    ]
     places = {place for place, _ in told}
     deepest = [one for one in told if not any(len(p) > len(one[0]) and p[: len(one[0])] == one[0] for p in places)]
     return [{"at": ".".join(place), "message": message} for place, message in dict.fromkeys(deepest)]
 
 
-def _sent(where: Sequence[object]) -> Iterator[str]:
+def _sender_path(where: Sequence[object]) -> Iterator[str]:
     """The parts of a place that the sender knows: the first says which part of the request, numbers count in lists."""
     for number, part in enumerate(where):
         if isinstance(part, int) or number < 2 or not _TRIED.match(str(part)):
             yield str(part)[:100]
 
 
-def _protocol(request: Request, error: Exception) -> Response:
+def _handle_http_exception(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     if means_full(error.__cause__):  # a body that is kept while it arrives is "malformed" to FastAPI if that fails
-        return _known(request, full_at())
+        return _handle_known_error(request, full_at())
     code = _CODES.get(error.status_code, f"http_{error.status_code}")
     more = (error.explained, error.fix) if isinstance(error, BodyTooLarge) else ()
-    answer = problem(request, error.status_code, code, str(error.detail), *more)
+    answer = problem_response(request, error.status_code, code, str(error.detail), *more)
     for name, value in (error.headers or {}).items():
         answer.headers[name] = value
     return answer
@@ -264,14 +266,14 @@ def _system(request: Request, error: Exception) -> Response:
     """What the system refused: a full disk has a name, anything else is a bug."""
     if not means_full(error):
         raise error
-    return _known(request, full_at())
+    return _handle_known_error(request, full_at())
 
 
-def _bug(request: Request, error: Exception) -> Response:
+def _handle_unexpected_error(request: Request, error: Exception) -> Response:
     """An error that nobody named: logged with an id that the answer carries, and nothing else told."""
     id_ = uuid4().hex
     log.error("unexpected error %s on %s %s", id_, request.method, request.url.path, exc_info=error)
-    return problem(
+    return problem_response(
         request,
         500,
         "internal",

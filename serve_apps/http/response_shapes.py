@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from cluster.basics.scope import Role
 from cluster.state.db.postgres import Row
 from cluster.state.work.wait_reasons import Wait
-from pipelines.documents.ingest.outcome import Outcome
+from pipelines.documents.ingest.outcome import OutcomeCounts
 
 _NOTHING = {"expected": 0, "done": 0, "failed": 0, "unchanged": 0}
 
@@ -123,7 +123,7 @@ class JobShape(BaseModel):
             pages=Counts(**progress.get("read", _NOTHING)),
             documents=Counts(**documents),
             failures=row.get("failures") or {},
-            outcome=JobOutcome(**Outcome.of(progress, row["ended"]).as_json()),
+            outcome=JobOutcome(**OutcomeCounts.of(progress, row["ended"]).as_json()),
             caveats=row.get("caveats") or {},
             **{name: row[name] for name in _JOB_COLUMNS},
             passed_over=row["payload"].get("passed_over", {}),

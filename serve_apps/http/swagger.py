@@ -18,9 +18,9 @@ ASSETS = "/docs-assets"
 _SCRIPT = re.compile(r"<script>(.*?)</script>", re.DOTALL)
 
 
-def install(app: FastAPI) -> None:
+def install_docs_page(app: FastAPI) -> None:
     """Add the page and its three files. Without the package they come from a public server, as FastAPI has it."""
-    folder = _files()
+    folder = _asset_folder()
     if folder is not None:
         app.mount(ASSETS, StaticFiles(directory=folder), name="docs-assets")
 
@@ -32,13 +32,15 @@ def install(app: FastAPI) -> None:
             local["swagger_css_url"] = f"{root}{ASSETS}/swagger-ui.css"
             local["swagger_favicon_url"] = f"{root}{ASSETS}/favicon.png"
         shown = get_swagger_ui_html(openapi_url=f"{root}{app.openapi_url}", title=f"{app.title} API", **local)
-        shown.headers["Content-Security-Policy"] = _policy(bytes(shown.body).decode(), offline=folder is not None)
+        shown.headers["Content-Security-Policy"] = _content_security_policy(
+            bytes(shown.body).decode(), offline=folder is not None
+        )
         return shown
 
     app.add_route(DOCS, page, methods=["GET"], include_in_schema=False)
 
 
-def _policy(page: str, *, offline: bool) -> str:
+def _content_security_policy(page: str, *, offline: bool) -> str:
     """Content security policy of the page: its own files, its one script, Swagger UI's styles, and this API."""
     scripts = (base64.b64encode(sha256(text.encode()).digest()).decode() for text in _SCRIPT.findall(page))
     hashes = " ".join(f"'sha256-{one}'" for one in scripts)
@@ -50,7 +52,7 @@ def _policy(page: str, *, offline: bool) -> str:
     )
 
 
-def _files() -> Path | None:
+def _asset_folder() -> Path | None:
     spec = find_spec("fastapi_offline")
     folder = None if spec is None or spec.origin is None else Path(spec.origin).parent / "static"
     return folder if folder is not None and folder.is_dir() else None

@@ -6,7 +6,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from cluster.basics.telemetry import REQUEST, Telemetry
 
 
-class Tracing:
+class TracingMiddleware:
     """ASGI middleware. The span ends with the response, that of a stream with its last byte."""
 
     def __init__(self, app: ASGIApp, telemetry: Telemetry) -> None:

@@ -16,19 +16,19 @@ from serve_apps.ui.chat.page import PAGE as CHAT
 from serve_apps.ui.documents.page import PAGE as DOCUMENTS
 from serve_apps.ui.index.page import PAGE as INDEX
 from serve_apps.ui.ingest.page import PAGE as INGEST
-from serve_apps.ui.kit.api import Door, open_client
+from serve_apps.ui.kit.api import SignInClient, open_client
 from serve_apps.ui.kit.frame import NAME
-from serve_apps.ui.kit.page import PREFIX, Desk, Page
+from serve_apps.ui.kit.page import PREFIX, ConsoleContext, ConsolePage
 from serve_apps.ui.kit.theme import make_theme
 from serve_apps.ui.runs.page import PAGE as RUNS
 from serve_apps.ui.search.page import PAGE as SEARCH
-from serve_apps.ui.session_gc import MOST, Windows
-from serve_apps.ui.session_guard import Guard
-from serve_apps.ui.sessions import Sessions
+from serve_apps.ui.session_gc import MOST, WindowStateCollector
+from serve_apps.ui.session_guard import SessionGuard
+from serve_apps.ui.sessions import SessionStore
 from serve_apps.ui.skills.page import PAGE as SKILLS
 from serve_apps.ui.system.page import PAGE as SYSTEM
 
-PAGES: Final[Sequence[Page]] = (now.PAGE, INGEST, DOCUMENTS, CHAT, SEARCH, INDEX, RUNS, AGENTS, SKILLS, SYSTEM)
+PAGES: Final[Sequence[ConsolePage]] = (now.PAGE, INGEST, DOCUMENTS, CHAT, SEARCH, INDEX, RUNS, AGENTS, SKILLS, SYSTEM)
 HERE: Final = Path(__file__).parent
 FILES: Final = {"look.css": "text/css", "look.js": "text/javascript", "icon.svg": "image/svg+xml"}
 LONGEST_QUEUE: Final = 512
@@ -39,7 +39,7 @@ def create_console(
     settings: ConsoleSettings,
     url: str,
     clock: Callable[[], float],
-    pages: Sequence[Page] = PAGES,
+    pages: Sequence[ConsolePage] = PAGES,
     most_upload: int | None = None,
     vouch: Callable[[str], str] | None = None,
 ) -> FastAPI:
@@ -54,17 +54,17 @@ def create_console(
         vouch: makes the word by which the API believes a browser's address; without it guesses count for the console's.
     """
     client = open_client(url)
-    knock = Door(client, vouch)
-    desk = Desk(Sessions(settings.session_hours * 3600, clock), knock, pages, most_upload=most_upload)
+    knock = SignInClient(client, vouch)
+    desk = ConsoleContext(SessionStore(settings.session_hours * 3600, clock), knock, pages, most_upload=most_upload)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         async with client:
             yield
 
-    blocks = draw(desk)
+    blocks = draw_console(desk)
     app = FastAPI(title=f"{NAME} console", lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None)
-    for router in (sign_in.routes(desk, knock), pictures.routes(desk), _files()):
+    for router in (sign_in.sign_in_routes(desk, knock), pictures.picture_routes(desk), _asset_routes()):
         app.include_router(router)
     gr.mount_gradio_app(
         app,
@@ -74,7 +74,7 @@ def create_console(
         footer_links=[],
         run_history=False,
         app_kwargs={"docs_url": None, "redoc_url": None},
-        auth_dependency=lambda request: _whose(desk, request),
+        auth_dependency=lambda request: _request_user(desk, request),
         max_file_size=most_upload,
         ssr_mode=False,
         enable_monitoring=False,
@@ -83,12 +83,12 @@ def create_console(
         show_error=True,
         theme=make_theme(),
     )
-    app.add_middleware(Windows, blocks=blocks)
-    app.add_middleware(Guard, desk=desk)
+    app.add_middleware(WindowStateCollector, blocks=blocks)
+    app.add_middleware(SessionGuard, desk=desk)
     return app
 
 
-def draw(desk: Desk) -> gr.Blocks:
+def draw_console(desk: ConsoleContext) -> gr.Blocks:
     """Every page, each in a route of its own."""
     blocks = gr.Blocks(title=NAME, analytics_enabled=False, fill_width=True, delete_cache=UPLOADS_KEPT)
     for page in desk.pages:
@@ -99,19 +99,19 @@ def draw(desk: Desk) -> gr.Blocks:
     return blocks
 
 
-def _whose(desk: Desk, request: gr.Request) -> str | None:
+def _request_user(desk: ConsoleContext, request: gr.Request) -> str | None:
     session = desk.session(request)
     return None if session is None else session.grant.user
 
 
-def _files() -> APIRouter:
+def _asset_routes() -> APIRouter:
     router = APIRouter(include_in_schema=False)
     for name, kind in FILES.items():
-        router.add_api_route(f"/{name}", _file(HERE / name, kind))
+        router.add_api_route(f"/{name}", _file_endpoint(HERE / name, kind))
     return router
 
 
-def _file(path: Path, kind: str) -> Callable[[], FileResponse]:
+def _file_endpoint(path: Path, kind: str) -> Callable[[], FileResponse]:
     def send() -> FileResponse:
         return FileResponse(path, media_type=kind, headers={"Cache-Control": "no-cache"})
 

@@ -7,29 +7,29 @@ from urllib.parse import parse_qsl, urlsplit
 
 import gradio as gr
 
-from serve_apps.ui.kit.api import Api
+from serve_apps.ui.kit.api import SessionApi
 from serve_apps.ui.kit.blocks import (
     Colour,
-    badge,
-    card,
-    columns,
-    dot,
-    empty,
-    figure,
-    figures,
-    heading,
-    link,
-    loading,
+    card_columns,
+    data_table,
+    empty_state,
+    key_figure,
+    key_figures,
+    link_to,
+    loading_notice,
+    page_heading,
     problem_card,
-    progress,
-    table,
+    progress_bar,
+    state_badge,
+    status_dot,
+    titled_card,
 )
-from serve_apps.ui.kit.charts import bars
-from serve_apps.ui.kit.formats import moment, number, short, span
-from serve_apps.ui.kit.html import Html, join, tag
-from serve_apps.ui.kit.html_component import part
-from serve_apps.ui.kit.page import QUIET, Desk, Page, told
-from serve_apps.ui.kit.problem import Problem
+from serve_apps.ui.kit.charts import bar_chart
+from serve_apps.ui.kit.formats import format_duration, format_moment, format_number, format_short
+from serve_apps.ui.kit.html import SafeHtml, join_html, tag
+from serve_apps.ui.kit.html_component import html_part
+from serve_apps.ui.kit.page import QUIET, ConsoleContext, ConsolePage, view_or_problem
+from serve_apps.ui.kit.problem import ApiProblem
 from serve_apps.ui.sessions import Role
 
 NOW_SECONDS: Final = 5.0
@@ -50,16 +50,16 @@ WORDS: Final[Mapping[str, str]] = {
 FORBIDDEN: Final = 403
 
 
-def draw(desk: Desk, blocks: gr.Blocks) -> None:
+def draw_now_page(desk: ConsoleContext, blocks: gr.Blocks) -> None:
     """Two parts: figures come at once, while parts of the system may take seconds to answer."""
-    figures_now = part(loading())
-    health = part(loading("Asking every part …"))
+    figures_now = html_part(loading_notice())
+    health = html_part(loading_notice("Asking every part …"))
 
-    async def show_now(request: gr.Request) -> Html:
-        return await told(_now(desk, request))
+    async def show_now(request: gr.Request) -> SafeHtml:
+        return await view_or_problem(_now_view(desk, request))
 
-    async def show_health(request: gr.Request) -> Html:
-        return await told(_health(desk, request))
+    async def show_health(request: gr.Request) -> SafeHtml:
+        return await view_or_problem(_health_section(desk, request))
 
     blocks.load(show_now, None, figures_now, **QUIET)
     blocks.load(show_health, None, health, **QUIET)
@@ -67,10 +67,10 @@ def draw(desk: Desk, blocks: gr.Blocks) -> None:
     gr.Timer(HEALTH_SECONDS).tick(show_health, None, health, **QUIET)
 
 
-PAGE = Page("", "Now", Role.VIEWER, draw, "M3 12h4l3-8 4 16 3-8h4")
+PAGE = ConsolePage("", "Now", Role.VIEWER, draw_now_page, "M3 12h4l3-8 4 16 3-8h4")
 
 
-def console_link(desk: Desk, path: str) -> str | None:
+def console_link(desk: ConsoleContext, path: str) -> str | None:
     """The page that shows what a path of the API names; None where none does."""
     parts = urlsplit(path)
     query: dict[str, object] = dict(parse_qsl(parts.query))
@@ -84,7 +84,7 @@ def console_link(desk: Desk, path: str) -> str | None:
     return desk.link(page, **({"job": id_} if kind == "jobs" and id_ else {"id": id_} if id_ else {}), **query)
 
 
-async def _now(desk: Desk, request: gr.Request) -> Html:
+async def _now_view(desk: ConsoleContext, request: gr.Request) -> SafeHtml:
     api = desk.api(request)
     if api.session.role.reaches(Role.OPERATOR):
         return operator_view(desk, await api.get("/api/admin/now"))
@@ -94,120 +94,155 @@ async def _now(desk: Desk, request: gr.Request) -> Html:
     return reader_view(desk, jobs, runs, documents)
 
 
-def operator_view(desk: Desk, body: Mapping[str, Any]) -> Html:
+def operator_view(desk: ConsoleContext, body: Mapping[str, Any]) -> SafeHtml:
     """View of the answer of /api/admin/now."""
     jobs, waiting, pages, runs = body["jobs"], body["approvals"], body["page_failures"], body["run_failures"]
-    since = ("since ", moment(waiting["since"], relative=True)) if waiting["since"] else "nothing waits for a person"
+    since = (
+        ("since ", format_moment(waiting["since"], relative=True)) if waiting["since"] else "nothing waits for a person"
+    )
 
     def at(path: str) -> str | None:
         return console_link(desk, path)
 
-    row = figures(
-        figure("Jobs at work", number(jobs["total"]), at(jobs["path"]), "waiting or running"),
-        figure(
-            "Approvals", number(waiting["total"]), at(waiting["path"]), since, "amber" if waiting["total"] else None
+    row = key_figures(
+        key_figure("Jobs at work", format_number(jobs["total"]), at(jobs["path"]), "waiting or running"),
+        key_figure(
+            "Approvals",
+            format_number(waiting["total"]),
+            at(waiting["path"]),
+            since,
+            "amber" if waiting["total"] else None,
         ),
-        figure("Pages that failed", number(pages["total"]), at(pages["path"]), "last 24 hours", _bad(pages["total"])),
-        figure("Runs that failed", number(runs["total"]), at(runs["path"]), "last 24 hours", _bad(runs["total"])),
-        figure("Cost", f"{body['cost_usd']['total']:,.2f} USD", at(body["cost_usd"]["path"]), "last 24 hours"),
+        key_figure(
+            "Pages that failed",
+            format_number(pages["total"]),
+            at(pages["path"]),
+            "last 24 hours",
+            _failure_colour(pages["total"]),
+        ),
+        key_figure(
+            "Runs that failed",
+            format_number(runs["total"]),
+            at(runs["path"]),
+            "last 24 hours",
+            _failure_colour(runs["total"]),
+        ),
+        key_figure("Cost", f"{body['cost_usd']['total']:,.2f} USD", at(body["cost_usd"]["path"]), "last 24 hours"),
     )
-    charts = columns(
-        _series(desk, "Requests", body["requests"], "accent"),
-        _series(desk, "Failed requests", body["failed"], "bad"),
-        _series(desk, "Tokens in", body["tokens_in"], "accent"),
-        _series(desk, "Tokens out", body["tokens_out"], "accent"),
-        _series(desk, "Pages read", body["pages"], "good"),
+    charts = card_columns(
+        _series_card(desk, "Requests", body["requests"], "accent"),
+        _series_card(desk, "Failed requests", body["failed"], "bad"),
+        _series_card(desk, "Tokens in", body["tokens_in"], "accent"),
+        _series_card(desk, "Tokens out", body["tokens_out"], "accent"),
+        _series_card(desk, "Pages read", body["pages"], "good"),
     )
-    failures = _failures(desk, [("Pages", pages), ("Runs", runs)])
-    title = heading("Now", ("This workspace, as of ", moment(body["at"]), ". It refreshes itself."))
-    return join(title, row, columns(_jobs(desk, jobs), failures), tag("div", charts, class_="aos-charts"))
+    failures = _failures_card(desk, [("Pages", pages), ("Runs", runs)])
+    title = page_heading("Now", ("This workspace, as of ", format_moment(body["at"]), ". It refreshes itself."))
+    return join_html(
+        title, row, card_columns(_jobs_card(desk, jobs), failures), tag("div", charts, class_="aos-charts")
+    )
 
 
-def _bad(count: int) -> Colour | None:
+def _failure_colour(count: int) -> Colour | None:
     return "red" if count else None
 
 
-def _series(desk: Desk, title: str, series: Mapping[str, Any], colour: str) -> Html:
-    total = link(short(series["total"]), console_link(desk, series["path"]))
-    return card(title, bars(series["values"], f"{title} by hour", colour), aside=total)
+def _series_card(desk: ConsoleContext, title: str, series: Mapping[str, Any], colour: str) -> SafeHtml:
+    total = link_to(format_short(series["total"]), console_link(desk, series["path"]))
+    return titled_card(title, bar_chart(series["values"], f"{title} by hour", colour), aside=total)
 
 
-def _jobs(desk: Desk, jobs: Mapping[str, Any]) -> Html:
+def _jobs_card(desk: ConsoleContext, jobs: Mapping[str, Any]) -> SafeHtml:
     if not jobs["items"]:
-        return card(
-            "Jobs", empty("No job waits or runs.", "What is uploaded or scanned shows up here while it is read.")
+        return titled_card(
+            "Jobs", empty_state("No job waits or runs.", "What is uploaded or scanned shows up here while it is read.")
         )
     rows = [
         (
-            link(job["kind"], console_link(desk, job["path"])),
-            badge(job["state"]),
+            link_to(job["kind"], console_link(desk, job["path"])),
+            state_badge(job["state"]),
             job["phase"] or "–",
             job["lane"],
-            moment(job["started_at"] or job["created_at"], relative=True),
+            format_moment(job["started_at"] or job["created_at"], relative=True),
         )
         for job in jobs["items"]
     ]
-    return card("Jobs", table(("Job", "State", "Phase", "Lane", "Since"), rows))
+    return titled_card("Jobs", data_table(("Job", "State", "Phase", "Lane", "Since"), rows))
 
 
-def _failures(desk: Desk, lists: list[tuple[str, Mapping[str, Any]]]) -> Html:
+def _failures_card(desk: ConsoleContext, lists: list[tuple[str, Mapping[str, Any]]]) -> SafeHtml:
     rows = [
-        (what, link(one["reason"].replace("_", " "), console_link(desk, one["path"])), number(one["count"]))
+        (what, link_to(one["reason"].replace("_", " "), console_link(desk, one["path"])), format_number(one["count"]))
         for what, found in lists
         for one in found["reasons"]
     ]
     if not rows:
-        return card(
-            "Failures", empty("Nothing failed in the last 24 hours.", "Reasons of failed pages and runs would be here.")
+        return titled_card(
+            "Failures",
+            empty_state("Nothing failed in the last 24 hours.", "Reasons of failed pages and runs would be here."),
         )
-    return card("Failures", table(("What", "Reason", "How often"), rows, numbers=(2,)))
+    return titled_card("Failures", data_table(("What", "Reason", "How often"), rows, numbers=(2,)))
 
 
-def reader_view(desk: Desk, jobs: Mapping[str, Any], runs: Mapping[str, Any], documents: Mapping[str, Any]) -> Html:
+def reader_view(
+    desk: ConsoleContext, jobs: Mapping[str, Any], runs: Mapping[str, Any], documents: Mapping[str, Any]
+) -> SafeHtml:
     """For who may not see everybody's figures: documents, jobs, and one's own runs."""
     open_jobs = [job for job in jobs["items"] if job["state"] in ("queued", "running")]
-    row = figures(
-        figure("Documents", number(documents["total"]), desk.link("documents"), "that you may read"),
-        figure("Jobs at work", number(len(open_jobs)), desk.link("ingest"), "among the newest"),
-        figure("Your runs", number(runs.get("total", len(runs["items"]))), desk.link("runs"), "questions to agents"),
+    row = key_figures(
+        key_figure("Documents", format_number(documents["total"]), desk.link("documents"), "that you may read"),
+        key_figure("Jobs at work", format_number(len(open_jobs)), desk.link("ingest"), "among the newest"),
+        key_figure(
+            "Your runs", format_number(runs.get("total", len(runs["items"]))), desk.link("runs"), "questions to agents"
+        ),
     )
     rows = [
         (
-            link(job["kind"], desk.link("ingest", job=job["id"])),
-            badge(job["state"]),
-            progress(job["pages"]["done"], job["pages"]["expected"]),
-            moment(job["created_at"], relative=True),
+            link_to(job["kind"], desk.link("ingest", job=job["id"])),
+            state_badge(job["state"]),
+            progress_bar(job["pages"]["done"], job["pages"]["expected"]),
+            format_moment(job["created_at"], relative=True),
         )
         for job in jobs["items"]
     ]
-    shown = table(("Job", "State", "Pages", "Begun"), rows) if rows else empty("No job yet.", "Uploads show up here.")
-    return join(heading("Now", "What happens in this workspace. It refreshes itself."), row, card("Newest jobs", shown))
+    shown = (
+        data_table(("Job", "State", "Pages", "Begun"), rows)
+        if rows
+        else empty_state("No job yet.", "Uploads show up here.")
+    )
+    return join_html(
+        page_heading("Now", "What happens in this workspace. It refreshes itself."),
+        row,
+        titled_card("Newest jobs", shown),
+    )
 
 
-async def _health(desk: Desk, request: gr.Request) -> Html:
+async def _health_section(desk: ConsoleContext, request: gr.Request) -> SafeHtml:
     api = desk.api(request)
     if api.session.role.reaches(Role.OPERATOR):
         try:
             return health_view(desk, await api.get("/api/admin/health"))
-        except Problem as problem:
+        except ApiProblem as problem:
             if problem.told.status != FORBIDDEN:
                 raise
-    return await _outside(api)
+    return await _public_health(api)
 
 
-async def _outside(api: Api) -> Html:
+async def _public_health(api: SessionApi) -> SafeHtml:
     """Liveness of the product, which everybody may see."""
     try:
         body = await api.get("/health", deep=1)
-    except Problem as problem:
-        return card("Health", problem_card(problem.told))
+    except ApiProblem as problem:
+        return titled_card("Health", problem_card(problem.told))
     working = body["status"] == "ok"
     about = "Details are for operators of the first tenant."
-    light = dot("green" if working else "red", body["status"])
-    return card("Health", tag("div", light, "The product answers.", class_="aos-part"), tag("p", about, class_="quiet"))
+    light = status_dot("green" if working else "red", body["status"])
+    return titled_card(
+        "Health", tag("div", light, "The product answers.", class_="aos-part"), tag("p", about, class_="quiet")
+    )
 
 
-def health_view(desk: Desk, body: Mapping[str, Any]) -> Html:
+def health_view(desk: ConsoleContext, body: Mapping[str, Any]) -> SafeHtml:
     """Every part by kind, those that need somebody first."""
     colour = body["colour"]
     order = ["red", "amber", "green", "grey"]
@@ -218,15 +253,17 @@ def health_view(desk: Desk, body: Mapping[str, Any]) -> Html:
         )
         if parts:
             models = desk.link("system", part="models") if kind == "model" else None
-            more = link("LLM connections", models) if models else None
-            cards.append(card(title, tag("ul", [_part(one) for one in parts], class_="aos-parts"), aside=more))
+            more = link_to("LLM connections", models) if models else None
+            cards.append(
+                titled_card(title, tag("ul", [_health_row(one) for one in parts], class_="aos-parts"), aside=more)
+            )
     said = {"green": "Everything works", "amber": "Works, with something to know", "red": "Something does not work"}
-    head = tag("div", tag("h2", "Health"), badge(said.get(colour, colour), colour), class_="aos-card-head")
-    return join(head, tag("div", cards, class_="aos-masonry"))
+    head = tag("div", tag("h2", "Health"), state_badge(said.get(colour, colour), colour), class_="aos-card-head")
+    return join_html(head, tag("div", cards, class_="aos-masonry"))
 
 
-def _part(one: Mapping[str, Any]) -> Html:
+def _health_row(one: Mapping[str, Any]) -> SafeHtml:
     fix = tag("div", one["fix"], class_="quiet") if one["fix"] and one["colour"] != "green" else None
     about = tag("div", tag("b", one["part"]), tag("div", one["detail"] or WORDS[one["colour"]]), fix)
-    took = tag("span", span(one["ms"] / 1000), class_="quiet", title="Answered in") if one["ms"] else None
-    return tag("li", dot(one["colour"], WORDS[one["colour"]]), about, took)
+    took = tag("span", format_duration(one["ms"] / 1000), class_="quiet", title="Answered in") if one["ms"] else None
+    return tag("li", status_dot(one["colour"], WORDS[one["colour"]]), about, took)

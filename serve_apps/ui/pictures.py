@@ -5,8 +5,8 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import JSONResponse, Response
 
-from serve_apps.ui.kit.page import PREFIX, Desk
-from serve_apps.ui.kit.problem import Problem
+from serve_apps.ui.kit.page import PREFIX, ConsoleContext
+from serve_apps.ui.kit.problem import ApiProblem
 
 KINDS = frozenset({"image/png", "image/jpeg", "image/webp"})
 
@@ -16,7 +16,7 @@ def picture_address(document: str, page: int, dpi: int | None = None) -> str:
     return f"{PREFIX}/picture/{document}/{page}" + (f"?dpi={dpi}" if dpi else "")
 
 
-def routes(desk: Desk) -> APIRouter:
+def picture_routes(desk: ConsoleContext) -> APIRouter:
     """/picture/{document}/{page}."""
     router = APIRouter(include_in_schema=False)
 
@@ -29,7 +29,7 @@ def routes(desk: Desk) -> APIRouter:
     ) -> Response:
         try:
             found, kind = await desk.api(request).download(f"/api/documents/{document}/pages/{page}/image", dpi=dpi)
-        except Problem as problem:
+        except ApiProblem as problem:
             told = problem.told
             body = {"title": told.title, "detail": told.detail, "fix": told.fix, "code": told.code}
             return JSONResponse(body, told.status or 502, media_type="application/problem+json")

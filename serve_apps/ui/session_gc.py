@@ -13,7 +13,7 @@ LINGER_SECONDS: Final = 60.0  # a window that has lost its connection comes back
 MOST: Final = 512  # windows, whether they have a heartbeat or not; each takes three quarters of a megabyte
 
 
-class Windows:
+class WindowStateCollector:
     """ASGI middleware in front of Gradio's routes that watches the heartbeats."""
 
     def __init__(self, app: ASGIApp, blocks: gr.Blocks, linger: float = LINGER_SECONDS) -> None:
@@ -31,9 +31,9 @@ class Windows:
         try:
             await self._app(scope, receive, send)
         finally:
-            asyncio.get_running_loop().call_later(self._linger, self._ended, beat[1])
+            asyncio.get_running_loop().call_later(self._linger, self._release_window, beat[1])
 
-    def _ended(self, window: str) -> None:
+    def _release_window(self, window: str) -> None:
         self._beating[window] -= 1
         if self._beating[window] <= 0:
             del self._beating[window]

@@ -10,10 +10,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from serve_apps.ui.kit.frame import framed
-from serve_apps.ui.kit.page import PREFIX, Desk, Page
-from serve_apps.ui.kit.problem import Problem
-from serve_apps.ui.sessions import Role, Session
+from serve_apps.ui.kit.frame import frame_document
+from serve_apps.ui.kit.page import PREFIX, ConsoleContext, ConsolePage
+from serve_apps.ui.kit.problem import ApiProblem
+from serve_apps.ui.sessions import ConsoleSession, Role
 
 OPEN: Final = frozenset({"/sign-in", "/look.css", "/look.js", "/icon.svg"})
 WHILE_CHANGING: Final = OPEN | {"/password", "/sign-out"}
@@ -56,10 +56,10 @@ HEADERS: Final[Mapping[str, str]] = {
 }
 
 
-class Guard:
+class SessionGuard:
     """ASGI middleware in front of our routes and Gradio's."""
 
-    def __init__(self, app: ASGIApp, desk: Desk) -> None:
+    def __init__(self, app: ASGIApp, desk: ConsoleContext) -> None:
         """`desk` knows the sessions and pages."""
         self._app, self._desk = app, desk
         self._pages = {f"/{page.path}": page for page in desk.pages}
@@ -74,13 +74,13 @@ class Guard:
             return
         request = Request(scope)
         send = _with_headers(send)
-        path = _below(scope)
+        path = _path_below_root(scope)
         session = self._desk.session(request)
         if session is not None and path not in OPEN and not session.grant.must_change:
             if self._desk.sessions.due(session):
                 await _look_around(self._desk, request)
             session = self._desk.session(request)  # it may have ended there: signed out, disabled, another password
-        refusal = self._refusal(request, path, session)
+        refusal = self._refuse_request(request, path, session)
         if refusal is not None:
             await refusal(scope, receive, send)
             return
@@ -88,35 +88,43 @@ class Guard:
         if page is None or session is None or request.method != "GET":
             await self._app(scope, receive, send)
             return
-        await self._app(_unpacked(scope), receive, _Framing(send, page, self._desk.pages, session))
+        await self._app(_without_encoding(scope), receive, _Framing(send, page, self._desk.pages, session))
 
-    def _refusal(self, request: Request, path: str, session: Session | None) -> Response | None:
+    def _refuse_request(self, request: Request, path: str, session: ConsoleSession | None) -> Response | None:
         if request.method not in SAFE and not same_origin(request):
-            return _problem(403, "foreign_origin", "This was sent by another site.")
+            return _problem_response(403, "foreign_origin", "This was sent by another site.")
         if path.startswith(CLOSED) or (path.startswith(FILE) and not path.startswith(f"{FILE}=/")):
-            return _problem(404, "not_found", "This is not part of the console.")
+            return _problem_response(404, "not_found", "This is not part of the console.")
         if path in OPEN:
             return None
         wants_page = request.method in SAFE and "text/html" in request.headers.get("accept", "")
         if session is None:
-            return _to(f"/sign-in?next={quote(_asked(request), safe='')}") if wants_page else _signed_out()
+            return (
+                _redirect_to(f"/sign-in?next={quote(_requested_address(request), safe='')}")
+                if wants_page
+                else _signed_out()
+            )
         if session.grant.must_change and path not in WHILE_CHANGING:
-            return _to("/password") if wants_page else _problem(403, "password_change_required", "Choose a password.")
+            return (
+                _redirect_to("/password")
+                if wants_page
+                else _problem_response(403, "password_change_required", "Choose a password.")
+            )
         if path.startswith(UPLOAD) and not session.role.reaches(Role.DEVELOPER):
-            return _problem(403, "forbidden", "A viewer adds no files.")
+            return _problem_response(403, "forbidden", "A viewer adds no files.")
         if request.method not in SAFE and path.startswith(EVENTS) and not path.startswith(CANCEL):
             drawn = request.headers.get(PLACE, session.workspace)
             if drawn != session.workspace:
-                return _problem(409, "other_workspace", elsewhere(session, drawn))
+                return _problem_response(409, "other_workspace", other_workspace_message(session, drawn))
         if path != "/" and path.endswith("/") and path[:-1] in self._pages:
-            return _to(path[:-1])
+            return _redirect_to(path[:-1])
         return None
 
 
 class _Framing:
     """Holds a page back until it is whole, and sends it with its frame."""
 
-    def __init__(self, send: Send, page: Page, pages: tuple[Page, ...], session: Session) -> None:
+    def __init__(self, send: Send, page: ConsolePage, pages: tuple[ConsolePage, ...], session: ConsoleSession) -> None:
         self._send, self._page, self._pages, self._session = send, page, pages, session
         self._start: Message | None = None
         self._body = b""
@@ -134,7 +142,7 @@ class _Framing:
         self._body += message.get("body", b"")
         if message.get("more_body"):
             return
-        body = framed(self._body, self._page, self._pages, self._session)
+        body = frame_document(self._body, self._page, self._pages, self._session)
         headers = MutableHeaders(raw=self._start["headers"])
         headers["content-length"] = str(len(body))
         headers["cache-control"] = "no-store"
@@ -150,37 +158,37 @@ def same_origin(request: Request) -> bool:
     return urlsplit(origin).netloc == request.headers.get("host", "")
 
 
-def elsewhere(session: Session, drawn: str) -> str:
+def other_workspace_message(session: ConsoleSession, drawn: str) -> str:
     """Message of a page whose workspace is not the chosen one any more, as in a second tab."""
     there, here = session.name_of(drawn), session.name_of(session.workspace)
     return f"This page shows {there}, but you have switched to {here}: reload it."
 
 
-def home(wanted: str) -> str:
+def return_address(wanted: str) -> str:
     """Address to return to after signing in: the wanted one, if it is one of the console's pages."""
     path = re.split(r"[?#]", wanted, maxsplit=1)[0]
     return wanted if PAGE.fullmatch(path) and wanted.isprintable() and "\\" not in wanted else f"{PREFIX}/"
 
 
-async def _look_around(desk: Desk, request: Request) -> None:
+async def _look_around(desk: ConsoleContext, request: Request) -> None:
     try:
         await desk.api(request).look_around()
-    except Problem:
+    except ApiProblem:
         return  # the page itself says what is wrong; the bar goes without the workspace
 
 
-def _below(scope: Scope) -> str:
+def _path_below_root(scope: Scope) -> str:
     path, root = str(scope["path"]), str(scope.get("root_path", ""))
     below = path.removeprefix(root) if root else path
     return below or "/"
 
 
-def _asked(request: Request) -> str:
+def _requested_address(request: Request) -> str:
     query = request.url.query
-    return f"{PREFIX}{_below(request.scope)}" + (f"?{query}" if query else "")
+    return f"{PREFIX}{_path_below_root(request.scope)}" + (f"?{query}" if query else "")
 
 
-def _unpacked(scope: Scope) -> Scope:
+def _without_encoding(scope: Scope) -> Scope:
     """Asks for the page uncompressed, as something is put into it."""
     return {**scope, "headers": [pair for pair in scope["headers"] if pair[0] != b"accept-encoding"]}
 
@@ -196,13 +204,13 @@ def _with_headers(send: Send) -> Send:
     return sending
 
 
-def _to(path: str) -> Response:
+def _redirect_to(path: str) -> Response:
     return RedirectResponse(PREFIX + path, status_code=303, headers={"Cache-Control": "no-store"})
 
 
 def _signed_out() -> Response:
-    return _problem(401, "signed_out", "You are signed out.")
+    return _problem_response(401, "signed_out", "You are signed out.")
 
 
-def _problem(status: int, code: str, title: str) -> Response:
+def _problem_response(status: int, code: str, title: str) -> Response:
     return JSONResponse({"status": status, "code": code, "title": title}, status, media_type="application/problem+json")

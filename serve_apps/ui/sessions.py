@@ -29,7 +29,7 @@ class Role(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Grant:
+class TokenGrant:
     """Tokens and identity that the API answered to a login or a refresh.
 
     Attributes:
@@ -46,7 +46,7 @@ class Grant:
     must_change: bool
 
     @classmethod
-    def of(cls, body: Mapping[str, Any]) -> "Grant":
+    def of(cls, body: Mapping[str, Any]) -> "TokenGrant":
         """From the API's JSON."""
         return cls(
             body["access_token"],
@@ -60,7 +60,7 @@ class Grant:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class WorkspaceMembership:
     """A workspace that somebody belongs to, and their role there."""
 
     id: str
@@ -68,13 +68,13 @@ class Place:
     role: Role
 
 
-class Session:
+class ConsoleSession:
     """One sign-in. Its tokens change while it lasts, which is why it is no value."""
 
-    def __init__(self, email: str, grant: Grant, ends: float) -> None:
+    def __init__(self, email: str, grant: TokenGrant, ends: float) -> None:
         """`ends` on the store's clock."""
         self.email, self.grant, self.ends = email, grant, ends
-        self.places: tuple[Place, ...] = ()
+        self.places: tuple[WorkspaceMembership, ...] = ()
         self.chosen: str | None = None
         self.asked_at = -TRUSTED_SECONDS  # before the store's clock began
         self.over = False
@@ -86,7 +86,7 @@ class Session:
         return self.chosen or self.grant.workspace
 
     @property
-    def place(self) -> Place | None:
+    def place(self) -> WorkspaceMembership | None:
         """The workspace that is looked at; None before the workspaces were asked for."""
         return next((place for place in self.places if place.id == self.workspace), None)
 
@@ -100,7 +100,7 @@ class Session:
         return self.grant.role if self.place is None else self.place.role
 
 
-class Sessions:
+class SessionStore:
     """Bounded and expiring: the oldest goes when there are too many. The keys themselves are not kept."""
 
     def __init__(
@@ -109,17 +109,17 @@ class Sessions:
         """`clock` gives seconds that only grow; for `trusted` seconds a session is not asked about."""
         self.seconds = seconds
         self._clock, self._most, self._trusted = clock, most, trusted
-        self._open: OrderedDict[str, Session] = OrderedDict()
+        self._open: OrderedDict[str, ConsoleSession] = OrderedDict()
 
     def __len__(self) -> int:
         """Number of sessions."""
         return len(self._open)
 
-    def begin(self, email: str, grant: Grant) -> tuple[str, Session]:
+    def begin(self, email: str, grant: TokenGrant) -> tuple[str, ConsoleSession]:
         """A new session and its key for the cookie."""
         self._forget_expired()
-        key, session = secrets.token_urlsafe(32), Session(email, grant, self._clock() + self.seconds)
-        self._open[_digest(key)] = session
+        key, session = secrets.token_urlsafe(32), ConsoleSession(email, grant, self._clock() + self.seconds)
+        self._open[_key_digest(key)] = session
         own = [digest for digest, one in self._open.items() if one.grant.user == grant.user]
         for digest in own[:-MOST_OF_ONE]:
             self._open.pop(digest).over = True
@@ -127,15 +127,15 @@ class Sessions:
             self._open.popitem(last=False)[1].over = True
         return key, session
 
-    def find(self, key: str | None) -> Session | None:
+    def find(self, key: str | None) -> ConsoleSession | None:
         """Session of a key; None where there is none, or not any more."""
-        found = self._open.get(_digest(key)) if key else None
+        found = self._open.get(_key_digest(key)) if key else None
         if found is None or (not found.over and self._clock() < found.ends):
             return found
         self.end(key)
         return None
 
-    def due(self, session: Session) -> bool:
+    def due(self, session: ConsoleSession) -> bool:
         """True if the API has to confirm the session again; only the first caller to ask is told so."""
         now = self._clock()
         if now - session.asked_at < self._trusted:
@@ -145,7 +145,7 @@ class Sessions:
 
     def end(self, key: str | None) -> None:
         """Forget it and its tokens."""
-        ended = self._open.pop(_digest(key), None) if key else None
+        ended = self._open.pop(_key_digest(key), None) if key else None
         if ended is not None:
             ended.over = True
 
@@ -155,5 +155,5 @@ class Sessions:
             del self._open[digest]
 
 
-def _digest(key: str) -> str:
+def _key_digest(key: str) -> str:
     return sha256(key.encode("utf-8", "surrogatepass")).hexdigest()

@@ -7,20 +7,20 @@ from urllib.parse import quote
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
-from serve_apps.ui.kit.api import Door
+from serve_apps.ui.kit.api import SignInClient
 from serve_apps.ui.kit.blocks import problem_card
 from serve_apps.ui.kit.frame import NAME
-from serve_apps.ui.kit.html import Html, join, tag
-from serve_apps.ui.kit.page import COOKIE, PREFIX, Desk
-from serve_apps.ui.kit.problem import Problem, Trouble
-from serve_apps.ui.session_guard import home
-from serve_apps.ui.sessions import Session
+from serve_apps.ui.kit.html import SafeHtml, join_html, tag
+from serve_apps.ui.kit.page import COOKIE, PREFIX, ConsoleContext
+from serve_apps.ui.kit.problem import ApiProblem, ProblemReport
+from serve_apps.ui.session_guard import return_address
+from serve_apps.ui.sessions import ConsoleSession
 
 Field = Annotated[str, Form(max_length=2000)]
-DIFFERENT = Trouble("The two new passwords differ.", "", "Type the new password twice.", 422, "passwords_differ")
+DIFFERENT = ProblemReport("The two new passwords differ.", "", "Type the new password twice.", 422, "passwords_differ")
 
 
-def routes(desk: Desk, door: Door) -> APIRouter:
+def sign_in_routes(desk: ConsoleContext, door: SignInClient) -> APIRouter:
     """/sign-in, /password, /sign-out, /workspace."""
     router = APIRouter(include_in_schema=False)
 
@@ -31,17 +31,19 @@ def routes(desk: Desk, door: Door) -> APIRouter:
     @router.post("/sign-in")
     async def sign_in(request: Request, email: Field = "", password: Field = "", next: Field = "") -> Response:
         try:
-            grant = await door.login(email.strip(), password, _client(request))
-        except Problem as problem:
+            grant = await door.login(email.strip(), password, _client_address(request))
+        except ApiProblem as problem:
             return _sign_in(next, email, problem.told)
         desk.sessions.end(request.cookies.get(COOKIE))
         key, session = desk.sessions.begin(email.strip(), grant)
-        where = f"{PREFIX}/password?next={quote(home(next), safe='')}" if session.grant.must_change else home(next)
-        return _keeping(request, _to(where), key, desk.sessions.seconds)
+        where = return_address(next)
+        if session.grant.must_change:
+            where = f"{PREFIX}/password?next={quote(where, safe='')}"
+        return _set_session_cookie(request, _redirect_to(where), key, desk.sessions.seconds)
 
     @router.get("/password")
     async def password_page(request: Request, next: str = "") -> Response:
-        return _password(desk.session(request), next, None)
+        return _password_form(desk.session(request), next, None)
 
     @router.post("/password")
     async def password(
@@ -49,15 +51,15 @@ def routes(desk: Desk, door: Door) -> APIRouter:
     ) -> Response:
         session = desk.session(request)
         if session is None:
-            return _to(f"{PREFIX}/sign-in")
+            return _redirect_to(f"{PREFIX}/sign-in")
         if new != again:
-            return _password(session, next, DIFFERENT)
+            return _password_form(session, next, DIFFERENT)
         async with session.refreshing:
             try:
-                session.grant = await door.change_password(session.grant, old, new, _client(request))
-            except Problem as problem:
-                return _password(session, next, problem.told)
-        return _to(home(next))
+                session.grant = await door.change_password(session.grant, old, new, _client_address(request))
+            except ApiProblem as problem:
+                return _password_form(session, next, problem.told)
+        return _redirect_to(return_address(next))
 
     @router.post("/sign-out")
     async def sign_out(request: Request) -> Response:
@@ -65,7 +67,7 @@ def routes(desk: Desk, door: Door) -> APIRouter:
         desk.sessions.end(request.cookies.get(COOKIE))
         if session is not None:
             await _log_out(door, session)
-        answer = _to(f"{PREFIX}/sign-in")
+        answer = _redirect_to(f"{PREFIX}/sign-in")
         answer.delete_cookie(COOKIE, path=PREFIX, httponly=True, samesite="strict")
         return answer
 
@@ -74,20 +76,20 @@ def routes(desk: Desk, door: Door) -> APIRouter:
         session = desk.session(request)
         if session is not None and any(place.id == workspace for place in session.places):
             session.chosen = workspace
-        return _to(home(next))
+        return _redirect_to(return_address(next))
 
     return router
 
 
-async def _log_out(door: Door, session: Session) -> None:
+async def _log_out(door: SignInClient, session: ConsoleSession) -> None:
     async with session.refreshing:  # whoever renews the token now has the one that is to die
         try:
             await door.logout(session.grant)
-        except Problem:
+        except ApiProblem:
             return  # the session is over here all the same: its tokens are forgotten
 
 
-def _client(request: Request) -> str | None:
+def _client_address(request: Request) -> str | None:
     """The address of who asks; what a proxy in front only calls one is not passed on."""
     try:
         return str(ip_address(request.client.host)) if request.client else None
@@ -95,7 +97,7 @@ def _client(request: Request) -> str | None:
         return None
 
 
-def _keeping(request: Request, answer: Response, key: str, seconds: float) -> Response:
+def _set_session_cookie(request: Request, answer: Response, key: str, seconds: float) -> Response:
     proto = request.headers.get("x-forwarded-proto", request.url.scheme)
     answer.set_cookie(
         COOKIE,
@@ -109,44 +111,44 @@ def _keeping(request: Request, answer: Response, key: str, seconds: float) -> Re
     return answer
 
 
-def _to(where: str) -> Response:
+def _redirect_to(where: str) -> Response:
     return RedirectResponse(where, status_code=303, headers={"Cache-Control": "no-store"})
 
 
-def _sign_in(next_: str, email: str, told: Trouble | None) -> Response:
+def _sign_in(next_: str, email: str, told: ProblemReport | None) -> Response:
     form = tag(
         "form",
-        _field("E-mail", "email", "email", "username", email, first=not email),
-        _field("Password", "password", "password", "current-password", first=bool(email)),
-        tag("input", type="hidden", name="next", value=home(next_)),
+        _form_field("E-mail", "email", "email", "username", email, first=not email),
+        _form_field("Password", "password", "password", "current-password", first=bool(email)),
+        tag("input", type="hidden", name="next", value=return_address(next_)),
         tag("button", "Sign in"),
         method="post",
         action=f"{PREFIX}/sign-in",
     )
-    return _page("Sign in", "Your organisation's documents, agents and their runs.", told, form)
+    return _form_page("Sign in", "Your organisation's documents, agents and their runs.", told, form)
 
 
-def _password(session: Session | None, next_: str, told: Trouble | None) -> Response:
+def _password_form(session: ConsoleSession | None, next_: str, told: ProblemReport | None) -> Response:
     forced = session is None or session.grant.must_change
     form = tag(
         "form",
-        _field("Present password", "old", "password", "current-password", first=True),
-        _field("New password, at least 12 characters", "new", "password", "new-password"),
-        _field("New password again", "again", "password", "new-password"),
-        tag("input", type="hidden", name="next", value=home(next_)),
+        _form_field("Present password", "old", "password", "current-password", first=True),
+        _form_field("New password, at least 12 characters", "new", "password", "new-password"),
+        _form_field("New password again", "again", "password", "new-password"),
+        tag("input", type="hidden", name="next", value=return_address(next_)),
         tag("button", "Change the password"),
         method="post",
         action=f"{PREFIX}/password",
     )
     if forced:
         about = "The first password was only for the first time. Choose one that nobody else knows."
-        return _page("Choose your password", about, told, form)
+        return _form_page("Choose your password", about, told, form)
     about = "Every other session of yours ends with it at once. API keys go on: revoke those that you do not know."
-    back = tag("p", tag("a", "Keep the present one", href=home(next_)))
-    return _page("Change your password", about, told, join(form, back))
+    back = tag("p", tag("a", "Keep the present one", href=return_address(next_)))
+    return _form_page("Change your password", about, told, join_html(form, back))
 
 
-def _field(label: str, name: str, type_: str, autocomplete: str, value: str = "", first: bool = False) -> Html:
+def _form_field(label: str, name: str, type_: str, autocomplete: str, value: str = "", first: bool = False) -> SafeHtml:
     box = tag(
         "input",
         name=name,
@@ -160,8 +162,8 @@ def _field(label: str, name: str, type_: str, autocomplete: str, value: str = ""
     return tag("label", tag("span", label), box)
 
 
-def _page(title: str, about: str, told: Trouble | None, form: Html) -> Response:
-    head = join(
+def _form_page(title: str, about: str, told: ProblemReport | None, form: SafeHtml) -> Response:
+    head = join_html(
         tag("meta", charset="utf-8"),
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
         tag("title", f"{title} · {NAME}"),
@@ -173,6 +175,6 @@ def _page(title: str, about: str, told: Trouble | None, form: Html) -> Response:
     )
     refused = problem_card(told) if told else None
     inside = tag("main", brand, tag("h1", title), tag("p", about, class_="quiet"), refused, form, class_="aos-door")
-    document = join(Html("<!doctype html>"), tag("html", tag("head", head), tag("body", inside), lang="en"))
+    document = join_html(SafeHtml("<!doctype html>"), tag("html", tag("head", head), tag("body", inside), lang="en"))
     status = told.status if told and 400 <= told.status < 600 else 502 if told else 200
     return HTMLResponse(document, status, headers={"Cache-Control": "no-store"})

@@ -18,71 +18,71 @@ from redis.backoff import NoBackoff
 
 from cluster.basics import telemetry
 from cluster.basics.errors import Unavailable
-from cluster.models.connections.configured import declared
-from cluster.models.connections.connection_store import Connections
+from cluster.models.connections.configured import load_connections
+from cluster.models.connections.connection_store import ConnectionStore
 from cluster.models.connections.egress import ModelClients, egress_of, model_clients
-from cluster.models.connections.model_resolver import Switchboard
+from cluster.models.connections.model_resolver import ModelResolver
 from cluster.models.embedding.deadline import DeadlineEmbedder
-from cluster.models.embedding.migration import each
+from cluster.models.embedding.migration import map_embedders
 from cluster.models.embedding.vectors_cache import VectorCache
 from cluster.models.ports import Embedder, Reranker
-from cluster.models.routing.router import Router
-from cluster.models.routing.spend import Spend
-from cluster.state.approvals import Approvals
-from cluster.state.audit import Audit
-from cluster.state.conversations import Conversations
-from cluster.state.db.embedded import resolve
+from cluster.models.routing.router import ModelRouter
+from cluster.models.routing.spend import SpendStore
+from cluster.state.approvals import ApprovalStore
+from cluster.state.audit import AuditLog
+from cluster.state.conversations import ConversationStore
+from cluster.state.db.embedded import resolve_endpoints
 from cluster.state.db.postgres import Database
-from cluster.state.episodes import Episodes
-from cluster.state.identity.identity import Identity
-from cluster.state.process_services import Upkeep
-from cluster.state.settings.snapshots import Snapshots
+from cluster.state.episodes import EpisodeStore
+from cluster.state.identity.identity import IdentityStore
+from cluster.state.process_services import ProcessServices
+from cluster.state.settings.snapshots import SettingsSnapshots
 from cluster.state.vault import vault_of
-from cluster.state.work.jobs import Jobs
-from cluster.state.work.run_queries import RunDesk
-from cluster.state.work.runs import Runs
+from cluster.state.work.jobs import JobLedger
+from cluster.state.work.run_queries import RunQueries
+from cluster.state.work.runs import RunLedger
 from configs.sections import Settings
-from pipelines.documents.store.agent_links import Links
+from pipelines.documents.store.agent_links import AgentLinks
 from serve_apps.agents import approval
-from serve_apps.agents.academy.school import School
-from serve_apps.agents.analytics.figures import TTL_SECONDS, Measures
-from serve_apps.agents.analytics.handler import Analytics
+from serve_apps.agents.academy.school import Academy
+from serve_apps.agents.analytics.figures import TTL_SECONDS, MetricReader
+from serve_apps.agents.analytics.handler import AnalyticsHandler
 from serve_apps.agents.analytics.metric_catalogue import read_catalogue
-from serve_apps.agents.durable.in_process import Here, TurnModels
+from serve_apps.agents.durable.in_process import InProcessCarrier, TurnModels
 from serve_apps.agents.durable.replay import Replayer
-from serve_apps.agents.durable.run_loop import Runner, Timing
-from serve_apps.agents.durable.traced import Traced
-from serve_apps.agents.intake.assistant import ASSISTANT, standing
+from serve_apps.agents.durable.run_loop import RunTiming, TurnRunner
+from serve_apps.agents.durable.traced import TracedHandler
+from serve_apps.agents.intake.assistant import ASSISTANT, standing_assistant
 from serve_apps.agents.intake.path_router import read_rules
 from serve_apps.agents.intake.rights import StillAllowed
 from serve_apps.agents.intake.route_cache import CachedRouter
-from serve_apps.agents.intake.turn_intake import Carrier, Desk, Records, asking, remembering
+from serve_apps.agents.intake.turn_intake import RunCarrier, TurnIntake, TurnStores, answer_recorder, asking
 from serve_apps.agents.memory.episodic import EpisodicMemory
-from serve_apps.agents.memory.redis_memo import Memo
-from serve_apps.agents.memory.remember import Memory, memory_of
-from serve_apps.agents.memory.summary import Learning
-from serve_apps.agents.plan.general import General
-from serve_apps.agents.turn.cited_answers import keeping
-from serve_apps.agents.turn.conversation import Crew
+from serve_apps.agents.memory.redis_memo import RedisMemo
+from serve_apps.agents.memory.remember import ConversationMemory, memory_of
+from serve_apps.agents.memory.summary import ConversationSummariser
+from serve_apps.agents.plan.general import GeneralHandler
+from serve_apps.agents.turn.cited_answers import store_cited_answers
+from serve_apps.agents.turn.conversation import TurnServices
 from serve_apps.agents.turn.delegation import StoredAgents
-from serve_apps.agents.turn.documents_path import Documents
-from serve_apps.agents.turn.knowledge import Knowledge
+from serve_apps.agents.turn.documents_path import DocumentsHandler
+from serve_apps.agents.turn.knowledge import AgentKnowledge
 from serve_apps.agents.turn.quotes import StoredPlaces
-from serve_apps.agents.turn_ports import Handler, Path
-from serve_apps.retrieval.answers.answerer import Answerer
+from serve_apps.agents.turn_ports import TurnHandler, TurnPath
+from serve_apps.retrieval.answers.answerer import DocumentAnswerer
 from serve_apps.retrieval.answers.stored_answers import StoredAnswers
-from serve_apps.retrieval.search.pipeline import Search
-from serve_apps.wiring.cache import Caching, Helpers, Moments, caching
+from serve_apps.retrieval.search.pipeline import SearchPipeline
+from serve_apps.wiring.cache import CachedRetrieval, ClockSources, ModelHelpers, build_caching
 from serve_apps.wiring.schedules import scheduler
 from serve_apps.wiring.search import search_of
 from serve_apps.wiring.search_models import RoutedWriter
-from serve_apps.wiring.skills import base_tools, fence
-from skills.framework.catalogue import Catalog
-from skills.framework.credential_store import Keyring
-from skills.framework.open_credential import Vaulted
+from serve_apps.wiring.skills import base_tools, build_skill_guard
+from skills.framework.catalogue import ToolCatalog
+from skills.framework.credential_store import CredentialStore
+from skills.framework.open_credential import VaultOpener
 from skills.framework.redaction import guard_output
-from skills.framework.skill_guard import Fence
-from skills.framework.skill_store import Skills
+from skills.framework.skill_guard import SkillGuard
+from skills.framework.skill_store import SkillStore
 from skills.sandbox.fence import Sandbox
 
 _log = logging.getLogger("aos.agents")
@@ -92,31 +92,31 @@ REDIS_SECONDS = 1  # what may be lost is not waited for longer
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class Container:
     """Container of a process: what it has once, whichever components run in it."""
 
     database: Database
     redis: Redis
-    audit: Audit
-    search: Search
-    answerer: Answerer
-    cached: Caching
-    links: Links
-    conversations: Conversations
-    memory: Memory
+    audit: AuditLog
+    search: SearchPipeline
+    answerer: DocumentAnswerer
+    cached: CachedRetrieval
+    links: AgentLinks
+    conversations: ConversationStore
+    memory: ConversationMemory
     episodic: EpisodicMemory
-    connections: Connections
-    keyring: Keyring
-    switchboard: Switchboard
-    runs: Runs
-    approvals: Approvals
-    skills: Skills
+    connections: ConnectionStore
+    keyring: CredentialStore
+    switchboard: ModelResolver
+    runs: RunLedger
+    approvals: ApprovalStore
+    skills: SkillStore
     sandbox: Sandbox
-    fence: Fence
-    tools: Catalog
+    fence: SkillGuard
+    tools: ToolCatalog
     models: ModelClients
     telemetry: telemetry.Telemetry
-    upkeep: Upkeep
+    upkeep: ProcessServices
 
     async def close(self) -> None:
         """Give everything back but the database."""
@@ -129,39 +129,41 @@ class Ground:
         await self.telemetry.aclose()
 
 
-def ground(
-    settings: Settings, embedder: Embedder, reranker: Reranker | None, snapshots: Snapshots | None = None
-) -> Ground:
+def build_container(
+    settings: Settings, embedder: Embedder, reranker: Reranker | None, snapshots: SettingsSnapshots | None = None
+) -> Container:
     """The ground of a process; the database is not open yet. `snapshots`: where `settings` is a view of them.
 
     Raises:
         Unavailable: no Postgres is configured and none runs.
         InvalidSettings: the vault's key or the connections file is wrong.
     """
-    endpoints = resolve(settings)
+    endpoints = resolve_endpoints(settings)
     size = settings.postgres.pool_size + settings.postgres.max_overflow
     database = Database(endpoints.postgres, size=size, timeout=settings.postgres.pool_timeout)
     redis = Redis.from_url(
         endpoints.redis, socket_timeout=REDIS_SECONDS, socket_connect_timeout=REDIS_SECONDS, retry=Retry(NoBackoff(), 1)
     )
     models = model_clients(egress_of(settings.models.allow, settings.http.host))
-    audit, conversations = Audit(database), Conversations(database)
+    audit, conversations = AuditLog(database), ConversationStore(database)
     vault = vault_of(settings.models.vault_key, settings.state_dir)
-    of_all = declared(settings.models.connections_file, settings.llm)
-    connections = Connections(database, vault, of_all)
-    switchboard = Switchboard(connections, models, settings.models, asyncio.sleep)
-    links = Links(database, standing(audit))
+    of_all = load_connections(settings.models.connections_file, settings.llm)
+    connections = ConnectionStore(database, vault, of_all)
+    switchboard = ModelResolver(connections, models, settings.models, asyncio.sleep)
+    links = AgentLinks(database, standing_assistant(audit))
     embedder = _of_questions(embedder, redis, settings)
-    writer = RoutedWriter(_router(settings, switchboard, database), switchboard, links)
-    episodic = EpisodicMemory(database, Episodes(), embedder, settings.memory)
+    writer = RoutedWriter(_model_router(settings, switchboard, database), switchboard, links)
+    episodic = EpisodicMemory(database, EpisodeStore(), embedder, settings.memory)
     search = search_of(settings, database, embedder, reranker, writer, models.configured)
     sandbox = Sandbox(settings.sandbox)
-    upkeep = Upkeep.of(database, vault, redis, snapshots or Snapshots(settings))
-    answerer, helpers = Answerer(search, database, embedder, writer), Helpers(ASSISTANT.name, of_all)
-    moments = Moments(time.time, time.monotonic, lambda: uuid4().hex)
-    cached = caching(settings, database, redis, embedder, search, answerer, moments, helpers)
-    around = fence(settings, database, audit, cached.search, Vaulted(database, audit, vault, _now), sandbox)
-    return Ground(
+    upkeep = ProcessServices.of(database, vault, redis, snapshots or SettingsSnapshots(settings))
+    answerer, helpers = DocumentAnswerer(search, database, embedder, writer), ModelHelpers(ASSISTANT.name, of_all)
+    moments = ClockSources(time.time, time.monotonic, lambda: uuid4().hex)
+    cached = build_caching(settings, database, redis, embedder, search, answerer, moments, helpers)
+    around = build_skill_guard(
+        settings, database, audit, cached.search, VaultOpener(database, audit, vault, _utc_now), sandbox
+    )
+    return Container(
         database=database,
         redis=redis,
         audit=audit,
@@ -173,22 +175,22 @@ def ground(
         memory=memory_of(settings.memory, database, redis, audit, episodic, time.time),
         episodic=episodic,
         connections=connections,
-        keyring=Keyring(database, vault),
+        keyring=CredentialStore(database, vault),
         switchboard=switchboard,
-        runs=Runs(database),
-        approvals=Approvals(database, audit),
-        skills=Skills(database),
+        runs=RunLedger(database),
+        approvals=ApprovalStore(database, audit),
+        skills=SkillStore(database),
         sandbox=sandbox,
         fence=around,
         tools=base_tools(around),
         models=models,
-        telemetry=telemetry.connect(settings.telemetry, time.monotonic, {}, counting=upkeep.figures.meter),
+        telemetry=telemetry.open_telemetry(settings.telemetry, time.monotonic, {}, counting=upkeep.figures.meter),
         upkeep=upkeep,
     )
 
 
-def _router(settings: Settings, switchboard: Switchboard, database: Database) -> Router:
-    return Router(switchboard, Spend(database, _now), most=settings.models.max_fallbacks)
+def _model_router(settings: Settings, switchboard: ModelResolver, database: Database) -> ModelRouter:
+    return ModelRouter(switchboard, SpendStore(database, _utc_now), most=settings.models.max_fallbacks)
 
 
 def _of_questions(embedder: Embedder, redis: Redis, settings: Settings) -> Embedder:
@@ -198,45 +200,47 @@ def _of_questions(embedder: Embedder, redis: Redis, settings: Settings) -> Embed
         in_time = DeadlineEmbedder(one, settings.search, time.monotonic)
         return VectorCache(in_time, redis, settings.embedding, time.time)
 
-    return each(embedder, changed)
+    return map_embedders(embedder, changed)
 
 
-class Workshop:
+class TurnRuntime:
     """Turns are carried out here: the runner, and in the background the runs that nobody reads."""
 
-    def __init__(self, settings: Settings, base: Ground) -> None:
+    def __init__(self, settings: Settings, base: Container) -> None:
         """Nothing runs before `open`."""
-        models = TurnModels(_router(settings, base.switchboard, base.database))
-        handlers = _handlers(settings, base, models)
-        identity = Identity(base.database)
-        self._learning = Learning(base.memory, models, settings.memory)
+        models = TurnModels(_model_router(settings, base.switchboard, base.database))
+        handlers = _path_handlers(settings, base, models)
+        identity = IdentityStore(base.database)
+        self._learning = ConversationSummariser(base.memory, models, settings.memory)
         self._stop = asyncio.Event()
         self._sweeps: tuple[asyncio.Task[None], ...] = ()
         if settings.llm.base_url is None and settings.models.connections_file is None:
             _log.warning("no model is configured for all workspaces: agents without a connection of theirs say so")
         owner = f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:8]}"
-        jobs = Jobs(base.database)
-        self.school = School(base.database, base.links, jobs, base.answerer, base.audit, settings.academy)
-        way_in = desk(settings, base, {})
+        jobs = JobLedger(base.database)
+        self.school = Academy(base.database, base.links, jobs, base.answerer, base.audit, settings.academy)
+        way_in = build_turn_intake(settings, base, {})
         self.scheduler = scheduler(
             settings.schedules, base.database, base.audit, identity, base.runs, way_in, self.school, owner
         )
-        self.runner = Runner(
+        self.runner = TurnRunner(
             base.runs,
             base.approvals,
             {
-                path: Traced(StillAllowed(handler, identity, base.audit), base.telemetry)
+                path: TracedHandler(StillAllowed(handler, identity, base.audit), base.telemetry)
                 for path, handler in handlers.items()
             },
             settings.agents,
             owner=owner,
-            timing=Timing(time.monotonic, _now),
-            remember=keeping(remembering(base.memory, self._learning, base.episodic), StoredAnswers(base.database)),
+            timing=RunTiming(time.monotonic, _utc_now),
+            remember=store_cited_answers(
+                answer_recorder(base.memory, self._learning, base.episodic), StoredAnswers(base.database)
+            ),
             audit=base.audit,
             say=asking(base.memory),
         )
-        self.carrier = Here(self.runner)
-        self.replays = Replayer(RunDesk(base.database), handlers, base.tools.specs())
+        self.carrier = InProcessCarrier(self.runner)
+        self.replays = Replayer(RunQueries(base.database), handlers, base.tools.specs())
 
     async def open(self) -> None:
         """Begin to sweep; from now on no log line of a library shows a secret while it is open."""
@@ -262,21 +266,21 @@ class Workshop:
             await asyncio.wait(self._sweeps)
 
 
-def desk(settings: Settings, base: Ground, carriers: Mapping[Path, Carrier]) -> Desk:
+def build_turn_intake(settings: Settings, base: Container, carriers: Mapping[TurnPath, RunCarrier]) -> TurnIntake:
     """The way in, over whoever carries each path out."""
-    records = Records(
+    records = TurnStores(
         base.database, base.runs, base.links, base.conversations, base.memory, base.audit, base.skills, base.approvals
     )
     router = CachedRouter(read_rules(CONFIGS / "routing.yaml"), base.redis, time.monotonic)
-    return Desk(records, router, carriers, settings.agents, uuid4)
+    return TurnIntake(records, router, carriers, settings.agents, uuid4)
 
 
-def _handlers(settings: Settings, base: Ground, models: TurnModels) -> dict[Path, Handler]:
-    policy = approval.load(settings.agents.approvals_file or CONFIGS / "approvals.yaml")
-    crew = Crew(
+def _path_handlers(settings: Settings, base: Container, models: TurnModels) -> dict[TurnPath, TurnHandler]:
+    policy = approval.load_policy(settings.agents.approvals_file or CONFIGS / "approvals.yaml")
+    crew = TurnServices(
         models,
         base.tools,
-        Knowledge(base.cached.search),
+        AgentKnowledge(base.cached.search),
         StoredPlaces(base.database),
         policy,
         settings.agents,
@@ -284,14 +288,14 @@ def _handlers(settings: Settings, base: Ground, models: TurnModels) -> dict[Path
         skills=base.fence,
     )
     catalogue = read_catalogue(CONFIGS / "metrics.yaml")
-    memo = Memo(base.redis, f"aos:metrics:{catalogue.fingerprint}:", TTL_SECONDS, time.monotonic)
-    general = General(crew)
+    memo = RedisMemo(base.redis, f"aos:metrics:{catalogue.fingerprint}:", TTL_SECONDS, time.monotonic)
+    general = GeneralHandler(crew)
     return {
-        Path.ANALYTICS: Analytics(catalogue, Measures(base.database, catalogue, memo), _now),
-        Path.DOCUMENTS: Documents(base.cached.answerer, general),
-        Path.GENERAL: general,
+        TurnPath.ANALYTICS: AnalyticsHandler(catalogue, MetricReader(base.database, catalogue, memo), _utc_now),
+        TurnPath.DOCUMENTS: DocumentsHandler(base.cached.answerer, general),
+        TurnPath.GENERAL: general,
     }
 
 
-def _now() -> datetime:
+def _utc_now() -> datetime:
     return datetime.now(UTC)

@@ -6,7 +6,7 @@ from hashlib import sha256
 
 from redis.asyncio import Redis
 
-from cluster.models.connections.configured import Declared
+from cluster.models.connections.configured import ConfiguredConnections
 from cluster.models.ports import Embedder
 from cluster.models.reranking import llm_judge
 from cluster.models.reranking.configured_model import model_of
@@ -14,16 +14,16 @@ from cluster.state.db.postgres import Database
 from configs.section import Section
 from configs.sections import Settings
 from serve_apps.retrieval.answers import generate
-from serve_apps.retrieval.answers.answerer import Answer
-from serve_apps.retrieval.cache.cache_scope import Corpora
-from serve_apps.retrieval.cache.cached_search import Answers, CachedAnswerer, CachedSearch, Searches
-from serve_apps.retrieval.cache.codec import Codec
+from serve_apps.retrieval.answers.answerer import CitedAnswer
+from serve_apps.retrieval.cache.cache_scope import CorpusReader
+from serve_apps.retrieval.cache.cached_search import AnswerPort, CachedAnswerer, CachedSearch, SearchPort
+from serve_apps.retrieval.cache.codec import EntryCodec
 from serve_apps.retrieval.cache.redis_store import CacheStore
 from serve_apps.retrieval.cache.semantic_cache import SemanticCache
 from serve_apps.retrieval.search import expand
-from serve_apps.retrieval.search.expansion_gate import Technique
-from serve_apps.retrieval.search.query import Results
-from serve_apps.retrieval.text.lexicon import Lexicon
+from serve_apps.retrieval.search.expansion_gate import ExpansionTechnique
+from serve_apps.retrieval.search.query import SearchResults
+from serve_apps.retrieval.text.lexicon import SynonymLexicon
 
 ANSWERS = 4  # how answers are made of passages; with another number no earlier answer is given any more
 
@@ -33,16 +33,16 @@ ANSWERED_WITH = (*FOUND_WITH, "llm")
 
 
 @dataclass(frozen=True, slots=True)
-class Caching:
+class CachedRetrieval:
     """Search and answers that remember, and the cache itself."""
 
-    search: Searches
-    answerer: Answers
-    cache: SemanticCache[Results]
+    search: SearchPort
+    answerer: AnswerPort
+    cache: SemanticCache[SearchResults]
 
 
 @dataclass(frozen=True, slots=True)
-class Helpers:
+class ModelHelpers:
     """Language models that help a search, beside what the workspace's own rows say.
 
     Attributes:
@@ -51,11 +51,11 @@ class Helpers:
     """
 
     assistant: str
-    declared: Declared
+    declared: ConfiguredConnections
 
 
 @dataclass(frozen=True, slots=True)
-class Moments:
+class ClockSources:
     """Attributes:
     now: seconds since the epoch, alike on all replicas.
     monotonic: seconds that only grow.
@@ -67,38 +67,38 @@ class Moments:
     token: Callable[[], str]
 
 
-def caching(
+def build_caching(
     settings: Settings,
     database: Database,
     redis: Redis,
     embedder: Embedder,
-    search: Searches,
-    answerer: Answers,
-    moments: Moments,
-    helpers: Helpers,
-) -> Caching:
+    search: SearchPort,
+    answerer: AnswerPort,
+    moments: ClockSources,
+    helpers: ModelHelpers,
+) -> CachedRetrieval:
     """Both with a cache in front, or as they are where it is switched off."""
     store = CacheStore(redis, settings.cache, moments.monotonic)
-    lexicon = Lexicon.read()
-    found = SemanticCache(store, Codec(Results), settings.cache, lexicon, moments.now, moments.token)
+    lexicon = SynonymLexicon.read()
+    found = SemanticCache(store, EntryCodec(SearchResults), settings.cache, lexicon, moments.now, moments.token)
     if not settings.cache.enabled:
-        return Caching(search, answerer, found)
-    answered = SemanticCache(store, Codec(Answer), settings.cache, lexicon, moments.now, moments.token)
-    corpora = Corpora(database, helpers.assistant)
+        return CachedRetrieval(search, answerer, found)
+    answered = SemanticCache(store, EntryCodec(CitedAnswer), settings.cache, lexicon, moments.now, moments.token)
+    corpora = CorpusReader(database, helpers.assistant)
     judging = model_of(settings.rerank, alone=settings.ray.address is None)  # its weights may have come since
     of_models = repr((helpers.declared.connections, helpers.declared.default, judging))
-    finding = (of_models, *prompts())
-    answering = (*finding, repr(generate.messages("", ())), str(ANSWERS))
-    return Caching(
+    finding = (of_models, *search_prompts())
+    answering = (*finding, repr(generate.answer_messages("", ())), str(ANSWERS))
+    return CachedRetrieval(
         CachedSearch(search, corpora, found, embedder, lambda: made_with(settings, FOUND_WITH, *finding)),
         CachedAnswerer(answerer, corpora, answered, embedder, lambda: made_with(settings, ANSWERED_WITH, *answering)),
         found,
     )
 
 
-def prompts() -> tuple[str, str]:
+def search_prompts() -> tuple[str, str]:
     """Prompts of the models that help a search: another wording finds others."""
-    return repr(expand.ask("", frozenset(Technique))), repr(llm_judge.request("", ()))
+    return repr(expand.variation_request("", frozenset(ExpansionTechnique))), repr(llm_judge.judge_request("", ()))
 
 
 def made_with(settings: Settings, sections: tuple[str, ...], *others: str) -> str:

@@ -7,54 +7,54 @@ from typing import Any
 
 from argon2 import PasswordHasher
 
-from cluster.basics.disk import Room
+from cluster.basics.disk import DiskRoom
 from cluster.models.ports import Embedder, Reranker
 from cluster.state.db.postgres import Database
-from cluster.state.feedback import Feedback
-from cluster.state.identity.accounts import Accounts
-from cluster.state.identity.identity import Identity
-from cluster.state.settings.restart_requests import Restarts
-from cluster.state.settings.snapshots import Snapshots
-from cluster.state.system import System
-from cluster.state.work.job_queries import JobDesk
-from cluster.state.work.jobs import Jobs
-from cluster.state.work.run_queries import RunDesk
-from cluster.state.work.schedules import Schedules
+from cluster.state.feedback import FeedbackStore
+from cluster.state.identity.accounts import AccountStore
+from cluster.state.identity.identity import IdentityStore
+from cluster.state.settings.restart_requests import RestartRequests
+from cluster.state.settings.snapshots import SettingsSnapshots
+from cluster.state.system import SystemQueries
+from cluster.state.work.job_queries import JobQueries
+from cluster.state.work.jobs import JobLedger
+from cluster.state.work.run_queries import RunQueries
+from cluster.state.work.schedules import ScheduleStore
 from configs.sections import Settings
-from pipelines.documents.extract.reader import Reader
+from pipelines.documents.extract.reader import DocumentReader
 from pipelines.documents.graph.browse import KnowledgeGraph
-from pipelines.documents.graph.lexicon import Lexicon
-from pipelines.documents.index.switch import Switchover
+from pipelines.documents.graph.lexicon import NameLexicon
+from pipelines.documents.index.switch import IndexSwitchover
 from pipelines.documents.store.blobs import FolderBlobs
-from pipelines.documents.store.library import Library
+from pipelines.documents.store.library import DocumentLibrary
 from serve_apps.agents import approval
 from serve_apps.agents.durable.traced import TracedOrchestrator
-from serve_apps.agents.turn_ports import Orchestrator, Path
-from serve_apps.http.admission import Admission
-from serve_apps.http.auth.passwords import Passwords
+from serve_apps.agents.turn_ports import Orchestrator, TurnPath
+from serve_apps.http.admission import AdmissionQueue
+from serve_apps.http.auth.passwords import BoundedPasswordHasher
 from serve_apps.http.auth.throttle import ProcessThrottle, SharedThrottle
-from serve_apps.http.auth.tokens import Tokens, signing_secret
-from serve_apps.http.deps import Parts
+from serve_apps.http.auth.tokens import TokenSigner, signing_secret
+from serve_apps.http.deps import AppDependencies
 from serve_apps.http.routes.documents.pictures import OneByOne
-from serve_apps.http.routes.operations.erasure import Erasure
-from serve_apps.http.routes.operations.operating import Cluster, NoCluster, Operating
+from serve_apps.http.routes.operations.erasure import DataEraser
+from serve_apps.http.routes.operations.operating import ClusterView, NoCluster, OperatorDependencies
 from serve_apps.http.streams.replay_slots import FewReplays
 from serve_apps.retrieval.answers.stored_answers import StoredAnswers
 from serve_apps.retrieval.golden.golden_runs import GoldenRuns
-from serve_apps.retrieval.golden.measure import Examiner
+from serve_apps.retrieval.golden.measure import GoldenExaminer
 from serve_apps.retrieval.golden.sets import GoldenSets
-from serve_apps.retrieval.golden.snapshot import Lately
-from serve_apps.wiring.agents import CONFIGS, Ground, Workshop, desk, ground
+from serve_apps.retrieval.golden.snapshot import LiveSnapshot
+from serve_apps.wiring.agents import CONFIGS, Container, TurnRuntime, build_container, build_turn_intake
 
 
-def assemble(
+def build_app_dependencies(
     settings: Settings,
     embedder: Embedder,
     reranker: Reranker | None,
     elsewhere: Callable[[], Orchestrator],
-    snapshots: Snapshots | None = None,
-    cluster: Cluster | None = None,
-) -> Parts:
+    snapshots: SettingsSnapshots | None = None,
+    cluster: ClusterView | None = None,
+) -> AppDependencies:
     """Everything the API needs. The database is opened by the application's start.
 
     Args:
@@ -69,21 +69,21 @@ def assemble(
         Unavailable: no Postgres is configured and none runs.
         InvalidSettings: the signing secret is too short, or a file of the agents is wrong.
     """
-    base = ground(settings, embedder, reranker, snapshots)
-    workshop = Workshop(settings, base)
+    base = build_container(settings, embedder, reranker, snapshots)
+    workshop = TurnRuntime(settings, base)
     inproc = settings.agents.placement == "inproc"
-    orchestrator = desk(settings, base, dict.fromkeys(Path, workshop.carrier)) if inproc else elsewhere()
-    pictures = OneByOne(Reader(settings.read, settings.ocr))
+    carriers = dict.fromkeys(TurnPath, workshop.carrier)
+    orchestrator = build_turn_intake(settings, base, carriers) if inproc else elsewhere()
+    pictures = OneByOne(DocumentReader(settings.read, settings.ocr))
     golden = GoldenSets(base.database)
-    examiner = Examiner(base.search, base.answerer, base.database)
-    golden_runs = GoldenRuns(base.database, golden, examiner, Lately(base.upkeep.snapshots.effective))
+    golden_runs = _golden_runs(base, golden)
     blobs = uploads_of(settings)
-    return Parts(
-        **_stored(base.database),
-        desk=JobDesk(base.database, settings.read.tenant_pages),
-        **_shared(base),
+    return AppDependencies(
+        **_database_parts(base.database),
+        desk=JobQueries(base.database, settings.read.tenant_pages),
+        **_shared_parts(base),
         blobs=blobs,
-        erasure=Erasure(base.database, blobs, base.redis),
+        erasure=DataEraser(base.database, blobs, base.redis),
         golden=golden,
         golden_runs=golden_runs,
         pictures=pictures,
@@ -91,11 +91,11 @@ def assemble(
         orchestrator=TracedOrchestrator(orchestrator, base.telemetry),
         school=workshop.school,
         replays=FewReplays(workshop.replays),
-        policy=approval.load(settings.agents.approvals_file or CONFIGS / "approvals.yaml"),
-        tokens=Tokens(signing_secret(settings.auth, settings.state_dir), settings.auth),
-        passwords=Passwords(PasswordHasher()),
+        policy=approval.load_policy(settings.agents.approvals_file or CONFIGS / "approvals.yaml"),
+        tokens=TokenSigner(signing_secret(settings.auth, settings.state_dir), settings.auth),
+        passwords=BoundedPasswordHasher(PasswordHasher()),
         throttle=SharedThrottle(base.redis, ProcessThrottle(time.monotonic)),
-        admission=Admission(settings.postgres.pool_size, lambda: settings.http.search_seconds, time.monotonic),
+        admission=AdmissionQueue(settings.postgres.pool_size, lambda: settings.http.search_seconds, time.monotonic),
         http=settings.http,
         read=settings.read,
         ocr=settings.ocr,
@@ -103,35 +103,45 @@ def assemble(
         agents=settings.agents,
         clock=lambda: datetime.now(UTC),
         wake=workshop.scheduler.wake,
-        operating=Operating(base.upkeep, Restarts(base.database), System(base.database), cluster or NoCluster()),
+        operating=_operator_dependencies(base, cluster),
         openers=(base.upkeep.open, workshop.open) if inproc else (base.upkeep.open,),
         closers=(golden_runs.close, workshop.close, base.close, pictures.close),
     )
 
 
+def _golden_runs(base: Container, golden: GoldenSets) -> GoldenRuns:
+    examiner = GoldenExaminer(base.search, base.answerer, base.database)
+    return GoldenRuns(base.database, golden, examiner, LiveSnapshot(base.upkeep.snapshots.effective))
+
+
+def _operator_dependencies(base: Container, cluster: ClusterView | None) -> OperatorDependencies:
+    restarts, system = RestartRequests(base.database), SystemQueries(base.database)
+    return OperatorDependencies(base.upkeep, restarts, system, cluster or NoCluster())
+
+
 def uploads_of(settings: Settings) -> FolderBlobs:
     """Where uploads are kept, as long as there is room."""
     place = settings.state_dir / "blobs"
-    return FolderBlobs(place, Room(place, settings.disk.free_bytes, settings.disk.free_percent))
+    return FolderBlobs(place, DiskRoom(place, settings.disk.free_bytes, settings.disk.free_percent))
 
 
-def _stored(database: Database) -> dict[str, Any]:
+def _database_parts(database: Database) -> dict[str, Any]:
     """Parts that are statements over the database, and nothing else."""
     return {
-        "jobs": Jobs(database),
-        "identity": Identity(database),
-        "accounts": Accounts(database),
-        "library": Library(database),
-        "graph": KnowledgeGraph(database, Lexicon.shipped()),
+        "jobs": JobLedger(database),
+        "identity": IdentityStore(database),
+        "accounts": AccountStore(database),
+        "library": DocumentLibrary(database),
+        "graph": KnowledgeGraph(database, NameLexicon.shipped()),
         "answers": StoredAnswers(database),
-        "switchover": Switchover(database),
-        "runs": RunDesk(database),
-        "feedback": Feedback(database),
-        "schedules": Schedules(database),
+        "switchover": IndexSwitchover(database),
+        "runs": RunQueries(database),
+        "feedback": FeedbackStore(database),
+        "schedules": ScheduleStore(database),
     }
 
 
-def _shared(base: Ground) -> dict[str, Any]:
+def _shared_parts(base: Container) -> dict[str, Any]:
     """Parts that the agents of this process use, too."""
     return {
         "database": base.database,

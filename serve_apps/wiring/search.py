@@ -8,9 +8,9 @@ from cluster.models.ports import Embedder, Reranker
 from cluster.models.reranking.remote import RemoteReranker
 from cluster.state.db.postgres import Database
 from configs.sections import Settings
-from serve_apps.retrieval.search.expand import Enhancer
-from serve_apps.retrieval.search.pipeline import Search
-from serve_apps.retrieval.search.query_writer import Writer
+from serve_apps.retrieval.search.expand import QueryEnhancer
+from serve_apps.retrieval.search.pipeline import SearchPipeline
+from serve_apps.retrieval.search.query_writer import QueryWriter
 from serve_apps.retrieval.search.rerank import ServiceJudge, WriterJudge
 
 
@@ -19,9 +19,9 @@ def search_of(
     database: Database,
     embedder: Embedder,
     reranker: Reranker | None,
-    writer: Writer,
+    writer: QueryWriter,
     client: httpx2.AsyncClient,
-) -> Search:
+) -> SearchPipeline:
     """The search of a process; nothing is asked yet.
 
     Args:
@@ -32,13 +32,13 @@ def search_of(
         writer: asks the workspace's language models.
         client: for a reranking service.
     """
-    return Search(
+    return SearchPipeline(
         database,
         embedder,
         reranker,
         settings.search,
         settings.rerank,
-        enhancer=Enhancer(writer, settings.enhance),
+        enhancer=QueryEnhancer(writer, settings.enhance),
         others=(
             ServiceJudge(RemoteReranker(settings.rerank, client, asyncio.sleep), settings.rerank),
             WriterJudge(writer, settings.rerank),

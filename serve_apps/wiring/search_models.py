@@ -4,23 +4,23 @@ from contextlib import aclosing
 
 from cluster.basics.errors import Unavailable
 from cluster.basics.scope import Scope
-from cluster.models.messages import ChatRequest, Reply
+from cluster.models.messages import ChatRequest, ModelReply
 from cluster.models.model_errors import NoModel
-from cluster.models.routing.router import Connections, Router
+from cluster.models.routing.router import ConnectionSource, ModelRouter
 from cluster.models.routing.tasks import Task
-from pipelines.documents.store.agent_links import Links
+from pipelines.documents.store.agent_links import AgentLinks
 from serve_apps.agents.intake.assistant import ASSISTANT
-from serve_apps.retrieval.search.query_writer import Written
+from serve_apps.retrieval.search.query_writer import WriterReply
 
 
 class RoutedWriter:
     """A `Writer` with the agent's connections and budget, or those of the workspace's own assistant."""
 
-    def __init__(self, router: Router, connections: Connections, links: Links) -> None:
+    def __init__(self, router: ModelRouter, connections: ConnectionSource, links: AgentLinks) -> None:
         """`connections` tells whether there is any model, before an agent is looked for that would pay."""
         self._router, self._connections, self._links = router, connections, links
 
-    async def write(self, scope: Scope, agent: str | None, task: Task, request: ChatRequest) -> Written:
+    async def write(self, scope: Scope, agent: str | None, task: Task, request: ChatRequest) -> WriterReply:
         """See `Writer`; no connection to the database is held while the model is asked."""
         offered, _ = await self._connections.offered(scope)
         if not any(connection.enabled for connection in offered):
@@ -29,6 +29,6 @@ class RoutedWriter:
         said = self._router.stream(scope, str(row["id"]), row["config"], task, request)
         async with aclosing(said) as items:
             async for item in items:
-                if isinstance(item, Reply):
-                    return Written(item.content, item.model)
+                if isinstance(item, ModelReply):
+                    return WriterReply(item.content, item.model)
         raise Unavailable("the model's stream ended without a reply")

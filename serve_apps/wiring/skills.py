@@ -1,29 +1,29 @@
 """Wiring of skills in this process, built from settings: documents, secrets, a sandbox, the audit trail."""
 
-from cluster.basics.addresses import resolve
-from cluster.state.audit import Audit, Outcome
+from cluster.basics.addresses import resolve_host
+from cluster.state.audit import AuditLog, Outcome
 from cluster.state.db.postgres import Database
 from configs.sections import Settings
 from pipelines.documents.graph.browse import KnowledgeGraph
-from pipelines.documents.graph.lexicon import Lexicon
+from pipelines.documents.graph.lexicon import NameLexicon
 from serve_apps.agents.turn.graph_context import GraphEntities
-from serve_apps.agents.turn.knowledge import Knowledge, Searches
-from skills.framework.builtin import BASE, named
-from skills.framework.catalogue import Catalog
-from skills.framework.contract import Call
-from skills.framework.dependencies import Credentials, Ground, Scripts
+from serve_apps.agents.turn.knowledge import AgentKnowledge, PassageSearch
+from skills.framework.builtin import BASE, shipped_skill
+from skills.framework.catalogue import ToolCatalog
+from skills.framework.contract import ToolInvocation
+from skills.framework.dependencies import CredentialOpener, ScriptRunner, SkillDependencies
 from skills.framework.manifest import Kind
-from skills.framework.skill_guard import Called, Fence, NotPermitted
+from skills.framework.skill_guard import CallRecord, NotPermitted, SkillGuard
 
 
 class AuditTrail:
     """A `Trail` in the append-only one."""
 
-    def __init__(self, database: Database, audit: Audit) -> None:
+    def __init__(self, database: Database, audit: AuditLog) -> None:
         """Each call is a transaction of its own."""
         self._db, self._audit = database, audit
 
-    async def called(self, call: Call, what: Called) -> None:
+    async def called(self, call: ToolInvocation, what: CallRecord) -> None:
         """See `Trail`."""
         skill, outcome = what.manifest, Outcome.FAILED
         if what.code in ("ok", NotPermitted.code):
@@ -40,18 +40,29 @@ class AuditTrail:
             await self._audit.record(tx, call.scope, "skill.call", skill.name, outcome, detail)
 
 
-def fence(
-    settings: Settings, database: Database, audit: Audit, search: Searches, credentials: Credentials, scripts: Scripts
-) -> Fence:
+def build_skill_guard(
+    settings: Settings,
+    database: Database,
+    audit: AuditLog,
+    search: PassageSearch,
+    credentials: CredentialOpener,
+    scripts: ScriptRunner,
+) -> SkillGuard:
     """The fence that all skills of this process are behind."""
-    entities = GraphEntities(KnowledgeGraph(database, Lexicon.shipped()))
-    ground = Ground(
-        settings.skills, credentials, Knowledge(search), scripts, resolve, settings.agents.http_allow, entities=entities
+    entities = GraphEntities(KnowledgeGraph(database, NameLexicon.shipped()))
+    ground = SkillDependencies(
+        settings.skills,
+        credentials,
+        AgentKnowledge(search),
+        scripts,
+        resolve_host,
+        settings.agents.http_allow,
+        entities=entities,
     )
-    return Fence(ground, AuditTrail(database, audit))
+    return SkillGuard(ground, AuditTrail(database, audit))
 
 
-def base_tools(around: Fence) -> Catalog:
+def base_tools(around: SkillGuard) -> ToolCatalog:
     """Base tools of every agent; delegation is bound to each turn."""
-    found = map(named, BASE)
-    return Catalog(around.around(one) for one in found if one.kind is not Kind.DELEGATE)
+    found = map(shipped_skill, BASE)
+    return ToolCatalog(around.around(one) for one in found if one.kind is not Kind.DELEGATE)

@@ -30,7 +30,7 @@ class AnsibleOptions(BaseModel):
     check: StrictBool = False
 
 
-def check(manifest: Manifest) -> None:
+def check_playbook_skill(manifest: Manifest) -> None:
     """Nothing, where parameters and credential fit.
 
     Raises:
@@ -43,7 +43,7 @@ def check(manifest: Manifest) -> None:
             raise BadManifest(f"{manifest.name}: {name!r} is no name of a variable, or one that is Ansible's own")
 
 
-def within(folder: Path | None, relative: str) -> Path:
+def file_within(folder: Path | None, relative: str) -> Path:
     """The file of this relative path, all links followed.
 
     Raises:
@@ -59,7 +59,7 @@ def within(folder: Path | None, relative: str) -> Path:
     return found
 
 
-def variables(manifest: Manifest, arguments: Mapping[str, Any]) -> dict[str, Any]:
+def extra_variables(manifest: Manifest, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments as extra variables, where every text is marked as one that is never a template.
 
     Without the mark `{{ lookup('pipe', …) }}` in an argument would run a command.
@@ -71,16 +71,16 @@ def variables(manifest: Manifest, arguments: Mapping[str, Any]) -> dict[str, Any
     if unknown := set(arguments) - set(properties):
         raise Invalid(f"no parameters: {', '.join(sorted(unknown))}")
     values = {name: one["default"] for name, one in properties.items() if "default" in one} | dict(arguments)
-    return {name: _marked(value) for name, value in values.items()}
+    return {name: _mark_unsafe(value) for name, value in values.items()}
 
 
-def _marked(value: Any) -> Any:
+def _mark_unsafe(value: Any) -> Any:
     if isinstance(value, str):
         return {"__ansible_unsafe": value}
     if isinstance(value, list | tuple):
-        return [_marked(one) for one in value]
+        return [_mark_unsafe(one) for one in value]
     if isinstance(value, Mapping):
         if odd := [key for key in value if key.startswith("__ansible") or "{" in key]:
             raise Invalid(f"{odd[0][:100]!r} cannot be a key")
-        return {key: _marked(one) for key, one in value.items()}
+        return {key: _mark_unsafe(one) for key, one in value.items()}
     return value

@@ -21,7 +21,7 @@ LOCAL = "localhost ansible_connection=local ansible_python_interpreter={}\n"
 _COUNTS = {"ok": "ok", "changed": "changed", "failures": "failed", "dark": "unreachable", "skipped": "skipped"}
 
 
-def installed(python: str = sys.executable) -> None:
+def check_installed(python: str = sys.executable) -> None:
     """Nothing, where ansible-playbook is beside this Python, and ansible-runner too.
 
     Raises:
@@ -32,7 +32,7 @@ def installed(python: str = sys.executable) -> None:
         raise AnsibleMissing
 
 
-async def play(asked: Mapping[str, Any], folder: str, seconds: float, reads: bool) -> dict[str, Any]:
+async def run_playbook(asked: Mapping[str, Any], folder: str, seconds: float, reads: bool) -> dict[str, Any]:
     """Give {status, hosts, failed}; all processes are gone afterwards, however this ends.
 
     Args:
@@ -70,7 +70,7 @@ async def play(asked: Mapping[str, Any], folder: str, seconds: float, reads: boo
         raise PlaybookTimeout(f"no end within {seconds:g} s") from None
     finally:
         if child.returncode is None:
-            _kill(child.pid)
+            _kill_tree(child.pid)
         await asyncio.shield(child.wait())
     try:
         given: dict[str, Any] = json.loads(answer)
@@ -81,7 +81,7 @@ async def play(asked: Mapping[str, Any], folder: str, seconds: float, reads: boo
     return given
 
 
-def _kill(pid: int) -> None:
+def _kill_tree(pid: int) -> None:
     """It and all that it started. Ansible gives each of its processes a session of its own, so no group has them all;
     they are stopped first, or they would start others while they are looked for."""
     seen: dict[int, psutil.Process] = {}
@@ -97,7 +97,7 @@ def _kill(pid: int) -> None:
             one.kill()
 
 
-def _played(
+def _execute_playbook(
     playbook: str, inventory: str | None, variables: Mapping[str, Any], arguments: list[str], folder: str
 ) -> dict[str, Any]:
     import ansible_runner  # a part of a second that only this process pays
@@ -118,12 +118,12 @@ def _played(
         host: {ours: stats.get(theirs, {}).get(host, 0) for theirs, ours in _COUNTS.items()}
         for host in stats["processed"]
     }
-    failed = list(_failed(done.events))
+    failed = list(_failed_tasks(done.events))
     more = {"cut": True} if len(failed) > MOST_FAILED else {}
     return {"status": done.status, "hosts": hosts, "failed": failed[:MOST_FAILED]} | more
 
 
-def _failed(events: Any) -> Iterator[dict[str, Any]]:
+def _failed_tasks(events: Any) -> Iterator[dict[str, Any]]:
     for event in events:
         data = event.get("event_data") or {}
         if event["event"] in ("runner_on_failed", "runner_on_unreachable") and not data.get("ignore_errors"):
@@ -135,7 +135,7 @@ def main() -> None:
     """The process: what to run from standard input, JSON to standard output."""
     asked = json.loads(sys.stdin.buffer.read())
     (Path(asked["folder"]) / "run").mkdir(mode=0o700)
-    sys.stdout.buffer.write(json.dumps(_played(**asked)).encode())
+    sys.stdout.buffer.write(json.dumps(_execute_playbook(**asked)).encode())
 
 
 if __name__ == "__main__":

@@ -6,26 +6,26 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from skills.ansible.playbook import AnsibleOptions, check, variables, within
-from skills.ansible.playbook_process import installed, play
-from skills.framework.contract import Call
-from skills.framework.dependencies import Ground
+from skills.ansible.playbook import AnsibleOptions, check_playbook_skill, extra_variables, file_within
+from skills.ansible.playbook_process import check_installed, run_playbook
+from skills.framework.contract import ToolInvocation
+from skills.framework.dependencies import SkillDependencies
 from skills.framework.manifest import Manifest, Risk, options_of
 from skills.ssh.machine import HostKeyMissing
 from skills.ssh.session import SshKeyUnreadable
 
 
-class Play:
+class PlaybookSkill:
     """One playbook of the folder that the settings name."""
 
-    def __init__(self, manifest: Manifest, ground: Ground) -> None:
+    def __init__(self, manifest: Manifest, ground: SkillDependencies) -> None:
         """Raises BadManifest where options, parameters and credential do not fit together."""
         self._how = options_of(manifest, AnsibleOptions)
-        check(manifest)
+        check_playbook_skill(manifest)
         self.spec, self.effect = manifest.spec, manifest.effect
         self._manifest, self._credentials, self._folder = manifest, ground.credentials, ground.settings.ansible_dir
 
-    async def run(self, call: Call) -> Any:
+    async def run(self, call: ToolInvocation) -> Any:
         """Counts per host, and the tasks that failed; a playbook that fails is a result, not an error.
 
         Raises:
@@ -34,28 +34,28 @@ class Play:
             HostKeyMissing, SshKeyUnreadable: the credential is not whole.
             AosError: those of `Credentials.open` and `apart.play`.
         """
-        installed()
+        check_installed()
         how, manifest = self._how, self._manifest
         asked: dict[str, Any] = {
-            "playbook": str(within(self._folder, how.playbook)),
-            "inventory": None if how.inventory is None else str(within(self._folder, how.inventory)),
-            "variables": variables(manifest, call.arguments),
+            "playbook": str(file_within(self._folder, how.playbook)),
+            "inventory": None if how.inventory is None else str(file_within(self._folder, how.inventory)),
+            "variables": extra_variables(manifest, call.arguments),
         }
         arguments = ["--check"] if how.check else []
         secret = None if manifest.credential is None else await self._credentials.open(call, manifest)
         with TemporaryDirectory(prefix="aos-ansible-") as folder:  # 0700, and gone with the key in it
             if secret is not None:
-                arguments += await asyncio.to_thread(_key, secret, Path(folder))
+                arguments += await asyncio.to_thread(_write_key, secret, Path(folder))
             asked["arguments"] = arguments
-            return await play(asked, folder, manifest.seconds, manifest.risk is Risk.READ)
+            return await run_playbook(asked, folder, manifest.seconds, manifest.risk is Risk.READ)
 
 
-def build(manifest: Manifest, ground: Ground) -> Play:
+def build(manifest: Manifest, ground: SkillDependencies) -> PlaybookSkill:
     """See `Build`."""
-    return Play(manifest, ground)
+    return PlaybookSkill(manifest, ground)
 
 
-def _key(secret: Mapping[str, str], folder: Path) -> list[str]:
+def _write_key(secret: Mapping[str, str], folder: Path) -> list[str]:
     """Write key and known hosts, for this user alone, and say so to ansible-playbook."""
     import asyncssh  # imports half of cryptography; only calls with a key pay for it
 

@@ -21,7 +21,7 @@ Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True)
-class Builder:
+class ExpressionBuilder:
     """Callbacks of the parser: values for a number, a name, a unary or binary operator, and a function call."""
 
     number: Callable[[str], object]
@@ -31,7 +31,7 @@ class Builder:
     call: Callable[[str, list[object]], object]
 
 
-def parse(text: str, build: Builder) -> object:
+def parse_expression(text: str, build: ExpressionBuilder) -> object:
     """Build the value of an expression from the leaves up.
 
     Raises:
@@ -41,7 +41,7 @@ def parse(text: str, build: Builder) -> object:
     if len(text) > LONGEST:
         raise TooLarge(f"an expression has at most {LONGEST} characters")
     plain = text.translate(_SAME).replace("\x00", "**")
-    tokens = list(_tokens(plain if re.search(r"[A-Za-z]", plain) else _THOUSANDS.sub("", plain)))
+    tokens = list(_split_tokens(plain if re.search(r"[A-Za-z]", plain) else _THOUSANDS.sub("", plain)))
     if len(tokens) > MOST_TOKENS:
         raise TooLarge(f"an expression has at most {MOST_TOKENS} numbers and signs")
     parser = _Parser(tokens, build)
@@ -54,7 +54,7 @@ def parse(text: str, build: Builder) -> object:
 class _Parser:
     """Precedence climbing."""
 
-    def __init__(self, tokens: list[str], build: Builder) -> None:
+    def __init__(self, tokens: list[str], build: ExpressionBuilder) -> None:
         self._tokens, self._build, self._at = tokens, build, 0
 
     @property
@@ -64,7 +64,7 @@ class _Parser:
     def expression(self, least: int, depth: int) -> object:
         if depth > DEEPEST:
             raise TooLarge(f"brackets and signs are at most {DEEPEST} deep")
-        value = self._operand(depth)
+        value = self._parse_operand(depth)
         while True:
             sign = self.ahead
             if sign == "!" or (sign == "%" and not self._starts_operand(self._at + 1)):
@@ -77,7 +77,7 @@ class _Parser:
             else:
                 return value
 
-    def _operand(self, depth: int) -> object:
+    def _parse_operand(self, depth: int) -> object:
         token = self.ahead
         self._at += 1
         if token in ("+", "-"):
@@ -85,24 +85,24 @@ class _Parser:
             return self._build.unary("-", value) if token == "-" else value
         if token == "(":
             value = self.expression(0, depth + 1)
-            self._expect(")")
+            self._expect_token(")")
             return value
         if token[:1].isalpha():
-            return self._call(token, depth) if self.ahead == "(" else self._build.name(token)
+            return self._parse_call(token, depth) if self.ahead == "(" else self._build.name(token)
         if token[:1].isdigit() or token[:1] == ".":
             return self._build.number(token)
         raise Invalid(f"did not expect {token!r}" if token else "the expression ends too early")
 
-    def _call(self, name: str, depth: int) -> object:
+    def _parse_call(self, name: str, depth: int) -> object:
         self._at += 1
         arguments = [self.expression(0, depth + 1)]
         while self.ahead == ",":
             self._at += 1
             arguments.append(self.expression(0, depth + 1))
-        self._expect(")")
+        self._expect_token(")")
         return self._build.call(name, arguments)
 
-    def _expect(self, token: str) -> None:
+    def _expect_token(self, token: str) -> None:
         if self.ahead != token:
             raise Invalid(f"expected {token!r}, not {self.ahead!r}")
         self._at += 1
@@ -111,6 +111,6 @@ class _Parser:
         return at < len(self._tokens) and bool(re.match(r"[\w.(]", self._tokens[at]))
 
 
-def _tokens(text: str) -> Iterator[str]:
+def _split_tokens(text: str) -> Iterator[str]:
     for found in _TOKEN.finditer(text.rstrip()):
         yield found.group(1) or found.group(2) or found.group(3)

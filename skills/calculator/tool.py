@@ -10,9 +10,9 @@ import sympy
 
 from cluster.basics.errors import Invalid, TooLarge
 from cluster.models.messages import ToolSpec
-from skills.calculator.parse import Builder, parse
-from skills.framework.contract import Call, Effect
-from skills.framework.dependencies import Ground
+from skills.calculator.parse import ExpressionBuilder, parse_expression
+from skills.framework.contract import CallEffect, ToolInvocation
+from skills.framework.dependencies import SkillDependencies
 from skills.framework.manifest import Manifest
 
 SECONDS = 2.0  # for one expression
@@ -38,13 +38,13 @@ _CONSTANTS = {"pi": sympy.pi, "e": sympy.E}
 class Calculator:
     """Arithmetic that cannot run code and cannot run away."""
 
-    effect = Effect.READ
+    effect = CallEffect.READ
 
     def __init__(self, spec: ToolSpec, clock: Callable[[], float] = monotonic) -> None:
         """`clock` counts seconds."""
         self.spec, self._clock = spec, clock
 
-    async def run(self, call: Call) -> Any:
+    async def run(self, call: ToolInvocation) -> Any:
         """Give {expression, exact, decimal}; `exact` is None where only the decimal number is known.
 
         Raises:
@@ -57,16 +57,18 @@ class Calculator:
         """As `run`, in this thread."""
         steps = _Steps(self._clock)
         try:
-            value = parse(expression, Builder(steps.number, steps.name, steps.unary, steps.binary, steps.call))
+            value = parse_expression(
+                expression, ExpressionBuilder(steps.number, steps.name, steps.unary, steps.binary, steps.call)
+            )
             assert isinstance(value, sympy.Expr)
             decimal = value.evalf(DIGITS, maxn=5_000)  # digits that may cancel out on the way
         except (ArithmeticError, TypeError, ValueError) as error:  # sympy's, of numbers it cannot compare or compute
             raise Invalid(f"this cannot be computed: {error}") from error
         exact = None if value.has(sympy.Float) else str(value)
-        return {"expression": expression, "exact": exact, "decimal": _decimal(decimal)}
+        return {"expression": expression, "exact": exact, "decimal": _decimal_text(decimal)}
 
 
-def build(manifest: Manifest, ground: Ground) -> Calculator:
+def build(manifest: Manifest, ground: SkillDependencies) -> Calculator:
     """See `Build`."""
     return Calculator(manifest.spec)
 
@@ -78,7 +80,7 @@ class _Steps:
         self._clock, self._end = clock, clock() + SECONDS
 
     def number(self, text: str) -> object:
-        return self._bounded(sympy.Rational(text))
+        return self._bounded_value(sympy.Rational(text))
 
     def name(self, text: str) -> object:
         if text.lower() not in _CONSTANTS:
@@ -88,33 +90,33 @@ class _Steps:
     def unary(self, sign: str, value: Any) -> object:
         if sign == "!":
             return self.call("factorial", [value])
-        return self._bounded(value / 100 if sign == "%" else -value)
+        return self._bounded_value(value / 100 if sign == "%" else -value)
 
     def binary(self, sign: str, left: Any, right: Any) -> object:
         if sign in ("/", "//", "%") and right.is_zero:
             raise Invalid("division by zero")
         match sign:
             case "+":
-                return self._bounded(left + right)
+                return self._bounded_value(left + right)
             case "-":
-                return self._bounded(left - right)
+                return self._bounded_value(left - right)
             case "*":
-                return self._bounded(left * right)
+                return self._bounded_value(left * right)
             case "/":
-                return self._bounded(left / right)
+                return self._bounded_value(left / right)
             case "//":
-                return self._bounded(sympy.floor(left / right))
+                return self._bounded_value(sympy.floor(left / right))
             case "%":
-                return self._bounded(left - right * sympy.floor(left / right))
+                return self._bounded_value(left - right * sympy.floor(left / right))
             case _:
-                return self._bounded(_power(left, right))
+                return self._bounded_value(_bounded_power(left, right))
 
     def call(self, name: str, values: list[object]) -> object:
         key = name.lower()
         if key in ("min", "max"):
-            return self._bounded((sympy.Min if key == "min" else sympy.Max)(*values))
+            return self._bounded_value((sympy.Min if key == "min" else sympy.Max)(*values))
         if key == "round":
-            return self._bounded(_round(values))
+            return self._bounded_value(_round_half_away(values))
         if key not in _FUNCTIONS:
             raise Invalid(
                 f"there is no function {name!r}; there are: {', '.join([*_FUNCTIONS, 'round', 'min', 'max'])}"
@@ -124,15 +126,15 @@ class _Steps:
             count = 2
         if len(values) != count:
             raise Invalid(f"{name} takes {count} numbers, not {len(values)}")
-        if key in _COUNTING and not all(_whole(value) for value in values):
+        if key in _COUNTING and not all(_is_whole(value) for value in values):
             raise Invalid(f"{name} takes whole numbers that are not negative")
         if key in _GROWING and abs(values[0].evalf(5)) > LARGEST_EXPONENT:  # type: ignore[attr-defined]
             raise TooLarge(f"{name} takes numbers up to {LARGEST_EXPONENT}")
         if key in ("factorial", "binomial") and any(value > LARGEST_COUNT for value in values):  # type: ignore[operator]
             raise TooLarge(f"{name} takes numbers up to {LARGEST_COUNT}")
-        return self._bounded(function(*values))
+        return self._bounded_value(function(*values))
 
-    def _bounded(self, value: Any) -> object:
+    def _bounded_value(self, value: Any) -> object:
         if self._clock() > self._end:
             raise TooLarge(f"the calculation takes longer than {SECONDS:g} s")
         if value.has(sympy.nan, sympy.zoo, sympy.oo, -sympy.oo):
@@ -143,7 +145,7 @@ class _Steps:
         return value
 
 
-def _power(base: Any, exponent: Any) -> Any:
+def _bounded_power(base: Any, exponent: Any) -> Any:
     """Exact where that is short, decimal where the number is of a common size, refused where it is huge."""
     if base.is_zero:
         if (exponent <= 0) == True:  # noqa: E712  # sympy's own truth
@@ -159,7 +161,7 @@ def _power(base: Any, exponent: Any) -> Any:
     return base**exponent
 
 
-def _round(values: list[Any]) -> Any:
+def _round_half_away(values: list[Any]) -> Any:
     """Half away from zero, as people round, to a number of decimals."""
     if len(values) > 2 or (len(values) == 2 and not (values[1].is_Integer and abs(values[1]) <= 100)):
         raise Invalid("round takes a number and at most 100 decimals")
@@ -170,11 +172,11 @@ def _round(values: list[Any]) -> Any:
     return sign * sympy.floor(abs(values[0]) * shift + sympy.Rational(1, 2)) / shift
 
 
-def _whole(value: Any) -> bool:
+def _is_whole(value: Any) -> bool:
     return bool(value.is_Integer and value >= 0)
 
 
-def _decimal(value: Any) -> str:
+def _decimal_text(value: Any) -> str:
     """Without zeros at its end."""
     text = str(value)
     if "e" in text or "." not in text or not value.is_real:

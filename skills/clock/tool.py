@@ -7,21 +7,21 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from cluster.basics.errors import Invalid
 from cluster.models.messages import ToolSpec
-from skills.framework.contract import Call, Effect
-from skills.framework.dependencies import Ground
+from skills.framework.contract import CallEffect, ToolInvocation
+from skills.framework.dependencies import SkillDependencies
 from skills.framework.manifest import Manifest
 
 
 class GetTime:
     """The current time; it is recorded with the call, so a replay sees the same."""
 
-    effect = Effect.READ
+    effect = CallEffect.READ
 
     def __init__(self, spec: ToolSpec, clock: Callable[[], datetime]) -> None:
         """`clock` gives a moment with its time zone."""
         self.spec, self._clock = spec, clock
 
-    async def run(self, call: Call) -> Any:
+    async def run(self, call: ToolInvocation) -> Any:
         """Give {iso, date, time, weekday, timezone, utc_offset}.
 
         Raises:
@@ -43,6 +43,6 @@ class GetTime:
         }
 
 
-def build(manifest: Manifest, ground: Ground) -> GetTime:
+def build(manifest: Manifest, ground: SkillDependencies) -> GetTime:
     """See `Build`."""
     return GetTime(manifest.spec, lambda: datetime.now(UTC))

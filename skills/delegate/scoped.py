@@ -5,13 +5,13 @@ from typing import Any, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from skills.delegate.tool import Delegate, Delegations
-from skills.framework.contract import Call
+from skills.delegate.tool import DelegateTool, TaskExecutor
+from skills.framework.contract import ToolInvocation
 from skills.framework.manifest import BadManifest, Manifest, options_of
-from skills.framework.skill_guard import permit
+from skills.framework.skill_guard import check_permission
 
 
-class Scope(BaseModel):
+class ExecutionScope(BaseModel):
     """Limits of a skill that a model carries out: tools (of the agent's own), replies, calls per tool, connection."""
 
     model_config = ConfigDict(extra="forbid")
@@ -21,10 +21,10 @@ class Scope(BaseModel):
     model: str | None = Field(None, min_length=1, max_length=200)
 
 
-class Executions(Delegations, Protocol):
+class SkillExecutor(TaskExecutor, Protocol):
     """Port that carries out such skills: bound to one turn."""
 
-    async def carry_out_skill(self, skill: Manifest, scope: Scope, arguments: Mapping[str, Any]) -> Any:
+    async def carry_out_skill(self, skill: Manifest, scope: ExecutionScope, arguments: Mapping[str, Any]) -> Any:
         """The answer as JSON.
 
         Raises:
@@ -33,10 +33,10 @@ class Executions(Delegations, Protocol):
         ...
 
 
-class Scoped(Delegate):
+class ScopedSkill(DelegateTool):
     """Such a skill as a tool. Like a delegation it is no step of its own: each call inside is recorded and fenced."""
 
-    def __init__(self, manifest: Manifest, executions: Executions) -> None:
+    def __init__(self, manifest: Manifest, executions: SkillExecutor) -> None:
         """`executions` belongs to one turn.
 
         Raises:
@@ -45,13 +45,13 @@ class Scoped(Delegate):
         super().__init__(manifest.spec, executions)
         self._manifest, self._scope, self._executions = manifest, scope_of(manifest), executions
 
-    async def run(self, call: Call) -> Any:
+    async def run(self, call: ToolInvocation) -> Any:
         """Result and errors of `Executions.carry_out_skill`; NotPermitted for a role that is not the skill's."""
-        permit(call, self._manifest)
+        check_permission(call, self._manifest)
         return await self._executions.carry_out_skill(self._manifest, self._scope, call.arguments)
 
 
-def scope_of(manifest: Manifest) -> Scope:
+def scope_of(manifest: Manifest) -> ExecutionScope:
     """Its options.
 
     Raises:
@@ -59,4 +59,4 @@ def scope_of(manifest: Manifest) -> Scope:
     """
     if not manifest.text.strip():
         raise BadManifest(f"{manifest.name} is of type delegate and has no text, which is its prompt")
-    return options_of(manifest, Scope)
+    return options_of(manifest, ExecutionScope)

@@ -3,10 +3,10 @@
 from typing import Any, Protocol
 
 from cluster.models.messages import ToolSpec
-from skills.framework.contract import Call, Effect
+from skills.framework.contract import CallEffect, ToolInvocation
 
 
-class Delegations(Protocol):
+class TaskExecutor(Protocol):
     """Port that carries out delegated tasks: bound to the turn that delegates."""
 
     async def carry_out(self, agent: str, task: str) -> Any:
@@ -27,15 +27,15 @@ class TurnBound:
     """A tool that belongs to one turn: each of its steps is recorded in the journal, not the call as a whole."""
 
 
-class Delegate(TurnBound):
+class DelegateTool(TurnBound):
     """Delegation as a tool. Each step of the other agent is recorded, not the call as a whole."""
 
-    effect = Effect.READ  # what the other agent does passes the approval list, call by call
+    effect = CallEffect.READ  # what the other agent does passes the approval list, call by call
 
-    def __init__(self, spec: ToolSpec, delegations: Delegations) -> None:
+    def __init__(self, spec: ToolSpec, delegations: TaskExecutor) -> None:
         """`delegations` belongs to one turn."""
         self.spec, self._delegations = spec, delegations
 
-    async def run(self, call: Call) -> Any:
+    async def run(self, call: ToolInvocation) -> Any:
         """Result and errors of `Delegations.carry_out`."""
         return await self._delegations.carry_out(str(call.arguments["agent"]), str(call.arguments["task"]))

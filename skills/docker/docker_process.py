@@ -23,7 +23,7 @@ _NAMED = {"unset": EngineUnset, "unreachable": EngineUnreachable, "missing": Mis
 _ENV = {"HOME": "/nonexistent", "PATH": "/usr/bin:/bin"}
 
 
-async def ask(
+async def ask_engine(
     url: str, operation: str, given: Mapping[str, Any], seconds: float, most: int, reads: bool
 ) -> dict[str, Any]:
     """The engine's answer to one of `engine.ASKS`; the process is gone afterwards, however this ends.
@@ -63,26 +63,26 @@ async def ask(
         with contextlib.suppress(ProcessLookupError):
             child.kill()
         await asyncio.shield(child.wait())
-    return _read(answer, reads)
+    return _read_answer(answer, reads)
 
 
-def _read(answer: bytes, reads: bool) -> dict[str, Any]:
+def _read_answer(answer: bytes, reads: bool) -> dict[str, Any]:
     try:
         given: dict[str, Any] = json.loads(answer)
     except ValueError:
         given = {"failed": "lost", "detail": "the engine's answer could not be read"}
     if "failed" in given:
-        raise _error(given["failed"], given["detail"], reads)
+        raise _named_error(given["failed"], given["detail"], reads)
     return given
 
 
-def _error(name: str, detail: str, reads: bool) -> AosError:
+def _named_error(name: str, detail: str, reads: bool) -> AosError:
     if name == "lost":
         return EngineUnreachable(detail) if reads else OutcomeUnknown(detail)
     return _NAMED.get(name, EngineRefused)(detail)
 
 
-def _answered(url: str, operation: str, given: Mapping[str, Any], seconds: float, most: int) -> dict[str, Any]:
+def _engine_answer(url: str, operation: str, given: Mapping[str, Any], seconds: float, most: int) -> dict[str, Any]:
     import docker  # a third of a second that only this process pays
     from docker import errors
     from requests.exceptions import RequestException
@@ -107,7 +107,7 @@ def main() -> None:
     """The process: a question from standard input, JSON to standard output."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    answer = _answered(**json.loads(sys.stdin.buffer.read()))
+    answer = _engine_answer(**json.loads(sys.stdin.buffer.read()))
     sys.stdout.buffer.write(json.dumps(answer).encode())
 
 

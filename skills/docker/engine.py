@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 _Asks = Callable[["APIClient", Mapping[str, Any], int], dict[str, Any]]
 
 
-def _containers(client: "APIClient", given: Mapping[str, Any], most: int) -> dict[str, Any]:
+def _list_containers(client: "APIClient", given: Mapping[str, Any], most: int) -> dict[str, Any]:
     found = client.containers(all=bool(given.get("all", False)))
     return {
         "containers": [
@@ -21,14 +21,14 @@ def _containers(client: "APIClient", given: Mapping[str, Any], most: int) -> dic
                 "state": one.get("State"),
                 "status": one.get("Status"),
                 "created": one.get("Created"),  # seconds since 1970
-                "ports": [_port(port) for port in one.get("Ports") or []],
+                "ports": [_port_mapping(port) for port in one.get("Ports") or []],
             }
             for one in found
         ]
     }
 
 
-def _logs(client: "APIClient", given: Mapping[str, Any], most: int) -> dict[str, Any]:
+def _read_logs(client: "APIClient", given: Mapping[str, Any], most: int) -> dict[str, Any]:
     """The last lines, read until there are `most` bytes: a single line may be larger than all memory."""
     kept, cut = bytearray(), False
     pieces = client.logs(
@@ -49,7 +49,7 @@ def _logs(client: "APIClient", given: Mapping[str, Any], most: int) -> dict[str,
     return {"logs": kept.decode("utf-8", "replace")} | ({"cut": True} if cut else {})
 
 
-def _inspect(client: "APIClient", given: Mapping[str, Any], most: int) -> dict[str, Any]:
+def _inspect_container(client: "APIClient", given: Mapping[str, Any], most: int) -> dict[str, Any]:
     """Values of variables and labels, and the arguments of the command, are left out: passwords stand there."""
     whole = client.inspect_container(given["container"])
     how, host, state = whole.get("Config") or {}, whole.get("HostConfig") or {}, whole.get("State") or {}
@@ -77,7 +77,7 @@ def _inspect(client: "APIClient", given: Mapping[str, Any], most: int) -> dict[s
     }
 
 
-def _images(client: "APIClient", given: Mapping[str, Any], most: int) -> dict[str, Any]:
+def _list_images(client: "APIClient", given: Mapping[str, Any], most: int) -> dict[str, Any]:
     return {
         "images": [
             {
@@ -91,11 +91,11 @@ def _images(client: "APIClient", given: Mapping[str, Any], most: int) -> dict[st
     }
 
 
-def _stats(client: "APIClient", given: Mapping[str, Any], most: int) -> dict[str, Any]:
+def _container_stats(client: "APIClient", given: Mapping[str, Any], most: int) -> dict[str, Any]:
     """Shares as `docker stats` counts them: of one processor, and of memory without the file cache."""
     one = client.stats(given["container"], stream=False)
     now, before, memory = one.get("cpu_stats") or {}, one.get("precpu_stats") or {}, one.get("memory_stats") or {}
-    used = _spent(now) - _spent(before)
+    used = _cpu_nanoseconds(now) - _cpu_nanoseconds(before)
     passed = now.get("system_cpu_usage", 0) - before.get("system_cpu_usage", 0)
     cache = (memory.get("stats") or {}).get("inactive_file", 0)
     networks = (one.get("networks") or {}).values()
@@ -109,17 +109,17 @@ def _stats(client: "APIClient", given: Mapping[str, Any], most: int) -> dict[str
     }
 
 
-def _restart(client: "APIClient", given: Mapping[str, Any], most: int) -> dict[str, Any]:
+def _restart_container(client: "APIClient", given: Mapping[str, Any], most: int) -> dict[str, Any]:
     client.restart(given["container"], timeout=int(given.get("grace", 10)))
     return {"restarted": given["container"]}
 
 
-def _stop(client: "APIClient", given: Mapping[str, Any], most: int) -> dict[str, Any]:
+def _stop_container(client: "APIClient", given: Mapping[str, Any], most: int) -> dict[str, Any]:
     client.stop(given["container"], timeout=int(given.get("grace", 10)))
     return {"stopped": given["container"]}
 
 
-def _prune(client: "APIClient", given: Mapping[str, Any], most: int) -> dict[str, Any]:
+def _prune_unused(client: "APIClient", given: Mapping[str, Any], most: int) -> dict[str, Any]:
     match given["what"]:
         case "containers":
             answer, key = client.prune_containers(), "ContainersDeleted"
@@ -135,22 +135,22 @@ def _prune(client: "APIClient", given: Mapping[str, Any], most: int) -> dict[str
 # By the name in a skill's options.
 ASKS: Mapping[str, _Asks] = MappingProxyType(
     {
-        "containers": _containers,
-        "logs": _logs,
-        "inspect": _inspect,
-        "images": _images,
-        "stats": _stats,
-        "restart": _restart,
-        "stop": _stop,
-        "prune": _prune,
+        "containers": _list_containers,
+        "logs": _read_logs,
+        "inspect": _inspect_container,
+        "images": _list_images,
+        "stats": _container_stats,
+        "restart": _restart_container,
+        "stop": _stop_container,
+        "prune": _prune_unused,
     }
 )
 
 
-def _port(one: Mapping[str, Any]) -> str:
+def _port_mapping(one: Mapping[str, Any]) -> str:
     inner = f"{one.get('PrivatePort')}/{one.get('Type')}"
     return f"{one.get('IP')}:{one['PublicPort']}->{inner}" if one.get("PublicPort") else inner
 
 
-def _spent(cpu: Mapping[str, Any]) -> int:
+def _cpu_nanoseconds(cpu: Mapping[str, Any]) -> int:
     return int((cpu.get("cpu_usage") or {}).get("total_usage", 0))

@@ -9,10 +9,10 @@ from pydantic import BaseModel, ConfigDict
 
 from cluster.basics.errors import Invalid
 from cluster.basics.scope import Role
-from skills.docker.docker_process import ask
+from skills.docker.docker_process import ask_engine
 from skills.docker.failures import EngineUnset
-from skills.framework.contract import Call
-from skills.framework.dependencies import Ground
+from skills.framework.contract import ToolInvocation
+from skills.framework.dependencies import SkillDependencies
 from skills.framework.manifest import BadManifest, Manifest, Risk, options_of
 
 PRUNES = ("containers", "images", "networks", "volumes")
@@ -41,18 +41,18 @@ class DockerOptions(BaseModel):
     operation: Literal["containers", "logs", "inspect", "images", "stats", "restart", "stop", "prune"]
 
 
-class Engine:
+class DockerSkill:
     """One operation of the engine that the settings name."""
 
-    def __init__(self, manifest: Manifest, ground: Ground) -> None:
+    def __init__(self, manifest: Manifest, ground: SkillDependencies) -> None:
         """Raises BadManifest where operation, parameters, risk and roles do not fit together."""
         self._operation = options_of(manifest, DockerOptions).operation
-        _fits(manifest, self._operation)
+        _check_manifest(manifest, self._operation)
         self.spec, self.effect = manifest.spec, manifest.effect
         self._manifest, self._url = manifest, ground.settings.docker_url
         self._most = ground.settings.result_bytes * 3 // 4
 
-    async def run(self, call: Call) -> Any:
+    async def run(self, call: ToolInvocation) -> Any:
         """The engine's answer, cut to the fields and bytes that are kept.
 
         Raises:
@@ -65,17 +65,17 @@ class Engine:
         properties = self._manifest.parameters.get("properties", {})
         defaults = {name: one["default"] for name, one in properties.items() if "default" in one}
         given = defaults | dict(call.arguments)
-        _plain(given, self._operation)
+        _check_arguments(given, self._operation)
         reads = self._manifest.risk is Risk.READ
-        return await ask(self._url, self._operation, given, self._manifest.seconds, self._most, reads)
+        return await ask_engine(self._url, self._operation, given, self._manifest.seconds, self._most, reads)
 
 
-def build(manifest: Manifest, ground: Ground) -> Engine:
+def build(manifest: Manifest, ground: SkillDependencies) -> DockerSkill:
     """See `Build`."""
-    return Engine(manifest, ground)
+    return DockerSkill(manifest, ground)
 
 
-def _fits(manifest: Manifest, operation: str) -> None:
+def _check_manifest(manifest: Manifest, operation: str) -> None:
     if manifest.credential is not None:
         raise BadManifest(f"{manifest.name}: skills of type docker have no credential")
     if not set(manifest.permissions) <= _TRUSTED:
@@ -88,7 +88,7 @@ def _fits(manifest: Manifest, operation: str) -> None:
         raise BadManifest(f"{manifest.name}: what prune removes does not come back; its risk is destructive")
 
 
-def _plain(given: Mapping[str, Any], operation: str) -> None:
+def _check_arguments(given: Mapping[str, Any], operation: str) -> None:
     if unknown := set(given) - _TAKES[operation]:
         raise Invalid(f"{operation} does not take {', '.join(sorted(unknown))}")
     if "container" in _TAKES[operation]:

@@ -12,7 +12,7 @@ from typing import cast
 from cluster.basics.errors import Conflict
 from skills.framework.catalogue import DuplicateTool, ToolNotFound
 from skills.framework.contract import Tool
-from skills.framework.dependencies import Build, Disabled, Ground
+from skills.framework.dependencies import Build, SkillDependencies, SkillDisabled
 from skills.framework.manifest import ALIASES, BadManifest, Kind, Manifest, read_manifest
 
 MANIFEST, TOOL = "SKILL.md", "tool.py"
@@ -37,40 +37,40 @@ class NotCallable(Conflict):
     code = "not_callable"
 
 
-def shipped() -> tuple[Manifest, ...]:
+def shipped_skills() -> tuple[Manifest, ...]:
     """All of them, by category and name; files are read once.
 
     Raises:
         BadManifest: a SKILL.md of ours is wrong; its path is named.
         DuplicateTool: two of ours have one name.
     """
-    found = (manifest for manifest, _ in _found().values())
+    found = (manifest for manifest, _ in _load_shipped().values())
     return tuple(sorted(found, key=lambda one: (one.category, one.name)))
 
 
-def names() -> frozenset[str]:
+def shipped_names() -> frozenset[str]:
     """Reserved names: those of the skills that ship."""
-    return frozenset(_found())
+    return frozenset(_load_shipped())
 
 
-def named(name: str) -> Manifest:
+def shipped_skill(name: str) -> Manifest:
     """The shipped skill of this name.
 
     Raises:
         ToolNotFound: none is called so.
     """
-    if name not in _found():
+    if name not in _load_shipped():
         raise ToolNotFound(f"no skill that ships is called {name!r}")
-    return _found()[name][0]
+    return _load_shipped()[name][0]
 
 
-def ships(manifest: Manifest) -> bool:
+def is_shipped(manifest: Manifest) -> bool:
     """True where the skill's behaviour and destination are those that ship; nobody of a workspace wrote them."""
-    ours, _ = _found().get(manifest.name, (None, None))
-    return ours is not None and _deed(ours) == _deed(manifest)
+    ours, _ = _load_shipped().get(manifest.name, (None, None))
+    return ours is not None and _behaviour_key(ours) == _behaviour_key(manifest)
 
 
-def build(manifest: Manifest, ground: Ground) -> Tool:
+def build_tool(manifest: Manifest, ground: SkillDependencies) -> Tool:
     """The tool that carries a skill out: by the `tool.py` beside its SKILL.md, else by that of its kind.
 
     Raises:
@@ -82,19 +82,19 @@ def build(manifest: Manifest, ground: Ground) -> Tool:
         raise NotCallable(f"{manifest.name} is of type {manifest.kind}")
     off = ground.settings.off
     if manifest.name in off:
-        raise Disabled(f"{manifest.name} is off")
+        raise SkillDisabled(f"{manifest.name} is off")
     # Some skills that ship are called as their kind is, in another spelling: then the skill alone is meant.
-    if manifest.kind in {ALIASES.get(name, name) for name in off if name not in names()}:
-        raise Disabled(f"{manifest.name}: skills of type {manifest.kind} are off")
-    return _builder(manifest)(manifest, ground)
+    if manifest.kind in {ALIASES.get(name, name) for name in off if name not in shipped_names()}:
+        raise SkillDisabled(f"{manifest.name}: skills of type {manifest.kind} are off")
+    return _find_builder(manifest)(manifest, ground)
 
 
-def _deed(manifest: Manifest) -> tuple[object, ...]:
+def _behaviour_key(manifest: Manifest) -> tuple[object, ...]:
     return manifest.kind, manifest.credential, dict(manifest.options), manifest.code
 
 
-def _builder(manifest: Manifest) -> Build:
-    ships, own = _found().get(manifest.name, (None, None))
+def _find_builder(manifest: Manifest) -> Build:
+    ships, own = _load_shipped().get(manifest.name, (None, None))
     same = ships is not None and (ships.kind, ships.code) == (manifest.kind, manifest.code)
     module = own if same and own is not None else f"skills.{manifest.kind}.tool"
     try:
@@ -106,10 +106,10 @@ def _builder(manifest: Manifest) -> Build:
 
 
 @cache
-def _found() -> Mapping[str, tuple[Manifest, str | None]]:
+def _load_shipped() -> Mapping[str, tuple[Manifest, str | None]]:
     """By name: a skill, and the module beside it that carries it out, if there is one."""
     found: dict[str, tuple[Manifest, str | None]] = {}
-    for folder, package in _folders(files("skills"), "skills"):
+    for folder, package in _skill_folders(files("skills"), "skills"):
         try:
             manifest = read_manifest((folder / MANIFEST).read_text(encoding="utf-8"))
             if (folder / CODE).is_file():
@@ -123,10 +123,10 @@ def _found() -> Mapping[str, tuple[Manifest, str | None]]:
     return MappingProxyType(found)
 
 
-def _folders(folder: Traversable, package: str) -> Iterator[tuple[Traversable, str]]:
+def _skill_folders(folder: Traversable, package: str) -> Iterator[tuple[Traversable, str]]:
     """Every folder that has a SKILL.md, with its name as a module."""
     if (folder / MANIFEST).is_file():
         yield folder, package
     for inner in sorted(folder.iterdir(), key=lambda one: one.name):
         if inner.is_dir() and inner.name.isidentifier() and not inner.name.startswith("__"):
-            yield from _folders(inner, f"{package}.{inner.name}")
+            yield from _skill_folders(inner, f"{package}.{inner.name}")

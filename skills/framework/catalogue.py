@@ -26,7 +26,7 @@ class ToolNotFound(NotFound):
     code = "tool_not_found"
 
 
-class Catalog:
+class ToolCatalog:
     """A registry of tools in the order in which they were added."""
 
     def __init__(self, tools: Iterable[Tool] = ()) -> None:
@@ -83,11 +83,11 @@ class Catalog:
         """All of them as models are told."""
         return tuple(tool.spec for tool in self)
 
-    def only(self, names: Collection[str]) -> "Catalog":
+    def only(self, names: Collection[str]) -> "ToolCatalog":
         """The tools with these names, in this catalogue's order; unknown names are left out."""
         return self._made_of(tool for tool in self if tool.spec.name in names)
 
-    def plus(self, *tools: Tool) -> "Catalog":
+    def plus(self, *tools: Tool) -> "ToolCatalog":
         """These as well.
 
         Raises:
@@ -95,8 +95,8 @@ class Catalog:
         """
         return self._made_of([*self, *tools])
 
-    def _made_of(self, tools: Iterable[Tool]) -> "Catalog":
-        made = Catalog()
+    def _made_of(self, tools: Iterable[Tool]) -> "ToolCatalog":
+        made = ToolCatalog()
         made._sound = self._sound
         for tool in tools:
             made.add(tool)

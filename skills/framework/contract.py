@@ -9,7 +9,7 @@ from cluster.basics.scope import Scope
 from cluster.models.messages import ToolSpec
 
 
-class Effect(StrEnum):
+class CallEffect(StrEnum):
     """Side effects of a call: none, keyed by idempotency key, or a write."""
 
     READ = "read"  # nothing outside: may be repeated, may be dispatched by intent
@@ -18,7 +18,7 @@ class Effect(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ToolInvocation:
     """One call of a tool.
 
     Attributes:
@@ -45,11 +45,11 @@ class Tool(Protocol):
         ...
 
     @property
-    def effect(self) -> Effect:
+    def effect(self) -> CallEffect:
         """Side effects of a call."""
         ...
 
-    async def run(self, call: Call) -> Any:
+    async def run(self, call: ToolInvocation) -> Any:
         """Do it.
 
         Raises:

@@ -14,8 +14,8 @@ from cluster.basics.errors import Conflict, NotFound
 from cluster.basics.ids import as_uuid, uuid_of
 from cluster.basics.scope import Role, Scope
 from cluster.state.db.postgres import Database, Row, Transaction, load_queries
-from cluster.state.vault import Vault, place
-from skills.framework.credentials import BadCredential, divide
+from cluster.state.vault import Vault, secret_place
+from skills.framework.credentials import BadCredential, divide_fields
 from skills.framework.manifest import CredentialType
 
 QUERIES = Path(__file__).with_name("credentials.sql")
@@ -23,7 +23,7 @@ TABLE = "credentials"
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class NewCredential:
     """A credential that is to be stored.
 
     Attributes:
@@ -45,15 +45,15 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Replacement:
-    """All fields anew; see `Wanted`."""
+class CredentialReplacement:
+    """All fields anew; see `NewCredential`."""
 
     values: Mapping[str, Any] = field(repr=False)
     extra: Mapping[str, Any] = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Grant:
+class CredentialGrant:
     """Principals that may use a credential; at least one of the three is given.
 
     Attributes:
@@ -67,7 +67,7 @@ class Grant:
     role: Role | None = None
 
 
-class Keyring:
+class CredentialStore:
     """Stores credentials and who may use them; every row that comes back is without what is sealed."""
 
     def __init__(self, database: Database, vault: Vault) -> None:
@@ -77,8 +77,8 @@ class Keyring:
 
     async def page(self, scope: Scope, *, skip: int = 0, limit: int = 100) -> tuple[list[Row], int]:
         """Credentials by name, and how many there are."""
-        rows = await self._db.read(scope, self._sql["all"], skip=skip, limit=limit, **_of(scope))
-        total = await self._db.read(scope, self._sql["count"], **_of(scope))
+        rows = await self._db.read(scope, self._sql["all"], skip=skip, limit=limit, **_scope_params(scope))
+        total = await self._db.read(scope, self._sql["count"], **_scope_params(scope))
         return rows, int(total[0]["total"])
 
     async def one(self, tx: Transaction, scope: Scope, id_: str) -> Row:
@@ -87,12 +87,12 @@ class Keyring:
         Raises:
             NotFound: there is none here.
         """
-        row = await tx.one(self._sql["one"], id=uuid_of(id_, "credential"), **_of(scope))
+        row = await tx.one(self._sql["one"], id=uuid_of(id_, "credential"), **_scope_params(scope))
         if row is None:
             raise NotFound(f"credential {id_}")
         return row
 
-    async def add(self, tx: Transaction, scope: Scope, wanted: Wanted) -> Row:
+    async def add(self, tx: Transaction, scope: Scope, wanted: NewCredential) -> Row:
         """Store a credential; its id is made here.
 
         Raises:
@@ -100,12 +100,12 @@ class Keyring:
             NotFound: there is no such conversation.
             Conflict: its name is taken.
         """
-        content = divide(wanted.type, wanted.values, wanted.extra)
+        content = divide_fields(wanted.type, wanted.values, wanted.extra)
         context = None if wanted.context is None else uuid_of(wanted.context, "session")
-        if context is not None and await tx.one(self._sql["session"], id=context, **_of(scope)) is None:
+        if context is not None and await tx.one(self._sql["session"], id=context, **_scope_params(scope)) is None:
             raise NotFound(f"session {wanted.context}")
         id_ = str(uuid4())
-        sealed = self._sealed(scope, id_, content.sealed)
+        sealed = self._seal_fields(scope, id_, content.sealed)
         made = await tx.one(
             self._sql["add"],
             id=id_,
@@ -118,15 +118,20 @@ class Keyring:
             bound=wanted.bound,
             context=context,
             expires_at=wanted.expires,
-            user=_user(scope),
-            **_of(scope),
+            user=_acting_user(scope),
+            **_scope_params(scope),
         )
         if made is None:
             raise Conflict(f"there is a credential {wanted.name!r} already")
         return await self.one(tx, scope, id_)
 
     async def change(
-        self, tx: Transaction, scope: Scope, id_: str, changes: Mapping[str, Any], content: Replacement | None = None
+        self,
+        tx: Transaction,
+        scope: Scope,
+        id_: str,
+        changes: Mapping[str, Any],
+        content: CredentialReplacement | None = None,
     ) -> Row:
         """Change `name`, `is_active`, `bound` or `expires_at`, and all fields where `content` is given.
 
@@ -140,18 +145,18 @@ class Keyring:
         id_ = str(before["id"])
         after = {key: changes.get(key, before[key]) for key in ("name", "is_active", "bound", "expires_at")}
         taken = {"id": id_, "name": after["name"], "context": before["context_id"]}
-        if await tx.one(self._sql["name_taken"], **taken, **_of(scope)) is not None:
+        if await tx.one(self._sql["name_taken"], **taken, **_scope_params(scope)) is not None:
             raise Conflict(f"there is a credential {after['name']!r} already")
-        await tx.run(self._sql["change"], id=id_, **after, **_of(scope))
+        await tx.run(self._sql["change"], id=id_, **after, **_scope_params(scope))
         if content is not None:
-            held = divide(CredentialType(before["type"]), content.values, content.extra)
+            held = divide_fields(CredentialType(before["type"]), content.values, content.extra)
             await tx.run(
                 self._sql["replace"],
                 id=id_,
-                sealed=self._sealed(scope, id_, held.sealed),
+                sealed=self._seal_fields(scope, id_, held.sealed),
                 fields=sorted(held.sealed),
                 extra=Jsonb(dict(held.extra)),
-                **_of(scope),
+                **_scope_params(scope),
             )
         return await self.one(tx, scope, id_)
 
@@ -162,7 +167,7 @@ class Keyring:
             NotFound: there is none here.
         """
         row = await self.one(tx, scope, id_)
-        await tx.run(self._sql["remove"], id=row["id"], **_of(scope))
+        await tx.run(self._sql["remove"], id=row["id"], **_scope_params(scope))
         return row
 
     async def bindings(self, tx: Transaction, scope: Scope, id_: str) -> list[Row]:
@@ -172,9 +177,9 @@ class Keyring:
             NotFound: there is no such credential here.
         """
         row = await self.one(tx, scope, id_)
-        return await tx.all(self._sql["bindings"], id=row["id"], **_of(scope))
+        return await tx.all(self._sql["bindings"], id=row["id"], **_scope_params(scope))
 
-    async def bind(self, tx: Transaction, scope: Scope, id_: str, grant: Grant) -> Row:
+    async def bind(self, tx: Transaction, scope: Scope, id_: str, grant: CredentialGrant) -> Row:
         """Let somebody use it; from now on nobody else may, where nobody had to be let before.
 
         A skill of the workspace is let use it as it is now: with its next version it has to be bound again.
@@ -185,16 +190,16 @@ class Keyring:
             Conflict: it stands there already.
         """
         row = await self.one(tx, scope, id_)
-        if grant == Grant():
+        if grant == CredentialGrant():
             raise BadCredential("a binding names an agent, a skill or a role")
         agent = None if grant.agent is None else uuid_of(grant.agent, "agent")
-        if agent is not None and await tx.one(self._sql["agent"], id=agent, **_of(scope)) is None:
+        if agent is not None and await tx.one(self._sql["agent"], id=agent, **_scope_params(scope)) is None:
             raise NotFound(f"agent {grant.agent}")
-        values = {"agent": agent, "skill": grant.skill, "role": grant.role, "user": _user(scope)}
-        made = await tx.one(self._sql["bind"], id=row["id"], binding=str(uuid4()), **values, **_of(scope))
+        values = {"agent": agent, "skill": grant.skill, "role": grant.role, "user": _acting_user(scope)}
+        made = await tx.one(self._sql["bind"], id=row["id"], binding=str(uuid4()), **values, **_scope_params(scope))
         if made is None:
             raise Conflict("this binding stands there already")
-        await tx.run(self._sql["close"], id=row["id"], **_of(scope))
+        await tx.run(self._sql["close"], id=row["id"], **_scope_params(scope))
         written = await self.bindings(tx, scope, str(row["id"]))
         return next(one for one in written if one["id"] == made["id"])
 
@@ -205,18 +210,20 @@ class Keyring:
             NotFound: there is no such credential or binding here.
         """
         row = await self.one(tx, scope, id_)
-        if not await tx.run(self._sql["unbind"], id=row["id"], binding=uuid_of(binding, "binding"), **_of(scope)):
+        if not await tx.run(
+            self._sql["unbind"], id=row["id"], binding=uuid_of(binding, "binding"), **_scope_params(scope)
+        ):
             raise NotFound(f"binding {binding}")
 
-    def _sealed(self, scope: Scope, id_: str, secrets: Mapping[str, str]) -> bytes:
+    def _seal_fields(self, scope: Scope, id_: str, secrets: Mapping[str, str]) -> bytes:
         text = json.dumps(dict(secrets), ensure_ascii=False, sort_keys=True)
-        return self._vault.seal(text, place(scope.tenant, scope.workspace, TABLE, id_))
+        return self._vault.seal(text, secret_place(scope.tenant, scope.workspace, TABLE, id_))
 
 
-def _of(scope: Scope) -> dict[str, str]:
+def _scope_params(scope: Scope) -> dict[str, str]:
     return {"tenant": scope.tenant, "workspace": scope.workspace}
 
 
-def _user(scope: Scope) -> str | None:
+def _acting_user(scope: Scope) -> str | None:
     """UUID of the acting user; None where the caller is not a user."""
     return None if scope.user is None else as_uuid(scope.user)

@@ -43,7 +43,7 @@ class CredentialForbidden(Forbidden):
 
 
 @dataclass(frozen=True, slots=True)
-class Sort:
+class CredentialFields:
     """The fields of a type.
 
     Attributes:
@@ -58,24 +58,24 @@ class Sort:
 
 
 # CV-03. Any other field may be given as well; without a place here it is sealed, unless it was given in `extra`.
-SORTS: Mapping[CredentialType, Sort] = MappingProxyType(
+SORTS: Mapping[CredentialType, CredentialFields] = MappingProxyType(
     {
-        CredentialType.SSH: Sort(
+        CredentialType.SSH: CredentialFields(
             ("password", "private_key", "passphrase"),
             ("username", "host", "port", "known_hosts"),
             (("username",), ("password", "private_key")),
         ),
-        CredentialType.HTTP_BASIC: Sort(("password",), ("username",), (("username",), ("password",))),
-        CredentialType.BEARER_TOKEN: Sort(("token",), (), (("token",),)),
-        CredentialType.DB_DSN: Sort(("dsn",), (), (("dsn",),)),
-        CredentialType.API_KEY: Sort(("key",)),
-        CredentialType.CUSTOM: Sort(),
+        CredentialType.HTTP_BASIC: CredentialFields(("password",), ("username",), (("username",), ("password",))),
+        CredentialType.BEARER_TOKEN: CredentialFields(("token",), (), (("token",),)),
+        CredentialType.DB_DSN: CredentialFields(("dsn",), (), (("dsn",),)),
+        CredentialType.API_KEY: CredentialFields(("key",)),
+        CredentialType.CUSTOM: CredentialFields(),
     }
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Content:
+class CredentialContent:
     """Fields of a credential, divided into sealed and shown.
 
     Attributes:
@@ -109,7 +109,7 @@ class Credential:
 
 
 @dataclass(frozen=True, slots=True)
-class Binding:
+class CredentialBinding:
     """Permission to use a credential: calls of this agent, of this skill, made with this role, where each is given.
 
     `sha256` is of the skill as it was bound; None where it ships, or was not there.
@@ -123,7 +123,7 @@ class Binding:
 
 
 @dataclass(frozen=True, slots=True)
-class Need:
+class CredentialRequest:
     """A call's request for a credential.
 
     Attributes:
@@ -149,7 +149,7 @@ class Need:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class DiscoveredCredential:
     """The credential of a call; `tier` says how it was found: `agent`, `binding` or `type`."""
 
     credential: Credential
@@ -163,7 +163,7 @@ def looks_secret(name: str, value: object = None) -> bool:
     return isinstance(value, str) and _SECRET_VALUE.search(value) is not None
 
 
-def divide(type_: CredentialType, values: Mapping[str, Any], extra: Mapping[str, Any]) -> Content:
+def divide_fields(type_: CredentialType, values: Mapping[str, Any], extra: Mapping[str, Any]) -> CredentialContent:
     """Divide a credential's fields into sealed and shown.
 
     Args:
@@ -177,7 +177,7 @@ def divide(type_: CredentialType, values: Mapping[str, Any], extra: Mapping[str,
     if twice := sorted(values.keys() & extra.keys()):
         raise BadCredential(f"given twice: {', '.join(twice)}")
     sort, given = SORTS[type_], {**extra, **values}
-    _check(given)
+    _check_fields(given)
     sealed, shown = {}, {}
     for name, value in given.items():
         harmless = name in extra and name not in sort.secret and not looks_secret(name, value)
@@ -190,10 +190,10 @@ def divide(type_: CredentialType, values: Mapping[str, Any], extra: Mapping[str,
         raise BadCredential(f"a credential of type {type_} needs {', '.join(missing)}")
     if not any(sealed.values()):
         raise BadCredential("there is no secret in it", fix="Put the secret fields into `values`.")
-    return Content(sealed, shown)
+    return CredentialContent(sealed, shown)
 
 
-def _check(given: Mapping[str, Any]) -> None:
+def _check_fields(given: Mapping[str, Any]) -> None:
     if len(given) > MOST_FIELDS:
         raise BadCredential(f"{len(given)} fields; there may be {MOST_FIELDS}")
     for number, (name, value) in enumerate(given.items(), start=1):
@@ -206,9 +206,12 @@ def _check(given: Mapping[str, Any]) -> None:
             raise BadCredential(f"{name} has {len(value):,} characters; {MOST_CHARACTERS:,} are kept")
 
 
-def discover(
-    need: Need, agent_config: Mapping[str, Any], bindings: Sequence[Binding], known: Sequence[Credential]
-) -> Found:
+def discover_credential(
+    need: CredentialRequest,
+    agent_config: Mapping[str, Any],
+    bindings: Sequence[CredentialBinding],
+    known: Sequence[Credential],
+) -> DiscoveredCredential:
     """The one credential that a call may use (CV-04): named by the agent, else bound, else by type and name.
 
     Args:
@@ -220,27 +223,27 @@ def discover(
     Raises:
         CredentialMissing, AmbiguousCredential, CredentialForbidden: none, several, or not for this caller.
     """
-    fitting = {binding.credential for binding in bindings if _fits(binding, need)}
-    usable = [one for one in known if one.type is need.type and _lives(one, need)]
+    fitting = {binding.credential for binding in bindings if _binding_fits(binding, need)}
+    usable = [one for one in known if one.type is need.type and _is_live(one, need)]
     allowed = [one for one in usable if not one.bound or one.id in fitting]
-    named = _named(need, agent_config)
+    named = _named_credential(need, agent_config)
     if named is not None:
         if chosen := [one for one in allowed if one.name == named]:
-            return Found(_only(chosen, need), "agent")
-        raise _unnamed(named, need, known, usable, bindings)
+            return DiscoveredCredential(_only_candidate(chosen, need), "agent")
+        raise _unusable_error(named, need, known, usable, bindings)
     if given := [one for one in allowed if one.id in fitting]:
-        return Found(_only(given, need), "binding")
+        return DiscoveredCredential(_only_candidate(given, need), "binding")
     closed = need.kind in POWERFUL or need.type is CredentialType.SSH or not need.shipped
     if free := [] if closed else allowed:
         called = [one for one in free if one.name == need.skill] or [one for one in free if one.name == need.kind]
-        return Found(_only(called or free, need), "type")
+        return DiscoveredCredential(_only_candidate(called or free, need), "type")
     if usable:
         detail = f"no credential of type {need.type} is given to this agent for {need.skill}, called as {need.role}"
-        raise _forbidden(detail, need, usable, bindings)
+        raise _forbidden_error(detail, need, usable, bindings)
     raise CredentialMissing(f"{need.skill} needs a credential of type {need.type}, and there is none", fix=_ADD)
 
 
-def _named(need: Need, config: Mapping[str, Any]) -> str | None:
+def _named_credential(need: CredentialRequest, config: Mapping[str, Any]) -> str | None:
     mapping = config.get("credentials")
     if not isinstance(mapping, Mapping):
         return None
@@ -248,13 +251,17 @@ def _named(need: Need, config: Mapping[str, Any]) -> str | None:
     return next((name for name in names if isinstance(name, str) and name), None)
 
 
-def _unnamed(
-    name: str, need: Need, known: Sequence[Credential], usable: Sequence[Credential], bindings: Sequence[Binding]
+def _unusable_error(
+    name: str,
+    need: CredentialRequest,
+    known: Sequence[Credential],
+    usable: Sequence[Credential],
+    bindings: Sequence[CredentialBinding],
 ) -> CredentialForbidden | CredentialMissing:
     """The error for a credential named by the agent that is unusable; a fallback would surprise its owner."""
     if of_name := [one for one in usable if one.name == name]:
         detail = f"{name} is not given to this agent for {need.skill}, called as {need.role}"
-        return _forbidden(detail, need, of_name, bindings)
+        return _forbidden_error(detail, need, of_name, bindings)
     others = [one for one in known if one.name == name and one.context in (None, need.session)]
     why = "there is none of this name"
     if others:
@@ -264,15 +271,17 @@ def _unnamed(
     return CredentialMissing(f"the agent names {name} for {need.skill}, of type {need.type}: {why}", fix=_ADD)
 
 
-def _forbidden(detail: str, need: Need, of: Sequence[Credential], bindings: Sequence[Binding]) -> CredentialForbidden:
+def _forbidden_error(
+    detail: str, need: CredentialRequest, of: Sequence[Credential], bindings: Sequence[CredentialBinding]
+) -> CredentialForbidden:
     """Says as well where there is a binding that a skill which ships could use."""
     ids = {one.id for one in of}
-    if any(binding.credential in ids and _meant(binding, need) for binding in bindings):
+    if any(binding.credential in ids and _is_meant(binding, need) for binding in bindings):
         return CredentialForbidden(f"{detail}: a binding is there, but not for this skill as it is now", fix=_AGAIN)
     return CredentialForbidden(detail)
 
 
-def _only(candidates: Sequence[Credential], need: Need) -> Credential:
+def _only_candidate(candidates: Sequence[Credential], need: CredentialRequest) -> Credential:
     """The one; a conversation's own goes before the workspace's."""
     found = [one for one in candidates if one.context is not None] or candidates
     if len(found) > 1:
@@ -282,17 +291,17 @@ def _only(candidates: Sequence[Credential], need: Need) -> Credential:
     return found[0]
 
 
-def _lives(one: Credential, need: Need) -> bool:
+def _is_live(one: Credential, need: CredentialRequest) -> bool:
     return one.active and (one.expires is None or one.expires > need.at) and one.context in (None, need.session)
 
 
-def _fits(binding: Binding, need: Need) -> bool:
+def _binding_fits(binding: CredentialBinding, need: CredentialRequest) -> bool:
     """A skill of the workspace is bound by name and content: whoever registers its next version is not trusted so."""
     same = bool(need.sha256) and (binding.skill, binding.sha256) == (need.skill, need.sha256)
-    return _meant(binding, need) and (need.shipped or same)
+    return _is_meant(binding, need) and (need.shipped or same)
 
 
-def _meant(binding: Binding, need: Need) -> bool:
+def _is_meant(binding: CredentialBinding, need: CredentialRequest) -> bool:
     return (
         binding.agent in (None, need.agent)
         and binding.skill in (None, need.skill)

@@ -7,14 +7,14 @@ from typing import Any, Protocol
 from cluster.basics.addresses import Resolve
 from cluster.basics.errors import Permanent
 from configs.sections_skills import SkillSettings
-from skills.framework.contract import Call, Tool
+from skills.framework.contract import Tool, ToolInvocation
 from skills.framework.manifest import CredentialType, Manifest
-from skills.knowledge.entities import Entities
-from skills.knowledge.passage_results import Passages
-from skills.mcp.remotes import Remotes
+from skills.knowledge.entities import EntitySource
+from skills.knowledge.passage_results import PassageSource
+from skills.mcp.remotes import McpConnections
 
 
-class Disabled(Permanent):
+class SkillDisabled(Permanent):
     """This skill, or its kind, is switched off here."""
 
     code, status = "skill_disabled", 403
@@ -63,10 +63,10 @@ class Secret(Mapping[str, str]):
         return f"Secret({self.name!r}, {self.type!s})"
 
 
-class Credentials(Protocol):
+class CredentialOpener(Protocol):
     """Opens the one credential that a call is entitled to."""
 
-    async def open(self, call: Call, manifest: Manifest) -> Secret:
+    async def open(self, call: ToolInvocation, manifest: Manifest) -> Secret:
         """The secret of the type that the manifest names, discovered in three tiers (CV-04).
 
         Raises:
@@ -100,7 +100,7 @@ class ScriptOutcome(Protocol):
         ...
 
 
-class Scripts(Protocol):
+class ScriptRunner(Protocol):
     """Runs untrusted Python behind a wall."""
 
     async def run(self, source: str, payload: Mapping[str, Any], *, seconds: float | None = None) -> ScriptOutcome:
@@ -113,7 +113,7 @@ class Scripts(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class SkillDependencies:
     """Dependencies passed to the `build` of each kind, which takes those it needs.
 
     Attributes:
@@ -128,15 +128,15 @@ class Ground:
     """
 
     settings: SkillSettings
-    credentials: Credentials
-    passages: Passages
-    scripts: Scripts
+    credentials: CredentialOpener
+    passages: PassageSource
+    scripts: ScriptRunner
     resolve: Resolve
     hosts: tuple[str, ...] = ()
-    remotes: Remotes = field(default_factory=Remotes)
-    entities: Entities | None = None
+    remotes: McpConnections = field(default_factory=McpConnections)
+    entities: EntitySource | None = None
 
 
 # `build(manifest, ground)` of a kind's tool.py: a tool that carries out what the manifest describes.
 # Raises BadManifest where the manifest's options are not what the kind wants, Disabled where the kind is switched off.
-Build = Callable[[Manifest, Ground], Tool]
+Build = Callable[[Manifest, SkillDependencies], Tool]

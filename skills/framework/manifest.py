@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, Strict
 from cluster.basics.errors import Invalid
 from cluster.basics.scope import Role
 from cluster.models.messages import ToolSpec
-from skills.framework.contract import Effect
+from skills.framework.contract import CallEffect
 
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")  # what every provider takes as the name of a function
 MOST_CHARACTERS = 200_000  # of a SKILL.md
@@ -124,11 +124,11 @@ class Manifest:
         return ToolSpec(self.name, self.description, self.parameters)
 
     @property
-    def effect(self) -> Effect:
+    def effect(self) -> CallEffect:
         """Side effects of a call, for the tool loop."""
         if self.risk is Risk.READ:
-            return Effect.READ
-        return Effect.KEYED if self.keyed else Effect.WRITE
+            return CallEffect.READ
+        return CallEffect.KEYED if self.keyed else CallEffect.WRITE
 
 
 class _Front(BaseModel):
@@ -150,7 +150,7 @@ class _Front(BaseModel):
 
     @field_validator("type", mode="before")
     @classmethod
-    def _canonical(cls, given: Any) -> Any:
+    def _canonical_kind(cls, given: Any) -> Any:
         return ALIASES.get(given, given) if isinstance(given, str) else given
 
 

@@ -7,37 +7,44 @@ from typing import Any
 
 from cluster.basics.ids import as_uuid
 from cluster.basics.scope import Role, Scope
-from cluster.state.audit import Audit
+from cluster.state.audit import AuditLog
 from cluster.state.db.postgres import Database, Row, Transaction, load_queries
-from cluster.state.vault import Sealed, Vault, place
+from cluster.state.vault import UnopenableSecret, Vault, secret_place
 from skills.framework import builtin
-from skills.framework.contract import Call
+from skills.framework.contract import ToolInvocation
 from skills.framework.credential_store import QUERIES, TABLE
-from skills.framework.credentials import Binding, Credential, CredentialForbidden, Found, Need, discover
+from skills.framework.credentials import (
+    Credential,
+    CredentialBinding,
+    CredentialForbidden,
+    CredentialRequest,
+    DiscoveredCredential,
+    discover_credential,
+)
 from skills.framework.dependencies import CredentialMissing, Secret
-from skills.framework.frozen_skill import fingerprint
+from skills.framework.frozen_skill import skill_fingerprint
 from skills.framework.manifest import CredentialType, Manifest
-from skills.framework.redaction import opened
+from skills.framework.redaction import register_opened
 
 OPEN = "credential.open"  # the action in the trail
 
 
-class Vaulted:
+class VaultOpener:
     """`Credentials` of the database: discovers, checks who calls, opens, and remembers nothing itself."""
 
     def __init__(
         self,
         database: Database,
-        audit: Audit,
+        audit: AuditLog,
         vault: Vault,
         clock: Callable[[], datetime],
-        ships: Callable[[Manifest], bool] = builtin.ships,
+        ships: Callable[[Manifest], bool] = builtin.is_shipped,
     ) -> None:
         """`clock` gives the moment, with a time zone; `ships` tells what came with this program."""
         self._db, self._audit, self._vault, self._clock, self._ships = database, audit, vault, clock, ships
         self._sql = load_queries(QUERIES)
 
-    async def open(self, call: Call, manifest: Manifest) -> Secret:
+    async def open(self, call: ToolInvocation, manifest: Manifest) -> Secret:
         """See `Credentials`. What is opened is known to whoever watches the call (`redaction.watching`).
 
         Raises:
@@ -48,60 +55,64 @@ class Vaulted:
         if manifest.credential is None:
             raise CredentialMissing(f"{manifest.name} does not say which type of credential it needs", fix="")
         scope = call.scope
-        need = Need(
+        need = CredentialRequest(
             manifest.credential,
             manifest.name,
             manifest.kind,
             scope.role,
-            _id(call.agent),
-            _id(call.session),
+            _uuid_text(call.agent),
+            _uuid_text(call.session),
             self._clock(),
             self._ships(manifest),
-            fingerprint(manifest),
+            skill_fingerprint(manifest),
         )
         detail: dict[str, Any] = {"skill": need.skill, "type": need.type, "agent": need.agent, "role": need.role}
         try:
             async with self._db.transaction(scope) as tx:
-                found = await self._found(tx, scope, need)
-                secret = await self._opened(tx, scope, found.credential)
+                found = await self._discover_credential(tx, scope, need)
+                secret = await self._open_secret(tx, scope, found.credential)
                 told = detail | {"name": found.credential.name, "tier": found.tier}
                 await self._audit.record(tx, scope, OPEN, found.credential.id, detail=told)
         except CredentialForbidden as error:
             await self._audit.denied(scope, OPEN, need.skill, detail | {"why": error.detail})
             raise
-        opened(secret)
+        register_opened(secret)
         return secret
 
-    async def _found(self, tx: Transaction, scope: Scope, need: Need) -> Found:
+    async def _discover_credential(
+        self, tx: Transaction, scope: Scope, need: CredentialRequest
+    ) -> DiscoveredCredential:
         of = {"tenant": scope.tenant, "workspace": scope.workspace}
         agent = None if need.agent is None else await tx.one(self._sql["agent"], id=need.agent, **of)
         known = await tx.all(self._sql["known"], session=need.session, **of)
         granted = await tx.all(self._sql["granted"], type=need.type, **of)
         config = {} if agent is None else agent["config"]
-        return discover(need, config, [_binding(row) for row in granted], [_credential(row) for row in known])
+        return discover_credential(
+            need, config, [_binding_from_row(row) for row in granted], [_credential_from_row(row) for row in known]
+        )
 
-    async def _opened(self, tx: Transaction, scope: Scope, found: Credential) -> Secret:
+    async def _open_secret(self, tx: Transaction, scope: Scope, found: Credential) -> Secret:
         row = await tx.one(self._sql["envelope"], id=found.id, tenant=scope.tenant, workspace=scope.workspace)
         if row is None or row["sealed"] is None:
             raise CredentialMissing(f"{found.name} was switched off or taken away at this moment")
-        where = place(scope.tenant, scope.workspace, TABLE, found.id)
+        where = secret_place(scope.tenant, scope.workspace, TABLE, found.id)
         try:
             sealed: dict[str, str] = json.loads(self._vault.open(bytes(row["sealed"]), where))
-        except Sealed as error:
-            raise Sealed(f"credential {found.name!r} cannot be opened: {error.detail}") from None
-        shown = {name: _text(value) for name, value in found.extra.items()}
+        except UnopenableSecret as error:
+            raise UnopenableSecret(f"credential {found.name!r} cannot be opened: {error.detail}") from None
+        shown = {name: _field_text(value) for name, value in found.extra.items()}
         return Secret(found.name, found.type, shown | sealed, frozenset(shown))
 
 
-def _text(value: object) -> str:
+def _field_text(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def _id(text: str | None) -> str | None:
+def _uuid_text(text: str | None) -> str | None:
     return None if text is None else as_uuid(text)
 
 
-def _credential(row: Row) -> Credential:
+def _credential_from_row(row: Row) -> Credential:
     context = None if row["context_id"] is None else str(row["context_id"])
     return Credential(
         str(row["id"]),
@@ -115,7 +126,7 @@ def _credential(row: Row) -> Credential:
     )
 
 
-def _binding(row: Row) -> Binding:
+def _binding_from_row(row: Row) -> CredentialBinding:
     agent = None if row["agent_id"] is None else str(row["agent_id"])
     role = None if row["role"] is None else Role(row["role"])
-    return Binding(str(row["credential_id"]), agent, row["skill"], role, row["sha256"])
+    return CredentialBinding(str(row["credential_id"]), agent, row["skill"], role, row["sha256"])

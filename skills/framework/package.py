@@ -8,7 +8,7 @@ from enum import StrEnum
 
 import yaml
 
-from cluster.basics.archive import BadPackage, Bundle, PackageTooLarge, pack, unpack
+from cluster.basics.archive import BadPackage, FileBundle, PackageTooLarge, pack_zip, unpack_zip
 from cluster.basics.errors import Forbidden, InvalidSettings
 from cluster.basics.signature import SIGNATURE, signer_of
 from skills.framework.builtin import CODE, MANIFEST
@@ -19,7 +19,7 @@ MOST_SCRIPTS = 32
 CATEGORY = "Package/"  # of scripts that name none: by this they are found again when the package is exported
 
 
-class Untrusted(Forbidden):
+class PackageUntrusted(Forbidden):
     """None of the keys that are trusted here has signed this package."""
 
     code = "package_untrusted"
@@ -35,7 +35,7 @@ class Trust(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Package:
+class SkillPackage:
     """Content of a package.
 
     Attributes:
@@ -55,7 +55,7 @@ class Package:
     signed_by: str = ""
 
 
-def read_package(data: bytes, signers: Sequence[str] = (), *, signed_only: bool = False) -> Package:
+def read_package(data: bytes, signers: Sequence[str] = (), *, signed_only: bool = False) -> SkillPackage:
     """Read a `.skill` file and check every part of it; nothing is written anywhere.
 
     Raises:
@@ -63,20 +63,20 @@ def read_package(data: bytes, signers: Sequence[str] = (), *, signed_only: bool 
         BadSignature: it is not as it was signed.
         Untrusted: `signed_only`, and none of `signers` (public keys in base64) has signed it.
     """
-    bundle = unpack(data)
-    trust, signed_by = _trust(bundle, signers)
+    bundle = unpack_zip(data)
+    trust, signed_by = _signer_trust(bundle, signers)
     if signed_only and trust is not Trust.TRUSTED:
-        raise Untrusted(f"{bundle.name} is " + ("signed with another key" if signed_by else "not signed"))
+        raise PackageUntrusted(f"{bundle.name} is " + ("signed with another key" if signed_by else "not signed"))
     if MANIFEST not in bundle.files:
         raise BadPackage(f"{bundle.name}/ has no {MANIFEST}")
-    manifest = read_manifest(_text(MANIFEST, bundle.files[MANIFEST]))
+    manifest = read_manifest(_decode_text(MANIFEST, bundle.files[MANIFEST]))
     if manifest.name != bundle.name:
         raise BadPackage(f"the folder is called {bundle.name}, the skill {manifest.name}", fix="Give both one name.")
     used = {MANIFEST, SIGNATURE}
     if manifest.kind is Kind.PYTHON and CODE in bundle.files:
-        manifest = replace(manifest, code=_text(CODE, bundle.files[CODE]))
+        manifest = replace(manifest, code=_decode_text(CODE, bundle.files[CODE]))
         used.add(CODE)
-    scripts = dict(_scripts(bundle))
+    scripts = dict(_script_skills(bundle))
     used |= {path for stem in scripts for path in (f"{SCRIPTS}{stem}.md", f"{SCRIPTS}{stem}.py")}
     names = [manifest.name, *(one.name for one in scripts.values())]
     if len(set(names)) < len(names):
@@ -87,21 +87,21 @@ def read_package(data: bytes, signers: Sequence[str] = (), *, signed_only: bool 
         path.removeprefix(REFERENCES): content for path, content in bundle.files.items() if path.startswith(REFERENCES)
     }
     ignored = tuple(path for path in bundle.files if path not in used and not path.startswith(REFERENCES))
-    return Package(manifest, references, tuple(scripts.values()), ignored, trust, signed_by)
+    return SkillPackage(manifest, references, tuple(scripts.values()), ignored, trust, signed_by)
 
 
 def write_package(manifest: Manifest, references: Mapping[str, bytes], scripts: Iterable[Manifest] = ()) -> bytes:
     """The `.skill` file that `read_package` reads so; the same parts give the same bytes. It is not signed."""
-    files = {MANIFEST: _written(manifest)}
+    files = {MANIFEST: _skill_markdown(manifest)}
     if manifest.code:
         files[CODE] = manifest.code.encode()
     for one in scripts:
-        files |= {f"{SCRIPTS}{one.name}.md": _written(one), f"{SCRIPTS}{one.name}.py": one.code.encode()}
+        files |= {f"{SCRIPTS}{one.name}.md": _skill_markdown(one), f"{SCRIPTS}{one.name}.py": one.code.encode()}
     files |= {f"{REFERENCES}{path}": content for path, content in references.items()}
-    return pack(Bundle(manifest.name, files))
+    return pack_zip(FileBundle(manifest.name, files))
 
 
-def _trust(bundle: Bundle, signers: Sequence[str]) -> tuple[Trust, str]:
+def _signer_trust(bundle: FileBundle, signers: Sequence[str]) -> tuple[Trust, str]:
     signed_by = signer_of(bundle)
     if signed_by is None:
         return Trust.UNSIGNED, ""
@@ -112,21 +112,21 @@ def _trust(bundle: Bundle, signers: Sequence[str]) -> tuple[Trust, str]:
     return (Trust.TRUSTED if b64decode(signed_by) in known else Trust.UNKNOWN_KEY), signed_by
 
 
-def _scripts(bundle: Bundle) -> Iterable[tuple[str, Manifest]]:
+def _script_skills(bundle: FileBundle) -> Iterable[tuple[str, Manifest]]:
     """`scripts/x.py` is a skill where `scripts/x.md` describes it; by the path that both share."""
     for path, content in bundle.files.items():
         stem = path.removeprefix(SCRIPTS).removesuffix(".py")
         about = f"{SCRIPTS}{stem}.md"
         if not path.startswith(SCRIPTS) or not path.endswith(".py") or about not in bundle.files:
             continue
-        manifest = read_manifest(_text(about, bundle.files[about]))
+        manifest = read_manifest(_decode_text(about, bundle.files[about]))
         if manifest.kind not in (Kind.PYTHON, Kind.INTERNAL):  # without a type it is what it can only be
             raise BadManifest(f"{about}: a script is of type python")
         category = manifest.category or f"{CATEGORY}{bundle.name}"
-        yield stem, replace(manifest, kind=Kind.PYTHON, category=category, code=_text(path, content))
+        yield stem, replace(manifest, kind=Kind.PYTHON, category=category, code=_decode_text(path, content))
 
 
-def _text(path: str, content: bytes) -> str:
+def _decode_text(path: str, content: bytes) -> str:
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -136,7 +136,7 @@ def _text(path: str, content: bytes) -> str:
     return text
 
 
-def _written(manifest: Manifest) -> bytes:
+def _skill_markdown(manifest: Manifest) -> bytes:
     """A SKILL.md with what differs from the defaults."""
     front, usual = as_json(manifest), as_json(Manifest(manifest.name, manifest.description))
     said = {

@@ -6,7 +6,7 @@ PIECE = 65_536  # bytes that are read at once
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ProgramLimits:
     """Limits of a program: time and output.
 
     Attributes:
@@ -21,7 +21,7 @@ class Limits:
 
 
 @dataclass(slots=True)
-class Kept:
+class OutputHead:
     """The beginning of a stream, and whether there was more."""
 
     most: int
@@ -29,7 +29,7 @@ class Kept:
     cut: bool = False
 
     @classmethod
-    def of(cls, most: int) -> "Kept":
+    def of(cls, most: int) -> "OutputHead":
         """Nothing yet, of at most so many bytes."""
         return cls(most, bytearray())
 

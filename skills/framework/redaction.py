@@ -23,13 +23,13 @@ _LOGIN = re.compile(r"://[^/?#@\s]*:([^/?#\s]+)@")
 _WORD = re.compile(r"password\s*=\s*('(?:[^'\\]|\\.)*'|[^\s';&]+)", re.IGNORECASE)
 
 
-class Watch:
+class SecretRedactor:
     """The secrets that were opened while it watched, in every form in which they are looked for.
 
     It does not protect against code that means to smuggle a value out: cut, reversed, encrypted, letter by letter.
     """
 
-    def __init__(self, above: "Watch | None" = None) -> None:
+    def __init__(self, above: "SecretRedactor | None" = None) -> None:
         """`above` learns of everything that is learnt here."""
         self._above = above
         self._needles: list[str] = []
@@ -43,7 +43,7 @@ class Watch:
 
     def add(self, secret: Secret) -> None:
         """Look for its values from now on, but for those that may be shown."""
-        fresh = {form for field, value in secret.items() if field not in secret.shown for form in _forms(value)}
+        fresh = {form for field, value in secret.items() if field not in secret.shown for form in _secret_forms(value)}
         # The longest first: what is a part of another must not be cut out of it.
         self._needles = sorted({*self._needles, *fresh}, key=lambda form: (-len(form), form))
         if self._above is not None:
@@ -73,13 +73,13 @@ class Watch:
 
 
 # Who watches the call that is carried out here; tasks and threads of asyncio that are begun inside inherit it.
-_WATCH: ContextVar[Watch | None] = ContextVar("aos_watch", default=None)
+_WATCH: ContextVar[SecretRedactor | None] = ContextVar("aos_watch", default=None)
 
 
 @contextmanager
-def watching() -> Iterator[Watch]:
+def watch_secrets() -> Iterator[SecretRedactor]:
     """Around a call: everything that `Vaulted` opens inside is known to what is given here."""
-    watch = Watch(_WATCH.get())
+    watch = SecretRedactor(_WATCH.get())
     token = _WATCH.set(watch)
     try:
         yield watch
@@ -87,16 +87,16 @@ def watching() -> Iterator[Watch]:
         _WATCH.reset(token)
 
 
-def opened(secret: Secret) -> None:
+def register_opened(secret: Secret) -> None:
     """Tell whoever watches that a secret is out of the vault."""
     watch = _WATCH.get()
     if watch is not None:
         watch.add(secret)
 
 
-def scrub(text: str, secrets: Iterable[Secret]) -> str:
+def redact_secrets(text: str, secrets: Iterable[Secret]) -> str:
     """The text without these secrets: plain, URL-encoded, in base64, in hex, escaped for JSON, HTML or Python."""
-    watch = Watch()
+    watch = SecretRedactor()
     for secret in secrets:
         watch.add(secret)
     return watch.text(text)
@@ -159,9 +159,9 @@ class _Stream:
             self.write(line)
 
 
-def _forms(value: str) -> set[str]:
+def _secret_forms(value: str) -> set[str]:
     found: set[str] = set()
-    for part in _parts(value):
+    for part in _secret_parts(value):
         data = part.encode("utf-8", "surrogatepass")
         encoded = {quote(data, safe=""), quote(data), quote_plus(data)}
         found |= {part, json.dumps(part)[1:-1], json.dumps(part, ensure_ascii=False)[1:-1], repr(part)[1:-1]}
@@ -171,7 +171,7 @@ def _forms(value: str) -> set[str]:
     return {form for form in found if len(form) >= LEAST}
 
 
-def _parts(value: str) -> set[str]:
+def _secret_parts(value: str) -> set[str]:
     """The value, its lines where it has several, and the password of an address that is one."""
     found = {value, value.strip()}
     lines = [line.strip() for line in value.splitlines()]

@@ -12,11 +12,11 @@ from typing import Any, Protocol
 from cluster.basics.errors import AosError, Forbidden, Permanent, Transient
 from cluster.models.messages import ToolSpec
 from skills.delegate.tool import TurnBound
-from skills.framework.builtin import build
-from skills.framework.contract import Call, Effect, Tool
-from skills.framework.dependencies import Ground
+from skills.framework.builtin import build_tool
+from skills.framework.contract import CallEffect, Tool, ToolInvocation
+from skills.framework.dependencies import SkillDependencies
 from skills.framework.manifest import Kind, Manifest, Risk
-from skills.framework.redaction import Watch, watching
+from skills.framework.redaction import SecretRedactor, watch_secrets
 from skills.knowledge.tool import KnowledgeTool
 
 MOST_WRITTEN = 16_000_000  # characters of a result, before it is cut to what the settings say
@@ -31,7 +31,7 @@ class NotPermitted(Forbidden):
     code = "skill_not_permitted"
 
 
-class TookTooLong(Transient):
+class SkillTimeout(Transient):
     """The skill did not end in its time."""
 
     code, status = "skill_timeout", 504
@@ -50,7 +50,7 @@ class SkillBroken(Permanent):
 
 
 @dataclass(frozen=True, slots=True)
-class Called:
+class CallRecord:
     """Audit record of a call: never its arguments or its result.
 
     Attributes:
@@ -62,10 +62,10 @@ class Called:
     ms: int
 
 
-class Trail(Protocol):
+class CallAudit(Protocol):
     """Port of the audit log for calls."""
 
-    async def called(self, call: Call, what: Called) -> None:
+    async def called(self, call: ToolInvocation, what: CallRecord) -> None:
         """One call that has ended.
 
         Raises:
@@ -80,7 +80,7 @@ class _Named:
     It may quote what was opened: nothing of it goes further than a line in the log, and that without secrets.
     """
 
-    def __init__(self, manifest: Manifest, limit: asyncio.Timeout, watch: Watch) -> None:
+    def __init__(self, manifest: Manifest, limit: asyncio.Timeout, watch: SecretRedactor) -> None:
         self._manifest, self._limit, self._watch = manifest, limit, watch
 
     def __enter__(self) -> None:
@@ -91,34 +91,36 @@ class _Named:
             return
         name = self._manifest.name
         if self._limit.expired():
-            raise TookTooLong(f"{name} did not end within {self._manifest.seconds:g} s") from None
+            raise SkillTimeout(f"{name} did not end within {self._manifest.seconds:g} s") from None
         _log.error("skill %s failed\n%s", name, self._watch.text("".join(format_exception(error))))
         raise SkillBroken(f"{name}: {type(error).__name__}") from None
 
 
-class Fence:
+class SkillGuard:
     """Makes tools of manifests, each behind the fence."""
 
-    def __init__(self, ground: Ground, trail: Trail, clock: Callable[[], float] = monotonic) -> None:
+    def __init__(self, ground: SkillDependencies, trail: CallAudit, clock: Callable[[], float] = monotonic) -> None:
         """`clock` counts seconds."""
         self._ground, self._trail, self._clock = ground, trail, clock
 
     @property
-    def ground(self) -> Ground:
+    def ground(self) -> SkillDependencies:
         """Dependencies of the tools."""
         return self._ground
 
-    def around(self, manifest: Manifest) -> "Fenced":
+    def around(self, manifest: Manifest) -> "GuardedSkill":
         """The skill as a tool. It is built when it is called first: most turns call few of the skills they have."""
-        return Fenced(manifest, self._ground, self._trail, self._clock)
+        return GuardedSkill(manifest, self._ground, self._trail, self._clock)
 
 
-class Fenced:
+class GuardedSkill:
     """A skill behind its fence. What models are told of it is what its manifest says, whether it can be built or not:
     a replay asks models the same, also where a kind was switched off since."""
 
-    def __init__(self, manifest: Manifest, ground: Ground, trail: Trail, clock: Callable[[], float]) -> None:
-        """As `Fence` makes it."""
+    def __init__(
+        self, manifest: Manifest, ground: SkillDependencies, trail: CallAudit, clock: Callable[[], float]
+    ) -> None:
+        """As `SkillGuard` makes it."""
         self.manifest = manifest
         self._ground, self._trail, self._clock = ground, trail, clock
         self._tool: Tool | None = None
@@ -129,11 +131,11 @@ class Fenced:
         return self.manifest.spec
 
     @property
-    def effect(self) -> Effect:
+    def effect(self) -> CallEffect:
         """As the manifest says."""
         return self.manifest.effect
 
-    async def run(self, call: Call) -> Any:
+    async def run(self, call: ToolInvocation) -> Any:
         """The skill's result: JSON, redacted, and within the size limit of the settings.
 
         Raises:
@@ -143,41 +145,41 @@ class Fenced:
             AosError: what the skill itself raises, and Disabled, BadManifest, CredentialMissing, AmbiguousCredential.
         """
         begun, code = self._clock(), "ok"
-        with watching() as watch:
+        with watch_secrets() as watch:
             try:
-                return await self._result(call, watch)
+                return await self._run_limited(call, watch)
             except AosError as error:
                 code = error.code
-                raise _scrubbed(error, watch) from None
+                raise _redacted_error(error, watch) from None
             except asyncio.CancelledError:
                 code = "cancelled"
                 raise
             finally:
-                await self._record(call, code, round((self._clock() - begun) * 1000))
+                await self._record_call(call, code, round((self._clock() - begun) * 1000))
 
-    async def _result(self, call: Call, watch: Watch) -> Any:
+    async def _run_limited(self, call: ToolInvocation, watch: SecretRedactor) -> Any:
         manifest = self.manifest
-        permit(call, manifest)
-        limit = asyncio.timeout(manifest.seconds + GRACE if self.effect is Effect.READ else None)
+        check_permission(call, manifest)
+        limit = asyncio.timeout(manifest.seconds + GRACE if self.effect is CallEffect.READ else None)
         with _Named(manifest, limit, watch):
             async with limit:
-                value = await (await self._built()).run(call)
-        return _capped(watch.json(_typed(value, manifest.name)), self._ground.settings.result_bytes)
+                value = await (await self._built_tool()).run(call)
+        return _capped_value(watch.json(_json_value(value, manifest.name)), self._ground.settings.result_bytes)
 
-    async def _built(self) -> Tool:
+    async def _built_tool(self) -> Tool:
         if self._tool is None:  # in a thread: some kinds stand on libraries that take a second to import
-            self._tool = await asyncio.to_thread(build, self.manifest, self._ground)
+            self._tool = await asyncio.to_thread(build_tool, self.manifest, self._ground)
         return self._tool
 
-    async def _record(self, call: Call, code: str, ms: int) -> None:
+    async def _record_call(self, call: ToolInvocation, code: str, ms: int) -> None:
         try:
-            await self._trail.called(call, Called(self.manifest, code, ms))
+            await self._trail.called(call, CallRecord(self.manifest, code, ms))
         except AosError as error:
             # What was done is done, and in the run's journal: to fail now would have it done again.
             _log.error("a call of %s (%s) is not in the trail: %s", self.manifest.name, code, error)
 
 
-def permit(call: Call, manifest: Manifest) -> None:
+def check_permission(call: ToolInvocation, manifest: Manifest) -> None:
     """Let the caller in, or not.
 
     Raises:
@@ -188,42 +190,42 @@ def permit(call: Call, manifest: Manifest) -> None:
         raise NotPermitted(f"{manifest.name} is for the role {needed}; yours is {call.scope.role}")
 
 
-def searches(tool: Tool) -> bool:
+def is_search_tool(tool: Tool) -> bool:
     """True for a search tool: its passages may be quoted."""
-    return _kind(tool) is Kind.KNOWLEDGE
+    return _tool_kind(tool) is Kind.KNOWLEDGE
 
 
-def nature(tool: Tool) -> tuple[str, str]:
+def tool_nature(tool: Tool) -> tuple[str, str]:
     """Its kind, or an empty text, and its risk: what the list of approvals goes by."""
-    if isinstance(tool, Fenced):
+    if isinstance(tool, GuardedSkill):
         return str(tool.manifest.kind), str(tool.manifest.risk)
-    return str(_kind(tool) or ""), str(Risk.READ if tool.effect is Effect.READ else Risk.WRITE)
+    return str(_tool_kind(tool) or ""), str(Risk.READ if tool.effect is CallEffect.READ else Risk.WRITE)
 
 
-def _kind(tool: Tool) -> Kind | None:
-    if isinstance(tool, Fenced):
+def _tool_kind(tool: Tool) -> Kind | None:
+    if isinstance(tool, GuardedSkill):
         return tool.manifest.kind
     if isinstance(tool, KnowledgeTool):
         return Kind.KNOWLEDGE
     return Kind.DELEGATE if isinstance(tool, TurnBound) else None
 
 
-def _scrubbed(error: AosError, watch: Watch) -> AosError:
+def _redacted_error(error: AosError, watch: SecretRedactor) -> AosError:
     error.detail, error.hint = watch.text(error.detail), watch.text(error.hint)
     error.args = tuple(watch.text(part) if isinstance(part, str) else part for part in error.args)
     return error
 
 
-def _typed(value: Any, name: str) -> Any:
+def _json_value(value: Any, name: str) -> Any:
     try:
-        if _length(value, {}) > MOST_WRITTEN:
+        if _json_length(value, {}) > MOST_WRITTEN:
             raise BadResult(f"{name}: more than {MOST_WRITTEN:,} characters")
         return json.loads(json.dumps(value, ensure_ascii=False, allow_nan=False))
     except (RecursionError, TypeError, ValueError) as error:
         raise BadResult(f"{name}: {type(error).__name__}") from error
 
 
-def _length(value: Any, known: dict[int, int]) -> int:
+def _json_length(value: Any, known: dict[int, int]) -> int:
     """Characters, about: a list that holds another one many times over is small until it is written out.
 
     `known` has each list by its id, so that it is walked once; one that holds itself the encoder refuses.
@@ -235,11 +237,11 @@ def _length(value: Any, known: dict[int, int]) -> int:
     if (length := known.get(id(value))) is None:
         known[id(value)] = 0
         parts = (*value.keys(), *value.values()) if isinstance(value, dict) else value
-        length = known[id(value)] = 2 + sum(_length(part, known) + 2 for part in parts)
+        length = known[id(value)] = 2 + sum(_json_length(part, known) + 2 for part in parts)
     return length
 
 
-def _capped(value: Any, most: int) -> Any:
+def _capped_value(value: Any, most: int) -> Any:
     """The value, or the beginning of its text; secrets are out already: half of one would not be found."""
     text = json.dumps(value, ensure_ascii=False)
     data = text.encode("utf-8", "surrogatepass")

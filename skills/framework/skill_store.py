@@ -9,12 +9,12 @@ from psycopg.types.json import Jsonb
 from cluster.basics.errors import Conflict, Invalid, NotFound, TooLarge
 from cluster.basics.ids import uuid_of
 from cluster.basics.scope import Scope
-from cluster.state.canonical_json import canonical
+from cluster.state.canonical_json import dump_canonical
 from cluster.state.db.postgres import Database, Row, Transaction, load_queries
 from skills.delegate.scoped import scope_of
-from skills.framework.builtin import BASE, named, names
+from skills.framework.builtin import BASE, shipped_names, shipped_skill
 from skills.framework.catalogue import check_spec
-from skills.framework.frozen_skill import fingerprint, plain
+from skills.framework.frozen_skill import plain_manifest, skill_fingerprint
 from skills.framework.manifest import Kind, Manifest, as_json, manifest_of
 from skills.framework.schemas import refused_key
 
@@ -35,7 +35,7 @@ class SkillNotFound(NotFound):
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredSkill:
     """A version of a skill.
 
     Attributes:
@@ -56,7 +56,7 @@ class Stored:
 
 
 @dataclass(frozen=True, slots=True)
-class Attached:
+class AttachedSkill:
     """A skill of an agent.
 
     Attributes:
@@ -67,10 +67,10 @@ class Attached:
     name: str
     pinned: int | None
     at: datetime
-    stored: Stored | None
+    stored: StoredSkill | None
 
 
-class Skills:
+class SkillStore:
     """Store of the skills registered in a workspace, and of their attachments to agents."""
 
     def __init__(self, database: Database) -> None:
@@ -87,11 +87,11 @@ class Skills:
             BadManifest: options or text that its kind does not take.
             Invalid, TooLarge: code where its kind has none, none where it has, too much of it.
         """
-        _check(manifest)
+        _check_manifest(manifest)
 
     async def register(
         self, tx: Transaction, scope: Scope, manifest: Manifest, package: str | None = None, *, over: bool = True
-    ) -> tuple[Stored, bool]:
+    ) -> tuple[StoredSkill, bool]:
         """Keep a skill, and whether that made a version: the content of the newest one makes none.
 
         Args:
@@ -109,9 +109,9 @@ class Skills:
         values = {"workspace": scope.workspace, "name": manifest.name}
         await tx.one(self._sql["hold"], **values)
         row = await tx.one(self._sql["newest"], version=None, **values)
-        sha256 = fingerprint(manifest)
+        sha256 = skill_fingerprint(manifest)
         if row is not None and row["sha256"] == sha256:
-            return _stored(row), False
+            return _stored_from_row(row), False
         if row is not None and not over and row["package"] != package:
             whose = f"came from the package {row['package']}" if row["package"] else "came from no package"
             raise Conflict(f"{manifest.name} is a skill of this workspace, and {whose}", fix=_OVER)
@@ -133,43 +133,45 @@ class Skills:
             **values,
         )
         assert made is not None
-        return _stored(made), True
+        return _stored_from_row(made), True
 
-    async def newest(self, scope: Scope) -> list[Stored]:
+    async def newest(self, scope: Scope) -> list[StoredSkill]:
         """The newest version of everything registered here, by name."""
         async with self._db.transaction(scope) as tx:
-            return [_stored(row) for row in await tx.all(self._sql["newest_of_each"], workspace=scope.workspace)]
+            return [
+                _stored_from_row(row) for row in await tx.all(self._sql["newest_of_each"], workspace=scope.workspace)
+            ]
 
-    async def versions(self, scope: Scope, name: str) -> list[Stored]:
+    async def versions(self, scope: Scope, name: str) -> list[StoredSkill]:
         """Every version of a skill, the newest first.
 
         Raises:
             SkillNotFound: neither does it ship nor is it registered here.
         """
-        if name in names():
-            return [Stored(named(name))]
+        if name in shipped_names():
+            return [StoredSkill(shipped_skill(name))]
         async with self._db.transaction(scope) as tx:
             rows = await tx.all(self._sql["versions"], workspace=scope.workspace, name=name, limit=MOST_VERSIONS)
         if not rows:
             raise SkillNotFound(f"skill {name}")
-        return [_stored(row) for row in rows]
+        return [_stored_from_row(row) for row in rows]
 
-    async def get(self, tx: Transaction, scope: Scope, name: str, version: int | None = None) -> Stored:
+    async def get(self, tx: Transaction, scope: Scope, name: str, version: int | None = None) -> StoredSkill:
         """One version, the newest where none is named.
 
         Raises:
             SkillNotFound: there is none.
         """
-        if name in names() and version in (None, named(name).version):
-            return Stored(named(name))
+        if name in shipped_names() and version in (None, shipped_skill(name).version):
+            return StoredSkill(shipped_skill(name))
         row = await tx.one(self._sql["newest"], workspace=scope.workspace, name=name, version=version)
         if row is None:
             raise SkillNotFound(f"skill {name}" + ("" if version is None else f", version {version}"))
-        return _stored(row)
+        return _stored_from_row(row)
 
     async def attach(
         self, tx: Transaction, scope: Scope, agent: str, name: str, version: int | None = None
-    ) -> tuple[Stored, bool]:
+    ) -> tuple[StoredSkill, bool]:
         """Give an agent a skill from its next turn on, and whether that changed anything.
 
         Args:
@@ -226,7 +228,7 @@ class Skills:
             SkillNotFound: nothing of that name is registered here.
             Conflict: it ships, or agents have it.
         """
-        if name in names():
+        if name in shipped_names():
             raise Conflict(f"{name} ships with the program", fix="Take it away from agents, or switch its kind off.")
         values = {"workspace": scope.workspace, "name": name}
         await tx.one(self._sql["hold"], **values)
@@ -239,7 +241,7 @@ class Skills:
             raise SkillNotFound(f"skill {name}")
         return [str(row["id"]) for row in having]
 
-    async def attached(self, scope: Scope, agent: str) -> list[Attached]:
+    async def attached(self, scope: Scope, agent: str) -> list[AttachedSkill]:
         """Skills attached to an agent, by name.
 
         Raises:
@@ -248,13 +250,13 @@ class Skills:
         async with self._db.transaction(scope) as tx:
             return await self.attached_in(tx, scope, agent)
 
-    async def attached_in(self, tx: Transaction, scope: Scope, agent: str) -> list[Attached]:
+    async def attached_in(self, tx: Transaction, scope: Scope, agent: str) -> list[AttachedSkill]:
         """As `attached`, in the caller's transaction."""
         values = {"agent": uuid_of(agent, "agent"), "workspace": scope.workspace}
         rows = await tx.all(self._sql["attached"], **values)
         if not rows:
             raise NotFound(f"agent {agent}")
-        return [_attached(row) for row in rows if row["skill"] is not None]
+        return [_attached_from_row(row) for row in rows if row["skill"] is not None]
 
     async def _agent(self, tx: Transaction, scope: Scope, agent: str) -> None:
         values = {"agent": uuid_of(agent, "agent"), "workspace": scope.workspace}
@@ -262,15 +264,15 @@ class Skills:
             raise NotFound(f"agent {agent}")
 
 
-def _check(manifest: Manifest) -> None:
-    if manifest.name in names():
+def _check_manifest(manifest: Manifest) -> None:
+    if manifest.name in shipped_names():
         raise Conflict(f"{manifest.name} is a skill that ships", fix="Choose another name.")
     if manifest.kind is Kind.DELEGATE:
         scope_of(manifest)
     if (manifest.kind is Kind.PYTHON) != bool(manifest.code.strip()):
         raise Invalid("a python skill needs code" if manifest.kind is Kind.PYTHON else "only python skills have code")
     check_spec(manifest.spec)
-    if len(canonical(manifest.parameters)) > MOST_SCHEMA:
+    if len(dump_canonical(manifest.parameters)) > MOST_SCHEMA:
         raise TooLarge(f"the parameters of {manifest.name} are longer than {MOST_SCHEMA:,} characters")
     if refused := refused_key(manifest.parameters):
         raise Invalid(f"parameters: {refused} is not taken; write the schema out, and say in words what a text holds")
@@ -279,14 +281,20 @@ def _check(manifest: Manifest) -> None:
             raise TooLarge(f"the {what} of {manifest.name} has {len(text):,} characters; {most:,} are taken")
 
 
-def _stored(row: Row) -> Stored:
+def _stored_from_row(row: Row) -> StoredSkill:
     manifest = manifest_of({**row["manifest"], "version": row["version"]}, text=row["body"], code=row["code"])
     by = None if row["created_by"] is None else str(row["created_by"])
-    return Stored(plain(manifest), row["sha256"], by, row["created_at"])
+    return StoredSkill(plain_manifest(manifest), row["sha256"], by, row["created_at"])
 
 
-def _attached(row: Row) -> Attached:
+def _attached_from_row(row: Row) -> AttachedSkill:
     """An attachment from its row; a skill that ships goes before a registered one of the same name."""
     name = row["skill"]
-    stored = Stored(named(name)) if name in names() else _stored(row) if row["name"] is not None else None
-    return Attached(name, row["pinned"], row["attached_at"], stored)
+    stored = (
+        StoredSkill(shipped_skill(name))
+        if name in shipped_names()
+        else _stored_from_row(row)
+        if row["name"] is not None
+        else None
+    )
+    return AttachedSkill(name, row["pinned"], row["attached_at"], stored)

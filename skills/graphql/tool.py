@@ -3,18 +3,26 @@
 import json
 from typing import Any
 
-from skills.framework.contract import Call, Effect
-from skills.framework.dependencies import Ground
+from skills.framework.contract import CallEffect, ToolInvocation
+from skills.framework.dependencies import SkillDependencies
 from skills.framework.manifest import BadManifest, Manifest, Risk, options_of
-from skills.http.endpoint import Place, Request, Service, arguments, declared, filled, sure
-from skills.http.fetch import OutcomeUnknown, Reply
-from skills.http.http_answer import Choice, ServiceGarbled, ServiceRefused, parsed, said
+from skills.http.endpoint import (
+    HttpService,
+    ServiceEndpoint,
+    ServiceRequest,
+    check_declared,
+    guaranteed_parameters,
+    template_arguments,
+    with_defaults,
+)
+from skills.http.fetch import HttpReply, OutcomeUnknown
+from skills.http.http_answer import AnswerSelector, ServiceGarbled, ServiceRefused, error_text, parse_reply
 from skills.http.template import HOLE
 
 ACCEPT = "application/graphql-response+json, application/json;q=0.9"  # GraphQL over HTTP
 
 
-class GraphOptions(Place):
+class GraphOptions(ServiceEndpoint):
     """Options of a GraphQL skill: endpoint, operation, and selection of the answer.
 
     Attributes:
@@ -30,22 +38,25 @@ class GraphOptions(Place):
     failure: str | None = None
 
 
-class Graph:
+class GraphqlSkill:
     """One operation of a GraphQL service."""
 
-    def __init__(self, manifest: Manifest, ground: Ground) -> None:
+    def __init__(self, manifest: Manifest, ground: SkillDependencies) -> None:
         """Raises BadManifest where the document, the risk and the parameters do not fit together."""
         how = options_of(manifest, GraphOptions)
         self.spec, self.effect = manifest.spec, manifest.effect
         self._manifest, self._query = manifest, how.query
         place = how.place.model_copy(update={"headers": {"Accept": ACCEPT, **how.headers}})
-        self._service = Service(manifest, ground, place)
-        self._variables = _variables(manifest, how)
-        needed = arguments(manifest, how.url)
-        declared(manifest, needed | set(self._variables.values()), needed)
-        self._select, self._failure = Choice(how.select, manifest.name), Choice(how.failure, manifest.name)
+        self._service = HttpService(manifest, ground, place)
+        self._variables = _variable_arguments(manifest, how)
+        needed = template_arguments(manifest, how.url)
+        check_declared(manifest, needed | set(self._variables.values()), needed)
+        self._select, self._failure = (
+            AnswerSelector(how.select, manifest.name),
+            AnswerSelector(how.failure, manifest.name),
+        )
 
-    async def run(self, call: Call) -> Any:
+    async def run(self, call: ToolInvocation) -> Any:
         """Give {data}, with {errors} where the service could answer a part only.
 
         Raises:
@@ -54,36 +65,38 @@ class Graph:
             OutcomeUnknown: the same of a mutation.
             ServiceRefused: it answers with errors and no data.
         """
-        values = filled(self._manifest, call.arguments)
+        values = with_defaults(self._manifest, call.arguments)
         given = {name: values[argument] for name, argument in self._variables.items() if argument in values}
         content = json.dumps({"query": self._query, "variables": given}).encode()
-        reply = await self._service.ask(call, Request("POST", values, self.effect is Effect.READ, content=content))
+        reply = await self._service.ask(
+            call, ServiceRequest("POST", values, self.effect is CallEffect.READ, content=content)
+        )
         try:
-            return self._given(reply)
+            return self._select_data(reply)
         except ServiceGarbled as error:
-            if self.effect is Effect.READ:
+            if self.effect is CallEffect.READ:
                 raise
             raise OutcomeUnknown(f"{reply.status}: {error.detail}") from None
 
-    def _given(self, reply: Reply) -> dict[str, Any]:
-        answer = parsed(reply)
+    def _select_data(self, reply: HttpReply) -> dict[str, Any]:
+        answer = parse_reply(reply)
         if not isinstance(answer, dict) or not ("data" in answer or "errors" in answer):
             raise ServiceGarbled("the answer has neither data nor errors")
         data, errors = answer.get("data"), answer.get("errors")
         # A field that fails takes those above it with it: all fields null is no data.
         if errors and (not isinstance(data, dict) or all(value is None for value in data.values())):
-            raise ServiceRefused(said(reply) or "errors without a text")
+            raise ServiceRefused(error_text(reply) or "errors without a text")
         if problem := self._failure.of(data) if self._failure.wanted else None:
             raise ServiceRefused(str(problem)[:400])
-        return {"data": self._select.of(data), **({"errors": said(reply)} if errors else {})}
+        return {"data": self._select.of(data), **({"errors": error_text(reply)} if errors else {})}
 
 
-def build(manifest: Manifest, ground: Ground) -> Graph:
+def build(manifest: Manifest, ground: SkillDependencies) -> GraphqlSkill:
     """See `Build`."""
-    return Graph(manifest, ground)
+    return GraphqlSkill(manifest, ground)
 
 
-def _variables(manifest: Manifest, how: GraphOptions) -> dict[str, str]:
+def _variable_arguments(manifest: Manifest, how: GraphOptions) -> dict[str, str]:
     """Variable to argument, checked against the document."""
     from graphql import GraphQLError, NonNullTypeNode, OperationDefinitionNode, parse  # a library of half a second
 
@@ -112,6 +125,6 @@ def _variables(manifest: Manifest, how: GraphOptions) -> dict[str, str]:
         found[name] = hole[2]
     for name, one in wanted.items():
         needed = isinstance(one.type, NonNullTypeNode) and one.default_value is None
-        if needed and found.get(name) not in sure(manifest):
+        if needed and found.get(name) not in guaranteed_parameters(manifest):
             raise BadManifest(f"{manifest.name}: the query needs ${name}, and no argument is sure to give it")
     return found

@@ -8,16 +8,16 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from cluster.basics.errors import AosError, Invalid
-from skills.framework.contract import Call
-from skills.framework.dependencies import Ground, Secret
+from skills.framework.contract import ToolInvocation
+from skills.framework.dependencies import Secret, SkillDependencies
 from skills.framework.manifest import BadManifest, Manifest
-from skills.framework.redaction import scrub
+from skills.framework.redaction import redact_secrets
 from skills.http import template
-from skills.http.fetch import Ask, Reply, Way
-from skills.http.http_answer import refuse
-from skills.http.login import TokenEndpoint, belongs, entrusted, is_client, token
-from skills.http.login import headers as login_headers
-from skills.http.template import holes, plain
+from skills.http.fetch import GuardedHttpClient, HttpReply, OutboundRequest
+from skills.http.http_answer import raise_refusal
+from skills.http.login import TokenEndpoint, check_entrusted, check_origin, fetch_token, is_client
+from skills.http.login import credential_headers as login_headers
+from skills.http.template import hole_names, plain_text
 
 MOST_BYTES = 5_000_000  # of an answer, before a part of it is chosen
 
@@ -26,7 +26,7 @@ _FIXED = re.compile(r"https?://[A-Za-z0-9.\[\]:-]+(?=/|$)")
 _CREDENTIAL = "credential."
 
 
-class Place(BaseModel):
+class ServiceEndpoint(BaseModel):
     """Endpoint of a service and its login; the part of the options that all kinds share.
 
     Attributes:
@@ -45,13 +45,13 @@ class Place(BaseModel):
     oauth: TokenEndpoint | None = None
 
     @property
-    def place(self) -> "Place":
+    def place(self) -> "ServiceEndpoint":
         """This part of larger options."""
-        return Place(**{name: getattr(self, name) for name in Place.model_fields})
+        return ServiceEndpoint(**{name: getattr(self, name) for name in ServiceEndpoint.model_fields})
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class ServiceRequest:
     """A request to a service.
 
     Attributes:
@@ -68,16 +68,16 @@ class Request:
     kind: str = "application/json"
 
 
-class Service:
+class HttpService:
     """One service, asked by one skill."""
 
-    def __init__(self, manifest: Manifest, ground: Ground, place: Place) -> None:
+    def __init__(self, manifest: Manifest, ground: SkillDependencies, place: ServiceEndpoint) -> None:
         """Raises BadManifest where the place is not one."""
         self._manifest, self._ground, self._place = manifest, ground, place
-        self._way = Way(ground.hosts, ground.resolve, manifest.seconds, MOST_BYTES)
-        _check(manifest, place)
+        self._way = GuardedHttpClient(ground.hosts, ground.resolve, manifest.seconds, MOST_BYTES)
+        _check_endpoint(manifest, place)
 
-    async def ask(self, call: Call, request: Request) -> Reply:
+    async def ask(self, call: ToolInvocation, request: ServiceRequest) -> HttpReply:
         """The answer to a request that succeeded.
 
         Raises:
@@ -86,26 +86,26 @@ class Service:
             Invalid: an argument cannot stand where it should.
         """
         if self._manifest.credential is None:
-            return await self._send(call, request, None)
+            return await self._send_request(call, request, None)
         secret = await self._ground.credentials.open(call, self._manifest)
         try:
-            return await self._send(call, request, secret)
+            return await self._send_request(call, request, secret)
         except AosError as error:
-            error.detail = scrub(error.detail, [secret])
+            error.detail = redact_secrets(error.detail, [secret])
             error.args = (error.detail or error.title,)
             raise error from None
 
-    async def _send(self, call: Call, request: Request, secret: Secret | None) -> Reply:
+    async def _send_request(self, call: ToolInvocation, request: ServiceRequest, secret: Secret | None) -> HttpReply:
         # A name with a dot is the credential's; an argument that is called so would say where its secret goes.
         values = {name: value for name, value in request.values.items() if "." not in name}
         if secret is not None:
             values |= {f"{_CREDENTIAL}{name}": value for name, value in secret.items()}
         if self._place.base_url is not None:
             values.setdefault(f"{_CREDENTIAL}base_url", self._place.base_url)
-        url = _address(self._place.url, values)
+        url = _build_url(self._place.url, values)
         if secret is not None:
-            belongs(secret, url)
-        if query := template.query(request.query, values):
+            check_origin(secret, url)
+        if query := template.fill_query(request.query, values):
             url += ("&" if "?" in url else "?") + query
         headers = {"Accept": "application/json, text/*", "Content-Type": request.kind, **self._place.headers}
         if request.content is None:
@@ -114,45 +114,45 @@ class Service:
             headers["Idempotency-Key"] = call.key
         login, authority = {}, None
         if secret is not None:
-            login, authority = await self._login(secret, values), secret.get("ca_cert")
-        ask = Ask(url, request.method, headers, login, request.content, request.reads, authority)
+            login, authority = await self._login_headers(secret, values), secret.get("ca_cert")
+        ask = OutboundRequest(url, request.method, headers, login, request.content, request.reads, authority)
         reply = await self._way.send(ask)
-        refuse(reply, request.reads)
+        raise_refusal(reply, request.reads)
         return reply
 
-    async def _login(self, secret: Secret, values: Mapping[str, Any]) -> dict[str, str]:
+    async def _login_headers(self, secret: Secret, values: Mapping[str, Any]) -> dict[str, str]:
         oauth = self._place.oauth
         if oauth is None or not is_client(secret):
             return login_headers(self._place.login, secret)
-        url = _address(oauth.url, values)
-        entrusted(self._manifest, secret, url)
-        return await token(self._way, url, oauth.scope, secret)
+        url = _build_url(oauth.url, values)
+        check_entrusted(self._manifest, secret, url)
+        return await fetch_token(self._way, url, oauth.scope, secret)
 
 
-def filled(manifest: Manifest, arguments: Mapping[str, Any]) -> dict[str, Any]:
+def with_defaults(manifest: Manifest, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Arguments with the defaults that the schema names."""
-    return {**_defaults(manifest), **arguments}
+    return {**_schema_defaults(manifest), **arguments}
 
 
-def arguments(manifest: Manifest, templates: Any) -> set[str]:
+def template_arguments(manifest: Manifest, templates: Any) -> set[str]:
     """The arguments that templates want; what they want besides are fields of the credential.
 
     Raises:
         BadManifest: they want a credential, and the skill has none.
     """
-    names = holes(templates)
+    names = hole_names(templates)
     dotted = {name for name in names if "." in name}
     if wrong := sorted(name for name in dotted if manifest.credential is None or not name.startswith(_CREDENTIAL)):
         raise BadManifest(f"{manifest.name}: options want {', '.join(wrong)}, which this skill has not")
     return names - dotted
 
 
-def sure(manifest: Manifest) -> set[str]:
+def guaranteed_parameters(manifest: Manifest) -> set[str]:
     """The parameters that every call has: required, or with a default."""
-    return set(manifest.parameters.get("required", ())) | set(_defaults(manifest))
+    return set(manifest.parameters.get("required", ())) | set(_schema_defaults(manifest))
 
 
-def declared(manifest: Manifest, used: set[str], needed: set[str]) -> None:
+def check_declared(manifest: Manifest, used: set[str], needed: set[str]) -> None:
     """Nothing, where a skill's parameters are those that its templates use.
 
     Raises:
@@ -162,13 +162,13 @@ def declared(manifest: Manifest, used: set[str], needed: set[str]) -> None:
     for why, names in (
         ("used, but no parameters", used - known),
         ("parameters that nothing uses", known - used),
-        ("parts of the address, and neither required nor with a default", needed - sure(manifest)),
+        ("parts of the address, and neither required nor with a default", needed - guaranteed_parameters(manifest)),
     ):
         if names:
             raise BadManifest(f"{manifest.name}: {why}: {', '.join(sorted(names))}")
 
 
-def _check(manifest: Manifest, place: Place) -> None:
+def _check_endpoint(manifest: Manifest, place: ServiceEndpoint) -> None:
     base = _BASE.match(place.url)
     rest = place.url[base.end() :] if base else _FIXED.sub("", place.url, count=1)
     if base is None and _FIXED.match(place.url) is None:
@@ -179,25 +179,27 @@ def _check(manifest: Manifest, place: Place) -> None:
         raise BadManifest(f"{manifest.name}: options.base_url begins with https://host")
     if (place.login or place.oauth) and manifest.credential is None:
         raise BadManifest(f"{manifest.name}: options want a credential, and the skill names no type")
-    if place.oauth is not None and (_FIXED.match(place.oauth.url) is None or arguments(manifest, place.oauth.url)):
+    if place.oauth is not None and (
+        _FIXED.match(place.oauth.url) is None or template_arguments(manifest, place.oauth.url)
+    ):
         raise BadManifest(f"{manifest.name}: options.oauth.url begins with https://host/ and has no arguments")
-    if any(holes(value) for value in place.headers.values()):
+    if any(hole_names(value) for value in place.headers.values()):
         raise BadManifest(f"{manifest.name}: options.headers are constants; secrets go into options.login")
 
 
-def _address(url: str, values: Mapping[str, Any]) -> str:
+def _build_url(url: str, values: Mapping[str, Any]) -> str:
     base = _BASE.match(url)
     if base is None:
         host = _FIXED.match(url)
         end = 0 if host is None else host.end()
-        return url[:end] + template.path(url[end:], values)
-    start = plain(values.get(f"{_CREDENTIAL}{base[1]}"), f"the credential's {base[1]}")
-    rest = template.path(url[base.end() :], values)
+        return url[:end] + template.fill_path(url[end:], values)
+    start = plain_text(values.get(f"{_CREDENTIAL}{base[1]}"), f"the credential's {base[1]}")
+    rest = template.fill_path(url[base.end() :], values)
     if rest and set(start) & set("?#"):
         raise Invalid(f"the credential's {base[1]} has a query, and is to be the beginning of an address")
     return (start.rstrip("/") if rest else start) + rest
 
 
-def _defaults(manifest: Manifest) -> dict[str, Any]:
+def _schema_defaults(manifest: Manifest) -> dict[str, Any]:
     properties = manifest.parameters.get("properties", {})
     return {name: one["default"] for name, one in properties.items() if isinstance(one, Mapping) and "default" in one}

@@ -13,7 +13,7 @@ import httpx
 
 from cluster.basics.addresses import Resolve
 from cluster.basics.errors import Invalid, Permanent, TooLarge, Unavailable
-from skills.http.guard import Target, check, target
+from skills.http.guard import RequestTarget, check_addresses, parse_target
 
 MOST_REDIRECTS = 5
 READING = frozenset({"GET", "HEAD"})
@@ -26,7 +26,7 @@ _FIELD = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
 _VALUE = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?")
 
 
-class Redirected(Permanent):
+class ServiceRedirected(Permanent):
     """The service sends a request elsewhere that is sent to one place only."""
 
     code, status = "redirected", 502
@@ -41,7 +41,7 @@ class OutcomeUnknown(Permanent):
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class OutboundRequest:
     """A request.
 
     Attributes:
@@ -63,7 +63,7 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class HttpReply:
     """An answer.
 
     Attributes:
@@ -83,7 +83,7 @@ class Reply:
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class GuardedHttpClient:
     """Sends requests to addresses that are allowed, and nowhere else.
 
     Attributes:
@@ -100,7 +100,7 @@ class Way:
     most_bytes: int
     wire: httpx.AsyncBaseTransport | None = None
 
-    async def send(self, ask: Ask) -> Reply:
+    async def send(self, ask: OutboundRequest) -> HttpReply:
         """The answer, whatever its status.
 
         GET and HEAD follow redirects; to another origin neither the login nor any other header but `Accept` goes.
@@ -114,29 +114,29 @@ class Way:
             OutcomeUnknown: the same after a request that changes something has gone out, or a 302 to it.
         """
         sent = _Sent(ask.reads)
-        here = target(ask.url, self.allowed)
+        here = parse_target(ask.url, self.allowed)
         try:
             async with asyncio.timeout(self.seconds):
                 for _ in range(MOST_REDIRECTS + 1):
-                    reply = await self._once(ask, sent)
-                    if isinstance(reply, Reply):
+                    reply = await self._send_once(ask, sent)
+                    if isinstance(reply, HttpReply):
                         return reply
                     if ask.method not in READING:
-                        raise Redirected(f"{here.host} answers {ask.method} with a redirect")
-                    ask = _onwards(ask, here, _joined(ask.url, reply.to), self.allowed)
-                    here = target(ask.url, self.allowed)
+                        raise ServiceRedirected(f"{here.host} answers {ask.method} with a redirect")
+                    ask = _follow_redirect(ask, here, _join_url(ask.url, reply.to), self.allowed)
+                    here = parse_target(ask.url, self.allowed)
         except TimeoutError:
             raise sent.failure(f"{here.host} did not answer within {self.seconds:g} s") from None
         raise Invalid(f"more than {MOST_REDIRECTS} redirects")
 
-    async def _once(self, ask: Ask, sent: "_Sent") -> "Reply | _Elsewhere":
-        aim = target(ask.url, self.allowed)
-        headers = _headers(aim, ask)
-        address = check(await self.find(aim.host, aim.port), aim)
+    async def _send_once(self, ask: OutboundRequest, sent: "_Sent") -> "HttpReply | _Elsewhere":
+        aim = parse_target(ask.url, self.allowed)
+        headers = _request_headers(aim, ask)
+        address = check_addresses(await self.find(aim.host, aim.port), aim)
         # No proxy and no netrc of this machine: the connection goes to the address that was checked, or nowhere. The
         # certificate has to be the name's (sni_hostname), though the connection is the address's. No client around
         # it: httpx's would read redirects itself, and fail at those that are no URL.
-        wire = self.wire or httpx.AsyncHTTPTransport(verify=_trust(ask.authority), trust_env=False)
+        wire = self.wire or httpx.AsyncHTTPTransport(verify=_tls_context(ask.authority), trust_env=False)
         async with wire:
             try:
                 request = httpx.Request(
@@ -151,30 +151,32 @@ class Way:
                     },
                 )
                 response = await wire.handle_async_request(request)
-                return await self._answer(ask, aim, response)
+                return await self._read_answer(ask, aim, response)
             except (httpx.HTTPError, httpx.InvalidURL) as error:
                 # Not the error's own text: libraries quote what was sent.
                 raise sent.failure(f"{aim.host} cannot be reached: {type(error).__name__}") from None
 
-    async def _answer(self, ask: Ask, aim: Target, response: httpx.Response) -> "Reply | _Elsewhere":
+    async def _read_answer(
+        self, ask: OutboundRequest, aim: RequestTarget, response: httpx.Response
+    ) -> "HttpReply | _Elsewhere":
         status, headers = response.status_code, response.headers
         if not ask.reads and status == _SEE_OTHER:
-            return Reply(ask.url, 200, headers, "", "", unread=True)
+            return HttpReply(ask.url, 200, headers, "", "", unread=True)
         if status in _REDIRECTS and "location" in headers:
             if not ask.reads and status not in _NOT_DONE:
                 raise OutcomeUnknown(f"{aim.host} answers {ask.method} with a redirect ({status})")
             return _Elsewhere(headers["location"])
         try:
-            return Reply(ask.url, status, headers, *await self._read(response))
+            return HttpReply(ask.url, status, headers, *await self._read_body(response))
         except (Invalid, TooLarge):
             if ask.reads:
                 raise
             # The status has said how it went: a body that cannot be given does not undo what was done.
-            return Reply(ask.url, status, headers, _kind(response), "", unread=True)
+            return HttpReply(ask.url, status, headers, _media_type(response), "", unread=True)
 
-    async def _read(self, response: httpx.Response) -> tuple[str, str]:
+    async def _read_body(self, response: httpx.Response) -> tuple[str, str]:
         """The media type and the text."""
-        kind = _kind(response)
+        kind = _media_type(response)
         if kind and not _TEXT.fullmatch(kind):
             if response.status_code >= 400:
                 return kind, ""
@@ -186,7 +188,7 @@ class Way:
             raw += piece
             if len(raw) > self.most_bytes:
                 raise TooLarge(f"the address gives more than {self.most_bytes:,} bytes")
-        return kind, bytes(raw).decode(_charset(response), errors="replace").replace("\x00", "")
+        return kind, bytes(raw).decode(_known_charset(response), errors="replace").replace("\x00", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,23 +209,23 @@ class _Sent:
         return OutcomeUnknown(detail) if self._gone and not self._reads else Unavailable(detail)
 
 
-def _joined(url: str, to: str) -> str:
+def _join_url(url: str, to: str) -> str:
     try:
         return urljoin(url, to)
     except ValueError:
         raise Invalid("the address redirects to what is no URL") from None
 
 
-def _onwards(ask: Ask, here: Target, url: str, allowed: Sequence[str]) -> Ask:
+def _follow_redirect(ask: OutboundRequest, here: RequestTarget, url: str, allowed: Sequence[str]) -> OutboundRequest:
     """The request to where a redirect sends it."""
-    aim = target(url, allowed)
+    aim = parse_target(url, allowed)
     if (aim.scheme, aim.host, aim.port) == (here.scheme, here.host, here.port):
         return replace(ask, url=url)
     kept = {name: value for name, value in ask.headers.items() if name.lower() == "accept"}
     return replace(ask, url=url, headers=kept, login={})
 
 
-def _headers(aim: Target, ask: Ask) -> dict[str, str]:
+def _request_headers(aim: RequestTarget, ask: OutboundRequest) -> dict[str, str]:
     for name, value in (*ask.headers.items(), *ask.login.items()):
         if not _FIELD.fullmatch(name) or not _VALUE.fullmatch(value):  # never quoted: it may be a secret
             raise Invalid("a header has a character that cannot be sent, or is empty")
@@ -232,13 +234,13 @@ def _headers(aim: Target, ask: Ask) -> dict[str, str]:
     return {"Accept": "text/*, application/json", **ask.headers, **ask.login, **fixed}
 
 
-def _connect_to(aim: Target, address: str) -> str:
+def _connect_to(aim: RequestTarget, address: str) -> str:
     host = f"[{address}]" if ":" in address else address
     return f"{aim.scheme}://{host}:{aim.port}{aim.path}"
 
 
 @lru_cache(maxsize=64)
-def _trust(authority: str | None) -> ssl.SSLContext:
+def _tls_context(authority: str | None) -> ssl.SSLContext:
     """TLS context that trusts the web's authorities, those of this system, and the one that is given."""
     context = httpx.create_ssl_context(trust_env=False)
     context.load_default_certs()
@@ -250,11 +252,11 @@ def _trust(authority: str | None) -> ssl.SSLContext:
     return context
 
 
-def _kind(response: httpx.Response) -> str:
+def _media_type(response: httpx.Response) -> str:
     return response.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
-def _charset(response: httpx.Response) -> str:
+def _known_charset(response: httpx.Response) -> str:
     """Character set of the header, where Python knows it; else UTF-8."""
     name = response.charset_encoding or "utf-8"
     try:

@@ -11,7 +11,7 @@ from cluster.basics.errors import Forbidden, Invalid
 _PORTS = {"http": 80, "https": 443}
 
 
-class Disallowed(Forbidden):
+class AddressNotAllowed(Forbidden):
     """This address may not be read."""
 
     code = "address_not_allowed"
@@ -19,7 +19,7 @@ class Disallowed(Forbidden):
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class RequestTarget:
     """A URL that was taken apart.
 
     Attributes:
@@ -41,7 +41,7 @@ class Target:
         return host if self.port == _PORTS[self.scheme] else f"{host}:{self.port}"
 
 
-def target(url: str, allowed: Sequence[str]) -> Target:
+def parse_target(url: str, allowed: Sequence[str]) -> RequestTarget:
     """Take a URL apart and look it up in the list.
 
     Args:
@@ -56,7 +56,7 @@ def target(url: str, allowed: Sequence[str]) -> Target:
         raise Invalid("a URL has no blanks, backslashes or control characters")
     try:
         parts = urlsplit(url)
-        host, port = _host(parts), parts.port or _PORTS.get(parts.scheme, 0)
+        host, port = _normal_host(parts), parts.port or _PORTS.get(parts.scheme, 0)
     except ValueError as error:
         raise Invalid(f"this is no URL: {error}") from error
     if parts.scheme not in _PORTS or not host:
@@ -65,28 +65,28 @@ def target(url: str, allowed: Sequence[str]) -> Target:
         raise Invalid("a URL with a user name or a password is not read")
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     named = any(_is_named(entry, host, port) for entry in allowed)
-    usual = port == _PORTS[parts.scheme] and any(_covers(entry, host) for entry in allowed)
+    usual = port == _PORTS[parts.scheme] and any(_entry_covers(entry, host) for entry in allowed)
     if not (named or usual):
-        raise Disallowed(f"{host}:{port} is not in the list of hosts that may be read")
-    return Target(parts.scheme, host, port, path, named)
+        raise AddressNotAllowed(f"{host}:{port} is not in the list of hosts that may be read")
+    return RequestTarget(parts.scheme, host, port, path, named)
 
 
-def check(found: Sequence[str], aim: Target) -> str:
+def check_addresses(found: Sequence[str], aim: RequestTarget) -> str:
     """The address to connect to, of those that the name resolves to: every one of them has to be public.
 
     Raises:
         Disallowed: one is private, of this machine, of the link, of a cloud's metadata, or not an address.
     """
-    addresses = [_address(text) for text in found]
+    addresses = [_parse_address(text) for text in found]
     if not addresses:
-        raise Disallowed(f"{aim.host} has no address")
+        raise AddressNotAllowed(f"{aim.host} has no address")
     for address in addresses:
         if not aim.named and not is_public(address):
-            raise Disallowed(f"{aim.host} leads to {address}, which is not a public address")
+            raise AddressNotAllowed(f"{aim.host} leads to {address}, which is not a public address")
     return str(addresses[0])
 
 
-def _host(parts: SplitResult) -> str:
+def _normal_host(parts: SplitResult) -> str:
     host = (parts.hostname or "").rstrip(".").lower()
     if not host.isascii():
         host = host.encode("idna").decode("ascii")
@@ -100,15 +100,15 @@ def _is_named(entry: str, host: str, port: int) -> bool:
     return bool(name) and number == str(port) and name.strip("[]") == host
 
 
-def _covers(entry: str, host: str) -> bool:
+def _entry_covers(entry: str, host: str) -> bool:
     name = entry.strip().lower().rstrip(".")
     if name.startswith("*."):
         return host.endswith(name[1:]) and len(host) > len(name) - 1
     return name.strip("[]") == host
 
 
-def _address(text: str) -> Address:
+def _parse_address(text: str) -> Address:
     try:
         return ip_address(text.partition("%")[0])
     except ValueError as error:
-        raise Disallowed(f"{text!r} is not an address") from error
+        raise AddressNotAllowed(f"{text!r} is not an address") from error

@@ -10,7 +10,7 @@ from jmespath.exceptions import JMESPathError
 
 from cluster.basics.errors import AosError, Permanent, Transient
 from skills.framework.manifest import BadManifest
-from skills.http.fetch import OutcomeUnknown, Reply
+from skills.http.fetch import HttpReply, OutcomeUnknown
 
 MOST_SAID = 400  # characters of what a service says of a failure
 MOST_EXPRESSION = 500  # characters
@@ -55,7 +55,7 @@ class ServiceGarbled(Permanent):
     fix = "Look whether the address is this service's, and not that of a login page or a proxy."
 
 
-class Choice:
+class AnswerSelector:
     """Selection from a JSON answer: a JMESPath expression, or all of it."""
 
     def __init__(self, expression: str | None, name: str) -> None:
@@ -66,7 +66,7 @@ class Choice:
             self._found = None if expression is None else jmespath.compile(expression)
         except (JMESPathError, RecursionError) as error:
             raise BadManifest(f"{name}: {expression!r} is not JMESPath: {str(error)[:300]}") from error
-        if self._found is not None and _growth(self._found.parsed) > MOST_GROWTH:
+        if self._found is not None and _expression_growth(self._found.parsed) > MOST_GROWTH:
             raise BadManifest(f"{name}: {expression!r} repeats what it reads more than {MOST_GROWTH} times")
 
     @property
@@ -88,7 +88,7 @@ class Choice:
             raise ServiceGarbled(f"the answer has another form: {type(error).__name__}") from error
 
 
-def refuse(reply: Reply, reads: bool) -> None:
+def raise_refusal(reply: HttpReply, reads: bool) -> None:
     """Nothing, where the service has done what was asked; `reads` says that it changes nothing there.
 
     Raises:
@@ -97,11 +97,11 @@ def refuse(reply: Reply, reads: bool) -> None:
     """
     if reply.status < 300:
         return
-    detail = f"{reply.status}: {said(reply)}" if said(reply) else f"{reply.status}"
-    raise _named(reply.status, reads)(detail)
+    detail = f"{reply.status}: {error_text(reply)}" if error_text(reply) else f"{reply.status}"
+    raise _failure_class(reply.status, reads)(detail)
 
 
-def parsed(reply: Reply) -> Any:
+def parse_reply(reply: HttpReply) -> Any:
     """JSON; None for an empty body.
 
     Raises:
@@ -115,7 +115,7 @@ def parsed(reply: Reply) -> Any:
         raise ServiceGarbled(f"the answer is no JSON but {reply.kind or 'nothing that has a type'}") from error
 
 
-def said(reply: Reply) -> str:
+def error_text(reply: HttpReply) -> str:
     """The service's error message, short; nothing of an HTML page."""
     if reply.kind == "text/html":
         return ""
@@ -123,10 +123,10 @@ def said(reply: Reply) -> str:
         value = json.loads(reply.text)
     except (RecursionError, ValueError):
         return " ".join(reply.text.split())[:MOST_SAID]
-    return _message(value, 4)[:MOST_SAID]
+    return _error_message(value, 4)[:MOST_SAID]
 
 
-def _named(status: int, reads: bool) -> type[AosError]:
+def _failure_class(status: int, reads: bool) -> type[AosError]:
     if status in (401, 403, 407):
         return ServiceDenied
     if status in (404, 410):
@@ -139,9 +139,9 @@ def _named(status: int, reads: bool) -> type[AosError]:
     return ServiceRefused
 
 
-def _growth(node: Mapping[str, Any]) -> int:
+def _expression_growth(node: Mapping[str, Any]) -> int:
     """Upper bound on how often a parsed expression repeats its input in its result."""
-    each = [_growth(child) for child in node["children"] if isinstance(child, Mapping)]
+    each = [_expression_growth(child) for child in node["children"] if isinstance(child, Mapping)]
     match node["type"]:
         case "literal":
             return 1 + len(str(node["value"])) // 50
@@ -158,14 +158,14 @@ def _growth(node: Mapping[str, Any]) -> int:
             return math.prod(each)
 
 
-def _message(value: Any, deep: int) -> str:
+def _error_message(value: Any, deep: int) -> str:
     """The texts of an error object: services call them message, error, detail, errors, title ..."""
     if isinstance(value, str):
         return value
     if isinstance(value, Mapping) and deep:
         named = ("message", "errorMessages", "error", "error_description", "errors", "detail", "description", "reason")
-        texts = [_message(value[name], deep - 1) for name in named if value.get(name)]
+        texts = [_error_message(value[name], deep - 1) for name in named if value.get(name)]
         return "; ".join(dict.fromkeys(one for one in texts if one)) or json.dumps(value)
     if isinstance(value, list) and deep:
-        return "; ".join(_message(one, deep - 1) for one in value[:5])
+        return "; ".join(_error_message(one, deep - 1) for one in value[:5])
     return json.dumps(value)

@@ -10,11 +10,11 @@ from cluster.basics.errors import Forbidden, Invalid
 from skills.framework import builtin
 from skills.framework.dependencies import Secret
 from skills.framework.manifest import CredentialType, Manifest
-from skills.framework.redaction import opened
+from skills.framework.redaction import register_opened
 from skills.http import template
-from skills.http.fetch import Ask, Way
-from skills.http.http_answer import ServiceDenied, ServiceGarbled, parsed, refuse, said
-from skills.http.template import holes
+from skills.http.fetch import GuardedHttpClient, OutboundRequest
+from skills.http.http_answer import ServiceDenied, ServiceGarbled, error_text, parse_reply, raise_refusal
+from skills.http.template import hole_names
 
 
 class CredentialElsewhere(Forbidden):
@@ -36,18 +36,18 @@ class TokenEndpoint(BaseModel):
     scope: str
 
 
-def belongs(secret: Secret, url: str) -> None:
+def check_origin(secret: Secret, url: str) -> None:
     """Nothing, where the credential may be sent to this address: one without a base_url may be sent to any.
 
     Raises:
         CredentialElsewhere: its base_url has another origin.
         Invalid: one of them is no URL.
     """
-    if "base_url" in secret and origin(secret["base_url"]) != origin(url):
+    if "base_url" in secret and url_origin(secret["base_url"]) != url_origin(url):
         raise CredentialElsewhere(f"{secret.name} is not for {urlsplit(url).hostname}")
 
 
-def entrusted(manifest: Manifest, secret: Secret, url: str) -> None:
+def check_entrusted(manifest: Manifest, secret: Secret, url: str) -> None:
     """Nothing, where the client's secret may be sent to this token endpoint.
 
     Who writes a skill of a workspace also writes where its token is asked for: the credential has to say so itself.
@@ -56,14 +56,14 @@ def entrusted(manifest: Manifest, secret: Secret, url: str) -> None:
         CredentialElsewhere: neither its base_url nor its token_url does.
         Invalid: one of them is no URL.
     """
-    if builtin.ships(manifest) or secret.get("token_url") == url:
+    if builtin.is_shipped(manifest) or secret.get("token_url") == url:
         return
-    if "base_url" not in secret or origin(secret["base_url"]) != origin(url):
+    if "base_url" not in secret or url_origin(secret["base_url"]) != url_origin(url):
         fix = "Put the address of the token endpoint into the credential's extra, as token_url."
         raise CredentialElsewhere(f"{secret.name} says nothing of tokens from {urlsplit(url).hostname}", fix=fix)
 
 
-def origin(url: str) -> tuple[str, str, int | None]:
+def url_origin(url: str) -> tuple[str, str, int | None]:
     """Scheme, host and port.
 
     Raises:
@@ -77,13 +77,13 @@ def origin(url: str) -> tuple[str, str, int | None]:
     return parts.scheme, (parts.hostname or "").rstrip("."), port
 
 
-def headers(wanted: Mapping[str, str] | None, secret: Secret) -> dict[str, str]:
+def credential_headers(wanted: Mapping[str, str] | None, secret: Secret) -> dict[str, str]:
     """Login headers as the manifest spells them where the credential has all their fields, else the usual ones.
 
     `token` goes as Bearer, `username` and `password` as Basic, the key of an api_key as X-API-Key.
     """
-    if wanted is not None and holes(wanted) <= set(secret):
-        return {name: template.text(text, secret) for name, text in wanted.items()}
+    if wanted is not None and hole_names(wanted) <= set(secret):
+        return {name: template.fill_text(text, secret) for name, text in wanted.items()}
     if secret.get("token"):
         return {"Authorization": f"Bearer {secret['token']}"}
     if secret.get("username") and secret.get("password"):
@@ -99,7 +99,7 @@ def is_client(secret: Secret) -> bool:
     return bool(secret.get("client_id") and secret.get("client_secret"))
 
 
-async def token(way: Way, url: str, scope: str, secret: Secret) -> dict[str, str]:
+async def fetch_token(way: GuardedHttpClient, url: str, scope: str, secret: Secret) -> dict[str, str]:
     """The header with a fresh token, kept nowhere; who watches the call learns of it (`skills.framework.redaction`).
 
     Raises:
@@ -114,13 +114,13 @@ async def token(way: Way, url: str, scope: str, secret: Secret) -> dict[str, str
         "scope": scope,
     }
     sent = {"Accept": "application/json", "Content-Type": "application/x-www-form-urlencoded"}
-    reply = await way.send(Ask(url, "POST", sent, content=urlencode(form).encode()))
+    reply = await way.send(OutboundRequest(url, "POST", sent, content=urlencode(form).encode()))
     if reply.status in (400, 401):
-        raise ServiceDenied(f"no token is given to this client: {said(reply)}")
-    refuse(reply, reads=True)
-    answer = parsed(reply)
+        raise ServiceDenied(f"no token is given to this client: {error_text(reply)}")
+    raise_refusal(reply, reads=True)
+    answer = parse_reply(reply)
     given = answer.get("access_token") if isinstance(answer, dict) else None
     if not isinstance(given, str) or not given:
         raise ServiceGarbled("the answer has no access_token")
-    opened(Secret(secret.name, CredentialType.BEARER_TOKEN, {"token": given}))
+    register_opened(Secret(secret.name, CredentialType.BEARER_TOKEN, {"token": given}))
     return {"Authorization": f"Bearer {given}"}

@@ -21,15 +21,15 @@ class _Missing:
 _MISSING = _Missing()
 
 
-def holes(template: Any) -> set[str]:
+def hole_names(template: Any) -> set[str]:
     """Every name that a template wants."""
     if isinstance(template, str):
         return {found[2] for found in HOLE.finditer(template)}
     inner = template.values() if isinstance(template, Mapping) else template if isinstance(template, list) else ()
-    return {name for one in inner for name in holes(one)}
+    return {name for one in inner for name in hole_names(one)}
 
 
-def path(template: str, values: Values) -> str:
+def fill_path(template: str, values: Values) -> str:
     """A path (or what of a URL follows its host); each value becomes one segment, those of `{+name}` several.
 
     Raises:
@@ -37,7 +37,7 @@ def path(template: str, values: Values) -> str:
     """
 
     def fill(found: re.Match[str]) -> str:
-        text = plain(values.get(found[2]), found[2])
+        text = plain_text(values.get(found[2]), found[2])
         pieces = re.split(r"[/\\]", text) if text or not found[1] else []  # several segments may be none
         if any(piece in ("", ".", "..") for piece in pieces) or any(ord(one) < 32 for one in text):
             raise Invalid(f"{found[2]} cannot be a part of an address: it is empty, or has empty or dotted parts")
@@ -46,15 +46,15 @@ def path(template: str, values: Values) -> str:
     return HOLE.sub(fill, template)
 
 
-def query(template: Mapping[str, Any], values: Values) -> str:
+def fill_query(template: Mapping[str, Any], values: Values) -> str:
     """A query; what was not given is left out, a list is repeated.
 
     Raises:
         Invalid: a value is an object.
     """
-    filled = ((name, _fill(part, values)) for name, part in template.items())
+    filled = ((name, _fill_value(part, values)) for name, part in template.items())
     pairs = [
-        (name, plain(one, name))
+        (name, plain_text(one, name))
         for name, value in filled
         if not isinstance(value, _Missing)
         for one in (value if isinstance(value, list) else [value])
@@ -62,22 +62,22 @@ def query(template: Mapping[str, Any], values: Values) -> str:
     return urlencode(pairs, errors="surrogatepass")
 
 
-def body(template: Any, values: Values) -> bytes:
+def fill_body(template: Any, values: Values) -> bytes:
     """JSON; what was not given is left out, with objects and lists that hold nothing else."""
-    value = _fill(template, values)
+    value = _fill_value(template, values)
     return json.dumps({} if isinstance(value, _Missing) else value, ensure_ascii=True).encode()
 
 
-def text(template: str, values: Values) -> str:
+def fill_text(template: str, values: Values) -> str:
     """A text with values inside, as they are.
 
     Raises:
         Invalid: one is missing, or no plain value.
     """
-    return HOLE.sub(lambda found: plain(values.get(found[2]), found[2]), template)
+    return HOLE.sub(lambda found: plain_text(values.get(found[2]), found[2]), template)
 
 
-def plain(value: Any, name: str) -> str:
+def plain_text(value: Any, name: str) -> str:
     """A value as a text.
 
     Raises:
@@ -90,18 +90,20 @@ def plain(value: Any, name: str) -> str:
     raise Invalid(f"{name} is missing" if value is None else f"{name} is no plain value")
 
 
-def _fill(template: Any, values: Values) -> Any:
+def _fill_value(template: Any, values: Values) -> Any:
     if isinstance(template, str):
         whole = HOLE.fullmatch(template)
         if whole is not None:
             value = values.get(whole[2], _MISSING)
             return _MISSING if value is None else value
-        return _MISSING if any(values.get(name) is None for name in holes(template)) else text(template, values)
+        return (
+            _MISSING if any(values.get(name) is None for name in hole_names(template)) else fill_text(template, values)
+        )
     if isinstance(template, Mapping):
-        inner = {name: _fill(part, values) for name, part in template.items()}
+        inner = {name: _fill_value(part, values) for name, part in template.items()}
         kept = {name: value for name, value in inner.items() if not isinstance(value, _Missing)}
         return _MISSING if template and not kept else kept
     if isinstance(template, list):
-        parts = [value for part in template if not isinstance(value := _fill(part, values), _Missing)]
+        parts = [value for part in template if not isinstance(value := _fill_value(part, values), _Missing)]
         return _MISSING if template and not parts else parts
     return template

@@ -4,16 +4,23 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from skills.framework.contract import Call
-from skills.framework.dependencies import Ground
+from skills.framework.contract import ToolInvocation
+from skills.framework.dependencies import SkillDependencies
 from skills.framework.manifest import BadManifest, Manifest, Risk, options_of
 from skills.http import template
-from skills.http.endpoint import Place, Request, Service, arguments, declared, filled
-from skills.http.fetch import READING, OutcomeUnknown, Reply
-from skills.http.http_answer import Choice, ServiceGarbled, ServiceRefused, parsed
+from skills.http.endpoint import (
+    HttpService,
+    ServiceEndpoint,
+    ServiceRequest,
+    check_declared,
+    template_arguments,
+    with_defaults,
+)
+from skills.http.fetch import READING, HttpReply, OutcomeUnknown
+from skills.http.http_answer import AnswerSelector, ServiceGarbled, ServiceRefused, parse_reply
 
 
-class RestOptions(Place):
+class RestOptions(ServiceEndpoint):
     """Options of a REST skill: method, endpoint, templates, and selection of the answer.
 
     Attributes:
@@ -42,22 +49,25 @@ class RestOptions(Place):
         return self
 
 
-class Rest:
+class RestSkill:
     """One operation of a REST service."""
 
-    def __init__(self, manifest: Manifest, ground: Ground) -> None:
+    def __init__(self, manifest: Manifest, ground: SkillDependencies) -> None:
         """Raises BadManifest where options, risk and parameters do not fit together."""
         how = options_of(manifest, RestOptions)
         if (manifest.risk is Risk.READ) != (how.method in READING):
             raise BadManifest(f"{manifest.name}: {how.method} and risk {manifest.risk} do not fit")
         self.spec, self.effect = manifest.spec, manifest.effect
         self._manifest, self._how, self._most = manifest, how, ground.settings.result_bytes
-        self._service = Service(manifest, ground, how.place)
-        needed = arguments(manifest, how.url)
-        declared(manifest, needed | arguments(manifest, [how.query, how.body, how.form]), needed)
-        self._select, self._failure = Choice(how.select, manifest.name), Choice(how.failure, manifest.name)
+        self._service = HttpService(manifest, ground, how.place)
+        needed = template_arguments(manifest, how.url)
+        check_declared(manifest, needed | template_arguments(manifest, [how.query, how.body, how.form]), needed)
+        self._select, self._failure = (
+            AnswerSelector(how.select, manifest.name),
+            AnswerSelector(how.failure, manifest.name),
+        )
 
-    async def run(self, call: Call) -> Any:
+    async def run(self, call: ToolInvocation) -> Any:
         """Give {status, data} of JSON or {status, text}; an empty answer is {status}.
 
         What changes something and is answered with what is no text gives {status, content_type}; a `location` is added.
@@ -68,9 +78,9 @@ class Rest:
             OutcomeUnknown: the same of what changes something.
             ServiceRefused: it says in an answer that looks well that it has failed.
         """
-        how, values = self._how, filled(self._manifest, call.arguments)
-        content, kind = self._content(values)
-        request = Request(how.method, values, how.method in READING, how.query, content, kind)
+        how, values = self._how, with_defaults(self._manifest, call.arguments)
+        content, kind = self._request_body(values)
+        request = ServiceRequest(how.method, values, how.method in READING, how.query, content, kind)
         reply = await self._service.ask(call, request)
         given: dict[str, Any] = {"status": reply.status}
         if (reply.unread or reply.status in (201, 202)) and "location" in reply.headers:
@@ -78,9 +88,9 @@ class Rest:
         if reply.unread:
             return given | ({"content_type": reply.kind[:100]} if reply.kind else {})
         if how.gives == "text":
-            return given | _text(reply, self._most)
+            return given | _text_result(reply, self._most)
         try:
-            value = parsed(reply)
+            value = parse_reply(reply)
             if value is None:
                 return given
             if self._failure.wanted and (said := self._failure.of(value)):
@@ -91,19 +101,19 @@ class Rest:
                 raise
             raise OutcomeUnknown(f"{reply.status}: {error.detail}") from None
 
-    def _content(self, values: dict[str, Any]) -> tuple[bytes | None, str]:
+    def _request_body(self, values: dict[str, Any]) -> tuple[bytes | None, str]:
         how = self._how
         if how.form:
-            return template.query(how.form, values).encode(), "application/x-www-form-urlencoded"
-        return (None if how.body is None else template.body(how.body, values)), "application/json"
+            return template.fill_query(how.form, values).encode(), "application/x-www-form-urlencoded"
+        return (None if how.body is None else template.fill_body(how.body, values)), "application/json"
 
 
-def build(manifest: Manifest, ground: Ground) -> Rest:
+def build(manifest: Manifest, ground: SkillDependencies) -> RestSkill:
     """See `Build`."""
-    return Rest(manifest, ground)
+    return RestSkill(manifest, ground)
 
 
-def _text(reply: Reply, most: int) -> dict[str, Any]:
+def _text_result(reply: HttpReply, most: int) -> dict[str, Any]:
     data = reply.text.encode("utf-8", "surrogatepass")
     if len(data) <= most:
         return {"text": reply.text}

@@ -6,16 +6,16 @@ from typing import Annotated, Any, Literal, assert_never
 
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
-from skills.framework.contract import Call
-from skills.framework.dependencies import Ground
+from skills.framework.contract import ToolInvocation
+from skills.framework.dependencies import SkillDependencies
 from skills.framework.manifest import BadManifest, Manifest, Risk, options_of
-from skills.http.endpoint import Place, Request, Service, arguments, filled
-from skills.http.http_answer import ServiceGarbled, parsed
+from skills.http.endpoint import HttpService, ServiceEndpoint, ServiceRequest, template_arguments, with_defaults
+from skills.http.http_answer import ServiceGarbled, parse_reply
 
 Task = Literal["embed", "rerank", "classify", "generate"]
 
 
-class ModelOptions(Place):
+class ModelOptions(ServiceEndpoint):
     """Options of a model skill: endpoint and task.
 
     Attributes:
@@ -58,47 +58,47 @@ _LABELS: TypeAdapter[list[_Label] | list[list[_Label]]] = TypeAdapter(list[_Labe
 _TEXTS: TypeAdapter[_Text | list[_Text]] = TypeAdapter(_Text | list[_Text])
 
 
-class Model:
+class HuggingfaceSkill:
     """One task of a served model."""
 
-    def __init__(self, manifest: Manifest, ground: Ground) -> None:
+    def __init__(self, manifest: Manifest, ground: SkillDependencies) -> None:
         """Raises BadManifest where options and parameters are not those of the task."""
         how = options_of(manifest, ModelOptions)
         if manifest.risk is not Risk.READ:
             raise BadManifest(f"{manifest.name}: a model computes and changes nothing; its risk is read")
         self.spec, self.effect = manifest.spec, manifest.effect
         self._manifest, self._task = manifest, how.task
-        self._service = Service(manifest, ground, how.place)
+        self._service = HttpService(manifest, ground, how.place)
         needed, more = _ARGUMENTS[how.task]
-        known = set(manifest.parameters.get("properties", {})) - arguments(manifest, how.url)
+        known = set(manifest.parameters.get("properties", {})) - template_arguments(manifest, how.url)
         if not needed <= set(manifest.parameters.get("required", ())) or known - needed - more:
             wanted = ", ".join(sorted(needed)) + (f", and maybe {', '.join(sorted(more))}" if more else "")
             raise BadManifest(f"{manifest.name}: {how.task} has the parameters {wanted}")
 
-    async def run(self, call: Call) -> Any:
+    async def run(self, call: ToolInvocation) -> Any:
         """Give {vectors, dimension}, {ranked: [{index, score, text}]}, {labels: [{label, score}]} or {text}.
 
         Raises:
             AosError: those of `Service.ask`.
             ServiceGarbled: the answer is not the task's, or not of as many texts as were sent.
         """
-        values = filled(self._manifest, call.arguments)
-        content = json.dumps(_asked(self._task, values)).encode()
-        reply = await self._service.ask(call, Request("POST", values, True, content=content))
+        values = with_defaults(self._manifest, call.arguments)
+        content = json.dumps(_request_body(self._task, values)).encode()
+        reply = await self._service.ask(call, ServiceRequest("POST", values, True, content=content))
         try:
-            return _given(self._task, parsed(reply), values)
+            return _checked_answer(self._task, parse_reply(reply), values)
         except ValidationError as error:
             first = error.errors()[0]
             place = ".".join(map(str, first["loc"]))
             raise ServiceGarbled(f"this is no answer to {self._task}: {place} {first['msg']}") from None
 
 
-def build(manifest: Manifest, ground: Ground) -> Model:
+def build(manifest: Manifest, ground: SkillDependencies) -> HuggingfaceSkill:
     """See `Build`."""
-    return Model(manifest, ground)
+    return HuggingfaceSkill(manifest, ground)
 
 
-def _asked(task: Task, values: Mapping[str, Any]) -> dict[str, Any]:
+def _request_body(task: Task, values: Mapping[str, Any]) -> dict[str, Any]:
     if task == "embed":
         return {"inputs": values["texts"], "normalize": True, "truncate": True}
     if task == "rerank":
@@ -111,7 +111,7 @@ def _asked(task: Task, values: Mapping[str, Any]) -> dict[str, Any]:
     assert_never(task)
 
 
-def _given(task: Task, answer: Any, values: Mapping[str, Any]) -> dict[str, Any]:
+def _checked_answer(task: Task, answer: Any, values: Mapping[str, Any]) -> dict[str, Any]:
     if task == "embed":
         vectors = _VECTORS.validate_python(answer)
         if len(vectors) != len(values["texts"]) or len({len(one) for one in vectors}) > 1:

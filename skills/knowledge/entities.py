@@ -5,7 +5,7 @@ from typing import Any, Protocol
 from cluster.basics.scope import Scope
 
 
-class Entities(Protocol):
+class EntitySource(Protocol):
     """Port to named entities and their relations; whoever runs the tools binds it to the graph."""
 
     async def find(self, scope: Scope, agent: str, query: str, limit: int) -> Any:

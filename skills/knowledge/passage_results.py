@@ -5,7 +5,7 @@ from typing import Any, Protocol
 from cluster.basics.scope import Scope
 
 
-class Passages(Protocol):
+class PassageSource(Protocol):
     """Port to passages; whoever runs the tools binds it to the search."""
 
     async def find(self, scope: Scope, agent: str, query: str, limit: int, min_similarity: float | None) -> Any:

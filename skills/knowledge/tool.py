@@ -6,15 +6,15 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from cluster.basics.errors import Invalid
 from cluster.models.messages import ToolSpec
-from skills.framework.contract import Call, Effect
-from skills.framework.dependencies import Ground
+from skills.framework.contract import CallEffect, ToolInvocation
+from skills.framework.dependencies import SkillDependencies
 from skills.framework.manifest import Manifest, options_of
-from skills.knowledge.passage_results import Passages
+from skills.knowledge.passage_results import PassageSource
 
 MOST = 20  # passages of one call
 
 
-class Options(BaseModel):
+class KnowledgeOptions(BaseModel):
     """Options of a search skill: the least cosine similarity where a call names none; usually none.
 
     A cut by similarity hides the right document where a question is worded otherwise: of 300 questions to SciFact 0.65
@@ -28,14 +28,14 @@ class Options(BaseModel):
 class KnowledgeTool:
     """A search; the least similarity is an option of the call."""
 
-    effect = Effect.READ
+    effect = CallEffect.READ
 
-    def __init__(self, spec: ToolSpec, passages: Passages, min_similarity: float | None) -> None:
+    def __init__(self, spec: ToolSpec, passages: PassageSource, min_similarity: float | None) -> None:
         """`min_similarity` is used where the call names none."""
         self.spec = spec
         self._passages, self._least = passages, min_similarity
 
-    async def run(self, call: Call) -> Any:
+    async def run(self, call: ToolInvocation) -> Any:
         """Result of `Passages.find`.
 
         Raises:
@@ -53,6 +53,6 @@ class KnowledgeTool:
         return await self._passages.find(call.scope, call.agent, query, min(limit, MOST), least)
 
 
-def build(manifest: Manifest, ground: Ground) -> KnowledgeTool:
+def build(manifest: Manifest, ground: SkillDependencies) -> KnowledgeTool:
     """See `Build`."""
-    return KnowledgeTool(manifest.spec, ground.passages, options_of(manifest, Options).min_similarity)
+    return KnowledgeTool(manifest.spec, ground.passages, options_of(manifest, KnowledgeOptions).min_similarity)

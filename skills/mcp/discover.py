@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from cluster.basics.errors import AosError
-from skills.framework.contract import Call
-from skills.framework.dependencies import Disabled, Ground
+from skills.framework.contract import ToolInvocation
+from skills.framework.dependencies import SkillDependencies, SkillDisabled
 from skills.framework.manifest import Kind, Manifest, Risk
-from skills.framework.skill_store import Skills
-from skills.mcp.options import Place
-from skills.mcp.sanitize import plain, schema, skill_name, told
+from skills.framework.skill_store import SkillStore
+from skills.mcp.options import McpServerSpec
+from skills.mcp.sanitize import plain_line, quoted_description, sanitize_schema, skill_name
 
 if TYPE_CHECKING:
     from mcp.types import Tool as RemoteTool
@@ -19,7 +19,7 @@ CATEGORY = "Own/MCP"
 
 
 @dataclass(frozen=True, slots=True)
-class Offered:
+class OfferedTool:
     """A tool of a server.
 
     Attributes:
@@ -33,7 +33,9 @@ class Offered:
     problem: str = ""
 
 
-async def discover(ground: Ground, call: Call, like: Manifest, place: Place, prefix: str) -> list[Offered]:
+async def discover_tools(
+    ground: SkillDependencies, call: ToolInvocation, like: Manifest, place: McpServerSpec, prefix: str
+) -> list[OfferedTool]:
     """List the server's tools, in its own order.
 
     Args:
@@ -48,16 +50,16 @@ async def discover(ground: Ground, call: Call, like: Manifest, place: Place, pre
         AosError: those of `Session.tools`.
     """
     if Kind.MCP in ground.settings.off:
-        raise Disabled("skills of type mcp are off")
+        raise SkillDisabled("skills of type mcp are off")
     # The SDK takes a second to import, and most processes never call an MCP server.
-    from skills.mcp.session import Session
+    from skills.mcp.session import McpSession
 
-    tools = await Session(like, place, ground).tools(call)
+    tools = await McpSession(like, place, ground).tools(call)
     host = place.url.split("/")[2] if place.url else place.argv[0].rpartition("/")[2]
-    return list(_once(_offered(one, like, place, prefix, host) for one in tools))
+    return list(_unique_names(_offer_tool(one, like, place, prefix, host) for one in tools))
 
 
-def risk(tool: "RemoteTool") -> Risk:
+def tool_risk(tool: "RemoteTool") -> Risk:
     """Risk from the server's hints. Without hints a tool writes; with contradictory ones it is destructive."""
     hints = tool.annotations
     if hints is not None and hints.destructive_hint:
@@ -65,34 +67,34 @@ def risk(tool: "RemoteTool") -> Risk:
     return Risk.READ if hints is not None and hints.read_only_hint is True else Risk.WRITE
 
 
-def _offered(tool: "RemoteTool", like: Manifest, place: Place, prefix: str, server: str) -> Offered:
-    from skills.mcp.results import identity  # it is there already: `discover` has called the server
+def _offer_tool(tool: "RemoteTool", like: Manifest, place: McpServerSpec, prefix: str, server: str) -> OfferedTool:
+    from skills.mcp.results import tool_identity  # it is there already: `discover_tools` has called the server
 
-    shown = plain(tool.name, 100)
+    shown = plain_line(tool.name, 100)
     try:
         options: dict[str, Any] = place.model_dump(mode="json", exclude_defaults=True)
         manifest = replace(
             like,
             name=skill_name(prefix, tool.name),
-            description=told(server, tool.name, tool.description),
+            description=quoted_description(server, tool.name, tool.description),
             kind=Kind.MCP,
-            parameters=schema(tool.input_schema),
-            risk=risk(tool),
+            parameters=sanitize_schema(tool.input_schema),
+            risk=tool_risk(tool),
             category=CATEGORY,
-            options={**options, "tool": tool.name, "sha256": identity(tool)},
+            options={**options, "tool": tool.name, "sha256": tool_identity(tool)},
         )
-        Skills.check(manifest)
+        SkillStore.check(manifest)
     except AosError as error:
-        return Offered(shown, None, error.detail or error.title)
-    return Offered(shown, manifest)
+        return OfferedTool(shown, None, error.detail or error.title)
+    return OfferedTool(shown, manifest)
 
 
-def _once(offered: Iterable[Offered]) -> Iterable[Offered]:
+def _unique_names(offered: Iterable[OfferedTool]) -> Iterable[OfferedTool]:
     """A second one of a name is none: which of them a call meant nobody could tell."""
     seen: set[str] = set()
     for one in offered:
         if one.manifest is not None and one.manifest.name in seen:
-            yield Offered(one.tool, None, "another tool of this server has this name")
+            yield OfferedTool(one.tool, None, "another tool of this server has this name")
             continue
         if one.manifest is not None:
             seen.add(one.manifest.name)

@@ -12,19 +12,19 @@ from mcp.client.streamable_http import streamable_http_client
 
 from cluster.basics.addresses import Resolve
 from cluster.basics.errors import AosError, Invalid, TooLarge, Unavailable
-from skills.http.guard import Target, check, target
+from skills.http.guard import RequestTarget, check_addresses, parse_target
 from skills.http.http_answer import ServiceBusy, ServiceDenied, ServiceFailed
 
 MOST_BYTES = 8_000_000  # of one answer
 
 
-class Wire:
+class HttpMcpServer:
     """A `Server` at an address."""
 
     def __init__(self, url: str, allowed: Sequence[str], find: Resolve, seconds: float) -> None:
         """Raises Disallowed and Invalid where the address may not be called; `seconds` without a byte are an end."""
         self._url, self._allowed, self._find, self._seconds = url, allowed, find, seconds
-        self._aim = target(url, allowed)
+        self._aim = parse_target(url, allowed)
         self.name = self._aim.host
         self.fault: AosError | None = None
         self.login: Mapping[str, str] = {}
@@ -42,16 +42,16 @@ class Wire:
             async with Client(transport, cache=None) as client:
                 yield client
 
-    async def check(self, url: str) -> tuple[Target, str]:
+    async def check(self, url: str) -> tuple[RequestTarget, str]:
         """A request's address taken apart, and where to connect to.
 
         Raises:
             AosError: it is not this server's, or leads to where nobody may go.
         """
-        aim = target(url, self._allowed)
+        aim = parse_target(url, self._allowed)
         if (aim.scheme, aim.host, aim.port) != (self._aim.scheme, self._aim.host, self._aim.port):
             raise Invalid(f"{self.name} sends requests to {aim.host}")
-        return aim, check(await self._find(aim.host, aim.port), aim)
+        return aim, check_addresses(await self._find(aim.host, aim.port), aim)
 
     def failed(self, fault: AosError) -> httpx2.TransportError:
         """Remember it under its own name; the SDK is told by an error that it knows how to end with."""
@@ -62,9 +62,9 @@ class Wire:
 class _Guarded(httpx2.AsyncBaseTransport):
     """Looks at each request, and counts each answer."""
 
-    def __init__(self, wire: Wire) -> None:
+    def __init__(self, wire: HttpMcpServer) -> None:
         self._wire = wire
-        self._inner = httpx2.AsyncHTTPTransport(verify=_trust(), trust_env=False)
+        self._inner = httpx2.AsyncHTTPTransport(verify=_tls_context(), trust_env=False)
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         wire = self._wire
@@ -85,7 +85,7 @@ class _Guarded(httpx2.AsyncBaseTransport):
             answer = await self._inner.handle_async_request(sent)
         except httpx2.TransportError as error:
             raise wire.failed(Unavailable(f"{aim.host} cannot be reached: {type(error).__name__}")) from None
-        if (fault := _refused(answer.status_code, aim.host)) is not None:
+        if (fault := _status_error(answer.status_code, aim.host)) is not None:
             wire.fault = fault
         if answer.headers.get("content-encoding", "identity").lower() != "identity":
             await answer.aclose()
@@ -100,7 +100,7 @@ class _Guarded(httpx2.AsyncBaseTransport):
 class _Counted(httpx2.AsyncByteStream):
     """An answer's bytes, up to the most."""
 
-    def __init__(self, inner: httpx2.AsyncByteStream, wire: Wire) -> None:
+    def __init__(self, inner: httpx2.AsyncByteStream, wire: HttpMcpServer) -> None:
         self._inner, self._wire = inner, wire
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
@@ -120,7 +120,7 @@ class _Counted(httpx2.AsyncByteStream):
         await self._inner.aclose()
 
 
-def _refused(status: int, host: str) -> AosError | None:
+def _status_error(status: int, host: str) -> AosError | None:
     """Error for a status about the caller or the server; others belong to the protocol."""
     if status in (401, 403, 407):
         return ServiceDenied(f"{host} answers {status}")
@@ -130,7 +130,7 @@ def _refused(status: int, host: str) -> AosError | None:
 
 
 @cache
-def _trust() -> ssl.SSLContext:
+def _tls_context() -> ssl.SSLContext:
     """TLS context that trusts the web's authorities, and those of this system."""
     context: Any = httpx2.create_ssl_context(trust_env=False)
     context.load_default_certs()

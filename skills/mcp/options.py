@@ -5,7 +5,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from skills.http.login import TokenEndpoint
 
 
-class Place(BaseModel):
+class McpServerSpec(BaseModel):
     """The server: a URL, or a command.
 
     Attributes:
@@ -26,7 +26,7 @@ class Place(BaseModel):
     oauth: TokenEndpoint | None = None
 
     @model_validator(mode="after")
-    def _one_way(self) -> "Place":
+    def _one_way(self) -> "McpServerSpec":
         if (self.url is None) == (self.command is None):
             raise ValueError("url or command: one of them")
         if self.url is not None and (self.args or self.env):
@@ -43,7 +43,7 @@ class Place(BaseModel):
         return [self.command or "", *self.args]
 
 
-class McpOptions(Place):
+class McpOptions(McpServerSpec):
     """One tool of a server.
 
     Attributes:
@@ -55,6 +55,6 @@ class McpOptions(Place):
     sha256: str | None = Field(None, pattern=r"^[0-9a-f]{64}$")
 
     @property
-    def place(self) -> Place:
+    def place(self) -> McpServerSpec:
         """The server of this skill."""
-        return Place(**{name: getattr(self, name) for name in Place.model_fields})
+        return McpServerSpec(**{name: getattr(self, name) for name in McpServerSpec.model_fields})

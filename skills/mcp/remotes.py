@@ -31,7 +31,7 @@ class ServerAway(Transient):
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
+class ConnectionContext:
     """Key of a connection; no two contexts share one.
 
     Attributes:
@@ -53,7 +53,7 @@ class Context:
         return self.tenant, self.workspace, self.server, self.credential
 
 
-class Server(Protocol):
+class McpServer(Protocol):
     """A server that can be connected to, once.
 
     Attributes:
@@ -71,17 +71,17 @@ class Server(Protocol):
         ...
 
 
-class Link:
+class ServerConnection:
     """A connection. A task of its own opens, holds and closes it: the library's scopes may not change tasks."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: McpServer) -> None:
         """Begins to connect."""
         self.server = server
         self.seen: dict[str, str] = {}  # tool to digest of what it said of itself
         self.users, self.broken, self.idle_since = 0, False, 0.0
         self._ready: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._end = asyncio.Event()
-        self._task = asyncio.create_task(self._hold())
+        self._task = asyncio.create_task(self._hold_open())
 
     @property
     def over(self) -> bool:
@@ -112,7 +112,7 @@ class Link:
             if not working.done():
                 raise self.why("ended the connection")
             if (error := working.exception()) is not None:
-                raise _unreadable(error, self.server.name) or error
+                raise _unreadable_error(error, self.server.name) or error
             return working.result()
         finally:
             if not working.done():
@@ -125,7 +125,7 @@ class Link:
         if self.server.fault is not None:
             return self.server.fault
         error = self._task.exception() if self.over and not self._task.cancelled() else None
-        return ServerAway(f"{self.server.name} {otherwise if error is None else f'failed: {_kind(error)}'}")
+        return ServerAway(f"{self.server.name} {otherwise if error is None else f'failed: {_root_class(error)}'}")
 
     async def close(self) -> None:
         """End it, within some seconds; what the server is made of is gone then."""
@@ -137,15 +137,15 @@ class Link:
             self._task.cancel()
             await asyncio.wait({self._task}, timeout=END_SECONDS)
         if self._task.done() and not self._task.cancelled() and (error := self._task.exception()) is not None:
-            _log.info("%s: the connection ended with %s", self.server.name, _kind(error))
+            _log.info("%s: the connection ended with %s", self.server.name, _root_class(error))
 
-    async def _hold(self) -> None:
+    async def _hold_open(self) -> None:
         async with self.server.open() as client:
             self._ready.set_result(client)
             await self._end.wait()
 
 
-class Remotes:
+class McpConnections:
     """All connections of this process."""
 
     def __init__(
@@ -158,7 +158,7 @@ class Remotes:
     ) -> None:
         """`clock` counts seconds, as `connect`, `away` and `idle` do."""
         self._clock, self._connect, self._away_seconds, self._idle = clock, connect, away, idle
-        self._links: dict[Context, Link] = {}
+        self._links: dict[ConnectionContext, ServerConnection] = {}
         self._away: dict[tuple[str, ...], tuple[float, AosError]] = {}
         self._salt = secrets.token_bytes(32)
         self._closing: set[asyncio.Task[None]] = set()
@@ -176,8 +176,8 @@ class Remotes:
 
     @asynccontextmanager
     async def link(
-        self, context: Context, make: Callable[[], Server], login: Mapping[str, str], *, keep: bool = True
-    ) -> AsyncIterator[tuple[Link, Any]]:
+        self, context: ConnectionContext, make: Callable[[], McpServer], login: Mapping[str, str], *, keep: bool = True
+    ) -> AsyncIterator[tuple[ServerConnection, Any]]:
         """The context's connection with its client, for one call; one that fails is not used again.
 
         Args:
@@ -191,7 +191,7 @@ class Remotes:
             Overloaded: too many connections are in use.
         """
         self._refuse_away(context)
-        link = self._of(context, make)
+        link = self._connection_for(context, make)
         link.users += 1
         link.server.login = login
         try:
@@ -213,32 +213,32 @@ class Remotes:
             if not link.users:
                 link.server.login = {}
                 link.idle_since = self._clock()
-            self._settle(context, link, keep)
+            self._release_connection(context, link, keep)
 
     async def aclose(self) -> None:
         """End all of them."""
         links, self._links = list(self._links.values()), {}
         await asyncio.gather(*(link.close() for link in links), *self._closing)
 
-    def _refuse_away(self, context: Context) -> None:
+    def _refuse_away(self, context: ConnectionContext) -> None:
         now = self._clock()
         self._away = {key: one for key, one in self._away.items() if one[0] > now}
         if (known := self._away.get(context.away)) is not None:
             until, error = known
             raise ServerAway(f"{error.detail or error.title}; it is tried again in {round(until - now)} s")
 
-    def _of(self, context: Context, make: Callable[[], Server]) -> Link:
+    def _connection_for(self, context: ConnectionContext, make: Callable[[], McpServer]) -> ServerConnection:
         known = self._links.get(context)
         if known is not None and not known.over and not known.broken:
             return known
         self._make_room(context)
-        link = self._links[context] = Link(make())
+        link = self._links[context] = ServerConnection(make())
         return link
 
-    def _make_room(self, context: Context) -> None:
+    def _make_room(self, context: ConnectionContext) -> None:
         for other, link in list(self._links.items()):
             if link.over and not link.users:
-                self._drop(other, link)
+                self._drop_connection(other, link)
         ours = [one for one in self._links if (one.tenant, one.workspace) == (context.tenant, context.workspace)]
         for among, most in ((ours, MOST_OF_WORKSPACE), (list(self._links), MOST_LINKS)):
             if len(among) < most:
@@ -247,21 +247,21 @@ class Remotes:
             if not unused:
                 raise Overloaded(f"{most} connections to MCP servers are in use")
             oldest = min(unused, key=lambda one: self._links[one].idle_since)
-            self._drop(oldest, self._links[oldest])
+            self._drop_connection(oldest, self._links[oldest])
 
-    def _settle(self, context: Context, link: Link, keep: bool) -> None:
+    def _release_connection(self, context: ConnectionContext, link: ServerConnection, keep: bool) -> None:
         if link.users:
             return
         if link.broken or link.over or not keep:
-            self._drop(context, link)
+            self._drop_connection(context, link)
         else:
-            asyncio.get_running_loop().call_later(self._idle, self._reap, context, link)
+            asyncio.get_running_loop().call_later(self._idle, self._close_idle, context, link)
 
-    def _reap(self, context: Context, link: Link) -> None:
+    def _close_idle(self, context: ConnectionContext, link: ServerConnection) -> None:
         if not link.users and self._links.get(context) is link and self._clock() - link.idle_since >= self._idle * 0.9:
-            self._drop(context, link)
+            self._drop_connection(context, link)
 
-    def _drop(self, context: Context, link: Link) -> None:
+    def _drop_connection(self, context: ConnectionContext, link: ServerConnection) -> None:
         if self._links.get(context) is link:
             del self._links[context]
         closing = asyncio.create_task(link.close())
@@ -269,13 +269,13 @@ class Remotes:
         closing.add_done_callback(self._closing.discard)
 
 
-def _unreadable(error: BaseException, server: str) -> AosError | None:
-    from skills.mcp.results import garbled  # stands on the SDK, which whoever has a connection has imported
+def _unreadable_error(error: BaseException, server: str) -> AosError | None:
+    from skills.mcp.results import garbled_error  # stands on the SDK, which whoever has a connection has imported
 
-    return garbled(error, server)
+    return garbled_error(error, server)
 
 
-def _kind(error: BaseException) -> str:
+def _root_class(error: BaseException) -> str:
     """The class of what went wrong at the bottom; never its text, which may quote what was sent."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]

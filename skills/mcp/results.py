@@ -21,9 +21,9 @@ from mcp.types import Tool as RemoteTool
 from pydantic import ValidationError
 
 from cluster.basics.errors import AosError, Permanent
-from cluster.state.canonical_json import digest
+from cluster.state.canonical_json import json_digest
 from skills.http.http_answer import ServiceGarbled
-from skills.mcp.sanitize import plain
+from skills.mcp.sanitize import plain_line
 
 MOST_SAID = 400  # characters of what a server says of a failure
 
@@ -54,14 +54,14 @@ class RemoteToolChanged(Permanent):
     fix = "List the server's tools again, look what has changed, and register the tool anew."
 
 
-def identity(tool: RemoteTool) -> str:
+def tool_identity(tool: RemoteTool) -> str:
     """A digest of what a call stands on: its arguments, and what it claims to change."""
     hints = tool.annotations
     claims = None if hints is None else [hints.read_only_hint, hints.destructive_hint]
-    return digest([tool.name, tool.input_schema, claims])
+    return json_digest([tool.name, tool.input_schema, claims])
 
 
-def found(tools: Sequence[RemoteTool], name: str, known: str | None) -> str:
+def checked_identity(tools: Sequence[RemoteTool], name: str, known: str | None) -> str:
     """The identity of the tool of this name.
 
     Raises:
@@ -69,13 +69,13 @@ def found(tools: Sequence[RemoteTool], name: str, known: str | None) -> str:
     """
     named = [one for one in tools if one.name == name]
     if len(named) != 1:
-        raise RemoteToolGone(f"{plain(name, 100)} is there {len(named)} times")
-    if known is not None and identity(named[0]) != known:
-        raise RemoteToolChanged(plain(name, 100))
-    return identity(named[0])
+        raise RemoteToolGone(f"{plain_line(name, 100)} is there {len(named)} times")
+    if known is not None and tool_identity(named[0]) != known:
+        raise RemoteToolChanged(plain_line(name, 100))
+    return tool_identity(named[0])
 
 
-def given(result: CallToolResult) -> dict[str, Any]:
+def result_json(result: CallToolResult) -> dict[str, Any]:
     """The result as JSON: `data` where it is structured, else `text`; pictures and sounds are only named.
 
     Raises:
@@ -91,19 +91,19 @@ def given(result: CallToolResult) -> dict[str, Any]:
             case EmbeddedResource(resource=TextResourceContents() as resource):
                 texts.append(resource.text)
             case ResourceLink():
-                parts.append({"type": "link", "uri": plain(block.uri, 2_000), "name": plain(block.name, 200)})
+                parts.append({"type": "link", "uri": plain_line(block.uri, 2_000), "name": plain_line(block.name, 200)})
             case ImageContent() | AudioContent():
                 cut = True
                 size = len(block.data.rstrip("=")) * 3 // 4  # of base64
-                parts.append({"type": block.type, "media_type": plain(block.mime_type, 100), "bytes": size})
+                parts.append({"type": block.type, "media_type": plain_line(block.mime_type, 100), "bytes": size})
             case EmbeddedResource():
                 cut = True
-                parts.append({"type": "resource", "uri": plain(block.resource.uri, 2_000)})
+                parts.append({"type": "resource", "uri": plain_line(block.resource.uri, 2_000)})
             case _:
                 assert_never(block)
     said = "\n".join(texts).replace("\0", "")
     if result.is_error:
-        raise RemoteToolFailed(plain(said, MOST_SAID) or "it does not say why")
+        raise RemoteToolFailed(plain_line(said, MOST_SAID) or "it does not say why")
     made: dict[str, Any] = {}
     if result.structured_content is not None:
         made["data"] = result.structured_content
@@ -112,7 +112,7 @@ def given(result: CallToolResult) -> dict[str, Any]:
     return made | ({"parts": parts} if parts else {}) | ({"cut": True} if cut else {})
 
 
-def garbled(error: BaseException, server: str) -> ServiceGarbled | None:
+def garbled_error(error: BaseException, server: str) -> ServiceGarbled | None:
     """A name for what the library raised of an answer that has not the form that it should have; None for the rest."""
     if isinstance(error, MCPError):
         is_no_message = error.error.code == PARSE_ERROR
@@ -122,16 +122,16 @@ def garbled(error: BaseException, server: str) -> ServiceGarbled | None:
     return None
 
 
-def failure(error: Exception, server: str, otherwise: AosError) -> AosError:
+def named_failure(error: Exception, server: str, otherwise: AosError) -> AosError:
     """A name for what the library raised.
 
     Args:
-        error: MCPError, or what `garbled` has a name for.
+        error: MCPError, or what `garbled_error` has a name for.
         server: its name.
         otherwise: where it only says that the connection has ended.
     """
-    if (named := garbled(error, server)) is not None or not isinstance(error, MCPError):
+    if (named := garbled_error(error, server)) is not None or not isinstance(error, MCPError):
         return named or otherwise
     if error.error.code in (CONNECTION_CLOSED, INTERNAL_ERROR):
         return otherwise
-    return RemoteRefused(f"{server}: {plain(error.error.message, MOST_SAID)} ({error.error.code})")
+    return RemoteRefused(f"{server}: {plain_line(error.error.message, MOST_SAID)} ({error.error.code})")

@@ -41,18 +41,18 @@ _QUOTES = str.maketrans("“”", "''")  # what somebody says ends where we say 
 _LOCAL = re.compile(r"#/(\$defs|definitions)/([^/]+)")
 
 
-def plain(text: str, most: int) -> str:
+def plain_line(text: str, most: int) -> str:
     """One line of what can be seen, cut; what a model could take for the frame of a prompt is no frame any more."""
-    seen = "".join(" " if one.isspace() else one for one in text[: most * 4] if _seen(one))
+    seen = "".join(" " if one.isspace() else one for one in text[: most * 4] if _is_visible(one))
     flat = " ".join(seen.split()).replace("<", "‹").replace(">", "›").replace("`", "'")
     return flat if len(flat) <= most else f"{flat[: most - 1]}…"
 
 
-def told(server: str, tool: str, description: str | None) -> str:
+def quoted_description(server: str, tool: str, description: str | None) -> str:
     """The description that our models read: it says whose words they are."""
-    words = plain(description or "", MOST_TOLD).translate(_QUOTES)
+    words = plain_line(description or "", MOST_TOLD).translate(_QUOTES)
     says = f"; that server says of it: “{words}”" if words else ""
-    return f"The tool {plain(tool, 100)} of the MCP server {plain(server, 100)}{says}"
+    return f"The tool {plain_line(tool, 100)} of the MCP server {plain_line(server, 100)}{says}"
 
 
 def skill_name(prefix: str, tool: str) -> str:
@@ -64,7 +64,7 @@ def skill_name(prefix: str, tool: str) -> str:
     return f"{made[:55]}_{sha256(tool.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
 
 
-def schema(given: Mapping[str, Any]) -> dict[str, Any]:
+def sanitize_schema(given: Mapping[str, Any]) -> dict[str, Any]:
     """A JSON Schema of arguments, written out and without prose.
 
     Raises:
@@ -89,24 +89,25 @@ class _Out:
         if isinstance(part, list):
             return [self.of(one, deep + 1) for one in part]
         if not isinstance(part, Mapping):
-            return _constant(part)
+            return _check_constant(part)
         if (reference := part.get("$ref")) is not None:
             return self.of(
-                {**self._at(reference), **{key: one for key, one in part.items() if key != "$ref"}}, deep + 1
+                {**self._resolve_reference(reference), **{key: one for key, one in part.items() if key != "$ref"}},
+                deep + 1,
             )
-        return {key: self._value(key, one, deep) for key, one in part.items() if key not in _DROPPED}
+        return {key: self._clean_value(key, one, deep) for key, one in part.items() if key not in _DROPPED}
 
-    def _value(self, key: str, value: Any, deep: int) -> Any:
+    def _clean_value(self, key: str, value: Any, deep: int) -> Any:
         if key == "description":
-            return plain(value, MOST_OF_PARAMETER) if isinstance(value, str) else ""
+            return plain_line(value, MOST_OF_PARAMETER) if isinstance(value, str) else ""
         if key in _NAMED and isinstance(value, Mapping):
             for name in value:
-                _named(name)
+                _check_name(name)
             return {name: self.of(one, deep + 1) for name, one in value.items()}
-        _named(key)
+        _check_name(key)
         return self.of(value, deep + 1)
 
-    def _at(self, reference: Any) -> Mapping[str, Any]:
+    def _resolve_reference(self, reference: Any) -> Mapping[str, Any]:
         hit = _LOCAL.fullmatch(reference) if isinstance(reference, str) else None
         found = self._whole.get(hit[1], {}).get(hit[2]) if hit else None
         if not isinstance(found, Mapping):
@@ -114,16 +115,16 @@ class _Out:
         return found
 
 
-def _named(name: Any) -> None:
+def _check_name(name: Any) -> None:
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise Invalid("a parameter's name has other characters than letters, digits, _ . $ and -, or more than 64")
 
 
-def _constant(value: Any) -> Any:
-    if isinstance(value, str) and (len(value) > MOST_CONSTANT or not all(_seen(one) for one in value)):
+def _check_constant(value: Any) -> Any:
+    if isinstance(value, str) and (len(value) > MOST_CONSTANT or not all(_is_visible(one) for one in value)):
         raise Invalid(f"a text in the schema is longer than {MOST_CONSTANT} characters, or hides some")
     return value
 
 
-def _seen(one: str) -> bool:
+def _is_visible(one: str) -> bool:
     return one in "\n\t\r" or unicodedata.category(one) not in _HIDDEN

@@ -31,7 +31,7 @@ class CommandNotAllowed(Forbidden):
     fix = "An administrator may name the program in the settings (`skills.mcp_commands`)."
 
 
-def allowed(argv: Sequence[str], commands: Sequence[str]) -> None:
+def check_command(argv: Sequence[str], commands: Sequence[str]) -> None:
     """Check that a program may be started: its command line begins with the words of an entry.
 
     An entry may have arguments (`/usr/bin/python3 -m mcp_server_time`); one that is only an interpreter allows all that
@@ -47,7 +47,7 @@ def allowed(argv: Sequence[str], commands: Sequence[str]) -> None:
     raise CommandNotAllowed(f"{argv[0]} is not among the programs that may be started as MCP servers")
 
 
-class Pipe:
+class ProcessMcpServer:
     """A `Server` that is a program."""
 
     def __init__(self, argv: Sequence[str], env: Mapping[str, str]) -> None:
@@ -70,20 +70,20 @@ class Pipe:
                 self.fault = Unavailable(f"{self.name} cannot be started: {type(error).__name__}")
                 raise
             try:
-                async with Client(self._streams(process), cache=None) as client:
+                async with Client(self._message_streams(process), cache=None) as client:
                     yield client
             finally:
                 # At once and without waiting first: this also runs where the task is cancelled from all sides.
-                _kill(process)
+                _kill_session(process)
                 with anyio.CancelScope(shield=True), anyio.move_on_after(END_SECONDS):
                     await process.aclose()
 
-    def _streams(self, process: Process) -> AbstractAsyncContextManager[TransportStreams]:
-        return _bridge(self, process)
+    def _message_streams(self, process: Process) -> AbstractAsyncContextManager[TransportStreams]:
+        return _bridge_pipes(self, process)
 
 
 @asynccontextmanager
-async def _bridge(pipe: Pipe, process: Process) -> AsyncIterator[Any]:
+async def _bridge_pipes(pipe: ProcessMcpServer, process: Process) -> AsyncIterator[Any]:
     """The program's pipes as streams of messages; on leaving its input ends, and it has a moment to end too."""
     into, messages = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     answers, out = anyio.create_memory_object_stream[SessionMessage](0)
@@ -91,7 +91,7 @@ async def _bridge(pipe: Pipe, process: Process) -> AsyncIterator[Any]:
     async def read() -> None:
         async with into:
             try:
-                async for line in _lines(pipe, process):
+                async for line in _read_messages(pipe, process):
                     await into.send(line)
             except (anyio.BrokenResourceError, anyio.ClosedResourceError):
                 return
@@ -122,7 +122,7 @@ async def _bridge(pipe: Pipe, process: Process) -> AsyncIterator[Any]:
             group.cancel_scope.cancel()
 
 
-async def _lines(pipe: Pipe, process: Process) -> AsyncIterator[SessionMessage | Exception]:
+async def _read_messages(pipe: ProcessMcpServer, process: Process) -> AsyncIterator[SessionMessage | Exception]:
     """Messages; what is none is left out, until it is too much. The first line that is too long ends it."""
     assert process.stdout is not None
     rest, garbage = bytearray(), 0
@@ -142,7 +142,7 @@ async def _lines(pipe: Pipe, process: Process) -> AsyncIterator[SessionMessage |
             return
 
 
-def _kill(process: Process) -> None:
+def _kill_session(process: Process) -> None:
     """Its whole session: what it has started goes with it."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)

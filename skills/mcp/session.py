@@ -13,19 +13,19 @@ from mcp.types import Tool as RemoteTool
 from pydantic import ValidationError
 
 from cluster.basics.errors import AosError, Invalid
-from cluster.state.canonical_json import digest
-from skills.framework.contract import Call
-from skills.framework.dependencies import Ground, Secret
+from cluster.state.canonical_json import json_digest
+from skills.framework.contract import ToolInvocation
+from skills.framework.dependencies import Secret, SkillDependencies
 from skills.framework.manifest import CredentialType, Manifest, Risk
-from skills.framework.redaction import opened
-from skills.http.fetch import Ask, OutcomeUnknown, Way
-from skills.http.http_answer import ServiceDenied, ServiceGarbled, parsed, refuse, said
-from skills.http.login import belongs, entrusted
-from skills.mcp.json_rpc import Wire
-from skills.mcp.options import Place
-from skills.mcp.remotes import Context, Link, Server, ServerAway
-from skills.mcp.results import failure, found, given
-from skills.mcp.server_process import Pipe, allowed
+from skills.framework.redaction import register_opened
+from skills.http.fetch import GuardedHttpClient, OutboundRequest, OutcomeUnknown
+from skills.http.http_answer import ServiceDenied, ServiceGarbled, error_text, parse_reply, raise_refusal
+from skills.http.login import check_entrusted, check_origin
+from skills.mcp.json_rpc import HttpMcpServer
+from skills.mcp.options import McpServerSpec
+from skills.mcp.remotes import ConnectionContext, McpServer, ServerAway, ServerConnection
+from skills.mcp.results import checked_identity, named_failure, result_json
+from skills.mcp.server_process import ProcessMcpServer, check_command
 
 MOST_PAGES = 10
 MOST_TOOLS = 200
@@ -34,23 +34,25 @@ MOST_TOKEN_BYTES = 100_000
 T = TypeVar("T")
 
 
-class Session:
+class McpSession:
     """A server, as one skill calls it."""
 
-    def __init__(self, manifest: Manifest, place: Place, ground: Ground) -> None:
+    def __init__(self, manifest: Manifest, place: McpServerSpec, ground: SkillDependencies) -> None:
         """Raises CommandNotAllowed, Disallowed and Invalid where the server may not be called."""
         self._manifest, self._place, self._ground = manifest, place, ground
-        self._server()
+        self._make_server()
 
-    async def tools(self, call: Call) -> list[RemoteTool]:
+    async def tools(self, call: ToolInvocation) -> list[RemoteTool]:
         """The server's tools.
 
         Raises:
             AosError: by name, see `call`.
         """
-        return await self._with(call, lambda link, client: self._during(link, _listed(client)), reads=True)
+        return await self._with_client(
+            call, lambda link, client: self._await_work(link, _list_tools(client)), reads=True
+        )
 
-    async def call(self, call: Call, tool: str, known: str | None) -> dict[str, Any]:
+    async def call(self, call: ToolInvocation, tool: str, known: str | None) -> dict[str, Any]:
         """Call a tool, if the server still says of it what it said.
 
         Args:
@@ -67,25 +69,27 @@ class Session:
             CredentialElsewhere: it is not for this server, or not for its token endpoint.
         """
 
-        async def work(link: Link, client: Client) -> dict[str, Any]:
-            tools = await self._during(link, _listed(client))
-            link.seen[tool] = found(tools, tool, known or link.seen.get(tool))
+        async def work(link: ServerConnection, client: Client) -> dict[str, Any]:
+            tools = await self._await_work(link, _list_tools(client))
+            link.seen[tool] = checked_identity(tools, tool, known or link.seen.get(tool))
             try:
                 sent = client.session.call_tool(tool, dict(call.arguments))
-                return given(await self._during(link, sent))
+                return result_json(await self._await_work(link, sent))
             except _Broken as broken:
                 if self._manifest.risk is Risk.READ:
                     raise
                 told = broken.why.detail or broken.why.title
                 raise _Broken(OutcomeUnknown(f"{link.server.name}: {told}")) from None
 
-        return await self._with(call, work, reads=self._manifest.risk is Risk.READ)
+        return await self._with_client(call, work, reads=self._manifest.risk is Risk.READ)
 
-    async def _with(self, call: Call, work: Callable[[Link, Client], Awaitable[T]], *, reads: bool) -> T:
-        seconds, secret = self._manifest.seconds, await self._secret(call)
+    async def _with_client(
+        self, call: ToolInvocation, work: Callable[[ServerConnection, Client], Awaitable[T]], *, reads: bool
+    ) -> T:
+        seconds, secret = self._manifest.seconds, await self._open_secret(call)
         try:
             async with asyncio.timeout(seconds):
-                async with self._link(call, secret, await self._login(secret)) as (link, client):
+                async with self._open_connection(call, secret, await self._login_headers(secret)) as (link, client):
                     return await work(link, client)
         except _Broken as broken:
             raise broken.why from None
@@ -93,7 +97,7 @@ class Session:
             late = ServerAway if reads else OutcomeUnknown
             raise late(f"{self._place.url or self._place.command} did not answer within {seconds:g} s") from None
 
-    async def _during(self, link: Link, work: Any) -> Any:
+    async def _await_work(self, link: ServerConnection, work: Any) -> Any:
         """The server's answer to a call.
 
         Raises:
@@ -105,57 +109,57 @@ class Session:
             return await link.during(work)
         except (MCPError, ValidationError, RuntimeError, httpx2.HTTPError) as error:
             otherwise = link.why("ended the connection")
-            named = failure(error, link.server.name, otherwise)
+            named = named_failure(error, link.server.name, otherwise)
             raise (_Broken(named) if named is otherwise else named) from None
         except AosError as error:
             raise _Broken(error) from None
 
-    def _link(
-        self, call: Call, secret: Secret | None, login: Mapping[str, str]
-    ) -> AbstractAsyncContextManager[tuple[Link, Any]]:
+    def _open_connection(
+        self, call: ToolInvocation, secret: Secret | None, login: Mapping[str, str]
+    ) -> AbstractAsyncContextManager[tuple[ServerConnection, Any]]:
         scope, remotes = call.scope, self._ground.remotes
-        context = Context(
+        context = ConnectionContext(
             scope.tenant,
             scope.workspace,
             scope.user,
             call.agent,
             call.session,
-            digest(self._place.model_dump(mode="json")),
+            json_digest(self._place.model_dump(mode="json")),
             remotes.mark(secret),
         )
         # A program that was told a secret lives as long as the call that was entitled to it.
         keep = secret is None or self._place.url is not None
-        return remotes.link(context, lambda: self._server(secret), login, keep=keep)
+        return remotes.link(context, lambda: self._make_server(secret), login, keep=keep)
 
-    def _server(self, secret: Secret | None = None) -> Server:
+    def _make_server(self, secret: Secret | None = None) -> McpServer:
         place, ground = self._place, self._ground
         if place.url is not None:
-            return Wire(place.url, ground.hosts, ground.resolve, self._manifest.seconds)
-        allowed(place.argv, ground.settings.mcp_commands)
-        told = {} if secret is None else {name: _field(secret, field) for name, field in place.env.items()}
-        return Pipe(place.argv, told)
+            return HttpMcpServer(place.url, ground.hosts, ground.resolve, self._manifest.seconds)
+        check_command(place.argv, ground.settings.mcp_commands)
+        told = {} if secret is None else {name: _secret_field(secret, field) for name, field in place.env.items()}
+        return ProcessMcpServer(place.argv, told)
 
-    async def _secret(self, call: Call) -> Secret | None:
+    async def _open_secret(self, call: ToolInvocation) -> Secret | None:
         if self._manifest.credential is None:
             return None
         return await self._ground.credentials.open(call, self._manifest)
 
-    async def _login(self, secret: Secret | None) -> dict[str, str]:
+    async def _login_headers(self, secret: Secret | None) -> dict[str, str]:
         if secret is None or self._place.url is None:
             return {}
-        belongs(secret, self._place.url)
+        check_origin(secret, self._place.url)
         oauth = self._place.oauth
         if oauth is not None and secret.get("client_id") and secret.get("client_secret"):
-            entrusted(self._manifest, secret, oauth.url)
-            return {"Authorization": f"Bearer {await self._token(oauth.url, oauth.scope, secret)}"}
+            check_entrusted(self._manifest, secret, oauth.url)
+            return {"Authorization": f"Bearer {await self._fetch_token(oauth.url, oauth.scope, secret)}"}
         if secret.get("token"):
-            return {"Authorization": f"Bearer {_sendable(secret['token'])}"}
+            return {"Authorization": f"Bearer {_header_value(secret['token'])}"}
         if secret.get("username") and secret.get("password"):
             pair = f"{secret['username']}:{secret['password']}".encode("utf-8", "surrogatepass")
             return {"Authorization": f"Basic {b64encode(pair).decode('ascii')}"}
-        return {self._place.header: _sendable(secret["key"])} if secret.get("key") else {}
+        return {self._place.header: _header_value(secret["key"])} if secret.get("key") else {}
 
-    async def _token(self, url: str, scope: str, secret: Secret) -> str:
+    async def _fetch_token(self, url: str, scope: str, secret: Secret) -> str:
         form = {
             "grant_type": "client_credentials",
             "client_id": secret["client_id"],
@@ -163,17 +167,17 @@ class Session:
             "scope": scope,
         }
         headers = {"Accept": "application/json", "Content-Type": "application/x-www-form-urlencoded"}
-        way = Way(self._ground.hosts, self._ground.resolve, self._manifest.seconds, MOST_TOKEN_BYTES)
-        reply = await way.send(Ask(url, "POST", headers, content=urlencode(form).encode()))
+        way = GuardedHttpClient(self._ground.hosts, self._ground.resolve, self._manifest.seconds, MOST_TOKEN_BYTES)
+        reply = await way.send(OutboundRequest(url, "POST", headers, content=urlencode(form).encode()))
         if reply.status in (400, 401):
-            raise ServiceDenied(f"no token is given to this client: {said(reply)}")
-        refuse(reply, reads=True)
-        answer = parsed(reply)
+            raise ServiceDenied(f"no token is given to this client: {error_text(reply)}")
+        raise_refusal(reply, reads=True)
+        answer = parse_reply(reply)
         token = answer.get("access_token") if isinstance(answer, dict) else None
         if not isinstance(token, str) or not token:
             raise ServiceGarbled("the answer has no access_token")
-        opened(Secret(secret.name, CredentialType.BEARER_TOKEN, {"token": token}))
-        return _sendable(token)
+        register_opened(Secret(secret.name, CredentialType.BEARER_TOKEN, {"token": token}))
+        return _header_value(token)
 
 
 class _Broken(Exception):
@@ -184,7 +188,7 @@ class _Broken(Exception):
         super().__init__()
 
 
-async def _listed(client: Client) -> list[RemoteTool]:
+async def _list_tools(client: Client) -> list[RemoteTool]:
     """All tools, page by page; a server that never ends its list is not listened to for ever."""
     tools: list[RemoteTool] = []
     cursor: str | None = None
@@ -199,13 +203,13 @@ async def _listed(client: Client) -> list[RemoteTool]:
     return tools
 
 
-def _field(secret: Secret, name: str) -> str:
+def _secret_field(secret: Secret, name: str) -> str:
     if "\0" in (value := secret.get(name, "")) or not value:
         raise Invalid(f"the credential {secret.name} has no {name} that a program could be told")
     return value
 
 
-def _sendable(value: str) -> str:
+def _header_value(value: str) -> str:
     if not value.isascii() or not value.isprintable() or value != value.strip():  # never quoted: it is a secret
         raise Invalid("the credential has a character that cannot be sent in a header")
     return value

@@ -21,16 +21,16 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import HTTPError
 
 from cluster.basics.errors import Invalid, TooLarge
-from skills.http.fetch import READING, Redirected
-from skills.http.guard import Target, check, target
-from skills.openstack.failures import Changed
+from skills.http.fetch import READING, ServiceRedirected
+from skills.http.guard import RequestTarget, check_addresses, parse_target
+from skills.openstack.failures import PendingChange
 
 _PIECE = 65_536
 _TOKENS = "/auth/tokens"
 _PASSWORD = re.compile(rb'"adminPass"\s*:\s*("(?:[^"\\]|\\.)*")')
 
 
-class Wire(HTTPAdapter):
+class GuardedAdapter(HTTPAdapter):
     """Carries requests to addresses that are allowed. Used by one thread; `stop` may be called by any."""
 
     def __init__(
@@ -44,14 +44,14 @@ class Wire(HTTPAdapter):
     ) -> None:
         """`find` resolves a name; `most` bytes of an answer are read; `secret` is told what a cloud gives."""
         super().__init__(max_retries=0)
-        self.changed = Changed()
+        self.changed = PendingChange()
         self._allowed, self._find, self._most, self._secret = allowed, find, most, secret
         self._end, self._stopped = monotonic() + seconds, False
-        self._trust = _trust(authority)
-        self._aim: Target | None = None
+        self._trust = _tls_context(authority)
+        self._aim: RequestTarget | None = None
         self._address = ""
         self._open: list[HTTPConnection] = []
-        self.poolmanager.pool_classes_by_scheme = _pools(self._open)
+        self.poolmanager.pool_classes_by_scheme = _pool_classes(self._open)
 
     def stop(self) -> None:
         """No further request, and the one under way ends now."""
@@ -71,21 +71,23 @@ class Wire(HTTPAdapter):
             TooLarge: a larger answer than is read.
             RequestException: no answer, or not in time.
         """
-        aim = target(request.url or "", self._allowed)
-        self._aim, self._address = aim, check(self._find(aim.host, aim.port), aim)
+        aim = parse_target(request.url or "", self._allowed)
+        self._aim, self._address = aim, check_addresses(self._find(aim.host, aim.port), aim)
         # `identity`: a small answer that unpacks into a large one is not asked for, and refused if it comes.
         request.headers.update({"Host": aim.authority, "Accept-Encoding": "identity", "User-Agent": "aos"})
         writes = request.method not in READING and not aim.path.endswith(_TOKENS)
-        left = self._left()
+        left = self._seconds_left()
         self.changed.open = self.changed.open or writes
         response = super().send(request, stream=True, timeout=left, verify=True, cert=None, proxies=None)
         if response.is_redirect:
-            onward = target(urljoin(request.url or "", response.headers["location"]), self._allowed)
+            onward = parse_target(urljoin(request.url or "", response.headers["location"]), self._allowed)
             if (onward.scheme, onward.host, onward.port) != (aim.scheme, aim.host, aim.port):
-                raise Redirected(f"{aim.host} sends to {onward.host}", fix="A cloud's services do not redirect away.")
+                raise ServiceRedirected(
+                    f"{aim.host} sends to {onward.host}", fix="A cloud's services do not redirect away."
+                )
         if writes and response.status_code < 500:
             self.changed.open = False
-        for given in _given(response):
+        for given in _given_secrets(response):
             self._secret(given)
         return response
 
@@ -113,7 +115,7 @@ class Wire(HTTPAdapter):
                 data += piece
                 if len(data) > self._most:
                     raise TooLarge(f"the cloud gives more than {self._most:,} bytes at once")
-                self._left()
+                self._seconds_left()
             whole = True
         except HTTPError as error:
             raise Lost(f"broken off: {type(error).__name__}") from None
@@ -129,14 +131,14 @@ class Wire(HTTPAdapter):
         )
         return super().build_response(req, read)
 
-    def _left(self) -> float:
+    def _seconds_left(self) -> float:
         left = self._end - monotonic()
         if self._stopped or left <= 0:
             raise ReadTimeout("no time is left")
         return left
 
 
-def _given(response: Response) -> Iterator[str]:
+def _given_secrets(response: Response) -> Iterator[str]:
     """Secrets that a cloud gives and nobody asked for: a token, and the first password of a new server."""
     if token := response.headers.get("X-Subject-Token"):
         yield token
@@ -145,7 +147,7 @@ def _given(response: Response) -> Iterator[str]:
             yield str(json.loads(found[1]))
 
 
-def _pools(kept: list[HTTPConnection]) -> dict[str, Any]:
+def _pool_classes(kept: list[HTTPConnection]) -> dict[str, Any]:
     """Pools that remember their connections: one in use is otherwise known to nobody who could close it."""
 
     class Plain(HTTPConnection):
@@ -167,7 +169,7 @@ def _pools(kept: list[HTTPConnection]) -> dict[str, Any]:
     return {"http": Plains, "https": Sealeds}
 
 
-def _trust(authority: str | None) -> ssl.SSLContext:
+def _tls_context(authority: str | None) -> ssl.SSLContext:
     """TLS context that trusts the web's authorities, those of this system, and the one that is given."""
     context = ssl.create_default_context(cafile=certifi.where())
     context.load_default_certs()

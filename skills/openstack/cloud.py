@@ -14,7 +14,7 @@ _NO_SEGMENT = re.compile(r"[/\\?#%\x00-\x1f\x7f]")
 
 
 @dataclass(frozen=True, slots=True)
-class Cloud:
+class CloudCall:
     """One call of an operation.
 
     Attributes:
@@ -35,7 +35,7 @@ class Cloud:
         Raises:
             Invalid: it is missing, or would lead to another address.
         """
-        return segment(self.arguments.get(argument), argument)
+        return path_segment(self.arguments.get(argument), argument)
 
     def given(self, *names: str) -> dict[str, Any]:
         """The named arguments that the call gave."""
@@ -67,7 +67,7 @@ class Cloud:
         return int(self.arguments.get("limit", MOST))
 
 
-def segment(value: Any, argument: str) -> str:
+def path_segment(value: Any, argument: str) -> str:
     """A name or an id that becomes one segment of a path; the SDK does not quote it.
 
     Raises:
@@ -80,7 +80,7 @@ def segment(value: Any, argument: str) -> str:
     return value
 
 
-def picked(resource: Any, *names: str) -> dict[str, Any]:
+def pick_fields(resource: Any, *names: str) -> dict[str, Any]:
     """Fields of an object of the SDK; those without a value are left out."""
     found = ((name, getattr(resource, name, None)) for name in names)
     return {name: value for name, value in found if value is not None}

@@ -9,22 +9,24 @@ from openstack.utils import maximum_supported_microversion
 
 from cluster.basics.errors import Invalid
 from skills.http.http_answer import ServiceGarbled
-from skills.openstack.cloud import Cloud, picked, segment
+from skills.openstack.cloud import CloudCall, path_segment, pick_fields
 
 CALL = "aos-call"  # metadata of a server: the key of the call that made it, so that a repetition finds it
 _NEWEST = "2.96"  # of the versions of Nova that these answers were read of
 _PROTOCOLS = {"novnc": "vnc", "spice-html5": "spice", "serial": "serial"}
 
 
-def list_servers(cloud: Cloud) -> dict[str, Any]:
+def list_servers(cloud: CloudCall) -> dict[str, Any]:
     """Servers with state, addresses and size."""
     query = cloud.given("status", "name")
     if cloud.arguments.get("all_projects"):
         query["all_tenants"] = "1"
-    return cloud.listed("servers", _servers(cloud.connection.compute, query, min(cloud.limit + 1, 1_000)), _server)
+    return cloud.listed(
+        "servers", _iterate_servers(cloud.connection.compute, query, min(cloud.limit + 1, 1_000)), _server_row
+    )
 
 
-def server_action(cloud: Cloud) -> dict[str, Any]:
+def server_action(cloud: CloudCall) -> dict[str, Any]:
     """Start, stop, reboot, suspend or resume; {before, status} say what became of it so far."""
     compute, action = cloud.connection.compute, cloud.arguments["action"]
     server = compute.find_server(cloud.name("server"), ignore_missing=False)
@@ -43,17 +45,17 @@ def server_action(cloud: Cloud) -> dict[str, Any]:
     return {"id": after.id, "name": after.name, "action": action, "before": before, "status": after.status}
 
 
-def create_server(cloud: Cloud) -> dict[str, Any]:
+def create_server(cloud: CloudCall) -> dict[str, Any]:
     """A new server; one that an earlier attempt of this very call has made is given in the place of a second one."""
     compute, arguments = cloud.connection.compute, cloud.arguments
     name = str(arguments["name"])
-    for known in _servers(compute, {"name": f"^{re.escape(name)}$"}, 100):  # Nova reads it as an expression
+    for known in _iterate_servers(compute, {"name": f"^{re.escape(name)}$"}, 100):  # Nova reads it as an expression
         if known.get("metadata", {}).get(CALL) == cloud.key:
-            return {"created": False, **_server(known)}
+            return {"created": False, **_server_row(known)}
     flavor = compute.find_flavor(cloud.name("flavor"), ignore_missing=False)
     image = cloud.connection.image.find_image(cloud.name("image"), ignore_missing=False)
     networks = [
-        {"uuid": cloud.connection.network.find_network(segment(one, "network"), ignore_missing=False).id}
+        {"uuid": cloud.connection.network.find_network(path_segment(one, "network"), ignore_missing=False).id}
         for one in arguments["networks"]
     ]
     groups = [{"name": one} for one in arguments.get("security_groups", ())]
@@ -66,36 +68,36 @@ def create_server(cloud: Cloud) -> dict[str, Any]:
         **cloud.given("key_name", "availability_zone"),
         **({"security_groups": groups} if groups else {}),
     )
-    return {"created": True, **_server(_answered(compute, f"/servers/{made.id}", {}).get("server", {}))}
+    return {"created": True, **_server_row(_get_json(compute, f"/servers/{made.id}", {}).get("server", {}))}
 
 
-def list_flavors(cloud: Cloud) -> dict[str, Any]:
+def list_flavors(cloud: CloudCall) -> dict[str, Any]:
     """Sizes: memory and disk in MiB and GiB."""
     found = cloud.connection.compute.flavors(limit=min(cloud.limit + 1, 1_000), **cloud.given("min_ram", "min_disk"))
-    return cloud.listed("flavors", found, _flavor)
+    return cloud.listed("flavors", found, _flavor_row)
 
 
-def quota_usage(cloud: Cloud) -> dict[str, Any]:
+def quota_usage(cloud: CloudCall) -> dict[str, Any]:
     """Used and allowed, of computing and of storage; -1 is without a limit."""
     wanted, result = cloud.arguments.get("services") or ["compute", "storage"], dict[str, Any]()
     if "compute" in wanted:
         now = cloud.connection.compute.get_limits().absolute
         result["compute"] = {
-            "instances": _of(now.instances_used, now.instances),
-            "cores": _of(now.total_cores_used, now.total_cores),
-            "ram_mib": _of(now.total_ram_used, now.total_ram),
+            "instances": _usage_of_limit(now.instances_used, now.instances),
+            "cores": _usage_of_limit(now.total_cores_used, now.total_cores),
+            "ram_mib": _usage_of_limit(now.total_ram_used, now.total_ram),
         }
     if "storage" in wanted:
         now = cloud.connection.block_storage.get_limits().absolute
         result["storage"] = {
-            "volumes": _of(now.total_volumes_used, now.max_total_volumes),
-            "gigabytes": _of(now.total_gigabytes_used, now.max_total_volume_gigabytes),
-            "snapshots": _of(now.total_snapshots_used, now.max_total_snapshots),
+            "volumes": _usage_of_limit(now.total_volumes_used, now.max_total_volumes),
+            "gigabytes": _usage_of_limit(now.total_gigabytes_used, now.max_total_volume_gigabytes),
+            "snapshots": _usage_of_limit(now.total_snapshots_used, now.max_total_snapshots),
         }
     return result
 
 
-def server_console(cloud: Cloud) -> dict[str, Any]:
+def server_console(cloud: CloudCall) -> dict[str, Any]:
     """An address at which a browser shows the console; who has it needs no password, for some minutes."""
     compute, type_ = cloud.connection.compute, cloud.arguments.get("type", "novnc")
     if type_ not in _PROTOCOLS:
@@ -105,12 +107,12 @@ def server_console(cloud: Cloud) -> dict[str, Any]:
     return {"id": server.id, "name": server.name, "type": type_, "url": console["url"]}
 
 
-def _servers(compute: Any, query: dict[str, Any], size: int) -> Iterator[dict[str, Any]]:
+def _iterate_servers(compute: Any, query: dict[str, Any], size: int) -> Iterator[dict[str, Any]]:
     """Servers as Nova writes them, a page at a time. The SDK makes three objects of each, which takes ten times as
     long as all the rest: a thousand servers were not done in half a minute."""
     marker: dict[str, Any] = {}
     while True:
-        answer = _answered(compute, "/servers/detail", {**query, "limit": size, **marker})
+        answer = _get_json(compute, "/servers/detail", {**query, "limit": size, **marker})
         rows = answer.get("servers")
         if not isinstance(rows, list):
             raise ServiceGarbled("the cloud's answer has no list of servers")
@@ -120,7 +122,7 @@ def _servers(compute: Any, query: dict[str, Any], size: int) -> Iterator[dict[st
         marker = {"marker": rows[-1]["id"]}
 
 
-def _answered(compute: Any, path: str, query: dict[str, Any]) -> dict[str, Any]:
+def _get_json(compute: Any, path: str, query: dict[str, Any]) -> dict[str, Any]:
     version = maximum_supported_microversion(compute, _NEWEST)
     response = compute.get(path, params=query, microversion=version)
     raise_from_response(response)
@@ -128,7 +130,7 @@ def _answered(compute: Any, path: str, query: dict[str, Any]) -> dict[str, Any]:
     return answer
 
 
-def _server(server: dict[str, Any]) -> dict[str, Any]:
+def _server_row(server: dict[str, Any]) -> dict[str, Any]:
     addresses = [
         {"network": network, "address": one.get("addr"), "type": one.get("OS-EXT-IPS:type", "fixed")}
         for network, ports in (server.get("addresses") or {}).items()
@@ -150,10 +152,10 @@ def _server(server: dict[str, Any]) -> dict[str, Any]:
     return {**{name: value for name, value in shown.items() if value is not None}, "addresses": addresses}
 
 
-def _flavor(flavor: Any) -> dict[str, Any]:
-    return picked(flavor, "id", "name", "vcpus", "ram", "disk", "ephemeral", "swap", "is_public")
+def _flavor_row(flavor: Any) -> dict[str, Any]:
+    return pick_fields(flavor, "id", "name", "vcpus", "ram", "disk", "ephemeral", "swap", "is_public")
 
 
-def _of(used: Any, limit: Any) -> dict[str, Any]:
+def _usage_of_limit(used: Any, limit: Any) -> dict[str, Any]:
     free = None if used is None or limit is None or limit < 0 else limit - used
     return {"used": used, "limit": limit, "free": free}

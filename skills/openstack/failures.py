@@ -77,7 +77,7 @@ _BY_STATUS: dict[int, type[AosError]] = {
 
 
 @contextmanager
-def named(changed: "Changed") -> Iterator[None]:
+def name_failures(changed: "PendingChange") -> Iterator[None]:
     """Around calls of the SDK: what it throws becomes an error with a name and without secrets.
 
     Raises:
@@ -91,10 +91,10 @@ def named(changed: "Changed") -> Iterator[None]:
         # The wire did not take the answer to what changes something: too large, packed, or one that sends elsewhere.
         raise OutcomeUnknown(error.detail or error.title) from None
     except (sdk.SDKException, login.ClientException, RequestException) as error:
-        raise _named(error, changed()) from None
+        raise _failure_of(error, changed()) from None
 
 
-class Changed:
+class PendingChange:
     """Flag for a changing request that has gone out and has no answer yet."""
 
     def __init__(self) -> None:
@@ -105,7 +105,7 @@ class Changed:
         return self.open
 
 
-def _named(error: Exception, changed: bool) -> AosError:
+def _failure_of(error: Exception, changed: bool) -> AosError:
     if isinstance(error, sdk.DuplicateResource | sdk.InvalidResourceQuery):
         return CloudAmbiguous()
     if isinstance(error, login.CatalogException | sdk.EndpointNotFound | sdk.ConfigException | sdk.NotSupported):
@@ -128,7 +128,7 @@ def _named(error: Exception, changed: bool) -> AosError:
 
 
 def _by_status(status: int, error: Exception, changed: bool) -> AosError:
-    said = _said(error)
+    said = _error_text(error)
     detail = f"{status}: {said}" if said else f"{status}"
     if status in (403, 409, 413) and _QUOTA.search(said):
         return CloudQuotaExceeded(detail)
@@ -140,6 +140,6 @@ def _by_status(status: int, error: Exception, changed: bool) -> AosError:
     return ServiceRefused(detail)
 
 
-def _said(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     text = getattr(error, "details", None) or (error.message if isinstance(error, login.HttpError) else "")
     return " ".join(str(text or "").split())[:MOST_SAID]

@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from cluster.basics.errors import Invalid
-from skills.openstack.cloud import Cloud, picked
+from skills.openstack.cloud import CloudCall, pick_fields
 
 
-def keystone_auth(cloud: Cloud) -> dict[str, Any]:
+def keystone_auth(cloud: CloudCall) -> dict[str, Any]:
     """Sign in, and manage users, projects and roles. No token is ever given: it would be a key for whoever reads it.
 
     Raises:
@@ -16,17 +16,17 @@ def keystone_auth(cloud: Cloud) -> dict[str, Any]:
     return _ACTIONS[cloud.arguments["action"]](cloud)
 
 
-def list_projects(cloud: Cloud) -> dict[str, Any]:
+def list_projects(cloud: CloudCall) -> dict[str, Any]:
     """Projects that this user has a role in, or with `all` those of the whole cloud."""
     identity = cloud.connection.identity
     if cloud.arguments.get("all"):
-        return cloud.listed("projects", identity.projects(**cloud.given("name")), _project)
-    mine = identity.user_projects(_access(cloud).user_id, **cloud.given("name"))
-    return cloud.listed("projects", mine, _project)
+        return cloud.listed("projects", identity.projects(**cloud.given("name")), _project_row)
+    mine = identity.user_projects(_keystone_access(cloud).user_id, **cloud.given("name"))
+    return cloud.listed("projects", mine, _project_row)
 
 
-def _authenticate(cloud: Cloud) -> dict[str, Any]:
-    access = _access(cloud)
+def _check_login(cloud: CloudCall) -> dict[str, Any]:
+    access = _keystone_access(cloud)
     services = [
         {
             "type": one.get("type"),
@@ -37,50 +37,52 @@ def _authenticate(cloud: Cloud) -> dict[str, Any]:
         }
         for one in access.service_catalog.catalog
     ]
-    who = picked(access, "user_id", "username", "user_domain_name", "project_id", "project_name", "role_names")
+    who = pick_fields(access, "user_id", "username", "user_domain_name", "project_id", "project_name", "role_names")
     return {"authenticated": True, **who, "expires": access.expires.isoformat(), "services": services}
 
 
-def _list_users(cloud: Cloud) -> dict[str, Any]:
-    return cloud.listed("users", cloud.connection.identity.users(**cloud.given("name")), _user)
+def _list_users(cloud: CloudCall) -> dict[str, Any]:
+    return cloud.listed("users", cloud.connection.identity.users(**cloud.given("name")), _user_row)
 
 
-def _create_user(cloud: Cloud) -> dict[str, Any]:
+def _create_user(cloud: CloudCall) -> dict[str, Any]:
     # Without a password: one in an argument would stand in every record of this call.
-    made = cloud.connection.identity.create_user(name=_needed(cloud, "name"), **cloud.given("description", "email"))
-    return {"created": "user", **_user(made), "note": "it has no password yet; an administrator sets one"}
+    made = cloud.connection.identity.create_user(
+        name=_needed_argument(cloud, "name"), **cloud.given("description", "email")
+    )
+    return {"created": "user", **_user_row(made), "note": "it has no password yet; an administrator sets one"}
 
 
-def _delete_user(cloud: Cloud) -> dict[str, Any]:
+def _delete_user(cloud: CloudCall) -> dict[str, Any]:
     identity = cloud.connection.identity
     user = identity.find_user(cloud.name("user"), ignore_missing=False)
     identity.delete_user(user.id, ignore_missing=False)
     return {"deleted": "user", "id": user.id, "name": user.name}
 
 
-def _switch_user(on: bool) -> Callable[[Cloud], dict[str, Any]]:
-    def switch(cloud: Cloud) -> dict[str, Any]:
+def _switch_user(on: bool) -> Callable[[CloudCall], dict[str, Any]]:
+    def switch(cloud: CloudCall) -> dict[str, Any]:
         identity = cloud.connection.identity
         user = identity.find_user(cloud.name("user"), ignore_missing=False)
-        return {"changed": "user", **_user(identity.update_user(user.id, is_enabled=on))}
+        return {"changed": "user", **_user_row(identity.update_user(user.id, is_enabled=on))}
 
     return switch
 
 
-def _create_project(cloud: Cloud) -> dict[str, Any]:
-    made = cloud.connection.identity.create_project(name=_needed(cloud, "name"), **cloud.given("description"))
-    return {"created": "project", **_project(made)}
+def _create_project(cloud: CloudCall) -> dict[str, Any]:
+    made = cloud.connection.identity.create_project(name=_needed_argument(cloud, "name"), **cloud.given("description"))
+    return {"created": "project", **_project_row(made)}
 
 
-def _delete_project(cloud: Cloud) -> dict[str, Any]:
+def _delete_project(cloud: CloudCall) -> dict[str, Any]:
     identity = cloud.connection.identity
     project = identity.find_project(cloud.name("project"), ignore_missing=False)
     identity.delete_project(project.id, ignore_missing=False)
     return {"deleted": "project", "id": project.id, "name": project.name}
 
 
-def _role(grant: bool) -> Callable[[Cloud], dict[str, Any]]:
-    def change(cloud: Cloud) -> dict[str, Any]:
+def _change_role(grant: bool) -> Callable[[CloudCall], dict[str, Any]]:
+    def change(cloud: CloudCall) -> dict[str, Any]:
         identity = cloud.connection.identity
         project = identity.find_project(cloud.name("project"), ignore_missing=False)
         user = identity.find_user(cloud.name("user"), ignore_missing=False)
@@ -92,8 +94,8 @@ def _role(grant: bool) -> Callable[[Cloud], dict[str, Any]]:
     return change
 
 
-_ACTIONS: Mapping[str, Callable[[Cloud], dict[str, Any]]] = {
-    "authenticate": _authenticate,
+_ACTIONS: Mapping[str, Callable[[CloudCall], dict[str, Any]]] = {
+    "authenticate": _check_login,
     "list_users": _list_users,
     "create_user": _create_user,
     "delete_user": _delete_user,
@@ -101,26 +103,26 @@ _ACTIONS: Mapping[str, Callable[[Cloud], dict[str, Any]]] = {
     "disable_user": _switch_user(False),
     "create_project": _create_project,
     "delete_project": _delete_project,
-    "grant_role": _role(True),
-    "revoke_role": _role(False),
+    "grant_role": _change_role(True),
+    "revoke_role": _change_role(False),
 }
 
 
-def _access(cloud: Cloud) -> Any:
+def _keystone_access(cloud: CloudCall) -> Any:
     session = cloud.connection.session
     return session.auth.get_access(session)
 
 
-def _needed(cloud: Cloud, argument: str) -> str:
+def _needed_argument(cloud: CloudCall, argument: str) -> str:
     value = cloud.arguments.get(argument)
     if not isinstance(value, str) or not value:
         raise Invalid(f"{argument} is missing")
     return value
 
 
-def _user(user: Any) -> dict[str, Any]:
-    return picked(user, "id", "name", "is_enabled", "domain_id", "email", "description")
+def _user_row(user: Any) -> dict[str, Any]:
+    return pick_fields(user, "id", "name", "is_enabled", "domain_id", "email", "description")
 
 
-def _project(project: Any) -> dict[str, Any]:
-    return picked(project, "id", "name", "is_enabled", "domain_id", "description")
+def _project_row(project: Any) -> dict[str, Any]:
+    return pick_fields(project, "id", "name", "is_enabled", "domain_id", "description")

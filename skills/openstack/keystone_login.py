@@ -11,13 +11,13 @@ from openstack.config import cloud_region
 from openstack.connection import Connection
 
 from skills.framework.credentials import BadCredential
-from skills.openstack.api_client import Wire
+from skills.openstack.api_client import GuardedAdapter
 
 _DOMAIN = "Default"
 
 
 @contextmanager
-def connected(values: Mapping[str, str], wire: Wire) -> Iterator[Connection]:
+def open_connection(values: Mapping[str, str], wire: GuardedAdapter) -> Iterator[Connection]:
     """A connection, closed at the end; Keystone is asked when the first service is.
 
     Args:
@@ -33,7 +33,7 @@ def connected(values: Mapping[str, str], wire: Wire) -> Iterator[Connection]:
         carrier.trust_env = False  # no proxy, netrc or bundle of this machine
         for scheme in ("http://", "https://"):
             carrier.mount(scheme, wire)
-        session = Session(auth=_plugin(values), session=carrier, user_agent="aos")
+        session = Session(auth=_auth_plugin(values), session=carrier, user_agent="aos")
         region = cloud_region.from_session(
             session,
             name="cloud",
@@ -52,8 +52,8 @@ def connected(values: Mapping[str, str], wire: Wire) -> Iterator[Connection]:
             session.auth = None
 
 
-def _plugin(values: Mapping[str, str]) -> v3.Password | v3.ApplicationCredential:
-    url = _needed(values, "auth_url").rstrip("/")
+def _auth_plugin(values: Mapping[str, str]) -> v3.Password | v3.ApplicationCredential:
+    url = _needed_field(values, "auth_url").rstrip("/")
     url = url if url.endswith("/v3") else f"{url}/v3"
     domain = values.get("user_domain_name", _DOMAIN)
     if "application_credential_secret" in values:
@@ -62,24 +62,24 @@ def _plugin(values: Mapping[str, str]) -> v3.Password | v3.ApplicationCredential
             url,
             values["application_credential_secret"],
             application_credential_id=by_id,
-            application_credential_name=None if by_id else _needed(values, "application_credential_name"),
-            username=None if by_id else _needed(values, "username"),
+            application_credential_name=None if by_id else _needed_field(values, "application_credential_name"),
+            username=None if by_id else _needed_field(values, "username"),
             user_domain_name=None if by_id else domain,
         )
     by_id, project = values.get("user_id"), values.get("project_id")
     return v3.Password(
         url,
-        _needed(values, "password", "key"),
+        _needed_field(values, "password", "key"),
         user_id=by_id,
-        username=None if by_id else _needed(values, "username"),
+        username=None if by_id else _needed_field(values, "username"),
         user_domain_name=None if by_id else domain,
         project_id=project,
-        project_name=None if project else _needed(values, "project_name"),
+        project_name=None if project else _needed_field(values, "project_name"),
         project_domain_name=None if project else values.get("project_domain_name", _DOMAIN),
     )
 
 
-def _needed(values: Mapping[str, str], *names: str) -> str:
+def _needed_field(values: Mapping[str, str], *names: str) -> str:
     for name in names:
         if values.get(name):
             return values[name]

@@ -5,24 +5,24 @@ from itertools import islice
 from typing import Any
 
 from cluster.basics.errors import Invalid
-from skills.openstack.cloud import Cloud, picked
+from skills.openstack.cloud import CloudCall, pick_fields
 
 _MOST_PARTS = 2_000  # subnets or routers that are read beside networks
 
 
-def list_networks(cloud: Cloud) -> dict[str, Any]:
+def list_networks(cloud: CloudCall) -> dict[str, Any]:
     """Networks, each with its subnets, and routers."""
     network = cloud.connection.network
     subnets: dict[str, list[dict[str, Any]]] = {}
     for one in islice(network.subnets(limit=1_000), _MOST_PARTS):
-        subnets.setdefault(one.network_id, []).append(_subnet(one))
+        subnets.setdefault(one.network_id, []).append(_subnet_row(one))
     found = network.networks(limit=min(cloud.limit + 1, 1_000), **cloud.given("name", "status"))
-    result = cloud.listed("networks", found, lambda one: {**_network(one), "subnets": subnets.get(one.id, [])})
-    routers = cloud.listed("routers", network.routers(limit=min(cloud.limit + 1, 1_000)), _router)
+    result = cloud.listed("networks", found, lambda one: {**_network_row(one), "subnets": subnets.get(one.id, [])})
+    routers = cloud.listed("routers", network.routers(limit=min(cloud.limit + 1, 1_000)), _router_row)
     return {**result, "routers": routers["routers"]} | ({"cut": True} if "cut" in routers else {})
 
 
-def manage_network(cloud: Cloud) -> dict[str, Any]:
+def manage_network(cloud: CloudCall) -> dict[str, Any]:
     """Create or delete a network, a subnet, a security group or one of its rules.
 
     Raises:
@@ -31,29 +31,31 @@ def manage_network(cloud: Cloud) -> dict[str, Any]:
     return _ACTIONS[cloud.arguments["action"]](cloud)
 
 
-def _create_network(cloud: Cloud) -> dict[str, Any]:
-    made = cloud.connection.network.create_network(name=_needed(cloud, "name"), **cloud.given("description"))
-    return {"created": "network", **_network(made)}
+def _create_network(cloud: CloudCall) -> dict[str, Any]:
+    made = cloud.connection.network.create_network(name=_needed_argument(cloud, "name"), **cloud.given("description"))
+    return {"created": "network", **_network_row(made)}
 
 
-def _create_subnet(cloud: Cloud) -> dict[str, Any]:
+def _create_subnet(cloud: CloudCall) -> dict[str, Any]:
     network = cloud.connection.network
     of = network.find_network(cloud.name("network"), ignore_missing=False)
     made = network.create_subnet(
         network_id=of.id,
-        cidr=_needed(cloud, "cidr"),
+        cidr=_needed_argument(cloud, "cidr"),
         ip_version=6 if ":" in cloud.arguments["cidr"] else 4,
         **cloud.given("name", "gateway_ip", "dns_nameservers", "description"),
     )
-    return {"created": "subnet", **_subnet(made)}
+    return {"created": "subnet", **_subnet_row(made)}
 
 
-def _create_group(cloud: Cloud) -> dict[str, Any]:
-    made = cloud.connection.network.create_security_group(name=_needed(cloud, "name"), **cloud.given("description"))
-    return {"created": "security_group", **picked(made, "id", "name", "description")}
+def _create_group(cloud: CloudCall) -> dict[str, Any]:
+    made = cloud.connection.network.create_security_group(
+        name=_needed_argument(cloud, "name"), **cloud.given("description")
+    )
+    return {"created": "security_group", **pick_fields(made, "id", "name", "description")}
 
 
-def _create_rule(cloud: Cloud) -> dict[str, Any]:
+def _create_rule(cloud: CloudCall) -> dict[str, Any]:
     network, arguments = cloud.connection.network, cloud.arguments
     group = network.find_security_group(cloud.name("security_group"), ignore_missing=False)
     remote = arguments.get("remote_ip_prefix", "")
@@ -64,37 +66,37 @@ def _create_rule(cloud: Cloud) -> dict[str, Any]:
         **cloud.given("protocol", "port_range_min", "port_range_max", "remote_ip_prefix", "description"),
     )
     shown = ("id", "direction", "protocol", "port_range_min", "port_range_max", "remote_ip_prefix")
-    return {"created": "rule", "security_group": group.name, **picked(made, *shown)}
+    return {"created": "rule", "security_group": group.name, **pick_fields(made, *shown)}
 
 
-def _delete_network(cloud: Cloud) -> dict[str, Any]:
+def _delete_network(cloud: CloudCall) -> dict[str, Any]:
     network = cloud.connection.network
     found = network.find_network(cloud.name("network"), ignore_missing=False)
     network.delete_network(found.id, ignore_missing=False)
     return {"deleted": "network", "id": found.id, "name": found.name}
 
 
-def _delete_subnet(cloud: Cloud) -> dict[str, Any]:
+def _delete_subnet(cloud: CloudCall) -> dict[str, Any]:
     network = cloud.connection.network
     found = network.find_subnet(cloud.name("subnet"), ignore_missing=False)
     network.delete_subnet(found.id, ignore_missing=False)
     return {"deleted": "subnet", "id": found.id, "name": found.name}
 
 
-def _delete_group(cloud: Cloud) -> dict[str, Any]:
+def _delete_group(cloud: CloudCall) -> dict[str, Any]:
     network = cloud.connection.network
     found = network.find_security_group(cloud.name("security_group"), ignore_missing=False)
     network.delete_security_group(found.id, ignore_missing=False)
     return {"deleted": "security_group", "id": found.id, "name": found.name}
 
 
-def _delete_rule(cloud: Cloud) -> dict[str, Any]:
+def _delete_rule(cloud: CloudCall) -> dict[str, Any]:
     rule = cloud.name("rule")
     cloud.connection.network.delete_security_group_rule(rule, ignore_missing=False)
     return {"deleted": "rule", "id": rule}
 
 
-_ACTIONS: Mapping[str, Callable[[Cloud], dict[str, Any]]] = {
+_ACTIONS: Mapping[str, Callable[[CloudCall], dict[str, Any]]] = {
     "create_network": _create_network,
     "delete_network": _delete_network,
     "create_subnet": _create_subnet,
@@ -106,21 +108,21 @@ _ACTIONS: Mapping[str, Callable[[Cloud], dict[str, Any]]] = {
 }
 
 
-def _needed(cloud: Cloud, argument: str) -> Any:
+def _needed_argument(cloud: CloudCall, argument: str) -> Any:
     value = cloud.arguments.get(argument)
     if value in (None, ""):
         raise Invalid(f"{argument} is missing")
     return value
 
 
-def _network(network: Any) -> dict[str, Any]:
-    return picked(network, "id", "name", "status", "is_admin_state_up", "is_shared", "is_router_external", "mtu")
+def _network_row(network: Any) -> dict[str, Any]:
+    return pick_fields(network, "id", "name", "status", "is_admin_state_up", "is_shared", "is_router_external", "mtu")
 
 
-def _subnet(subnet: Any) -> dict[str, Any]:
-    return picked(subnet, "id", "name", "network_id", "cidr", "gateway_ip", "ip_version", "dns_nameservers")
+def _subnet_row(subnet: Any) -> dict[str, Any]:
+    return pick_fields(subnet, "id", "name", "network_id", "cidr", "gateway_ip", "ip_version", "dns_nameservers")
 
 
-def _router(router: Any) -> dict[str, Any]:
+def _router_row(router: Any) -> dict[str, Any]:
     outside = (router.external_gateway_info or {}).get("network_id")
-    return {**picked(router, "id", "name", "status"), "external_network_id": outside}
+    return {**pick_fields(router, "id", "name", "status"), "external_network_id": outside}

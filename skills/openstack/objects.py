@@ -9,13 +9,13 @@ from openstack.exceptions import raise_from_response
 
 from cluster.basics.errors import Invalid
 from skills.http import template
-from skills.openstack.cloud import Cloud
+from skills.openstack.cloud import CloudCall
 from skills.openstack.failures import CloudConflict
 
 _GONE_BEYOND = 416  # the range of an object that has no bytes
 
 
-def object_storage(cloud: Cloud) -> dict[str, Any]:
+def object_storage(cloud: CloudCall) -> dict[str, Any]:
     """List containers, or objects of one; upload, download; create a container.
 
     Raises:
@@ -23,27 +23,31 @@ def object_storage(cloud: Cloud) -> dict[str, Any]:
     """
     action = cloud.arguments["action"]
     if action == "list":
-        return _list(cloud)
+        return _list_entries(cloud)
     if action == "create_container":
-        raise_from_response(cloud.connection.object_store.put(_at(cloud, "/{container}")))
+        raise_from_response(cloud.connection.object_store.put(_object_path(cloud, "/{container}")))
         return {"action": action, "container": cloud.arguments["container"]}
-    return _upload(cloud) if action == "upload" else _download(cloud)
+    return _upload_object(cloud) if action == "upload" else _download_object(cloud)
 
 
-def _list(cloud: Cloud) -> dict[str, Any]:
+def _list_entries(cloud: CloudCall) -> dict[str, Any]:
     inside = bool(cloud.arguments.get("container"))
     query = {"format": "json", "limit": min(cloud.limit + 1, 10_000), **cloud.given("prefix", "marker")}
-    path = _at(cloud, "/{container}") if inside else ""
+    path = _object_path(cloud, "/{container}") if inside else ""
     response = cloud.connection.object_store.get(path, params=query, headers={"Accept": "application/json"})
     raise_from_response(response)
     rows = response.json() if response.content else []
     if inside:
-        return cloud.listed("objects", rows, _object)
+        return cloud.listed("objects", rows, _object_row)
     return cloud.listed("containers", rows, lambda one: {name: one.get(name) for name in ("name", "count", "bytes")})
 
 
-def _upload(cloud: Cloud) -> dict[str, Any]:
-    store, path, data = cloud.connection.object_store, _at(cloud, "/{container}/{+object}"), _content(cloud)
+def _upload_object(cloud: CloudCall) -> dict[str, Any]:
+    store, path, data = (
+        cloud.connection.object_store,
+        _object_path(cloud, "/{container}/{+object}"),
+        _object_content(cloud),
+    )
     etag = hashlib.md5(data, usedforsecurity=False).hexdigest()  # what Swift itself compares
     headers = {"If-None-Match": "*", "ETag": etag, "Content-Type": cloud.arguments.get("content_type", "text/plain")}
     response = store.put(path, data=data, headers=headers)
@@ -57,9 +61,9 @@ def _upload(cloud: Cloud) -> dict[str, Any]:
     return {**result, "bytes": len(data), "etag": etag}
 
 
-def _download(cloud: Cloud) -> dict[str, Any]:
+def _download_object(cloud: CloudCall) -> dict[str, Any]:
     most = cloud.most_bytes // 2  # base64 and JSON make more of it
-    path, wanted = _at(cloud, "/{container}/{+object}"), {"Range": f"bytes=0-{most - 1}"}
+    path, wanted = _object_path(cloud, "/{container}/{+object}"), {"Range": f"bytes=0-{most - 1}"}
     response = cloud.connection.object_store.get(path, headers=wanted)
     if response.status_code != _GONE_BEYOND:
         raise_from_response(response)
@@ -82,7 +86,7 @@ def _download(cloud: Cloud) -> dict[str, Any]:
         return {**result, "base64": base64.b64encode(kept).decode(), **cut}
 
 
-def _content(cloud: Cloud) -> bytes:
+def _object_content(cloud: CloudCall) -> bytes:
     text, packed = cloud.arguments.get("text"), cloud.arguments.get("base64")
     if (text is None) == (packed is None):
         raise Invalid("text or base64: one of them")
@@ -94,11 +98,11 @@ def _content(cloud: Cloud) -> bytes:
         raise Invalid("base64 is no base64") from None
 
 
-def _at(cloud: Cloud, path: str) -> str:
-    return template.path(path, cloud.arguments)
+def _object_path(cloud: CloudCall, path: str) -> str:
+    return template.fill_path(path, cloud.arguments)
 
 
-def _object(one: dict[str, Any]) -> dict[str, Any]:
+def _object_row(one: dict[str, Any]) -> dict[str, Any]:
     return {
         "name": one.get("name", one.get("subdir")),
         "bytes": one.get("bytes"),

@@ -10,16 +10,16 @@ from pydantic import BaseModel, ConfigDict
 
 from cluster.basics.errors import AosError
 from cluster.basics.scope import Role
-from skills.framework.contract import Call
-from skills.framework.dependencies import Ground, Secret
+from skills.framework.contract import ToolInvocation
+from skills.framework.dependencies import Secret, SkillDependencies
 from skills.framework.manifest import BadManifest, CredentialType, Manifest, Risk, options_of
-from skills.framework.redaction import opened, scrub
+from skills.framework.redaction import redact_secrets, register_opened
 from skills.http.fetch import OutcomeUnknown
-from skills.http.guard import target
-from skills.openstack.cloud import Cloud
+from skills.http.guard import parse_target
+from skills.openstack.cloud import CloudCall
 
 if TYPE_CHECKING:
-    from skills.openstack.api_client import Wire
+    from skills.openstack.api_client import GuardedAdapter
 
 MOST_BYTES = 16_000_000  # of one answer: a page of a thousand servers has some two million
 _GRACE = 2.0  # seconds in which a stopped thread is to end
@@ -57,7 +57,7 @@ class OpenStackOptions(BaseModel):
 class OpenStack:
     """One operation of a cloud."""
 
-    def __init__(self, manifest: Manifest, ground: Ground) -> None:
+    def __init__(self, manifest: Manifest, ground: SkillDependencies) -> None:
         """Raises BadManifest where the operation is unknown, or is said to be more harmless than it is."""
         operation = options_of(manifest, OpenStackOptions).operation
         if operation not in OPERATIONS:
@@ -72,7 +72,7 @@ class OpenStack:
         self._operation, self._manifest, self._ground = operation, manifest, ground
         self.spec, self.effect = manifest.spec, manifest.effect
 
-    async def run(self, call: Call) -> Any:
+    async def run(self, call: ToolInvocation) -> Any:
         """The operation's result.
 
         Raises:
@@ -82,34 +82,34 @@ class OpenStack:
         try:
             return await self._carried_out(call, secret)
         except AosError as error:
-            error.detail = scrub(error.detail, [_hidden(secret)])
+            error.detail = redact_secrets(error.detail, [_with_shown_names(secret)])
             error.args = (error.detail or error.title,)
             raise error from None
 
-    async def _carried_out(self, call: Call, secret: Secret) -> Any:
+    async def _carried_out(self, call: ToolInvocation, secret: Secret) -> Any:
         # In a thread, and not before a call: the SDK takes a second to import.
-        wire_of, work_of = await asyncio.to_thread(_machinery, self._module, self._operation)
+        wire_of, work_of = await asyncio.to_thread(_load_machinery, self._module, self._operation)
         if secret.get("auth_url"):
-            target(secret["auth_url"], self._ground.hosts)
-        wire = wire_of(self._ground, self._manifest.seconds, secret, self._found())
-        arguments = {**_defaults(self._manifest), **call.arguments}
-        cloud = Cloud(None, arguments, call.key, self._ground.settings.result_bytes)
+            parse_target(secret["auth_url"], self._ground.hosts)
+        wire = wire_of(self._ground, self._manifest.seconds, secret, self._thread_resolver())
+        arguments = {**_schema_defaults(self._manifest), **call.arguments}
+        cloud = CloudCall(None, arguments, call.key, self._ground.settings.result_bytes)
         working = asyncio.create_task(asyncio.to_thread(work_of, cloud, secret, wire))
         try:
             async with asyncio.timeout(self._manifest.seconds):
                 return await asyncio.shield(working)
         except TimeoutError:
             changed = wire.changed.open
-            await _ended(working, wire)
+            await _end_thread(working, wire)
             from skills.openstack.failures import CloudTimeout  # after the SDK's import, see above
 
             detail = f"the cloud did not answer within {self._manifest.seconds:g} s"
             raise (OutcomeUnknown(detail) if changed else CloudTimeout(detail)) from None
         except asyncio.CancelledError:
-            await _ended(working, wire)
+            await _end_thread(working, wire)
             raise
 
-    def _found(self) -> Callable[[str, int], Sequence[str]]:
+    def _thread_resolver(self) -> Callable[[str, int], Sequence[str]]:
         """The ground's resolver, for a thread."""
         loop, resolve, seconds = asyncio.get_running_loop(), self._ground.resolve, self._manifest.seconds
 
@@ -120,35 +120,37 @@ class OpenStack:
         return lambda host, port: asyncio.run_coroutine_threadsafe(ask(host, port), loop).result()
 
 
-def build(manifest: Manifest, ground: Ground) -> OpenStack:
+def build(manifest: Manifest, ground: SkillDependencies) -> OpenStack:
     """See `Build`."""
     return OpenStack(manifest, ground)
 
 
-def _machinery(module: str, operation: str) -> tuple[Callable[..., "Wire"], Callable[..., Any]]:
+def _load_machinery(module: str, operation: str) -> tuple[Callable[..., "GuardedAdapter"], Callable[..., Any]]:
     """Load the HTTP adapter's factory and the operation: both stand on the SDK."""
-    from skills.openstack.api_client import Wire
-    from skills.openstack.failures import named
-    from skills.openstack.keystone_login import connected
+    from skills.openstack.api_client import GuardedAdapter
+    from skills.openstack.failures import name_failures
+    from skills.openstack.keystone_login import open_connection
 
-    act: Callable[[Cloud], Any] = getattr(import_module(f"skills.openstack.{module}"), operation)
+    act: Callable[[CloudCall], Any] = getattr(import_module(f"skills.openstack.{module}"), operation)
 
-    def wire_of(ground: Ground, seconds: float, secret: Secret, find: Callable[[str, int], Sequence[str]]) -> "Wire":
+    def wire_of(
+        ground: SkillDependencies, seconds: float, secret: Secret, find: Callable[[str, int], Sequence[str]]
+    ) -> "GuardedAdapter":
         name = secret.name  # and not the secret itself: the SDK keeps parts of a connection for longer than a call
 
         def given(value: str) -> None:
-            opened(Secret(name, CredentialType.BEARER_TOKEN, {"token": value}))
+            register_opened(Secret(name, CredentialType.BEARER_TOKEN, {"token": value}))
 
-        return Wire(ground.hosts, find, seconds, MOST_BYTES, secret.get("ca_cert"), given)
+        return GuardedAdapter(ground.hosts, find, seconds, MOST_BYTES, secret.get("ca_cert"), given)
 
-    def work_of(cloud: Cloud, secret: Secret, wire: "Wire") -> Any:
-        with named(wire.changed), connected(secret, wire) as connection:
+    def work_of(cloud: CloudCall, secret: Secret, wire: "GuardedAdapter") -> Any:
+        with name_failures(wire.changed), open_connection(secret, wire) as connection:
             return act(replace(cloud, connection=connection))
 
     return wire_of, work_of
 
 
-async def _ended(working: "asyncio.Task[Any]", wire: "Wire") -> None:
+async def _end_thread(working: "asyncio.Task[Any]", wire: "GuardedAdapter") -> None:
     """The thread stopped; what it still says is of no use to anybody."""
     working.add_done_callback(lambda one: one.cancelled() or one.exception())  # looked at, or asyncio would log it
     wire.stop()
@@ -171,11 +173,11 @@ _SHOWN = frozenset(
 )
 
 
-def _hidden(secret: Secret) -> Secret:
+def _with_shown_names(secret: Secret) -> Secret:
     """Names of projects and regions may be said in an error, also where the vault keeps them sealed."""
     return Secret(secret.name, secret.type, dict(secret), secret.shown | _SHOWN)
 
 
-def _defaults(manifest: Manifest) -> dict[str, Any]:
+def _schema_defaults(manifest: Manifest) -> dict[str, Any]:
     properties = manifest.parameters.get("properties", {})
     return {name: one["default"] for name, one in properties.items() if isinstance(one, Mapping) and "default" in one}

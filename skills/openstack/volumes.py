@@ -3,26 +3,26 @@
 from typing import Any
 
 from cluster.basics.errors import Invalid
-from skills.openstack.cloud import Cloud, picked
+from skills.openstack.cloud import CloudCall, pick_fields
 
 
-def list_volumes(cloud: Cloud) -> dict[str, Any]:
+def list_volumes(cloud: CloudCall) -> dict[str, Any]:
     """Volumes with size in GiB, state, and the servers they are attached to."""
     query = cloud.given("status", "name", "all_projects")
     found = cloud.connection.block_storage.volumes(limit=min(cloud.limit + 1, 1_000), **query)
-    return cloud.listed("volumes", found, _volume)
+    return cloud.listed("volumes", found, _volume_row)
 
 
-def list_images(cloud: Cloud) -> dict[str, Any]:
+def list_images(cloud: CloudCall) -> dict[str, Any]:
     """Images that a server or a volume can be made of."""
     found = cloud.connection.image.images(
         limit=min(cloud.limit + 1, 1_000), **cloud.given("name", "status", "visibility")
     )
     shown = ("id", "name", "status", "visibility", "disk_format", "size", "min_disk", "min_ram", "created_at")
-    return cloud.listed("images", found, lambda one: picked(one, *shown))
+    return cloud.listed("images", found, lambda one: pick_fields(one, *shown))
 
 
-def manage_volume(cloud: Cloud) -> dict[str, Any]:
+def manage_volume(cloud: CloudCall) -> dict[str, Any]:
     """Create, delete, attach, detach or extend.
 
     Raises:
@@ -30,13 +30,13 @@ def manage_volume(cloud: Cloud) -> dict[str, Any]:
     """
     storage, action = cloud.connection.block_storage, cloud.arguments["action"]
     if action == "create":
-        return {"action": action, **_volume(_created(cloud))}
+        return {"action": action, **_volume_row(_create_volume(cloud))}
     volume = storage.find_volume(cloud.name("volume"), ignore_missing=False)
     if action == "delete":
         storage.delete_volume(volume.id, ignore_missing=False)
         return {"action": action, "id": volume.id, "name": volume.name}
     if action == "extend":
-        storage.extend_volume(volume.id, _size(cloud))
+        storage.extend_volume(volume.id, _volume_size(cloud))
     else:
         compute = cloud.connection.compute
         server = compute.find_server(cloud.name("server"), ignore_missing=False)
@@ -44,24 +44,24 @@ def manage_volume(cloud: Cloud) -> dict[str, Any]:
             compute.create_volume_attachment(server.id, volume=volume.id)
         else:
             compute.delete_volume_attachment(server.id, volume.id, ignore_missing=False)
-    return {"action": action, **_volume(storage.get_volume(volume.id))}
+    return {"action": action, **_volume_row(storage.get_volume(volume.id))}
 
 
-def _created(cloud: Cloud) -> Any:
+def _create_volume(cloud: CloudCall) -> Any:
     wanted = cloud.given("name", "description", "volume_type", "availability_zone")
     if cloud.arguments.get("image"):
         wanted["image_id"] = cloud.connection.image.find_image(cloud.name("image"), ignore_missing=False).id
-    return cloud.connection.block_storage.create_volume(size=_size(cloud), **wanted)
+    return cloud.connection.block_storage.create_volume(size=_volume_size(cloud), **wanted)
 
 
-def _size(cloud: Cloud) -> int:
+def _volume_size(cloud: CloudCall) -> int:
     size = cloud.arguments.get("size_gb")
     if not isinstance(size, int):
         raise Invalid("size_gb is missing")
     return size
 
 
-def _volume(volume: Any) -> dict[str, Any]:
+def _volume_row(volume: Any) -> dict[str, Any]:
     attached = [{"server_id": one.get("server_id"), "device": one.get("device")} for one in volume.attachments or ()]
-    shown = picked(volume, "id", "name", "status", "size", "volume_type", "is_bootable", "created_at")
+    shown = pick_fields(volume, "id", "name", "status", "size", "volume_type", "is_bootable", "created_at")
     return {**shown, "attachments": attached}

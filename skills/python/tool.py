@@ -5,29 +5,29 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from skills.framework.contract import Call
-from skills.framework.dependencies import Ground, Scripts
+from skills.framework.contract import ToolInvocation
+from skills.framework.dependencies import ScriptRunner, SkillDependencies
 from skills.framework.manifest import BadManifest, Manifest, options_of
 
 _log = logging.getLogger("aos.skills")
 _LONGEST = 2_000  # characters of what it printed that a log line shows
 
 
-class Options(BaseModel):
+class ScriptOptions(BaseModel):
     """None: what a script may do is for the sandbox's settings to say."""
 
     model_config = ConfigDict(extra="forbid")
 
 
-class Script:
+class ScriptSkill:
     """Calls `run` with the arguments as its payload; what it prints goes to the log."""
 
-    def __init__(self, manifest: Manifest, scripts: Scripts) -> None:
+    def __init__(self, manifest: Manifest, scripts: ScriptRunner) -> None:
         """`manifest` has the code."""
         self.spec, self.effect = manifest.spec, manifest.effect
         self._manifest, self._scripts = manifest, scripts
 
-    async def run(self, call: Call) -> Any:
+    async def run(self, call: ToolInvocation) -> Any:
         """The dict that `run` returned.
 
         Raises:
@@ -40,9 +40,9 @@ class Script:
         return dict(outcome.value)
 
 
-def build(manifest: Manifest, ground: Ground) -> Script:
+def build(manifest: Manifest, ground: SkillDependencies) -> ScriptSkill:
     """See `Build`."""
-    options_of(manifest, Options)
+    options_of(manifest, ScriptOptions)
     if not manifest.code.strip():
         raise BadManifest(f"{manifest.name} is of type python and has no code")
-    return Script(manifest, ground.scripts)
+    return ScriptSkill(manifest, ground.scripts)

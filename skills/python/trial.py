@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from cluster.basics.errors import Permanent
-from skills.framework.dependencies import Scripts
+from skills.framework.dependencies import ScriptRunner
 from skills.sandbox.sandbox_errors import ScriptFailed, ScriptMemory, ScriptTimeout, ScriptTooBig
 
 Tried = Literal["sample", "loaded"]
@@ -30,8 +30,8 @@ class SampleFailed(Permanent):
     fix = "Mend the script, or send a sample_payload that it is made for."
 
 
-async def tried(
-    scripts: Scripts, code: str, sample: Mapping[str, Any] | None, seconds: float
+async def try_script(
+    scripts: ScriptRunner, code: str, sample: Mapping[str, Any] | None, seconds: float
 ) -> tuple[Tried, Mapping[str, Any]]:
     """Run a script with a sample, or where there is none see whether it loads and has a `run`; and what it gave.
 
@@ -50,28 +50,28 @@ async def tried(
         raise SampleFailed(f"{error.code}: {error.detail}") from error
 
 
-def parameters(code: str, sample: Mapping[str, Any] | None) -> dict[str, Any]:
+def guess_parameters(code: str, sample: Mapping[str, Any] | None) -> dict[str, Any]:
     """A schema for a script that came without one: the sample's keys, else those that `run` reads from its payload.
 
     What it reads by `payload["x"]` is required, what it reads by `payload.get("x")` is not; more may be given.
     """
     if sample is not None:
-        return {"type": "object", "properties": {key: _type(value) for key, value in sample.items()}}
+        return {"type": "object", "properties": {key: _json_type(value) for key, value in sample.items()}}
     found = _RUN.search(code)
     if found is None:
         return {"type": "object", "properties": {}}
     name = re.escape(found[1])
-    wanted = _keys(rf"\b{name}\s*\[\s*(['\"])([^'\"\\]{{1,64}})\1\s*\](?!\s*=[^=])", code)
-    optional = _keys(rf"\b{name}\s*\.\s*get\(\s*(['\"])([^'\"\\]{{1,64}})\1", code)
+    wanted = _payload_keys(rf"\b{name}\s*\[\s*(['\"])([^'\"\\]{{1,64}})\1\s*\](?!\s*=[^=])", code)
+    optional = _payload_keys(rf"\b{name}\s*\.\s*get\(\s*(['\"])([^'\"\\]{{1,64}})\1", code)
     required = [key for key in wanted if key not in optional]
     made: dict[str, Any] = {"type": "object", "properties": {key: {} for key in dict.fromkeys([*wanted, *optional])}}
     return {**made, "required": required} if required else made
 
 
-def _keys(pattern: str, code: str) -> list[str]:
+def _payload_keys(pattern: str, code: str) -> list[str]:
     return list(dict.fromkeys(hit[2] for hit in re.finditer(pattern, code)))
 
 
-def _type(value: object) -> dict[str, str]:
+def _json_type(value: object) -> dict[str, str]:
     name = _TYPES.get(type(value))
     return {"type": name} if name else {}

@@ -10,14 +10,14 @@ from typing import Any, Self
 from cluster.basics.errors import Invalid
 from configs.sections_skills import SandboxSettings
 from skills.sandbox import script_result
-from skills.sandbox.layers import Layers
-from skills.sandbox.pool import Pool
+from skills.sandbox.layers import IsolationReport
+from skills.sandbox.pool import WorkerPool
 from skills.sandbox.sandbox_errors import ScriptTimeout, ScriptTooBig
-from skills.sandbox.worker import Overflow
+from skills.sandbox.worker import ChannelOverflow
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class SandboxOutcome:
     """Return value of `run(payload)`, its output, and the milliseconds from the call to the end of its process."""
 
     value: dict[str, Any]
@@ -32,13 +32,13 @@ class Sandbox:
     It belongs to the event loop, and to the thread, of its first call.
     """
 
-    def __init__(self, settings: SandboxSettings, pool: Pool | None = None) -> None:
+    def __init__(self, settings: SandboxSettings, pool: WorkerPool | None = None) -> None:
         """Start nothing yet. The pool is one of these settings unless given."""
         self._settings = settings
-        self._pool = pool or Pool(settings)
+        self._pool = pool or WorkerPool(settings)
         self._room = asyncio.Semaphore(settings.at_once)
 
-    async def run(self, source: str, payload: Mapping[str, Any], *, seconds: float | None = None) -> Outcome:
+    async def run(self, source: str, payload: Mapping[str, Any], *, seconds: float | None = None) -> SandboxOutcome:
         """Run the source's `def run(payload) -> dict`.
 
         Args:
@@ -54,7 +54,7 @@ class Sandbox:
             Invalid: the payload is no JSON.
         """
         allowed = min(self._settings.seconds, seconds or self._settings.seconds)
-        job = _job(source, payload, self._settings.imports)
+        job = _encode_job(source, payload, self._settings.imports)
         async with self._room:
             worker = await self._pool.take()
             began = time.perf_counter()
@@ -62,13 +62,16 @@ class Sandbox:
                 ended = await worker.run(job, allowed)
             except TimeoutError as error:
                 raise ScriptTimeout(f"the script was killed after {allowed:g} s") from error
-            except Overflow as error:
+            except ChannelOverflow as error:
                 raise ScriptTooBig(f"{error} is longer than allowed") from error
             took = time.perf_counter() - began
         if ended.answer is None and took >= allowed:  # the kernel's count of processor time was first
             raise ScriptTimeout(f"the script was killed after {took:.1f} s")
-        return Outcome(
-            script_result.read(ended), script_result.text(ended.stdout), script_result.text(ended.stderr), took * 1000
+        return SandboxOutcome(
+            script_result.read_value(ended),
+            script_result.stored_text(ended.stdout),
+            script_result.stored_text(ended.stderr),
+            took * 1000,
         )
 
     async def fill(self) -> None:
@@ -79,7 +82,7 @@ class Sandbox:
         """
         await self._pool.fill()
 
-    async def layers(self) -> Layers:
+    async def layers(self) -> IsolationReport:
         """Layers of isolation that hold on this machine; tried on a real process."""
         return await self._pool.layers()
 
@@ -94,17 +97,17 @@ class Sandbox:
         await self.aclose()
 
 
-def report(settings: SandboxSettings) -> Layers:
+def report_layers(settings: SandboxSettings) -> IsolationReport:
     """For a health check outside of an event loop: which layers hold here, and why others do not."""
 
-    async def look() -> Layers:
+    async def look() -> IsolationReport:
         async with Sandbox(settings) as sandbox:
             return await sandbox.layers()
 
     return asyncio.run(look())
 
 
-def _job(source: str, payload: Mapping[str, Any], imports: tuple[str, ...]) -> bytes:
+def _encode_job(source: str, payload: Mapping[str, Any], imports: tuple[str, ...]) -> bytes:
     try:
         said = {"source": source, "payload": dict(payload), "imports": list(imports)}
         return json.dumps(said, allow_nan=False, ensure_ascii=False).encode()

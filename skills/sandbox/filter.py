@@ -35,22 +35,22 @@ class NoLibseccomp(Exception):
 
 
 @cache
-def program() -> bytes:
+def filter_program() -> bytes:
     """The filter as the kernel takes it: an array of `struct sock_filter`.
 
     Raises:
         NoLibseccomp: its library is not there.
     """
-    seccomp = _library()
+    seccomp = _load_seccomp()
     built = seccomp.SyscallFilter(seccomp.ERRNO(EPERM))
-    _rules(built, seccomp)
+    _add_rules(built, seccomp)
     with tempfile.TemporaryFile() as file:
         built.export_bpf(file)
         file.seek(0)
         return file.read()
 
 
-def _library() -> ModuleType:
+def _load_seccomp() -> ModuleType:
     # Imported late: to find the library it runs ldconfig, and it raises RuntimeError without it.
     try:
         import pyseccomp
@@ -60,7 +60,7 @@ def _library() -> ModuleType:
     return module
 
 
-def _rules(built: Any, seccomp: Any) -> None:
+def _add_rules(built: Any, seccomp: Any) -> None:
     allow, arg, masked = seccomp.ALLOW, seccomp.Arg, seccomp.MASKED_EQ
     for name in PLAIN:
         built.add_rule(allow, name)

@@ -28,7 +28,7 @@ ASKED_BY_C = ("time", "_strptime", "unicodedata")
 NOT_OFFERED = ("open", "input", "breakpoint")
 
 
-def lock(settings: dict[str, Any]) -> None:
+def lock_down(settings: dict[str, Any]) -> None:
     """Give up rights for good, one after the other. What fails is seen from outside, and no job comes."""
     libc = ctypes.CDLL(None, use_errno=True)
     if settings["become"] is not None:
@@ -51,7 +51,7 @@ def lock(settings: dict[str, Any]) -> None:
         libc.prctl(PR_SET_SECCOMP, 2, ctypes.c_char_p(program), 0, 0)
 
 
-class Guard:
+class ImportGuard:
     """The import and the builtins that a script gets: its author is told early and by name what is not offered."""
 
     def __init__(self, allowed: list[str]) -> None:
@@ -78,23 +78,23 @@ class Guard:
         if name in ASKED_BY_C and isinstance(fromlist, list):
             return __import__(name)
         if level or name.partition(".")[0] not in self.allowed:
-            raise ForbiddenImport(f"{name or '.'} may not be imported here; these may: {', '.join(self.allowed)}")
+            raise BlockedImport(f"{name or '.'} may not be imported here; these may: {', '.join(self.allowed)}")
         return __import__(name, globals, locals, fromlist, level)
 
     def refusing(self, name: str) -> Any:
         """A function that only refuses."""
 
         def refused(*_: Any, **__: Any) -> Any:
-            raise ForbiddenImport(f"{name}() is not offered here")
+            raise BlockedImport(f"{name}() is not offered here")
 
         return refused
 
 
-class ForbiddenImport(ImportError):
+class BlockedImport(ImportError):
     """Raised inside a script only."""
 
 
-class Answering:
+class AnswerCapture:
     """Whatever a script raises becomes its answer, also what is no Exception and what cannot be printed."""
 
     def __init__(self) -> None:
@@ -102,7 +102,7 @@ class Answering:
         self.answer: dict[str, Any] = {}
         self.reserve: bytearray | None = bytearray(1 << 20)
 
-    def __enter__(self) -> "Answering":
+    def __enter__(self) -> "AnswerCapture":
         return self
 
     def __exit__(
@@ -114,28 +114,28 @@ class Answering:
         self.answer = {"error": kind.__name__}
         if issubclass(kind, MemoryError):
             self.answer = {"error": "MemoryError", "memory": True}
-        elif issubclass(kind, ForbiddenImport):
-            self.answer = {"error": str(error), "forbidden": True, "trace": lines(error)}
+        elif issubclass(kind, BlockedImport):
+            self.answer = {"error": str(error), "forbidden": True, "trace": script_frames(error)}
         else:
             self.answer = {
                 "error": "".join(traceback.format_exception_only(kind, error)).strip(),
-                "trace": lines(error),
+                "trace": script_frames(error),
             }
         return True
 
 
-def lines(error: BaseException) -> str:
+def script_frames(error: BaseException) -> str:
     """The traceback's frames that are the script's own."""
     own = [frame for frame in traceback.extract_tb(error.__traceback__, limit=200) if frame.filename == NAME]
     return "".join(traceback.format_list(own[-20:]))
 
 
-def work(job: dict[str, Any]) -> str:
+def run_script(job: dict[str, Any]) -> str:
     """Run the script's `run` on the payload; the answer, as JSON, has `value`, or `error` and why."""
     source = job["source"]
     linecache.cache[NAME] = (len(source), None, source.splitlines(keepends=True), NAME)
-    with Answering() as answering:
-        space = Guard(job["imports"]).namespace()
+    with AnswerCapture() as answering:
+        space = ImportGuard(job["imports"]).namespace()
         exec(compile(source, NAME, "exec", dont_inherit=True), space)
         run = space.get("run")
         if not callable(run):
@@ -147,7 +147,7 @@ def work(job: dict[str, Any]) -> str:
     return json.dumps(answering.answer)
 
 
-def everything(descriptor: int) -> bytes:
+def read_all(descriptor: int) -> bytes:
     """Read up to the end."""
     parts = []
     while part := os.read(descriptor, 1 << 20):
@@ -163,12 +163,12 @@ def main() -> None:
     os.environ.clear()  # noqa: TID251 (nothing is read: a script finds it empty)
     for name in settings["ready"]:
         __import__(name)
-    lock(settings)
+    lock_down(settings)
     os.write(TALK, b"ready\n")
-    if not (sent := everything(TALK)):
+    if not (sent := read_all(TALK)):
         os._exit(0)
     streams = (sys.stdout, sys.stderr)
-    left = work(json.loads(sent)).encode() + b"\n"
+    left = run_script(json.loads(sent)).encode() + b"\n"
     for stream in streams:
         if not stream.closed:
             stream.flush()

@@ -10,40 +10,40 @@ from functools import cache
 from pathlib import Path
 
 from configs.sections_skills import SandboxSettings
-from skills.sandbox.filter import NoLibseccomp, program
-from skills.sandbox.layers import NAMESPACES, Layer
+from skills.sandbox.filter import NoLibseccomp, filter_program
+from skills.sandbox.layers import NAMESPACES, IsolationLayer
 from skills.sandbox.sandbox_errors import SandboxMissing
-from skills.sandbox.view import LIBRARIES, NoInterpreter, View, view
+from skills.sandbox.view import LIBRARIES, FilesystemView, NoInterpreter, build_view
 
 NOBODY = 65534
 TMP_BYTES = 4 << 20
 # Loaded before the doors close: calls are faster, and most scripts then read nothing at all.
 READY = ("_strptime", "encodings.idna", "unicodedata")
-FLAGS: Mapping[Layer, str] = {
-    Layer.USER: "--unshare-user",
-    Layer.PID: "--unshare-pid",
-    Layer.NET: "--unshare-net",
-    Layer.IPC: "--unshare-ipc",
-    Layer.UTS: "--unshare-uts",
-    Layer.CGROUP: "--unshare-cgroup",
+FLAGS: Mapping[IsolationLayer, str] = {
+    IsolationLayer.USER: "--unshare-user",
+    IsolationLayer.PID: "--unshare-pid",
+    IsolationLayer.NET: "--unshare-net",
+    IsolationLayer.IPC: "--unshare-ipc",
+    IsolationLayer.UTS: "--unshare-uts",
+    IsolationLayer.CGROUP: "--unshare-cgroup",
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class LaunchMode:
     """One way to start: the layers it asks the kernel for, and whether it starts with the rights of root."""
 
-    asked: frozenset[Layer]
+    asked: frozenset[IsolationLayer]
     as_root: bool = False
     fence: str | None = None
 
 
-def bubblewrap() -> str | None:
+def find_bubblewrap() -> str | None:
     """The path of the program, where it is installed."""
     return shutil.which("bwrap", path=f"{os.defpath}:/usr/local/bin:/usr/sbin")
 
 
-def ways(settings: SandboxSettings, *, root: bool, fence: str | None) -> list[Way]:
+def launch_modes(settings: SandboxSettings, *, root: bool, fence: str | None) -> list[LaunchMode]:
     """The ways to try here, the strictest first; more than the strict ones only where the settings allow it.
 
     Args:
@@ -54,23 +54,23 @@ def ways(settings: SandboxSettings, *, root: bool, fence: str | None) -> list[Wa
     Raises:
         SandboxMissing: no bubblewrap, and code may not run without namespaces.
     """
-    spare = {Layer(name) for name in settings.untrusted_without}
+    spare = {IsolationLayer(name) for name in settings.untrusted_without}
     every = frozenset(NAMESPACES)
     found = []
     if fence:
-        full = Way(every, fence=fence)
+        full = LaunchMode(every, fence=fence)
         # With root's rights the script can be given to a user that owns nothing; without, it stays who we are.
         found = [replace(full, as_root=True), full] if root else [full]
         if spare & every:  # bubblewrap itself always makes a view of its own
-            found.append(Way((every - spare) | {Layer.MOUNT}, fence=fence))
+            found.append(LaunchMode((every - spare) | {IsolationLayer.MOUNT}, fence=fence))
     if every <= spare:
-        found.append(Way(frozenset()))
+        found.append(LaunchMode(frozenset()))
     if not found:
         raise SandboxMissing("bubblewrap is not installed")
     return found
 
 
-def limits(settings: SandboxSettings, seconds: float) -> dict[str, int]:
+def resource_limits(settings: SandboxSettings, seconds: float) -> dict[str, int]:
     """The resource limits by name; a script writes no file, so the size of one is nothing."""
     return {
         "RLIMIT_AS": settings.memory_mb << 20,
@@ -85,40 +85,44 @@ def limits(settings: SandboxSettings, seconds: float) -> dict[str, int]:
     }
 
 
-def command(way: Way, settings: SandboxSettings) -> list[str]:
+def launch_command(way: LaunchMode, settings: SandboxSettings) -> list[str]:
     """The whole command line of a way; it starts with an empty environment but for where the libraries are.
 
     Raises:
         SandboxMissing: a part of it is not on this machine.
     """
     try:
-        seen = view()
+        seen = build_view()
     except NoInterpreter as error:
         raise SandboxMissing(f"the interpreter's libraries cannot be told: {error}") from error
     told = {
         "become": NOBODY if way.as_root else None,
-        "limits": limits(settings, settings.seconds),
-        "filter": _filter(settings).hex(),
+        "limits": resource_limits(settings, settings.seconds),
+        "filter": _filter_code(settings).hex(),
         "ready": [*(name for name in settings.imports if name != "*"), *READY],
     }
-    guest = ["-I", "-S", "-B", "-X", "utf8", "-c", _guest(), json.dumps(told)]
+    guest = ["-I", "-S", "-B", "-X", "utf8", "-c", _guest_source(), json.dumps(told)]
     if way.fence is None:
         return [next(host for host, inside in seen.binds if inside == seen.python), *guest]
-    return [way.fence, *_fence(way, seen), "--", seen.python, *guest]
+    return [way.fence, *_fence_arguments(way, seen), "--", seen.python, *guest]
 
 
-def _fence(way: Way, seen: View) -> list[str]:
-    asked = [flag for layer, flag in FLAGS.items() if layer in way.asked and not (way.as_root and layer is Layer.USER)]
+def _fence_arguments(way: LaunchMode, seen: FilesystemView) -> list[str]:
+    asked = [
+        flag
+        for layer, flag in FLAGS.items()
+        if layer in way.asked and not (way.as_root and layer is IsolationLayer.USER)
+    ]
     line = [*asked, "--die-with-parent", "--clearenv", "--setenv", "LD_LIBRARY_PATH", LIBRARIES]
-    if Layer.PID in way.asked and not way.as_root:
+    if IsolationLayer.PID in way.asked and not way.as_root:
         # One process less. Not where the script becomes another user: the kernel then does not let the fence's death
         # kill it, while the death of a first process of the same user ends the whole namespace.
         line += ["--as-pid-1"]
-    if Layer.UTS in way.asked:
+    if IsolationLayer.UTS in way.asked:
         line += ["--hostname", "sandbox"]
     if way.as_root:
         line += ["--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
-    elif Layer.USER in way.asked:
+    elif IsolationLayer.USER in way.asked:
         # The one right it gets, within its own namespace, is to give up the others for good.
         line += ["--uid", str(NOBODY), "--gid", str(NOBODY), "--cap-add", "CAP_SETPCAP"]
     # Made by name: a folder that is only on the way to a mount would be closed to all but its maker, who is not the
@@ -145,15 +149,15 @@ def _fence(way: Way, seen: View) -> list[str]:
     ]
 
 
-def _filter(settings: SandboxSettings) -> bytes:
+def _filter_code(settings: SandboxSettings) -> bytes:
     try:
-        return program()
+        return filter_program()
     except NoLibseccomp as error:
-        if Layer.SECCOMP in settings.untrusted_without:
+        if IsolationLayer.SECCOMP in settings.untrusted_without:
             return b""
         raise SandboxMissing(f"libseccomp is not installed: {error}") from error
 
 
 @cache
-def _guest() -> str:
+def _guest_source() -> str:
     return (Path(__file__).parent / "guest.py").read_text(encoding="utf-8")

@@ -8,7 +8,7 @@ from pathlib import Path
 PROC = Path("/proc")
 
 
-class Layer(StrEnum):
+class IsolationLayer(StrEnum):
     """One wall; each holds alone."""
 
     USER = "user"
@@ -24,14 +24,14 @@ class Layer(StrEnum):
     RLIMITS = "rlimits"
 
 
-NAMESPACES: Mapping[Layer, str] = {
-    Layer.USER: "user",
-    Layer.PID: "pid",
-    Layer.NET: "net",
-    Layer.MOUNT: "mnt",
-    Layer.IPC: "ipc",
-    Layer.UTS: "uts",
-    Layer.CGROUP: "cgroup",
+NAMESPACES: Mapping[IsolationLayer, str] = {
+    IsolationLayer.USER: "user",
+    IsolationLayer.PID: "pid",
+    IsolationLayer.NET: "net",
+    IsolationLayer.MOUNT: "mnt",
+    IsolationLayer.IPC: "ipc",
+    IsolationLayer.UTS: "uts",
+    IsolationLayer.CGROUP: "cgroup",
 }
 
 
@@ -50,19 +50,19 @@ LIMIT_NAMES: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Layers:
+class IsolationReport:
     """Isolation layers that hold and are missing here; `reason` says why, as far as it is known."""
 
-    held: frozenset[Layer]
+    held: frozenset[IsolationLayer]
     reason: str = ""
 
     @property
-    def missing(self) -> tuple[Layer, ...]:
+    def missing(self) -> tuple[IsolationLayer, ...]:
         """The layers that do not hold, in their order."""
-        return tuple(layer for layer in Layer if layer not in self.held)
+        return tuple(layer for layer in IsolationLayer if layer not in self.held)
 
 
-def held(pid: int, limits: Mapping[str, int], proc: Path = PROC) -> frozenset[Layer]:
+def held_layers(pid: int, limits: Mapping[str, int], proc: Path = PROC) -> frozenset[IsolationLayer]:
     """The layers a process is behind, as the kernel tells it from outside: the process is not asked.
 
     What cannot be read counts as missing.
@@ -73,50 +73,50 @@ def held(pid: int, limits: Mapping[str, int], proc: Path = PROC) -> frozenset[La
         proc: where the kernel tells.
     """
     try:
-        said = _status((proc / str(pid) / "status").read_text(encoding="ascii", errors="replace"))
+        said = _parse_status((proc / str(pid) / "status").read_text(encoding="ascii", errors="replace"))
     except OSError:
         return frozenset()
-    found = {layer for layer, kind in NAMESPACES.items() if _other(proc, pid, kind)}
+    found = {layer for layer, kind in NAMESPACES.items() if _is_other_namespace(proc, pid, kind)}
     if said.get("Seccomp") == "2":
-        found.add(Layer.SECCOMP)
+        found.add(IsolationLayer.SECCOMP)
     if said.get("NoNewPrivs") == "1":
-        found.add(Layer.NO_NEW_PRIVS)
+        found.add(IsolationLayer.NO_NEW_PRIVS)
     if all(int(said.get(name, "1"), 16) == 0 for name in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")):
-        found.add(Layer.CAPABILITIES)
-    if _limited(proc / str(pid) / "limits", limits):
-        found.add(Layer.RLIMITS)
+        found.add(IsolationLayer.CAPABILITIES)
+    if _is_limited(proc / str(pid) / "limits", limits):
+        found.add(IsolationLayer.RLIMITS)
     return frozenset(found)
 
 
-def descendants(pid: int) -> list[int]:
+def descendant_pids(pid: int) -> list[int]:
     """The processes below one, parents first; those that have ended are left out."""
     found, level = [], [pid]
     while level:
-        level = [child for one in level for child in _children(one)]
+        level = [child for one in level for child in _child_pids(one)]
         found += level
     return found
 
 
-def _children(pid: int) -> list[int]:
+def _child_pids(pid: int) -> list[int]:
     try:
         return [int(word) for word in (PROC / str(pid) / "task" / str(pid) / "children").read_text("ascii").split()]
     except OSError:
         return []
 
 
-def _status(text: str) -> dict[str, str]:
+def _parse_status(text: str) -> dict[str, str]:
     pairs = (line.partition(":") for line in text.splitlines())
     return {name: value.strip() for name, _, value in pairs}
 
 
-def _other(proc: Path, pid: int, kind: str) -> bool:
+def _is_other_namespace(proc: Path, pid: int, kind: str) -> bool:
     try:
         return (proc / str(pid) / "ns" / kind).stat().st_ino != (proc / "self" / "ns" / kind).stat().st_ino
     except OSError:
         return False
 
 
-def _limited(table: Path, limits: Mapping[str, int]) -> bool:
+def _is_limited(table: Path, limits: Mapping[str, int]) -> bool:
     try:
         text = table.read_text(encoding="ascii", errors="replace")
     except OSError:

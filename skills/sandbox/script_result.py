@@ -6,25 +6,25 @@ from contextlib import suppress
 from typing import Any, NoReturn
 
 from skills.sandbox.sandbox_errors import ForbiddenImport, ScriptFailed, ScriptMemory, ScriptTimeout
-from skills.sandbox.worker import Ended
+from skills.sandbox.worker import WorkerExit
 
 DEEPEST = 64  # levels of lists and objects; deeper ones break readers that recurse
 ERROR_LETTERS = 2_000
 TRACE_LETTERS = 8_000
 
 
-def read(ended: Ended) -> dict[str, Any]:
+def read_value(ended: WorkerExit) -> dict[str, Any]:
     """The value that `run` gave back.
 
     Raises:
         ScriptFailed, ForbiddenImport, ScriptMemory, ScriptTimeout: as the script, or its end, tells.
     """
-    out, err = text(ended.stdout), text(ended.stderr)
+    out, err = stored_text(ended.stdout), stored_text(ended.stderr)
     if ended.answer is None:
-        _died(ended.code, out, err)
-    answer = _parse(ended.answer)
+        _raise_death(ended.code, out, err)
+    answer = _parse_json(ended.answer)
     if isinstance(answer, dict) and isinstance(value := answer.get("value"), dict):
-        if _depth(value) > DEEPEST:
+        if _nesting_depth(value) > DEEPEST:
             raise ScriptFailed(f"the result is nested more than {DEEPEST} deep", stdout=out, stderr=err)
         return value
     if not (isinstance(answer, dict) and isinstance(error := answer.get("error"), str)):
@@ -38,26 +38,26 @@ def read(ended: Ended) -> dict[str, Any]:
     )
 
 
-def text(raw: bytes) -> str:
+def stored_text(raw: bytes) -> str:
     """Bytes as text that can be stored: what is no UTF-8, and NUL, are replaced."""
     return raw.decode("utf-8", errors="replace").replace("\0", "�")
 
 
-def _parse(raw: bytes) -> Any:
+def _parse_json(raw: bytes) -> Any:
     """JSON as the standard has it, or None: no NaN, no half surrogates."""
     parsed = None
     with suppress(ValueError, RecursionError):  # both UnicodeErrors are ValueErrors
-        parsed = json.loads(raw, parse_constant=_refuse)
+        parsed = json.loads(raw, parse_constant=_refuse_constant)
         json.dumps(parsed, ensure_ascii=False).encode()
         return parsed
     return None
 
 
-def _refuse(name: str) -> NoReturn:
+def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(name)
 
 
-def _depth(value: Any) -> int:
+def _nesting_depth(value: Any) -> int:
     level, depth = [value], 0
     while level:
         depth += 1
@@ -66,7 +66,7 @@ def _depth(value: Any) -> int:
     return depth
 
 
-def _died(code: int, out: str, err: str) -> NoReturn:
+def _raise_death(code: int, out: str, err: str) -> NoReturn:
     # The fence ends with 128 + the signal that ended the script; a bare interpreter with minus the signal.
     number = -code if code < 0 else code - 128
     if number == signal.SIGXCPU:

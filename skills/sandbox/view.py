@@ -14,7 +14,7 @@ LEFT_OUT = ("_tkinter", "_curses", "_dbm", "_gdbm", "_ssl", "_test", "_xx", "nis
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class FilesystemView:
     """Binds, all read-only, of host path to path inside; and the interpreter's path inside."""
 
     binds: tuple[tuple[str, str], ...]
@@ -27,7 +27,7 @@ class NoInterpreter(Exception):
 
 
 @cache
-def view() -> View:
+def build_view() -> FilesystemView:
     """The view for the interpreter that runs this, its virtual environment left out.
 
     Raises:
@@ -38,14 +38,14 @@ def view() -> View:
     inside = f"{HOME}/{sys.platlibdir}/{library.name}"
     modules = [path for path in (library / "lib-dynload").glob("*.so") if not path.name.startswith(LEFT_OUT)]
     binds = [(str(program), f"{HOME}/bin/python"), (str(library), inside)]
-    for path in _needed([program, *modules]):
+    for path in _shared_libraries([program, *modules]):
         # The loader has its path written into the program; the rest is found by LD_LIBRARY_PATH.
         binds.append((path, path if Path(path).name.startswith("ld-") else f"{LIBRARIES}/{Path(path).name}"))
     hidden = [f"{inside}/{name}" for name in ("site-packages", "dist-packages") if (library / name).is_dir()]
-    return View(tuple(binds), tuple(hidden), f"{HOME}/bin/python")
+    return FilesystemView(tuple(binds), tuple(hidden), f"{HOME}/bin/python")
 
 
-def _needed(files: list[Path]) -> list[str]:
+def _shared_libraries(files: list[Path]) -> list[str]:
     try:
         done = subprocess.run(["ldd", *map(str, files)], capture_output=True, text=True, check=False, timeout=60)
     except (OSError, subprocess.TimeoutExpired) as error:

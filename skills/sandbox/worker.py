@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import cast
 
-from skills.sandbox.layers import Layer, descendants, held
+from skills.sandbox.layers import IsolationLayer, descendant_pids, held_layers
 
 START_SECONDS = 30.0  # on a loaded machine namespaces take their time; who waits this long has another trouble
 LAST_SECONDS = 1.0
@@ -21,12 +21,12 @@ class NotStarted(Exception):
     """The interpreter ended or stayed silent before it was ready; the detail is what it said."""
 
 
-class Overflow(Exception):
+class ChannelOverflow(Exception):
     """More came out than allowed; the detail names the channel."""
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class WorkerExit:
     """Raw output of a script, all of it untrusted; `answer` is None where it gave none before it died of `code`."""
 
     answer: bytes | None
@@ -35,7 +35,7 @@ class Ended:
     code: int
 
 
-class Channel(asyncio.Protocol):
+class OutputChannel(asyncio.Protocol):
     """Keeps what comes, up to a limit."""
 
     def __init__(self, most: int, moved: Callable[[], None]) -> None:
@@ -71,24 +71,24 @@ class Channel(asyncio.Protocol):
             self.transport.close()
 
 
-class Worker:
+class SandboxWorker:
     """Made by `start`; good for one `run`. Whoever has one calls `end`, whatever happened."""
 
     def __init__(self, process: subprocess.Popen[bytes], most: Mapping[str, int]) -> None:
         """Take over a process that has been started; `most` limits bytes by channel."""
-        self.layers: frozenset[Layer] = frozenset()
+        self.layers: frozenset[IsolationLayer] = frozenset()
         self._process = process
         self._moved = asyncio.Event()
-        self._talk = Channel(most["answer"], self._moved.set)
-        self._out, self._err = (Channel(most["output"], self._moved.set) for _ in range(2))
+        self._talk = OutputChannel(most["answer"], self._moved.set)
+        self._out, self._err = (OutputChannel(most["output"], self._moved.set) for _ in range(2))
         self._exited = asyncio.Event()
         self._first: int | None = None
         # Reaped here alone, so its number cannot come to mean another process while somebody signals it.
         self._descriptor = os.pidfd_open(process.pid)
-        asyncio.get_running_loop().add_reader(self._descriptor, self._reap)
+        asyncio.get_running_loop().add_reader(self._descriptor, self._reap_process)
 
     @classmethod
-    async def start(cls, command: list[str], limits: Mapping[str, int], most: Mapping[str, int]) -> "Worker":
+    async def start(cls, command: list[str], limits: Mapping[str, int], most: Mapping[str, int]) -> "SandboxWorker":
         """Start and wait until it is locked in and ready; then ask the kernel which layers it is behind.
 
         Args:
@@ -102,7 +102,7 @@ class Worker:
         ours, theirs = socket.socketpair()
         try:
             with theirs:
-                process = _spawn(command, theirs)
+                process = _spawn_process(command, theirs)
         except OSError as error:
             ours.close()
             raise NotStarted(str(error)) from error
@@ -114,9 +114,9 @@ class Worker:
             ours.close()
             raise NotStarted(str(error)) from error
         try:
-            await worker._connect(ours)
-            await worker._until(lambda: worker._ready or worker._talk.closed, START_SECONDS)
-            worker._look(limits)
+            await worker._connect_channels(ours)
+            await worker._wait_until(lambda: worker._is_ready or worker._talk.closed, START_SECONDS)
+            worker._check_layers(limits)
         except BaseException:
             await worker.end()
             ours.close()  # nobody else does where it was not connected yet; nor the two below
@@ -124,7 +124,7 @@ class Worker:
                 if pipe is not None:
                     pipe.close()
             raise
-        if not worker._ready:
+        if not worker._is_ready:
             await worker.end()
             raise NotStarted(worker._err.held.decode(errors="replace").strip()[-500:] or "it never said ready")
         del worker._talk.held[: len(READY)]
@@ -135,7 +135,7 @@ class Worker:
         """True while it can still be given a script."""
         return not (self._exited.is_set() or self._talk.closed)
 
-    async def run(self, job: bytes, seconds: float) -> Ended:
+    async def run(self, job: bytes, seconds: float) -> WorkerExit:
         """Give it its script; wait for the answer; end it and all below it.
 
         Raises:
@@ -146,26 +146,26 @@ class Worker:
         transport.write(job)
         transport.write_eof()
         try:
-            done = await self._until(lambda: self._answered or self._talk.closed or self._full, seconds)
+            done = await self._wait_until(lambda: self._has_answer or self._talk.closed or self._full_channel, seconds)
         finally:
             await self.end()
-        if self._full:
-            raise Overflow(self._full)
+        if self._full_channel:
+            raise ChannelOverflow(self._full_channel)
         if not done:
             raise TimeoutError
-        answer = bytes(self._talk.held) if self._answered else None
-        return Ended(answer, bytes(self._out.held), bytes(self._err.held), self._process.returncode)
+        answer = bytes(self._talk.held) if self._has_answer else None
+        return WorkerExit(answer, bytes(self._out.held), bytes(self._err.held), self._process.returncode)
 
     async def end(self) -> None:
         """Kill what is left of it, and come back when the kernel has closed the last pipe and given up the process."""
         if self._first is None and not self._exited.is_set():
-            self._find()
+            self._script_pid()
         if self._first is not None and not self._exited.is_set():
             # With the first process of a process namespace the kernel kills all others in it. The fence outside then
             # ends by itself and takes it off the list; killed at once it would leave that to the machine's init.
             with suppress(ProcessLookupError):
                 signal.pidfd_send_signal(self._first, signal.SIGKILL)
-            await self._until(self._exited.is_set, LAST_SECONDS)
+            await self._wait_until(self._exited.is_set, LAST_SECONDS)
         if not self._exited.is_set():
             with suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
@@ -174,45 +174,45 @@ class Worker:
         # parent of: that one reads, finds the end, and goes.
         self._talk.close()
         channels = (self._talk, self._out, self._err)
-        await self._until(lambda: all(channel.over for channel in channels), START_SECONDS)
+        await self._wait_until(lambda: all(channel.over for channel in channels), START_SECONDS)
         for channel in channels:
             channel.close()
         if self._first is not None:
             os.close(self._first)
             self._first = None
 
-    def _look(self, limits: Mapping[str, int]) -> None:
+    def _check_layers(self, limits: Mapping[str, int]) -> None:
         """Ask the kernel about the script's process, the last of the line."""
-        self.layers = held(self._find(), limits)
+        self.layers = held_layers(self._script_pid(), limits)
 
-    def _find(self) -> int:
+    def _script_pid(self) -> int:
         """Take hold of the first process inside, where there is a fence; tell the number of the last."""
-        below = descendants(self._process.pid)
+        below = descendant_pids(self._process.pid)
         if below:
             with suppress(ProcessLookupError):
                 self._first = os.pidfd_open(below[0])
         return below[-1] if below else self._process.pid
 
-    async def _connect(self, talk: socket.socket) -> None:
+    async def _connect_channels(self, talk: socket.socket) -> None:
         loop = asyncio.get_running_loop()
         await loop.create_unix_connection(lambda: self._talk, sock=talk)
         await loop.connect_read_pipe(lambda: self._out, self._process.stdout)
         await loop.connect_read_pipe(lambda: self._err, self._process.stderr)
 
     @property
-    def _ready(self) -> bool:
+    def _is_ready(self) -> bool:
         return self._talk.held.startswith(READY)
 
     @property
-    def _answered(self) -> bool:
+    def _has_answer(self) -> bool:
         return self._talk.held.endswith(b"\n")
 
     @property
-    def _full(self) -> str:
+    def _full_channel(self) -> str:
         names = {"its answer": self._talk, "its output": self._out, "its error output": self._err}
         return next((name for name, channel in names.items() if channel.full), "")
 
-    async def _until(self, holds: Callable[[], object], seconds: float) -> bool:
+    async def _wait_until(self, holds: Callable[[], object], seconds: float) -> bool:
         """Wait for a condition; True where it came to hold in time."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
@@ -221,7 +221,7 @@ class Worker:
                     await self._moved.wait()
         return bool(holds())
 
-    def _reap(self) -> None:
+    def _reap_process(self) -> None:
         asyncio.get_running_loop().remove_reader(self._descriptor)
         os.close(self._descriptor)
         self._process.wait()
@@ -229,7 +229,7 @@ class Worker:
         self._moved.set()
 
 
-def _spawn(command: list[str], talk: socket.socket) -> subprocess.Popen[bytes]:
+def _spawn_process(command: list[str], talk: socket.socket) -> subprocess.Popen[bytes]:
     # A session of its own, so that the whole group can be signalled. The thread that starts it must live on: the fence
     # dies with the thread that made it, so this is not given to a pool of threads.
     return subprocess.Popen(

@@ -18,7 +18,7 @@ MOST_CELLS = 20_000  # of a table, those included that a spanning cell fills
 MOST_SPAN = 50  # of a cell; the standard allows 1,000, and a page can ask for that in each cell
 
 
-def article(html: str, url: str, most: int = MOST_CHARACTERS) -> dict[str, Any]:
+def read_article(html: str, url: str, most: int = MOST_CHARACTERS) -> dict[str, Any]:
     """{title, author, date, text} of the page's main text as Markdown, without menus and advertising."""
     from trafilatura import extract_with_metadata  # a second of imports
 
@@ -34,46 +34,46 @@ def article(html: str, url: str, most: int = MOST_CHARACTERS) -> dict[str, Any]:
     }
 
 
-def tables(html: str, url: str, selector: str = "table") -> list[list[list[str]]]:
+def read_tables(html: str, url: str, selector: str = "table") -> list[list[list[str]]]:
     """Each table that holds no other one, as rows of cells; a cell that spans several stands in each of them.
 
     Raises:
         Invalid: the selector is none.
     """
-    found = _found(html, url, selector)
+    found = _select_elements(html, url, selector)
     leaves = [one for one in found if one.tag == "table" and not one.css("table table")]
-    return [_rows(one) for one in leaves[:MOST_ELEMENTS]]
+    return [_table_rows(one) for one in leaves[:MOST_ELEMENTS]]
 
 
-def links(html: str, url: str, selector: str = "a[href]") -> list[dict[str, str]]:
+def read_links(html: str, url: str, selector: str = "a[href]") -> list[dict[str, str]]:
     """{text, url} of each link to the web, once, as an absolute address.
 
     Raises:
         Invalid: the selector is none.
     """
     given: dict[str, str] = {}
-    for one in _found(html, url, selector):
-        to = _absolute(url, str(one.attrib.get("href", "")))
+    for one in _select_elements(html, url, selector):
+        to = _absolute_url(url, str(one.attrib.get("href", "")))
         if to is not None and to not in given:
-            given[to] = _text(one)[:500]
+            given[to] = _element_text(one)[:500]
         if len(given) == MOST_LINKS:
             break
     return [{"text": text, "url": to} for to, text in given.items()]
 
 
-def elements(html: str, url: str, selector: str, attribute: str | None = None) -> list[str]:
+def read_elements(html: str, url: str, selector: str, attribute: str | None = None) -> list[str]:
     """The text, or an attribute, of what a CSS selector finds, in the order of the page.
 
     Raises:
         Invalid: the selector is none.
     """
-    found = _found(html, url, selector)[:MOST_ELEMENTS]
+    found = _select_elements(html, url, selector)[:MOST_ELEMENTS]
     if attribute is None:
-        return [_text(one)[:10_000] for one in found]
+        return [_element_text(one)[:10_000] for one in found]
     return [str(one.attrib[attribute])[:10_000] for one in found if attribute in one.attrib]
 
 
-def _found(html: str, url: str, selector: str) -> "list[Selector]":
+def _select_elements(html: str, url: str, selector: str) -> "list[Selector]":
     from cssselect import SelectorError  # with scrapling half a second of imports
     from scrapling.parser import Selector
 
@@ -87,20 +87,20 @@ def _found(html: str, url: str, selector: str) -> "list[Selector]":
     return found
 
 
-def _rows(table: "Selector") -> list[list[str]]:
+def _table_rows(table: "Selector") -> list[list[str]]:
     """Cells in their places: columns and rows that a cell spans have its text too."""
     rows: list[list[str]] = []
     hanging: dict[int, tuple[int, str]] = {}  # column: how many rows more, and the text that hangs into them
     for row in list(table.css("tr"))[:MOST_ROWS]:
         cells: list[str] = []
         for cell in row.css("td, th"):
-            cells += _hanging(hanging, len(cells))
-            text, wide, deep = _text(cell)[:1_000], _span(cell, "colspan"), _span(cell, "rowspan")
+            cells += _hanging_cells(hanging, len(cells))
+            text, wide, deep = _element_text(cell)[:1_000], _cell_span(cell, "colspan"), _cell_span(cell, "rowspan")
             wide = min(wide, MOST_COLUMNS - len(cells))
             for column in range(len(cells), len(cells) + wide):
                 hanging[column] = (deep - 1, text)
             cells += [text] * wide
-        cells += _hanging(hanging, len(cells))
+        cells += _hanging_cells(hanging, len(cells))
         if any(cells):
             rows.append(cells)
         if sum(map(len, rows)) > MOST_CELLS:
@@ -108,7 +108,7 @@ def _rows(table: "Selector") -> list[list[str]]:
     return rows
 
 
-def _hanging(hanging: dict[int, tuple[int, str]], column: int) -> Iterator[str]:
+def _hanging_cells(hanging: dict[int, tuple[int, str]], column: int) -> Iterator[str]:
     while hanging.get(column, (0, ""))[0] > 0:
         left, text = hanging[column]
         hanging[column] = (left - 1, text)
@@ -116,16 +116,16 @@ def _hanging(hanging: dict[int, tuple[int, str]], column: int) -> Iterator[str]:
         column += 1
 
 
-def _span(cell: "Selector", name: str) -> int:
+def _cell_span(cell: "Selector", name: str) -> int:
     text = str(cell.attrib.get(name, "1")).strip()
     return max(1, min(int(text), MOST_SPAN)) if text.isascii() and text.isdigit() and len(text) < 6 else 1
 
 
-def _text(one: "Selector") -> str:
+def _element_text(one: "Selector") -> str:
     return " ".join(str(one.get_all_text(separator=" ", strip=True)).split())
 
 
-def _absolute(base: str, href: str) -> str | None:
+def _absolute_url(base: str, href: str) -> str | None:
     """The address without its fragment, where it is one of the web."""
     try:
         to = urljoin(base, href.strip()).partition("#")[0]

@@ -17,14 +17,14 @@ LEAST_SECONDS = 2.0  # also where the page itself took nearly all of the time
 Reads = Literal["article", "tables", "links", "elements"]
 
 
-class Unreadable(Permanent):
+class PageUnreadable(Permanent):
     """The page takes more time or memory than there is."""
 
     code, status = "page_unreadable", 422
     fix = "Ask for less of it, by a simpler selector."
 
 
-async def read(
+async def read_page(
     reads: Reads, html: str, url: str, values: Mapping[str, Any], seconds: float, memory: int = MEMORY_BYTES
 ) -> dict[str, Any]:
     """Extract a part of the page in a child process; it is gone afterwards, however this ends.
@@ -58,7 +58,7 @@ async def read(
         async with asyncio.timeout(max(seconds, LEAST_SECONDS)):
             answer, _ = await child.communicate(asked)
     except TimeoutError:
-        raise Unreadable(f"it was not read within {seconds:.0f} s") from None
+        raise PageUnreadable(f"it was not read within {seconds:.0f} s") from None
     finally:
         with contextlib.suppress(ProcessLookupError):
             child.kill()
@@ -66,21 +66,21 @@ async def read(
     try:
         given: dict[str, Any] = json.loads(answer)
     except ValueError:
-        raise Unreadable(f"reading it ended with {child.returncode}") from None
+        raise PageUnreadable(f"reading it ended with {child.returncode}") from None
     if "wrong" in given:
         raise Invalid(given["wrong"])
     return given
 
 
-def _given(reads: Reads, html: str, url: str, selector: str | None, attribute: str | None) -> dict[str, Any]:
+def _extract_part(reads: Reads, html: str, url: str, selector: str | None, attribute: str | None) -> dict[str, Any]:
     if reads == "article":
-        return pages.article(html, url)
+        return pages.read_article(html, url)
     if reads == "tables":
-        return {"tables": pages.tables(html, url, selector or "table")}
+        return {"tables": pages.read_tables(html, url, selector or "table")}
     if reads == "links":
-        return {"links": pages.links(html, url, selector or "a[href]")}
+        return {"links": pages.read_links(html, url, selector or "a[href]")}
     if reads == "elements":
-        return {"elements": pages.elements(html, url, selector or "", attribute)}
+        return {"elements": pages.read_elements(html, url, selector or "", attribute)}
     assert_never(reads)
 
 
@@ -91,7 +91,7 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     asked = json.loads(sys.stdin.buffer.read())
     try:
-        given = _given(**asked)
+        given = _extract_part(**asked)
     except Invalid as error:
         given = {"wrong": error.detail}
     sys.stdout.buffer.write(json.dumps(given).encode())

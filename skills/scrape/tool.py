@@ -7,13 +7,13 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from cluster.basics.errors import Invalid
-from skills.framework.contract import Call
-from skills.framework.dependencies import Ground
+from skills.framework.contract import ToolInvocation
+from skills.framework.dependencies import SkillDependencies
 from skills.framework.manifest import BadManifest, Manifest, Risk, options_of
-from skills.http.endpoint import filled, sure
-from skills.http.fetch import Ask, Way
-from skills.http.http_answer import refuse
-from skills.scrape.scrape_process import Reads, read
+from skills.http.endpoint import guaranteed_parameters, with_defaults
+from skills.http.fetch import GuardedHttpClient, OutboundRequest
+from skills.http.http_answer import raise_refusal
+from skills.scrape.scrape_process import Reads, read_page
 
 MOST_BYTES = 3_000_000  # of a page
 
@@ -42,10 +42,10 @@ _ARGUMENTS: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
 }
 
 
-class Scrape:
+class ScrapeSkill:
     """Reads one page; it sends nothing but the address."""
 
-    def __init__(self, manifest: Manifest, ground: Ground, clock: Callable[[], float] = monotonic) -> None:
+    def __init__(self, manifest: Manifest, ground: SkillDependencies, clock: Callable[[], float] = monotonic) -> None:
         """Raises BadManifest where options and parameters are not those of a page; `clock` counts seconds."""
         how = options_of(manifest, ScrapeOptions)
         if manifest.risk is not Risk.READ or manifest.credential is not None:
@@ -53,14 +53,14 @@ class Scrape:
         needed, more = _ARGUMENTS[how.reads]
         needed |= {"url"} if how.url is None else set()
         known = set(manifest.parameters.get("properties", {}))
-        if not needed <= sure(manifest) or known - needed - more:
+        if not needed <= guaranteed_parameters(manifest) or known - needed - more:
             raise BadManifest(f"{manifest.name}: parameters are {', '.join(sorted(needed | more)) or 'none'}")
         self.spec, self.effect = manifest.spec, manifest.effect
         self._manifest, self._how = manifest, how
         self._clock = clock
-        self._way = Way(ground.hosts, ground.resolve, manifest.seconds, MOST_BYTES)
+        self._way = GuardedHttpClient(ground.hosts, ground.resolve, manifest.seconds, MOST_BYTES)
 
-    async def run(self, call: Call) -> Any:
+    async def run(self, call: ToolInvocation) -> Any:
         """Give {url} and what was asked for: {title, author, date, text}, {tables}, {links} or {elements}.
 
         Raises:
@@ -68,17 +68,17 @@ class Scrape:
             Invalid: the address gives no page, or the selector is none.
             Unreadable: the page takes too much time or memory to read.
         """
-        values = filled(self._manifest, call.arguments)
+        values = with_defaults(self._manifest, call.arguments)
         begun, url = self._clock(), str(self._how.url or values["url"])
         headers = {"Accept": "text/html, application/xhtml+xml, application/xml;q=0.9, text/xml;q=0.9"}
-        reply = await self._way.send(Ask(url, headers=headers))
-        refuse(reply, reads=True)
+        reply = await self._way.send(OutboundRequest(url, headers=headers))
+        raise_refusal(reply, reads=True)
         if reply.kind not in _HTML:
             raise Invalid(f"the address gives {reply.kind}, and no page")
         left = self._manifest.seconds - (self._clock() - begun)
-        return {"url": reply.url, **await read(self._how.reads, reply.text, reply.url, values, left)}
+        return {"url": reply.url, **await read_page(self._how.reads, reply.text, reply.url, values, left)}
 
 
-def build(manifest: Manifest, ground: Ground) -> Scrape:
+def build(manifest: Manifest, ground: SkillDependencies) -> ScrapeSkill:
     """See `Build`."""
-    return Scrape(manifest, ground)
+    return ScrapeSkill(manifest, ground)

@@ -49,7 +49,7 @@ class ShellOptions(BaseModel):
     command_argument: StrictBool = False
 
     @model_validator(mode="after")
-    def _one(self) -> "ShellOptions":
+    def _check_command(self) -> "ShellOptions":
         if bool(self.command) == self.command_argument:
             raise ValueError("command or command_argument: one of them")
         if any("\x00" in part for part in self.command):
@@ -57,7 +57,7 @@ class ShellOptions(BaseModel):
         return self
 
 
-def check(manifest: Manifest, options: ShellOptions) -> None:
+def check_shell_skill(manifest: Manifest, options: ShellOptions) -> None:
     """Nothing, where template, parameters, risk and roles fit together.
 
     Raises:
@@ -74,26 +74,26 @@ def check(manifest: Manifest, options: ShellOptions) -> None:
         if manifest.risk is not Risk.DESTRUCTIVE or manifest.credential is None:
             raise BadManifest(f"{manifest.name}: a free command is destructive, and has `credential: custom`")
         return
-    _fits(manifest, options, known)
+    _check_template(manifest, options, known)
 
 
-def argv(manifest: Manifest, options: ShellOptions, arguments: Mapping[str, Any]) -> list[str]:
+def build_argv(manifest: Manifest, options: ShellOptions, arguments: Mapping[str, Any]) -> list[str]:
     """The program with its arguments, element by element; no shell reads them.
 
     Raises:
         Invalid: an argument is no plain value of one line, or would be read as an option.
     """
     if options.command_argument:
-        return _free(arguments)
+        return _free_command(arguments)
     properties = manifest.parameters.get("properties", {})
     values = {name: one["default"] for name, one in properties.items() if "default" in one} | dict(arguments)
     return [
-        _element(found[1], values, found[1] in options.dashes) if (found := _HOLE.fullmatch(one)) else one
+        _argument_element(found[1], values, found[1] in options.dashes) if (found := _HOLE.fullmatch(one)) else one
         for one in options.command
     ]
 
 
-def allow(program: str, allowed: Sequence[str]) -> None:
+def check_allowed(program: str, allowed: Sequence[str]) -> None:
     """Nothing, where the settings name this very path.
 
     Raises:
@@ -103,7 +103,7 @@ def allow(program: str, allowed: Sequence[str]) -> None:
         raise ProgramNotAllowed(f"{program[:200]!r} is not among the programs that may be started")
 
 
-def grant(program: str, secret: Mapping[str, str]) -> None:
+def check_granted(program: str, secret: Mapping[str, str]) -> None:
     """Nothing, where the credential is for this program.
 
     Raises:
@@ -113,7 +113,7 @@ def grant(program: str, secret: Mapping[str, str]) -> None:
         raise ProgramNotGranted(f"the credential is not for {program[:200]!r}")
 
 
-def _fits(manifest: Manifest, options: ShellOptions, known: Mapping[str, Any]) -> None:
+def _check_template(manifest: Manifest, options: ShellOptions, known: Mapping[str, Any]) -> None:
     template = options.command
     used = {found[1] for part in template if (found := _HOLE.fullmatch(part))}
     inside = {name for part in template for name in _HOLE.findall(part) if name in known} - used
@@ -134,7 +134,7 @@ def _fits(manifest: Manifest, options: ShellOptions, known: Mapping[str, Any]) -
         raise BadManifest(f"{manifest.name}: no argument is the script of a shell")
 
 
-def _element(name: str, values: Mapping[str, Any], dash: bool) -> str:
+def _argument_element(name: str, values: Mapping[str, Any], dash: bool) -> str:
     value = values.get(name)
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise Invalid(f"{name} is no text and no number")
@@ -146,7 +146,7 @@ def _element(name: str, values: Mapping[str, Any], dash: bool) -> str:
     return text
 
 
-def _free(arguments: Mapping[str, Any]) -> list[str]:
+def _free_command(arguments: Mapping[str, Any]) -> list[str]:
     program, others = arguments.get(PROGRAM), arguments.get(ARGUMENTS, [])
     if not isinstance(others, list):
         raise Invalid("arguments is no list")

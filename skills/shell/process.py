@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from cluster.basics.errors import Permanent, Transient
-from skills.framework.program_output import PIECE, Kept, Limits
+from skills.framework.program_output import PIECE, OutputHead, ProgramLimits
 from skills.http.fetch import OutcomeUnknown
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -28,7 +28,7 @@ class ProgramTimeout(Transient):
     code, status = "shell_timeout", 504
 
 
-async def run(argv: Sequence[str], limits: Limits) -> dict[str, Any]:
+async def run_program(argv: Sequence[str], limits: ProgramLimits) -> dict[str, Any]:
     """Give {exit_status, stdout, stderr}, with {signal} where one ended it and {cut} where there was more.
 
     However it ends, its process group is killed, and what was started in the background with it. A process that put
@@ -41,14 +41,14 @@ async def run(argv: Sequence[str], limits: Limits) -> dict[str, Any]:
     """
     with TemporaryDirectory(prefix="aos-shell-") as folder:
         try:
-            async with asyncio.timeout(limits.seconds), _started(argv, folder) as process:
+            async with asyncio.timeout(limits.seconds), _started_process(argv, folder) as process:
                 assert process.stdout is not None
                 assert process.stderr is not None
                 out, err = await asyncio.gather(
-                    _taken(process, process.stdout, limits.bytes, limits.reads),
-                    _taken(process, process.stderr, limits.bytes // 8, limits.reads),
+                    _read_beginning(process, process.stdout, limits.bytes, limits.reads),
+                    _read_beginning(process, process.stderr, limits.bytes // 8, limits.reads),
                 )
-                return _answer(await process.wait(), out, err)
+                return _program_result(await process.wait(), out, err)
         except TimeoutError:
             if not limits.reads:
                 raise OutcomeUnknown(f"{argv[0]} did not end within {limits.seconds:g} s and was killed") from None
@@ -56,7 +56,7 @@ async def run(argv: Sequence[str], limits: Limits) -> dict[str, Any]:
 
 
 @asynccontextmanager
-async def _started(argv: Sequence[str], folder: str) -> AsyncIterator[Process]:
+async def _started_process(argv: Sequence[str], folder: str) -> AsyncIterator[Process]:
     env: Mapping[str, str] = {"PATH": PATH}
     try:
         process = await asyncio.create_subprocess_exec(
@@ -67,26 +67,26 @@ async def _started(argv: Sequence[str], folder: str) -> AsyncIterator[Process]:
     try:
         yield process
     finally:
-        _kill(process)
+        _kill_group(process)
         await process.wait()
 
 
-def _answer(status: int, out: Kept, err: Kept) -> dict[str, Any]:
+def _program_result(status: int, out: OutputHead, err: OutputHead) -> dict[str, Any]:
     given: dict[str, Any] = {"exit_status": status, "stdout": out.text, "stderr": err.text}
     if status < 0:
         given |= {"exit_status": None, "signal": signal.Signals(-status).name.removeprefix("SIG")}
     return given | ({"cut": True} if out.cut or err.cut else {})
 
 
-async def _taken(process: Process, stream: asyncio.StreamReader, most: int, reads: bool) -> Kept:
+async def _read_beginning(process: Process, stream: asyncio.StreamReader, most: int, reads: bool) -> OutputHead:
     """The beginning of a stream; what is too much is read and dropped, or a program that writes would stand still."""
-    kept = Kept.of(most)
+    kept = OutputHead.of(most)
     while piece := await stream.read(PIECE):
         if kept.take(piece) and reads:
-            _kill(process)
+            _kill_group(process)
     return kept
 
 
-def _kill(process: Process) -> None:
+def _kill_group(process: Process) -> None:
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)

@@ -2,27 +2,29 @@
 
 from typing import Any
 
-from skills.framework.contract import Call
-from skills.framework.dependencies import Ground
+from skills.framework.contract import ToolInvocation
+from skills.framework.dependencies import SkillDependencies
 from skills.framework.manifest import Manifest, Risk, options_of
-from skills.framework.program_output import Limits
-from skills.shell.command import ShellOptions, allow, argv, check, grant
-from skills.shell.process import run
+from skills.framework.program_output import ProgramLimits
+from skills.shell.command import ShellOptions, build_argv, check_allowed, check_granted, check_shell_skill
+from skills.shell.process import run_program
 
 
-class Started:
+class ShellSkill:
     """One program of this machine."""
 
-    def __init__(self, manifest: Manifest, ground: Ground) -> None:
+    def __init__(self, manifest: Manifest, ground: SkillDependencies) -> None:
         """Raises BadManifest where options, parameters, risk and roles do not fit together."""
         self._how = options_of(manifest, ShellOptions)
-        check(manifest, self._how)
+        check_shell_skill(manifest, self._how)
         self.spec, self.effect = manifest.spec, manifest.effect
         self._manifest, self._credentials, self._allowed = manifest, ground.credentials, ground.settings.shell_allow
         # An eighth is left for standard error, and as much for what JSON adds.
-        self._limits = Limits(manifest.seconds, ground.settings.result_bytes * 3 // 4, manifest.risk is Risk.READ)
+        self._limits = ProgramLimits(
+            manifest.seconds, ground.settings.result_bytes * 3 // 4, manifest.risk is Risk.READ
+        )
 
-    async def run(self, call: Call) -> Any:
+    async def run(self, call: ToolInvocation) -> Any:
         """Output and exit status of the program; one that fails is a result, not an error.
 
         Raises:
@@ -30,13 +32,13 @@ class Started:
             ProgramNotAllowed, ProgramNotGranted: settings or credential do not name the program.
             AosError: those of `Credentials.open` and `process.run`.
         """
-        elements = argv(self._manifest, self._how, call.arguments)
-        allow(elements[0], self._allowed)
+        elements = build_argv(self._manifest, self._how, call.arguments)
+        check_allowed(elements[0], self._allowed)
         if self._manifest.credential is not None:
-            grant(elements[0], await self._credentials.open(call, self._manifest))
-        return await run(elements, self._limits)
+            check_granted(elements[0], await self._credentials.open(call, self._manifest))
+        return await run_program(elements, self._limits)
 
 
-def build(manifest: Manifest, ground: Ground) -> Started:
+def build(manifest: Manifest, ground: SkillDependencies) -> ShellSkill:
     """See `Build`."""
-    return Started(manifest, ground)
+    return ShellSkill(manifest, ground)

@@ -14,12 +14,12 @@ _PART = re.compile(
 )
 
 
-def names(text: str) -> set[str]:
+def bound_names(text: str) -> set[str]:
     """Names of the values that a query wants."""
     return {found["name"] for found in _PART.finditer(text) if found["name"]}
 
 
-def pyformat(text: str) -> str:
+def to_pyformat(text: str) -> str:
     """The query as psycopg reads it, with `%(name)s` for each value."""
 
     def write(found: re.Match[str]) -> str:
@@ -28,7 +28,7 @@ def pyformat(text: str) -> str:
     return _PART.sub(write, text)
 
 
-def values(wanted: set[str], arguments: Mapping[str, Any]) -> dict[str, Any]:
+def bound_values(wanted: set[str], arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The values by name; NULL for what is not given.
 
     Raises:

@@ -15,7 +15,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from cluster.basics.addresses import Resolve
 from cluster.basics.errors import Invalid
-from skills.http.guard import Disallowed, Target, check, target
+from skills.http.guard import AddressNotAllowed, RequestTarget, check_addresses, parse_target
 from skills.sql.failures import DatabaseUnknown, FileNotAllowed
 
 _SQLITE = "sqlite:///"
@@ -31,7 +31,7 @@ _SAYS = frozenset({
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class DatabaseReach:
     """Allow-list of databases: hosts, name resolution, folders.
 
     Attributes:
@@ -45,7 +45,7 @@ class Reach:
     folders: Sequence[Path] = ()
 
 
-async def login(dsn: str, seconds: float, reach: Reach) -> str:
+async def checked_dsn(dsn: str, seconds: float, reach: DatabaseReach) -> str:
     """The address as libpq is given it: with an address that was checked, and every other way in closed.
 
     Raises:
@@ -59,8 +59,8 @@ async def login(dsn: str, seconds: float, reach: Reach) -> str:
         raise DatabaseUnknown("dsn cannot be read") from None
     if refused := sorted(words.keys() - _SAYS):
         raise DatabaseUnknown(f"dsn says {refused[0]}, which is not taken", fix="Leave it out.")
-    aim = _aim(str(words.get("host") or ""), str(words.get("port") or "5432"), reach.hosts)
-    address = check(await reach.find(aim.host, aim.port), aim)
+    aim = _parse_target(str(words.get("host") or ""), str(words.get("port") or "5432"), reach.hosts)
+    address = check_addresses(await reach.find(aim.host, aim.port), aim)
     fixed: dict[str, Any] = {
         "host": aim.host,
         "hostaddr": address,
@@ -73,7 +73,7 @@ async def login(dsn: str, seconds: float, reach: Reach) -> str:
         "sslrootcert": "system" if words.get("sslmode") == "verify-full" else _NOTHING,
         "connect_timeout": max(2, round(seconds)),
     }
-    said: dict[str, Any] = {**_plain(), "application_name": "aos", **words, **fixed}
+    said: dict[str, Any] = {**_pinned_defaults(), "application_name": "aos", **words, **fixed}
     return make_conninfo(**said)
 
 
@@ -96,21 +96,21 @@ def file_of(dsn: str, folders: Sequence[Path]) -> Path:
     return found
 
 
-def _aim(host: str, port: str, hosts: Sequence[str]) -> Target:
+def _parse_target(host: str, port: str, hosts: Sequence[str]) -> RequestTarget:
     """Host and port, of which there is one each."""
     if not host or any(one in host for one in "/@,?#[]") or not re.fullmatch("[0-9]{1,5}", port):
         raise DatabaseUnknown("dsn names no host and port, or a socket, or several", fix="Name one host.")
     try:
-        aim = target(f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/", hosts)
-    except Disallowed:  # which is for requests: a database may be anywhere that is public
-        return Target("postgresql", host.rstrip(".").lower(), int(port), "", named=False)
+        aim = parse_target(f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/", hosts)
+    except AddressNotAllowed:  # which is for requests: a database may be anywhere that is public
+        return RequestTarget("postgresql", host.rstrip(".").lower(), int(port), "", named=False)
     except Invalid:
         raise DatabaseUnknown("dsn names no host") from None
     return aim
 
 
 @cache
-def _plain() -> Mapping[str, str]:
+def _pinned_defaults() -> Mapping[str, str]:
     """Defaults of libpq without its environment; an empty text is not looked up there."""
     pinned: dict[str, str] = {}
     for option in pq.Conninfo.get_defaults():

@@ -16,7 +16,7 @@ from psycopg.pq.abc import PGresult
 from cluster.basics.errors import AosError
 from cluster.state.db.postgres import load_queries
 from skills.http.fetch import OutcomeUnknown
-from skills.sql.binding import pyformat
+from skills.sql.binding import to_pyformat
 from skills.sql.failures import (
     DatabaseBusy,
     DatabaseDenied,
@@ -26,9 +26,9 @@ from skills.sql.failures import (
     QueryWrong,
     WritesRefused,
 )
-from skills.sql.login import Reach, login
-from skills.sql.query_result import Answer
-from skills.sql.reading import Statement
+from skills.sql.login import DatabaseReach, checked_dsn
+from skills.sql.query_result import RowBuffer
+from skills.sql.reading import SqlStatement
 
 if TYPE_CHECKING:
     from psycopg import AsyncConnection
@@ -50,7 +50,7 @@ HARMLESS = frozenset({
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class QueryLimits:
     """Limits of a call: connecting included in `seconds`; `bytes` of JSON; `reads`: nothing may change."""
 
     seconds: float
@@ -59,8 +59,13 @@ class Limits:
     reads: bool
 
 
-async def ask(
-    dsn: str, statement: Statement, values: Mapping[str, Any], limits: Limits, reach: Reach, needs: str | None = None
+async def ask_postgres(
+    dsn: str,
+    statement: SqlStatement,
+    values: Mapping[str, Any],
+    limits: QueryLimits,
+    reach: DatabaseReach,
+    needs: str | None = None,
 ) -> dict[str, Any]:
     """Give {columns, rows} with {cut} where there is more, or {affected} where a statement gives no rows.
 
@@ -80,10 +85,10 @@ async def ask(
     begun: list[bool] = []
     try:
         async with asyncio.timeout(limits.seconds):
-            connection = await psycopg.AsyncConnection.connect(await login(dsn, limits.seconds, reach))
+            connection = await psycopg.AsyncConnection.connect(await checked_dsn(dsn, limits.seconds, reach))
             begun.append(True)
             try:
-                return await _asked(connection, statement, values, limits, needs)
+                return await _run_statement(connection, statement, values, limits, needs)
             finally:
                 await connection.close()
     except TimeoutError:
@@ -91,14 +96,14 @@ async def ask(
             raise OutcomeUnknown(f"the statement did not end within {limits.seconds:g} s") from None
         raise QueryTimeout(f"no end within {limits.seconds:g} s") from None
     except psycopg.Error as error:
-        raise _named(error, limits, unknown=bool(begun) and not limits.reads) from None
+        raise _error_of(error, limits, unknown=bool(begun) and not limits.reads) from None
 
 
-async def _asked(
+async def _run_statement(
     connection: "AsyncConnection[Any]",
-    statement: Statement,
+    statement: SqlStatement,
     values: Mapping[str, Any],
-    limits: Limits,
+    limits: QueryLimits,
     needs: str | None,
 ) -> dict[str, Any]:
     await connection.set_read_only(limits.reads)
@@ -107,7 +112,7 @@ async def _asked(
         fence = {"ms": str(max(1, round(limits.seconds * 1000))), "reads": "on" if limits.reads else "off"}
         await connection.execute(_SQL["fence"], fence)
         if limits.reads:
-            await _sure(connection, statement.names)
+            await _check_functions(connection, statement.names)
         if needs is not None:
             found = await (await connection.execute(_SQL["extension"], {"name": needs})).fetchone()
             if not found or not found[0]:
@@ -116,7 +121,7 @@ async def _asked(
         return await (_through_cursor if statement.rows else _at_once)(connection, statement, values, limits)
 
 
-async def _sure(connection: "AsyncConnection[Any]", names: frozenset[str]) -> None:
+async def _check_functions(connection: "AsyncConnection[Any]", names: frozenset[str]) -> None:
     rows = await (await connection.execute(_SQL["doubtful"], {"names": sorted(names)})).fetchall()
     if doubtful := sorted(row[0] for row in rows if row[0] not in HARMLESS):
         fix = "Where it only reads, whoever defined it says so: alter function … stable."
@@ -124,25 +129,25 @@ async def _sure(connection: "AsyncConnection[Any]", names: frozenset[str]) -> No
 
 
 async def _through_cursor(
-    connection: "AsyncConnection[Any]", statement: Statement, values: Mapping[str, Any], limits: Limits
+    connection: "AsyncConnection[Any]", statement: SqlStatement, values: Mapping[str, Any], limits: QueryLimits
 ) -> dict[str, Any]:
     # DECLARE takes nothing but a query, and one only; rows beyond the limit never leave the server.
     async with connection.cursor(name="answer") as cursor:
-        await cursor.execute(*_written(statement, values))
-        answer = Answer([column.name for column in cursor.description or ()], limits.rows, limits.bytes)
+        await cursor.execute(*_driver_statement(statement, values))
+        answer = RowBuffer([column.name for column in cursor.description or ()], limits.rows, limits.bytes)
         while not answer.cut and (rows := await cursor.fetchmany(_PIECE)):
             answer.add(rows)
         return answer.given()
 
 
 async def _at_once(
-    connection: "AsyncConnection[Any]", statement: Statement, values: Mapping[str, Any], limits: Limits
+    connection: "AsyncConnection[Any]", statement: SqlStatement, values: Mapping[str, Any], limits: QueryLimits
 ) -> dict[str, Any]:
     # A stream's protocol takes one statement, whatever the text holds. What is too much is read and dropped: to stop a
     # statement that writes would undo what it has written.
     cursor = _Streamed(connection)
-    answer = Answer([], limits.rows, limits.bytes)
-    async for row in cursor.stream(*_written(statement, values)):
+    answer = RowBuffer([], limits.rows, limits.bytes)
+    async for row in cursor.stream(*_driver_statement(statement, values)):
         if not answer.cut:
             answer.add([row])
     if cursor.description is None:
@@ -173,12 +178,12 @@ class _Streamed(psycopg.AsyncCursor[Any]):
         return None
 
 
-def _written(statement: Statement, values: Mapping[str, Any]) -> tuple[str, Mapping[str, Any] | None]:
+def _driver_statement(statement: SqlStatement, values: Mapping[str, Any]) -> tuple[str, Mapping[str, Any] | None]:
     # Without values psycopg reads no %.
-    return (pyformat(statement.text), values) if values else (statement.text, None)
+    return (to_pyformat(statement.text), values) if values else (statement.text, None)
 
 
-def _named(error: psycopg.Error, limits: Limits, *, unknown: bool) -> AosError:
+def _error_of(error: psycopg.Error, limits: QueryLimits, *, unknown: bool) -> AosError:
     """By SQLSTATE; the message of the server is passed on where it speaks of the statement alone."""
     state, said = error.sqlstate or "", (error.diag.message_primary or "")[:500]
     match state[:2]:

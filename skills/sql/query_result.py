@@ -12,7 +12,7 @@ _EXACT = 2**53  # beyond it readers of JSON lose the last digits of a whole numb
 
 
 @dataclass(slots=True)
-class Answer:
+class RowBuffer:
     """Rows as they come in, until there are enough.
 
     Attributes:
@@ -30,7 +30,7 @@ class Answer:
     def add(self, rows: Iterable[Sequence[Any]]) -> None:
         """Take rows, or note that there are more than fit."""
         for row in rows:
-            values = [plain(value) for value in row]
+            values = [json_value(value) for value in row]
             size = len(json.dumps(values, ensure_ascii=False).encode("utf-8", "surrogatepass")) + 2
             if len(self._rows) >= self.rows_most or self._bytes + size > self.bytes_most:
                 self.cut = True
@@ -43,7 +43,7 @@ class Answer:
         return {"columns": list(self.columns), "rows": self._rows} | ({"cut": True} if self.cut else {})
 
 
-def plain(value: Any) -> Any:
+def json_value(value: Any) -> Any:
     """A value as JSON: dates in ISO 8601, bytes as `\\x…`, numbers that JSON has not as texts."""
     match value:
         case None | bool() | str():
@@ -54,7 +54,7 @@ def plain(value: Any) -> Any:
             return value if math.isfinite(value) else str(value)
         case Decimal():
             whole = value.is_finite() and value == value.to_integral_value()
-            return plain(int(value)) if whole and abs(value) <= _EXACT else str(value)
+            return json_value(int(value)) if whole and abs(value) <= _EXACT else str(value)
         case datetime() | date() | time():
             return value.isoformat()
         case timedelta():
@@ -62,8 +62,8 @@ def plain(value: Any) -> Any:
         case bytes() | bytearray() | memoryview():
             return "\\x" + bytes(value).hex()
         case Mapping():
-            return {str(key): plain(inner) for key, inner in value.items()}
+            return {str(key): json_value(inner) for key, inner in value.items()}
         case list() | tuple() | set() | frozenset():
-            return [plain(inner) for inner in value]
+            return [json_value(inner) for inner in value]
         case _:
             return str(value)  # UUIDs, addresses, ranges and what else a driver knows: as the database writes it

@@ -38,7 +38,7 @@ _LONGEST = 100_000  # characters
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class SqlStatement:
     """One statement.
 
     Attributes:
@@ -52,7 +52,7 @@ class Statement:
     names: frozenset[str] = frozenset()
 
 
-def check(text: str, dialect: Dialect) -> Statement:
+def check_reading(text: str, dialect: Dialect) -> SqlStatement:
     """The statement, if it only reads as far as its text tells.
 
     A function that somebody defined may do anything; Postgres is asked about those (`postgres.sql`), and operators and
@@ -62,31 +62,31 @@ def check(text: str, dialect: Dialect) -> Statement:
         WritesRefused: it is none that only reads; the detail says what stands against it.
         QueryWrong: it cannot be parsed.
     """
-    _plain(text)
+    _check_characters(text)
     if dialect == "postgres" and _SHOW.fullmatch(text):
-        return Statement(text, rows=False)
+        return SqlStatement(text, rows=False)
     explain = _EXPLAIN.match(text)
     inner = text[explain.end() :] if explain else text
     if not _BEGINS.match(inner):
         raise WritesRefused("the statement begins with no word of one that reads")
-    _reads(inner, dialect)
-    names = _names(inner, dialect)
+    _check_reads(inner, dialect)
+    names = _function_names(inner, dialect)
     if wrong := sorted(name for name in names if FORBIDDEN.fullmatch(name)):
         raise WritesRefused(f"{wrong[0]} does more than read")
-    return Statement(text, explain is None, names)
+    return SqlStatement(text, explain is None, names)
 
 
-def one(text: str, dialect: Dialect) -> Statement:
+def single_statement(text: str, dialect: Dialect) -> SqlStatement:
     """The statement of a skill that may write; there is one, or none.
 
     Raises:
         WritesRefused, QueryWrong: there are several, or it cannot be parsed.
     """
-    _parsed(text, dialect)
-    return Statement(text, rows=False)
+    _parse_statement(text, dialect)
+    return SqlStatement(text, rows=False)
 
 
-def _plain(text: str) -> None:
+def _check_characters(text: str) -> None:
     if len(text) > _LONGEST:
         raise QueryWrong(f"{len(text):,} characters; {_LONGEST:,} are read")
     for character in text:
@@ -97,7 +97,7 @@ def _plain(text: str) -> None:
         raise WritesRefused("texts in the forms E'…', U&'…' and $…$ are not read here; write '…'")
 
 
-def _parsed(text: str, dialect: Dialect) -> "exp.Expr":
+def _parse_statement(text: str, dialect: Dialect) -> "exp.Expr":
     import sqlglot  # a quarter of a second
 
     try:
@@ -109,10 +109,10 @@ def _parsed(text: str, dialect: Dialect) -> "exp.Expr":
     return found[0]
 
 
-def _reads(text: str, dialect: Dialect) -> None:
+def _check_reads(text: str, dialect: Dialect) -> None:
     from sqlglot import exp
 
-    tree = _parsed(text, dialect)
+    tree = _parse_statement(text, dialect)
     if not isinstance(tree, exp.Select | exp.SetOperation | exp.Values | exp.Subquery | exp.Table):
         raise WritesRefused(f"{tree.key} is no statement that reads")
     writes = (
@@ -149,7 +149,7 @@ def _reads(text: str, dialect: Dialect) -> None:
             raise WritesRefused(f"the statement has {node.key} in it")
 
 
-def _names(text: str, dialect: Dialect) -> frozenset[str]:
+def _function_names(text: str, dialect: Dialect) -> frozenset[str]:
     """Every name before a parenthesis, and every one after a dot: `row.name` may call a function as well."""
     from sqlglot import TokenType
     from sqlglot.dialects import Dialect as Known

@@ -12,9 +12,9 @@ from urllib.parse import quote
 from cluster.basics.errors import AosError
 from skills.sql.failures import DatabaseBusy, DatabaseUnreachable, QueryTimeout, QueryWrong, WritesRefused
 from skills.sql.login import file_of
-from skills.sql.postgres import Limits
-from skills.sql.query_result import Answer
-from skills.sql.reading import FORBIDDEN, Statement
+from skills.sql.postgres import QueryLimits
+from skills.sql.query_result import RowBuffer
+from skills.sql.reading import FORBIDDEN, SqlStatement
 
 _STEPS = 2_000  # of SQLite's machine between two looks at the clock: about a tenth of a millisecond
 _LONGEST = 10_000_000  # bytes of one value
@@ -32,8 +32,8 @@ _WRITES = frozenset(
 _PRAGMAS = frozenset({"table_info", "table_xinfo", "table_list", "index_list", "index_info", "foreign_key_list"})
 
 
-async def ask(
-    dsn: str, statement: Statement, values: Mapping[str, Any], limits: Limits, folders: Sequence[Path]
+async def ask_sqlite(
+    dsn: str, statement: SqlStatement, values: Mapping[str, Any], limits: QueryLimits, folders: Sequence[Path]
 ) -> dict[str, Any]:
     """Give {columns, rows} with {cut} where there is more, or {affected}; of a file in one of the folders.
 
@@ -43,12 +43,12 @@ async def ask(
     stop = threading.Event()
     try:
         path = await asyncio.to_thread(file_of, dsn, folders)
-        return await asyncio.to_thread(_asked, path, statement, values, limits, stop)
+        return await asyncio.to_thread(_run_statement, path, statement, values, limits, stop)
     finally:
         stop.set()  # a cancelled call leaves its thread behind; it ends at its next look
 
 
-def connect(path: Path, limits: Limits) -> sqlite3.Connection:
+def open_database(path: Path, limits: QueryLimits) -> sqlite3.Connection:
     """The file, for reading only where the limits say so; it is never made.
 
     Raises:
@@ -63,34 +63,34 @@ def connect(path: Path, limits: Limits) -> sqlite3.Connection:
     return connection
 
 
-def _asked(
-    path: Path, statement: Statement, values: Mapping[str, Any], limits: Limits, stop: threading.Event
+def _run_statement(
+    path: Path, statement: SqlStatement, values: Mapping[str, Any], limits: QueryLimits, stop: threading.Event
 ) -> dict[str, Any]:
     end = monotonic() + limits.seconds
     try:
-        connection = connect(path, limits)
+        connection = open_database(path, limits)
     except sqlite3.Error:
         raise DatabaseUnreachable("the file cannot be opened") from None
     try:
-        connection.set_authorizer(_authorizer(limits.reads))
+        connection.set_authorizer(_make_authorizer(limits.reads))
         connection.set_progress_handler(lambda: int(stop.is_set() or monotonic() > end), _STEPS)
         with connection:
             cursor = connection.execute(statement.text, values)
             if cursor.description is None:
                 return {"affected": cursor.rowcount}
-            answer = Answer([column[0] for column in cursor.description], limits.rows, limits.bytes)
+            answer = RowBuffer([column[0] for column in cursor.description], limits.rows, limits.bytes)
             for row in cursor:
                 answer.add([row])
                 if answer.cut:
                     break
             return answer.given()
     except sqlite3.Error as error:
-        raise _named(error, limits) from None
+        raise _error_of(error, limits) from None
     finally:
         connection.close()
 
 
-def _authorizer(reads: bool) -> Callable[..., int]:
+def _make_authorizer(reads: bool) -> Callable[..., int]:
     def decide(action: int, first: str | None, second: str | None, *_: object) -> int:
         allowed = action in _READS or (not reads and action in _WRITES)
         allowed = allowed or (action == sqlite3.SQLITE_FUNCTION and not FORBIDDEN.fullmatch(second or ""))
@@ -102,7 +102,7 @@ def _authorizer(reads: bool) -> Callable[..., int]:
     return decide
 
 
-def _named(error: sqlite3.Error, limits: Limits) -> AosError:
+def _error_of(error: sqlite3.Error, limits: QueryLimits) -> AosError:
     code, said = getattr(error, "sqlite_errorcode", None), str(error)[:500]
     match code:
         case sqlite3.SQLITE_INTERRUPT:

@@ -7,13 +7,13 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, model_validator
 
 from cluster.basics.errors import AosError, Invalid
 from cluster.basics.scope import Role
-from skills.framework.contract import Call
-from skills.framework.dependencies import Ground
+from skills.framework.contract import ToolInvocation
+from skills.framework.dependencies import SkillDependencies
 from skills.framework.manifest import BadManifest, CredentialType, Manifest, Risk, options_of
 from skills.sql import binding, postgres, sqlite
 from skills.sql.failures import DatabaseUnknown
-from skills.sql.login import Reach
-from skills.sql.reading import Dialect, Statement, check, one
+from skills.sql.login import DatabaseReach
+from skills.sql.reading import Dialect, SqlStatement, check_reading, single_statement
 
 QUERY = "query"  # the argument of a free query
 _TRUSTED = frozenset({Role.OPERATOR, Role.ADMIN})
@@ -40,7 +40,7 @@ class SqlOptions(BaseModel):
     needs: str | None = Field(None, pattern=r"^[a-z_][a-z0-9_]*$")
 
     @model_validator(mode="after")
-    def _one(self) -> "SqlOptions":
+    def _check_query(self) -> "SqlOptions":
         if (self.query is not None) == self.query_argument:
             raise ValueError("query or query_argument: one of them")
         if self.query is not None and self.dialect is None:
@@ -48,25 +48,27 @@ class SqlOptions(BaseModel):
         return self
 
 
-class Query:
+class SqlSkill:
     """One query to the database of the credential."""
 
-    def __init__(self, manifest: Manifest, ground: Ground) -> None:
+    def __init__(self, manifest: Manifest, ground: SkillDependencies) -> None:
         """Raises BadManifest where options, parameters, risk and roles do not fit together."""
         how = options_of(manifest, SqlOptions)
-        _fits(manifest, how)
+        _check_manifest(manifest, how)
         self.spec, self.effect = manifest.spec, manifest.effect
         self._manifest, self._how, self._credentials = manifest, how, ground.credentials
-        self._limits = postgres.Limits(manifest.seconds, how.rows, ground.settings.result_bytes * 7 // 8, how.readonly)
-        self._reach = Reach(ground.hosts, ground.resolve, ground.settings.sqlite_dirs)
-        self._statement: Statement | None = None
+        self._limits = postgres.QueryLimits(
+            manifest.seconds, how.rows, ground.settings.result_bytes * 7 // 8, how.readonly
+        )
+        self._reach = DatabaseReach(ground.hosts, ground.resolve, ground.settings.sqlite_dirs)
+        self._statement: SqlStatement | None = None
         if how.query is not None and how.dialect is not None:
             try:
-                self._statement = _checked(how.query, how.dialect, how.readonly)
+                self._statement = _checked_statement(how.query, how.dialect, how.readonly)
             except AosError as error:
                 raise BadManifest(f"{manifest.name}: {error.detail}") from error
 
-    async def run(self, call: Call) -> Any:
+    async def run(self, call: ToolInvocation) -> Any:
         """Give {columns, rows}, each row a list, with {cut} where there is more; or {affected}.
 
         Raises:
@@ -77,7 +79,7 @@ class Query:
         how = self._how
         secret = await self._credentials.open(call, self._manifest)
         dsn = secret.get("dsn", "")
-        dialect = _dialect(dsn)
+        dialect = _dsn_dialect(dsn)
         if how.dialect not in (None, dialect):
             raise DatabaseUnknown(f"{self._manifest.name} asks {how.dialect}; {secret.name} is for {dialect}", fix="")
         statement, values = self._statement, {}
@@ -85,25 +87,25 @@ class Query:
             text = call.arguments.get(QUERY)
             if not isinstance(text, str) or not text.strip():
                 raise Invalid("query is an empty text, or none")
-            statement = await asyncio.to_thread(_checked, text, dialect, how.readonly)
+            statement = await asyncio.to_thread(_checked_statement, text, dialect, how.readonly)
         else:
-            given = _defaults(self._manifest) | dict(call.arguments)
-            values = binding.values(binding.names(statement.text), given)
+            given = _schema_defaults(self._manifest) | dict(call.arguments)
+            values = binding.bound_values(binding.bound_names(statement.text), given)
         if dialect == "sqlite":
-            return await sqlite.ask(dsn, statement, values, self._limits, self._reach.folders)
-        return await postgres.ask(dsn, statement, values, self._limits, self._reach, how.needs)
+            return await sqlite.ask_sqlite(dsn, statement, values, self._limits, self._reach.folders)
+        return await postgres.ask_postgres(dsn, statement, values, self._limits, self._reach, how.needs)
 
 
-def build(manifest: Manifest, ground: Ground) -> Query:
+def build(manifest: Manifest, ground: SkillDependencies) -> SqlSkill:
     """See `Build`."""
-    return Query(manifest, ground)
+    return SqlSkill(manifest, ground)
 
 
-def _checked(text: str, dialect: Dialect, readonly: bool) -> Statement:
-    return check(text, dialect) if readonly else one(text, dialect)
+def _checked_statement(text: str, dialect: Dialect, readonly: bool) -> SqlStatement:
+    return check_reading(text, dialect) if readonly else single_statement(text, dialect)
 
 
-def _dialect(dsn: str) -> Dialect:
+def _dsn_dialect(dsn: str) -> Dialect:
     scheme, mark, _ = dsn.partition("://")
     if mark and scheme == "sqlite":
         return "sqlite"
@@ -112,18 +114,18 @@ def _dialect(dsn: str) -> Dialect:
     raise DatabaseUnknown("dsn is of neither")
 
 
-def _defaults(manifest: Manifest) -> dict[str, Any]:
+def _schema_defaults(manifest: Manifest) -> dict[str, Any]:
     properties = manifest.parameters.get("properties", {})
     return {name: one["default"] for name, one in properties.items() if "default" in one}
 
 
-def _fits(manifest: Manifest, how: SqlOptions) -> None:
+def _check_manifest(manifest: Manifest, how: SqlOptions) -> None:
     if manifest.credential is not CredentialType.DB_DSN:
         raise BadManifest(f"{manifest.name}: skills of type sql have `credential: db_dsn`")
     if (manifest.risk is Risk.READ) != how.readonly:
         raise BadManifest(f"{manifest.name}: risk {manifest.risk} and readonly {how.readonly} do not fit")
     known = set(manifest.parameters.get("properties", {}))
-    wanted = {QUERY} if how.query is None else binding.names(how.query)
+    wanted = {QUERY} if how.query is None else binding.bound_names(how.query)
     if known != wanted:
         names = ", ".join(sorted(known ^ wanted))
         raise BadManifest(f"{manifest.name}: parameters and what the query binds differ in {names}")

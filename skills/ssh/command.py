@@ -36,13 +36,13 @@ class SshOptions(BaseModel):
     command_argument: StrictBool = False
 
     @model_validator(mode="after")
-    def _one(self) -> "SshOptions":
+    def _check_command(self) -> "SshOptions":
         if bool(self.command) == self.command_argument:
             raise ValueError("command or command_argument: one of them")
         return self
 
 
-def check(manifest: Manifest, options: SshOptions) -> None:
+def check_ssh_skill(manifest: Manifest, options: SshOptions) -> None:
     """Nothing, where template, parameters, risk and roles fit together.
 
     Raises:
@@ -71,7 +71,7 @@ def check(manifest: Manifest, options: SshOptions) -> None:
         raise BadManifest(f"{manifest.name}: no argument is a program, or the script of a shell")
 
 
-def elements(manifest: Manifest, options: SshOptions, arguments: Mapping[str, Any]) -> list[str]:
+def command_elements(manifest: Manifest, options: SshOptions, arguments: Mapping[str, Any]) -> list[str]:
     """The command with its arguments, element by element.
 
     Raises:
@@ -84,10 +84,10 @@ def elements(manifest: Manifest, options: SshOptions, arguments: Mapping[str, An
         return ["sh", "-c", text]
     properties = manifest.parameters.get("properties", {})
     values = {name: one["default"] for name, one in properties.items() if "default" in one} | dict(arguments)
-    return [_element(found[1], values) if (found := _HOLE.fullmatch(one)) else one for one in options.command]
+    return [_argument_element(found[1], values) if (found := _HOLE.fullmatch(one)) else one for one in options.command]
 
 
-def line(command: list[str], seconds: float) -> str:
+def command_line(command: list[str], seconds: float) -> str:
     """The line that the remote shell is given: each element quoted, and an end that the machine itself keeps.
 
     SSH can ask for a command to be killed, but OpenSSH ignores that for root before release 9.8, and nobody asks when
@@ -96,7 +96,7 @@ def line(command: list[str], seconds: float) -> str:
     return f"exec timeout -s KILL {ceil(seconds) + SPARE} {shlex.join(command)}"
 
 
-def _element(name: str, values: Mapping[str, Any]) -> str:
+def _argument_element(name: str, values: Mapping[str, Any]) -> str:
     value = values.get(name)
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise Invalid(f"{name} is no text and no number")

@@ -37,7 +37,7 @@ class HostKeyRefused(Permanent):
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
+class RemoteMachine:
     """A machine that runs commands; `name` is as the credential writes it."""
 
     name: str
@@ -54,7 +54,7 @@ class Machine:
         )
 
 
-def chosen(values: Mapping[str, str], wanted: str | None) -> Machine:
+def chosen_machine(values: Mapping[str, str], wanted: str | None) -> RemoteMachine:
     """The machine of a call.
 
     Args:
@@ -66,9 +66,9 @@ def chosen(values: Mapping[str, str], wanted: str | None) -> Machine:
         HostMissing: the credential names none, several where none is wanted, or what is no name.
         HostNotListed: it does not name this one.
     """
-    port = _port(values.get("port") or str(PORT))
-    own = [_machine(values["host"], port)] if values.get("host") else []
-    listed = [_machine(entry, port) for entry in re.split(r"[\s,]+", values.get("hosts", "")) if entry]
+    port = _parse_port(values.get("port") or str(PORT))
+    own = [_parse_machine(values["host"], port)] if values.get("host") else []
+    listed = [_parse_machine(entry, port) for entry in re.split(r"[\s,]+", values.get("hosts", "")) if entry]
     if wanted is None:
         candidates = own or listed
         if len(candidates) != 1:
@@ -81,7 +81,7 @@ def chosen(values: Mapping[str, str], wanted: str | None) -> Machine:
     raise HostNotListed(f"{wanted[:200]!r} is none of the credential's machines")
 
 
-def known_hosts(values: Mapping[str, str], machine: Machine) -> str:
+def known_hosts(values: Mapping[str, str], machine: RemoteMachine) -> str:
     """The keys that the credential knows, as OpenSSH writes them.
 
     Raises:
@@ -93,17 +93,17 @@ def known_hosts(values: Mapping[str, str], machine: Machine) -> str:
     return text + "\n"
 
 
-def _machine(entry: str, port: int) -> Machine:
+def _parse_machine(entry: str, port: int) -> RemoteMachine:
     bare = entry.strip()
     if bare.count(":") > 1 and not bare.startswith("["):
-        return Machine(bare, bare, port)  # IPv6 without a port
+        return RemoteMachine(bare, bare, port)  # IPv6 without a port
     found = _ENTRY.fullmatch(bare)
     if found is None:
         raise HostMissing("host or hosts holds what is no name of a machine")
-    return Machine(bare, found[1] or found[2], port if found[3] is None else _port(found[3]))
+    return RemoteMachine(bare, found[1] or found[2], port if found[3] is None else _parse_port(found[3]))
 
 
-def _port(text: str) -> int:
+def _parse_port(text: str) -> int:
     if not text.isascii() or not text.isdigit() or not 0 < int(text) < 65_536:
         raise HostMissing("port is no number of a port")
     return int(text)

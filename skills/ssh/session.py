@@ -6,9 +6,9 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from cluster.basics.errors import AosError, Permanent, Transient, Unavailable
-from skills.framework.program_output import PIECE, Kept, Limits
+from skills.framework.program_output import PIECE, OutputHead, ProgramLimits
 from skills.http.fetch import OutcomeUnknown
-from skills.ssh.machine import HostKeyRefused, Machine, known_hosts
+from skills.ssh.machine import HostKeyRefused, RemoteMachine, known_hosts
 
 if TYPE_CHECKING:
     import asyncssh
@@ -42,7 +42,9 @@ class SshTimeout(Transient):
     code, status = "ssh_timeout", 504
 
 
-async def run(machine: Machine, secret: Mapping[str, str], line: str, limits: Limits) -> dict[str, Any]:
+async def run_command(
+    machine: RemoteMachine, secret: Mapping[str, str], line: str, limits: ProgramLimits
+) -> dict[str, Any]:
     """Give {host, exit_status, stdout, stderr}, with {signal} where one ended it and {cut} where there was more.
 
     At the limit, and when the call is cancelled, the remote process group is killed (RFC 4254, 6.9). That does not
@@ -55,19 +57,21 @@ async def run(machine: Machine, secret: Mapping[str, str], line: str, limits: Li
     """
     begun: list[bool] = []
     try:
-        async with asyncio.timeout(limits.seconds), _connected(machine, secret) as link:
+        async with asyncio.timeout(limits.seconds), _open_connection(machine, secret) as link:
             begun.append(True)
             return {"host": machine.name, **await _carried_out(link, line, limits)}
     except TimeoutError:
         if begun and not limits.reads:
             raise OutcomeUnknown(f"the command did not end within {limits.seconds:g} s and was killed") from None
         raise SshTimeout(f"{machine.name}: no end within {limits.seconds:g} s") from None
-    except _foreign() as error:
-        raise _named(error, machine, unknown=bool(begun) and not limits.reads) from None
+    except _library_errors() as error:
+        raise _error_of(error, machine, unknown=bool(begun) and not limits.reads) from None
 
 
 @asynccontextmanager
-async def _connected(machine: Machine, secret: Mapping[str, str]) -> AsyncIterator["asyncssh.SSHClientConnection"]:
+async def _open_connection(
+    machine: RemoteMachine, secret: Mapping[str, str]
+) -> AsyncIterator["asyncssh.SSHClientConnection"]:
     import asyncssh  # imports half of cryptography; only calls pay for it
 
     known = known_hosts(secret, machine)
@@ -75,7 +79,9 @@ async def _connected(machine: Machine, secret: Mapping[str, str]) -> AsyncIterat
         hosts = asyncssh.import_known_hosts(known)
     except ValueError:
         raise SshKeyUnreadable("known_hosts") from None
-    keys = await asyncio.to_thread(_keys, secret)  # the passphrase of a key is stretched for a good part of a second
+    keys = await asyncio.to_thread(
+        _private_keys, secret
+    )  # the passphrase of a key is stretched for a good part of a second
     # Nothing of this machine takes part: no configuration, no keys, no agent, no known_hosts but those given.
     link = await asyncssh.connect(
         machine.host,
@@ -105,7 +111,7 @@ async def _connected(machine: Machine, secret: Mapping[str, str]) -> AsyncIterat
         yield link
 
 
-def _keys(secret: Mapping[str, str]) -> list[Any]:
+def _private_keys(secret: Mapping[str, str]) -> list[Any]:
     import asyncssh
 
     if not secret.get("private_key"):
@@ -117,28 +123,30 @@ def _keys(secret: Mapping[str, str]) -> list[Any]:
         raise SshKeyUnreadable("private_key, or its passphrase") from None
 
 
-async def _carried_out(link: "asyncssh.SSHClientConnection", line: str, limits: Limits) -> dict[str, Any]:
+async def _carried_out(link: "asyncssh.SSHClientConnection", line: str, limits: ProgramLimits) -> dict[str, Any]:
     import asyncssh
 
     process = await link.create_process(line, encoding=None, stdin=asyncssh.DEVNULL)
     try:
         out, err = await asyncio.gather(
-            _taken(process, process.stdout, limits.bytes, limits.reads),
-            _taken(process, process.stderr, limits.bytes // 8, limits.reads),
+            _read_beginning(process, process.stdout, limits.bytes, limits.reads),
+            _read_beginning(process, process.stderr, limits.bytes // 8, limits.reads),
         )
         await process.wait_closed()
     finally:
         if not process.is_closing() or (process.exit_status is None and process.exit_signal is None):
-            await _killed(process)
+            await _kill_command(process)
     given: dict[str, Any] = {"exit_status": process.exit_status, "stdout": out.text, "stderr": err.text}
     if process.exit_signal is not None:
         given |= {"exit_status": None, "signal": process.exit_signal[0]}
     return given | ({"cut": True} if out.cut or err.cut else {})
 
 
-async def _taken(process: "asyncssh.SSHClientProcess[bytes]", stream: Any, most: int, reads: bool) -> Kept:
+async def _read_beginning(
+    process: "asyncssh.SSHClientProcess[bytes]", stream: Any, most: int, reads: bool
+) -> OutputHead:
     """The beginning of a stream; what is too much is read and dropped, or a command that writes would stand still."""
-    kept = Kept.of(most)
+    kept = OutputHead.of(most)
     while piece := await stream.read(PIECE):
         if kept.take(piece) and reads:
             process.kill()
@@ -146,7 +154,7 @@ async def _taken(process: "asyncssh.SSHClientProcess[bytes]", stream: Any, most:
     return kept
 
 
-async def _killed(process: "asyncssh.SSHClientProcess[bytes]") -> None:
+async def _kill_command(process: "asyncssh.SSHClientProcess[bytes]") -> None:
     """Kill, and wait a moment: the signal has to be sent before the connection is closed."""
     try:
         process.kill()
@@ -156,13 +164,13 @@ async def _killed(process: "asyncssh.SSHClientProcess[bytes]") -> None:
         process.close()
 
 
-def _foreign() -> tuple[type[Exception], ...]:
+def _library_errors() -> tuple[type[Exception], ...]:
     import asyncssh
 
     return asyncssh.Error, OSError, ValueError  # ValueError: a name that is none for the resolver
 
 
-def _named(error: Exception, machine: Machine, *, unknown: bool) -> AosError:
+def _error_of(error: Exception, machine: RemoteMachine, *, unknown: bool) -> AosError:
     """An error of the library by its class alone: its texts quote banners of servers, and user names."""
     import asyncssh
 

@@ -17,7 +17,7 @@ import pytest
 from cluster import doctor
 from cluster.free_ports import free_port
 from configs.sections import Settings
-from configs.settings import load
+from configs.settings import load_settings
 
 ROOT = Path(__file__).resolve().parents[2]
 PASSWORD = "a-much-better-phrase"
@@ -76,7 +76,7 @@ def product() -> Iterator[Product]:
     try:
         up = run_aos(environment, "up", "--json")
         assert up.returncode == 0, up.stderr + _log(folder)
-        settings = load(environment)
+        settings = load_settings(environment)
         idle = doctor.memory_bytes(settings)
         yield Product(settings, environment, json.loads(up.stdout)["admin_password"], idle)
     finally:

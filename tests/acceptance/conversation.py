@@ -21,7 +21,7 @@ from typing import Any
 
 import httpx
 
-from cluster.console.login_tokens import Credentials
+from cluster.console.login_tokens import CredentialsFile
 
 SAMPLES = Path(__file__).resolve().parents[1] / "samples"
 PAPERS = ("control-room.md", "turbine-maintenance.docx")
@@ -62,7 +62,9 @@ def main(words: Sequence[str] | None = None) -> int:
     ask.add_argument("--port", type=int, default=8077, help="where the gauge is served")
     ask.add_argument("--yes", action="store_true", help="allow what is asked for")
     chosen = ask.parse_args(words)
-    kept = Credentials.of(Path(os.environ["AOS_STATE_DIR"]) if "AOS_STATE_DIR" in os.environ else None).read(chosen.url)
+    kept = CredentialsFile.of(Path(os.environ["AOS_STATE_DIR"]) if "AOS_STATE_DIR" in os.environ else None).read(
+        chosen.url
+    )
     token = chosen.token or (kept.access if kept else None)
     if not token:
         ask.error("a token is needed: aos login, --token or AOS_TOKEN")

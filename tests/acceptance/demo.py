@@ -17,10 +17,10 @@ from rich.console import Console
 from cluster import doctor, supervisor
 from cluster.basics.errors import AosError, Unauthenticated
 from cluster.console import job_progress, printing
-from cluster.console.api import Api, Refused, base_url
-from cluster.console.login_tokens import Credentials
+from cluster.console.api import ApiClient, ApiRefusal, base_url
+from cluster.console.login_tokens import CredentialsFile
 from configs.sections import Settings
-from configs.settings import load
+from configs.settings import load_settings
 from tests.evals.report import ROOT, Report
 
 SAMPLES = Path(__file__).resolve().parents[1] / "samples"
@@ -68,10 +68,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given: float | None = parser.parse_args(arguments).began
     began = time.time() if given is None else given
     console, shown = Console(), None
-    settings = load()
+    settings = load_settings()
     if settings.read.nfs_base_path is None:
         os.environ["NFS_BASE_PATH"] = str(settings.state_dir / "samples")  # what is started inherits it
-        settings = load()
+        settings = load_settings()
     try:
         shown = demonstrate(settings, console)
     except AosError as error:
@@ -89,9 +89,9 @@ def demonstrate(settings: Settings, console: Console) -> Shown:
     password = start(settings, console)
     server = base_url(settings.http)
     state = settings.state_dir if "AOS_STATE_DIR" in os.environ else None
-    api = Api(server, os.environ.get("AOS_TOKEN"), Credentials.of(state))
+    api = ApiClient(server, os.environ.get("AOS_TOKEN"), CredentialsFile.of(state))
     chosen = sign_in(api, settings, password)
-    supervisor.told(settings)
+    supervisor.forget_first_password(settings)
     if chosen:  # said at once: what comes after it may fail
         console.print(f"Sign in as {settings.auth.admin_email} with {chosen} (shown once).", highlight=False)
     console.rule("Reading the samples")
@@ -132,12 +132,12 @@ def start(settings: Settings, console: Console) -> str | None:
     def report(line: str) -> None:
         console.print(f"  {line}", highlight=False, markup=False)
 
-    password = supervisor.prepare(settings, report)
-    supervisor.spawn(settings, report)
+    password = supervisor.prepare_state(settings, report)
+    supervisor.spawn_supervisor(settings, report)
     return password
 
 
-def sign_in(api: Api, settings: Settings, password: str | None) -> str | None:
+def sign_in(api: ApiClient, settings: Settings, password: str | None) -> str | None:
     """Use what `aos login` or an earlier run kept, else the first password, which is changed at once."""
     if password is not None:
         api.login(settings.auth.admin_email, password)
@@ -154,7 +154,7 @@ def sign_in(api: Api, settings: Settings, password: str | None) -> str | None:
     return None
 
 
-def ingest(api: Api, folder: Path, console: Console) -> bool:
+def ingest(api: ApiClient, folder: Path, console: Console) -> bool:
     """Have the samples read and follow that to its end; whether all were.
 
     They are put into `folder` and scanned. A product that was started otherwise may scan another folder or none, and
@@ -166,28 +166,28 @@ def ingest(api: Api, folder: Path, console: Console) -> bool:
             shutil.copy2(path, folder / path.name)
     if may_scan(api, folder):
         started = api.ingest(str(folder), agent=None, key=None)
-        job = job_progress.follow(lambda: api.request("GET", f"/api/jobs/{started['job_id']}"), console)
-        console.print(job_progress.summary(job))
+        job = job_progress.poll_job(lambda: api.request("GET", f"/api/jobs/{started['job_id']}"), console)
+        console.print(job_progress.job_summary(job))
         return job_progress.exit_code(job) == 0
     console.print(f"  What runs may not scan {folder}: the samples are uploaded.", highlight=False, soft_wrap=True)
     read = [upload(api, path, console) for path in samples()]
     return all(read)
 
 
-def may_scan(api: Api, folder: Path) -> bool:
+def may_scan(api: ApiClient, folder: Path) -> bool:
     """Whether the folder lies below what the running product may scan, which our own settings need not know."""
     try:
         base = api.request("GET", "/api/documents/folders")["base"]
-    except Refused:  # there is none, or not any more
+    except ApiRefusal:  # there is none, or not any more
         return False
     return folder.resolve().is_relative_to(Path(base).resolve())
 
 
-def upload(api: Api, path: Path, console: Console) -> bool:
+def upload(api: ApiClient, path: Path, console: Console) -> bool:
     """Send one file and see it read; where the product has the same bytes it is asked what became of them."""
     sent = api.request("POST", "/api/documents/upload", files={"file": (path.name, path.read_bytes())})
     if sent["job_id"] is not None:
-        job_progress.follow(lambda: api.request("GET", f"/api/jobs/{sent['job_id']}"), console)
+        job_progress.poll_job(lambda: api.request("GET", f"/api/jobs/{sent['job_id']}"), console)
     document = api.request("GET", f"/api/documents/{sent['document_id']}")
     failure = document.get("failure") or {}
     said = " ".join(str(part) for part in (document["status"], failure.get("reason"), failure.get("detail")) if part)
@@ -210,11 +210,11 @@ def questions() -> list[dict[str, Any]]:
     return found
 
 
-def ask(api: Api, question: dict[str, Any], console: Console) -> Judged:
+def ask(api: ApiClient, question: dict[str, Any], console: Console) -> Judged:
     """Print one answer; right means: it says what it must, cites the file and page, and the quote stands there."""
     body = api.request("POST", "/api/ask", json={"question": question["question"]})
     console.print(f"\n{question['question']}", style="bold", markup=False)
-    console.print(printing.answer(body))
+    console.print(printing.render_answer(body))
     cited = [c for c in body["citations"] if (c["filename"], c["page"]) == (question["file"], question["page"])]
     problems = []
     said = _plain(body["answer"] + " " + " ".join(c["quote"] for c in body["citations"]))
@@ -232,11 +232,11 @@ def ask(api: Api, question: dict[str, Any], console: Console) -> Judged:
     return Judged(question["must_contain"] in said, count + (not cited), count - len(astray))
 
 
-def opens(api: Api, citation: dict[str, Any]) -> bool:
+def opens(api: ApiClient, citation: dict[str, Any]) -> bool:
     """Whether a citation's page can be opened and has its quote."""
     try:
         page = api.request("GET", f"/api/documents/{citation['document_id']}/pages/{citation['page']}")
-    except Refused:
+    except ApiRefusal:
         return False
     return _plain(citation["quote"]) in _plain(page["text"])
 

@@ -56,9 +56,9 @@ def test_nothing_of_ours_listens_off_loopback(product: Product) -> None:
 
 def test_what_ray_opens_to_everybody_stands_where_nobody_gets(product: Product) -> None:
     """Other accounts of the machine found sessions, sockets and logs in a folder of mode 0777, by names they knew."""
-    place = connect.folder(product.settings.state_dir)
+    place = connect.ray_folder(product.settings.state_dir)
     assert place.parent.stat().st_mode & 0o777 == 0o700
-    running = {process.pid for process in connect.processes(product.settings.state_dir)}
+    running = {process.pid for process in connect.ray_processes(product.settings.state_dir)}
     fixed = ("/tmp/ray", "/tmp/haproxy-serve", "/tmp/gradio")
     open_files = {
         file.path
@@ -83,7 +83,7 @@ def test_a_request_whose_head_never_ends_is_ended(product: Product) -> None:
 
 @pytest.mark.parametrize("path", ["/api/jobs/", "/api/serve/applications/", "/api/v0/nodes", "/api/cluster_status"])
 def test_rays_dashboard_and_jobs_api_refuse_a_call_without_the_token(product: Product, path: str) -> None:
-    ray = connect.dashboard(product.settings)
+    ray = connect.ray_dashboard(product.settings)
     assert httpx.get(ray.url + path).status_code == 401
     assert httpx.get(ray.url + path, headers={"Authorization": "Bearer wrong"}).status_code in {401, 403}
     assert ray.get(path, lambda body: body is not None), "with it they are answered"
@@ -127,7 +127,7 @@ def test_no_process_of_ours_talks_to_another_machine(product: Product) -> None:
     """DP-06: no cloud: after a folder was read, indexed and searched, every connection ends on this machine."""
     state = product.settings.state_dir
     here = {address.address for addresses in psutil.net_if_addrs().values() for address in addresses} | {"::1"}
-    processes = [*connect.processes(state), *embedded.processes(state)]
+    processes = [*connect.ray_processes(state), *embedded.server_processes(state)]
     assert processes
     strangers = set()
     for process in processes:
@@ -140,7 +140,7 @@ def test_no_process_of_ours_talks_to_another_machine(product: Product) -> None:
 
 @pytest.mark.ends
 def test_everything_of_ray_is_killed_and_comes_back(product: Product) -> None:
-    for process in connect.processes(product.settings.state_dir):
+    for process in connect.ray_processes(product.settings.state_dir):
         with contextlib.suppress(psutil.NoSuchProcess):  # some end with the one before
             process.kill()
     deadline, found = time.monotonic() + 300, dict[str, Any]()
@@ -162,7 +162,7 @@ def test_everything_of_ray_is_killed_and_comes_back(product: Product) -> None:
 @pytest.mark.ends
 def test_down_leaves_no_process_and_the_data(product: Product) -> None:
     state = product.settings.state_dir
-    before = {p.pid for p in [*connect.processes(state), *embedded.processes(state)]}
+    before = {p.pid for p in [*connect.ray_processes(state), *embedded.server_processes(state)]}
     assert product.aos("down").returncode == 0
     left = [pid for pid in before if psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE]
     assert left == []

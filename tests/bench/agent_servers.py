@@ -18,23 +18,23 @@ from cluster.basics.scope import Scope
 from cluster.models.chat.factory import open_model
 from cluster.models.connections.configured import of_settings
 from cluster.models.connections.egress import model_client
-from cluster.models.connections.endpoint_connection import Connection
-from cluster.models.messages import Usage
+from cluster.models.connections.endpoint_connection import ModelConnection
+from cluster.models.messages import TokenUsage
 from cluster.models.ports import ChatModel
-from cluster.models.routing.router import Router
-from cluster.models.routing.spend import Spent
+from cluster.models.routing.router import ModelRouter
+from cluster.models.routing.spend import MonthlySpend
 from configs.sections import LlmSettings
-from configs.settings import load
+from configs.settings import load_settings
 from serve_apps.agents.durable.in_process import TurnModels
-from serve_apps.agents.durable.run_loop import opening
+from serve_apps.agents.durable.run_loop import emit_opening
 from serve_apps.agents.events import Event, EventKind
-from serve_apps.agents.streams.encode import Reading, s3
-from serve_apps.agents.streams.subscriber import Outlet
-from serve_apps.agents.turn.tool_loop import converse
+from serve_apps.agents.streams.encode import StreamCursor, s3
+from serve_apps.agents.streams.subscriber import EventQueue
+from serve_apps.agents.turn.tool_loop import run_conversation
 from serve_apps.agents.turn_ports import Json, Orchestrator, RunId, Turn
 from serve_apps.http.app import create_app
-from serve_apps.http.streams.turn_response import frame
-from serve_apps.wiring.http import assemble
+from serve_apps.http.streams.turn_response import chunk_frame
+from serve_apps.wiring.http import build_app_dependencies
 from tests.fakes.agents import MemoryJournal, turn
 from tests.fakes.crew import FakeTool, crew
 from tests.fakes.model_server import serve_model
@@ -81,7 +81,7 @@ def product(port: int, state: Path, model: str) -> None:
     def nowhere() -> Orchestrator:
         raise AssertionError("agents are placed here")
 
-    parts = assemble(load(environment(state, model)), FakeEmbedder(), None, nowhere)
+    parts = build_app_dependencies(load_settings(environment(state, model)), FakeEmbedder(), None, nowhere)
     _listen(create_app(parts), port)
 
 
@@ -97,7 +97,7 @@ class Plain:
         """`model` is the base URL of an OpenAI-compatible server."""
         connection = of_settings(LlmSettings(base_url=model, model="scripted-1", supports_tools=True))
         assert connection is not None
-        self._crew = crew(TurnModels(Router(OneConnection(connection, model_client()), NoPurse())), FakeTool())
+        self._crew = crew(TurnModels(ModelRouter(OneConnection(connection, model_client()), NoPurse())), FakeTool())
 
     async def __call__(self, scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
         """Read a message, stream the turn."""
@@ -111,21 +111,21 @@ class Plain:
         asked = turn(json.loads(body)["message"].removeprefix("/chat "), run=RunId(str(uuid4())))
         headers = [(b"content-type", b"text/event-stream")]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
-        reading = Reading()
+        reading = StreamCursor()
         async for event in self._events(asked):
             chunk = None if (fresh := reading.take(event)) is None else s3(event, fresh)
             if chunk is not None:
-                line = frame(chunk, reading.id).encode()
+                line = chunk_frame(chunk, reading.id).encode()
                 await send({"type": "http.response.body", "body": line, "more_body": True})
         await send({"type": "http.response.body", "body": b""})
 
     async def _events(self, asked: Turn) -> AsyncIterator[Event]:
-        outlet = Outlet()
+        outlet = EventQueue()
 
         async def carry() -> None:
             journal = ShownJournal(run=asked.run, shown=outlet)
-            opening(asked, journal)
-            outcome = await converse(asked, journal, self._crew)
+            emit_opening(asked, journal)
+            outcome = await run_conversation(asked, journal, self._crew)
             journal.emit(EventKind.DONE, answer=outcome.answer)
 
         carried = asyncio.create_task(carry())
@@ -139,7 +139,7 @@ class Plain:
 class ShownJournal(MemoryJournal):
     """A journal in memory with somebody who reads along."""
 
-    shown: Outlet = field(default_factory=Outlet)
+    shown: EventQueue = field(default_factory=EventQueue)
     _passed: int = 0
 
     def emit(self, kind: EventKind, **data: Json) -> Event:
@@ -158,23 +158,23 @@ class ShownJournal(MemoryJournal):
 class OneConnection:
     """A workspace's connections, without a database."""
 
-    connection: Connection
+    connection: ModelConnection
     client: httpx2.AsyncClient
 
-    async def offered(self, scope: Scope) -> tuple[Sequence[Connection], str | None]:
+    async def offered(self, scope: Scope) -> tuple[Sequence[ModelConnection], str | None]:
         return (self.connection,), self.connection.id
 
-    async def open(self, scope: Scope, connection: Connection) -> ChatModel:
+    async def open(self, scope: Scope, connection: ModelConnection) -> ChatModel:
         return open_model(connection, None, self.client, asyncio.sleep)
 
 
 class NoPurse:
     """Nothing costs anything."""
 
-    async def state(self, scope: Scope, agent: str, config: Mapping[str, Any]) -> Spent:
-        return Spent(Decimal(0), Decimal(0), None, None)
+    async def state(self, scope: Scope, agent: str, config: Mapping[str, Any]) -> MonthlySpend:
+        return MonthlySpend(Decimal(0), Decimal(0), None, None)
 
-    async def add(self, scope: Scope, agent: str, usage: Usage, cost_usd: float) -> None:
+    async def add(self, scope: Scope, agent: str, usage: TokenUsage, cost_usd: float) -> None:
         """Nobody counts."""
 
 

@@ -19,9 +19,9 @@ import psycopg
 from cluster.basics.scope import Role
 from cluster.connect import free_port
 from cluster.state.db import embedded
-from cluster.state.db.migrate import migrate
-from configs.settings import load
-from serve_apps.agents.turn.tool_loop import converse
+from cluster.state.db.migrate import apply_migrations
+from configs.settings import load_settings
+from serve_apps.agents.turn.tool_loop import run_conversation
 from tests.bench import agent_servers
 from tests.evals.report import Report
 from tests.fakes.agents import MemoryJournal, ScriptedModels, calls, turn
@@ -216,7 +216,7 @@ def loop_rounds(report: Report, times: int = 40) -> None:
         lines = [calls(("note", {"text": f"line {at}"})) for at in range(ROUNDS - 1)]
         made = crew(ScriptedModels(*lines, "All is noted: nine lines."), FakeTool())
         began, used = time.perf_counter(), time.process_time()
-        outcome = await converse(turn("Note nine lines."), MemoryJournal(), made)
+        outcome = await run_conversation(turn("Note nine lines."), MemoryJournal(), made)
         taken, used = time.perf_counter() - began, time.process_time() - used
         assert outcome.answer == "All is noted: nine lines.", outcome
         return taken / ROUNDS * 1000, used / ROUNDS * 1000
@@ -252,9 +252,9 @@ def process(*arguments: str) -> Iterator[None]:
 
 def run(report: Report, state: Path, rounds: int) -> None:
     """Start the servers, then compare."""
-    found = embedded.start(load({"AOS_STATE_DIR": str(state)}))
+    found = embedded.start_servers(load_settings({"AOS_STATE_DIR": str(state)}))
     admin = found.postgres_admin or ""
-    asyncio.run(migrate(admin))
+    asyncio.run(apply_migrations(admin))
     office = open_office(admin)
     model, ours, theirs = (free_port() for _ in range(3))
     url = f"http://127.0.0.1:{model}/v1"
@@ -289,5 +289,5 @@ def measure(report: Report, rounds: int = 3) -> None:
     try:
         run(report, state, rounds)
     finally:
-        embedded.stop(state)
+        embedded.stop_servers(state)
         shutil.rmtree(state, ignore_errors=True)

@@ -14,15 +14,15 @@ import psycopg
 from redis.asyncio import Redis
 
 from cluster.state.db import embedded
-from cluster.state.db.migrate import migrate
+from cluster.state.db.migrate import apply_migrations
 from cluster.state.db.postgres import Database
 from configs.sections_retrieval import CacheSettings
-from configs.settings import load
+from configs.settings import load_settings
 from serve_apps.retrieval.cache.cache_scope import name_of
-from serve_apps.retrieval.cache.mirror import Head, Mirror
+from serve_apps.retrieval.cache.mirror import EntryHead, PartitionMirror
 from serve_apps.retrieval.cache.near_miss import same_question
-from serve_apps.retrieval.search.query import Query
-from serve_apps.retrieval.text.lexicon import Lexicon
+from serve_apps.retrieval.search.query import SearchQuery
+from serve_apps.retrieval.text.lexicon import SynonymLexicon
 from tests.bench.bench_search import DIMENSION, Maker
 from tests.evals import irdata
 from tests.evals.report import Report
@@ -38,17 +38,17 @@ ONE_GOAL = "single-flight so that a hundred equal questions cost one"
 def _product(report: Report, questions: list[str]) -> None:
     """What a lookup costs without any journey: one product over a full matrix, and one comparison of words."""
     rng = np.random.default_rng(5)
-    mirror, vectors = Mirror(1, 1_000), rng.standard_normal((1_000, DIMENSION)).astype(np.float32)
+    mirror, vectors = PartitionMirror(1, 1_000), rng.standard_normal((1_000, DIMENSION)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     for n, vector in enumerate(vectors):
-        mirror.learn(Head(name_of(str(n)), 1, float(n), str(n), vector))
+        mirror.learn(EntryHead(name_of(str(n)), 1, float(n), str(n), vector))
     took = []
     for n in range(1_000):
         began = time.perf_counter()
         mirror.near(vectors[n], 8)
         took.append((time.perf_counter() - began) * 1000)
     report.figure("cache: one product over 1,000 questions, p50", float(np.median(took)), unit="ms")
-    lexicon, took = Lexicon.read(), []
+    lexicon, took = SynonymLexicon.read(), []
     for one, other in pairwise(questions):
         began = time.perf_counter()
         same_question(one, other, lexicon)
@@ -58,8 +58,8 @@ def _product(report: Report, questions: list[str]) -> None:
 
 async def _served(report: Report, state: Path, texts: list[str], questions: list[str]) -> None:
     """Hits beside the searches that they save, question by question, so that both meet the same load."""
-    found = embedded.start(load({"AOS_STATE_DIR": str(state)}))
-    await migrate(found.postgres_admin or "")
+    found = embedded.start_servers(load_settings({"AOS_STATE_DIR": str(state)}))
+    await apply_migrations(found.postgres_admin or "")
     with psycopg.connect(found.postgres_admin or "", autocommit=True) as admin:
         scope = corpus.open_home(admin)
         generation = corpus.open_generation(admin, scope)
@@ -75,19 +75,19 @@ async def _served(report: Report, state: Path, texts: list[str], questions: list
         made, bare = replica(database, redis, CacheSettings()), plain_search(database)
         vectors = {question: hash_vector(question) for question in questions}
         for question in questions:
-            await made.search.run(scope, Query(question), vectors[question])
+            await made.search.run(scope, SearchQuery(question), vectors[question])
         hits, searches = [], []
         for question in questions[:ROUNDS]:
             for run, times in ((made.search.run, hits), (bare.run, searches)):
                 began = time.perf_counter()
-                await run(scope, Query(question), vectors[question])
+                await run(scope, SearchQuery(question), vectors[question])
                 times.append((time.perf_counter() - began) * 1000)
         for share in (50, 95):
             at = (float(np.percentile(hits, share)), float(np.percentile(searches, share)))
             report.figure(f"cache: a hit of {len(questions)} questions, vector given, p{share}", at[0], unit="ms")
             report.figure(f"cache: the search that it saves ({CHUNKS} chunks), p{share}", at[1], unit="ms")
             report.figure(f"cache: hit / search, p{share}", at[0] / at[1], unit="×")
-        before, new = len(made.inner.asked), Query("Which of these questions was never asked before?")
+        before, new = len(made.inner.asked), SearchQuery("Which of these questions was never asked before?")
         await asyncio.gather(*(made.search.run(scope, new) for _ in range(100)))
         cost = len(made.inner.asked) - before
         report.figure("cache: searches for a hundred equal questions at once", cost, goal=ONE_GOAL, holds=cost == 1)
@@ -107,5 +107,5 @@ def measure(report: Report, evals: Path) -> None:
     try:
         asyncio.run(_served(report, state, texts, questions))
     finally:
-        embedded.stop(state)
+        embedded.stop_servers(state)
         shutil.rmtree(state, ignore_errors=True)

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from cluster.models.embedding.local import LocalEmbedder
-from cluster.models.embedding.weights import packaged
-from cluster.models.ports import Lane
-from configs.settings import load
-from pipelines.documents.chunk.split import split
+from cluster.models.embedding.weights import packaged_folder
+from cluster.models.ports import EmbeddingLane
+from configs.settings import load_settings
+from pipelines.documents.chunk.split import split_pages
 from pipelines.documents.document import Page
 from tests.evals.report import Report
 
@@ -34,7 +34,7 @@ def chunks(evals: Path, count: int) -> list[str]:
         for line in (evals / "ir" / name).read_text(encoding="utf-8").splitlines():
             document = json.loads(line)
             pages = [Page(1, f"{document['title']}\n\n{document['text']}")]
-            found += [chunk.text for chunk in split(pages, load().chunk)]
+            found += [chunk.text for chunk in split_pages(pages, load_settings().chunk)]
     random.Random(7).shuffle(found)
     return found[:count]
 
@@ -52,18 +52,20 @@ def measure(report: Report, evals: Path, count: int = 240, rounds: int = 3) -> N
 
     from sentence_transformers import SentenceTransformer
 
-    settings = load().embedding
+    settings = load_settings().embedding
     ours = LocalEmbedder(settings)
-    plain = SentenceTransformer(str(packaged()), local_files_only=True)
+    plain = SentenceTransformer(str(packaged_folder()), local_files_only=True)
     asyncio.run(ours.embed(texts[:16]))
     plain.encode(texts[:16])
     quick, slow = [], []
     for _ in range(rounds):  # in turns, so that other load on the machine meets both
         speed, _ = timed(lambda: plain.encode(texts), len(texts))
         slow.append(speed)
-        speed, vectors = timed(lambda: asyncio.run(ours.embed(texts, Lane.BULK)), len(texts))
+        speed, vectors = timed(lambda: asyncio.run(ours.embed(texts, EmbeddingLane.BULK)), len(texts))
         quick.append(speed)
-    exact = asyncio.run(LocalEmbedder(settings.model_copy(update={"dtype": "float32"})).embed(texts, Lane.BULK))
+    exact = asyncio.run(
+        LocalEmbedder(settings.model_copy(update={"dtype": "float32"})).embed(texts, EmbeddingLane.BULK)
+    )
     cosine = np.sum(vectors * exact, axis=1)
     ratio = statistics.median(a / b for a, b in zip(quick, slow, strict=True))
 
@@ -93,7 +95,7 @@ async def overtaking(ours: LocalEmbedder, texts: list[str], times: int = 60) -> 
 
     async def work() -> None:
         while True:
-            await ours.embed(texts, Lane.BULK)
+            await ours.embed(texts, EmbeddingLane.BULK)
 
     idle = await ask(range(times))
     bulk = asyncio.create_task(work())

@@ -14,9 +14,9 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
-from cluster.basics.priority import Priority, step_back
-from configs.settings import load
-from pipelines.documents.extract.reader import Reader
+from cluster.basics.priority import ProcessPriority, step_back
+from configs.settings import load_settings
+from pipelines.documents.extract.reader import DocumentReader
 from pipelines.documents.ingest.pulse import tree
 from pipelines.documents.sources.sniff import Kind
 from pipelines.worker import share_of_a_core
@@ -49,12 +49,12 @@ def answer(path: str) -> None:
 
 def read_on(how: str) -> None:
     """Read a scanned page again and again, and say so each time."""
-    settings = load()
+    settings = load_settings()
     if how == BEHIND:
         step_back()
     share = 1.0 if how == BEHIND else share_of_a_core(settings.read, os.cpu_count() or 1)
-    priority = Priority.IDLE if how == BEHIND else Priority.NORMAL
-    with Reader(settings.read, settings.ocr, priority=priority, share=share) as reader:
+    priority = ProcessPriority.IDLE if how == BEHIND else ProcessPriority.NORMAL
+    with DocumentReader(settings.read, settings.ocr, priority=priority, share=share) as reader:
         kind, number = Kind.PDF, 1
         while True:
             (page,) = reader.read(SCAN, kind, [number])

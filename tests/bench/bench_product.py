@@ -15,8 +15,8 @@ from cluster.models.embedding.local import LocalEmbedder
 from cluster.state.db import embedded
 from cluster.state.db.postgres import Database
 from configs.sections_retrieval import EmbeddingSettings
-from serve_apps.retrieval.search.pipeline import Search
-from serve_apps.retrieval.search.query import Query
+from serve_apps.retrieval.search.pipeline import SearchPipeline
+from serve_apps.retrieval.search.query import SearchQuery
 from tests.evals.report import ROOT, Report
 from tests.fakes.ledger import worker_scope
 from tests.instance import Instance, instance
@@ -128,15 +128,15 @@ def http_search(report: Report, made: Instance, times: int = 60) -> None:
 async def _inside(made: Instance, text: object, times: int) -> float:
     ((tenant, workspace),) = made.rows("select tenant_id, id from workspaces order by created_at limit 1")
     scope = worker_scope(str(tenant), str(workspace))
-    database = Database(embedded.resolve(made.settings).postgres, size=4)
+    database = Database(embedded.resolve_endpoints(made.settings).postgres, size=4)
     await database.open()
     try:
         embedder = LocalEmbedder(EmbeddingSettings())
-        search = Search(database, embedder, None, made.settings.search, made.settings.rerank)
+        search = SearchPipeline(database, embedder, None, made.settings.search, made.settings.rerank)
         seconds = []
         for _ in range(times):
             began = time.monotonic()
-            await search.run(scope, Query(str(text)))
+            await search.run(scope, SearchQuery(str(text)))
             seconds.append(time.monotonic() - began)
         return statistics.median(seconds[5:])
     finally:

@@ -19,30 +19,30 @@ from numpy.typing import NDArray
 
 from cluster.basics.errors import AosError
 from cluster.basics.scope import Scope, TenantId, WorkspaceId
-from cluster.models.embedding.migration import in_succession
-from cluster.models.ports import EmbedderFacts, Lane
+from cluster.models.embedding.migration import pair_embedders
+from cluster.models.ports import EmbedderFacts, EmbeddingLane
 from cluster.state.db import embedded
-from cluster.state.db.migrate import migrate
+from cluster.state.db.migrate import apply_migrations
 from cluster.state.db.postgres import Database
-from cluster.state.work.job_queries import JobDesk
-from cluster.state.work.jobs import JobId, Jobs
-from cluster.state.work.jobs import Lane as JobLane
+from cluster.state.work.job_queries import JobQueries
+from cluster.state.work.jobs import JobId, JobLedger
+from cluster.state.work.jobs import JobLane as JobLane
 from configs.sections import ChunkSettings, ReadSettings
 from configs.sections_retrieval import GateSettings, RerankSettings, SearchSettings
-from configs.settings import load
-from pipelines.documents.chunk.split import fingerprint
-from pipelines.documents.index.chunk_and_embed import Indexer
-from pipelines.documents.index.gate import Gate
-from pipelines.documents.index.generations import Generations, Recipe
-from pipelines.documents.index.rebuild import Rebuild
-from pipelines.documents.index.switch import Switchover
-from pipelines.documents.ingest.ingestion import Runner
+from configs.settings import load_settings
+from pipelines.documents.chunk.split import chunker_fingerprint
+from pipelines.documents.index.chunk_and_embed import VersionIndexer
+from pipelines.documents.index.gate import IndexGate
+from pipelines.documents.index.generations import IndexGenerations, IndexRecipe
+from pipelines.documents.index.rebuild import IndexRebuild
+from pipelines.documents.index.switch import IndexSwitchover
+from pipelines.documents.ingest.ingestion import IngestionRunner
 from pipelines.documents.ingest.job_plan import INDEX
 from pipelines.documents.ingest.stages import HereStages
 from pipelines.documents.store.blobs import FolderBlobs
-from pipelines.documents.store.document_writes import Store
-from serve_apps.retrieval.search.pipeline import Search
-from serve_apps.retrieval.search.query import Query
+from pipelines.documents.store.document_writes import DocumentStore
+from serve_apps.retrieval.search.pipeline import SearchPipeline
+from serve_apps.retrieval.search.query import SearchQuery
 from tests.evals import irdata
 from tests.evals.report import Report
 from tests.fakes import bent, corpus
@@ -73,7 +73,7 @@ class Projection:
         """See `Embedder`."""
         return EmbedderFacts(self.name, DIMENSION, 1_000_000, self.name)
 
-    async def embed(self, texts: Sequence[str], lane: Lane = Lane.QUESTION) -> Vectors:
+    async def embed(self, texts: Sequence[str], lane: EmbeddingLane = EmbeddingLane.QUESTION) -> Vectors:
         """See `Embedder`."""
         if not texts:
             return np.empty((0, DIMENSION), np.float32)
@@ -112,24 +112,24 @@ async def _build(wanted: Wanted) -> None:
     database = Database(wanted.dsn, size=3)
     await database.open()
     now = Projection(wanted.embedder, bent.mixed_up if wanted.bad else None)
-    embedder = in_succession(now, Projection(FORMER))
-    chunk, jobs = ChunkSettings(size=wanted.size, overlap=0), Jobs(database)
-    generations = Generations(database)
-    here = HereStages(FormFeedReader(), Indexer(Store(database), now, chunk, Lane.BULK))
-    gate = Gate(database, embedder, GateSettings())
-    runner = Runner(
+    embedder = pair_embedders(now, Projection(FORMER))
+    chunk, jobs = ChunkSettings(size=wanted.size, overlap=0), JobLedger(database)
+    generations = IndexGenerations(database)
+    here = HereStages(FormFeedReader(), VersionIndexer(DocumentStore(database), now, chunk, EmbeddingLane.BULK))
+    gate = IndexGate(database, embedder, GateSettings())
+    runner = IngestionRunner(
         jobs,
-        Store(database),
+        DocumentStore(database),
         generations,
         FolderBlobs(Path(tempfile.gettempdir())),
-        Rebuild(jobs, generations, Switchover(database), gate, INDEX, SearchSettings().exact_scope),
+        IndexRebuild(jobs, generations, IndexSwitchover(database), gate, INDEX, SearchSettings().exact_scope),
         here=here,
         bulk=here,
         read=ReadSettings(),
         read_fingerprint="bench",
         exact_scope=SearchSettings().exact_scope,
     )
-    recipe = Recipe(await embedder.facts(), fingerprint(chunk))
+    recipe = IndexRecipe(await embedder.facts(), chunker_fingerprint(chunk))
     job = await jobs.claim("bench", JobLane.BULK, 3600)
     assert job is not None
     while not (await runner.turn(job, recipe, lambda: False)).ended:
@@ -151,14 +151,14 @@ class Bench:
 
     def __init__(self, state: Path, report: Report, questions: Sequence[str]) -> None:
         self.endpoints, self.report, self.questions = (
-            embedded.start(load({"AOS_STATE_DIR": str(state)})),
+            embedded.start_servers(load_settings({"AOS_STATE_DIR": str(state)})),
             report,
             questions,
         )
         self.database = Database(self.endpoints.postgres)
-        embedder = in_succession(Projection(NEXT), Projection(FORMER))
-        self.search = Search(self.database, embedder, None, SearchSettings(), RerankSettings())
-        self.switchover = Switchover(self.database)
+        embedder = pair_embedders(Projection(NEXT), Projection(FORMER))
+        self.search = SearchPipeline(self.database, embedder, None, SearchSettings(), RerankSettings())
+        self.switchover = IndexSwitchover(self.database)
         self.scope = Scope.of_worker(TenantId(""), WorkspaceId(""))
 
     def fill(self, texts: Sequence[str], chunks: int) -> None:
@@ -179,12 +179,14 @@ class Bench:
     async def reindex(self, size: int, embedder: str, *, bad: bool = False) -> dict[str, Any]:
         """A re-index as it ended; questions go on meanwhile, if somebody asks them."""
         async with self.database.transaction(self.scope) as tx:
-            job = (await Jobs(self.database).enqueue(tx, self.scope, "reindex", JobLane.BULK, {"agent_id": None})).job
+            job = (
+                await JobLedger(self.database).enqueue(tx, self.scope, "reindex", JobLane.BULK, {"agent_id": None})
+            ).job
         wanted = Wanted(self.endpoints.postgres, self.scope.tenant, self.scope.workspace, size, embedder, bad)
         child = multiprocessing.get_context("spawn").Process(target=build, args=(wanted,))
         child.start()
         await asyncio.to_thread(child.join)
-        shown: dict[str, Any] = await JobDesk(self.database).show(self.scope, JobId(job))
+        shown: dict[str, Any] = await JobQueries(self.database).show(self.scope, JobId(job))
         return shown
 
     async def ask(self, over: asyncio.Event) -> Asked:
@@ -201,7 +203,7 @@ class Bench:
     async def _one(self, asked: Asked, question: str) -> None:
         begun = time.perf_counter()
         try:
-            results = await self.search.run(self.scope, Query(question))
+            results = await self.search.run(self.scope, SearchQuery(question))
         except AosError as error:
             asked.failed.append(str(error))
             return
@@ -289,9 +291,9 @@ def measure(report: Report, evals: Path, chunks: int = 20_000) -> None:
     state = Path(tempfile.mkdtemp(prefix="aos-"))
     try:
         bench = Bench(state, report, questions)
-        asyncio.run(migrate(bench.endpoints.postgres_admin or ""))
+        asyncio.run(apply_migrations(bench.endpoints.postgres_admin or ""))
         bench.fill(texts, chunks)
         asyncio.run(run(bench))
     finally:
-        embedded.stop(state)
+        embedded.stop_servers(state)
         shutil.rmtree(state, ignore_errors=True)

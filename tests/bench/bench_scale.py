@@ -18,9 +18,9 @@ import uvloop
 
 from cluster.basics.scope import Scope
 from cluster.state.db import embedded
-from cluster.state.db.migrate import migrate
+from cluster.state.db.migrate import apply_migrations
 from cluster.state.db.postgres import Database
-from configs.settings import load
+from configs.settings import load_settings
 from tests.bench import bench_search
 from tests.bench.bench_search import Asked, Maker
 from tests.evals import irdata
@@ -39,9 +39,9 @@ async def run(
     state: Path, texts: Sequence[str], questions: Sequence[str], sizes: Sequence[str], report: Report
 ) -> None:
     """Grow, measure, grow."""
-    found = embedded.start(load({"AOS_STATE_DIR": str(state)}))
+    found = embedded.start_servers(load_settings({"AOS_STATE_DIR": str(state)}))
     admin = found.postgres_admin or ""
-    await migrate(admin)
+    await apply_migrations(admin)
     maker = Maker(texts)
     asked = [(text, maker.vector()) for text in questions]
     with psycopg.connect(admin, autocommit=True) as connection:
@@ -123,7 +123,7 @@ def timed(report: Report, what: str) -> Iterator[None]:
 
 def memory(report: Report, state: Path, size: str) -> None:
     """Proportional memory of the server with its sessions."""
-    servers = [process for process in embedded.processes(state) if process.name() == "postgres"]
+    servers = [process for process in embedded.server_processes(state) if process.name() == "postgres"]
     family = [one for server in servers for one in (server, *server.children(recursive=True))]
     mib = sum(one.memory_full_info().pss for one in family if one.is_running()) / 2**20
     report.figure(f"{size}: memory of Postgres (PSS)", round(mib), unit="MiB")
@@ -150,7 +150,7 @@ def main() -> int:
         questions = random.Random(11).sample(pool, options.questions)
         uvloop.run(run(state, texts, questions, options.size or list(SIZES), report))
     finally:
-        embedded.stop(state)
+        embedded.stop_servers(state)
         shutil.rmtree(state, ignore_errors=True)
     return report.finish()
 

@@ -18,14 +18,14 @@ from pgvector import Vector
 
 from cluster.basics.scope import Scope
 from cluster.state.db import embedded
-from cluster.state.db.migrate import migrate
-from cluster.state.db.postgres import Database, Read, configure, of_scope
+from cluster.state.db.migrate import apply_migrations
+from cluster.state.db.postgres import Database, ReadQuery, configure_connection, of_scope
 from configs.sections_retrieval import RerankSettings, SearchSettings
-from configs.settings import load
-from serve_apps.retrieval.search.pipeline import Search
-from serve_apps.retrieval.search.query import Query
-from serve_apps.retrieval.search.retrievers import Legs
-from serve_apps.retrieval.search.statements import Reads
+from configs.settings import load_settings
+from serve_apps.retrieval.search.pipeline import SearchPipeline
+from serve_apps.retrieval.search.query import SearchQuery
+from serve_apps.retrieval.search.retrievers import ChunkRetriever
+from serve_apps.retrieval.search.statements import RetrieverQueries
 from serve_apps.retrieval.text import literals
 from tests.evals import irdata
 from tests.evals.report import Report
@@ -149,7 +149,7 @@ async def compare(admin: str, app: str, database: Database, homes: Homes, asked:
                     for stage, value in found.timings_ms.items():
                         times.stages.setdefault(stage, []).append(value)
                 # Of a quoted phrase that is found only what holds it is shown.
-                if name == "small" and not literals.find(text).phrases:
+                if name == "small" and not literals.find_literals(text).phrases:
                     times.fewest = min(times.fewest, len(found.hits))
     return times
 
@@ -175,13 +175,13 @@ async def _superuser(stack: AsyncExitStack, admin: str, generation: int) -> dict
 
 async def _application(stack: AsyncExitStack, app: str, database: Database, scope: Scope) -> dict[str, Way]:
     """The queries that search sends, each alone on a connection that has been told its scope and plans once."""
-    reads = Reads(SearchSettings())
-    index = await Legs(database, reads.settings).resolve(scope, Query(""))
+    reads = RetrieverQueries(SearchSettings())
+    index = await ChunkRetriever(database, reads.settings).resolve(scope, SearchQuery(""))
     assert index is not None
 
-    async def way(make: Callable[[str, corpus.Vectors], Read]) -> Way:
+    async def way(make: Callable[[str, corpus.Vectors], ReadQuery]) -> Way:
         bare = await stack.enter_async_context(await psycopg.AsyncConnection.connect(app, autocommit=True))
-        await configure(bare)
+        await configure_connection(bare)
         told = of_scope(scope) | make("", np.zeros(DIMENSION, np.float32)).settings
         for pair in told.items():
             await bare.execute("select set_config(%s, %s, false)", pair)
@@ -193,16 +193,16 @@ async def _application(stack: AsyncExitStack, app: str, database: Database, scop
         return ask
 
     return {
-        BOUND[0]: await way(lambda text, _: reads.by_words(scope, Query(text), index)),
-        BOUND[1]: await way(lambda text, vector: reads.by_meaning(scope, Query(text), index, vector)),
+        BOUND[0]: await way(lambda text, _: reads.by_words(scope, SearchQuery(text), index)),
+        BOUND[1]: await way(lambda text, vector: reads.by_meaning(scope, SearchQuery(text), index, vector)),
     }
 
 
 def _hybrid(database: Database, homes: Homes) -> dict[str, Way]:
-    search = Search(database, FakeEmbedder(), None, SearchSettings(), RerankSettings())
+    search = SearchPipeline(database, FakeEmbedder(), None, SearchSettings(), RerankSettings())
     return {
-        "hybrid": lambda text, vector: search.run(homes[0], Query(text), vector),
-        "small": lambda text, vector: search.run(homes[1], Query(text), vector),
+        "hybrid": lambda text, vector: search.run(homes[0], SearchQuery(text), vector),
+        "small": lambda text, vector: search.run(homes[1], SearchQuery(text), vector),
     }
 
 
@@ -258,9 +258,9 @@ async def recall(report: Report, database: Database, homes: Homes, asked: Asked,
 
 async def _truth(database: Database, scope: Scope, asked: Asked) -> list[frozenset[str]]:
     """The ten nearest of each question by measuring every vector, which takes a second at 100,000."""
-    legs, found = Legs(database, SearchSettings()), []
+    legs, found = ChunkRetriever(database, SearchSettings()), []
     for text, vector in asked:
-        query = Query(text, limit=10)
+        query = SearchQuery(text, limit=10)
         index = await legs.resolve(scope, query)
         assert index is not None
         near = await legs.vector(scope, query, replace(index, graph=False), vector)
@@ -272,9 +272,9 @@ async def _recall(
     database: Database, settings: SearchSettings, scope: Scope, asked: Asked, truth: Sequence[frozenset[str]]
 ) -> tuple[float, float]:
     """Mean recall@10 of the leg as it is run, and its median time in ms."""
-    legs, found, taken = Legs(database, settings), [], []
+    legs, found, taken = ChunkRetriever(database, settings), [], []
     for (text, vector), nearest in zip(asked, truth, strict=True):
-        query = Query(text, limit=10)
+        query = SearchQuery(text, limit=10)
         index = await legs.resolve(scope, query)
         assert index is not None
         start = time.perf_counter()
@@ -286,8 +286,8 @@ async def _recall(
 
 async def run(state: Path, sets: Sequence[irdata.Set], chunks: int, questions: int, report: Report) -> None:
     """Fill, then compare."""
-    found = embedded.start(load({"AOS_STATE_DIR": str(state)}))
-    await migrate(found.postgres_admin or "")
+    found = embedded.start_servers(load_settings({"AOS_STATE_DIR": str(state)}))
+    await apply_migrations(found.postgres_admin or "")
     texts = [f"{text.title}\n{text.text}" for data in sets for text in data.documents]
     maker = Maker(texts)
     start = time.perf_counter()
@@ -311,5 +311,5 @@ def measure(report: Report, evals: Path, chunks: int = 100_000, questions: int =
     try:
         uvloop.run(run(state, sets, chunks, questions, report))  # the loop of Ray's actors, for both sides
     finally:
-        embedded.stop(state)
+        embedded.stop_servers(state)
         shutil.rmtree(state, ignore_errors=True)

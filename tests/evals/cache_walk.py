@@ -14,11 +14,11 @@ from cluster.basics.scope import Scope
 from cluster.state.db.postgres import Database
 from configs.sections_retrieval import CacheSettings
 from pipelines.documents.document import Chunk, Page, Span, document_id, version_id
-from pipelines.documents.index.generations import Generations, Indexed, Target
-from pipelines.documents.store.agent_links import AgentChange, Links
-from pipelines.documents.store.document_writes import Arrival, Store, StoredPage
-from pipelines.documents.store.library import Library
-from serve_apps.retrieval.search.query import Filters, Query, Results
+from pipelines.documents.index.generations import IndexedVersion, IndexGenerations, WriteTarget
+from pipelines.documents.store.agent_links import AgentChange, AgentLinks
+from pipelines.documents.store.document_writes import DocumentStore, FileArrival, StoredPage
+from pipelines.documents.store.library import DocumentLibrary
+from serve_apps.retrieval.search.query import SearchFilters, SearchQuery, SearchResults
 from tests.fakes import corpus
 from tests.fakes.cached import Replica, plain_search, replica
 from tests.fakes.corpus import hash_vector
@@ -83,8 +83,8 @@ class Walk:
         self._texts, self._questions = texts, questions
         self._replicas: tuple[Replica, ...] = tuple(replica(database, redis, CacheSettings()) for _ in range(2))
         self._plain = plain_search(database)
-        self._library, self._links = Library(database), Links(database)
-        self._store, self._generations = Store(database), Generations(database)
+        self._library, self._links = DocumentLibrary(database), AgentLinks(database)
+        self._store, self._generations = DocumentStore(database), IndexGenerations(database)
         self._homes: list[Home] = []
         self._written = 0
         self.tally = Tally()
@@ -112,8 +112,8 @@ class Walk:
         rng = self._rng
         scope = home.of(rng.choice(PEOPLE))
         text = rng.choice(WORDINGS).format(rng.choice(self._questions))
-        filters = Filters(doc_type="txt") if rng.random() < 0.05 else Filters()
-        query = Query(text, 5, rng.choice((None, None, None, *home.agents)), filters)
+        filters = SearchFilters(doc_type="txt") if rng.random() < 0.05 else SearchFilters()
+        query = SearchQuery(text, 5, rng.choice((None, None, None, *home.agents)), filters)
         began = time.perf_counter()
         found = await rng.choice(self._replicas).search.run(scope, query)
         took = (time.perf_counter() - began) * 1000
@@ -139,7 +139,7 @@ class Walk:
             () if again or rng.random() < 0.6 else (rng.choice([f"user:{p}" for p in PEOPLE] + ["role:operator"]),)
         )
         text = rng.choice(self._texts)[:1_500]
-        arrival = Arrival(f"upload:{filename}", filename, "blob:none", rng.choice((None, *home.agents)), readers)
+        arrival = FileArrival(f"upload:{filename}", filename, "blob:none", rng.choice((None, *home.agents)), readers)
         document = document_id(scope.workspace, arrival.origin)
         version = version_id(document, str(self._written))
         facts = {"version": version, "file_hash": str(self._written), "file_size": 1, "kind": "txt", "page_count": 1}
@@ -148,9 +148,9 @@ class Walk:
             await self._store.put_pages(tx, scope, [StoredPage(version, Page(1, text))], "walk")
         _, reads = await self._store.load_pages(scope, version)
         chunk = Chunk(0, text, (Span(1, 0, len(text)),))
-        indexed = Indexed(version, (chunk,), hash_vector(text)[None, :], reads)
+        indexed = IndexedVersion(version, (chunk,), hash_vector(text)[None, :], reads)
         async with self._db.transaction(scope) as tx:
-            assert await self._generations.write(tx, scope, indexed, Target(home.generation, corpus.CHUNKER))
+            assert await self._generations.write(tx, scope, indexed, WriteTarget(home.generation, corpus.CHUNKER))
         home.documents[document] = filename
 
     async def _delete(self, home: Home) -> None:
@@ -204,7 +204,7 @@ class Walk:
     async def hits(self, count: int) -> list[float]:
         """Milliseconds of hits, the question's vector given."""
         home, took = self._homes[0], []
-        asked = [(Query(question), hash_vector(question)) for question in self._questions]
+        asked = [(SearchQuery(question), hash_vector(question)) for question in self._questions]
         search = self._replicas[0].search
         for query, vector in asked:
             await search.run(home.of("ann"), query, vector)
@@ -218,5 +218,5 @@ class Walk:
         return took
 
 
-def _shown(found: Results) -> list[tuple[str, str, str]]:
+def _shown(found: SearchResults) -> list[tuple[str, str, str]]:
     return [(hit.chunk_id, hit.version_id, hit.text) for hit in found.hits]

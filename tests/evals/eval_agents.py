@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cluster.models.messages import Reply, ToolCall, ToolSpec
-from serve_apps.agents.parse.found import Parsed
-from serve_apps.agents.parse.read import read
-from serve_apps.agents.turn.recovery import FUTURE, PAST, claims
+from cluster.models.messages import ModelReply, ToolCall, ToolSpec
+from serve_apps.agents.parse.found import ParsedReply
+from serve_apps.agents.parse.read import parse_reply
+from serve_apps.agents.turn.recovery import FUTURE, PAST, find_claim
 from tests.evals.agents_render import NATIVE, PROSE, TEXTUAL, Rendered, noisy, prose
 from tests.evals.report import ROOT, Report
 
@@ -43,7 +43,7 @@ class Tally:
     read: Counter[str]
     misses: list[str]
 
-    def add(self, kind: str, wanted: Wanted, parsed: Parsed, text: str) -> None:
+    def add(self, kind: str, wanted: Wanted, parsed: ParsedReply, text: str) -> None:
         """Compare in order; a call counts if name and arguments are the same."""
         got = [(call.name, dict(call.arguments)) for call in parsed.calls if call.problem is None]
         self.wanted[kind] += len(wanted)
@@ -116,12 +116,12 @@ def rendered(folder: Path, rng: random.Random, tally: Tally) -> int:
             if made is None:
                 continue
             text = noisy(made, rng)
-            tally.add(f"text:{render.__name__}", wanted, read(Reply(text), tools, f"{number}.{turn}"), text)
+            tally.add(f"text:{render.__name__}", wanted, parse_reply(ModelReply(text), tools, f"{number}.{turn}"), text)
             count += 1
         native = NATIVE[number % len(NATIVE)]
         calls = tuple(ToolCall(f"c{at}", name, native(given)) for at, (name, given) in enumerate(wanted))
-        reply = Reply("", calls, "tool_calls")
-        tally.add(f"native:{native.__name__}", wanted, read(reply, tools, str(number)), str(calls))
+        reply = ModelReply("", calls, "tool_calls")
+        tally.add(f"native:{native.__name__}", wanted, parse_reply(reply, tools, str(number)), str(calls))
         count += 1
     return count
 
@@ -151,7 +151,12 @@ def _airline(folder: Path, tally: Tally, empty: list[tuple[str, str, list[ToolSp
         if calls:
             made = tuple(ToolCall("", call["name"], call["arguments"]) for call in calls)
             wanted: Wanted = [(call["name"], json.loads(call["arguments"])) for call in calls]
-            tally.add("native:airline", wanted, read(Reply(message["content"] or "", made), tools, "a"), str(calls))
+            tally.add(
+                "native:airline",
+                wanted,
+                parse_reply(ModelReply(message["content"] or "", made), tools, "a"),
+                str(calls),
+            )
         elif message["content"]:
             empty.append(("airline", message["content"], tools))
     empty += [("claims", row["final_assistant_text"], tools) for row in lines(folder / "final_claims.jsonl")]
@@ -171,9 +176,9 @@ def _hotpot(path: Path, tally: Tally) -> None:
             bare = inside[1:-1] if len(inside) > 1 and inside[0] == inside[-1] and inside[0] in "\"'" else inside
             wanted: Wanted = [(action[1], {"text": bare})]
             first = first or wanted
-            tally.add("text:hotpot turn", wanted, read(Reply(turn), tools, "h"), turn)
+            tally.add("text:hotpot turn", wanted, parse_reply(ModelReply(turn), tools, "h"), turn)
         if first:
-            tally.add("text:hotpot whole", first, read(Reply(row["text"]), tools, "h"), row["text"][:400])
+            tally.add("text:hotpot whole", first, parse_reply(ModelReply(row["text"]), tools, "h"), row["text"][:400])
 
 
 def _toolbench(path: Path, tally: Tally, empty: list[tuple[str, str, list[ToolSpec]]]) -> None:
@@ -193,8 +198,8 @@ def _toolbench(path: Path, tally: Tally, empty: list[tuple[str, str, list[ToolSp
             except ValueError:
                 continue  # cut off in the recording
             if isinstance(given, dict):
-                reply = Reply("", (ToolCall("", call[1], raw),))
-                tally.add("native:toolbench", [(call[1], given)], read(reply, tools, "t"), raw)
+                reply = ModelReply("", (ToolCall("", call[1], raw),))
+                tally.add("native:toolbench", [(call[1], given)], parse_reply(reply, tools, "t"), raw)
 
 
 def _nodes(node: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
@@ -223,8 +228,8 @@ def _qwen(path: Path, tally: Tally, empty: list[tuple[str, str, list[ToolSpec]]]
                 if not re.search(r"^ACTION:", said, re.MULTILINE):
                     empty.append(("qwen", said, tools))
                 continue
-            parsed = read(Reply(said), tools, "q")
-            first = Parsed(parsed.calls[:1])
+            parsed = parse_reply(ModelReply(said), tools, "q")
+            first = ParsedReply(parsed.calls[:1])
             tally.add("text:qwen", [(found[1], json.loads(found[2]))], first, said)
 
 
@@ -241,14 +246,14 @@ def invented(folder: Path, empty: list[tuple[str, str, list[ToolSpec]]], rng: ra
         name = tools[0].name if tools else "tool"
         keys = list((tools[0].parameters.get("properties") or {}) if tools else {})
         texts += [("prose", prose(template, name, keys), tools) for template in rng.sample(PROSE, 4)]
-    wrong = [f"[{kind}] {text!r}" for kind, text, tools in texts if read(Reply(text), tools, "n").calls]
+    wrong = [f"[{kind}] {text!r}" for kind, text, tools in texts if parse_reply(ModelReply(text), tools, "n").calls]
     return len(texts), wrong
 
 
 def false_claims(folder: Path, report: Report, show: bool) -> None:
     """Claims of completion in last words, against what the run did; and in all turns, by whether a tool wrote."""
     rows = list(lines(folder / "final_claims.jsonl"))
-    claimed = [(claims(row["final_assistant_text"]), row) for row in rows]
+    claimed = [(find_claim(row["final_assistant_text"]), row) for row in rows]
     past = [row for claim, row in claimed if claim and claim.kind == "past"]
     failed = [row for row in rows if not row["task_succeeded"]]
     hit = sum(not row["task_succeeded"] for row in past)
@@ -262,7 +267,7 @@ def false_claims(folder: Path, report: Report, show: bool) -> None:
     for number in (0, 1):
         for run in lines(folder / f"gpt4o_trajectories.{number}.jsonl"):
             for text, names in _turns(run["messages"]):
-                claim = claims(text)
+                claim = find_claim(text)
                 says = claim is not None and claim.kind == "past"
                 if any(WRITING.match(name) for name in names) and "!" not in names:
                     wrote[says] += 1

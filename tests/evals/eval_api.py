@@ -91,14 +91,14 @@ def serve(port: int, record: Path) -> None:
     import uvicorn
 
     from cluster.models.embedding.local import LocalEmbedder
-    from configs.settings import load
+    from configs.settings import load_settings
     from serve_apps.http.app import create_app
-    from serve_apps.http.streams.sse import Pace
-    from serve_apps.wiring.http import assemble
+    from serve_apps.http.streams.sse import StreamPacing
+    from serve_apps.wiring.http import build_app_dependencies
 
-    settings = load()
+    settings = load_settings()
     embedder = LocalEmbedder(settings.embedding)
-    parts = replace(assemble(settings, embedder, None, elsewhere=_nowhere), pace=Pace(0.2, 5))
+    parts = replace(build_app_dependencies(settings, embedder, None, elsewhere=_nowhere), pace=StreamPacing(0.2, 5))
     app = create_app(parts)
     recorder = Recorder(app, record)
     opened = app.router.lifespan_context
@@ -119,44 +119,46 @@ def serve(port: int, record: Path) -> None:
 
 
 def _shifts(settings: Any, database: Any, embedder: Any) -> list[asyncio.Task[None]]:
-    from cluster.models.ports import Lane as ModelLane
-    from cluster.state.work.jobs import Jobs, Lane
+    from cluster.models.ports import EmbeddingLane as ModelLane
+    from cluster.state.work.jobs import JobLane, JobLedger
     from pipelines.documents.chunk import split
-    from pipelines.documents.extract.reader import Reader, fingerprint
-    from pipelines.documents.index.chunk_and_embed import Indexer
-    from pipelines.documents.index.gate import Gate
-    from pipelines.documents.index.generations import Generations, Recipe
-    from pipelines.documents.index.rebuild import Rebuild
-    from pipelines.documents.index.switch import Switchover
-    from pipelines.documents.ingest.ingestion import Runner
-    from pipelines.documents.ingest.job_loop import Shift
+    from pipelines.documents.extract.reader import DocumentReader, extraction_fingerprint
+    from pipelines.documents.index.chunk_and_embed import VersionIndexer
+    from pipelines.documents.index.gate import IndexGate
+    from pipelines.documents.index.generations import IndexGenerations, IndexRecipe
+    from pipelines.documents.index.rebuild import IndexRebuild
+    from pipelines.documents.index.switch import IndexSwitchover
+    from pipelines.documents.ingest.ingestion import IngestionRunner
+    from pipelines.documents.ingest.job_loop import JobLoop
     from pipelines.documents.ingest.job_plan import INDEX
     from pipelines.documents.ingest.stages import HereStages
     from pipelines.documents.store.blobs import FolderBlobs
-    from pipelines.documents.store.document_writes import Store
+    from pipelines.documents.store.document_writes import DocumentStore
 
-    async def recipe(anew: bool) -> Recipe:
-        return Recipe(await embedder.facts(), split.fingerprint(settings.chunk))
+    async def recipe(anew: bool) -> IndexRecipe:
+        return IndexRecipe(await embedder.facts(), split.chunker_fingerprint(settings.chunk))
 
     tasks = []
-    for lane in Lane:
-        store = Store(database)
-        reader = Reader(settings.read, settings.ocr)
-        here = HereStages(reader, Indexer(store, embedder, settings.chunk, ModelLane.BULK))
-        generations, gate = Generations(database), Gate(database, embedder, settings.gate)
-        runner = Runner(
-            Jobs(database),
+    for lane in JobLane:
+        store = DocumentStore(database)
+        reader = DocumentReader(settings.read, settings.ocr)
+        here = HereStages(reader, VersionIndexer(store, embedder, settings.chunk, ModelLane.BULK))
+        generations, gate = IndexGenerations(database), IndexGate(database, embedder, settings.gate)
+        runner = IngestionRunner(
+            JobLedger(database),
             store,
             generations,
             FolderBlobs(settings.state_dir / "blobs"),
-            Rebuild(Jobs(database), generations, Switchover(database), gate, INDEX, settings.search.exact_scope),
+            IndexRebuild(
+                JobLedger(database), generations, IndexSwitchover(database), gate, INDEX, settings.search.exact_scope
+            ),
             here=here,
             bulk=here,
             read=settings.read,
-            read_fingerprint=fingerprint(settings.read, settings.ocr),
+            read_fingerprint=extraction_fingerprint(settings.read, settings.ocr),
             exact_scope=settings.search.exact_scope,
         )
-        shift = Shift(Jobs(database), runner, recipe, settings.worker, f"eval:{lane}")
+        shift = JobLoop(JobLedger(database), runner, recipe, settings.worker, f"eval:{lane}")
         tasks.append(asyncio.create_task(shift.work(lane)))
     return tasks
 
@@ -179,9 +181,9 @@ class Running:
 def running() -> Iterator[Running]:
     """Start everything in a temporary folder, put some documents in, take everything down afterwards."""
     from cluster.state.db import embedded
-    from cluster.state.db.migrate import migrate
+    from cluster.state.db.migrate import apply_migrations
     from cluster.state.identity.bootstrap import first_admin
-    from configs.settings import load
+    from configs.settings import load_settings
 
     folder = Path(tempfile.mkdtemp(prefix="aos-api-"))
     with socket.socket() as free:
@@ -197,11 +199,11 @@ def running() -> Iterator[Running]:
     }
     (folder / "scans").mkdir()
     shutil.copy(SAMPLES / "control-room.md", folder / "scans")
-    settings = load({name: value for name, value in environment.items() if name.startswith("AOS_")})
+    settings = load_settings({name: value for name, value in environment.items() if name.startswith("AOS_")})
     server = None
     try:
-        points = embedded.start(settings)
-        asyncio.run(migrate(points.postgres_admin or ""))
+        points = embedded.start_servers(settings)
+        asyncio.run(apply_migrations(points.postgres_admin or ""))
         made = asyncio.run(first_admin(points.postgres_admin or "", settings.auth))
         command = [sys.executable, "-m", "tests.evals.eval_api", "--serve", str(port), "--record", f"{folder}/record"]
         server = subprocess.Popen(command, cwd=ROOT, env=environment, start_new_session=True)
@@ -213,7 +215,7 @@ def running() -> Iterator[Running]:
                 server.wait(15)
             except subprocess.TimeoutExpired:
                 os.killpg(server.pid, signal.SIGKILL)
-        embedded.stop(settings.state_dir)
+        embedded.stop_servers(settings.state_dir)
         shutil.rmtree(folder, ignore_errors=True)
 
 

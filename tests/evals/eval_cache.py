@@ -16,14 +16,14 @@ import psycopg
 from redis.asyncio import Redis
 
 from cluster.models.embedding.local import LocalEmbedder
-from cluster.models.ports import Embedder, Lane
+from cluster.models.ports import Embedder, EmbeddingLane
 from cluster.state.db import embedded
-from cluster.state.db.migrate import migrate
+from cluster.state.db.migrate import apply_migrations
 from cluster.state.db.postgres import Database
 from configs.sections_retrieval import CacheSettings, EmbeddingSettings
-from configs.settings import load
+from configs.settings import load_settings
 from serve_apps.retrieval.cache.near_miss import same_question
-from serve_apps.retrieval.text.lexicon import Lexicon
+from serve_apps.retrieval.text.lexicon import SynonymLexicon
 from tests.evals import irdata, near_misses
 from tests.evals.cache_walk import Walk
 from tests.evals.report import Report
@@ -47,7 +47,7 @@ class Judge:
 
     def __init__(self, embedder: Embedder) -> None:
         """Texts are embedded once."""
-        self._embedder, self._lexicon = embedder, Lexicon.read()
+        self._embedder, self._lexicon = embedder, SynonymLexicon.read()
         self._threshold = CacheSettings().similarity_threshold
         self._known: dict[str, np.ndarray[Any, np.dtype[np.float32]]] = {}
 
@@ -56,7 +56,7 @@ class Judge:
         wanted = [text for text in dict.fromkeys(texts) if text not in self._known]
         for start in range(0, len(wanted), BATCH):
             batch = wanted[start : start + BATCH]
-            self._known.update(zip(batch, await self._embedder.embed(batch, Lane.BULK), strict=True))
+            self._known.update(zip(batch, await self._embedder.embed(batch, EmbeddingLane.BULK), strict=True))
 
     def near(self, one: str, other: str) -> bool:
         """What a cache of cosine alone would serve."""
@@ -115,8 +115,8 @@ async def measure_paraphrases(report: Report, judge: Judge, evals: Path) -> None
 
 async def measure_walk(report: Report, evals: Path, state: Path, operations: int) -> None:
     """Random operations, each answer compared with what is there."""
-    found = embedded.start(load({"AOS_STATE_DIR": str(state)}))
-    await migrate(found.postgres_admin or "")
+    found = embedded.start_servers(load_settings({"AOS_STATE_DIR": str(state)}))
+    await apply_migrations(found.postgres_admin or "")
     data = irdata.load(evals / "ir" / "rag-multi-corpus")
     texts = [f"{text.title}\n{text.text}" for text in data.documents]
     questions = sorted(data.questions.values())[:: len(data.questions) // 4]
@@ -178,7 +178,7 @@ def main() -> int:
     try:
         asyncio.run(measure(report, options, state))
     finally:
-        embedded.stop(state)
+        embedded.stop_servers(state)
         shutil.rmtree(state, ignore_errors=True)
     return report.finish()
 

@@ -13,7 +13,7 @@ from queue import SimpleQueue
 
 from configs.sections import OcrSettings, ReadSettings
 from pipelines.documents.document import Unreadable
-from pipelines.documents.extract.reader import STAGE, Reader
+from pipelines.documents.extract.reader import STAGE, DocumentReader
 from tests.evals.cases.given import ingest_cases, read_cases
 from tests.evals.cases.model import Case, Reading, Verdict, judge, kinds_of
 from tests.evals.cases.office import office_cases
@@ -117,9 +117,9 @@ def _odd_files(evals: Path, report: Report) -> list[str]:
 @contextmanager
 def _readers() -> Iterator["_Read"]:
     """Two readers side by side, with the default settings."""
-    readers: SimpleQueue[Reader] = SimpleQueue()
+    readers: SimpleQueue[DocumentReader] = SimpleQueue()
     for _ in range(WORKERS):
-        readers.put(Reader(ReadSettings(), OcrSettings()))
+        readers.put(DocumentReader(ReadSettings(), OcrSettings()))
     try:
         yield _Read(readers)
     finally:
@@ -130,7 +130,7 @@ def _readers() -> Iterator["_Read"]:
 class _Read:
     """Reads cases in order, two at a time."""
 
-    def __init__(self, readers: "SimpleQueue[Reader]") -> None:
+    def __init__(self, readers: "SimpleQueue[DocumentReader]") -> None:
         self._readers = readers
 
     def __call__(self, cases: Iterable[Case]) -> Iterator[Reading]:

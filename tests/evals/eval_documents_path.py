@@ -15,22 +15,22 @@ import psycopg
 
 from cluster.basics.scope import Scope
 from cluster.models.embedding.local import LocalEmbedder
-from cluster.models.messages import Message
+from cluster.models.messages import ModelMessage
 from cluster.models.ports import Embedder
 from cluster.state.db import embedded
-from cluster.state.db.migrate import migrate
+from cluster.state.db.migrate import apply_migrations
 from configs.sections import ChunkSettings
 from configs.sections_retrieval import EmbeddingSettings
-from configs.settings import load
-from pipelines.documents.chunk.split import fingerprint, split
+from configs.settings import load_settings
+from pipelines.documents.chunk.split import chunker_fingerprint, split_pages
 from pipelines.documents.document import Page
 from pipelines.documents.store.page_codec import search_text
 from serve_apps.agents import turn_ports
 from serve_apps.agents.events import Event, EventKind
-from serve_apps.agents.turn_ports import Incoming
+from serve_apps.agents.turn_ports import IncomingMessage
 from serve_apps.retrieval.answers.answerer import NO_REPLY, NOT_FOUND
 from serve_apps.retrieval.answers.generate import NOTHING
-from serve_apps.wiring.agents import Workshop, desk, ground
+from serve_apps.wiring.agents import TurnRuntime, build_container, build_turn_intake
 from tests.evals.documents_shelf import DOCUMENTS, PHRASINGS, Phrasing
 from tests.evals.report import Report
 from tests.fakes import agents_contract, corpus
@@ -108,19 +108,19 @@ def judged(asked: Phrasing, events: Sequence[Event], *, model: bool) -> Ended:
 class Workspace:
     """A filled workspace: its servers, and a person in it."""
 
-    points: embedded.Endpoints
+    points: embedded.StateEndpoints
     scope: Scope
     embedder: Embedder
 
 
-async def fill(points: embedded.Endpoints) -> Workspace:
+async def fill(points: embedded.StateEndpoints) -> Workspace:
     """Every document through the product's chunker, embedder and schema."""
     admin, embedder, settings = points.postgres_admin or "", LocalEmbedder(EmbeddingSettings()), ChunkSettings()
-    await migrate(admin)
+    await apply_migrations(admin)
     scope = agents_contract.person(admin)
-    facts, chunker = await embedder.facts(), fingerprint(settings)
+    facts, chunker = await embedder.facts(), chunker_fingerprint(settings)
     pages = {name: Page(1, text) for name, text in DOCUMENTS.items()}
-    cut = {name: split([page], settings) for name, page in pages.items()}
+    cut = {name: split_pages([page], settings) for name, page in pages.items()}
     texts = [search_text(chunk) for chunks in cut.values() for chunk in chunks]
     rest = iter(await embedder.embed(texts))
     books = [
@@ -155,16 +155,16 @@ async def agents(at: Workspace, state: Path, model: ModelServer | None) -> Async
     environment = {"AOS_STATE_DIR": str(state), "DATABASE_URL": at.points.postgres, "REDIS_URL": at.points.redis}
     if model is not None:
         environment |= {"LLM_BASE_URL": model.url, "LLM_DEFAULT_MODEL": "scripted-1", "AOS_LLM_SUPPORTS_TOOLS": "true"}
-    settings = load(environment)
-    base = ground(settings, at.embedder, None)
-    workshop = Workshop(settings, base)
+    settings = load_settings(environment)
+    base = build_container(settings, at.embedder, None)
+    workshop = TurnRuntime(settings, base)
     await base.database.open()
     await workshop.open()
-    way_in = desk(settings, base, dict.fromkeys(turn_ports.Path, workshop.carrier))
+    way_in = build_turn_intake(settings, base, dict.fromkeys(turn_ports.TurnPath, workshop.carrier))
 
     async def tell(asked: Phrasing) -> list[Event]:
-        said = tuple(Message("user" if n % 2 == 0 else "assistant", text) for n, text in enumerate(asked.before))
-        return [event async for event in way_in.process(at.scope, Incoming("", asked.message, history=said))]
+        said = tuple(ModelMessage("user" if n % 2 == 0 else "assistant", text) for n, text in enumerate(asked.before))
+        return [event async for event in way_in.process(at.scope, IncomingMessage("", asked.message, history=said))]
 
     try:
         yield tell
@@ -176,7 +176,7 @@ async def agents(at: Workspace, state: Path, model: ModelServer | None) -> Async
 
 async def evaluate(state: Path, report: Report, show: bool) -> None:
     """Every phrasing with a model and without one, and some with one that never replies."""
-    at = await fill(embedded.start(load({"AOS_STATE_DIR": str(state)})))
+    at = await fill(embedded.start_servers(load_settings({"AOS_STATE_DIR": str(state)})))
     ended: dict[str, list[Ended]] = {}
     reader = Reader()
     with serve_model(reader) as model:
@@ -223,7 +223,7 @@ def main() -> int:
     try:
         asyncio.run(evaluate(state, report, chosen.show))
     finally:
-        embedded.stop(state)
+        embedded.stop_servers(state)
         shutil.rmtree(state, ignore_errors=True)
     return report.finish()
 

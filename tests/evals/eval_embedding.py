@@ -14,13 +14,13 @@ from statistics import fmean, median
 import numpy as np
 from numpy.typing import NDArray
 
-from cluster.models.embedding.encoder import Encoder, SentenceEncoder
+from cluster.models.embedding.encoder import SentenceEncoder, WindowEncoder
 from cluster.models.embedding.local import LocalEmbedder
-from cluster.models.embedding.weights import packaged
-from cluster.models.ports import Lane
+from cluster.models.embedding.weights import packaged_folder
+from cluster.models.ports import EmbeddingLane
 from configs.sections import ChunkSettings
 from configs.sections_retrieval import EmbeddingSettings
-from pipelines.documents.chunk.split import split
+from pipelines.documents.chunk.split import split_pages
 from pipelines.documents.document import Page
 from pipelines.documents.store.page_codec import search_text
 from tests.evals import irdata
@@ -45,12 +45,12 @@ class Way:
     make: Callable[[], Embed]
 
 
-def ours(encoder: Callable[[], Encoder] | None = None, **settings: object) -> Callable[[], Embed]:
+def ours(encoder: Callable[[], WindowEncoder] | None = None, **settings: object) -> Callable[[], Embed]:
     """The product's embedder, with another encoder or other settings."""
 
     def make() -> Embed:
         made = LocalEmbedder(EmbeddingSettings(**settings), encoder() if encoder else None)  # type: ignore[arg-type]
-        return lambda texts: asyncio.run(made.embed(texts, Lane.BULK))
+        return lambda texts: asyncio.run(made.embed(texts, EmbeddingLane.BULK))
 
     return make
 
@@ -58,7 +58,7 @@ def ours(encoder: Callable[[], Encoder] | None = None, **settings: object) -> Ca
 def reference() -> Embed:
     from sentence_transformers import SentenceTransformer
 
-    model = SentenceTransformer(str(packaged()), local_files_only=True)
+    model = SentenceTransformer(str(packaged_folder()), local_files_only=True)
     return lambda texts: np.asarray(model.encode(list(texts)))
 
 
@@ -102,7 +102,9 @@ def sample(data: irdata.Set, documents: int, questions: int) -> Sample:
     pairs = [
         (search_text(chunk), text.id)
         for text in kept
-        for chunk in split([Page(1, f"# {text.title}\n\n{text.text}" if text.title else text.text)], ChunkSettings())
+        for chunk in split_pages(
+            [Page(1, f"# {text.title}\n\n{text.text}" if text.title else text.text)], ChunkSettings()
+        )
     ]
     return Sample(
         data.name,
@@ -175,7 +177,7 @@ def evaluate(report: Report, samples: Sequence[Sample], only: Sequence[str], cou
 def _format(settings: EmbeddingSettings) -> str:
     from cluster.models.embedding import weights
 
-    return weights.dtype(settings.dtype, weights.device(settings.gpu))
+    return weights.choose_dtype(settings.dtype, weights.choose_device(settings.gpu))
 
 
 def main() -> int:

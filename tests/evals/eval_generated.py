@@ -15,7 +15,7 @@ from typing import Any
 import httpx
 
 from serve_apps.retrieval.answers import generate
-from serve_apps.retrieval.answers.generate import NOTHING, Source
+from serve_apps.retrieval.answers.generate import NOTHING, NumberedSource
 from tests.evals import qa_data
 from tests.evals.eval_qa import followed
 from tests.evals.qa_data import Asked
@@ -33,11 +33,11 @@ GOAL = (
 
 def plain(model: httpx.Client, name: str, question: str, hits: Sequence[Mapping[str, Any]]) -> tuple[str, list[bool]]:
     """The model's own words about the first passages, and whether each quote stands in the passage that it names."""
-    sources = [Source(hit["filename"], hit["text"]) for hit in hits]
-    asked = [{"role": one.role, "content": one.content} for one in generate.messages(question, sources)]
+    sources = [NumberedSource(hit["filename"], hit["text"]) for hit in hits]
+    asked = [{"role": one.role, "content": one.content} for one in generate.answer_messages(question, sources)]
     body = {"model": name, "messages": asked, "temperature": 0}
     said: str = post(model, "chat/completions", body)["choices"][0]["message"]["content"]
-    claims = generate.parse(said)
+    claims = generate.parse_claims(said)
     good = [
         0 < n <= len(sources) and " ".join(quote.split()) in " ".join(sources[n - 1].text.split())
         for claim in claims

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from configs.sections_retrieval import GraphSettings
-from pipelines.documents.graph.extract import Extractor
-from pipelines.documents.graph.graph_wiring import extractor
-from pipelines.documents.graph.model import EntityType, Graph, PageText
+from pipelines.documents.graph.extract import GraphExtractor
+from pipelines.documents.graph.graph_wiring import build_extractor
+from pipelines.documents.graph.model import DocumentGraph, EntityType, GraphPage
 from tests.evals.irdata import DEFAULT
 from tests.evals.report import Report
 
@@ -66,14 +66,14 @@ class Scores:
 def main(root: Path = DEFAULT) -> int:
     """Measure and report; 1 where a quote does not stand on its page, or the rules take too long."""
     report = Report("eval-graph")
-    rules = extractor(GraphSettings(max_entities=1_000, max_relations=1_000, model="off"))
+    rules = build_extractor(GraphSettings(max_entities=1_000, max_relations=1_000, model="off"))
     labelled(rules, root / "security" / "presidio_synth_v2.jsonl", report)
     answered(rules, root / "qa" / "squad2_dev", report)
     corpus(root / "qa" / "rag_multi_corpus" / "md", report)
     return report.finish()
 
 
-def labelled(rules: Extractor, path: Path, report: Report) -> None:
+def labelled(rules: GraphExtractor, path: Path, report: Report) -> None:
     """Short texts with the places of persons, organisations and geopolitical entities."""
     scores = Scores()
     for row in _lines(path):
@@ -85,7 +85,7 @@ def labelled(rules: Extractor, path: Path, report: Report) -> None:
         other = [(s["start_position"], s["end_position"]) for s in row["spans"] if s["entity_type"] not in LABELS]
         places = [
             (entity.key.type, mention.start, mention.end)
-            for entity in rules.extract([PageText(1, row["text"])]).entities
+            for entity in rules.extract([GraphPage(1, row["text"])]).entities
             for mention in entity.mentions
         ]
         for kind, start, end in spans:
@@ -101,17 +101,17 @@ def labelled(rules: Extractor, path: Path, report: Report) -> None:
     _tell(report, "presidio", scores)
 
 
-def answered(rules: Extractor, folder: Path, report: Report) -> None:
+def answered(rules: GraphExtractor, folder: Path, report: Report) -> None:
     """Whether what a question of a kind asks for is found in its passage, with that type."""
     texts = {row.get("_id") or row.get("id"): row["text"] for row in _lines(folder / "corpus.jsonl")}
-    graphs: dict[str, Graph] = {}
+    graphs: dict[str, DocumentGraph] = {}
     scores = Scores()
     for row in _lines(folder / "qa.jsonl"):
         kind = next((kind for kind, asks in ASKS.items() if asks.search(row["question"])), None)
         if kind is None or row["impossible"] or not row["answers"] or not row["answers"][0][:1].isupper():
             continue
         text, answer = texts[row["context_id"]], row["answers"][0]
-        graph = graphs.setdefault(row["context_id"], rules.extract([PageText(1, text)]))
+        graph = graphs.setdefault(row["context_id"], rules.extract([GraphPage(1, text)]))
         met = [
             entity
             for entity in graph.entities
@@ -131,8 +131,8 @@ def answered(rules: Extractor, folder: Path, report: Report) -> None:
 
 def corpus(folder: Path, report: Report) -> None:
     """A corpus of companies as it is ingested: what a document gives, whether it stands there, and what it costs."""
-    shipped = extractor(GraphSettings())
-    pages = [PageText(1, path.read_text(encoding="utf-8")) for path in sorted(folder.rglob("*.md"))]
+    shipped = build_extractor(GraphSettings())
+    pages = [GraphPage(1, path.read_text(encoding="utf-8")) for path in sorted(folder.rglob("*.md"))]
     shipped.extract(pages[:1])
     begin = time.process_time()
     graphs = [shipped.extract([page]) for page in pages]
@@ -149,7 +149,7 @@ def corpus(folder: Path, report: Report) -> None:
     report.figure("CPU ms a chunk of 1,500 characters", round(ms, 2), unit="ms", goal="< 5", holds=ms < 5)
 
 
-def _astray(page: PageText, graph: Graph) -> int:
+def _astray(page: GraphPage, graph: DocumentGraph) -> int:
     wrong = 0
     for entity in graph.entities:
         for mention in entity.mentions:

@@ -9,19 +9,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from serve_apps.agents.memory.injection import attempts
-from serve_apps.agents.memory.personal import Kind, find
+from serve_apps.agents.memory.injection import find_attempts
+from serve_apps.agents.memory.personal import PersonalDataKind, find_personal_data
 from tests.evals.report import ROOT, Report
 
-KINDS: Mapping[str, Kind] = {
-    "EMAIL_ADDRESS": Kind.EMAIL,
-    "PHONE_NUMBER": Kind.PHONE,
-    "IBAN_CODE": Kind.IBAN,
-    "CREDIT_CARD": Kind.CARD,
-    "US_SSN": Kind.SSN,
-    "IP_ADDRESS": Kind.IP,
-    "US_DRIVER_LICENSE": Kind.LICENSE,
-    "PERSON": Kind.NAME,
+KINDS: Mapping[str, PersonalDataKind] = {
+    "EMAIL_ADDRESS": PersonalDataKind.EMAIL,
+    "PHONE_NUMBER": PersonalDataKind.PHONE,
+    "IBAN_CODE": PersonalDataKind.IBAN,
+    "CREDIT_CARD": PersonalDataKind.CARD,
+    "US_SSN": PersonalDataKind.SSN,
+    "IP_ADDRESS": PersonalDataKind.IP,
+    "US_DRIVER_LICENSE": PersonalDataKind.LICENSE,
+    "PERSON": PersonalDataKind.NAME,
 }
 NEEDED = (
     "security/presidio_synth_v2.jsonl",
@@ -37,13 +37,13 @@ NEEDED = (
 class Count:
     """How often a kind was found rightly, wrongly, and not."""
 
-    right: Counter[Kind] = field(default_factory=Counter)
-    wrong: Counter[Kind] = field(default_factory=Counter)
-    missed: Counter[Kind] = field(default_factory=Counter)
+    right: Counter[PersonalDataKind] = field(default_factory=Counter)
+    wrong: Counter[PersonalDataKind] = field(default_factory=Counter)
+    missed: Counter[PersonalDataKind] = field(default_factory=Counter)
 
-    def text(self, text: str, truth: list[tuple[Kind, int, int]]) -> None:
+    def text(self, text: str, truth: list[tuple[PersonalDataKind, int, int]]) -> None:
         """A find is right where it overlaps a span of its kind."""
-        found = find(text)
+        found = find_personal_data(text)
         for kind, start, end in truth:
             hit = any(one.kind is kind and one.start < end and start < one.end for one in found)
             (self.right if hit else self.missed)[kind] += 1
@@ -66,7 +66,7 @@ def personal(report: Report, path: Path) -> None:
         right, wrong, missed = count.right[kind], count.wrong[kind], count.missed[kind]
         report.figure(f"{kind} precision", right / (right + wrong) if right + wrong else None, reference=right + wrong)
         report.figure(f"{kind} recall", right / (right + missed) if right + missed else None, reference=right + missed)
-    others = sum(count.wrong[kind] for kind in Kind if kind not in KINDS.values())
+    others = sum(count.wrong[kind] for kind in PersonalDataKind if kind not in KINDS.values())
     report.figure("finds of other kinds", others)
 
 
@@ -91,11 +91,11 @@ def injections(report: Report, evals: Path) -> None:
     }
     for name, texts in attacks.items():
         report.figure(
-            f"known injections, {name}", sum(bool(attempts(t)) for t in texts) / len(texts), reference=len(texts)
+            f"known injections, {name}", sum(bool(find_attempts(t)) for t in texts) / len(texts), reference=len(texts)
         )
     for name, texts in harmless.items():
         report.figure(
-            f"false alarms, {name}", sum(bool(attempts(t)) for t in texts), unit="texts", reference=len(texts)
+            f"false alarms, {name}", sum(bool(find_attempts(t)) for t in texts), unit="texts", reference=len(texts)
         )
 
 

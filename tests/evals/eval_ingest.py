@@ -15,15 +15,15 @@ from pathlib import Path
 from queue import SimpleQueue
 
 from configs.sections import OcrSettings, ReadSettings
-from pipelines.documents.document import Failure, Reason, Status, Unreadable
-from pipelines.documents.extract.reader import Reader
+from pipelines.documents.document import Failure, FailureReason, Status, Unreadable
+from pipelines.documents.extract.reader import DocumentReader
 from pipelines.documents.store.page_codec import failure_from_json
 from tests.evals.report import ROOT, Report
 from tests.instance import Instance, instance
 
 WORKERS = 2
 JOB_SECONDS = 1500.0
-NOT_CLEAN = (Reason.CRASHED, Reason.TIMEOUT)
+NOT_CLEAN = (FailureReason.CRASHED, FailureReason.TIMEOUT)
 ENDS = (
     "all 162 files of `../shared/evals/ingest` in one job: each ends as text, `partial`, or with a reason code;"
     " no crash, no hang"
@@ -41,10 +41,10 @@ class Outcome:
     text: str = ""
     pages: int = 0
     failures: tuple[Failure, ...] = ()
-    reason: Reason | None = None
+    reason: FailureReason | None = None
 
     @property
-    def reasons(self) -> set[Reason]:
+    def reasons(self) -> set[FailureReason]:
         """The file's reason and those of its pages."""
         return {failure.reason for failure in self.failures} | ({self.reason} if self.reason else set())
 
@@ -105,9 +105,9 @@ def complaints(case: Case, outcome: Outcome | None) -> list[str]:
         found.append(f"text expected, got {reasons or 'nothing'}")
     elif case.outcome == "either" and outcome.reasons & set(NOT_CLEAN):
         found.append(f"text or a clean reason expected, got {reasons}")
-    elif case.outcome == "needs_password" and outcome.reason != Reason.ENCRYPTED:
+    elif case.outcome == "needs_password" and outcome.reason != FailureReason.ENCRYPTED:
         found.append(f"encrypted expected, got {reasons or 'text'}")
-    elif case.outcome == "empty" and not (blank and outcome.reasons <= {Reason.EMPTY}):
+    elif case.outcome == "empty" and not (blank and outcome.reasons <= {FailureReason.EMPTY}):
         found.append(f"empty expected, got {reasons or 'text'}")
     elif case.outcome == "reject" and (outcome.reason is None or outcome.reasons & set(NOT_CLEAN)):
         found.append(f"a refusal expected, got {reasons or 'text'}")
@@ -126,7 +126,7 @@ def judge(cases: Sequence[Case], ended: Mapping[Path, Outcome], report: Report, 
         print(f"miss: {case.path.name}: {'; '.join(found)}")
     all_ended = sum(case.path in ended for case in cases)
     report.figure("files that ended", all_ended, reference=len(cases), goal=ENDS, holds=all_ended == len(cases))
-    for name, reason in (("crashed", Reason.CRASHED), ("hung", Reason.TIMEOUT)):
+    for name, reason in (("crashed", FailureReason.CRASHED), ("hung", FailureReason.TIMEOUT)):
         count = sum(reason in outcome.reasons for outcome in ended.values())
         report.figure(f"files that {name}", count, reference=0, goal=ENDS, holds=count == 0)
     right = (len(cases) - len(misses)) / len(cases)
@@ -202,9 +202,9 @@ def stored(made: Instance) -> dict[str, Outcome]:
 
 def by_reader(paths: list[Path], report: Report) -> Mapping[Path, Outcome]:
     """Extraction alone: two readers side by side, with the default settings."""
-    readers: SimpleQueue[Reader] = SimpleQueue()
+    readers: SimpleQueue[DocumentReader] = SimpleQueue()
     for _ in range(WORKERS):
-        readers.put(Reader(ReadSettings(), OcrSettings()))
+        readers.put(DocumentReader(ReadSettings(), OcrSettings()))
 
     def one(path: Path) -> Outcome:
         reader = readers.get()
@@ -220,7 +220,7 @@ def by_reader(paths: list[Path], report: Report) -> Mapping[Path, Outcome]:
     return result
 
 
-def read_file(reader: Reader, path: Path) -> Outcome:
+def read_file(reader: DocumentReader, path: Path) -> Outcome:
     """One file from survey to its last page."""
     try:
         survey = reader.survey(path)

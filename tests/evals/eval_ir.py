@@ -20,20 +20,20 @@ from cluster.basics.errors import Unavailable
 from cluster.basics.scope import Scope
 from cluster.models.embedding.local import LocalEmbedder
 from cluster.models.late import LateInteraction
-from cluster.models.ports import Embedder, Lane
+from cluster.models.ports import Embedder, EmbeddingLane
 from cluster.models.reranking.cross_encoder import CrossEncoderReranker
 from cluster.state.db import embedded
-from cluster.state.db.migrate import migrate
+from cluster.state.db.migrate import apply_migrations
 from cluster.state.db.postgres import Database
 from configs.sections import ChunkSettings
 from configs.sections_retrieval import EmbeddingSettings, RerankSettings, SearchSettings
-from configs.settings import load
-from pipelines.documents.chunk.split import fingerprint, split
+from configs.settings import load_settings
+from pipelines.documents.chunk.split import chunker_fingerprint, split_pages
 from pipelines.documents.document import Page
 from pipelines.documents.store.page_codec import search_text
-from serve_apps.retrieval.search.fuse import PRESETS, Found, Weights, fuse
-from serve_apps.retrieval.search.pipeline import Search
-from serve_apps.retrieval.search.query import Candidate, Query
+from serve_apps.retrieval.search.fuse import PRESETS, FusionWeights, RankedChunk, fuse_rankings
+from serve_apps.retrieval.search.pipeline import SearchPipeline
+from serve_apps.retrieval.search.query import Candidate, SearchQuery
 from tests.evals import irdata, irpeers
 from tests.evals.report import Report
 from tests.fakes import corpus
@@ -83,17 +83,17 @@ async def index(connection: psycopg.Connection[Any], embedder: Embedder, data: i
     """Chunk, embed and store a set in a workspace of its own."""
     settings = ChunkSettings()
     facts = await embedder.facts()
-    chunker = fingerprint(settings)
+    chunker = chunker_fingerprint(settings)
     scope = corpus.open_home(connection, data.name)
     generation = corpus.open_generation(
         connection, scope, chunker=chunker, embedder=facts.name, dimension=facts.dimension
     )
     pages = [Page(1, f"# {text.title}\n\n{text.text}" if text.title else text.text) for text in data.documents]
-    cut = [split([page], settings) for page in pages]
+    cut = [split_pages([page], settings) for page in pages]
     texts = [search_text(chunk) for chunks in cut for chunk in chunks]
     vectors: list[corpus.Vectors] = []
     for start in range(0, len(texts), BATCH):
-        vectors.extend(await embedder.embed(texts[start : start + BATCH], Lane.BULK))
+        vectors.extend(await embedder.embed(texts[start : start + BATCH], EmbeddingLane.BULK))
         print(f"{data.name}: {min(start + BATCH, len(texts))}/{len(texts)} chunks embedded", file=sys.stderr)
     rest = iter(vectors)
     books = [
@@ -119,22 +119,22 @@ async def index(connection: psycopg.Connection[Any], embedder: Embedder, data: i
     return Home(scope, generation, names, len(texts))
 
 
-async def measure(search: Search, embedder: Embedder, home: Home, data: irdata.Set) -> Scores:
+async def measure(search: SearchPipeline, embedder: Embedder, home: Home, data: irdata.Set) -> Scores:
     """Ask every question."""
     scores = Scores()
     vectors = await embedder.embed(list(data.questions.values()))
     for (question, text), vector in zip(data.questions.items(), vectors, strict=True):
-        ranking = await search.rank(home.scope, Query(text, limit=DEPTH), vector)
+        ranking = await search.rank(home.scope, SearchQuery(text, limit=DEPTH), vector)
         keyword, near = _leg(ranking.candidates, "keyword"), _leg(ranking.candidates, "vector")
         grades = data.answers[question]
-        ways: dict[str, Sequence[Found] | Sequence[Candidate]] = {
+        ways: dict[str, Sequence[RankedChunk] | Sequence[Candidate]] = {
             "bm25": keyword,
             "vector": near,
             "fused": ranking.candidates,
-            "fused by rank 0.5/0.5": fuse(keyword, near, Weights(0.5, 0.5)),
-            "fused by rank 0.7/0.3": fuse(keyword, near, Weights(0.7, 0.3)),
-            "fused by score 0.7/0.3": fuse(keyword, near, Weights(0.7, 0.3), by="score"),
-            "fused rrf.seed 0.3/0.7": fuse(keyword, near, PRESETS["rrf.seed"]),
+            "fused by rank 0.5/0.5": fuse_rankings(keyword, near, FusionWeights(0.5, 0.5)),
+            "fused by rank 0.7/0.3": fuse_rankings(keyword, near, FusionWeights(0.7, 0.3)),
+            "fused by score 0.7/0.3": fuse_rankings(keyword, near, FusionWeights(0.7, 0.3), by="score"),
+            "fused rrf.seed 0.3/0.7": fuse_rankings(keyword, near, PRESETS["rrf.seed"]),
         }
         for way, ranked in ways.items():
             scores.add(way, list(dict.fromkeys(home.names[one.document_id] for one in ranked)), grades)
@@ -145,8 +145,8 @@ async def evaluate(
     sets: Sequence[irdata.Set], state: Path, report: Report, cross_encoder: str | None, late: int
 ) -> None:
     """Index and measure every set, then judge; `late` questions of each also by late interaction."""
-    found = embedded.start(load({"AOS_STATE_DIR": str(state)}))
-    await migrate(found.postgres_admin or "")
+    found = embedded.start_servers(load_settings({"AOS_STATE_DIR": str(state)}))
+    await apply_migrations(found.postgres_admin or "")
     embedder = LocalEmbedder(EmbeddingSettings())
     reranking = RerankSettings(model=cross_encoder)
     judge = CrossEncoderReranker(reranking) if cross_encoder else None
@@ -154,23 +154,25 @@ async def evaluate(
     await database.open()
     means: dict[str, list[float]] = {}
     try:
-        plain = Search(database, embedder, None, SearchSettings(), RerankSettings())
+        plain = SearchPipeline(database, embedder, None, SearchSettings(), RerankSettings())
         for data in sets:
             with psycopg.connect(found.postgres_admin or "", autocommit=True) as connection:
                 home = await index(connection, embedder, data)
             scores = await measure(plain, embedder, home, data)
             if judge:
-                judged = Search(database, embedder, judge, SearchSettings(), reranking)
+                judged = SearchPipeline(database, embedder, judge, SearchSettings(), reranking)
                 scores.ndcg["reranked"] = await measure_judged(judged, embedder, home, data)
             if late:
-                by_late = Search(database, embedder, LateInteraction(embedder), SearchSettings(), RerankSettings())
+                by_late = SearchPipeline(
+                    database, embedder, LateInteraction(embedder), SearchSettings(), RerankSettings()
+                )
                 await _tell_late(report, by_late, embedder, home, data, scores, late)
             peers = irpeers.measure(data, irpeers.full_precision())
             _tell(report, data, home, scores, peers)
             if home.chunks > INDEXED_FROM:
                 with psycopg.connect(found.postgres_admin or "", autocommit=True) as connection:
                     connection.execute("select index_generation(%s, 1)", (home.generation,))
-                by_index = Search(database, embedder, None, SearchSettings(exact_scope=0), RerankSettings())
+                by_index = SearchPipeline(database, embedder, None, SearchSettings(exact_scope=0), RerankSettings())
                 _tell_indexed(report, data, await measure(by_index, embedder, home, data))
             for way, values in scores.ndcg.items():
                 means.setdefault(way, []).append(fmean(values))
@@ -181,12 +183,12 @@ async def evaluate(
     _judge(report, {way: fmean(values) for way, values in means.items()}, cross_encoder)
 
 
-async def measure_judged(search: Search, embedder: Embedder, home: Home, data: irdata.Set) -> list[float]:
+async def measure_judged(search: SearchPipeline, embedder: Embedder, home: Home, data: irdata.Set) -> list[float]:
     """Ask every question once more, with a judge: nDCG@10 of each."""
     vectors = await embedder.embed(list(data.questions.values()))
     found = []
     for (question, text), vector in zip(data.questions.items(), vectors, strict=True):
-        ranking = await search.rank(home.scope, Query(text, limit=DEPTH), vector)
+        ranking = await search.rank(home.scope, SearchQuery(text, limit=DEPTH), vector)
         if not ranking.rerank.startswith("on"):
             raise Unavailable(f"the judge did not take part: {ranking.rerank}")
         ranked = list(dict.fromkeys(home.names[one.document_id] for one in ranking.candidates))
@@ -195,7 +197,7 @@ async def measure_judged(search: Search, embedder: Embedder, home: Home, data: i
 
 
 async def _tell_late(
-    report: Report, search: Search, embedder: Embedder, home: Home, data: irdata.Set, scores: Scores, most: int
+    report: Report, search: SearchPipeline, embedder: Embedder, home: Home, data: irdata.Set, scores: Scores, most: int
 ) -> None:
     """Late interaction on some questions, beside the fused order of the same ones."""
     chosen = sorted(random.Random(5).sample(range(len(data.questions)), min(most, len(data.questions))))
@@ -251,11 +253,11 @@ def _judge(report: Report, means: Mapping[str, float], cross_encoder: str | None
         report.figure("cross-encoder", "off: no weights were given (--cross-encoder)")
 
 
-def _leg(candidates: Sequence[Candidate], name: str) -> list[Found]:
+def _leg(candidates: Sequence[Candidate], name: str) -> list[RankedChunk]:
     """What one leg found, in its order."""
     rank, score = f"{name}_rank", f"{name}_score"
     seen = sorted((one for one in candidates if rank in one.scores), key=lambda one: one.scores[rank])
-    return [Found(one.chunk_id, one.document_id, one.scores[score]) for one in seen]
+    return [RankedChunk(one.chunk_id, one.document_id, one.scores[score]) for one in seen]
 
 
 def main() -> int:
@@ -278,7 +280,7 @@ def main() -> int:
     try:
         asyncio.run(evaluate(chosen, state, report, arguments.cross_encoder, arguments.late))
     finally:
-        embedded.stop(state)
+        embedded.stop_servers(state)
         shutil.rmtree(state, ignore_errors=True)
     return report.finish()
 

@@ -15,18 +15,18 @@ import psycopg
 
 from cluster.basics.errors import AosError
 from cluster.basics.scope import Scope
-from cluster.state.approvals import Verdict
-from cluster.state.canonical_json import canonical
+from cluster.state.approvals import ReviewVerdict
+from cluster.state.canonical_json import dump_canonical
 from cluster.state.db import embedded
-from cluster.state.db.migrate import migrate
-from cluster.state.work.run_queries import RunDesk
-from configs.settings import load
+from cluster.state.db.migrate import apply_migrations
+from cluster.state.work.run_queries import RunQueries
+from configs.settings import load_settings
 from pipelines.documents.store.agent_links import NewAgent
 from serve_apps.agents.events import Event
-from serve_apps.agents.intake.turn_intake import Desk
-from serve_apps.agents.turn_ports import Incoming, RunId
-from serve_apps.agents.turn_ports import Path as Way
-from serve_apps.wiring.agents import Ground, Workshop, desk, ground
+from serve_apps.agents.intake.turn_intake import TurnIntake
+from serve_apps.agents.turn_ports import IncomingMessage, RunId
+from serve_apps.agents.turn_ports import TurnPath as Way
+from serve_apps.wiring.agents import Container, TurnRuntime, build_container, build_turn_intake
 from tests.evals import replay_cases
 from tests.evals.replay_cases import Case
 from tests.evals.report import Report
@@ -69,7 +69,7 @@ class Recorder:
         bench = self._bench
         bench.model.replies[:] = list(case.replies) or [Say("nobody asks")]
         options = {"tools": [THEIR_LAMP]} if case.tools else {}
-        events = bench.orchestrator.process(bench.scope, Incoming(case.agent, case.message, options=options))
+        events = bench.orchestrator.process(bench.scope, IncomingMessage(case.agent, case.message, options=options))
         match case.way:
             case "through":
                 run = await self._read(events)
@@ -131,8 +131,8 @@ class Recorder:
                     "update approvals set expires_at = now() - interval '1 s' where id = %s", (approval,)
                 )
             return
-        verdict = said if isinstance(said, Verdict) else Verdict.APPROVED
-        edited = None if isinstance(said, Verdict) else said
+        verdict = said if isinstance(said, ReviewVerdict) else ReviewVerdict.APPROVED
+        edited = None if isinstance(said, ReviewVerdict) else said
         await self._bench.approvals.decide(self._bench.scope, approval, verdict, arguments=edited)
 
 
@@ -141,24 +141,24 @@ def place() -> Iterator[tuple[Path, str]]:
     """Embedded servers of their own: their folder and the owner's address; nothing is left."""
     state = Path(tempfile.mkdtemp(prefix="aos-"))
     try:
-        found = embedded.start(load({"AOS_STATE_DIR": str(state)}))
+        found = embedded.start_servers(load_settings({"AOS_STATE_DIR": str(state)}))
         admin = found.postgres_admin or ""
-        asyncio.run(migrate(admin))
+        asyncio.run(apply_migrations(admin))
         yield state, admin
     finally:
-        embedded.stop(state)
+        embedded.stop_servers(state)
         shutil.rmtree(state, ignore_errors=True)
 
 
 @asynccontextmanager
-async def shop(env: Mapping[str, str]) -> AsyncIterator[tuple[Ground, Workshop, Desk]]:
+async def shop(env: Mapping[str, str]) -> AsyncIterator[tuple[Container, TurnRuntime, TurnIntake]]:
     """What carries turns out."""
-    settings = load(env)
-    base = ground(settings, FakeEmbedder(), None)
-    workshop = Workshop(settings, base)
+    settings = load_settings(env)
+    base = build_container(settings, FakeEmbedder(), None)
+    workshop = TurnRuntime(settings, base)
     await base.database.open()
     try:
-        yield base, workshop, desk(settings, base, dict.fromkeys(Way, workshop.carrier))
+        yield base, workshop, build_turn_intake(settings, base, dict.fromkeys(Way, workshop.carrier))
     finally:
         await base.close()
         await base.database.close()
@@ -169,7 +169,7 @@ def carry(env: Mapping[str, str], scope: Scope, message: str) -> None:
 
     async def until_killed() -> None:
         async with shop(env) as (_, _, way_in):
-            async for _event in way_in.process(scope, Incoming("", message)):
+            async for _event in way_in.process(scope, IncomingMessage("", message)):
                 pass
 
     asyncio.run(until_killed())
@@ -190,7 +190,7 @@ async def record(
                 await base.links.add_agent(tx, scope, NewAgent(name, "Helps.", "Help.", config=config))
         await workshop.open()
         try:
-            bench = contract.Bench(way_in, RunDesk(base.database), base.approvals, model, site, scope)
+            bench = contract.Bench(way_in, RunQueries(base.database), base.approvals, model, site, scope)
             recorder, runs = Recorder(bench, admin, env), {}
             for case in replay_cases.cases(site):
                 try:
@@ -213,14 +213,16 @@ async def replay(
     """Replay all in another workshop, without and with another model."""
     asked = len(bench.model.requests), len(other.requests)
     async with shop(env) as (base, workshop, _):
-        kept, same, told = RunDesk(base.database), 0, set()
+        kept, same, told = RunQueries(base.database), 0, set()
         await workshop.replays.replay(bench.scope, next(iter(runs.values())))
         before = len(connected.addresses)
         for case in replay_cases.cases(bench.site):
             found = await workshop.replays.replay(bench.scope, runs[case.name]) if case.name in runs else None
             events = await kept.events_after(bench.scope, runs[case.name], 0, 10_000) if found else []
             kinds = {str(row["type"]) for row in events}
-            told.add(canonical([[row["type"], row["payload"]] for row in events]).replace(runs.get(case.name, "-"), ""))
+            told.add(
+                dump_canonical([[row["type"], row["payload"]] for row in events]).replace(runs.get(case.name, "-"), "")
+            )
             good = found is not None and found["same"] and kinds >= set(case.holds)
             same += good
             if not good:
@@ -243,7 +245,7 @@ async def replay(
 
 
 async def _with_others(
-    report: Report, bench: contract.Bench, workshop: Workshop, kept: RunDesk, run: str, other: ModelServer
+    report: Report, bench: contract.Bench, workshop: TurnRuntime, kept: RunQueries, run: str, other: ModelServer
 ) -> None:
     """`--with`: the first step where another model, or the same with another prompt, decides otherwise."""
     steps = [row["seq"] for row in await kept.steps(bench.scope, run) if row["kind"] == "model"]

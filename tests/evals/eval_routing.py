@@ -7,8 +7,8 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from serve_apps.agents.intake.path_router import Routed, read_rules, route
-from serve_apps.agents.turn_ports import Path as Way
+from serve_apps.agents.intake.path_router import RouteDecision, read_rules, route_message
+from serve_apps.agents.turn_ports import TurnPath as Way
 from tests.evals.report import ROOT, Report
 
 SETS = ("clinc150_test", "banking77_test")
@@ -29,7 +29,7 @@ def main() -> int:
     for name in SETS:
         texts = [json.loads(line)["text"] for line in (folder / f"{name}.jsonl").read_text("utf-8").splitlines()]
         began = time.perf_counter()
-        routed = [route(text, rules) for text in texts]
+        routed = [route_message(text, rules) for text in texts]
         spent = time.perf_counter() - began
         caught = [(text, one) for text, one in zip(texts, routed, strict=True) if one.path is not Way.GENERAL]
         report.figure(f"{name}: questions", len(texts))
@@ -42,7 +42,7 @@ def main() -> int:
     return report.finish()
 
 
-def _rules(caught: list[tuple[str, Routed]]) -> list[tuple[str, int]]:
+def _rules(caught: list[tuple[str, RouteDecision]]) -> list[tuple[str, int]]:
     return Counter(one.rule for _, one in caught).most_common()
 
 

@@ -15,12 +15,12 @@ from typing import Any
 
 import psycopg
 
-from cluster.state.approvals import Verdict
+from cluster.state.approvals import ReviewVerdict
 from cluster.state.db import embedded
-from cluster.state.db.migrate import migrate
-from configs.settings import load
-from serve_apps.agents.intake.path_router import read_rules, route
-from serve_apps.agents.turn_ports import Path as Way
+from cluster.state.db.migrate import apply_migrations
+from configs.settings import load_settings
+from serve_apps.agents.intake.path_router import read_rules, route_message
+from serve_apps.agents.turn_ports import TurnPath as Way
 from serve_apps.wiring.agents import CONFIGS
 from tests.evals.poisoned import NEEDED, Case, cases
 from tests.evals.report import ROOT, Report
@@ -65,7 +65,9 @@ class Attack:
     def message(self, case: Case) -> str:
         """The task, sent where tools are, whatever its words are."""
         said = case.duty.message
-        return said if route(said, read_rules(CONFIGS / "routing.yaml")).path is Way.GENERAL else f"/agent {said}"
+        return (
+            said if route_message(said, read_rules(CONFIGS / "routing.yaml")).path is Way.GENERAL else f"/agent {said}"
+        )
 
     def stored(self) -> list[corpus.Book]:
         return books({case.duty.filename: case.poisoned(self.seed, self.lure) for case in self.cases})
@@ -169,9 +171,9 @@ async def torn(attack: Attack) -> None:
 def approving(case: Case) -> Reviewer:
     """A person who approves exactly what was asked for."""
 
-    def review(tool: str, arguments: Mapping[str, Any]) -> Verdict:
+    def review(tool: str, arguments: Mapping[str, Any]) -> ReviewVerdict:
         wanted = tool == "send_email" and arguments == case.duty.arguments
-        return Verdict.APPROVED if wanted else Verdict.REJECTED
+        return ReviewVerdict.APPROVED if wanted else ReviewVerdict.REJECTED
 
     return review
 
@@ -240,13 +242,13 @@ def _told(counted: Counter[str]) -> str:
 
 
 @contextmanager
-def database(folder: Path) -> Iterator[embedded.Endpoints]:
+def database(folder: Path) -> Iterator[embedded.StateEndpoints]:
     """An embedded Postgres and Valkey while the block runs."""
-    settings = load({"AOS_STATE_DIR": str(folder)})
+    settings = load_settings({"AOS_STATE_DIR": str(folder)})
     try:
-        yield embedded.start(settings)
+        yield embedded.start_servers(settings)
     finally:
-        embedded.stop(folder)
+        embedded.stop_servers(folder)
 
 
 # What is without poison comes last: then there are tenants whose texts could leak into it.
@@ -259,7 +261,7 @@ def measure(report: Report, evals: Path, seed: int, arms: Sequence[str], ways: i
     try:
         with database(folder) as found, site() as friend, site() as evil:
             assert found.postgres_admin is not None
-            asyncio.run(migrate(found.postgres_admin))
+            asyncio.run(apply_migrations(found.postgres_admin))
             where = Where(found.postgres, found.postgres_admin, found.redis, folder / "agents")
             attack = Attack(where, report, cases(evals, seed), seed, friend, evil, ways)
             for arm in arms:

@@ -7,8 +7,8 @@ import tempfile
 from pathlib import Path
 
 from cluster.state.db import embedded
-from cluster.state.db.migrate import migrate
-from configs.settings import load
+from cluster.state.db.migrate import apply_migrations
+from configs.settings import load_settings
 from tests.evals.report import Report
 from tests.fakes.listening import listening
 from tests.fakes.token_ends import LIMIT_SECONDS, WAYS, parts_for, seconds_until_refused
@@ -32,13 +32,13 @@ def main() -> int:
     report = Report("eval-tokens")
     folder = Path(tempfile.mkdtemp(prefix="aos-"))
     try:
-        ends = embedded.start(load({"AOS_STATE_DIR": str(folder)}))
+        ends = embedded.start_servers(load_settings({"AOS_STATE_DIR": str(folder)}))
         assert ends.postgres_admin is not None
-        asyncio.run(migrate(ends.postgres_admin))
+        asyncio.run(apply_migrations(ends.postgres_admin))
         with listening(parts_for(ends.postgres, folder)) as url:
             asyncio.run(measured(report, url, ends.postgres_admin))
     finally:
-        embedded.stop(folder)
+        embedded.stop_servers(folder)
         shutil.rmtree(folder, ignore_errors=True)
     return report.finish()
 

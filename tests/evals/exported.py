@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cluster.models.embedding.encoder import SentenceEncoder, Window
-from cluster.models.embedding.weights import multiplies_bfloat16, packaged
+from cluster.models.embedding.weights import multiplies_bfloat16, packaged_folder
 from cluster.models.ports import EmbedderFacts
 
 Run = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.float32]]
@@ -53,7 +53,7 @@ def bert(dtype: str = "float32") -> Any:
     import torch
     from transformers import AutoModel
 
-    return AutoModel.from_pretrained(str(packaged()), local_files_only=True, dtype=getattr(torch, dtype)).eval()
+    return AutoModel.from_pretrained(str(packaged_folder()), local_files_only=True, dtype=getattr(torch, dtype)).eval()
 
 
 def traceable() -> Any:
@@ -65,7 +65,7 @@ def traceable() -> Any:
         def __init__(self) -> None:
             super().__init__()
             self.model = AutoModel.from_pretrained(
-                str(packaged()), local_files_only=True, attn_implementation="eager", dtype=torch.float32
+                str(packaged_folder()), local_files_only=True, attn_implementation="eager", dtype=torch.float32
             )
 
         def forward(self, input_ids: Any, attention_mask: Any) -> Any:

@@ -37,7 +37,7 @@ def full_precision() -> Encode:
     """The packaged MiniLM as SentenceTransformer runs it by default: fp32, cut at its window of 256 pieces."""
     from sentence_transformers import SentenceTransformer
 
-    model = SentenceTransformer(str(weights.locate("packaged")), device="cpu", local_files_only=True)
+    model = SentenceTransformer(str(weights.locate_weights("packaged")), device="cpu", local_files_only=True)
     return lambda texts: model.encode(list(texts), normalize_embeddings=True, show_progress_bar=False)
 
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import yaml
 
 from cluster.connect import free_port
-from cluster.state.approvals import Verdict
+from cluster.state.approvals import ReviewVerdict
 from tests.fakes.model_server import Answer
 from tests.fakes.model_wires import Say, Use
 
@@ -36,7 +36,7 @@ class Case:
     replies: Sequence[Answer]
     message: str = "/chat Do what is needed."
     agent: str = ""
-    decide: Sequence[Verdict | Mapping[str, Any] | None] = ()
+    decide: Sequence[ReviewVerdict | Mapping[str, Any] | None] = ()
     way: Way = "through"
     ends: Ending = "completed"
     tools: bool = False  # the client brings one
@@ -126,14 +126,14 @@ def cases(site: str) -> list[Case]:
         Case(
             "approved",
             [look, Say("The gauge shows 4.2 bar.")],
-            decide=[Verdict.APPROVED],
+            decide=[ReviewVerdict.APPROVED],
             holds=["approval_decided", "tool_result"],
         ),
         Case("edited", [look, Say("The other gauge shows 4.2 bar.")], decide=[other], holds=["approval_decided"]),
         Case(
             "rejected",
             [look, Say("As you wish: I did not look.")],
-            decide=[Verdict.REJECTED],
+            decide=[ReviewVerdict.REJECTED],
             holds=["approval_decided"],
         ),
         Case("expired", [look, Say("Nobody allowed me to look.")], decide=[None], holds=["approval_decided"]),

@@ -8,17 +8,17 @@ from uuid import UUID, uuid5
 
 from cluster.basics.errors import AosError, Transient
 from cluster.basics.scope import Role, Scope, TenantId, UserId, WorkspaceId
-from cluster.models.messages import ChatRequest, Delta, Fallback, Reply, ToolCall, Usage
-from cluster.state.canonical_json import normal
+from cluster.models.messages import ChatRequest, ConnectionFallback, ModelReply, ReplyDelta, TokenUsage, ToolCall
+from cluster.state.canonical_json import normalize_json
 from serve_apps.agents.events import Event, EventKind
-from serve_apps.agents.turn_errors import Diverged, Rejected, Waiting, recorded
+from serve_apps.agents.turn_errors import ActionRejected, ApprovalPending, ReplayDiverged, error_from_record
 from serve_apps.agents.turn_ports import (
-    Agent,
     AgentId,
-    Choice,
+    AgentSnapshot,
     Json,
+    ModelChoice,
     Perform,
-    Redo,
+    RedoPolicy,
     RunId,
     Said,
     Saying,
@@ -34,11 +34,11 @@ SCOPE = Scope(
     UserId("33333333-3333-4333-8333-333333333333"),
     Role.DEVELOPER,
 )
-AGENT = Agent(AgentId("44444444-4444-4444-8444-444444444444"), "assistant", "You are a careful assistant.")
+AGENT = AgentSnapshot(AgentId("44444444-4444-4444-8444-444444444444"), "assistant", "You are a careful assistant.")
 SESSION = SessionId("55555555-5555-4555-8555-555555555555")
 
 # What a scripted model says: a text, a whole reply, an error, or a function of (turn, task, request) that gives one.
-Line = str | Reply | AosError | Callable[[Turn, str, ChatRequest], "str | Reply | AosError"]
+Line = str | ModelReply | AosError | Callable[[Turn, str, ChatRequest], "str | ModelReply | AosError"]
 
 
 def turn(message: str = "Hello", **other: Any) -> Turn:
@@ -48,7 +48,7 @@ def turn(message: str = "Hello", **other: Any) -> Turn:
     return replace(made, **other)
 
 
-def calls(*wanted: tuple[str, Mapping[str, Any] | str], text: str = "", ids: Sequence[str] | None = None) -> Reply:
+def calls(*wanted: tuple[str, Mapping[str, Any] | str], text: str = "", ids: Sequence[str] | None = None) -> ModelReply:
     """A reply with native tool calls, each (name, arguments); arguments as text are sent as they are."""
     made = tuple(
         ToolCall(
@@ -58,7 +58,7 @@ def calls(*wanted: tuple[str, Mapping[str, Any] | str], text: str = "", ids: Seq
         )
         for at, (name, arguments) in enumerate(wanted)
     )
-    return Reply(text, made, "tool_calls", Usage(10, 5), "scripted")
+    return ModelReply(text, made, "tool_calls", TokenUsage(10, 5), "scripted")
 
 
 @dataclass
@@ -96,10 +96,10 @@ class ScriptedModels:
         self.asked: list[tuple[str, ChatRequest]] = []
         self.closed = 0
 
-    async def choose(self, turn: Turn, task: str) -> Choice:
+    async def choose(self, turn: Turn, task: str) -> ModelChoice:
         if self._failing is not None:
             raise self._failing
-        return Choice("scripted", "scripted-1", task, "the only one", self._supports)
+        return ModelChoice("scripted", "scripted-1", task, "the only one", self._supports)
 
     async def stream(self, turn: Turn, task: str, request: ChatRequest) -> AsyncIterator[Said]:
         self.asked.append((task, request))
@@ -111,14 +111,14 @@ class ScriptedModels:
         if isinstance(said, AosError):
             raise said
         if isinstance(said, str):
-            said = Reply(said, usage=Usage(10, len(said) // 4), model="scripted-1")
+            said = ModelReply(said, usage=TokenUsage(10, len(said) // 4), model="scripted-1")
         try:
             for fallback in said.fallbacks:
                 yield fallback
             if said.reasoning:
-                yield Delta(reasoning=said.reasoning)
+                yield ReplyDelta(reasoning=said.reasoning)
             for at in range(0, len(said.content), self._piece):
-                yield Delta(said.content[at : at + self._piece])
+                yield ReplyDelta(said.content[at : at + self._piece])
             yield replace(said, connection=said.connection or "scripted")
         except GeneratorExit:
             self.closed += 1
@@ -192,7 +192,7 @@ class MemoryJournal:
         return self._spent
 
     def emit(self, kind: EventKind, **data: Json) -> Event:
-        event = Event(len(self.events) + 1, kind, normal(data))
+        event = Event(len(self.events) + 1, kind, normalize_json(data))
         if kind is EventKind.TEXT:
             shown = "".join(self.pieces)
             assert event.data["text"].startswith(shown), f"shown {shown!r}, then said {event.data['text']!r}"
@@ -209,13 +209,15 @@ class MemoryJournal:
         assert text
         self.pieces.append(text)
 
-    async def step(self, kind: str, name: str, request: Json, perform: Perform, *, redo: Redo = Redo.REPEAT) -> Json:
-        number, record = self._next(kind, name, normal(request), redo)
+    async def step(
+        self, kind: str, name: str, request: Json, perform: Perform, *, redo: RedoPolicy = RedoPolicy.REPEAT
+    ) -> Json:
+        number, record = self._next(kind, name, normalize_json(request), redo)
         if record.state == "started":
             begun = self.clock()
             try:
-                record.reply = normal(await perform(str(uuid5(UUID(self.run), str(number)))))
-            except (Waiting, Diverged):
+                record.reply = normalize_json(await perform(str(uuid5(UUID(self.run), str(number)))))
+            except (ApprovalPending, ReplayDiverged):
                 raise
             except AosError as error:
                 record.error = (error.code, error.detail, isinstance(error, Transient))
@@ -225,21 +227,21 @@ class MemoryJournal:
         else:
             self._spent += record.ms
         if record.error is not None:
-            raise recorded(*record.error)
-        return normal(record.reply)
+            raise error_from_record(*record.error)
+        return normalize_json(record.reply)
 
     async def stream(
         self, name: str, request: ChatRequest, saying: Saying, *, about: Json = None
     ) -> AsyncIterator[Said]:
-        number, record = self._next("model", name, repr(request), Redo.REPEAT)
+        number, record = self._next("model", name, repr(request), RedoPolicy.REPEAT)
         if record.state == "started":
             begun, said = self.clock(), saying()
             try:
                 async for item in said:
-                    if isinstance(item, Reply):
+                    if isinstance(item, ModelReply):
                         record.reply = item
                         self._end(number, record, begun)
-                    if isinstance(item, Fallback):
+                    if isinstance(item, ConnectionFallback):
                         self.pieces.clear()  # what the one that was left has said is said anew
                     yield item
             except AosError as error:
@@ -252,11 +254,11 @@ class MemoryJournal:
             return
         self._spent += record.ms
         if record.error is not None:
-            raise recorded(*record.error)
+            raise error_from_record(*record.error)
         for fallback in record.reply.fallbacks:
-            yield Fallback(fallback.left, fallback.taken, fallback.why)
+            yield ConnectionFallback(fallback.left, fallback.taken, fallback.why)
         if record.reply.content or record.reply.reasoning:
-            yield Delta(record.reply.content, record.reply.reasoning)
+            yield ReplyDelta(record.reply.content, record.reply.reasoning)
         yield record.reply
 
     async def ask(self, tool: str, arguments: Mapping[str, Json], reason: str) -> Mapping[str, Json]:
@@ -268,17 +270,17 @@ class MemoryJournal:
             self.decisions[self._at] = known
             self.records.append(Record("approval", tool, dict(arguments), "done"))
         if (known.tool, known.arguments) != (tool, arguments):
-            raise Diverged(f"asked for {known.tool}, now for {tool}")
+            raise ReplayDiverged(f"asked for {known.tool}, now for {tool}")
         shown = {"id": known.id, "tool": tool, "arguments": dict(arguments), "reason": reason}
         self.emit(EventKind.STATUS, state="waiting_approval")
         self.emit(EventKind.APPROVAL_REQUIRED, approval=shown)
         if known.state == "pending":
-            raise Waiting(known.id)
+            raise ApprovalPending(known.id)
         decided = dict(known.arguments if known.decided is None else known.decided)
         self.emit(EventKind.APPROVAL_DECIDED, id=known.id, state=known.state, arguments=decided)
         self.emit(EventKind.STATUS, state="resumed")
         if known.state != "approved":
-            raise Rejected(known.state.upper())
+            raise ActionRejected(known.state.upper())
         return decided
 
     async def inquire(self, question: Mapping[str, Json]) -> str:
@@ -290,15 +292,15 @@ class MemoryJournal:
             self.decisions[self._at] = known
             self.records.append(Record("input", known.tool, dict(question), "done"))
         if known.arguments != question:
-            raise Diverged(f"asked {known.arguments}, now {question}")
+            raise ReplayDiverged(f"asked {known.arguments}, now {question}")
         self.emit(EventKind.STATUS, state="waiting_input")
         self.emit(EventKind.INPUT_REQUIRED, input={"id": known.id, "options": [], **question})
         if known.state == "pending":
-            raise Waiting(known.id)
+            raise ApprovalPending(known.id)
         self.emit(EventKind.INPUT_GIVEN, id=known.id, state=known.state, reply=(known.decided or {}).get("reply"))
         self.emit(EventKind.STATUS, state="resumed")
         if known.state != "approved":
-            raise Rejected(known.state.upper())
+            raise ActionRejected(known.state.upper())
         return str((known.decided or {})["reply"])
 
     def kinds(self) -> list[str]:
@@ -309,19 +311,19 @@ class MemoryJournal:
         """The data of all events of a kind."""
         return [event.data for event in self.events if event.kind is kind]
 
-    def _next(self, kind: str, name: str, request: Json, redo: Redo) -> tuple[int, Record]:
+    def _next(self, kind: str, name: str, request: Json, redo: RedoPolicy) -> tuple[int, Record]:
         self._at += 1
         number = self._at
         if number <= len(self.records):
             record = self.records[number - 1]
             if (record.kind, record.name, record.request) != (kind, name, request):
-                raise Diverged(f"step {number} was {record.kind} {record.name}, now it is {kind} {name}")
+                raise ReplayDiverged(f"step {number} was {record.kind} {record.name}, now it is {kind} {name}")
             if record.state != "started":
                 return number, record
-            if redo is Redo.RECONCILE:
-                raise Waiting(str(uuid5(UUID(self.run), f"reconcile {number}")), "it may have happened")
+            if redo is RedoPolicy.RECONCILE:
+                raise ApprovalPending(str(uuid5(UUID(self.run), f"reconcile {number}")), "it may have happened")
         if self.replaying:
-            raise Diverged(f"step {number}, {kind} {name}, was never recorded")
+            raise ReplayDiverged(f"step {number}, {kind} {name}, was never recorded")
         if number > len(self.records):
             self.records.append(Record(kind, name, request))
         if self.kill_at == (number, "before"):

@@ -13,10 +13,10 @@ import pytest
 
 from cluster.basics.errors import Conflict, NotFound
 from cluster.basics.scope import Role, Scope, UserId
-from cluster.state.approvals import Approvals, Verdict
-from cluster.state.work.run_queries import RunDesk
+from cluster.state.approvals import ApprovalStore, ReviewVerdict
+from cluster.state.work.run_queries import RunQueries
 from serve_apps.agents.events import Event, EventKind
-from serve_apps.agents.turn_ports import Incoming, Orchestrator, RunId
+from serve_apps.agents.turn_ports import IncomingMessage, Orchestrator, RunId
 from tests.fakes.http import open_office
 from tests.fakes.model_server import ModelServer
 from tests.fakes.model_wires import Say, Use
@@ -29,15 +29,15 @@ class Bench:
     """An orchestrator, and what looks at its traces."""
 
     orchestrator: Orchestrator
-    runs: RunDesk
-    approvals: Approvals
+    runs: RunQueries
+    approvals: ApprovalStore
     model: ModelServer
     site: str
     scope: Scope
 
     async def tell(self, message: str, **more: Any) -> list[Event]:
         """All events of a turn, as its reader gets them."""
-        return [event async for event in self.orchestrator.process(self.scope, Incoming("", message, **more))]
+        return [event async for event in self.orchestrator.process(self.scope, IncomingMessage("", message, **more))]
 
     async def state(self, run: str, *wanted: str, seconds: float = 30) -> str:
         """The run's state as soon as it is one of these."""
@@ -121,7 +121,7 @@ async def counts_without_a_model(bench: Bench) -> None:
 
 async def says_what_is_missing(bench: Bench) -> None:
     with pytest.raises(NotFound):
-        _ = [event async for event in bench.orchestrator.process(bench.scope, Incoming("nobody", "Hello"))]
+        _ = [event async for event in bench.orchestrator.process(bench.scope, IncomingMessage("nobody", "Hello"))]
     with pytest.raises(NotFound):
         await bench.tell("Hello", session="00000000-0000-0000-0000-000000000009")
 
@@ -134,9 +134,9 @@ async def stops_for_a_person_and_goes_on_by_itself(bench: Bench) -> None:
     asked = events[-1].data["approval"]
     run = events[0].data["run_id"]
     assert asked["tool"] == "http_get" and await bench.state(run, "waiting") == "waiting"
-    await bench.approvals.decide(bench.scope, asked["id"], Verdict.APPROVED)
+    await bench.approvals.decide(bench.scope, asked["id"], ReviewVerdict.APPROVED)
     with pytest.raises(Conflict):
-        await bench.approvals.decide(bench.scope, asked["id"], Verdict.REJECTED)
+        await bench.approvals.decide(bench.scope, asked["id"], ReviewVerdict.REJECTED)
     assert await bench.state(run, "completed", "failed") == "completed"
     stored = await bench.runs.events_after(bench.scope, run, 0)
     assert [row["seq"] for row in stored] == list(range(1, len(stored) + 1))
@@ -148,7 +148,7 @@ async def stops_for_a_person_and_goes_on_by_itself(bench: Bench) -> None:
 async def is_interrupted_with_its_reader_and_resumed(bench: Bench) -> None:
     """A client that goes away stops the model within five seconds."""
     bench.model.replies[:] = [Say("All is well. ", size=14, after="forever", between=0.05)]
-    events = bench.orchestrator.process(bench.scope, Incoming("", "/chat Tell me everything."))
+    events = bench.orchestrator.process(bench.scope, IncomingMessage("", "/chat Tell me everything."))
     run = await _until_it_speaks(events)
     asked = bench.model.chats[-1]
     await events.aclose()  # type: ignore[attr-defined]
@@ -163,7 +163,7 @@ async def is_interrupted_with_its_reader_and_resumed(bench: Bench) -> None:
 
 async def is_cancelled(bench: Bench) -> None:
     bench.model.replies[:] = [Say("On and on. ", size=11, after="forever", between=0.05)]
-    events = bench.orchestrator.process(bench.scope, Incoming("", "/chat Go on."))
+    events = bench.orchestrator.process(bench.scope, IncomingMessage("", "/chat Go on."))
     run = await _until_it_speaks(events)
     await bench.orchestrator.cancel(bench.scope, RunId(run))
     last = [event async for event in events if not event.piece][-1]

@@ -6,7 +6,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from cluster.models.ports import EmbedderFacts, Lane
+from cluster.models.ports import EmbedderFacts, EmbeddingLane
 from tests.fakes.models import DIMENSION, FakeEncoder
 
 Vectors = NDArray[np.float32]
@@ -29,7 +29,7 @@ class WordEmbedder:
     async def facts(self) -> EmbedderFacts:
         return EmbedderFacts(self.name, DIMENSION, 1_000_000, self.fingerprint)
 
-    async def embed(self, texts: Sequence[str], lane: Lane = Lane.QUESTION) -> Vectors:
+    async def embed(self, texts: Sequence[str], lane: EmbeddingLane = EmbeddingLane.QUESTION) -> Vectors:
         self.calls += 1
         self.before()
         if not texts:

@@ -12,17 +12,17 @@ from cluster.basics.scope import Scope
 from cluster.models.ports import Embedder, Reranker
 from cluster.state.db.postgres import Database
 from configs.sections_retrieval import CacheSettings, RerankSettings, SearchSettings
-from serve_apps.retrieval.cache.cache_scope import Corpora
-from serve_apps.retrieval.cache.cached_search import CachedSearch, Searches
-from serve_apps.retrieval.cache.codec import Codec
+from serve_apps.retrieval.cache.cache_scope import CorpusReader
+from serve_apps.retrieval.cache.cached_search import CachedSearch, SearchPort
+from serve_apps.retrieval.cache.codec import EntryCodec
 from serve_apps.retrieval.cache.redis_store import CacheStore
 from serve_apps.retrieval.cache.semantic_cache import SemanticCache
-from serve_apps.retrieval.search.pipeline import Search
-from serve_apps.retrieval.search.query import Query, Results
-from serve_apps.retrieval.text.lexicon import Lexicon
+from serve_apps.retrieval.search.pipeline import SearchPipeline
+from serve_apps.retrieval.search.query import SearchQuery, SearchResults
+from serve_apps.retrieval.text.lexicon import SynonymLexicon
 from tests.fakes.models import FakeEmbedder
 
-LEXICON = Lexicon.read()
+LEXICON = SynonymLexicon.read()
 _tokens = count()
 
 
@@ -30,7 +30,7 @@ _tokens = count()
 class Counted:
     """Counts the searches that are worked out; `before` and `after` hold them, `begun`, `found` tell how far it is."""
 
-    search: Searches
+    search: SearchPort
     asked: list[str] = field(default_factory=list)
     before: asyncio.Event | None = None
     after: asyncio.Event | None = None
@@ -38,7 +38,7 @@ class Counted:
     begun: asyncio.Event = field(default_factory=asyncio.Event)
     found: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def run(self, scope: Scope, query: Query, vector: Any = None) -> Results:
+    async def run(self, scope: Scope, query: SearchQuery, vector: Any = None) -> SearchResults:
         self.asked.append(query.text)
         self.begun.set()
         if self.before is not None:
@@ -58,12 +58,14 @@ class Replica:
 
     search: CachedSearch
     inner: Counted
-    cache: SemanticCache[Results]
+    cache: SemanticCache[SearchResults]
 
 
-def plain_search(database: Database, embedder: Embedder | None = None, reranker: Reranker | None = None) -> Search:
+def plain_search(
+    database: Database, embedder: Embedder | None = None, reranker: Reranker | None = None
+) -> SearchPipeline:
     """Without a cache."""
-    return Search(database, embedder or FakeEmbedder(), reranker, SearchSettings(), RerankSettings())
+    return SearchPipeline(database, embedder or FakeEmbedder(), reranker, SearchSettings(), RerankSettings())
 
 
 def replica(
@@ -78,7 +80,9 @@ def replica(
     """A new one; those over the same Redis share entries."""
     settings = settings or CacheSettings()
     store = CacheStore(redis, settings, time.monotonic)
-    cache = SemanticCache(store, Codec(Results), settings, LEXICON, now, lambda: f"token{next(_tokens)}")
+    cache = SemanticCache(store, EntryCodec(SearchResults), settings, LEXICON, now, lambda: f"token{next(_tokens)}")
     inner = Counted(plain_search(database, embedder, reranker))
-    search = CachedSearch(inner, Corpora(database, "assistant"), cache, embedder or FakeEmbedder(), lambda: made_with)
+    search = CachedSearch(
+        inner, CorpusReader(database, "assistant"), cache, embedder or FakeEmbedder(), lambda: made_with
+    )
     return Replica(search, inner, cache)

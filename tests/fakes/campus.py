@@ -10,13 +10,13 @@ import httpx
 
 from cluster.basics.scope import Role
 from cluster.models.ports import Embedder
-from cluster.state.work.jobs import Lane
+from cluster.state.work.jobs import JobLane
 from configs.sections_retrieval import RerankSettings, SearchSettings
 from configs.sections_skills import SandboxSettings, SkillSettings
-from serve_apps.retrieval.answers.answerer import Answerer
-from serve_apps.retrieval.search.pipeline import Search
+from serve_apps.retrieval.answers.answerer import DocumentAnswerer
+from serve_apps.retrieval.search.pipeline import SearchPipeline
 from skills.sandbox.fence import Sandbox
-from skills.sandbox.layers import Layer
+from skills.sandbox.layers import IsolationLayer
 from tests.fakes.ground import ground
 from tests.fakes.http import Api, Office, make_parts, open_office, serve
 from tests.fakes.ledger import Bench, bench
@@ -39,7 +39,7 @@ class Campus:
 
     async def work(self) -> None:
         """Every job that waits."""
-        for lane in Lane:
+        for lane in JobLane:
             while job := await self.worker.jobs.claim("worker-1", lane, 60):
                 runner = self.worker.runner()
                 while not (await runner.turn(job, await self.worker.recipe(), lambda: False)).ended:
@@ -71,12 +71,12 @@ async def open_campus(
     """Without an embedder and a reader those of the ledger's tests: letters are counted, form feeds part pages."""
     async with (
         bench(app_dsn, folder) as worker,
-        Sandbox(SandboxSettings(warm=0, untrusted_without=tuple(Layer))) as sandbox,
+        Sandbox(SandboxSettings(warm=0, untrusted_without=tuple(IsolationLayer))) as sandbox,
     ):
         worker.embedder = embedder or worker.embedder  # type: ignore[assignment]
         worker.reader = reader or worker.reader
-        search = Search(worker.database, worker.embedder, None, SearchSettings(), RerankSettings())
-        answerer = Answerer(search, worker.database, worker.embedder)
+        search = SearchPipeline(worker.database, worker.embedder, None, SearchSettings(), RerankSettings())
+        answerer = DocumentAnswerer(search, worker.database, worker.embedder)
         on = ground(settings=SkillSettings(off=("shell",)), scripts=sandbox)
         async with serve(make_parts(app_dsn, folder, ground=on, answerer=answerer)) as api:
             office = open_office(admin_dsn)

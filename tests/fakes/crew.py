@@ -13,18 +13,18 @@ from cluster.models.messages import ToolSpec
 from configs.sections import AgentSettings
 from pipelines.documents.document import Span
 from serve_apps.agents import approval
-from serve_apps.agents.approval import Pattern, Policy
-from serve_apps.agents.turn.conversation import Crew
-from serve_apps.agents.turn.delegation import Agents
-from serve_apps.agents.turn.knowledge import Knowledge
-from serve_apps.agents.turn_ports import Agent, Models
-from serve_apps.retrieval.search.query import Hit, Query, Results
-from skills.framework.catalogue import Catalog
-from skills.framework.contract import Call, Effect, Tool
+from serve_apps.agents.approval import ApprovalPattern, ApprovalPolicy
+from serve_apps.agents.turn.conversation import TurnServices
+from serve_apps.agents.turn.delegation import AgentFinder
+from serve_apps.agents.turn.knowledge import AgentKnowledge
+from serve_apps.agents.turn_ports import AgentSnapshot, ChatModels
+from serve_apps.retrieval.search.query import SearchHit, SearchQuery, SearchResults
+from skills.framework.catalogue import ToolCatalog
+from skills.framework.contract import CallEffect, Tool, ToolInvocation
 
 SHIPPED = Path(__file__).resolve().parents[2] / "configs" / "approvals.yaml"
-AUTO = Policy([Pattern("*", "auto", {})])
-ASK = Policy([Pattern("*", "ask", {})])
+AUTO = ApprovalPolicy([ApprovalPattern("*", "auto", {})])
+ASK = ApprovalPolicy([ApprovalPattern("*", "ask", {})])
 TEXT = {"type": "object", "properties": {"text": {"type": "string"}}}
 
 
@@ -33,18 +33,18 @@ class FakeTool:
     """A tool that records its calls and gives `answer`, an error, or what a function makes of the call."""
 
     name: str = "note"
-    effect: Effect = Effect.READ
+    effect: CallEffect = CallEffect.READ
     answer: Any = "noted"
     parameters: Mapping[str, Any] = field(default_factory=lambda: TEXT)
     description: str = "Writes a note down."
-    ran: list[Call] = field(default_factory=list)
+    ran: list[ToolInvocation] = field(default_factory=list)
     seconds: float = 0.0
 
     @property
     def spec(self) -> ToolSpec:
         return ToolSpec(self.name, self.description, self.parameters)
 
-    async def run(self, call: Call) -> Any:
+    async def run(self, call: ToolInvocation) -> Any:
         self.ran.append(call)
         await asyncio.sleep(self.seconds)
         given = self.answer(call) if callable(self.answer) else self.answer
@@ -53,9 +53,9 @@ class FakeTool:
         return given
 
 
-def hit(text: str, *, document: str = "d" * 32, filename: str = "lease.pdf", page: int = 2, at: int = 0) -> Hit:
+def hit(text: str, *, document: str = "d" * 32, filename: str = "lease.pdf", page: int = 2, at: int = 0) -> SearchHit:
     """A passage that is characters [at, at + len(text)) of a page."""
-    return Hit(
+    return SearchHit(
         chunk_id=f"c{crc32(text.encode())}",
         document_id=document,
         version_id="e" * 32,
@@ -79,16 +79,16 @@ def hit(text: str, *, document: str = "d" * 32, filename: str = "lease.pdf", pag
 class FakeSearch:
     """Finds what it was given, for everybody, or fails; `asked` records scopes and queries."""
 
-    hits: Sequence[Hit] = ()
+    hits: Sequence[SearchHit] = ()
     failing: AosError | None = None
-    asked: list[tuple[Scope, Query]] = field(default_factory=list)
+    asked: list[tuple[Scope, SearchQuery]] = field(default_factory=list)
 
-    async def run(self, scope: Scope, query: Query) -> Results:
+    async def run(self, scope: Scope, query: SearchQuery) -> SearchResults:
         self.asked.append((scope, query))
         if self.failing is not None:
             raise self.failing
         hits = tuple(self.hits[: query.limit])
-        return Results(query, hits, len(hits), "bm25", "exact", "off: none", 3, None, {})
+        return SearchResults(query, hits, len(hits), "bm25", "exact", "off: none", 3, None, {})
 
 
 class FakePlaces:
@@ -101,10 +101,10 @@ class FakePlaces:
 class FakeAgents:
     """Agents by name."""
 
-    def __init__(self, *agents: Agent) -> None:
+    def __init__(self, *agents: AgentSnapshot) -> None:
         self._agents = agents
 
-    async def find(self, scope: Scope, name: str) -> Agent:
+    async def find(self, scope: Scope, name: str) -> AgentSnapshot:
         for agent in self._agents:
             if name in (agent.name, agent.id):
                 return agent
@@ -112,22 +112,22 @@ class FakeAgents:
 
 
 def crew(
-    models: Models,
+    models: ChatModels,
     *tools: Tool,
-    hits: Sequence[Hit] = (),
-    policy: Policy | None = AUTO,
-    agents: Agents | None = None,
+    hits: Sequence[SearchHit] = (),
+    policy: ApprovalPolicy | None = AUTO,
+    agents: AgentFinder | None = None,
     search: FakeSearch | None = None,
     clock: Callable[[], float] = lambda: 0.0,
     **settings: Any,
-) -> Crew:
+) -> TurnServices:
     """A crew; without a policy the list that is shipped decides; `settings` are those of AgentSettings."""
-    return Crew(
+    return TurnServices(
         models,
-        Catalog(tools),
-        Knowledge(search or FakeSearch(hits)),
+        ToolCatalog(tools),
+        AgentKnowledge(search or FakeSearch(hits)),
         FakePlaces(),
-        policy or approval.load(SHIPPED),
+        policy or approval.load_policy(SHIPPED),
         AgentSettings(**settings),
         agents,
         clock,

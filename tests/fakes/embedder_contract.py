@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from cluster.models.ports import Embedder, Lane
+from cluster.models.ports import Embedder, EmbeddingLane
 
 PUMP = "How do I replace the oil of the pump?"
 OIL = "To change the pump's oil, drain it first and then fill in 2 litres."
@@ -11,7 +11,7 @@ CATS = "Cats sleep for most of the day."
 
 async def keeps_the_contract(embedder: Embedder) -> None:
     facts = await embedder.facts()
-    vectors = await embedder.embed([PUMP, OIL, CATS, PUMP], Lane.BULK)
+    vectors = await embedder.embed([PUMP, OIL, CATS, PUMP], EmbeddingLane.BULK)
     assert vectors.shape == (4, facts.dimension) and vectors.dtype == np.float32
     assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
     assert np.array_equal(vectors[0], vectors[3])

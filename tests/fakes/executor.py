@@ -11,15 +11,15 @@ from datetime import UTC, datetime
 from pathlib import Path as FilePath
 from typing import Any, TypeAlias
 
-from cluster.models.messages import Delta, Reply
-from cluster.state.approvals import Approvals
-from cluster.state.audit import Audit
+from cluster.models.messages import ModelReply, ReplyDelta
+from cluster.state.approvals import ApprovalStore
+from cluster.state.audit import AuditLog
 from cluster.state.db.postgres import Database
-from cluster.state.work.runs import Runs
+from cluster.state.work.runs import RunLedger
 from configs.sections import AgentSettings
-from serve_apps.agents.durable.run_loop import Runner, Timing
-from serve_apps.agents.intake.turn import load
-from serve_apps.agents.turn_ports import Handler, Journal, Outcome, Path, Redo, Said, Turn
+from serve_apps.agents.durable.run_loop import RunTiming, TurnRunner
+from serve_apps.agents.intake.turn import load_turn
+from serve_apps.agents.turn_ports import Journal, RedoPolicy, Said, Turn, TurnHandler, TurnOutcome, TurnPath
 from tests.fakes.marks import Marks
 from tests.fakes.runs import acting, remember
 
@@ -29,28 +29,28 @@ Process: TypeAlias = "subprocess.Popen[str]"
 class Outside:
     """Acts slowly enough to be killed in the middle."""
 
-    def __init__(self, marks: Marks, redo: Redo, seconds: float) -> None:
+    def __init__(self, marks: Marks, redo: RedoPolicy, seconds: float) -> None:
         self._marks, self._redo, self._seconds = marks, redo, seconds
 
     async def act(self, run: str, key: str, arguments: Any) -> Any:
         await asyncio.sleep(self._seconds / 2)
-        self._marks.leave(arguments["to"], key if self._redo is Redo.REPEAT else None)
+        self._marks.leave(arguments["to"], key if self._redo is RedoPolicy.REPEAT else None)
         await asyncio.sleep(self._seconds / 2)
         return {"done": True}
 
-    async def say(self, reply: Reply) -> AsyncIterator[Said]:
+    async def say(self, reply: ModelReply) -> AsyncIterator[Said]:
         for at in range(0, len(reply.content), 3):
             await asyncio.sleep(self._seconds / 20)
-            yield Delta(reply.content[at : at + 3])
+            yield ReplyDelta(reply.content[at : at + 3])
         await asyncio.sleep(self._seconds / 4)
         yield reply
 
 
-def by_label(marks: Marks, seconds: float) -> Handler:
+def by_label(marks: Marks, seconds: float) -> TurnHandler:
     """`keyed-...` is done by a tool that takes a key, anything else by one that takes none."""
 
-    async def handle(turn: Turn, journal: Journal) -> Outcome:
-        redo = Redo.REPEAT if turn.message.startswith("keyed") else Redo.RECONCILE
+    async def handle(turn: Turn, journal: Journal) -> TurnOutcome:
+        redo = RedoPolicy.REPEAT if turn.message.startswith("keyed") else RedoPolicy.RECONCILE
         return await acting(Outside(marks, redo, seconds), redo)(turn, journal)
 
     return handle
@@ -60,22 +60,22 @@ async def serve(options: argparse.Namespace) -> None:
     """Carry `--run` out for a reader, if one is named, and whatever waits in the background."""
     database = Database(options.app, size=5)
     await database.open()
-    runs = Runs(database)
+    runs = RunLedger(database)
     settings = AgentSettings(lease_seconds=options.lease, heartbeat_seconds=options.lease / 4, poll_seconds=0.05)
     handler = by_label(Marks(FilePath(options.marks)), options.seconds)
-    runner = Runner(
+    runner = TurnRunner(
         runs,
-        Approvals(database, Audit(database)),
-        dict.fromkeys(Path, handler),
+        ApprovalStore(database, AuditLog(database)),
+        dict.fromkeys(TurnPath, handler),
         settings,
         owner=f"executor:{os.getpid()}",
-        timing=Timing(time.monotonic, lambda: datetime.now(UTC)),
+        timing=RunTiming(time.monotonic, lambda: datetime.now(UTC)),
         remember=remember,
-        audit=Audit(database),
+        audit=AuditLog(database),
     )
     if options.run:
         scope_of, _, run = options.run.partition("/")
-        turn = load((await runs.load(_scope(*scope_of.split(":")), run)).input)
+        turn = load_turn((await runs.load(_scope(*scope_of.split(":")), run)).input)
         async for event in runner.run(turn, await runner.claim(turn)):
             print("piece" if event.piece else event.kind, flush=True)
     else:

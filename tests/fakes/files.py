@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 
 from configs.sections import OcrSettings
-from pipelines.documents.document import Attempt, Box, Page, Word
-from pipelines.documents.extract.opened import PageReader
+from pipelines.documents.document import Box, EngineAttempt, Page, Word
+from pipelines.documents.extract.opened import PageImageReader
 
 
 class Transcriber:
@@ -53,21 +53,21 @@ class Dictated(Transcriber):
                 x, y = 0.05 + 0.1 * column, (row + 0.5) / (len(self._lines) + 1)
                 words.append(Word(word, len(text), Box(x, y, x + 0.09, y + 0.02), self._confidence))
                 text += word
-        tried = Attempt("tesseract", self._confidence, 7, True)
+        tried = EngineAttempt("tesseract", self._confidence, 7, True)
         return Page(number, text, tuple(words), "tesseract", self._confidence, (tried,))
 
 
-def transcriber(settings: OcrSettings) -> PageReader:
+def transcriber(settings: OcrSettings) -> PageImageReader:
     """A well-behaved engine."""
     return Transcriber()
 
 
-def troubled(troubles: Mapping[int, Callable[[], None]]) -> Callable[[OcrSettings], PageReader]:
+def troubled(troubles: Mapping[int, Callable[[], None]]) -> Callable[[OcrSettings], PageImageReader]:
     """A maker, which can be pickled, of an engine with trouble on these pages."""
     return functools.partial(_make_troubled, troubles)
 
 
-def _make_troubled(troubles: Mapping[int, Callable[[], None]], settings: OcrSettings) -> PageReader:
+def _make_troubled(troubles: Mapping[int, Callable[[], None]], settings: OcrSettings) -> PageImageReader:
     return Transcriber(troubles)
 
 
@@ -85,7 +85,7 @@ class Polyglot:
         return Page(number, self._told)
 
 
-def polyglot(settings: OcrSettings) -> PageReader:
+def polyglot(settings: OcrSettings) -> PageImageReader:
     return Polyglot(settings)
 
 

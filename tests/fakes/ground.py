@@ -7,10 +7,10 @@ from typing import Any
 from cluster.basics.errors import AosError
 from cluster.basics.scope import Scope
 from configs.sections_skills import SkillSettings
-from skills.framework.contract import Call
-from skills.framework.dependencies import CredentialMissing, Ground, Secret
+from skills.framework.contract import ToolInvocation
+from skills.framework.dependencies import CredentialMissing, Secret, SkillDependencies
 from skills.framework.manifest import CredentialType, Manifest
-from skills.framework.redaction import opened
+from skills.framework.redaction import register_opened
 
 
 @dataclass
@@ -18,15 +18,15 @@ class KeptSecrets:
     """One credential of each type that is given; `opened` records (call, type)."""
 
     kept: Mapping[CredentialType, Mapping[str, str]] = field(default_factory=dict)
-    opened: list[tuple[Call, CredentialType]] = field(default_factory=list)
+    opened: list[tuple[ToolInvocation, CredentialType]] = field(default_factory=list)
 
-    async def open(self, call: Call, manifest: Manifest) -> Secret:
+    async def open(self, call: ToolInvocation, manifest: Manifest) -> Secret:
         type_ = manifest.credential
         if type_ is None or type_ not in self.kept:
             raise CredentialMissing(f"{manifest.name} needs a credential of type {type_}")
         self.opened.append((call, type_))
         secret = Secret(f"kept-{type_}", type_, self.kept[type_])
-        opened(secret)
+        register_opened(secret)
         return secret
 
 
@@ -75,7 +75,7 @@ async def nowhere(host: str, port: int) -> Sequence[str]:
     return ["127.0.0.1"]
 
 
-def ground(**other: Any) -> Ground:
+def ground(**other: Any) -> SkillDependencies:
     """A ground with nothing switched off; `other` replaces fields."""
-    made = Ground(SkillSettings(off=()), KeptSecrets(), GivenPassages(), GivenScripts(), nowhere)
+    made = SkillDependencies(SkillSettings(off=()), KeptSecrets(), GivenPassages(), GivenScripts(), nowhere)
     return replace(made, **other)

@@ -19,26 +19,26 @@ from argon2 import PasswordHasher
 from fastapi import FastAPI
 
 from cluster.basics.scope import Role, Scope, TenantId, WorkspaceId
-from cluster.models.connections.configured import Declared
-from cluster.models.connections.connection_store import Connections
-from cluster.models.connections.egress import Egress, ModelClients
-from cluster.models.connections.model_resolver import Switchboard
-from cluster.state.approvals import Approvals
-from cluster.state.audit import Audit
-from cluster.state.conversations import Conversations
+from cluster.models.connections.configured import ConfiguredConnections
+from cluster.models.connections.connection_store import ConnectionStore
+from cluster.models.connections.egress import EgressPolicy, ModelClients
+from cluster.models.connections.model_resolver import ModelResolver
+from cluster.state.approvals import ApprovalStore
+from cluster.state.audit import AuditLog
+from cluster.state.conversations import ConversationStore
 from cluster.state.db.postgres import Database
-from cluster.state.feedback import Feedback
-from cluster.state.identity.accounts import Accounts
-from cluster.state.identity.identity import Identity
-from cluster.state.process_services import Upkeep
-from cluster.state.settings.restart_requests import Restarts
-from cluster.state.settings.snapshots import Snapshots
-from cluster.state.system import System
+from cluster.state.feedback import FeedbackStore
+from cluster.state.identity.accounts import AccountStore
+from cluster.state.identity.identity import IdentityStore
+from cluster.state.process_services import ProcessServices
+from cluster.state.settings.restart_requests import RestartRequests
+from cluster.state.settings.snapshots import SettingsSnapshots
+from cluster.state.system import SystemQueries
 from cluster.state.vault import Vault, VaultKey
-from cluster.state.work.job_queries import JobDesk
-from cluster.state.work.jobs import Jobs
-from cluster.state.work.run_queries import RunDesk
-from cluster.state.work.schedules import Schedules
+from cluster.state.work.job_queries import JobQueries
+from cluster.state.work.jobs import JobLedger
+from cluster.state.work.run_queries import RunQueries
+from cluster.state.work.schedules import ScheduleStore
 from configs.sections import (
     AgentSettings,
     AuthSettings,
@@ -50,43 +50,43 @@ from configs.sections import (
     ReadSettings,
 )
 from configs.sections_skills import AcademySettings
-from configs.settings import load
+from configs.settings import load_settings
 from pipelines.documents.document import Box, PageBox, Span
 from pipelines.documents.graph.browse import KnowledgeGraph
-from pipelines.documents.graph.lexicon import Lexicon
-from pipelines.documents.index.switch import Switchover
+from pipelines.documents.graph.lexicon import NameLexicon
+from pipelines.documents.index.switch import IndexSwitchover
 from pipelines.documents.sources.sniff import Kind
-from pipelines.documents.store.agent_links import Links
+from pipelines.documents.store.agent_links import AgentLinks
 from pipelines.documents.store.blobs import FolderBlobs
-from pipelines.documents.store.library import Library
-from serve_apps.agents.academy.school import School
-from serve_apps.agents.approval import Policy
-from serve_apps.agents.approval import load as load_policy
-from serve_apps.agents.intake.assistant import standing
-from serve_apps.agents.memory.compliance import Compliance
-from serve_apps.agents.memory.recent_messages import History
-from serve_apps.agents.memory.remember import Memory
-from serve_apps.http.admission import Admission
+from pipelines.documents.store.library import DocumentLibrary
+from serve_apps.agents.academy.school import Academy
+from serve_apps.agents.approval import ApprovalPolicy
+from serve_apps.agents.approval import load_policy as load_policy
+from serve_apps.agents.intake.assistant import standing_assistant
+from serve_apps.agents.memory.compliance import ComplianceCheck
+from serve_apps.agents.memory.recent_messages import RecentMessages
+from serve_apps.agents.memory.remember import ConversationMemory
+from serve_apps.http.admission import AdmissionQueue
 from serve_apps.http.app import create_app
-from serve_apps.http.auth.passwords import Passwords
+from serve_apps.http.auth.passwords import BoundedPasswordHasher
 from serve_apps.http.auth.throttle import ProcessThrottle
-from serve_apps.http.auth.tokens import Tokens
-from serve_apps.http.deps import Parts
+from serve_apps.http.auth.tokens import TokenSigner
+from serve_apps.http.deps import AppDependencies
 from serve_apps.http.routes.documents.pictures import OneByOne
-from serve_apps.http.routes.operations.erasure import Erasure
-from serve_apps.http.routes.operations.operating import NoCluster, Operating
-from serve_apps.http.streams.sse import Pace
-from serve_apps.retrieval.answers.answerer import Answer
-from serve_apps.retrieval.answers.claims import Claim
+from serve_apps.http.routes.operations.erasure import DataEraser
+from serve_apps.http.routes.operations.operating import NoCluster, OperatorDependencies
+from serve_apps.http.streams.sse import StreamPacing
+from serve_apps.retrieval.answers.answerer import CitedAnswer
+from serve_apps.retrieval.answers.claims import AnswerClaim
 from serve_apps.retrieval.answers.quote import Citation
 from serve_apps.retrieval.answers.stored_answers import StoredAnswers
-from serve_apps.retrieval.cache.semantic_cache import Stats
+from serve_apps.retrieval.cache.semantic_cache import SemanticCacheStats
 from serve_apps.retrieval.golden.golden_runs import GoldenRuns
-from serve_apps.retrieval.golden.measure import Examiner
+from serve_apps.retrieval.golden.measure import GoldenExaminer
 from serve_apps.retrieval.golden.sets import GoldenSets
-from serve_apps.retrieval.search.query import Hit, Query, Results
-from skills.framework.credential_store import Keyring
-from skills.framework.skill_store import Skills
+from serve_apps.retrieval.search.query import SearchHit, SearchQuery, SearchResults
+from skills.framework.credential_store import CredentialStore
+from skills.framework.skill_store import SkillStore
 from tests.fakes.crew import SHIPPED
 from tests.fakes.ground import ground
 from tests.fakes.models import FakeEmbedder
@@ -115,11 +115,11 @@ class Clock:
 class ScriptedSearch:
     """Finds one passage for everybody and remembers who asked what."""
 
-    asked: list[tuple[Scope, Query]] = field(default_factory=list)
+    asked: list[tuple[Scope, SearchQuery]] = field(default_factory=list)
 
-    async def run(self, scope: Scope, query: Query, vector: Any = None) -> Results:
+    async def run(self, scope: Scope, query: SearchQuery, vector: Any = None) -> SearchResults:
         self.asked.append((scope, query))
-        hit = Hit(
+        hit = SearchHit(
             chunk_id="c" * 32,
             document_id="d" * 32,
             version_id="e" * 32,
@@ -137,7 +137,9 @@ class ScriptedSearch:
             score=0.5,
             scores={"fused": 0.5, "keyword_rank": 1},
         )
-        return Results(query, (hit,), 7, "bm25", "exact", "off: not asked for", 1, None, {"total": 1.5, "keyword": 1.0})
+        return SearchResults(
+            query, (hit,), 7, "bm25", "exact", "off: not asked for", 1, None, {"total": 1.5, "keyword": 1.0}
+        )
 
 
 @dataclass
@@ -146,15 +148,17 @@ class ScriptedAnswerer:
 
     asked: list[tuple[Scope, str, str | None]] = field(default_factory=list)
 
-    async def ask(self, scope: Scope, question: str, agent_id: str | None, history: tuple[str, ...] = ()) -> Answer:
+    async def ask(
+        self, scope: Scope, question: str, agent_id: str | None, history: tuple[str, ...] = ()
+    ) -> CitedAnswer:
         self.asked.append((scope, question, agent_id))
-        found = await ScriptedSearch().run(scope, Query(question))
+        found = await ScriptedSearch().run(scope, SearchQuery(question))
         hit = found.hits[0]
         cited = Citation(
             1, hit.chunk_id, hit.document_id, hit.version_id, hit.filename, hit.page, hit.text, 0, 22, hit.boxes, 0.9
         )
-        claims = (Claim(hit.text, (1,)),)
-        return Answer(f"{hit.text} [1]", "extractive", (cited,), found, None, None, claims)
+        claims = (AnswerClaim(hit.text, (1,)),)
+        return CitedAnswer(f"{hit.text} [1]", "extractive", (cited,), found, None, None, claims)
 
 
 @dataclass
@@ -163,15 +167,15 @@ class ScriptedCache:
 
     cleared: list[tuple[str, str | None]] = field(default_factory=list)
 
-    async def get_stats(self, workspace: str) -> Stats:
-        return Stats(3, 1, 2, 1, 0, 0, 0, 3, 0, 2 / 3, 0.95, 86_400)
+    async def get_stats(self, workspace: str) -> SemanticCacheStats:
+        return SemanticCacheStats(3, 1, 2, 1, 0, 0, 0, 3, 0, 2 / 3, 0.95, 86_400)
 
     async def invalidate(self, workspace: str, agent_id: str | None = None) -> int:
         self.cleared.append((workspace, agent_id))
         return 3
 
 
-def one_client(client: httpx2.AsyncClient, egress: Egress = Egress(loopback=True)) -> ModelClients:
+def one_client(client: httpx2.AsyncClient, egress: EgressPolicy = EgressPolicy(loopback=True)) -> ModelClients:
     """One client for everything: what is checked when a connection is made has tests of its own."""
     return ModelClients(client, client, client, egress)
 
@@ -186,47 +190,49 @@ class BlankPages:
         """Nothing was started."""
 
 
-def make_memory(database: Database) -> Memory:
+def make_memory(database: Database) -> ConversationMemory:
     """Memory without Redis."""
-    kept, settings = Conversations(database), MemorySettings()
-    history = History(database, kept, None, settings, lambda: 0.0)
-    return Memory(database, kept, history, Compliance(kept, Audit(database), settings.compliance_every), settings)
+    kept, settings = ConversationStore(database), MemorySettings()
+    history = RecentMessages(database, kept, None, settings, lambda: 0.0)
+    return ConversationMemory(
+        database, kept, history, ComplianceCheck(kept, AuditLog(database), settings.compliance_every), settings
+    )
 
 
 @cache
-def _shipped() -> tuple[Lexicon, Policy]:
+def _shipped() -> tuple[NameLexicon, ApprovalPolicy]:
     """The names and the approval list that ship. Nobody changes them; to read them takes as long as a short test."""
-    return Lexicon.shipped(), load_policy(SHIPPED)
+    return NameLexicon.shipped(), load_policy(SHIPPED)
 
 
-def make_parts(app_dsn: str, folder: Path, clock: Clock | None = None, **other: Any) -> Parts:
+def make_parts(app_dsn: str, folder: Path, clock: Clock | None = None, **other: Any) -> AppDependencies:
     """Parts over a database that is not open yet; `other` replaces some of them."""
     database, auth, moment = Database(app_dsn, size=6, timeout=10), AuthSettings(), clock or Clock()
     environment = {"AOS_STATE_DIR": str(folder)}
     answerer = other.get("answerer") or ScriptedAnswerer()
     vault = Vault([VaultKey(b"k" * 32)])
-    connections = Connections(database, vault, Declared())
-    switchboard = Switchboard(
+    connections = ConnectionStore(database, vault, ConfiguredConnections())
+    switchboard = ModelResolver(
         connections, one_client(httpx2.AsyncClient(verify=False)), ModelsSettings(), asyncio.sleep
     )
     search, embedder = other.get("search") or ScriptedSearch(), FakeEmbedder()
     lexicon, policy = _shipped()
     golden = GoldenSets(database)
-    examiner = Examiner(search, answerer, database)
-    made = Parts(
+    examiner = GoldenExaminer(search, answerer, database)
+    made = AppDependencies(
         database=database,
-        jobs=Jobs(database),
-        desk=JobDesk(database, ReadSettings().tenant_pages),
-        audit=Audit(database),
-        identity=Identity(database),
-        accounts=Accounts(database),
-        library=Library(database),
+        jobs=JobLedger(database),
+        desk=JobQueries(database, ReadSettings().tenant_pages),
+        audit=AuditLog(database),
+        identity=IdentityStore(database),
+        accounts=AccountStore(database),
+        library=DocumentLibrary(database),
         graph=KnowledgeGraph(database, lexicon),
-        links=Links(database, standing(Audit(database))),
+        links=AgentLinks(database, standing_assistant(AuditLog(database))),
         blobs=FolderBlobs(folder / "blobs"),
-        erasure=Erasure(database, FolderBlobs(folder / "blobs"), None),
+        erasure=DataEraser(database, FolderBlobs(folder / "blobs"), None),
         search=search,
-        switchover=Switchover(database),
+        switchover=IndexSwitchover(database),
         golden=golden,
         golden_runs=GoldenRuns(database, golden, examiner, {}),
         answerer=answerer,
@@ -235,29 +241,31 @@ def make_parts(app_dsn: str, folder: Path, clock: Clock | None = None, **other: 
         pictures=OneByOne(BlankPages()),
         embedder=embedder,
         connections=connections,
-        credentials=Keyring(database, vault),
+        credentials=CredentialStore(database, vault),
         switchboard=switchboard,
         orchestrator=ScriptedOrchestrator(),
-        runs=RunDesk(database),
-        feedback=Feedback(database),
-        conversations=Conversations(database),
+        runs=RunQueries(database),
+        feedback=FeedbackStore(database),
+        conversations=ConversationStore(database),
         memory=make_memory(database),
-        approvals=Approvals(database, Audit(database)),
+        approvals=ApprovalStore(database, AuditLog(database)),
         toolbox=Toolbox(),
-        schedules=Schedules(database),
-        school=School(database, Links(database), Jobs(database), answerer, Audit(database), AcademySettings()),
-        skills=Skills(database),
+        schedules=ScheduleStore(database),
+        school=Academy(
+            database, AgentLinks(database), JobLedger(database), answerer, AuditLog(database), AcademySettings()
+        ),
+        skills=SkillStore(database),
         ground=ground(),
         replays=ScriptedReplays(),
         policy=policy,
-        tokens=Tokens("test-secret-of-at-least-32-bytes!", auth),
-        passwords=Passwords(FAST),
+        tokens=TokenSigner("test-secret-of-at-least-32-bytes!", auth),
+        passwords=BoundedPasswordHasher(FAST),
         throttle=ProcessThrottle(moment.monotonic),
-        admission=Admission(8, lambda: 10.0, time.monotonic),
-        operating=Operating(
-            Upkeep.of(database, vault, None, Snapshots(load(environment)), environment),
-            Restarts(database),
-            System(database),
+        admission=AdmissionQueue(8, lambda: 10.0, time.monotonic),
+        operating=OperatorDependencies(
+            ProcessServices.of(database, vault, None, SettingsSnapshots(load_settings(environment)), environment),
+            RestartRequests(database),
+            SystemQueries(database),
             NoCluster(),
         ),
         http=HttpSettings(max_upload_bytes=200_000, max_body_bytes=100_000),
@@ -266,7 +274,7 @@ def make_parts(app_dsn: str, folder: Path, clock: Clock | None = None, **other: 
         chunk=ChunkSettings(),
         agents=AgentSettings(),
         clock=moment,
-        pace=Pace(0.02, 8),
+        pace=StreamPacing(0.02, 8),
     )
     return replace(made, **other)
 
@@ -306,7 +314,7 @@ class Api:
     """A client of the API in this process, not signed in."""
 
     app: FastAPI
-    parts: Parts
+    parts: AppDependencies
     client: httpx.AsyncClient
 
     async def sign_in(self, email: str, password: str = PASSWORD) -> httpx.AsyncClient:
@@ -325,7 +333,7 @@ class Api:
 
 
 @asynccontextmanager
-async def serve(parts: Parts) -> AsyncIterator[Api]:
+async def serve(parts: AppDependencies) -> AsyncIterator[Api]:
     """The application between its start and its end."""
     app = create_app(parts)
     async with app.router.lifespan_context(app):

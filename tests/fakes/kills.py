@@ -13,7 +13,7 @@ def kill_servers(state: Path, *programs: str) -> Sequence[str]:
     """`kill -9` the embedded servers of a state directory, or those named (`postgres`, `valkey`); tells which."""
     family: list[psutil.Process] = []
     killed = []
-    for process in embedded.processes(state):
+    for process in embedded.server_processes(state):
         name = process.name()
         if not programs or name.startswith(programs):
             killed.append(name)

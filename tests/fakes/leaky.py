@@ -13,10 +13,10 @@ from urllib.parse import quote
 
 from cluster.basics.errors import Permanent, Transient
 from cluster.models.messages import ToolSpec
-from skills.framework.contract import Call, Effect, Tool
-from skills.framework.dependencies import Credentials, Secret
+from skills.framework.contract import CallEffect, Tool, ToolInvocation
+from skills.framework.dependencies import CredentialOpener, Secret
 from skills.framework.manifest import CredentialType, Kind, Manifest, Risk
-from skills.framework.skill_guard import Fence, Fenced
+from skills.framework.skill_guard import GuardedSkill, SkillGuard
 
 SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
 library = logging.getLogger("some_library.client")
@@ -100,7 +100,7 @@ class Leaky:
     """A skill that opens its credential and leaks it in its own way; `opened` counts."""
 
     manifest: Manifest
-    credentials: Credentials
+    credentials: CredentialOpener
     opened: list[str] = field(default_factory=list)
 
     @property
@@ -108,10 +108,10 @@ class Leaky:
         return self.manifest.spec
 
     @property
-    def effect(self) -> Effect:
+    def effect(self) -> CallEffect:
         return self.manifest.effect
 
-    async def run(self, call: Call) -> Any:
+    async def run(self, call: ToolInvocation) -> Any:
         secret = await self.credentials.open(call, self.manifest)
         self.opened.append(self.manifest.name)
         way = WAYS[self.manifest.name.split("_", 1)[0]]
@@ -119,7 +119,7 @@ class Leaky:
         return await asyncio.to_thread(way, secret) if call.arguments["n"] % 2 else way(secret)
 
 
-class _Fenced(Fenced):
+class _Fenced(GuardedSkill):
     """Behind the real fence, a tool that no folder holds."""
 
     def give(self, tool: Tool) -> "_Fenced":
@@ -127,7 +127,7 @@ class _Fenced(Fenced):
         return self
 
 
-def leaky(fence: Fence, credentials: Credentials, opened: list[str]) -> list[Tool]:
+def leaky(fence: SkillGuard, credentials: CredentialOpener, opened: list[str]) -> list[Tool]:
     """Each way with each type of credential; those of `Risk.WRITE` are called `*_asked`."""
     made: list[Tool] = []
     for way in WAYS:

@@ -11,30 +11,30 @@ import numpy as np
 import psycopg
 from numpy.typing import NDArray
 
-from cluster.basics.crowd import Crowd
+from cluster.basics.crowd import CrowdWatch
 from cluster.basics.errors import Unavailable
 from cluster.basics.scope import Scope, TenantId, WorkspaceId
-from cluster.models.embedding.migration import forget
+from cluster.models.embedding.migration import forget_facts
 from cluster.models.ports import EmbedderFacts
-from cluster.models.ports import Lane as ModelLane
+from cluster.models.ports import EmbeddingLane as ModelLane
 from cluster.state.db.postgres import Database
-from cluster.state.work.job_queries import JobDesk
-from cluster.state.work.jobs import Job, JobId, Jobs, Lane
+from cluster.state.work.job_queries import JobQueries
+from cluster.state.work.jobs import ClaimedJob, JobId, JobLane, JobLedger
 from configs.sections import ChunkSettings, ReadSettings
 from configs.sections_retrieval import GateSettings
-from pipelines.documents.chunk.split import fingerprint
+from pipelines.documents.chunk.split import chunker_fingerprint
 from pipelines.documents.document import document_id
 from pipelines.documents.graph.graph_stage import GraphStage
-from pipelines.documents.index.chunk_and_embed import Indexer
-from pipelines.documents.index.gate import Gate
-from pipelines.documents.index.generations import Generations, Recipe
-from pipelines.documents.index.rebuild import Rebuild
-from pipelines.documents.index.switch import Switchover
-from pipelines.documents.ingest.ingestion import Runner
+from pipelines.documents.index.chunk_and_embed import VersionIndexer
+from pipelines.documents.index.gate import IndexGate
+from pipelines.documents.index.generations import IndexGenerations, IndexRecipe
+from pipelines.documents.index.rebuild import IndexRebuild
+from pipelines.documents.index.switch import IndexSwitchover
+from pipelines.documents.ingest.ingestion import IngestionRunner
 from pipelines.documents.ingest.job_plan import INDEX
-from pipelines.documents.ingest.stages import HereStages, Stages
+from pipelines.documents.ingest.stages import HereStages, JobStages
 from pipelines.documents.store.blobs import FolderBlobs
-from pipelines.documents.store.document_writes import Store
+from pipelines.documents.store.document_writes import DocumentStore
 from tests.fakes.reading import FormFeedReader
 
 
@@ -84,43 +84,43 @@ class Bench:
     """Everything a ledger test touches."""
 
     database: Database
-    jobs: Jobs
-    desk: JobDesk
-    store: Store
-    generations: Generations
+    jobs: JobLedger
+    desk: JobQueries
+    store: DocumentStore
+    generations: IndexGenerations
     blobs: FolderBlobs
     reader: FormFeedReader
     embedder: LetterEmbedder
     chunk: ChunkSettings
     read: ReadSettings
     read_fingerprint: str = "reader-1"
-    stages: Stages | None = None
+    stages: JobStages | None = None
     gate: GateSettings = field(default_factory=GateSettings)
     exact_scope: int = 10_000
     graph: GraphStage | None = None
-    held: Stages | None = None
-    crowd: Crowd | None = None
+    held: JobStages | None = None
+    crowd: CrowdWatch | None = None
 
     @property
-    def switchover(self) -> Switchover:
-        return Switchover(self.database)
+    def switchover(self) -> IndexSwitchover:
+        return IndexSwitchover(self.database)
 
     def here(self) -> HereStages:
         return HereStages(self.reader, self.indexer())
 
-    def indexer(self) -> Indexer:
-        return Indexer(self.store, self.embedder, self.chunk, ModelLane.BULK, sleep=self.sleep)
+    def indexer(self) -> VersionIndexer:
+        return VersionIndexer(self.store, self.embedder, self.chunk, ModelLane.BULK, sleep=self.sleep)
 
-    def rebuild(self) -> Rebuild:
-        gate = Gate(self.database, self.embedder, self.gate, sleep=self.sleep)
-        return Rebuild(self.jobs, self.generations, self.switchover, gate, INDEX, self.exact_scope)
+    def rebuild(self) -> IndexRebuild:
+        gate = IndexGate(self.database, self.embedder, self.gate, sleep=self.sleep)
+        return IndexRebuild(self.jobs, self.generations, self.switchover, gate, INDEX, self.exact_scope)
 
     async def sleep(self, seconds: float) -> None:
         """Nobody waits for a model in a test."""
 
-    def runner(self) -> Runner:
+    def runner(self) -> IngestionRunner:
         stages = self.stages or self.here()
-        return Runner(
+        return IngestionRunner(
             self.jobs,
             self.store,
             self.generations,
@@ -136,12 +136,12 @@ class Bench:
             crowd=self.crowd,
         )
 
-    async def recipe(self, anew: bool = False) -> Recipe:
+    async def recipe(self, anew: bool = False) -> IndexRecipe:
         if anew:
-            forget(self.embedder)
-        return Recipe(await self.embedder.facts(), fingerprint(self.chunk))
+            forget_facts(self.embedder)
+        return IndexRecipe(await self.embedder.facts(), chunker_fingerprint(self.chunk))
 
-    async def enqueue(self, scope: Scope, kind: str, payload: dict[str, Any], lane: Lane = Lane.BULK) -> JobId:
+    async def enqueue(self, scope: Scope, kind: str, payload: dict[str, Any], lane: JobLane = JobLane.BULK) -> JobId:
         async with self.database.transaction(scope) as tx:
             for file in payload.get("files", ()):  # an upload is announced before its job
                 await tx.run(
@@ -156,13 +156,13 @@ class Bench:
                 )
             return (await self.jobs.enqueue(tx, scope, kind, lane, payload)).job
 
-    async def claim(self, owner: str = "worker-1", lane: Lane = Lane.BULK, lease: float = 60) -> Job:
+    async def claim(self, owner: str = "worker-1", lane: JobLane = JobLane.BULK, lease: float = 60) -> ClaimedJob:
         job = await self.jobs.claim(owner, lane, lease)
         assert job is not None
         return job
 
     async def run(
-        self, lane: Lane = Lane.BULK, stopped: Callable[[], bool] = lambda: False, owner: str = "worker-1"
+        self, lane: JobLane = JobLane.BULK, stopped: Callable[[], bool] = lambda: False, owner: str = "worker-1"
     ) -> JobId:
         """Claim the next job and work until it ends."""
         job, runner = await self.claim(owner, lane), self.runner()
@@ -187,10 +187,10 @@ async def bench(app_dsn: str, folder: Path) -> AsyncIterator[Bench]:
     try:
         yield Bench(
             database,
-            Jobs(database),
-            JobDesk(database),
-            Store(database),
-            Generations(database),
+            JobLedger(database),
+            JobQueries(database),
+            DocumentStore(database),
+            IndexGenerations(database),
             FolderBlobs(folder / "blobs"),
             FormFeedReader(),
             LetterEmbedder(),

@@ -10,12 +10,12 @@ import httpx
 import uvicorn
 
 from serve_apps.http.app import create_app
-from serve_apps.http.deps import Parts
+from serve_apps.http.deps import AppDependencies
 from tests.fakes.http import PASSWORD
 
 
 @contextmanager
-def listening(parts: Parts) -> Iterator[str]:
+def listening(parts: AppDependencies) -> Iterator[str]:
     """Its base URL, while it runs."""
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))

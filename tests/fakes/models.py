@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cluster.basics.errors import AosError, Unavailable
-from cluster.models.embedding.encoder import Window, cut
+from cluster.models.embedding.encoder import Window, cut_windows
 from cluster.models.embedding.migration import EmbedderMoved
-from cluster.models.ports import Embedder, EmbedderFacts, Lane
+from cluster.models.ports import Embedder, EmbedderFacts, EmbeddingLane
 
 DIMENSION = 512
 
@@ -32,7 +32,7 @@ class FakeEncoder:
         self._gate = gate
 
     def windows(self, texts: Sequence[str]) -> list[list[Window]]:
-        return [cut(words(text), self.facts.window, 2) for text in texts]
+        return [cut_windows(words(text), self.facts.window, 2) for text in texts]
 
     def encode(self, windows: Sequence[Window]) -> NDArray[np.float32]:
         self.calls.append([list(window) for window in windows])
@@ -68,12 +68,12 @@ class FakeEmbedder:
 
     def __init__(self, failing: AosError | None = None, fingerprint: str = "fake-1") -> None:
         self.failing, self.fingerprint = failing, fingerprint
-        self.asked: list[tuple[Lane, list[str]]] = []
+        self.asked: list[tuple[EmbeddingLane, list[str]]] = []
 
     async def facts(self) -> EmbedderFacts:
         return EmbedderFacts("fake", DIMENSION, 1_000_000, self.fingerprint)
 
-    async def embed(self, texts: Sequence[str], lane: Lane = Lane.QUESTION) -> NDArray[np.float32]:
+    async def embed(self, texts: Sequence[str], lane: EmbeddingLane = EmbeddingLane.QUESTION) -> NDArray[np.float32]:
         self.asked.append((lane, list(texts)))
         if self.failing is not None:
             raise self.failing
@@ -103,7 +103,7 @@ class MovingEmbedder:
         self._told = facts if self._remembers else None
         return facts
 
-    async def embed(self, texts: Sequence[str], lane: Lane = Lane.QUESTION) -> NDArray[np.float32]:
+    async def embed(self, texts: Sequence[str], lane: EmbeddingLane = EmbeddingLane.QUESTION) -> NDArray[np.float32]:
         return await self.now.embed(texts, lane)
 
     def pinned(self, facts: EmbedderFacts) -> Embedder:
@@ -123,7 +123,7 @@ class _Still:
     async def facts(self) -> EmbedderFacts:
         return self.known
 
-    async def embed(self, texts: Sequence[str], lane: Lane = Lane.QUESTION) -> NDArray[np.float32]:
+    async def embed(self, texts: Sequence[str], lane: EmbeddingLane = EmbeddingLane.QUESTION) -> NDArray[np.float32]:
         if await self.moving.now.facts() != self.known:
             raise EmbedderMoved
         return await self.moving.now.embed(texts, lane)
@@ -132,7 +132,7 @@ class _Still:
 class TiredEmbedder(FakeEmbedder):
     """Answers once, and is away from then on."""
 
-    async def embed(self, texts: Sequence[str], lane: Lane = Lane.QUESTION) -> NDArray[np.float32]:
+    async def embed(self, texts: Sequence[str], lane: EmbeddingLane = EmbeddingLane.QUESTION) -> NDArray[np.float32]:
         if self.asked:
             self.failing = Unavailable("no weights")
         return await super().embed(texts, lane)

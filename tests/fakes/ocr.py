@@ -8,24 +8,24 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from configs.section import Gpu
-from pipelines.documents.document import Reason, Unreadable
-from pipelines.documents.ocr.reading import Area, EngineMissing, Line, Picture, Token, Transcript
+from pipelines.documents.document import FailureReason, Unreadable
+from pipelines.documents.ocr.reading import EngineMissing, LineTranscript, OcrToken, Picture, PixelArea, TextLine
 from pipelines.documents.ocr.tesseract_process import Raster
 
-CRASH = Unreadable(Reason.CRASHED, "tesseract was killed by signal -9", retryable=True)
-TIMEOUT = Unreadable(Reason.TIMEOUT, "tesseract took longer than 1 s")
+CRASH = Unreadable(FailureReason.CRASHED, "tesseract was killed by signal -9", retryable=True)
+TIMEOUT = Unreadable(FailureReason.TIMEOUT, "tesseract took longer than 1 s")
 MISSING = EngineMissing("not installed", fix="install it")
 
-Step = tuple[Line, ...] | Exception
+Step = tuple[TextLine, ...] | Exception
 
 
-def line(text: str, confidence: float, y: float = 10, *, opens: bool = False, x: float = 10) -> Line:
+def line(text: str, confidence: float, y: float = 10, *, opens: bool = False, x: float = 10) -> TextLine:
     """Words of 8 × 10 pixel letters."""
     tokens = []
     for word in text.split():
-        tokens.append(Token(word, Area(x, y, x + 8 * len(word), y + 10), confidence))
+        tokens.append(OcrToken(word, PixelArea(x, y, x + 8 * len(word), y + 10), confidence))
         x += 8 * (len(word) + 1)
-    return Line(tuple(tokens), opens)
+    return TextLine(tuple(tokens), opens)
 
 
 @dataclass
@@ -52,7 +52,7 @@ class FakeEngine:
     pictures: list[Picture] = field(default_factory=list)
     allowed: list[float] = field(default_factory=list)
 
-    def read(self, image: Picture, *, dpi: int | None, layout: int | None, seconds: float) -> tuple[Line, ...]:
+    def read(self, image: Picture, *, dpi: int | None, layout: int | None, seconds: float) -> tuple[TextLine, ...]:
         if self.clock is not None:
             self.clock.now += self.costs
         self.layouts.append(layout)
@@ -78,19 +78,19 @@ class FakeEngine:
 class FakeLineEngine:
     """Answers every crop by `answer`; `finds` are the lines its detector sees."""
 
-    answer: Callable[[Area], Transcript] | Exception
-    finds: tuple[Area, ...] | Exception = ()
+    answer: Callable[[PixelArea], LineTranscript] | Exception
+    finds: tuple[PixelArea, ...] | Exception = ()
     name: str = "easyocr"
-    asked: list[Area] = field(default_factory=list)
+    asked: list[PixelArea] = field(default_factory=list)
     detections: int = 0
 
-    def recognise(self, image: Picture, areas: Sequence[Area]) -> tuple[Transcript, ...]:
+    def recognise(self, image: Picture, areas: Sequence[PixelArea]) -> tuple[LineTranscript, ...]:
         self.asked += areas
         if isinstance(self.answer, Exception):
             raise self.answer
         return tuple(self.answer(area) for area in areas)
 
-    def detect(self, image: Picture) -> tuple[Area, ...]:
+    def detect(self, image: Picture) -> tuple[PixelArea, ...]:
         self.detections += 1
         if isinstance(self.finds, Exception):
             raise self.finds

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from configs.sections import OcrSettings, ReadSettings
 from pipelines.documents.document import CaveatKind, Page
-from pipelines.documents.extract.extraction_worker import Desk
+from pipelines.documents.extract.extraction_worker import ExtractionWorker
 from tests.fakes import files
 
 _ODF = " ".join(
@@ -38,7 +38,7 @@ STRICT = (
 
 def pages(path: Path, settings: ReadSettings | None = None, filename: str | None = None) -> list[Page]:
     """All pages, pictures read by the fake that tells their size."""
-    desk = Desk(settings or ReadSettings(), OcrSettings(), files.transcriber)
+    desk = ExtractionWorker(settings or ReadSettings(), OcrSettings(), files.transcriber)
     kind, count = desk.survey(path, filename)
     return [desk.page(path, kind, number) for number in range(1, count + 1)]
 

@@ -7,9 +7,9 @@ import pytest
 
 from cluster.basics.errors import AosError
 from cluster.basics.scope import Role, Scope, TenantId, WorkspaceId
-from skills.framework.builtin import build, named
-from skills.framework.contract import Call
-from skills.framework.dependencies import Ground
+from skills.framework.builtin import build_tool, shipped_skill
+from skills.framework.contract import ToolInvocation
+from skills.framework.dependencies import SkillDependencies
 from skills.framework.manifest import CredentialType, Manifest
 from tests.fakes.ground import KeptSecrets, ground
 from tests.fakes.openstack import FakeCloud
@@ -17,7 +17,7 @@ from tests.fakes.openstack import FakeCloud
 WHO = Scope(TenantId("t"), WorkspaceId("w"), role=Role.OPERATOR)
 
 
-def on(cloud: FakeCloud, hosts: tuple[str, ...] | None = None, **other: str) -> Ground:
+def on(cloud: FakeCloud, hosts: tuple[str, ...] | None = None, **other: str) -> SkillDependencies:
     """A ground with a credential for this cloud; `other` replaces fields, an empty text takes one away."""
     fields = {
         "auth_url": f"{cloud.url}/identity",
@@ -34,15 +34,17 @@ def on(cloud: FakeCloud, hosts: tuple[str, ...] | None = None, **other: str) -> 
 
 
 def skill(name: str, **changed: Any) -> Manifest:
-    return replace(named(f"openstack_{name}"), **changed)
+    return replace(shipped_skill(f"openstack_{name}"), **changed)
 
 
-async def call(on_: Ground, name: str, /, key: str = "k1", seconds: float | None = None, **arguments: Any) -> Any:
+async def call(
+    on_: SkillDependencies, name: str, /, key: str = "k1", seconds: float | None = None, **arguments: Any
+) -> Any:
     manifest = skill(name) if seconds is None else skill(name, seconds=seconds)
-    return await build(manifest, on_).run(Call(WHO, None, key, arguments))
+    return await build_tool(manifest, on_).run(ToolInvocation(WHO, None, key, arguments))
 
 
-async def refused(on_: Ground, name: str, /, **arguments: Any) -> AosError:
+async def refused(on_: SkillDependencies, name: str, /, **arguments: Any) -> AosError:
     with pytest.raises(AosError) as caught:
         await call(on_, name, **arguments)
     return caught.value

@@ -10,12 +10,12 @@ from cluster.basics.errors import AosError
 from cluster.basics.scope import Scope
 from cluster.models.messages import ToolSpec
 from serve_apps.agents.events import Event, EventKind
-from serve_apps.agents.turn_ports import Incoming, RunId
+from serve_apps.agents.turn_ports import IncomingMessage, RunId
 
 # What happens: an event by kind and data, a piece of the text to come, seconds of silence, or an error.
 Piece = str
 Act = tuple[EventKind, dict[str, Any]] | Piece | float | Exception
-Script = Callable[[Incoming], Sequence[Act]]
+Script = Callable[[IncomingMessage], Sequence[Act]]
 
 USAGE = {"prompt_tokens": 12, "completion_tokens": 5, "cost_usd": 0.001}
 
@@ -58,27 +58,27 @@ class ScriptedOrchestrator:
     """An `Orchestrator`; `closed` counts iterators that were closed before they ended, `live` those that run."""
 
     script: Script = lambda incoming: says(f"You said: {incoming.message}")
-    asked: list[tuple[Scope, Incoming]] = field(default_factory=list)
+    asked: list[tuple[Scope, IncomingMessage]] = field(default_factory=list)
     resumed: list[tuple[Scope, str]] = field(default_factory=list)
     cancelled: list[tuple[Scope, str]] = field(default_factory=list)
     closed: int = 0
     live: int = 0
     most_live: int = 0
 
-    async def process(self, scope: Scope, incoming: Incoming) -> AsyncIterator[Event]:
+    async def process(self, scope: Scope, incoming: IncomingMessage) -> AsyncIterator[Event]:
         self.asked.append((scope, incoming))
         async for event in self._told(incoming, str(uuid4())):
             yield event
 
     async def resume(self, scope: Scope, run: RunId) -> AsyncIterator[Event]:
         self.resumed.append((scope, run))
-        async for event in self._told(Incoming("", "resumed"), run):
+        async for event in self._told(IncomingMessage("", "resumed"), run):
             yield event
 
     async def cancel(self, scope: Scope, run: RunId) -> None:
         self.cancelled.append((scope, run))
 
-    async def _told(self, incoming: Incoming, run: str) -> AsyncIterator[Event]:
+    async def _told(self, incoming: IncomingMessage, run: str) -> AsyncIterator[Event]:
         acts = self.script(incoming)
         if acts and isinstance(acts[0], AosError):
             raise acts[0]

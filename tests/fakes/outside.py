@@ -8,7 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from cluster.models.messages import ToolSpec
-from skills.framework.contract import Call, Effect, Tool
+from skills.framework.contract import CallEffect, Tool, ToolInvocation
 
 _TEXT = {"type": "string", "minLength": 1, "maxLength": 4_000}
 FIELDS: dict[str, dict[str, Any]] = {
@@ -17,9 +17,9 @@ FIELDS: dict[str, dict[str, Any]] = {
     "transfer": {"account": _TEXT, "amount": {"type": "number", "exclusiveMinimum": 0}},
 }
 _ABOUT = {
-    "send_email": ("Send an e-mail.", Effect.WRITE),
-    "delete_file": ("Delete a file of the company.", Effect.KEYED),
-    "transfer": ("Transfer money from the company's account.", Effect.WRITE),
+    "send_email": ("Send an e-mail.", CallEffect.WRITE),
+    "delete_file": ("Delete a file of the company.", CallEffect.KEYED),
+    "transfer": ("Transfer money from the company's account.", CallEffect.WRITE),
 }
 
 
@@ -28,7 +28,7 @@ class Deed:
     """One execution."""
 
     tool: str
-    call: Call
+    call: ToolInvocation
 
 
 @dataclass
@@ -36,10 +36,10 @@ class Recorded:
     """A tool that does nothing but write down that it was run."""
 
     spec: ToolSpec
-    effect: Effect
+    effect: CallEffect
     deeds: list[Deed]
 
-    async def run(self, call: Call) -> Any:
+    async def run(self, call: ToolInvocation) -> Any:
         self.deeds.append(Deed(self.spec.name, call))
         return {"done": True}
 

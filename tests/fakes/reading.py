@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from pipelines.documents.document import Caveat, CaveatKind, Failure, Page, Reason, Unreadable
-from pipelines.documents.extract.reader import Survey
+from pipelines.documents.document import Caveat, CaveatKind, Failure, FailureReason, Page, Unreadable
+from pipelines.documents.extract.reader import FileSurvey
 from pipelines.documents.sources.files import hash_file
 from pipelines.documents.sources.sniff import Kind
 
@@ -44,13 +44,13 @@ class FormFeedReader:
 
     def survey(
         self, path: Path, filename: str | None = None, *, encoding: str | None = None, language: str | None = None
-    ) -> Survey:
+    ) -> FileSurvey:
         self.told.append((encoding, language))
         text = path.read_text(encoding or self.guess)
         if text == "":
-            raise Unreadable(Reason.EMPTY)
+            raise Unreadable(FailureReason.EMPTY)
         pages = text.count("\f") + 1
-        return Survey(Kind.TEXT, hash_file(path), path.stat().st_size, min(pages, self.most_pages or pages))
+        return FileSurvey(Kind.TEXT, hash_file(path), path.stat().st_size, min(pages, self.most_pages or pages))
 
     def read(
         self,
@@ -68,9 +68,9 @@ class FormFeedReader:
             self.readings[path.name, number] += 1
             text = pages[number - 1]
             if self.fail_word in text:
-                yield Page(number, "", failure=Failure("read", Reason.CORRUPT, "told to fail"))
+                yield Page(number, "", failure=Failure("read", FailureReason.CORRUPT, "told to fail"))
             elif "FLAKY" in text and self.readings[path.name, number] == 1:
-                yield Page(number, "", failure=Failure("read", Reason.TIMEOUT, "told to wait", retryable=True))
+                yield Page(number, "", failure=Failure("read", FailureReason.TIMEOUT, "told to wait", retryable=True))
             else:
                 yield Page(number, text, ms=1, caveats=self._caveats_in(text))
 

@@ -12,36 +12,36 @@ from uuid import UUID, uuid4
 import psycopg
 
 from cluster.basics.scope import Role, Scope, UserId
-from cluster.models.messages import ChatRequest, Delta, Message, Reply, ToolCall, Usage
-from cluster.state.approvals import Approvals
-from cluster.state.audit import Audit
+from cluster.models.messages import ChatRequest, ModelMessage, ModelReply, ReplyDelta, TokenUsage, ToolCall
+from cluster.state.approvals import ApprovalStore
+from cluster.state.audit import AuditLog
 from cluster.state.db.postgres import Database, Row, Transaction
-from cluster.state.work.run_queries import RunDesk
+from cluster.state.work.run_queries import RunQueries
 from cluster.state.work.run_record import NewRun
-from cluster.state.work.runs import Runs
+from cluster.state.work.runs import RunLedger
 from configs.sections import AgentSettings
-from serve_apps.agents.durable.run_loop import Runner, Timing
+from serve_apps.agents.durable.run_loop import RunTiming, TurnRunner
 from serve_apps.agents.events import Event, EventKind
-from serve_apps.agents.intake.turn import dump
-from serve_apps.agents.turn_errors import Rejected
+from serve_apps.agents.intake.turn import dump_turn
+from serve_apps.agents.turn_errors import ActionRejected
 from serve_apps.agents.turn_ports import (
-    Agent,
     AgentId,
-    Handler,
+    AgentSnapshot,
     Journal,
-    Outcome,
-    Path,
-    Redo,
+    RedoPolicy,
     RunId,
     Said,
     SessionId,
     Turn,
+    TurnHandler,
+    TurnOutcome,
+    TurnPath,
 )
 from tests.fakes.ledger import new_workspace
 
 QUICK = AgentSettings(lease_seconds=0.4, heartbeat_seconds=0.1, poll_seconds=0.05)
-ACT = Reply("", (ToolCall("c1", "act", '{"to":"b"}'),), "tool_calls", Usage(10, 5), "m", cost_usd=0.25)
-FINAL = Reply("It is done.", usage=Usage(20, 4), model="m", cost_usd=0.5)
+ACT = ModelReply("", (ToolCall("c1", "act", '{"to":"b"}'),), "tool_calls", TokenUsage(10, 5), "m", cost_usd=0.25)
+FINAL = ModelReply("It is done.", usage=TokenUsage(20, 4), model="m", cost_usd=0.5)
 
 
 @dataclass
@@ -59,21 +59,21 @@ class Outside:
         self.after_act()
         return {"done": True}
 
-    def say(self, reply: Reply) -> AsyncIterator[Said]:
+    def say(self, reply: ModelReply) -> AsyncIterator[Said]:
         async def saying() -> AsyncIterator[Said]:
             self.asked += 1
             for at in range(0, len(reply.content), 4):
-                yield Delta(reply.content[at : at + 4])
+                yield ReplyDelta(reply.content[at : at + 4])
             yield reply
 
         return saying()
 
 
-def acting(outside: Any, redo: Redo = Redo.RECONCILE, *, ask: bool = True) -> Handler:
+def acting(outside: Any, redo: RedoPolicy = RedoPolicy.RECONCILE, *, ask: bool = True) -> TurnHandler:
     """The shape of an agent's turn: a model, an approved tool, a model."""
 
-    async def handle(turn: Turn, journal: Journal) -> Outcome:
-        request = ChatRequest((*turn.history, Message("user", turn.message)))
+    async def handle(turn: Turn, journal: Journal) -> TurnOutcome:
+        request = ChatRequest((*turn.history, ModelMessage("user", turn.message)))
         journal.emit(EventKind.STATUS, state="thinking")
         [item async for item in journal.stream("chat", request, lambda: outside.say(ACT))]
         arguments: Mapping[str, Any] = {"to": turn.message}
@@ -86,20 +86,20 @@ def acting(outside: Any, redo: Redo = Redo.RECONCILE, *, ask: bool = True) -> Ha
 
             result = await journal.step("tool", "act", dict(arguments), perform, redo=redo)
             journal.emit(EventKind.TOOL_RESULT, id="c1", name="act", result=result, approved=True)
-        except Rejected as error:
+        except ActionRejected as error:
             journal.emit(EventKind.TOOL_RESULT, id="c1", name="act", error=f"Action rejected: {error.detail}")
         text = ""
         async for item in journal.stream("chat", request, lambda: outside.say(FINAL), about={"round": 2}):
-            if isinstance(item, Delta):
+            if isinstance(item, ReplyDelta):
                 text += item.text
                 journal.piece(item.text)
         journal.emit(EventKind.TEXT, text=text)
-        return Outcome(text, trace=({"step": "tool", "name": "act"},))
+        return TurnOutcome(text, trace=({"step": "tool", "name": "act"},))
 
     return handle
 
 
-async def remember(tx: Transaction, turn: Turn, outcome: Outcome) -> None:
+async def remember(tx: Transaction, turn: Turn, outcome: TurnOutcome) -> None:
     """The answer as a message; the numbers are the tests' own."""
     await tx.run(
         "insert into messages (session_id, seq, tenant_id, workspace_id, role, content, run_id) select %(session)s,"
@@ -118,32 +118,32 @@ class Stage:
     """A workspace with its collaborators."""
 
     database: Database
-    runs: Runs
-    approvals: Approvals
-    desk: RunDesk
-    audit: Audit
+    runs: RunLedger
+    approvals: ApprovalStore
+    desk: RunQueries
+    audit: AuditLog
     scope: Scope
     agent: str
     session: str
     settings: AgentSettings = QUICK
 
     def turn(self, message: str = "b", **other: Any) -> Turn:
-        agent = Agent(AgentId(self.agent), "keeper", "Be careful.")
+        agent = AgentSnapshot(AgentId(self.agent), "keeper", "Be careful.")
         made = Turn(RunId(str(uuid4())), self.scope, SessionId(self.session), agent, message)
         return replace(made, **other)
 
     async def begin(self, message: str = "b", *, attended: bool = True, **other: Any) -> Turn:
         """A turn with its run on record."""
         turn = self.turn(message, **other)
-        new = NewRun(turn.run, turn.session, self.agent, turn.path, dump(turn), UUID(turn.run).int >> 65, attended)
+        new = NewRun(turn.run, turn.session, self.agent, turn.path, dump_turn(turn), UUID(turn.run).int >> 65, attended)
         async with self.database.transaction(self.scope) as tx:
             await self.runs.create(tx, self.scope, new, self.settings.lease_seconds)
         return turn
 
-    def runner(self, handler: Handler, owner: str = "runner-1", **other: Any) -> Runner:
-        handlers = dict.fromkeys(Path, handler)
-        timing = Timing(time.monotonic, lambda: datetime.now(UTC))
-        return Runner(
+    def runner(self, handler: TurnHandler, owner: str = "runner-1", **other: Any) -> TurnRunner:
+        handlers = dict.fromkeys(TurnPath, handler)
+        timing = RunTiming(time.monotonic, lambda: datetime.now(UTC))
+        return TurnRunner(
             other.pop("runs", self.runs),
             self.approvals,
             handlers,
@@ -151,17 +151,17 @@ class Stage:
             owner=owner,
             timing=timing,
             remember=other.pop("remember", remember),
-            audit=Audit(self.database),
+            audit=AuditLog(self.database),
         )
 
-    async def carry(self, turn: Turn, handler: Handler, owner: str = "runner-1") -> list[Event]:
+    async def carry(self, turn: Turn, handler: TurnHandler, owner: str = "runner-1") -> list[Event]:
         """All events that a reader sees."""
         runner = self.runner(handler, owner)
         lease = await runner.claim(turn)
         return [event async for event in runner.run(turn, lease)]
 
     @asynccontextmanager
-    async def sweeping(self, handler: Handler, owner: str = "background") -> AsyncIterator[None]:
+    async def sweeping(self, handler: TurnHandler, owner: str = "background") -> AsyncIterator[None]:
         """Somebody carries out what nobody reads."""
         stop = asyncio.Event()
         task = asyncio.create_task(self.runner(handler, owner).sweep(stop))
@@ -220,12 +220,12 @@ async def stage(app_dsn: str, admin_dsn: str, *, tenant: str = "", size: int = 4
                 **named,
             )
             assert session is not None
-        audit = Audit(database)
+        audit = AuditLog(database)
         yield Stage(
             database,
-            Runs(database),
-            Approvals(database, audit),
-            RunDesk(database),
+            RunLedger(database),
+            ApprovalStore(database, audit),
+            RunQueries(database),
             audit,
             scope,
             str(agent["id"]),

@@ -17,26 +17,26 @@ from uuid import uuid4
 import psycopg
 
 from cluster.basics.scope import Scope
-from cluster.state.approvals import Approvals
-from cluster.state.audit import Audit
-from cluster.state.conversations import Conversations
+from cluster.state.approvals import ApprovalStore
+from cluster.state.audit import AuditLog
+from cluster.state.conversations import ConversationStore
 from cluster.state.db.postgres import Database
-from cluster.state.identity.identity import Identity
-from cluster.state.work.runs import Runs
-from cluster.state.work.schedules import Action, Ended, NewSchedule, Schedules
-from cluster.state.work.schedules_due import Due, DueSchedules, Ending
+from cluster.state.identity.identity import IdentityStore
+from cluster.state.work.runs import RunLedger
+from cluster.state.work.schedules import Action, NewSchedule, ScheduleOutcome, ScheduleStore
+from cluster.state.work.schedules_due import DueSchedules, DueTime, DueTimeResult
 from configs.sections import AgentSettings
 from configs.sections_skills import ScheduleSettings
-from pipelines.documents.store.agent_links import Links
-from serve_apps.agents.durable.run_loop import Runner, Timing
+from pipelines.documents.store.agent_links import AgentLinks
+from serve_apps.agents.durable.run_loop import RunTiming, TurnRunner
 from serve_apps.agents.intake.path_router import read_rules
 from serve_apps.agents.intake.route_cache import CachedRouter
-from serve_apps.agents.intake.turn_intake import Desk, Records
-from serve_apps.agents.schedules.scheduled_message import Messages
-from serve_apps.agents.schedules.scheduler import Carries, Scheduler
-from serve_apps.agents.turn_ports import Journal, Outcome, Turn
-from serve_apps.agents.turn_ports import Path as Way
-from skills.framework.skill_store import Skills
+from serve_apps.agents.intake.turn_intake import TurnIntake, TurnStores
+from serve_apps.agents.schedules.scheduled_message import ScheduledMessage
+from serve_apps.agents.schedules.scheduler import ScheduledAction, Scheduler
+from serve_apps.agents.turn_ports import Journal, Turn, TurnOutcome
+from serve_apps.agents.turn_ports import TurnPath as Way
+from skills.framework.skill_store import SkillStore
 from tests.fakes.http import make_memory
 from tests.fakes.runs import remember
 
@@ -48,18 +48,26 @@ class Clockwork:
     """Everything of a scheduler over one database."""
 
     database: Database
-    schedules: Schedules
+    schedules: ScheduleStore
     due: DueSchedules
-    runs: Runs
-    messages: Messages
+    runs: RunLedger
+    messages: ScheduledMessage
 
     def scheduler(
-        self, actions: Mapping[Action, Carries] | None = None, settings: ScheduleSettings = QUICK, owner: str = "s1"
+        self,
+        actions: Mapping[Action, ScheduledAction] | None = None,
+        settings: ScheduleSettings = QUICK,
+        owner: str = "s1",
     ) -> Scheduler:
-        known: dict[Action, Carries] = {Action.MESSAGE: self.messages}
+        known: dict[Action, ScheduledAction] = {Action.MESSAGE: self.messages}
         database = self.database
         return Scheduler(
-            self.due, Identity(database), Audit(database), known if actions is None else actions, settings, owner=owner
+            self.due,
+            IdentityStore(database),
+            AuditLog(database),
+            known if actions is None else actions,
+            settings,
+            owner=owner,
         )
 
     @asynccontextmanager
@@ -82,30 +90,30 @@ class Clockwork:
                 await asyncio.sleep(0.05)
 
 
-def make_desk(database: Database) -> Desk:
+def make_desk(database: Database) -> TurnIntake:
     """The ordinary way in; nothing is carried here."""
-    records = Records(
+    records = TurnStores(
         database,
-        Runs(database),
-        Links(database),
-        Conversations(database),
+        RunLedger(database),
+        AgentLinks(database),
+        ConversationStore(database),
         make_memory(database),
-        Audit(database),
-        Skills(database),
-        Approvals(database, Audit(database)),
+        AuditLog(database),
+        SkillStore(database),
+        ApprovalStore(database, AuditLog(database)),
     )
     router = CachedRouter(read_rules(Path(str(files("configs"))) / "routing.yaml"), None, time.monotonic)
-    return Desk(records, router, {}, AgentSettings(), uuid4)
+    return TurnIntake(records, router, {}, AgentSettings(), uuid4)
 
 
 @asynccontextmanager
 async def clockwork(app_dsn: str) -> AsyncIterator[Clockwork]:
     database = Database(app_dsn, size=6, timeout=20)
     await database.open()
-    due, runs = DueSchedules(database), Runs(database)
+    due, runs = DueSchedules(database), RunLedger(database)
     try:
-        messages = Messages(database, due, runs, make_desk(database), look_seconds=0.05)
-        yield Clockwork(database, Schedules(database), due, runs, messages)
+        messages = ScheduledMessage(database, due, runs, make_desk(database), look_seconds=0.05)
+        yield Clockwork(database, ScheduleStore(database), due, runs, messages)
     finally:
         await database.close()
 
@@ -115,12 +123,12 @@ class Noted:
     """An action that remembers when it was called for what, and for whom."""
 
     seconds: float = 0
-    begun: list[Due] = field(default_factory=list)
+    begun: list[DueTime] = field(default_factory=list)
     scopes: list[Scope] = field(default_factory=list)
     now: int = 0
     most: int = 0
 
-    async def __call__(self, scope: Scope, due: Due, seconds: float) -> Ending:
+    async def __call__(self, scope: Scope, due: DueTime, seconds: float) -> DueTimeResult:
         self.begun.append(due)
         self.scopes.append(scope)
         self.now += 1
@@ -129,9 +137,9 @@ class Noted:
             await asyncio.sleep(self.seconds)
         finally:
             self.now -= 1
-        return Ending(Ended.COMPLETED)
+        return DueTimeResult(ScheduleOutcome.COMPLETED)
 
-    async def leave(self, due: Due) -> str | None:
+    async def leave(self, due: DueTime) -> str | None:
         return None
 
 
@@ -166,20 +174,20 @@ async def ask(clocks: Clockwork, scope: Scope, schedule: str) -> None:
         await clocks.schedules.ask(tx, scope, schedule)
 
 
-async def answer(turn: Turn, journal: Journal) -> Outcome:
-    return Outcome(f"heard: {turn.message}")
+async def answer(turn: Turn, journal: Journal) -> TurnOutcome:
+    return TurnOutcome(f"heard: {turn.message}")
 
 
-def runner(clocks: Clockwork) -> Runner:
-    return Runner(
+def runner(clocks: Clockwork) -> TurnRunner:
+    return TurnRunner(
         clocks.runs,
-        Approvals(clocks.database, Audit(clocks.database)),
+        ApprovalStore(clocks.database, AuditLog(clocks.database)),
         dict.fromkeys(Way, answer),
         AgentSettings(lease_seconds=2, heartbeat_seconds=0.3, poll_seconds=0.05),
         owner="r",
-        timing=Timing(time.monotonic, lambda: datetime.now(UTC)),
+        timing=RunTiming(time.monotonic, lambda: datetime.now(UTC)),
         remember=remember,
-        audit=Audit(clocks.database),
+        audit=AuditLog(clocks.database),
     )
 
 
@@ -187,16 +195,16 @@ def runner(clocks: Clockwork) -> Runner:
 class Doomed:
     """Ends its process before or after it stored the turn."""
 
-    messages: Messages
+    messages: ScheduledMessage
     moment: str
 
-    async def __call__(self, scope: Scope, due: Due, seconds: float) -> Ending:
+    async def __call__(self, scope: Scope, due: DueTime, seconds: float) -> DueTimeResult:
         if self.moment == "after":
             await self.messages._accept(scope, due)
         os.kill(os.getpid(), signal.SIGKILL)
         raise AssertionError("it lives")
 
-    async def leave(self, due: Due) -> str | None:
+    async def leave(self, due: DueTime) -> str | None:
         return None
 
 

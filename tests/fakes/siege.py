@@ -14,17 +14,17 @@ import yaml
 from psycopg.rows import dict_row
 
 from cluster.basics.scope import Scope
-from cluster.state.approvals import Verdict
+from cluster.state.approvals import ReviewVerdict
 from cluster.state.canonical_json import action_digest
-from cluster.state.work.run_queries import RunDesk
-from configs.settings import load
-from pipelines.documents.store.agent_links import Links, NewAgent
+from cluster.state.work.run_queries import RunQueries
+from configs.settings import load_settings
+from pipelines.documents.store.agent_links import AgentLinks, NewAgent
 from serve_apps.agents import turn_ports
 from serve_apps.agents.events import Event
-from serve_apps.agents.intake.turn_intake import Desk
-from serve_apps.agents.turn_ports import Incoming
-from serve_apps.wiring.agents import Ground, Workshop, desk, ground
-from skills.framework.catalogue import Catalog
+from serve_apps.agents.intake.turn_intake import TurnIntake
+from serve_apps.agents.turn_ports import IncomingMessage
+from serve_apps.wiring.agents import Container, TurnRuntime, build_container, build_turn_intake
+from skills.framework.catalogue import ToolCatalog
 from tests.fakes import corpus
 from tests.fakes.agents_contract import person
 from tests.fakes.corpus import Book, Passage, hash_vector
@@ -50,17 +50,17 @@ POLICY = {
 }
 
 # What a person says of a call; None leaves it undecided.
-Reviewer = Callable[[str, Mapping[str, Any]], Verdict | None]
+Reviewer = Callable[[str, Mapping[str, Any]], ReviewVerdict | None]
 
 
-def nobody(_: str, __: Mapping[str, Any]) -> Verdict | None:
+def nobody(_: str, __: Mapping[str, Any]) -> ReviewVerdict | None:
     """Decides nothing."""
     return None
 
 
-def refuses(_: str, __: Mapping[str, Any]) -> Verdict | None:
+def refuses(_: str, __: Mapping[str, Any]) -> ReviewVerdict | None:
     """Rejects everything, so that the turn goes on."""
-    return Verdict.REJECTED
+    return ReviewVerdict.REJECTED
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +88,11 @@ class Ended:
 class Siege:
     """One workspace, its person, and all that was done in its name."""
 
-    desk: Desk
-    base: Ground
+    desk: TurnIntake
+    base: Container
     where: Where
     scope: Scope
-    runs: RunDesk
+    runs: RunQueries
     deeds: list[Deed] = field(default_factory=list)
 
     async def tell(
@@ -100,7 +100,7 @@ class Siege:
     ) -> Ended:
         """A turn, with at most so many decisions of the reviewer."""
         events: list[Event] = []
-        async for event in self.desk.process(self.scope, Incoming(agent, message, session)):
+        async for event in self.desk.process(self.scope, IncomingMessage(agent, message, session)):
             events.append(event)
         run = str(events[0].data["run_id"])
         row = await self._settled(run)
@@ -208,7 +208,7 @@ async def siege(
         for name in ("native", "react")
     ]
     connections.write_text(yaml.safe_dump({"connections": declared, "default": "native"}), encoding="utf-8")
-    settings = load(
+    settings = load_settings(
         {
             "AOS_STATE_DIR": str(where.folder),
             "DATABASE_URL": where.app_dsn,
@@ -222,17 +222,17 @@ async def siege(
         | ({} if shipped else {"AOS_AGENTS_APPROVALS_FILE": str(policy)})
     )
     deeds: list[Deed] = []
-    plain = ground(settings, FakeEmbedder(), None)
-    base = replace(plain, tools=Catalog([*plain.tools, *recording(deeds)]))
-    workshop = Workshop(settings, base)
+    plain = build_container(settings, FakeEmbedder(), None)
+    base = replace(plain, tools=ToolCatalog([*plain.tools, *recording(deeds)]))
+    workshop = TurnRuntime(settings, base)
     await base.database.open()
     scope = person(where.admin_dsn)
     _store(where, scope, stored)
     await _open_agents(base, scope)
     await workshop.open()
     try:
-        way_in = desk(settings, base, dict.fromkeys(turn_ports.Path, workshop.carrier))
-        yield Siege(way_in, base, where, scope, RunDesk(base.database), deeds)
+        way_in = build_turn_intake(settings, base, dict.fromkeys(turn_ports.TurnPath, workshop.carrier))
+        yield Siege(way_in, base, where, scope, RunQueries(base.database), deeds)
     finally:
         await workshop.close()
         await base.close()
@@ -245,8 +245,8 @@ def _store(where: Where, scope: Scope, stored: Sequence[Book]) -> None:
         corpus.load(admin, scope, corpus.open_generation(admin, scope), stored)
 
 
-async def _open_agents(base: Ground, scope: Scope) -> None:
-    links = Links(base.database)
+async def _open_agents(base: Container, scope: Scope) -> None:
+    links = AgentLinks(base.database)
     async with base.database.transaction(scope) as tx:
         for name, (connection, planned) in {**AGENTS, "helper": ("native", False)}.items():
             config = {

@@ -6,8 +6,8 @@ import sys
 import time
 from pathlib import Path
 
-from pipelines.documents.document import Reason, Unreadable
-from pipelines.documents.extract.guarded_child import Guard, more_memory
+from pipelines.documents.document import FailureReason, Unreadable
+from pipelines.documents.extract.guarded_child import GuardedChild, more_memory
 
 
 class Target:
@@ -37,7 +37,7 @@ class Target:
         raise LookupError("a defect in a parser")
 
     def refuse(self) -> None:
-        raise Unreadable(Reason.TIMEOUT, "one line", retryable=True)
+        raise Unreadable(FailureReason.TIMEOUT, "one line", retryable=True)
 
     def fill(self, wrapped: str) -> None:
         """Writes to a disk without room; whoever meets that takes it for something else."""
@@ -46,7 +46,7 @@ class Target:
                 full.write(b"x")
         except OSError as error:
             if wrapped == "unreadable":
-                raise Unreadable(Reason.CORRUPT, "the file is damaged") from error
+                raise Unreadable(FailureReason.CORRUPT, "the file is damaged") from error
             if wrapped == "defect":
                 raise LookupError("no such part")  # noqa: B904 - as a library does that knows no better
             raise
@@ -59,7 +59,7 @@ class Target:
             return len(bytearray(size))
 
     def grow_in_a_guard(self, size: int) -> int:
-        with Guard(Target, memory_bytes=2 * size) as guard:
+        with GuardedChild(Target, memory_bytes=2 * size) as guard:
             return int(guard.call("grow", size, seconds=30))
 
     def abort_holding(self, size: int) -> None:
@@ -70,7 +70,7 @@ class Target:
 
     def spin_in_a_guard(self, seconds: float) -> None:
         """As OCR does: the work is done by a process of this one's own, which leads a session of its own."""
-        self._inner = getattr(self, "_inner", None) or Guard(Target)
+        self._inner = getattr(self, "_inner", None) or GuardedChild(Target)
         self._inner.call("spin", seconds, seconds=60)
 
     def spin(self, seconds: float) -> None:

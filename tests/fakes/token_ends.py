@@ -17,12 +17,12 @@ from starlette.types import Receive, Scope, Send
 
 from cluster.basics.scope import Role
 from serve_apps.http.auth.revocation import PAUSE_SECONDS, RevocationWatch
-from serve_apps.http.deps import Parts
-from serve_apps.http.streams.sse import Pace
-from serve_apps.ui.kit.api import Door
-from serve_apps.ui.kit.page import COOKIE, Desk
-from serve_apps.ui.session_guard import Guard
-from serve_apps.ui.sessions import TRUSTED_SECONDS, Grant, Session, Sessions
+from serve_apps.http.deps import AppDependencies
+from serve_apps.http.streams.sse import StreamPacing
+from serve_apps.ui.kit.api import SignInClient
+from serve_apps.ui.kit.page import COOKIE, ConsoleContext
+from serve_apps.ui.session_guard import SessionGuard
+from serve_apps.ui.sessions import TRUSTED_SECONDS, ConsoleSession, SessionStore, TokenGrant
 from tests.fakes.http import PASSWORD, make_parts, open_office
 from tests.fakes.orchestrator import ScriptedOrchestrator
 
@@ -43,7 +43,7 @@ class Victim:
     grant: Mapping[str, Any]
     admin: httpx.AsyncClient
     key: str = ""
-    console: Session | None = field(default=None, repr=False)
+    console: ConsoleSession | None = field(default=None, repr=False)
 
     @property
     def shown(self) -> str:
@@ -120,11 +120,13 @@ WAYS: Mapping[str, Callable[[Victim], Awaitable[None]]] = {
 OF_KEYS = {"API key revoked"}
 
 
-def parts_for(app_dsn: str, folder: Path, pause: float = PAUSE_SECONDS) -> Parts:
+def parts_for(app_dsn: str, folder: Path, pause: float = PAUSE_SECONDS) -> AppDependencies:
     """An API whose agents never come to an end, so that streams last."""
     (folder / "scans").mkdir(exist_ok=True)
     silent = ScriptedOrchestrator(lambda incoming: [600.0])
-    return make_parts(app_dsn, folder, orchestrator=silent, pace=Pace(0.1, 600, 0.5), watch=RevocationWatch(pause))
+    return make_parts(
+        app_dsn, folder, orchestrator=silent, pace=StreamPacing(0.1, 600, 0.5), watch=RevocationWatch(pause)
+    )
 
 
 async def seconds_until_refused(
@@ -259,10 +261,10 @@ async def _refused(one: Victim, method: str, path: str, body: Any = None) -> boo
 async def _console(one: Victim, trusted: float) -> AsyncIterator[Callable[[], Awaitable[bool]]]:
     """The console's guard, holding the very tokens of the victim; whether it lets them add a file."""
     async with httpx.AsyncClient(base_url=one.url, timeout=30) as api:
-        door = Door(api)
-        desk = Desk(Sessions(600, time.monotonic, trusted=trusted), door, [])
-        key, _ = desk.sessions.begin(one.email, Grant.of(one.grant))
-        transport = httpx.ASGITransport(Guard(_passed, desk))
+        door = SignInClient(api)
+        desk = ConsoleContext(SessionStore(600, time.monotonic, trusted=trusted), door, [])
+        key, _ = desk.sessions.begin(one.email, TokenGrant.of(one.grant))
+        transport = httpx.ASGITransport(SessionGuard(_passed, desk))
         headers = {"origin": "http://aos.test"}
         async with httpx.AsyncClient(
             transport=transport, base_url="http://aos.test", cookies={COOKIE: key}, headers=headers

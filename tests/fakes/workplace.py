@@ -11,13 +11,13 @@ import psycopg
 
 from cluster.basics.scope import Role, Scope, UserId
 from cluster.models.ports import Embedder
-from cluster.state.work.run_queries import RunDesk
-from configs.settings import load
+from cluster.state.work.run_queries import RunQueries
+from configs.settings import load_settings
 from serve_apps.agents import turn_ports
 from serve_apps.agents.events import Event
-from serve_apps.agents.intake.turn_intake import Desk
-from serve_apps.agents.turn_ports import Incoming
-from serve_apps.wiring.agents import Ground, Workshop, desk, ground
+from serve_apps.agents.intake.turn_intake import TurnIntake
+from serve_apps.agents.turn_ports import IncomingMessage
+from serve_apps.wiring.agents import Container, TurnRuntime, build_container, build_turn_intake
 from tests.fakes.http import Office, open_office
 from tests.fakes.model_server import ModelServer
 from tests.fakes.models import FakeEmbedder
@@ -28,9 +28,9 @@ class Workplace:
     """A workspace with its people, and the way in; a workshop is a process that may be thrown away."""
 
     office: Office
-    base: Ground
-    desk: Desk
-    runs: RunDesk
+    base: Container
+    desk: TurnIntake
+    runs: RunQueries
     model: ModelServer
     settings: Any
     people: dict[Role, Scope]
@@ -41,7 +41,7 @@ class Workplace:
 
     async def tell(self, message: str, session: str = "trip", **more: Any) -> list[Event]:
         scope = more.pop("scope", self.ann)
-        incoming = Incoming("", message, session, **{"person": True, **more})
+        incoming = IncomingMessage("", message, session, **{"person": True, **more})
         return [event async for event in self.desk.process(scope, incoming)]
 
     async def until(self, run: str, *states: str) -> str:
@@ -74,16 +74,16 @@ async def workplace(
         "AOS_AGENTS_POLL_SECONDS": "0.1",
         "AOS_AGENTS_PLANNING_ENABLED": "false",
     }
-    settings = load({**given, **more})
-    base = ground(settings, embedder or FakeEmbedder(), None)
+    settings = load_settings({**given, **more})
+    base = build_container(settings, embedder or FakeEmbedder(), None)
     await base.database.open()
-    workshop = Workshop(settings, base)
+    workshop = TurnRuntime(settings, base)
     await workshop.open()
     office = open_office(admin_dsn)
     try:
         scopes = {role: scope_of(admin_dsn, office, role) for role in (Role.OPERATOR, Role.ADMIN)}
-        turns = desk(settings, base, dict.fromkeys(turn_ports.Path, workshop.carrier))
-        yield Workplace(office, base, turns, RunDesk(base.database), model, settings, scopes)
+        turns = build_turn_intake(settings, base, dict.fromkeys(turn_ports.TurnPath, workshop.carrier))
+        yield Workplace(office, base, turns, RunQueries(base.database), model, settings, scopes)
     finally:
         await workshop.close()
         await base.close()

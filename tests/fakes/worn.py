@@ -6,13 +6,13 @@ import psycopg
 
 from cluster.basics.scope import Scope
 from cluster.state.db import embedded
-from cluster.state.db.migrate import migrate
+from cluster.state.db.migrate import apply_migrations
 from cluster.state.db.postgres import Database
 from configs.sections_retrieval import RerankSettings, SearchSettings
-from configs.settings import load
-from serve_apps.retrieval.cache.cache_scope import Corpora
-from serve_apps.retrieval.search.pipeline import Search
-from serve_apps.retrieval.search.query import Query, Results, Strategy
+from configs.settings import load_settings
+from serve_apps.retrieval.cache.cache_scope import CorpusReader
+from serve_apps.retrieval.search.pipeline import SearchPipeline
+from serve_apps.retrieval.search.query import SearchQuery, SearchResults, Strategy
 from tests.fakes import corpus
 from tests.fakes.corpus import Book, Passage, hash_vector
 from tests.fakes.models import FakeEmbedder
@@ -23,8 +23,8 @@ FORCED = SearchSettings(exact_scope=0, fetch=10)  # a scope of more chunks is no
 
 async def opened(state: Path) -> tuple[str, Database]:
     """A server of its own, as it comes up: the owner's way in, and the application's pool."""
-    found = embedded.start(load({"AOS_STATE_DIR": str(state)}))
-    await migrate(found.postgres_admin or "")
+    found = embedded.start_servers(load_settings({"AOS_STATE_DIR": str(state)}))
+    await apply_migrations(found.postgres_admin or "")
     database = Database(found.postgres)
     await database.open()
     return found.postgres_admin or "", database
@@ -49,15 +49,15 @@ def fill(admin: str, *names: str, home: tuple[Scope, int] | None = None) -> tupl
 
 async def revision(database: Database, scope: Scope) -> int:
     """What is remembered of a workspace's searches holds as long as this stays the same."""
-    corpus = await Corpora(database, "nobody").of(scope)
+    corpus = await CorpusReader(database, "nobody").of(scope)
     assert corpus is not None
     return corpus.version
 
 
-async def asked(database: Database, scope: Scope, strategy: Strategy = "keyword") -> tuple[set[str], Results]:
+async def asked(database: Database, scope: Scope, strategy: Strategy = "keyword") -> tuple[set[str], SearchResults]:
     """The files that are found for the word they share."""
-    search = Search(database, FakeEmbedder(), None, FORCED, RerankSettings())
-    results = await search.run(scope, Query("pump", strategy=strategy))
+    search = SearchPipeline(database, FakeEmbedder(), None, FORCED, RerankSettings())
+    results = await search.run(scope, SearchQuery("pump", strategy=strategy))
     return {hit.filename for hit in results.hits}, results
 
 
@@ -65,7 +65,7 @@ def garble(admin: str, state: Path, *indexes: str) -> None:
     """Write nonsense over all pages of indexes but the first, while the server is down."""
     with psycopg.connect(admin) as connection:
         paths = [connection.execute("select pg_relation_filepath(%s)", (name,)).fetchone() for name in indexes]
-    embedded.stop(state)
+    embedded.stop_servers(state)
     for path in paths:
         assert path is not None
         with (state / "postgres" / path[0]).open("r+b") as file:

@@ -8,7 +8,7 @@ from typing import Any
 from cluster.basics.scope import Scope
 from cluster.models.messages import ChatRequest
 from cluster.models.routing.tasks import Task
-from serve_apps.retrieval.search.query_writer import Written
+from serve_apps.retrieval.search.query_writer import WriterReply
 
 
 @dataclass
@@ -20,10 +20,10 @@ class FakeWriter:
     seconds: float = 0.0
     asked: list[tuple[str | None, Task, ChatRequest]] = field(default_factory=list)
 
-    async def write(self, scope: Scope, agent: str | None, task: Task, request: ChatRequest) -> Written:
+    async def write(self, scope: Scope, agent: str | None, task: Task, request: ChatRequest) -> WriterReply:
         self.asked.append((agent, task, request))
         await asyncio.sleep(self.seconds)
         if self.failing is not None:
             raise self.failing
         reply = self.reply(request) if callable(self.reply) else self.reply
-        return Written(reply if isinstance(reply, str) else json.dumps(reply), "scripted-1")
+        return WriterReply(reply if isinstance(reply, str) else json.dumps(reply), "scripted-1")

@@ -125,7 +125,7 @@ class Chaos:
         """A random replica of those that carry turns; it is waited for where none is up."""
         deadline = time.monotonic() + 240
         while time.monotonic() < deadline:
-            found = [(p, kind) for p in connect.processes(self.made.settings.state_dir) if (kind := kind_of(p))]
+            found = [(p, kind) for p in connect.ray_processes(self.made.settings.state_dir) if (kind := kind_of(p))]
             wanted = self.rng.choice(VICTIMS)
             kinds = [(p, kind) for p, kind in found if kind == wanted] or found
             if kinds:
@@ -139,7 +139,7 @@ class Chaos:
 
     def kill_ray(self) -> None:
         """Everything of Ray at once."""
-        for process in connect.processes(self.made.settings.state_dir):
+        for process in connect.ray_processes(self.made.settings.state_dir):
             with contextlib.suppress(psutil.NoSuchProcess):
                 process.kill()
         self.kills["the whole of Ray"] += 1

@@ -14,7 +14,7 @@ import httpx
 from safetensors.numpy import load_file, save_file
 
 from cluster.models.embedding.encoder import SentenceEncoder
-from cluster.models.embedding.weights import packaged
+from cluster.models.embedding.weights import packaged_folder
 from configs.sections_retrieval import EmbeddingSettings
 from tests.evals.report import Report
 from tests.instance import Instance, instance
@@ -30,7 +30,7 @@ WORDS = ("harbour", "ledger", "signal", "window", "copper", "orchard", "letter",
 
 def other_model(folder: Path) -> Path:
     """The packaged model with other weights: of one speed, and no vector of the one fits the other."""
-    shutil.copytree(packaged(), folder)
+    shutil.copytree(packaged_folder(), folder)
     (weights,) = folder.glob("*.safetensors")
     save_file({name: -value for name, value in load_file(weights).items()}, weights, metadata={"format": "pt"})
     return folder

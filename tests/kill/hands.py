@@ -9,7 +9,7 @@ from ray.serve import Application
 
 from cluster.models.messages import ToolSpec
 from serve_apps.executor import Executor
-from skills.framework.contract import Call, Effect
+from skills.framework.contract import CallEffect, ToolInvocation
 from tests.fakes.marks import Marks
 
 SECONDS = 1.0  # a tool takes so long, so that a kill may hit it before and after its effect
@@ -18,17 +18,17 @@ SECONDS = 1.0  # a tool takes so long, so that a kill may hit it before and afte
 class Record:
     """Acts once for each key where it takes one, else each time."""
 
-    def __init__(self, effect: Effect) -> None:
-        name = "record_keyed" if effect is Effect.KEYED else "record_plain"
+    def __init__(self, effect: CallEffect) -> None:
+        name = "record_keyed" if effect is CallEffect.KEYED else "record_plain"
         properties = {"label": {"type": "string"}, "folder": {"type": "string"}}
         schema = {"type": "object", "properties": properties, "required": ["label", "folder"]}
         self.spec, self.effect = ToolSpec(name, "Records that it ran.", schema), effect
 
-    async def run(self, call: Call) -> Any:
+    async def run(self, call: ToolInvocation) -> Any:
         """Leave a mark in the middle."""
         marks = Marks(Path(call.arguments["folder"]))
         await asyncio.sleep(SECONDS / 2)
-        marks.leave(call.arguments["label"], call.key if self.effect is Effect.KEYED else None)
+        marks.leave(call.arguments["label"], call.key if self.effect is CallEffect.KEYED else None)
         await asyncio.sleep(SECONDS / 2)
         return {"recorded": call.arguments["label"]}
 
@@ -38,7 +38,7 @@ class Hands(Executor.func_or_class):  # type: ignore[name-defined,misc]
 
     def __init__(self) -> None:
         super().__init__()
-        for effect in (Effect.KEYED, Effect.WRITE):
+        for effect in (CallEffect.KEYED, CallEffect.WRITE):
             self._base.tools.add(Record(effect))
 
 

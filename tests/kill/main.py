@@ -72,12 +72,12 @@ class Counter:
 
 def readers(made: Instance) -> list[psutil.Process]:
     """The actors that read pages now."""
-    return [p for p in connect.processes(made.settings.state_dir) if "MapWorker(MapBatches(_Read))" in _title(p)]
+    return [p for p in connect.ray_processes(made.settings.state_dir) if "MapWorker(MapBatches(_Read))" in _title(p)]
 
 
 def workers(made: Instance) -> list[psutil.Process]:
     """The replicas that run jobs."""
-    return [p for p in connect.processes(made.settings.state_dir) if "ServeReplica:worker" in _title(p)]
+    return [p for p in connect.ray_processes(made.settings.state_dir) if "ServeReplica:worker" in _title(p)]
 
 
 def _title(process: psutil.Process) -> str:
@@ -161,7 +161,7 @@ def kills(made: Instance, folder: Path, counter: Counter, report: Report, expect
         if not until(lambda goal=goal: done_pages(made) >= goal and bool(readers(made)), 300):
             break
         if turn == 3:
-            for process in connect.processes(made.settings.state_dir):
+            for process in connect.ray_processes(made.settings.state_dir):
                 _kill(process)
         else:
             _kill(rng.choice(readers(made)))
@@ -244,7 +244,7 @@ def reindex(made: Instance, counter: Counter, report: Report, expected: list[str
 
     def met() -> bool:
         """Looked up once: the work is short, and a second look would come too late."""
-        victims.extend(p for p in connect.processes(made.settings.state_dir) if "_Index" in _title(p))
+        victims.extend(p for p in connect.ray_processes(made.settings.state_dir) if "_Index" in _title(p))
         return bool(victims)
 
     until(met, 60)

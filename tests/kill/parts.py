@@ -41,7 +41,7 @@ def titled(part: str) -> Find:
     """Processes of the instance's Ray whose title has these words."""
 
     def find(made: Instance) -> list[psutil.Process]:
-        return [one for one in connect.processes(made.settings.state_dir) if part in title(one)]
+        return [one for one in connect.ray_processes(made.settings.state_dir) if part in title(one)]
 
     return find
 
@@ -55,17 +55,17 @@ def title(process: psutil.Process) -> str:
 
 def of_head(name: str) -> Find:
     """One of the head's daemons."""
-    return lambda made: [one for key, one in connect.head(made.settings.state_dir).items() if key == name]
+    return lambda made: [one for key, one in connect.head_processes(made.settings.state_dir).items() if key == name]
 
 
 def supervisor(made: Instance) -> list[psutil.Process]:
     """The one that watches."""
-    found = supervised.find(made.settings.state_dir)
+    found = supervised.find_supervisor(made.settings.state_dir)
     return [] if found is None else [found]
 
 
 PARTS: dict[str, tuple[Find, float, tuple[str, ...]]] = {
-    "HAProxy": (lambda made: connect.proxies(made.settings.state_dir), SOON, ("killed", "stopped")),
+    "HAProxy": (lambda made: connect.proxy_processes(made.settings.state_dir), SOON, ("killed", "stopped")),
     "controller": (titled("ray::ServeController"), SOON, ("killed", "stopped")),
     "gateway": (titled("ServeReplica:gateway"), SOON, ("killed", "stopped")),
     "embedder": (titled("ServeReplica:embedding"), SOON, ("killed", "stopped")),
@@ -105,7 +105,7 @@ def is_well(made: Instance) -> bool:
     body = {"query": "harbour bridge", "strategy": "vector", "rerank": False, "cache": False}
     try:
         reply = made.http.post("/api/documents/search", json=body, timeout=5)
-        found = deploy.applications(connect.dashboard(made.settings))
+        found = deploy.list_applications(connect.ray_dashboard(made.settings))
     except (httpx.HTTPError, AosError):
         return False
     embedded = reply.status_code == httpx.codes.OK and reply.json()["fallback"] is None

@@ -7,7 +7,7 @@ import threading
 import time
 from pathlib import Path
 
-from pipelines.documents.ingest.stages import Stages
+from pipelines.documents.ingest.stages import JobStages
 from tests.evals.report import Report
 from tests.kill.scans import make_scans
 
@@ -17,7 +17,7 @@ GOAL = "a two-node mini cluster on one machine loses a node in the middle of a j
 class ReadOnCluster:
     """Surveys and readings as Datasets; indexing here, with a small embedder."""
 
-    def __init__(self, bulk: Stages, here: Stages) -> None:
+    def __init__(self, bulk: JobStages, here: JobStages) -> None:
         self.survey, self.read, self.index = bulk.survey, bulk.read, here.index
 
 
@@ -41,20 +41,20 @@ async def _run(report: Report, place: Path, expected: int) -> None:
     from ray.cluster_utils import Cluster
 
     from cluster.state.db import embedded
-    from cluster.state.db.migrate import migrate
+    from cluster.state.db.migrate import apply_migrations
     from cluster.state.identity.bootstrap import first_admin
-    from configs.settings import load
+    from configs.settings import load_settings
     from pipelines.worker import DatasetStages
     from tests.fakes.ledger import bench, new_workspace
 
-    settings = load()
-    found = embedded.start(settings)
+    settings = load_settings()
+    found = embedded.start_servers(settings)
     nodes = Cluster(initialize_head=True, head_node_args={"num_cpus": 2, "include_dashboard": False})
     lost = nodes.add_node(num_cpus=2)
     ray.init(address=nodes.address, log_to_driver=False)
     try:
         assert found.postgres_admin
-        await migrate(found.postgres_admin)
+        await apply_migrations(found.postgres_admin)
         await first_admin(found.postgres_admin, settings.auth)
         scope = await new_workspace(found.postgres_admin)
         async with bench(found.postgres, place) as ledger:
@@ -67,7 +67,7 @@ async def _run(report: Report, place: Path, expected: int) -> None:
     finally:
         ray.shutdown()
         nodes.shutdown()
-        embedded.stop(settings.state_dir)
+        embedded.stop_servers(settings.state_dir)
     whole = shown["state"] == "completed" and row["n"] == row["ids"] == expected and not lost.any_processes_alive()
     report.figure("pages after a node was lost", row["n"], reference=expected, goal=GOAL, holds=whole)
 

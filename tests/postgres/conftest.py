@@ -27,7 +27,7 @@ def state() -> Iterator[Path]:
     """A folder for embedded servers of a test's own."""
     folder = Path(tempfile.mkdtemp(prefix="aos-"))
     yield folder
-    embedded.stop(folder)
+    embedded.stop_servers(folder)
     shutil.rmtree(folder, ignore_errors=True)
 
 

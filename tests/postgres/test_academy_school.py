@@ -11,15 +11,15 @@ import pytest
 
 from cluster.basics.errors import Unavailable
 from cluster.basics.scope import Scope
-from cluster.state.audit import Audit
-from cluster.state.work.jobs import Jobs
+from cluster.state.audit import AuditLog
+from cluster.state.work.jobs import JobLedger
 from configs.sections_skills import AcademySettings
 from pipelines.documents.document import document_id
-from pipelines.documents.store.agent_links import Links
-from pipelines.documents.store.document_writes import Arrival
+from pipelines.documents.store.agent_links import AgentLinks
+from pipelines.documents.store.document_writes import FileArrival
 from serve_apps.agents.academy.register import NotEnrolled
-from serve_apps.agents.academy.school import Asks, School
-from serve_apps.retrieval.answers.answerer import Answer
+from serve_apps.agents.academy.school import Academy, QuestionAnswerer
+from serve_apps.retrieval.answers.answerer import CitedAnswer
 from tests.fakes.campus import Campus, open_campus
 from tests.fakes.ledger import worker_scope
 
@@ -42,10 +42,10 @@ async def campus(app_dsn: str, admin_dsn: str, tmp_path: Path) -> AsyncIterator[
 class Interrupted:
     """Something happens before each answer."""
 
-    answerer: Asks
+    answerer: QuestionAnswerer
     before: Callable[[], Awaitable[Any]]
 
-    async def ask(self, scope: Scope, question: str, agent_id: str | None) -> Answer:
+    async def ask(self, scope: Scope, question: str, agent_id: str | None) -> CitedAnswer:
         await self.before()
         return await self.answerer.ask(scope, question, agent_id)
 
@@ -54,10 +54,10 @@ def scope_of(campus: Campus) -> Scope:
     return worker_scope(campus.office.scope.tenant, campus.office.scope.workspace)
 
 
-def school(campus: Campus, before: Callable[[], Awaitable[Any]]) -> School:
+def school(campus: Campus, before: Callable[[], Awaitable[Any]]) -> Academy:
     parts = campus.api.parts
     asks, database = Interrupted(parts.answerer, before), parts.database
-    return School(database, Links(database), Jobs(database), asks, Audit(database), AcademySettings())
+    return Academy(database, AgentLinks(database), JobLedger(database), asks, AuditLog(database), AcademySettings())
 
 
 async def documents(campus: Campus) -> dict[str, str]:
@@ -90,7 +90,7 @@ async def test_ac_05_studying_leaves_links_and_deletes_to_people(campus: Campus,
 async def test_a_refresh_never_adds_a_document(campus: Campus) -> None:
     """Deleted between the look at it and the write: neither a version nor a failure brings it back."""
     scope, store = scope_of(campus), campus.worker.store
-    arrival = Arrival("file:/gone.md", "gone.md", "file:/gone.md", refresh=True)
+    arrival = FileArrival("file:/gone.md", "gone.md", "file:/gone.md", refresh=True)
     version = {"version": "v", "file_hash": "h", "file_size": 1, "kind": "text", "page_count": 1}
     async with campus.worker.database.transaction(scope) as tx:
         assert not await store.add(tx, scope, arrival, version, 1000)

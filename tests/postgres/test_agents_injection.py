@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from cluster.state.approvals import Verdict
+from cluster.state.approvals import ReviewVerdict
 from tests.fakes.dutiful import Dutiful, Duty, Torn
 from tests.fakes.framed import broken
 from tests.fakes.model_server import ModelServer, serve_model
@@ -119,7 +119,7 @@ async def test_one_approval_is_good_for_one_call_with_exactly_these_arguments(wh
     with serve_model(Dutiful(duties)) as model:
         async with siege(where, model, books(plain)) as made:
             for agent, duty in zip(AGENTS, duties.values(), strict=True):
-                ended = await made.tell(agent, duty.message, lambda _, __: Verdict.APPROVED)
+                ended = await made.tell(agent, duty.message, lambda _, __: ReviewVerdict.APPROVED)
                 assert ended.state == "completed", (agent, ended)
                 assert [cited["quote"] for cited in ended.outcome["citations"]] == [duty.line], (agent, ended.outcome)
             assert [dict(deed.call.arguments) for deed in made.deeds] == [
@@ -143,8 +143,8 @@ async def test_hi_04_an_approval_of_the_task_approves_nothing_that_stands_beside
     }
     wanted = [duty.arguments for duty in duties.values()]
 
-    def approve(_: str, arguments: Mapping[str, Any]) -> Verdict:
-        return Verdict.APPROVED if arguments in wanted else Verdict.REJECTED
+    def approve(_: str, arguments: Mapping[str, Any]) -> ReviewVerdict:
+        return ReviewVerdict.APPROVED if arguments in wanted else ReviewVerdict.REJECTED
 
     with serve_model(Torn(duties, Obedient(4, evil.host))) as model:
         async with siege(where, model, books(texts(Lure(friend.host, evil.host))), allow=friend.host) as made:

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from cluster.state.work.run_queries import RunDesk
-from configs.settings import load
+from cluster.state.work.run_queries import RunQueries
+from configs.settings import load_settings
 from serve_apps.agents import turn_ports
-from serve_apps.wiring.agents import Workshop, desk, ground
+from serve_apps.wiring.agents import TurnRuntime, build_container, build_turn_intake
 from tests.fakes import agents_contract as contract
 from tests.fakes.model_server import ModelServer, serve_model
 from tests.fakes.model_wires import Say
@@ -33,7 +33,7 @@ def site() -> Iterator[str]:
 async def bench(
     app_dsn: str, admin_dsn: str, redis_url: str, tmp_path: Path, model: ModelServer, site: str
 ) -> AsyncIterator[contract.Bench]:
-    settings = load(
+    settings = load_settings(
         {
             "AOS_STATE_DIR": str(tmp_path),
             "DATABASE_URL": app_dsn,
@@ -46,14 +46,14 @@ async def bench(
             "AOS_AGENTS_POLL_SECONDS": "0.1",
         }
     )
-    base = ground(settings, FakeEmbedder(), None)
-    workshop = Workshop(settings, base)
+    base = build_container(settings, FakeEmbedder(), None)
+    workshop = TurnRuntime(settings, base)
     await base.database.open()
     await workshop.open()
     try:
         yield contract.Bench(
-            desk(settings, base, dict.fromkeys(turn_ports.Path, workshop.carrier)),
-            RunDesk(base.database),
+            build_turn_intake(settings, base, dict.fromkeys(turn_ports.TurnPath, workshop.carrier)),
+            RunQueries(base.database),
             base.approvals,
             model,
             site,

@@ -12,15 +12,15 @@ from cluster.basics.scope import Scope
 from cluster.state.db.postgres import Database
 from configs.sections_retrieval import RerankSettings, SearchSettings
 from pipelines.documents.document import Box, Word
-from pipelines.documents.store.agent_links import Links
+from pipelines.documents.store.agent_links import AgentLinks
 from serve_apps.agents.events import EventKind
 from serve_apps.agents.turn.delegation import StoredAgents
-from serve_apps.agents.turn.knowledge import Knowledge
+from serve_apps.agents.turn.knowledge import AgentKnowledge
 from serve_apps.agents.turn.quotes import StoredPlaces
-from serve_apps.agents.turn.tool_loop import converse
-from serve_apps.agents.turn_ports import AgentId, Outcome
-from serve_apps.retrieval.search.pipeline import Search
-from skills.framework.skill_store import Skills
+from serve_apps.agents.turn.tool_loop import run_conversation
+from serve_apps.agents.turn_ports import AgentId, TurnOutcome
+from serve_apps.retrieval.search.pipeline import SearchPipeline
+from skills.framework.skill_store import SkillStore
 from tests.fakes import corpus
 from tests.fakes.agents import AGENT, MemoryJournal, ScriptedModels, turn
 from tests.fakes.corpus import Book, Passage, Sheet, hash_vector
@@ -43,14 +43,14 @@ class House:
     scope: Scope
     agent: str
 
-    async def ask(self, scope: Scope | None = None) -> tuple[Outcome, MemoryJournal]:
+    async def ask(self, scope: Scope | None = None) -> tuple[TurnOutcome, MemoryJournal]:
         models = ScriptedModels('It weighs twelve [1: "The pump weighs twelve kilograms."].')
-        search = Search(self.database, FakeEmbedder(), None, SearchSettings(), RerankSettings())
-        with_crew = replace(crew(models), knowledge=Knowledge(search), places=StoredPlaces(self.database))
+        search = SearchPipeline(self.database, FakeEmbedder(), None, SearchSettings(), RerankSettings())
+        with_crew = replace(crew(models), knowledge=AgentKnowledge(search), places=StoredPlaces(self.database))
         asked = turn("How much does the pump weigh?", scope=scope or self.scope)
         journal = MemoryJournal()
         agent = replace(AGENT, id=AgentId(self.agent))
-        return await converse(replace(asked, agent=agent), journal, with_crew), journal
+        return await run_conversation(replace(asked, agent=agent), journal, with_crew), journal
 
     def link(self) -> None:
         self.admin.execute(
@@ -101,7 +101,7 @@ async def test_places_are_walled(house: House) -> None:
 
 async def test_agents_are_found_by_name_or_id(house: House) -> None:
     """EX-07: within the workspace."""
-    agents = StoredAgents(house.database, Links(house.database), Skills(house.database))
+    agents = StoredAgents(house.database, AgentLinks(house.database), SkillStore(house.database))
     found = await agents.find(house.scope, "reader")
     assert found.id == house.agent and (await agents.find(house.scope, house.agent)) == found
     for scope, name in ((house.scope, "nobody"), (corpus.open_home(house.admin, "other"), "reader")):

@@ -8,18 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from cluster.models.connections.configured import Declared
-from cluster.models.connections.connection_store import Connections
+from cluster.models.connections.configured import ConfiguredConnections
+from cluster.models.connections.connection_store import ConnectionStore
 from cluster.state.db.postgres import Connection, Database
 from cluster.state.vault import Vault, VaultKey
-from configs.settings import load
-from pipelines.documents.store.agent_links import Links, NewAgent
+from configs.settings import load_settings
+from pipelines.documents.store.agent_links import AgentLinks, NewAgent
 from serve_apps.agents import turn_ports
 from serve_apps.agents.events import EventKind
 from serve_apps.agents.turn.delegation import StoredAgents
-from serve_apps.agents.turn_ports import Incoming
-from serve_apps.wiring.agents import Workshop, desk, ground
-from skills.framework.skill_store import Skills
+from serve_apps.agents.turn_ports import IncomingMessage
+from serve_apps.wiring.agents import TurnRuntime, build_container, build_turn_intake
+from skills.framework.skill_store import SkillStore
 from tests.bench import agent_servers
 from tests.fakes import agents_contract as contract
 from tests.fakes.model_server import ModelServer, serve_model
@@ -39,14 +39,14 @@ async def test_forty_turns_at_once_share_five_connections(
 ) -> None:
     """A pool of five: each stream tells its own answer once, every event has its number, and nobody is turned away."""
     stores = {"DATABASE_URL": app_dsn, "REDIS_URL": redis_url}
-    settings = load({**agent_servers.environment(tmp_path, model.url), **stores})
+    settings = load_settings({**agent_servers.environment(tmp_path, model.url), **stores})
     assert settings.postgres.pool_size == 5
-    base, scope = ground(settings, FakeEmbedder(), None), contract.person(admin_dsn)
-    workshop = Workshop(settings, base)
-    way_in = desk(settings, base, dict.fromkeys(turn_ports.Path, workshop.carrier))
+    base, scope = build_container(settings, FakeEmbedder(), None), contract.person(admin_dsn)
+    workshop = TurnRuntime(settings, base)
+    way_in = build_turn_intake(settings, base, dict.fromkeys(turn_ports.TurnPath, workshop.carrier))
 
     async def ask(number: int) -> None:
-        said = way_in.process(scope, Incoming("", agent_servers.question(number)))
+        said = way_in.process(scope, IncomingMessage("", agent_servers.question(number)))
         events = [event async for event in said]
         whole = [event for event in events if not event.piece]
         assert [event.seq for event in whole] == list(range(1, len(whole) + 1))
@@ -92,15 +92,15 @@ async def test_what_every_turn_looks_up_is_one_transaction(app_dsn: str, admin_d
     database = CountingDatabase(app_dsn, lent)
     await database.open()
     try:
-        links = Links(database)
+        links = AgentLinks(database)
         async with database.transaction(scope) as tx:
             await links.add_agent(tx, scope, NewAgent("keeper"))
         lent.times = 0
-        found = await StoredAgents(database, links, Skills(database)).find(scope, "keeper")
+        found = await StoredAgents(database, links, SkillStore(database)).find(scope, "keeper")
         assert (found.name, lent.times) == ("keeper", 1)
-        assert await StoredAgents(database, links, Skills(database)).find(scope, found.id) == found
+        assert await StoredAgents(database, links, SkillStore(database)).find(scope, found.id) == found
         lent.times = 0
-        stored = Connections(database, Vault([VaultKey(b"k" * 32)]), Declared())
+        stored = ConnectionStore(database, Vault([VaultKey(b"k" * 32)]), ConfiguredConnections())
         assert await stored.offered(scope) == ([], None)
         assert lent.times == 1
     finally:

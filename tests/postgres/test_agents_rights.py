@@ -9,16 +9,16 @@ import psycopg
 import pytest
 
 from cluster.basics.scope import Role, Scope
-from cluster.state.approvals import Verdict
-from cluster.state.audit import Audit
+from cluster.state.approvals import ReviewVerdict
+from cluster.state.audit import AuditLog
 from cluster.state.db.postgres import Database
-from cluster.state.identity.identity import Identity
-from cluster.state.work.run_queries import RunDesk
-from configs.settings import load
+from cluster.state.identity.identity import IdentityStore
+from cluster.state.work.run_queries import RunQueries
+from configs.settings import load_settings
 from serve_apps.agents.events import EventKind
 from serve_apps.agents.intake.rights import NoMember, StillAllowed
-from serve_apps.agents.turn_ports import Journal, Outcome, Path, Turn
-from serve_apps.wiring.agents import Workshop, desk, ground
+from serve_apps.agents.turn_ports import Journal, Turn, TurnOutcome, TurnPath
+from serve_apps.wiring.agents import TurnRuntime, build_container, build_turn_intake
 from tests.fakes.agents import MemoryJournal, turn
 from tests.fakes.agents_contract import Bench, person
 from tests.fakes.model_server import serve_model
@@ -44,9 +44,9 @@ class Seen:
     def __init__(self) -> None:
         self.scopes: list[Scope] = []
 
-    async def __call__(self, turn: Turn, journal: Journal) -> Outcome:
+    async def __call__(self, turn: Turn, journal: Journal) -> TurnOutcome:
         self.scopes.append(turn.scope)
-        return Outcome("done")
+        return TurnOutcome("done")
 
 
 def change(admin_dsn: str, statement: str, scope: Scope) -> None:
@@ -65,7 +65,7 @@ async def db(app_dsn: str) -> AsyncIterator[CountingDatabase]:
 async def test_a_turn_has_the_rights_that_its_user_still_has(db: CountingDatabase, admin_dsn: str) -> None:
     """Unchanged they stay, also a key's that are fewer than its user's; one query, and nothing in the journal."""
     seen, journal, operator = Seen(), MemoryJournal(), person(admin_dsn)
-    allowed = StillAllowed(seen, Identity(db), Audit(db))
+    allowed = StillAllowed(seen, IdentityStore(db), AuditLog(db))
     operator = replace(operator, principals=(*operator.principals, "role:operator"))
     key = replace(operator, principals=(operator.principals[0], "role:viewer"), role=Role.VIEWER)
     system = Scope.of_worker(operator.tenant, operator.workspace)
@@ -89,8 +89,8 @@ async def test_who_is_no_member_any_more_is_refused_by_name(
     seen, scope = Seen(), person(admin_dsn)
     change(admin_dsn, statement, scope)
     with pytest.raises(NoMember, match=str(scope.user)):
-        await StillAllowed(seen, Identity(db), Audit(db))(turn("go on", scope=scope), MemoryJournal())
-    (entry,) = await Audit(db).page(scope)
+        await StillAllowed(seen, IdentityStore(db), AuditLog(db))(turn("go on", scope=scope), MemoryJournal())
+    (entry,) = await AuditLog(db).page(scope)
     assert (entry["action"], entry["outcome"], entry["detail"]) == ("run.carry", "denied", {"reason": "no_member"})
     assert not seen.scopes
 
@@ -101,7 +101,7 @@ async def test_an_approved_call_of_somebody_disabled_meanwhile_is_not_made(
     """The whole way: a run waits, its user is disabled, a person approves, and the run fails by name."""
     asked = Say(calls=(Use("http_get", {"url": "http://127.0.0.1:9/gauge"}),))
     with serve_model(Say("Let me read it."), asked, Say("It shows 4.2 bar.")) as model:
-        settings = load(
+        settings = load_settings(
             {
                 "AOS_STATE_DIR": str(tmp_path),
                 "DATABASE_URL": app_dsn,
@@ -113,19 +113,22 @@ async def test_an_approved_call_of_somebody_disabled_meanwhile_is_not_made(
                 "AOS_AGENTS_POLL_SECONDS": "0.05",
             }
         )
-        base = ground(settings, FakeEmbedder(), None)
-        workshop = Workshop(settings, base)
+        base = build_container(settings, FakeEmbedder(), None)
+        workshop = TurnRuntime(settings, base)
         await base.database.open()
         await workshop.open()
         try:
-            way_in, runs = desk(settings, base, dict.fromkeys(Path, workshop.carrier)), RunDesk(base.database)
+            way_in, runs = (
+                build_turn_intake(settings, base, dict.fromkeys(TurnPath, workshop.carrier)),
+                RunQueries(base.database),
+            )
             bench = Bench(way_in, runs, base.approvals, model, "", person(admin_dsn))
             events = await bench.tell("Read the gauge at the north gate.")
             assert events[-1].kind is EventKind.APPROVAL_REQUIRED, events
             run, approval = events[0].data["run_id"], events[-1].data["approval"]["id"]
             await bench.state(run, "waiting")
             change(admin_dsn, GONE[1], bench.scope)
-            await base.approvals.decide(bench.scope, approval, Verdict.APPROVED)
+            await base.approvals.decide(bench.scope, approval, ReviewVerdict.APPROVED)
             assert await bench.state(run, "completed", "failed") == "failed"
             assert (await runs.show(bench.scope, run))["error"]["code"] == "no_member"
             stored = await runs.events_after(bench.scope, run, 0)

@@ -8,17 +8,17 @@ from typing import Any
 import pytest
 
 from cluster.basics.scope import Role
-from cluster.state.approvals import Verdict
-from cluster.state.work.run_queries import RunDesk
-from configs.settings import load
+from cluster.state.approvals import ReviewVerdict
+from cluster.state.work.run_queries import RunQueries
+from configs.settings import load_settings
 from pipelines.documents.store.agent_links import NewAgent
 from serve_apps.agents.events import EventKind
-from serve_apps.agents.intake.toolset import attached, recorded
-from serve_apps.agents.intake.turn import load as thaw
-from serve_apps.agents.turn_ports import Incoming, Path
-from serve_apps.wiring.agents import Ground, Workshop, desk, ground
+from serve_apps.agents.intake.toolset import attached_skills, recorded_specs
+from serve_apps.agents.intake.turn import load_turn as thaw
+from serve_apps.agents.turn_ports import IncomingMessage, TurnPath
+from serve_apps.wiring.agents import Container, TurnRuntime, build_container, build_turn_intake
 from skills.framework.manifest import Kind, Manifest, Risk
-from skills.sandbox.layers import Layer
+from skills.sandbox.layers import IsolationLayer
 from tests.fakes import agents_contract as contract
 from tests.fakes.model_server import ModelServer, serve_model
 from tests.fakes.model_wires import Say, Use
@@ -35,8 +35,8 @@ CALL = Say(calls=(Use("double", {"n": 21}),))
 class Here(contract.Bench):
     """A bench whose agents can be given skills."""
 
-    base: Ground
-    workshop: Workshop
+    base: Container
+    workshop: TurnRuntime
 
     async def agent(self, name: str, *skills: Manifest, version: int | None = None) -> str:
         """A new agent that was given these, registered as they are."""
@@ -53,7 +53,7 @@ class Here(contract.Bench):
             await self.base.skills.register(tx, self.scope, skill)
 
     async def say(self, agent: str, message: str = "/chat Double it.", scope: Any = None) -> list[Any]:
-        way_in = self.orchestrator.process(scope or self.scope, Incoming(agent, message))
+        way_in = self.orchestrator.process(scope or self.scope, IncomingMessage(agent, message))
         return [event async for event in way_in if not event.piece]
 
     def offered(self, asked: int = -1) -> set[str]:
@@ -75,7 +75,7 @@ def model() -> Iterator[ModelServer]:
 async def here(
     app_dsn: str, admin_dsn: str, redis_url: str, tmp_path: FilePath, model: ModelServer
 ) -> AsyncIterator[Here]:
-    settings = load(
+    settings = load_settings(
         {
             "AOS_STATE_DIR": str(tmp_path),
             "DATABASE_URL": app_dsn,
@@ -85,16 +85,16 @@ async def here(
             "AOS_LLM_SUPPORTS_TOOLS": "true",
             "AOS_AGENTS_POLL_SECONDS": "0.1",
             "AOS_SANDBOX_WARM": "0",
-            "AOS_SANDBOX_UNTRUSTED_WITHOUT": ",".join(Layer),
+            "AOS_SANDBOX_UNTRUSTED_WITHOUT": ",".join(IsolationLayer),
         }
     )
-    base = ground(settings, FakeEmbedder(), None)
-    workshop = Workshop(settings, base)
+    base = build_container(settings, FakeEmbedder(), None)
+    workshop = TurnRuntime(settings, base)
     await base.database.open()
     await workshop.open()
     try:
-        way_in = desk(settings, base, dict.fromkeys(Path, workshop.carrier))
-        runs, scope = RunDesk(base.database), contract.person(admin_dsn)
+        way_in = build_turn_intake(settings, base, dict.fromkeys(TurnPath, workshop.carrier))
+        runs, scope = RunQueries(base.database), contract.person(admin_dsn)
         yield Here(way_in, runs, base.approvals, model, "", scope, base, workshop)
     finally:
         await workshop.close()
@@ -176,14 +176,14 @@ async def test_a_run_keeps_the_version_that_it_began_with_and_so_does_its_replay
     await here.register(tripled)
     async with here.base.database.transaction(here.scope) as tx:
         await here.base.skills.detach(tx, here.scope, agent, "double")
-    await here.approvals.decide(here.scope, approval["id"], Verdict.APPROVED)
+    await here.approvals.decide(here.scope, approval["id"], ReviewVerdict.APPROVED)
     assert await here.state(run, "completed", "failed") == "completed"
     recording = await here.runs.recording(here.scope, run)
     assert [told.payload["result"] for told in recording.events if told.type == "tool_result"] == [{"is": 42}]
-    assert [one.version for one in attached(thaw(recording.input).agent.config)] == [1]
+    assert [one.version for one in attached_skills(thaw(recording.input).agent.config)] == [1]
     report = await here.workshop.replays.replay(here.scope, run)
     assert report["same"], report["diverged"]
-    assert [spec.description for spec in recorded(recording)] == ["Doubles a number."]
+    assert [spec.description for spec in recorded_specs(recording)] == ["Doubles a number."]
     here.model.replies[:] = [Say("I have nothing for that.")]
     await here.say(agent, "/chat Good day.")
     assert "double" not in here.offered(), "the next turn has what the agent has now"
@@ -212,7 +212,7 @@ async def test_who_is_delegated_to_has_its_own_skills(here: Here) -> None:
     report = await here.workshop.replays.replay(here.scope, run)
     assert report["same"], report["diverged"]
     recording = await here.runs.recording(here.scope, run)
-    assert [spec.description for spec in recorded(recording)] == ["Doubles a number."]
+    assert [spec.description for spec in recorded_specs(recording)] == ["Doubles a number."]
 
 
 async def test_arguments_that_do_not_fit_never_reach_the_script(here: Here) -> None:

@@ -11,11 +11,11 @@ from psycopg.conninfo import make_conninfo
 from cluster import doctor, supervisor
 from cluster.basics.errors import InvalidSettings, Unavailable
 from cluster.basics.scope import Scope
-from cluster.console.findings import Colour
+from cluster.console.findings import StatusColour
 from cluster.state.db.migrate import let_in
 from cluster.state.db.postgres import Database
 from configs.sections import Settings
-from configs.settings import load
+from configs.settings import load_settings
 from tests.fakes.http import open_office
 
 NAME = 'site "app"; role'  # what has to be quoted
@@ -49,8 +49,8 @@ async def names_seen(dsn: str, scope: Scope) -> list[str]:
         await database.close()
 
 
-def walls(settings: Settings) -> tuple[Colour, str]:
-    (found,) = (one for one in doctor.look("postgres", settings) if one.part == "row-level security")
+def walls(settings: Settings) -> tuple[StatusColour, str]:
+    (found,) = (one for one in doctor.run_probe("postgres", settings) if one.part == "row-level security")
     return found.colour, found.detail
 
 
@@ -59,13 +59,13 @@ def test_a_superuser_is_refused_before_anything_runs(
 ) -> None:
     """The doctor says the same of it."""
     servers = {"AOS_STATE_DIR": str(tmp_path), "DATABASE_ADMIN_URL": admin_dsn, "REDIS_URL": redis_url}
-    settings = load({"DATABASE_URL": admin_dsn, **servers})
+    settings = load_settings({"DATABASE_URL": admin_dsn, **servers})
     with pytest.raises(InvalidSettings, match=r"\(DATABASE_URL, POSTGRES_USER\): row-level security") as refused:
-        supervisor.prepare(settings, lambda line: None)
+        supervisor.prepare_state(settings, lambda line: None)
     assert "aos_app" in refused.value.hint
     assert not list(tmp_path.glob("first-password*")), "nobody was made an administrator"
-    assert walls(settings) == (Colour.RED, "the application's role is exempt from row-level security")
-    assert walls(load({"DATABASE_URL": app_dsn, **servers}))[0] is Colour.GREEN
+    assert walls(settings) == (StatusColour.RED, "the application's role is exempt from row-level security")
+    assert walls(load_settings({"DATABASE_URL": app_dsn, **servers}))[0] is StatusColour.GREEN
 
 
 async def test_one_who_may_bypass_the_walls_is_refused_although_it_is_a_member(admin_dsn: str, role: str) -> None:

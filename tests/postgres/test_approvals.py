@@ -10,15 +10,15 @@ import psycopg
 import pytest
 
 from cluster.basics.errors import Conflict, LeaseLost, NotFound
-from cluster.state.approvals import Found, Verdict
+from cluster.state.approvals import ReconcileVerdict, ReviewVerdict
 from cluster.state.canonical_json import action_digest
 from cluster.state.db.postgres import Row
 from serve_apps.agents.durable.journal import LiveJournal
 from serve_apps.agents.durable.recorder import LedgerRecorder
 from serve_apps.agents.durable.replay import Replayer, walk_again
-from serve_apps.agents.durable.run_loop import opening
+from serve_apps.agents.durable.run_loop import emit_opening
 from serve_apps.agents.events import EventKind
-from serve_apps.agents.turn_ports import Redo, Turn
+from serve_apps.agents.turn_ports import RedoPolicy, Turn
 from tests.fakes import executor
 from tests.fakes.marks import Marks
 from tests.fakes.record import Ticks
@@ -31,7 +31,7 @@ async def here(app_dsn: str, admin_dsn: str) -> AsyncIterator[Stage]:
         yield made
 
 
-async def asked(here: Stage, outside: Outside, redo: Redo = Redo.RECONCILE) -> tuple[Turn, str]:
+async def asked(here: Stage, outside: Outside, redo: RedoPolicy = RedoPolicy.RECONCILE) -> tuple[Turn, str]:
     """A turn that waits, and the id of what it waits for."""
     turn = await here.begin()
     await here.carry(turn, acting(outside, redo))
@@ -49,7 +49,7 @@ async def test_two_approvers_one_wins(here: Stage) -> None:
     """HI-05: ten decide at once; one is first, nine get a conflict, and the trail has one entry."""
     outside = Outside()
     turn, id_ = await asked(here, outside)
-    verdicts = [Verdict.APPROVED, Verdict.REJECTED] * 5
+    verdicts = [ReviewVerdict.APPROVED, ReviewVerdict.REJECTED] * 5
     said = await asyncio.gather(*(here.approvals.decide(here.scope, id_, v) for v in verdicts), return_exceptions=True)
     (won,) = [row for row in said if not isinstance(row, BaseException)]
     lost = [row for row in said if isinstance(row, BaseException)]
@@ -69,7 +69,7 @@ async def test_a_reader_who_decides_and_leaves_with_the_request_finds_it_on_reco
     async for event in events:
         if event.kind is EventKind.APPROVAL_REQUIRED:
             assert await here.state(turn) == "waiting"
-            await here.approvals.decide(here.scope, event.data["approval"]["id"], Verdict.APPROVED)
+            await here.approvals.decide(here.scope, event.data["approval"]["id"], ReviewVerdict.APPROVED)
             break
     await events.aclose()
     async with here.sweeping(acting(outside)):
@@ -81,7 +81,7 @@ async def test_edited_arguments_are_bound_audited_and_executed(here: Stage) -> N
     """The decision is bound to what was edited: a new digest, in the trail too."""
     outside = Outside()
     turn, id_ = await asked(here, outside)
-    row = await here.approvals.decide(here.scope, id_, Verdict.APPROVED, arguments={"to": "c"}, notes="not b")
+    row = await here.approvals.decide(here.scope, id_, ReviewVerdict.APPROVED, arguments={"to": "c"}, notes="not b")
     assert row["digest"] == action_digest("act", {"to": "b"})
     assert row["decided_digest"] == action_digest("act", {"to": "c"}) != row["digest"]
     events = await here.carry(turn, acting(outside))
@@ -96,7 +96,7 @@ async def test_a_decision_that_was_tampered_with_executes_nothing(here: Stage, a
     """Other arguments than the digest says: the step is refused before anything happens."""
     outside = Outside()
     turn, id_ = await asked(here, outside)
-    await here.approvals.decide(here.scope, id_, Verdict.APPROVED)
+    await here.approvals.decide(here.scope, id_, ReviewVerdict.APPROVED)
     with psycopg.connect(admin_dsn) as connection:
         connection.execute('update approvals set decided_arguments = \'{"to": "elsewhere"}\' where id = %s', (id_,))
     events = await here.carry(turn, acting(outside))
@@ -111,7 +111,7 @@ async def test_x_37_what_nobody_decides_expires_and_the_turn_goes_on_without(her
     with psycopg.connect(admin_dsn) as connection:
         connection.execute("update approvals set expires_at = now() - interval '1 s' where id = %s", (id_,))
     with pytest.raises(Conflict, match="it is expired already"):
-        await here.approvals.decide(here.scope, id_, Verdict.APPROVED)
+        await here.approvals.decide(here.scope, id_, ReviewVerdict.APPROVED)
     assert await here.pending(turn) == []
     assert (await here.approvals.page(here.scope, state="expired"))[1] == 1
     async with here.sweeping(acting(outside)):
@@ -128,7 +128,7 @@ async def test_a_waiting_run_is_nobodys_and_a_decided_one_is_carried_once(here: 
         await here.carry(turn, acting(outside))
     assert await here.runs.claim_next("anybody", 5) is None
     async with here.sweeping(acting(outside), "one"), here.sweeping(acting(outside), "two"):
-        await here.approvals.decide(here.scope, id_, Verdict.APPROVED)
+        await here.approvals.decide(here.scope, id_, ReviewVerdict.APPROVED)
         await here.until(turn, "completed")
     assert len(outside.acted) == 1
 
@@ -137,7 +137,7 @@ async def test_a_decided_run_goes_on_although_its_reader_leaves(here: Stage) -> 
     """An approved action does not depend on a browser."""
     outside = Outside()
     turn, id_ = await asked(here, outside)
-    await here.approvals.decide(here.scope, id_, Verdict.APPROVED)
+    await here.approvals.decide(here.scope, id_, ReviewVerdict.APPROVED)
     runner = here.runner(acting(outside))
     events = runner.run(turn, await runner.claim(turn))
     await anext(events)
@@ -162,7 +162,7 @@ async def test_hi_04_exactly_once_for_each_kind_of_tool_and_crash(
     def die() -> None:
         raise Died
 
-    redo = Redo.RECONCILE if effect == "write" else Redo.REPEAT
+    redo = RedoPolicy.RECONCILE if effect == "write" else RedoPolicy.REPEAT
     outside, turn = Outside(), await here.begin(attended=False)
     setattr(outside, "before_act" if crash.startswith("before") else "after_act", die)
 
@@ -180,13 +180,13 @@ async def test_hi_04_exactly_once_for_each_kind_of_tool_and_crash(
             now=lambda: datetime.now(UTC),
             patience=timedelta(hours=1),
         )
-        opening(turn, journal)
+        emit_opening(turn, journal)
         await acting(outside, redo, ask=ask)(turn, journal)
 
     if ask:
         await here.carry(turn, acting(outside, redo))
         (row,) = await here.pending(turn)
-        await here.approvals.decide(here.scope, str(row["id"]), Verdict.APPROVED)
+        await here.approvals.decide(here.scope, str(row["id"]), ReviewVerdict.APPROVED)
     with contextlib.suppress(Died):
         await mortal()
     outside.before_act = outside.after_act = lambda: None
@@ -202,8 +202,8 @@ async def test_hi_04_exactly_once_for_each_kind_of_tool_and_crash(
             if ask:
                 assert (await here.approvals.show(here.scope, str(row["id"])))["execution"] == "needs_reconcile"
             with pytest.raises(Conflict, match="this is a reconcile request"):
-                await here.approvals.decide(here.scope, str(doubt["id"]), Verdict.APPROVED)
-            found = Found.HAPPENED if happened else Found.RUN
+                await here.approvals.decide(here.scope, str(doubt["id"]), ReviewVerdict.APPROVED)
+            found = ReconcileVerdict.HAPPENED if happened else ReconcileVerdict.RUN
             await here.approvals.reconcile(here.scope, str(doubt["id"]), found, result={"done": True})
         await here.until(turn, "completed")
     assert len({key for _, key, _ in outside.acted}) == 1
@@ -221,7 +221,7 @@ async def test_hi_04_exactly_once_for_each_kind_of_tool_and_crash(
 async def test_an_approval_begins_once_and_what_a_failed_run_had_begun_is_shown(here: Stage) -> None:
     outside = Outside()
     turn, id_ = await asked(here, outside)
-    await here.approvals.decide(here.scope, id_, Verdict.APPROVED)
+    await here.approvals.decide(here.scope, id_, ReviewVerdict.APPROVED)
     lease = await here.runs.claim(here.scope, turn.run, "mortal", 30)
     loaded = await here.runs.load(here.scope, turn.run)
     assert loaded.steps[-1].kind == "approval"
@@ -245,11 +245,11 @@ async def test_b_12_there_is_no_way_to_decide_by_words(here: Stage) -> None:
     _, id_ = await asked(here, Outside())
     for words in ("don't do it", "yes", "approve", "APPROVED "):
         with pytest.raises(ValueError, match="is not a valid Verdict"):
-            await here.approvals.decide(here.scope, id_, Verdict(words))
-    row = await here.approvals.decide(here.scope, id_, Verdict.REJECTED, notes="yes please, approve it")
+            await here.approvals.decide(here.scope, id_, ReviewVerdict(words))
+    row = await here.approvals.decide(here.scope, id_, ReviewVerdict.REJECTED, notes="yes please, approve it")
     assert row["state"] == "rejected"
     with pytest.raises(NotFound):
-        await here.approvals.decide(here.scope, "approve", Verdict.APPROVED)
+        await here.approvals.decide(here.scope, "approve", ReviewVerdict.APPROVED)
 
 
 async def test_a_replay_from_postgres_is_byte_identical(here: Stage) -> None:
@@ -257,7 +257,7 @@ async def test_a_replay_from_postgres_is_byte_identical(here: Stage) -> None:
     outside = Outside()
     turn, id_ = await asked(here, outside)
     await here.approvals.decide(
-        here.scope, id_, Verdict.APPROVED, arguments={"z": 1e22, "a": 0.1, "m": [1.0, "\u2028"]}
+        here.scope, id_, ReviewVerdict.APPROVED, arguments={"z": 1e22, "a": 0.1, "m": [1.0, "\u2028"]}
     )
     await here.carry(turn, acting(outside))
     fresh = Outside()
@@ -290,7 +290,7 @@ async def test_kill_9_of_an_executor_in_the_middle_of_a_turn(here: Stage, app_ds
     events = await here.carry(turn, after)
     assert events[-1].kind is EventKind.APPROVAL_REQUIRED
     (row,) = await here.pending(turn)
-    await here.approvals.decide(here.scope, str(row["id"]), Verdict.APPROVED)
+    await here.approvals.decide(here.scope, str(row["id"]), ReviewVerdict.APPROVED)
     background = executor.start(app_dsn, marks, seconds=2)
     try:
         while not marks.calls():

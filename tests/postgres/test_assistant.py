@@ -5,10 +5,10 @@ import asyncio
 import pytest
 
 from cluster.basics.errors import NotFound
-from cluster.state.audit import Audit
+from cluster.state.audit import AuditLog
 from cluster.state.db.postgres import Database
-from pipelines.documents.store.agent_links import Links
-from serve_apps.agents.intake.assistant import ASSISTANT, standing
+from pipelines.documents.store.agent_links import AgentLinks
+from serve_apps.agents.intake.assistant import ASSISTANT, standing_assistant
 from tests.fakes.ledger import new_workspace
 
 pytestmark = pytest.mark.postgres
@@ -19,8 +19,8 @@ async def test_it_is_listed_in_a_new_workspace_and_made_once(app_dsn: str, admin
     await database.open()
     try:
         scope, other = await new_workspace(admin_dsn), await new_workspace(admin_dsn)
-        audit = Audit(database)
-        links = Links(database, standing(audit))
+        audit = AuditLog(database)
+        links = AgentLinks(database, standing_assistant(audit))
         found = await asyncio.gather(*(links.resolve(scope, ASSISTANT.name) for _ in range(4)))
         assert len(set(found)) == 1
         rows, total = await links.agents(other, 0, 10)
@@ -29,6 +29,6 @@ async def test_it_is_listed_in_a_new_workspace_and_made_once(app_dsn: str, admin
         with pytest.raises(NotFound):
             await links.resolve(scope, "somebody")
         with pytest.raises(NotFound):
-            await Links(database).resolve(await new_workspace(admin_dsn), ASSISTANT.name)
+            await AgentLinks(database).resolve(await new_workspace(admin_dsn), ASSISTANT.name)
     finally:
         await database.close()

@@ -14,11 +14,11 @@ from cluster.basics.scope import Scope
 from cluster.state.db.postgres import Database
 from configs.sections_retrieval import CacheSettings
 from pipelines.documents.document import Page, VersionId
-from pipelines.documents.index.generations import Generations
-from pipelines.documents.store.agent_links import AgentChange, Links
-from pipelines.documents.store.document_writes import Arrival, Store, StoredPage
-from pipelines.documents.store.library import Library
-from serve_apps.retrieval.search.query import LONGEST_QUESTION, Budget, Filters, Query
+from pipelines.documents.index.generations import IndexGenerations
+from pipelines.documents.store.agent_links import AgentChange, AgentLinks
+from pipelines.documents.store.document_writes import DocumentStore, FileArrival, StoredPage
+from pipelines.documents.store.library import DocumentLibrary
+from serve_apps.retrieval.search.query import LONGEST_QUESTION, ContextBudget, SearchFilters, SearchQuery
 from tests.fakes import corpus
 from tests.fakes.cached import Replica, plain_search, replica
 from tests.fakes.corpus import Book, Passage, hash_vector
@@ -93,9 +93,9 @@ async def test_the_same_question_is_worked_out_once_for_all_replicas(
     home: Home, first: Replica, second: Replica, pool: Database
 ) -> None:
     """SC-01, SC-03, SC-05: a hit is what the search would have found, and says where it comes from."""
-    query = Query(QUESTION)
+    query = SearchQuery(QUESTION)
     made, again = await first.search.run(home.scope, query), await second.search.run(home.scope, query)
-    worded = await second.search.run(home.scope, Query(IN_OTHER_WORDS))
+    worded = await second.search.run(home.scope, SearchQuery(IN_OTHER_WORDS))
     fresh = await plain_search(pool).run(home.scope, query)
     assert [one.cache.outcome for one in (made, again, worded) if one.cache] == ["miss", "hit", "hit"]
     assert made.cache is not None and made.cache.reason == "nothing is remembered"
@@ -120,8 +120,8 @@ async def test_the_same_question_is_worked_out_once_for_all_replicas(
 )
 async def test_a_near_miss_is_a_miss(home: Home, first: Replica, other: str, why: str) -> None:
     """SC-01: similarity alone is not enough."""
-    await first.search.run(home.scope, Query(QUESTION))
-    found = await first.search.run(home.scope, Query(other))
+    await first.search.run(home.scope, SearchQuery(QUESTION))
+    found = await first.search.run(home.scope, SearchQuery(other))
     assert found.cache is not None and found.cache.outcome == "miss"
     swapped = " / ".join(reversed(why.rpartition(": ")[2].split(" / "))) if " / " in why else ""
     assert found.cache.reason in (why, why.rpartition(": ")[0] + ": " + swapped)
@@ -134,14 +134,14 @@ async def test_plain_similarity_decides_at_the_threshold(home: Home, pool: Datab
     cosine = float(vectors[0] @ vectors[1])
     for threshold, outcome in ((cosine - 1e-4, "hit"), (cosine + 1e-4, "miss")):
         one = replica(pool, redis, CacheSettings(similarity_threshold=threshold), made_with=outcome)
-        await one.search.run(home.scope, Query(QUESTION))
-        found = await one.search.run(home.scope, Query(IN_OTHER_WORDS))
+        await one.search.run(home.scope, SearchQuery(QUESTION))
+        found = await one.search.run(home.scope, SearchQuery(IN_OTHER_WORDS))
         assert found.cache is not None and found.cache.outcome == outcome
 
 
 async def test_people_share_what_they_both_may_see_and_nothing_else(home: Home, first: Replica) -> None:
     """SC-06: principals that no document names part nobody; those that one names do."""
-    query = Query(QUESTION)
+    query = SearchQuery(QUESTION)
     ann = await first.search.run(home.of("user:ann", "role:viewer"), query)
     bob = await first.search.run(home.of("user:bob", "role:viewer"), query)
     eve = await first.search.run(home.of("user:eve", "role:admin"), query)
@@ -157,11 +157,11 @@ async def test_other_workspaces_agents_and_filters_have_entries_of_their_own(
     other = corpus.open_home(admin, "other", home.scope.tenant)
     admin.execute("update workspaces set generation_id = %s where id = %s", (home.generation, other.workspace))
     asked = [
-        (home.scope, Query(QUESTION)),
-        (home.scope, Query(QUESTION, agent_id=home.agent)),
-        (home.scope, Query(QUESTION, filters=Filters(doc_type="pdf"))),
-        (home.scope, Query(QUESTION, limit=3)),
-        (other, Query(QUESTION)),
+        (home.scope, SearchQuery(QUESTION)),
+        (home.scope, SearchQuery(QUESTION, agent_id=home.agent)),
+        (home.scope, SearchQuery(QUESTION, filters=SearchFilters(doc_type="pdf"))),
+        (home.scope, SearchQuery(QUESTION, limit=3)),
+        (other, SearchQuery(QUESTION)),
     ]
     found = [await first.search.run(scope, query) for scope, query in asked]
     assert [len(one.hits) for one in found] == [1, 1, 0, 1, 0]
@@ -176,42 +176,42 @@ Change = Callable[[Database, Home], Awaitable[None]]
 
 async def deletes(pool: Database, home: Home) -> None:
     async with pool.transaction(home.scope) as tx:
-        await Library(pool).delete(tx, home.scope, home.lease)
+        await DocumentLibrary(pool).delete(tx, home.scope, home.lease)
 
 
 async def unlinks(pool: Database, home: Home) -> None:
     async with pool.transaction(home.scope) as tx:
-        assert await Links(pool).unlink(tx, home.scope, home.agent, [home.lease]) == 1
+        assert await AgentLinks(pool).unlink(tx, home.scope, home.agent, [home.lease]) == 1
 
 
 async def links(pool: Database, home: Home) -> None:
     ann = home.of("user:ann")
     async with pool.transaction(ann) as tx:
-        assert await Links(pool).link(tx, ann, home.agent, [home.secret]) == 1
+        assert await AgentLinks(pool).link(tx, ann, home.agent, [home.secret]) == 1
 
 
 async def auto_links(pool: Database, home: Home) -> None:
     ann = home.of("user:ann")
     async with pool.transaction(ann) as tx:
-        await Links(pool).change_agent(tx, ann, home.agent, AgentChange(auto_link_uploads=True))
-        await Links(pool).auto_link(tx, ann, home.secret)
+        await AgentLinks(pool).change_agent(tx, ann, home.agent, AgentChange(auto_link_uploads=True))
+        await AgentLinks(pool).auto_link(tx, ann, home.secret)
 
 
 async def widens(pool: Database, home: Home) -> None:
     async with pool.transaction(home.scope) as tx:
-        await Links(pool).change_agent(tx, home.scope, home.agent, AgentChange(whole_workspace=True))
+        await AgentLinks(pool).change_agent(tx, home.scope, home.agent, AgentChange(whole_workspace=True))
 
 
 async def removes_the_agent(pool: Database, home: Home) -> None:
     async with pool.transaction(home.scope) as tx:
-        await Links(pool).delete_agent(tx, home.scope, home.agent)
+        await AgentLinks(pool).delete_agent(tx, home.scope, home.agent)
 
 
 async def switches(pool: Database, home: Home) -> None:
     async with pool.transaction(home.scope) as tx:
         row = await tx.one("select open_generation('fake', 'fake-1', 512, 'other', 'next', true) as id")
         assert row is not None
-        await Generations(pool).use(tx, home.scope, row["id"])
+        await IndexGenerations(pool).use(tx, home.scope, row["id"])
 
 
 async def shows_it_to_bob(pool: Database, home: Home) -> None:
@@ -226,15 +226,15 @@ async def reads_again(pool: Database, home: Home) -> None:
         row = await tx.one("select current_version as id from documents where id = %(id)s", id=home.lease)
         assert row is not None
         page = StoredPage(VersionId(row["id"]), Page(1, "Quite another text."))
-        await Store(pool).put_pages(tx, worker, [page], "again")
+        await DocumentStore(pool).put_pages(tx, worker, [page], "again")
 
 
 async def links_a_scan(pool: Database, home: Home) -> None:
     worker = Scope.of_worker(home.scope.tenant, home.scope.workspace)
-    arrival = Arrival("upload:secret.txt", "secret.txt", "blob:none", home.agent)
+    arrival = FileArrival("upload:secret.txt", "secret.txt", "blob:none", home.agent)
     assert arrival.document(worker) == home.secret
     async with pool.transaction(worker) as tx:
-        await Store(pool).link(tx, worker, arrival)
+        await DocumentStore(pool).link(tx, worker, arrival)
 
 
 CHANGES: list[Change] = [
@@ -256,7 +256,7 @@ async def test_every_change_of_what_can_be_found_ends_what_was_remembered(
     home: Home, first: Replica, second: Replica, pool: Database, change: Change
 ) -> None:
     """SC-06: also in replicas that heard nothing of it; the text alone would still be a hit."""
-    query, ann = Query(QUESTION, agent_id=home.agent), home.of("user:ann")
+    query, ann = SearchQuery(QUESTION, agent_id=home.agent), home.of("user:ann")
     await first.search.run(ann, query)
     assert (await second.search.run(ann, query)).cache is not None
     await change(pool, home)
@@ -266,10 +266,10 @@ async def test_every_change_of_what_can_be_found_ends_what_was_remembered(
 
 
 async def test_linking_what_is_linked_changes_nothing(home: Home, first: Replica, pool: Database) -> None:
-    await first.search.run(home.scope, Query(QUESTION))
+    await first.search.run(home.scope, SearchQuery(QUESTION))
     async with pool.transaction(home.scope) as tx:
-        assert await Links(pool).link(tx, home.scope, home.agent, [home.lease]) == 0
-    found = await first.search.run(home.scope, Query(QUESTION))
+        assert await AgentLinks(pool).link(tx, home.scope, home.agent, [home.lease]) == 0
+    found = await first.search.run(home.scope, SearchQuery(QUESTION))
     assert found.cache is not None and found.cache.outcome == "hit"
 
 
@@ -278,14 +278,14 @@ async def test_what_was_found_while_the_corpus_changed_is_never_served(
 ) -> None:
     """SC-06: it is kept under the number that was read before anything was worked out."""
     first.inner.after = asyncio.Event()
-    slow = asyncio.create_task(first.search.run(home.scope, Query(QUESTION)))
+    slow = asyncio.create_task(first.search.run(home.scope, SearchQuery(QUESTION)))
     await first.inner.found.wait()
     await deletes(pool, home)
     first.inner.after.set()
     assert [hit.document_id for hit in (await slow).hits] == [home.lease]
-    found = await second.search.run(home.scope, Query(QUESTION))
+    found = await second.search.run(home.scope, SearchQuery(QUESTION))
     assert found.hits == () and found.cache is not None and found.cache.outcome == "miss"
-    assert (await first.search.run(home.scope, Query(QUESTION))).hits == ()
+    assert (await first.search.run(home.scope, SearchQuery(QUESTION))).hits == ()
 
 
 async def test_a_backup_that_is_put_back_brings_no_number_twice(
@@ -295,11 +295,11 @@ async def test_a_backup_that_is_put_back_brings_no_number_twice(
     ((before,),) = admin.execute("select revision from workspaces where id = %s", (home.scope.workspace,)).fetchall()
     change = "update workspaces set corpus_version = corpus_version + 1"
     admin.execute(change)
-    gone = await first.search.run(home.scope, Query(QUESTION))
+    gone = await first.search.run(home.scope, SearchQuery(QUESTION))
     admin.execute("delete from document_chunks")  # as in the backup, of which nobody was told
     admin.execute("update workspaces set revision = %s", (before,))
     admin.execute(change)
-    found = await first.search.run(home.scope, Query(QUESTION))
+    found = await first.search.run(home.scope, SearchQuery(QUESTION))
     assert len(gone.hits) == 1 and not found.hits
     assert found.cache is not None and found.cache.outcome == "miss"
 
@@ -318,9 +318,9 @@ async def test_another_language_model_is_another_place(
     home: Home, first: Replica, admin: psycopg.Connection[Any], change: str
 ) -> None:
     """SC-04: the model may have helped to find, or have judged."""
-    query = Query(QUESTION, agent_id=home.agent)
+    query = SearchQuery(QUESTION, agent_id=home.agent)
     admin.execute("update agents set name = 'assistant'")  # pays for who asks without an agent, too
-    asked = (query, Query(QUESTION))
+    asked = (query, SearchQuery(QUESTION))
     seen = [[(await first.search.run(home.scope, one)).cache for one in asked] for _ in range(2)]
     admin.execute(change)
     seen += [[(await first.search.run(home.scope, one)).cache for one in asked] for _ in range(2)]
@@ -332,10 +332,10 @@ async def test_a_late_entry_does_not_replace_a_newer_one(
     home: Home, first: Replica, second: Replica, pool: Database
 ) -> None:
     first.inner.after = asyncio.Event()
-    slow = asyncio.create_task(first.search.run(home.scope, Query(QUESTION)))
+    slow = asyncio.create_task(first.search.run(home.scope, SearchQuery(QUESTION)))
     await first.inner.found.wait()
     await unlinks(pool, home)
-    other = Query("How long is the notice period?")
+    other = SearchQuery("How long is the notice period?")
     await second.search.run(home.scope, other)
     first.inner.after.set()
     late = await slow
@@ -348,7 +348,7 @@ async def test_two_hundred_equal_questions_at_two_replicas_cost_one(
     home: Home, first: Replica, second: Replica
 ) -> None:
     """SC-03."""
-    asked = [one.search.run(home.scope, Query(QUESTION)) for _ in range(100) for one in (first, second)]
+    asked = [one.search.run(home.scope, SearchQuery(QUESTION)) for _ in range(100) for one in (first, second)]
     found = await asyncio.gather(*asked)
     assert len(first.inner.asked) + len(second.inner.asked) == 1
     assert all(one.hits == found[0].hits and len(one.hits) == 1 for one in found)
@@ -376,9 +376,9 @@ async def test_what_another_replica_finished_between_look_and_turn_is_not_worked
     """SC-03: who finds nothing and then has the turn may come too late for both."""
     late: Any = Late(redis)
     second = replica(pool, late)
-    waiting = asyncio.create_task(second.search.run(home.scope, Query(QUESTION)))
+    waiting = asyncio.create_task(second.search.run(home.scope, SearchQuery(QUESTION)))
     await late.claiming.wait()
-    told = await first.search.run(home.scope, Query(QUESTION))
+    told = await first.search.run(home.scope, SearchQuery(QUESTION))
     late.go.set()
     found = await waiting
     assert second.inner.asked == [] and found.hits == told.hits
@@ -389,9 +389,9 @@ async def test_a_replica_that_dies_at_work_holds_nobody_up(home: Home, pool: Dat
     settings = CacheSettings(wait_seconds=0.3)
     dead, alive = replica(pool, redis, settings), replica(pool, redis, settings)
     dead.inner.before = asyncio.Event()
-    stuck = asyncio.create_task(dead.search.run(home.scope, Query(QUESTION)))
+    stuck = asyncio.create_task(dead.search.run(home.scope, SearchQuery(QUESTION)))
     await dead.inner.begun.wait()
-    found = await asyncio.wait_for(alive.search.run(home.scope, Query(QUESTION)), 5)
+    found = await asyncio.wait_for(alive.search.run(home.scope, SearchQuery(QUESTION)), 5)
     assert len(found.hits) == 1 and alive.inner.asked == [QUESTION]
     stuck.cancel()
 
@@ -399,20 +399,20 @@ async def test_a_replica_that_dies_at_work_holds_nobody_up(home: Home, pool: Dat
 async def test_a_search_that_fails_is_not_remembered(home: Home, first: Replica) -> None:
     first.inner.failing = Unavailable("gone")
     with pytest.raises(Unavailable):
-        await first.search.run(home.scope, Query(QUESTION))
+        await first.search.run(home.scope, SearchQuery(QUESTION))
     first.inner.failing = None
-    found = await first.search.run(home.scope, Query(QUESTION))
+    found = await first.search.run(home.scope, SearchQuery(QUESTION))
     assert len(found.hits) == 1 and found.cache is not None and found.cache.outcome == "miss"
 
 
 async def test_what_was_found_without_the_embedder_is_not_remembered(home: Home, pool: Database, redis: Redis) -> None:
     broken = replica(pool, redis, embedder=FakeEmbedder(Unavailable("no weights")))
     for _ in range(2):
-        found = await broken.search.run(home.scope, Query(QUESTION))
+        found = await broken.search.run(home.scope, SearchQuery(QUESTION))
         assert found.cache is not None and found.cache.outcome == "bypass" and "embedder" in found.cache.reason
-    well = await replica(pool, redis).search.run(home.scope, Query(QUESTION))
+    well = await replica(pool, redis).search.run(home.scope, SearchQuery(QUESTION))
     assert well.cache is not None and well.cache.outcome == "miss" and well.vector != "off"
-    found = await broken.search.run(home.scope, Query(QUESTION))
+    found = await broken.search.run(home.scope, SearchQuery(QUESTION))
     assert found.cache is not None and found.cache.outcome == "hit", "the same words need no vector"
 
 
@@ -420,10 +420,13 @@ async def test_what_was_found_without_its_judge_is_not_remembered(home: Home, po
     """Everybody would have had the unjudged order for a day, because one call failed."""
     judge = FakeReranker(Unavailable("a replica failed"))
     one = replica(pool, redis, reranker=judge)
-    unjudged = await one.search.run(home.scope, Query(QUESTION))
+    unjudged = await one.search.run(home.scope, SearchQuery(QUESTION))
     assert unjudged.cache is not None and "not remembered: rerank off" in unjudged.cache.reason
     judge.failing = None
-    judged, again = await one.search.run(home.scope, Query(QUESTION)), await one.search.run(home.scope, Query(QUESTION))
+    judged, again = (
+        await one.search.run(home.scope, SearchQuery(QUESTION)),
+        await one.search.run(home.scope, SearchQuery(QUESTION)),
+    )
     assert judged.rerank == "on" and judged.cache is not None and judged.cache.outcome == "miss"
     assert again.rerank == "on" and again.cache is not None and again.cache.outcome == "hit"
 
@@ -434,20 +437,20 @@ async def test_of_questions_that_are_longer_than_what_is_compared_nothing_is_rem
     """Two that differ only behind it would have had one answer."""
     same = f"{QUESTION} ".ljust(LONGEST_QUESTION, "x")
     for end in (" In days?", " In hours?"):
-        found = await first.search.run(home.scope, Query(same + end))
+        found = await first.search.run(home.scope, SearchQuery(same + end))
         assert found.cache is not None and found.cache.outcome == "bypass" and "4,000" in found.cache.reason
     assert len(first.inner.asked) == 2
 
 
 async def test_who_does_not_wait_for_help_leaves_nothing_to_who_does(home: Home, first: Replica) -> None:
-    hurried, patient = Query(QUESTION, patience_ms=50), Query(QUESTION)
+    hurried, patient = SearchQuery(QUESTION, patience_ms=50), SearchQuery(QUESTION)
     found = [await first.search.run(home.scope, one) for one in (hurried, patient, hurried)]
     assert [one.cache.outcome for one in found if one.cache] == ["miss", "miss", "hit"]
 
 
 async def test_a_context_that_is_remembered_carries_the_words_of_who_asks_now(home: Home, first: Replica) -> None:
     for text in (QUESTION, IN_OTHER_WORDS):
-        found = await first.search.run(home.scope, Query(text, budget=Budget(500)))
+        found = await first.search.run(home.scope, SearchQuery(text, budget=ContextBudget(500)))
         assert found.packed is not None and found.packed.query == text
     assert first.inner.asked == [QUESTION]
 
@@ -456,38 +459,38 @@ async def test_an_entry_lives_as_long_as_it_is_told(home: Home, pool: Database, 
     """SC-02, SC-04."""
     now = [1000.0]
     one = replica(pool, redis, CacheSettings(ttl_seconds=60), now=lambda: now[0])
-    await one.search.run(home.scope, Query(QUESTION))
+    await one.search.run(home.scope, SearchQuery(QUESTION))
     keys = [key.decode() async for key in redis.scan_iter("rag_cache:-:*")]
     assert len(keys) == 3 and all([0 < await redis.ttl(key) <= 60 for key in keys])
     now[0] += 59
-    assert (found := await one.search.run(home.scope, Query(QUESTION))).cache and found.cache.outcome == "hit"
+    assert (found := await one.search.run(home.scope, SearchQuery(QUESTION))).cache and found.cache.outcome == "hit"
     assert found.cache.age_seconds == 59
     now[0] += 2
-    assert (found := await one.search.run(home.scope, Query(QUESTION))).cache and found.cache.outcome == "miss"
+    assert (found := await one.search.run(home.scope, SearchQuery(QUESTION))).cache and found.cache.outcome == "miss"
 
 
 async def test_garbage_is_dropped_and_counted(home: Home, first: Replica, redis: Redis) -> None:
     """SC-05: whoever writes into Redis can at most make the cache useless."""
-    await first.search.run(home.scope, Query(QUESTION))
+    await first.search.run(home.scope, SearchQuery(QUESTION))
     (entry,) = [key async for key in redis.scan_iter("rag_cache:-:*:*") if not key.endswith(b":version")]
     raw = await redis.get(entry)
     assert raw is not None
     for bad in (b"", b"\xff" * 50, raw[:-10], raw.replace(b'"identity":"', b'"identity":"0'), b"{}\n{}"):
         await redis.set(entry, bad)
-        found = await first.search.run(home.scope, Query(QUESTION))
+        found = await first.search.run(home.scope, SearchQuery(QUESTION))
         assert len(found.hits) == 1 and found.cache is not None and found.cache.outcome == "miss", bad
     index = entry.rpartition(b":")[0]
     await redis.zadd(index, {b"no head": 9e15, b"x" * 60: 9e15})
-    assert len((await first.search.run(home.scope, Query("Something else?"))).hits) >= 0
+    assert len((await first.search.run(home.scope, SearchQuery("Something else?"))).hits) >= 0
     await redis.delete(index)
     await redis.set(index, "no list")
-    assert len((await first.search.run(home.scope, Query(QUESTION + "?"))).hits) == 1
+    assert len((await first.search.run(home.scope, SearchQuery(QUESTION + "?"))).hits) == 1
     await redis.delete(index + b":version")
     await redis.lpush(index + b":version", "no number")
-    assert len((await first.search.run(home.scope, Query("Is the notice period long?"))).hits) == 1
+    assert len((await first.search.run(home.scope, SearchQuery("Is the notice period long?"))).hits) == 1
     assert (await first.cache.get_stats(home.scope.workspace)).garbage >= 6
     for _ in range(2):
-        found = await first.search.run(home.scope, Query("Is the notice period short?"))
+        found = await first.search.run(home.scope, SearchQuery("Is the notice period short?"))
     assert found.cache is not None and found.cache.outcome == "hit", "it has mended itself"
 
 
@@ -499,29 +502,29 @@ async def test_what_is_remembered_can_be_counted_and_forgotten(
     admin.execute("update workspaces set generation_id = %s where id = %s", (home.generation, other.workspace))
     asked = [(home.scope, None), (home.scope, home.agent), (other, None)]
     for scope, agent in asked * 2:
-        await first.search.run(scope, Query(QUESTION, agent_id=agent))
-    await second.search.run(home.scope, Query(QUESTION.replace("Oslo", "Bergen")))
+        await first.search.run(scope, SearchQuery(QUESTION, agent_id=agent))
+    await second.search.run(home.scope, SearchQuery(QUESTION.replace("Oslo", "Bergen")))
     await second.cache.get_stats(home.scope.workspace)
     stats = await first.cache.get_stats(home.scope.workspace)
     assert (stats.hits, stats.misses, stats.refused, stats.stored) == (2, 3, 1, 3)
     assert sum(stats.refusals.values()) == 1 and all(":" not in what for what in stats.refusals)
     assert (stats.entries, stats.places, stats.hit_rate) == (3, 2, 0.4)
     assert await second.cache.invalidate(home.scope.workspace, home.agent) == 1
-    found = [await first.search.run(scope, Query(QUESTION, agent_id=agent)) for scope, agent in asked]
+    found = [await first.search.run(scope, SearchQuery(QUESTION, agent_id=agent)) for scope, agent in asked]
     assert [one.cache.outcome for one in found if one.cache] == ["hit", "miss", "hit"]
     assert await first.cache.invalidate(home.scope.workspace) == 3
-    found = [await second.search.run(scope, Query(QUESTION, agent_id=agent)) for scope, agent in asked]
+    found = [await second.search.run(scope, SearchQuery(QUESTION, agent_id=agent)) for scope, agent in asked]
     assert [one.cache.outcome for one in found if one.cache] == ["miss", "miss", "hit"]
 
 
 async def test_a_full_place_forgets_its_oldest(home: Home, pool: Database, redis: Redis) -> None:
     one = replica(pool, redis, CacheSettings(entries=3))
     for n in range(5):
-        await one.search.run(home.scope, Query(f"What is lease number {n}?"))
+        await one.search.run(home.scope, SearchQuery(f"What is lease number {n}?"))
     assert (await one.cache.get_stats(home.scope.workspace)).entries == 3
     outcomes = []
     for n in (4, 3, 2, 0):
-        found = await one.search.run(home.scope, Query(f"What is lease number {n}?"))
+        found = await one.search.run(home.scope, SearchQuery(f"What is lease number {n}?"))
         outcomes.append(found.cache.outcome if found.cache else "")
     assert outcomes == ["hit", "hit", "hit", "miss"]
     entries = [key async for key in redis.scan_iter("rag_cache:-:*:????????????????")]

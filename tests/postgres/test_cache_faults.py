@@ -13,12 +13,12 @@ from cluster.basics.scope import Scope
 from cluster.state.db.postgres import Database
 from configs.sections_retrieval import CacheSettings
 from serve_apps.retrieval.cache import redis_store
-from serve_apps.retrieval.cache.cache_scope import Corpora
+from serve_apps.retrieval.cache.cache_scope import CorpusReader
 from serve_apps.retrieval.cache.cached_search import CachedSearch
-from serve_apps.retrieval.cache.codec import Codec
+from serve_apps.retrieval.cache.codec import EntryCodec
 from serve_apps.retrieval.cache.redis_store import CacheStore
 from serve_apps.retrieval.cache.semantic_cache import SemanticCache
-from serve_apps.retrieval.search.query import Query, Results
+from serve_apps.retrieval.search.query import SearchQuery, SearchResults
 from tests.fakes import corpus
 from tests.fakes.cached import LEXICON, Counted, plain_search
 from tests.fakes.corpus import Book, Passage, hash_vector
@@ -26,7 +26,7 @@ from tests.fakes.models import FakeEmbedder
 from tests.fakes.valkey import Valkey, babbler, client, valkey
 
 TEXT = "The notice period of the lease is three months."
-QUESTION = Query("How long is the notice period?")
+QUESTION = SearchQuery("How long is the notice period?")
 
 
 @pytest.fixture
@@ -53,15 +53,15 @@ def away(tmp_path: Path) -> Iterator[Valkey]:
         yield made
 
 
-def over(redis: Any, pool: Database, clock: list[float]) -> tuple[CachedSearch, Counted, SemanticCache[Results]]:
+def over(redis: Any, pool: Database, clock: list[float]) -> tuple[CachedSearch, Counted, SemanticCache[SearchResults]]:
     settings = CacheSettings()
     store = CacheStore(redis, settings, lambda: clock[0])
-    cache = SemanticCache(store, Codec(Results), settings, LEXICON, time.time, lambda: "token")
+    cache = SemanticCache(store, EntryCodec(SearchResults), settings, LEXICON, time.time, lambda: "token")
     inner = Counted(plain_search(pool))
-    return CachedSearch(inner, Corpora(pool, "assistant"), cache, FakeEmbedder(), lambda: "test"), inner, cache
+    return CachedSearch(inner, CorpusReader(pool, "assistant"), cache, FakeEmbedder(), lambda: "test"), inner, cache
 
 
-async def ask(search: CachedSearch, scope: Scope, query: Query = QUESTION) -> str:
+async def ask(search: CachedSearch, scope: Scope, query: SearchQuery = QUESTION) -> str:
     found = await search.run(scope, query)
     assert len(found.hits) == 1 and found.cache is not None
     return f"{found.cache.outcome}: {found.cache.reason}"
@@ -97,7 +97,7 @@ async def test_a_valkey_that_is_flushed_while_it_is_used(scope: Scope, pool: Dat
     redis = client(away.url)
     search, inner, _ = over(redis, pool, [0.0])
     for n in range(10):
-        asked = Query(f"How long is notice period {n % 3}?")
+        asked = SearchQuery(f"How long is notice period {n % 3}?")
         await ask(search, scope, asked)
         if n % 4 == 3:
             await redis.flushall()

@@ -6,17 +6,17 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from cluster.basics.scope import Scope
-from cluster.state.work.jobs import JobState, Lane
+from cluster.state.work.jobs import JobLane, JobState
 from configs.sections_retrieval import RerankSettings, SearchSettings
 from pipelines.documents.document import NO_TEXT, CaveatKind
-from pipelines.documents.ingest.outcome import Outcome
+from pipelines.documents.ingest.outcome import OutcomeCounts
 from serve_apps.agents.turn.quotes import StoredPlaces
-from serve_apps.http.routes.documents.passages import found
-from serve_apps.retrieval.answers.answerer import Answerer
+from serve_apps.http.routes.documents.passages import search_response
+from serve_apps.retrieval.answers.answerer import DocumentAnswerer
 from serve_apps.retrieval.answers.stored_answers import StoredAnswers
-from serve_apps.retrieval.cache.codec import Codec
-from serve_apps.retrieval.search.pipeline import Search
-from serve_apps.retrieval.search.query import Query, Results
+from serve_apps.retrieval.cache.codec import EntryCodec
+from serve_apps.retrieval.search.pipeline import SearchPipeline
+from serve_apps.retrieval.search.query import SearchQuery, SearchResults
 from tests.fakes.ledger import AwayEmbedder, Bench
 
 STATUSES = "select filename, status, caveats, has_embeddings, failure from documents order by filename"
@@ -32,9 +32,9 @@ def folder_of(path: Path, **texts: str) -> Path:
     return path
 
 
-async def outcome(ledger: Bench, scope: Scope, job: str) -> Outcome:
+async def outcome(ledger: Bench, scope: Scope, job: str) -> OutcomeCounts:
     shown = await ledger.desk.show(scope, job)  # type: ignore[arg-type]
-    return Outcome.of(shown["progress"], shown["ended"])
+    return OutcomeCounts.of(shown["progress"], shown["ended"])
 
 
 async def test_a_document_is_as_good_as_the_gravest_caveat_of_its_pages(
@@ -116,7 +116,7 @@ async def test_the_counts_of_a_job_add_up_and_it_says_why_it_is_partial(
     job = await ledger.scan(scope, folder)
     shown = await ledger.desk.show(scope, job)
     assert shown["state"] == "partial"
-    assert await outcome(ledger, scope, job) == Outcome(1, 1, 1, 2, 0, 0, pages_with_caveats=3)
+    assert await outcome(ledger, scope, job) == OutcomeCounts(1, 1, 1, 2, 0, 0, pages_with_caveats=3)
     assert shown["caveats"] == {"pictures_unread": 1, "table_unsure": 1}
     listed = await ledger.desk.doubtful_units(scope, job)
     assert [(row["filename"], row["status"], row["unchanged"]) for row in listed] == [
@@ -144,7 +144,7 @@ async def test_what_stays_doubtful_is_said_again_and_counts_once(ledger: Bench, 
     again = await ledger.scan(scope, folder)
     shown = await ledger.desk.show(scope, again)
     assert shown["state"] == "partial" and shown["progress"]["survey"]["unchanged"] == 3
-    assert await outcome(ledger, scope, again) == Outcome(degraded=1, failed=1, unchanged=1)
+    assert await outcome(ledger, scope, again) == OutcomeCounts(degraded=1, failed=1, unchanged=1)
     assert [(row["filename"], row["unchanged"]) for row in await ledger.desk.doubtful_units(scope, again)] == [
         ("doubtful.txt", True),
         ("nothing.txt", True),
@@ -163,7 +163,7 @@ async def test_a_page_that_is_read_again_without_its_caveat_mends_document_chunk
     job = await ledger.scan(scope, folder)
     assert (await documents(ledger, scope))["doubtful.txt"]["status"] == "completed"
     assert not [one for row in await ledger.rows(scope, on) for one in row["caveats"]]
-    assert await outcome(ledger, scope, job) == Outcome(completed=1)
+    assert await outcome(ledger, scope, job) == OutcomeCounts(completed=1)
 
 
 async def test_a_chunk_carries_the_caveats_of_its_pages_and_those_of_the_whole_document(
@@ -185,13 +185,13 @@ async def test_a_chunk_carries_the_caveats_of_its_pages_and_those_of_the_whole_d
 async def test_retrying_what_failed_takes_back_what_was_counted(ledger: Bench, scope: Scope, tmp_path: Path) -> None:
     folder = folder_of(tmp_path, half="a DOUBT\fFAIL")
     job = await ledger.scan(scope, folder)
-    assert await outcome(ledger, scope, job) == Outcome(partial=1, pages_with_caveats=1)
+    assert await outcome(ledger, scope, job) == OutcomeCounts(partial=1, pages_with_caveats=1)
     ledger.reader.fail_word = "nothing fails"
     async with ledger.database.transaction(scope) as tx:
         await ledger.desk.retry(tx, scope, job, last_stage="index")
     assert (await outcome(ledger, scope, job)).pending == 1
-    await ledger.run(Lane.BULK)
-    assert await outcome(ledger, scope, job) == Outcome(degraded=1, pages_with_caveats=1)
+    await ledger.run(JobLane.BULK)
+    assert await outcome(ledger, scope, job) == OutcomeCounts(degraded=1, pages_with_caveats=1)
 
 
 async def test_pages_of_an_earlier_cut_of_the_same_bytes_do_not_stay(
@@ -211,8 +211,8 @@ async def test_pages_of_an_earlier_cut_of_the_same_bytes_do_not_stay(
 GARBLED = "The GARBLED harbour opens at noon on Sundays, says the second board.\fA DOUBT about the ferry's price."
 
 
-def searching(ledger: Bench) -> Search:
-    return Search(ledger.database, ledger.embedder, None, SearchSettings(), RerankSettings())
+def searching(ledger: Bench) -> SearchPipeline:
+    return SearchPipeline(ledger.database, ledger.embedder, None, SearchSettings(), RerankSettings())
 
 
 async def test_a_hit_and_its_citation_say_what_is_doubtful_about_their_pages(
@@ -220,13 +220,13 @@ async def test_a_hit_and_its_citation_say_what_is_doubtful_about_their_pages(
 ) -> None:
     """Whoever reads the passage alone must see it, over HTTP as in what is remembered of a search."""
     await ledger.scan(scope, folder_of(tmp_path, boards=GARBLED, clear="The library opens at nine on Mondays."))
-    results = await searching(ledger).run(scope, Query("harbour opens at noon"))
+    results = await searching(ledger).run(scope, SearchQuery("harbour opens at noon"))
     hit = next(one for one in results.hits if "harbour" in one.text)
     assert ("encoding_unsure", "unsure", "the encoding is guessed", None) in [
         (one.kind, one.weight, one.detail, one.page) for one in hit.caveats
     ]
     assert all(one.caveats == () for one in results.hits if one.filename == "clear.txt")
-    sent = {one.chunk_id: one for one in found("harbour", results).results}[hit.chunk_id].model_dump()
+    sent = {one.chunk_id: one for one in search_response("harbour", results).results}[hit.chunk_id].model_dump()
     assert {
         "kind": "encoding_unsure",
         "weight": "unsure",
@@ -234,7 +234,7 @@ async def test_a_hit_and_its_citation_say_what_is_doubtful_about_their_pages(
         "count": 1,
         "page": None,
     } in sent["caveats"]
-    assert Codec(Results).value(b"\n" + TypeAdapter(Results).dump_json(results)) == results
+    assert EntryCodec(SearchResults).value(b"\n" + TypeAdapter(SearchResults).dump_json(results)) == results
     quote = {"version_id": hit.version_id, "page": 1, "start": 0, "end": 19, "quote": GARBLED[:19]}
     (described,) = await StoredPlaces(ledger.database).describe(scope, [quote])
     assert [one["kind"] for one in described["caveats"]] == ["encoding_unsure"]
@@ -244,7 +244,7 @@ async def test_an_answer_cites_a_page_with_the_doubts_of_that_page_alone(
     ledger: Bench, scope: Scope, tmp_path: Path
 ) -> None:
     await ledger.scan(scope, folder_of(tmp_path, boards=GARBLED))
-    answerer = Answerer(searching(ledger), ledger.database, ledger.embedder)
+    answerer = DocumentAnswerer(searching(ledger), ledger.database, ledger.embedder)
     answer = await answerer.ask(scope, "When does the harbour open?", None)
     first = next(one for one in answer.citations if one.page == 1)
     assert [one.kind for one in first.caveats] == [CaveatKind.ENCODING_UNSURE]

@@ -8,8 +8,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from cluster.cli import run
-from cluster.state.vault import Vault, key_file, key_id, place, vault_of
+from cluster.cli import run_command
+from cluster.state.vault import Vault, key_file, key_id, secret_place, vault_of
 from tests.fakes.http import Office, open_office
 
 
@@ -29,7 +29,7 @@ def store(admin_dsn: str, office: Office, vault: Vault, count: int) -> None:
     with psycopg.connect(admin_dsn) as owner:
         for number in range(count):
             id_ = f"00000000-0000-4000-8000-{secrets.token_hex(6)}"
-            sealed = vault.seal("{}", place(office.scope.tenant, office.scope.workspace, "credentials", id_))
+            sealed = vault.seal("{}", secret_place(office.scope.tenant, office.scope.workspace, "credentials", id_))
             owner.execute(
                 "insert into credentials (id, tenant_id, workspace_id, name, type, sealed, fields)"
                 " values (%s, %s, %s, %s, 'custom', %s, '{}')",
@@ -50,17 +50,17 @@ def test_x_05_the_kept_key_is_rotated(
     first = vault.current
     store(admin_dsn, office, vault, 450)
     before = (tmp_path / "vault-key").read_text()
-    assert run(["vault", "rotate", "--dry-run", "--json"]) == 0
+    assert run_command(["vault", "rotate", "--dry-run", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["dry_run"] is True and told["credentials"] == {"total": 450, "old": 0, "resealed": 0, "failed": {}}
     assert (tmp_path / "vault-key").read_text() == before and keys(admin_dsn) == {first}
-    assert run(["vault", "rotate"]) == 0
+    assert run_command(["vault", "rotate"]) == 0
     shown = capsys.readouterr().out
     assert "credentials: 200 of 450" in shown and "credentials: 450 sealed anew, of 450" in shown
     assert keys(admin_dsn) == {vault.current} != {first}
     assert before not in shown and before in (tmp_path / "vault-key").read_text()
     (tmp_path / "vault-key").chmod(0o640)
-    assert run(["vault", "rotate"]) == 1
+    assert run_command(["vault", "rotate"]) == 1
     assert "can be read by others" in capsys.readouterr().err
 
 
@@ -71,12 +71,12 @@ def test_x_05_configured_keys_are_rotated(
     old, new, lost = (base64.b64encode(secrets.token_bytes(32)).decode() for _ in range(3))
     store(admin_dsn, office, vault_of(old, tmp_path), 2)
     monkeypatch.setenv("AOS_MODELS_VAULT_KEY", f"{new},{old}")
-    assert run(["vault", "rotate", "--dry-run"]) == 0
+    assert run_command(["vault", "rotate", "--dry-run"]) == 0
     assert "credentials: 2 would be sealed anew, of 2" in capsys.readouterr().out
-    assert run(["vault", "rotate", "--json"]) == 0
+    assert run_command(["vault", "rotate", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["credentials"]["resealed"] == 2
     assert keys(admin_dsn) == {vault_of(new, tmp_path).current}
     store(admin_dsn, office, vault_of(lost, tmp_path), 1)
-    assert run(["vault", "rotate"]) == 3
+    assert run_command(["vault", "rotate"]) == 3
     assert "cannot be opened: it was sealed with a key that is not configured" in capsys.readouterr().out
     assert not (tmp_path / "vault-key").exists() and key_file(tmp_path).keys()

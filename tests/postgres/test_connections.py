@@ -11,14 +11,14 @@ import psycopg
 import pytest
 
 from cluster.basics.errors import Conflict, Invalid, NotFound
-from cluster.models.connections.configured import Declared, declared, derived_id
-from cluster.models.connections.connection_store import Connections
-from cluster.models.connections.endpoint_connection import AuthMode, Connection, ConnectionId, Provider
-from cluster.models.connections.model_resolver import Switchboard
-from cluster.models.messages import ChatRequest, Message, Reply
+from cluster.models.connections.configured import ConfiguredConnections, derived_id, load_connections
+from cluster.models.connections.connection_store import ConnectionStore
+from cluster.models.connections.endpoint_connection import AuthMode, ConnectionId, ModelConnection, Provider
+from cluster.models.connections.model_resolver import ModelResolver
+from cluster.models.messages import ChatRequest, ModelMessage, ModelReply
 from cluster.models.model_errors import Unusable
 from cluster.state.db.postgres import Database
-from cluster.state.vault import Sealed, Vault, VaultKey
+from cluster.state.vault import UnopenableSecret, Vault, VaultKey
 from configs.sections import LlmSettings, ModelsSettings
 from tests.fakes.http import Office, one_client, open_office
 from tests.fakes.model_server import serve_model
@@ -26,7 +26,7 @@ from tests.fakes.model_wires import Say
 
 KEY = VaultKey(b"k" * 32)
 SECRET = "sk-a-secret-of-ours"
-WANTED = Connection(
+WANTED = ModelConnection(
     ConnectionId(""),
     "gpt",
     "https://api.openai.com/v1",
@@ -36,7 +36,7 @@ WANTED = Connection(
     price_out=10,
     tools=None,
 )
-ASK = ChatRequest((Message("user", "hi"),))
+ASK = ChatRequest((ModelMessage("user", "hi"),))
 
 
 @pytest.fixture
@@ -52,31 +52,33 @@ def office(admin_dsn: str) -> Office:
     return open_office(admin_dsn)
 
 
-def store(pool: Database, *, declared: Declared = Declared(), keys: tuple[VaultKey, ...] = (KEY,)) -> Connections:
-    return Connections(pool, Vault(keys), declared)
+def store(
+    pool: Database, *, declared: ConfiguredConnections = ConfiguredConnections(), keys: tuple[VaultKey, ...] = (KEY,)
+) -> ConnectionStore:
+    return ConnectionStore(pool, Vault(keys), declared)
 
 
 async def add(
-    pool: Database, office: Office, connections: Connections, key: str | None = SECRET, **other: Any
-) -> Connection:
+    pool: Database, office: Office, connections: ConnectionStore, key: str | None = SECRET, **other: Any
+) -> ModelConnection:
     async with pool.transaction(office.scope) as tx:
         return await connections.add(tx, office.scope, replace(WANTED, **other), key)
 
 
 @asynccontextmanager
-async def board(connections: Connections, **other: Any) -> AsyncIterator[Switchboard]:
+async def board(connections: ConnectionStore, **other: Any) -> AsyncIterator[ModelResolver]:
     async with httpx2.AsyncClient(verify=False) as client:
-        yield Switchboard(connections, one_client(client), ModelsSettings(**other), _no_sleep, waits=())
+        yield ModelResolver(connections, one_client(client), ModelsSettings(**other), _no_sleep, waits=())
 
 
 async def _no_sleep(seconds: float) -> None:
     return None
 
 
-async def said(switchboard: Switchboard, office: Office, connection: Connection) -> Reply:
+async def said(switchboard: ModelResolver, office: Office, connection: ModelConnection) -> ModelReply:
     model = await switchboard.open(office.scope, connection)
     items = [item async for item in model.stream(ASK)]
-    assert isinstance(items[-1], Reply)
+    assert isinstance(items[-1], ModelReply)
     return items[-1]
 
 
@@ -124,7 +126,7 @@ async def test_x_05_rotation(pool: Database, office: Office) -> None:
         async with pool.transaction(office.scope) as tx:
             assert await both.rotate(tx, office.scope) == count
     assert await store(pool, keys=(new,)).key(office.scope, made) == SECRET
-    with pytest.raises(Sealed):
+    with pytest.raises(UnopenableSecret):
         async with pool.transaction(office.scope) as tx:
             await store(pool, keys=(old,)).rotate(tx, office.scope)
 
@@ -188,7 +190,7 @@ async def test_mr_03_which_one_is_the_default(pool: Database, office: Office, ad
     assert await connections.default(office.scope) == only.id
     second = await add(pool, office, connections, name="second")
     assert await connections.default(office.scope) is None, "nobody said which of two"
-    from_settings = store(pool, declared=declared(None, LlmSettings(base_url="http://localhost:1/v1")))
+    from_settings = store(pool, declared=load_connections(None, LlmSettings(base_url="http://localhost:1/v1")))
     assert await from_settings.default(office.scope) == derived_id("default")
     with psycopg.connect(admin_dsn) as owner:
         owner.execute(
@@ -206,7 +208,7 @@ async def test_mr_03_which_one_is_the_default(pool: Database, office: Office, ad
 
 
 async def test_configured_ones_are_known_everywhere_and_changed_nowhere(pool: Database, office: Office) -> None:
-    own = declared(None, LlmSettings(base_url="http://localhost:1/v1", api_key=SECRET))
+    own = load_connections(None, LlmSettings(base_url="http://localhost:1/v1", api_key=SECRET))
     connections = store(pool, declared=own)
     made = await add(pool, office, connections)
     assert [c.name for c in await connections.known(office.scope)] == ["gpt", "default"]

@@ -10,7 +10,13 @@ import pytest
 
 from cluster.basics.errors import Conflict, Forbidden, NotFound
 from cluster.basics.scope import Role, Scope, UserId
-from cluster.state.conversations import Conversations, Fact, NewMessage, Session, Summary
+from cluster.state.conversations import (
+    ConversationSession,
+    ConversationStore,
+    ConversationSummary,
+    NewMessage,
+    SessionFact,
+)
 from cluster.state.db.postgres import Database
 from tests.fakes.ledger import new_workspace
 
@@ -24,8 +30,8 @@ async def db(app_dsn: str) -> AsyncIterator[Database]:
 
 
 @pytest.fixture
-def kept(db: Database) -> Conversations:
-    return Conversations(db)
+def kept(db: Database) -> ConversationStore:
+    return ConversationStore(db)
 
 
 async def somebody(admin_dsn: str, role: Role = Role.VIEWER) -> Scope:
@@ -47,18 +53,20 @@ def add_agent(admin_dsn: str, scope: Scope, name: str) -> str:
     return str(row[0])
 
 
-async def opened(db: Database, kept: Conversations, scope: Scope, wanted: str | None = None) -> Session:
+async def opened(db: Database, kept: ConversationStore, scope: Scope, wanted: str | None = None) -> ConversationSession:
     async with db.transaction(scope) as tx:
         return await kept.open(tx, scope, wanted, None)
 
 
-async def say(db: Database, kept: Conversations, scope: Scope, session: Session, *texts: str) -> list[int]:
+async def say(
+    db: Database, kept: ConversationStore, scope: Scope, session: ConversationSession, *texts: str
+) -> list[int]:
     async with db.transaction(scope) as tx:
         stored = await kept.append(tx, scope, session.id, [NewMessage("user", text) for text in texts])
     return [message.seq for message in stored]
 
 
-async def test_gw_20_a_client_may_name_its_sessions(db: Database, kept: Conversations, admin_dsn: str) -> None:
+async def test_gw_20_a_client_may_name_its_sessions(db: Database, kept: ConversationStore, admin_dsn: str) -> None:
     """GW-20: the same name is the same session, of one user in one workspace."""
     scope = await somebody(admin_dsn)
     first, again = await opened(db, kept, scope, "tab-1"), await opened(db, kept, scope, "tab-1")
@@ -71,7 +79,7 @@ async def test_gw_20_a_client_may_name_its_sessions(db: Database, kept: Conversa
     assert len({session.id for session in at_once}) == 1
 
 
-async def test_mt_03_nobody_gets_at_anothers_session(db: Database, kept: Conversations, admin_dsn: str) -> None:
+async def test_mt_03_nobody_gets_at_anothers_session(db: Database, kept: ConversationStore, admin_dsn: str) -> None:
     """MT-03, ME-08: another user of the workspace finds nothing, an administrator reads, a foreigner finds nothing."""
     scope = await somebody(admin_dsn)
     session = await opened(db, kept, scope)
@@ -95,8 +103,8 @@ async def test_mt_03_nobody_gets_at_anothers_session(db: Database, kept: Convers
                 await kept.delete(tx, other, session.id)
             with pytest.raises(NotFound):
                 await kept.change(tx, other, session.id, title="mine now")
-            assert await kept.learn(tx, other, session.id, [Fact("other", "low", "mine now")]) == 0
-            await kept.summarise(tx, other, session.id, Summary(9, "mine now"))
+            assert await kept.learn(tx, other, session.id, [SessionFact("other", "low", "mine now")]) == 0
+            await kept.summarise(tx, other, session.id, ConversationSummary(9, "mine now"))
     async with db.transaction(scope) as tx:
         assert await kept.summary(tx, scope, session.id) is None
     for wrong in ("no uuid", str(uuid4())):
@@ -104,7 +112,7 @@ async def test_mt_03_nobody_gets_at_anothers_session(db: Database, kept: Convers
             await kept.show(scope, wrong)
 
 
-async def test_me_02_twenty_writers_leave_no_gap(db: Database, kept: Conversations, admin_dsn: str) -> None:
+async def test_me_02_twenty_writers_leave_no_gap(db: Database, kept: ConversationStore, admin_dsn: str) -> None:
     """ME-02: messages of one session are numbered from 1 without a gap, whoever writes at the same time."""
     scope = await somebody(admin_dsn)
     session, other = await opened(db, kept, scope), await opened(db, kept, scope)
@@ -119,7 +127,7 @@ async def test_me_02_twenty_writers_leave_no_gap(db: Database, kept: Conversatio
     assert shown.messages == 40 and shown.title in {f"{n} a" for n in range(20)}
 
 
-async def test_what_is_rolled_back_was_never_said(db: Database, kept: Conversations, admin_dsn: str) -> None:
+async def test_what_is_rolled_back_was_never_said(db: Database, kept: ConversationStore, admin_dsn: str) -> None:
     scope = await somebody(admin_dsn)
     session = await opened(db, kept, scope)
     with pytest.raises(ZeroDivisionError):
@@ -130,7 +138,7 @@ async def test_what_is_rolled_back_was_never_said(db: Database, kept: Conversati
 
 
 async def test_a_closed_session_takes_nothing_until_it_is_opened_again(
-    db: Database, kept: Conversations, admin_dsn: str
+    db: Database, kept: ConversationStore, admin_dsn: str
 ) -> None:
     scope = await somebody(admin_dsn)
     session = await opened(db, kept, scope, "k")
@@ -151,7 +159,7 @@ async def test_a_closed_session_takes_nothing_until_it_is_opened_again(
 
 
 async def test_deleting_is_for_good_but_not_beside_a_running_turn(
-    db: Database, kept: Conversations, admin_dsn: str
+    db: Database, kept: ConversationStore, admin_dsn: str
 ) -> None:
     scope = await somebody(admin_dsn)
     session = await opened(db, kept, scope)
@@ -174,7 +182,7 @@ async def test_deleting_is_for_good_but_not_beside_a_running_turn(
 
 
 async def test_me_06_facts_are_kept_once_and_follow_the_user_to_the_same_agent(
-    db: Database, kept: Conversations, admin_dsn: str
+    db: Database, kept: ConversationStore, admin_dsn: str
 ) -> None:
     """ME-06, ME-07, X-29: facts by importance; known to the same agent only, of the same user."""
     scope = await somebody(admin_dsn)
@@ -182,7 +190,7 @@ async def test_me_06_facts_are_kept_once_and_follow_the_user_to_the_same_agent(
     async with db.transaction(scope) as tx:
         first, second = (await kept.open(tx, scope, None, agent), await kept.open(tx, scope, None, agent))
         elsewhere = await kept.open(tx, scope, None, stranger)
-        facts = [Fact("topic", "low", "boats"), Fact("decision", "high", "we sail on Monday")]
+        facts = [SessionFact("topic", "low", "boats"), SessionFact("decision", "high", "we sail on Monday")]
         assert await kept.learn(tx, scope, first.id, facts) == 2
         assert await kept.learn(tx, scope, first.id, facts) == 0
         assert [f.text for f in await kept.facts(tx, scope, first.id)] == ["we sail on Monday", "boats"]
@@ -194,10 +202,16 @@ async def test_me_06_facts_are_kept_once_and_follow_the_user_to_the_same_agent(
         assert await kept.known(tx, other, theirs, 9) == []
 
 
-async def test_a_late_summary_does_not_replace_a_newer_one(db: Database, kept: Conversations, admin_dsn: str) -> None:
+async def test_a_late_summary_does_not_replace_a_newer_one(
+    db: Database, kept: ConversationStore, admin_dsn: str
+) -> None:
     scope = await somebody(admin_dsn)
     session = await opened(db, kept, scope)
     async with db.transaction(scope) as tx:
-        for summary in (Summary(30, "to thirty"), Summary(60, "to sixty"), Summary(30, "late")):
+        for summary in (
+            ConversationSummary(30, "to thirty"),
+            ConversationSummary(60, "to sixty"),
+            ConversationSummary(30, "late"),
+        ):
             await kept.summarise(tx, scope, session.id, summary)
-        assert await kept.summary(tx, scope, session.id) == Summary(60, "to sixty")
+        assert await kept.summary(tx, scope, session.id) == ConversationSummary(60, "to sixty")

@@ -15,23 +15,23 @@ import pytest
 
 from cluster.basics.errors import Conflict, InvalidSettings
 from cluster.basics.scope import Role, Scope, UserId
-from cluster.models.connections.configured import Declared
-from cluster.models.connections.connection_store import Connections
-from cluster.models.connections.endpoint_connection import AuthMode, Connection, ConnectionId, Provider
-from cluster.state.audit import Audit
+from cluster.models.connections.configured import ConfiguredConnections
+from cluster.models.connections.connection_store import ConnectionStore
+from cluster.models.connections.endpoint_connection import AuthMode, ConnectionId, ModelConnection, Provider
+from cluster.state.audit import AuditLog
 from cluster.state.db.postgres import Database
-from cluster.state.rotation import LOCK, rotate
+from cluster.state.rotation import LOCK, rotate_keys
 from cluster.state.settings.settings_rows import SettingsRows
-from cluster.state.vault import Sealed, Vault, VaultKey, key_file, key_id, vault_of
-from skills.framework.contract import Call
-from skills.framework.credential_store import Grant, Keyring, Replacement, Wanted
+from cluster.state.vault import UnopenableSecret, Vault, VaultKey, key_file, key_id, vault_of
+from skills.framework.contract import ToolInvocation
+from skills.framework.credential_store import CredentialGrant, CredentialReplacement, CredentialStore, NewCredential
 from skills.framework.credentials import CredentialForbidden
 from skills.framework.dependencies import AmbiguousCredential, CredentialMissing
-from skills.framework.frozen_skill import freeze, thaw
+from skills.framework.frozen_skill import freeze_skill, thaw_skill
 from skills.framework.manifest import CredentialType, Kind, Manifest
-from skills.framework.open_credential import Vaulted
-from skills.framework.redaction import MARK, watching
-from skills.framework.skill_store import Skills
+from skills.framework.open_credential import VaultOpener
+from skills.framework.redaction import MARK, watch_secrets
+from skills.framework.skill_store import SkillStore
 from tests.fakes.corpus import open_agent
 from tests.fakes.ledger import new_workspace
 
@@ -40,7 +40,9 @@ USER = "33333333-3333-4333-8333-333333333333"
 SECRET = "kanarien-vogel-77"
 PING = Manifest("ping", "Pings.", Kind.HTTP, credential=CredentialType.BEARER_TOKEN)
 REBOOT = Manifest("reboot", "Reboots.", Kind.SSH, credential=CredentialType.SSH)
-TOKEN = Wanted("site", CredentialType.BEARER_TOKEN, {"token": SECRET}, {"region": "eu", "port": 443, "tls": True})
+TOKEN = NewCredential(
+    "site", CredentialType.BEARER_TOKEN, {"token": SECRET}, {"region": "eu", "port": 443, "tls": True}
+)
 
 
 def ours(manifest: Manifest) -> bool:
@@ -48,7 +50,7 @@ def ours(manifest: Manifest) -> bool:
     return True
 
 
-ROOT = Wanted("root", CredentialType.SSH, {"username": "root", "password": SECRET})
+ROOT = NewCredential("root", CredentialType.SSH, {"username": "root", "password": SECRET})
 
 
 @dataclass
@@ -56,23 +58,23 @@ class Desk:
     """What a test works with: a workspace with a vault, and who calls there."""
 
     database: Database
-    keyring: Keyring
-    vaulted: Vaulted
+    keyring: CredentialStore
+    vaulted: VaultOpener
     scope: Scope
     agent: str
 
-    async def add(self, wanted: Wanted, *grants: Grant) -> str:
+    async def add(self, wanted: NewCredential, *grants: CredentialGrant) -> str:
         async with self.database.transaction(self.scope) as tx:
             id_ = str((await self.keyring.add(tx, self.scope, wanted))["id"])
             for grant in grants:
                 await self.keyring.bind(tx, self.scope, id_, grant)
         return id_
 
-    def call(self, agent: str | None = "", session: str | None = None) -> Call:
-        return Call(self.scope, self.agent if agent == "" else agent, "k", {}, session)
+    def call(self, agent: str | None = "", session: str | None = None) -> ToolInvocation:
+        return ToolInvocation(self.scope, self.agent if agent == "" else agent, "k", {}, session)
 
     async def trail(self) -> list[tuple[str, str, dict[str, Any]]]:
-        rows = await Audit(self.database).page(self.scope)
+        rows = await AuditLog(self.database).page(self.scope)
         return [(row["action"], row["outcome"], row["detail"]) for row in rows if row["action"] == "credential.open"]
 
 
@@ -86,8 +88,8 @@ async def desk(app_dsn: str, admin_dsn: str) -> AsyncIterator[Desk]:
     try:
         yield Desk(
             database,
-            Keyring(database, vault),
-            Vaulted(database, Audit(database), vault, lambda: NOW, ours),
+            CredentialStore(database, vault),
+            VaultOpener(database, AuditLog(database), vault, lambda: NOW, ours),
             scope,
             agent,
         )
@@ -98,7 +100,7 @@ async def desk(app_dsn: str, admin_dsn: str) -> AsyncIterator[Desk]:
 async def test_cv_02_a_credential_is_opened_for_the_call_and_the_trail_says_so(desk: Desk) -> None:
     """CV-02, CV-04: values come to the tool only; the trail has who, for what and how it was found."""
     await desk.add(TOKEN)
-    with watching() as watch:
+    with watch_secrets() as watch:
         secret = await desk.vaulted.open(desk.call(), PING)
         assert watch.text(f"{SECRET} 443") == f"{MARK} 443", "what may be shown stays"
     assert dict(secret) == {"token": SECRET, "region": "eu", "port": "443", "tls": "true"}
@@ -138,7 +140,7 @@ async def test_au_05_au_07_bindings_are_checked_for_who_calls(desk: Desk) -> Non
     await desk.add(ROOT)
     with pytest.raises(CredentialForbidden):
         await desk.vaulted.open(desk.call(), REBOOT)
-    await desk.add(replace(ROOT, name="web"), Grant(desk.agent, "reboot", Role.OPERATOR))
+    await desk.add(replace(ROOT, name="web"), CredentialGrant(desk.agent, "reboot", Role.OPERATOR))
     with pytest.raises(CredentialForbidden):
         await desk.vaulted.open(desk.call(), REBOOT)
     desk.scope = replace(desk.scope, role=Role.OPERATOR)
@@ -204,7 +206,7 @@ async def test_x_05_an_envelope_opens_in_its_own_row_only(desk: Desk, admin_dsn:
             [first, second],
         )
         owner.execute("update credentials set is_active = false where id = %s", [first])
-    with pytest.raises(Sealed, match="another row") as error:
+    with pytest.raises(UnopenableSecret, match="another row") as error:
         await desk.vaulted.open(desk.call(), PING)
     assert SECRET not in str(error.value) and await desk.trail() == []
 
@@ -213,9 +215,9 @@ def silent(table: str, done: int, total: int) -> None:
     assert table and 0 < done <= total
 
 
-async def connection_with_key(desk: Desk, vault: Vault) -> Connection:
-    connections = Connections(desk.database, vault, Declared())
-    wanted = Connection(
+async def connection_with_key(desk: Desk, vault: Vault) -> ModelConnection:
+    connections = ConnectionStore(desk.database, vault, ConfiguredConnections())
+    wanted = ModelConnection(
         ConnectionId(""),
         "gpt",
         "http://127.0.0.1:9/v1",
@@ -246,7 +248,7 @@ async def test_x_05_keys_are_rotated_in_all_workspaces(desk: Desk, admin_dsn: st
     """X-05: credentials, connections, settings of every tenant; a dry run changes nothing, nor does a second."""
     old, new = (base64.b64encode(secrets.token_bytes(32)).decode() for _ in range(2))
     before, both = vault_of(old, tmp_path), vault_of(f"{new},{old}", tmp_path)
-    desk.keyring = Keyring(desk.database, before)
+    desk.keyring = CredentialStore(desk.database, before)
     for number in range(3):
         await desk.add(replace(TOKEN, name=f"t{number}"))
     made = await connection_with_key(desk, before)
@@ -256,29 +258,29 @@ async def test_x_05_keys_are_rotated_in_all_workspaces(desk: Desk, admin_dsn: st
     async with desk.database.transaction(first) as tx:
         await SettingsRows(desk.database, before).write(tx, 1, {"llm.api_key": SECRET})
     sealed = await envelopes(admin_dsn)
-    dry = await rotate(admin_dsn, both, None, silent, dry_run=True)
+    dry = await rotate_keys(admin_dsn, both, None, silent, dry_run=True)
     assert [(name, one.total, one.old, one.resealed) for name, one in dry.items()] == [
         ("credentials", 4, 4, 4),
         ("llm_connections", 1, 1, 1),
         ("system_settings", 1, 1, 1),
     ]
     assert await envelopes(admin_dsn) == sealed
-    done = await rotate(admin_dsn, both, None, silent)
+    done = await rotate_keys(admin_dsn, both, None, silent)
     assert [(one.old, one.resealed, one.failed) for one in done.values()] == [(4, 4, {}), (1, 1, {}), (1, 1, {})]
     assert {key_id(one) for one in await envelopes(admin_dsn)} == {both.current}
-    again = await rotate(admin_dsn, both, None, silent)
+    again = await rotate_keys(admin_dsn, both, None, silent)
     assert [(one.total, one.old, one.resealed) for one in again.values()] == [(4, 0, 0), (1, 0, 0), (1, 0, 0)]
     after = vault_of(new, tmp_path)
-    vaulted = Vaulted(desk.database, Audit(desk.database), after, lambda: NOW, ours)
+    vaulted = VaultOpener(desk.database, AuditLog(desk.database), after, lambda: NOW, ours)
     desk.scope = replace(first, role=Role.DEVELOPER)
     config = json.dumps({"credentials": {"ping": "t1"}})
     async with await psycopg.AsyncConnection.connect(admin_dsn) as owner:
         await owner.execute("update agents set config = %s where id = %s", [config, desk.agent])
     assert (await vaulted.open(desk.call(), PING))["token"] == SECRET
-    assert await Connections(desk.database, after, Declared()).key(first, made) == SECRET
+    assert await ConnectionStore(desk.database, after, ConfiguredConnections()).key(first, made) == SECRET
     assert (await SettingsRows(desk.database, after).kept()).values == {"llm.api_key": SECRET}
     with pytest.raises(InvalidSettings):
-        await rotate(str(desk.database._pool.conninfo), both, None, silent)
+        await rotate_keys(str(desk.database._pool.conninfo), both, None, silent)
 
 
 async def test_x_05_a_rotation_goes_on_where_it_broke_off_and_names_what_it_cannot_open(
@@ -288,14 +290,14 @@ async def test_x_05_a_rotation_goes_on_where_it_broke_off_and_names_what_it_cann
     old, new, lost = (VaultKey(secrets.token_bytes(32)) for _ in range(3))
     ids = []
     for number, keys in enumerate(([old], [new, old], [lost], [old])):
-        desk.keyring = Keyring(desk.database, Vault(keys))
+        desk.keyring = CredentialStore(desk.database, Vault(keys))
         ids.append(await desk.add(replace(TOKEN, name=f"t{number}")))
     both = Vault([new, old])
     async with await psycopg.AsyncConnection.connect(admin_dsn, autocommit=True) as owner:
         await owner.execute("select pg_advisory_lock(%s)", [LOCK])
         with pytest.raises(Conflict, match="another rotation"):
-            await rotate(admin_dsn, both, None, silent)
-    done = (await rotate(admin_dsn, both, None, silent))["credentials"]
+            await rotate_keys(admin_dsn, both, None, silent)
+    done = (await rotate_keys(admin_dsn, both, None, silent))["credentials"]
     assert (done.total, done.old, done.resealed, list(done.failed)) == (4, 3, 2, [ids[2]])
     assert sorted(key_id(one) == new.id for one in await envelopes(admin_dsn)) == [False, True, True, True]
 
@@ -303,21 +305,21 @@ async def test_x_05_a_rotation_goes_on_where_it_broke_off_and_names_what_it_cann
 async def test_x_05_a_kept_key_is_replaced_while_replicas_run(desk: Desk, admin_dsn: str, tmp_path: Path) -> None:
     """X-05: the file gets a new key in front, and whoever runs seals and opens with it without a restart."""
     replica, file = vault_of(None, tmp_path), key_file(tmp_path)
-    desk.keyring = Keyring(desk.database, replica)
-    desk.vaulted = Vaulted(desk.database, Audit(desk.database), replica, lambda: NOW, ours)
+    desk.keyring = CredentialStore(desk.database, replica)
+    desk.vaulted = VaultOpener(desk.database, AuditLog(desk.database), replica, lambda: NOW, ours)
     await desk.add(TOKEN)
     seen = {replica.current}
     for count in (2, 2, 2):
-        done = (await rotate(admin_dsn, Vault(file.keys(), file.newer), file, silent))["credentials"]
+        done = (await rotate_keys(admin_dsn, Vault(file.keys(), file.newer), file, silent))["credentials"]
         assert (done.total, done.old, done.resealed) == (1, 1, 1)
         assert len(file.keys()) == count and (tmp_path / "vault-key").stat().st_mode & 0o777 == 0o600
         assert (await desk.vaulted.open(desk.call(), PING))["token"] == SECRET
         seen.add(replica.current)
     assert len(seen) == 4 and [path.name for path in tmp_path.iterdir()] == ["vault-key"]  # noqa: ASYNC240
     late = Vault(file.keys()[1:])  # somebody who sealed with the key before at this very moment
-    desk.keyring = Keyring(desk.database, late)
+    desk.keyring = CredentialStore(desk.database, late)
     await desk.add(replace(TOKEN, name="late"))
-    resumed = (await rotate(admin_dsn, Vault(file.keys(), file.newer), file, silent))["credentials"]
+    resumed = (await rotate_keys(admin_dsn, Vault(file.keys(), file.newer), file, silent))["credentials"]
     assert (resumed.old, resumed.resealed) == (1, 1) and file.keys()[0].id in seen, "ended first, without another key"
 
 
@@ -325,17 +327,17 @@ async def test_a_rotation_beside_writers_loses_nothing(desk: Desk, admin_dsn: st
     """X-05: whoever replaces a secret meanwhile has the last word."""
     old, new = VaultKey(secrets.token_bytes(32)), VaultKey(secrets.token_bytes(32))
     both = Vault([new, old])
-    desk.keyring = Keyring(desk.database, Vault([old]))
+    desk.keyring = CredentialStore(desk.database, Vault([old]))
     ids = [await desk.add(replace(TOKEN, name=f"t{number}")) for number in range(20)]
 
     async def replacing() -> None:
-        keyring = Keyring(desk.database, both)
+        keyring = CredentialStore(desk.database, both)
         for id_ in ids:
             async with desk.database.transaction(desk.scope) as tx:
-                await keyring.change(tx, desk.scope, id_, {}, Replacement({"token": f"fresh-{id_}"}, {}))
+                await keyring.change(tx, desk.scope, id_, {}, CredentialReplacement({"token": f"fresh-{id_}"}, {}))
 
-    await asyncio.gather(replacing(), rotate(admin_dsn, both, None, silent))
-    vaulted = Vaulted(desk.database, Audit(desk.database), Vault([new]), lambda: NOW, ours)
+    await asyncio.gather(replacing(), rotate_keys(admin_dsn, both, None, silent))
+    vaulted = VaultOpener(desk.database, AuditLog(desk.database), Vault([new]), lambda: NOW, ours)
     async with await psycopg.AsyncConnection.connect(admin_dsn) as owner:
         for number, id_ in enumerate(ids):
             config = json.dumps({"credentials": {"ping": f"t{number}"}})
@@ -345,37 +347,39 @@ async def test_a_rotation_beside_writers_loses_nothing(desk: Desk, admin_dsn: st
 
 
 async def test_a_skill_that_the_workspace_wrote_needs_a_credential_of_its_own(desk: Desk) -> None:
-    vaulted = Vaulted(desk.database, Audit(desk.database), Vault([VaultKey(secrets.token_bytes(32))]), lambda: NOW)
+    vaulted = VaultOpener(
+        desk.database, AuditLog(desk.database), Vault([VaultKey(secrets.token_bytes(32))]), lambda: NOW
+    )
     await desk.add(TOKEN)
     with pytest.raises(CredentialForbidden):
-        await vaulted.open(Call(desk.scope, desk.agent, "k", {}), PING)
+        await vaulted.open(ToolInvocation(desk.scope, desk.agent, "k", {}), PING)
 
 
 async def test_au_05_the_next_version_of_a_skill_has_to_be_bound_again(desk: Desk) -> None:
     """AU-05: by its name alone whoever registered it would get the secret; bound again it does, as a turn keeps it."""
-    skills = Skills(desk.database)
-    vaulted = Vaulted(desk.database, Audit(desk.database), Vault([VaultKey(b"k" * 32)]), lambda: NOW)
+    skills = SkillStore(desk.database)
+    vaulted = VaultOpener(desk.database, AuditLog(desk.database), Vault([VaultKey(b"k" * 32)]), lambda: NOW)
 
     async def registered(**other: Any) -> Manifest:
         async with desk.database.transaction(desk.scope) as tx:
             return (await skills.register(tx, desk.scope, replace(PING, **other)))[0].manifest
 
-    early = await desk.add(TOKEN, Grant(skill="ping"))
+    early = await desk.add(TOKEN, CredentialGrant(skill="ping"))
     first = await registered(options={"url": "https://ours.example/"})
     with pytest.raises(CredentialForbidden, match="as it is now"):  # when it was bound there was no such skill
         await vaulted.open(desk.call(), first)
     async with desk.database.transaction(desk.scope) as tx:
-        made = await desk.keyring.bind(tx, desk.scope, early, Grant(skill="ping"))
+        made = await desk.keyring.bind(tx, desk.scope, early, CredentialGrant(skill="ping"))
         assert [one["id"] for one in await desk.keyring.bindings(tx, desk.scope, early)] == [made["id"]]
-    assert (await vaulted.open(desk.call(), thaw(freeze(first))))["token"] == SECRET
+    assert (await vaulted.open(desk.call(), thaw_skill(freeze_skill(first))))["token"] == SECRET
     second = await registered(options={"url": "https://evil.example/"})
     assert second.version == 2
     with pytest.raises(CredentialForbidden, match="as it is now"):
         await vaulted.open(desk.call(), second)
     assert (await vaulted.open(desk.call(), first))["token"] == SECRET
     async with desk.database.transaction(desk.scope) as tx:
-        await desk.keyring.bind(tx, desk.scope, early, Grant(skill="ping"))
+        await desk.keyring.bind(tx, desk.scope, early, CredentialGrant(skill="ping"))
     assert (await vaulted.open(desk.call(), second))["token"] == SECRET
     with pytest.raises(Conflict):
         async with desk.database.transaction(desk.scope) as tx:
-            await desk.keyring.bind(tx, desk.scope, early, Grant(skill="ping"))
+            await desk.keyring.bind(tx, desk.scope, early, CredentialGrant(skill="ping"))

@@ -19,14 +19,14 @@ import pytest
 
 from cluster.basics.scope import Role
 from cluster.state.vault import vault_of
-from configs.settings import load
+from configs.settings import load_settings
 from serve_apps.agents import turn_ports
 from serve_apps.agents.durable.traced import TracedOrchestrator
 from serve_apps.http.streams.replay_slots import FewReplays
-from serve_apps.wiring.agents import Workshop, desk, ground
-from skills.framework.catalogue import Catalog
+from serve_apps.wiring.agents import TurnRuntime, build_container, build_turn_intake
+from skills.framework.catalogue import ToolCatalog
 from skills.framework.manifest import CredentialType
-from skills.framework.open_credential import Vaulted
+from skills.framework.open_credential import VaultOpener
 from skills.framework.redaction import MARK
 from tests.fakes.collector import Collector, collecting
 from tests.fakes.corpus import open_agent
@@ -128,7 +128,7 @@ def ways(app_dsn: str, admin_dsn: str, redis_url: str, tmp_path: Path) -> Ways:
 @asynccontextmanager
 async def opened_house(ways: Ways, model: ModelServer, collector: Collector) -> AsyncIterator[House]:
     office, opened = open_office(ways.admin_dsn), list[str]()
-    settings = load(
+    settings = load_settings(
         {
             "AOS_STATE_DIR": str(ways.folder / "state"),
             "DATABASE_URL": ways.app_dsn,
@@ -141,13 +141,13 @@ async def opened_house(ways: Ways, model: ModelServer, collector: Collector) -> 
             "AOS_TELEMETRY_PROMPTS": "true",
         }
     )
-    base = ground(settings, FakeEmbedder(), None)
+    base = build_container(settings, FakeEmbedder(), None)
     vault = vault_of(settings.models.vault_key, settings.state_dir)
     # As if they came with the program: no folder holds them, so no binding could name what they do.
-    vaulted = Vaulted(base.database, base.audit, vault, lambda: datetime.now(UTC), lambda _: True)
-    base = replace(base, tools=Catalog([*base.tools, *leaky(base.fence, vaulted, opened)]))
-    workshop = Workshop(settings, base)
-    way_in = desk(settings, base, dict.fromkeys(turn_ports.Path, workshop.carrier))
+    vaulted = VaultOpener(base.database, base.audit, vault, lambda: datetime.now(UTC), lambda _: True)
+    base = replace(base, tools=ToolCatalog([*base.tools, *leaky(base.fence, vaulted, opened)]))
+    workshop = TurnRuntime(settings, base)
+    way_in = build_turn_intake(settings, base, dict.fromkeys(turn_ports.TurnPath, workshop.carrier))
     parts = make_parts(
         ways.app_dsn,
         ways.folder,

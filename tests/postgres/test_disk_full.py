@@ -11,14 +11,14 @@ import httpx
 import psycopg
 import pytest
 
-from cluster.basics.disk import Room, Usage
+from cluster.basics.disk import DiskRoom, DiskUsage
 from cluster.basics.errors import DiskFull
 from cluster.basics.scope import Role, Scope
-from cluster.state.work.jobs import JobId, Lane
+from cluster.state.work.jobs import JobId, JobLane
 from configs.sections import WorkerSettings
 from pipelines.documents.document import Page, VersionId
-from pipelines.documents.index.generations import Indexed
-from pipelines.documents.ingest.job_loop import Shift
+from pipelines.documents.index.generations import IndexedVersion
+from pipelines.documents.ingest.job_loop import JobLoop
 from pipelines.documents.sources.sniff import Kind
 from pipelines.documents.store.blobs import FolderBlobs
 from tests.fakes.http import Office, make_parts, serve
@@ -37,8 +37,8 @@ class Disk:
 
     free: int = 1000 * MIB
 
-    def room(self, path: Path) -> Room:
-        return Room(path, 100 * MIB, usage=lambda _: Usage(self.free, 2000 * MIB))
+    def room(self, path: Path) -> DiskRoom:
+        return DiskRoom(path, 100 * MIB, usage=lambda _: DiskUsage(self.free, 2000 * MIB))
 
 
 @dataclass
@@ -68,7 +68,7 @@ class FullIndex:
         here = self.ledger.here()
         self.survey, self.read = here.survey, here.read
 
-    async def index(self, scope: Scope, versions: Sequence[VersionId]) -> AsyncIterator[list[Indexed]]:
+    async def index(self, scope: Scope, versions: Sequence[VersionId]) -> AsyncIterator[list[IndexedVersion]]:
         if self.left:
             self.left -= 1
             raise DiskFull("Postgres has no room to write")
@@ -148,8 +148,8 @@ async def test_an_upload_that_postgres_cannot_write_leaves_no_bytes(
 async def test_without_room_no_job_begins_and_it_goes_on_by_itself(ledger: Bench, scope: Scope, tmp_path: Path) -> None:
     disk = Disk(free=MIB)
     job = await ledger.enqueue(scope, "scan", files(tmp_path))
-    worker = Shift(ledger.jobs, ledger.runner(), ledger.recipe, FAST, "w", room=disk.room(tmp_path))
-    working = asyncio.create_task(worker.work(Lane.BULK))
+    worker = JobLoop(ledger.jobs, ledger.runner(), ledger.recipe, FAST, "w", room=disk.room(tmp_path))
+    working = asyncio.create_task(worker.work(JobLane.BULK))
     full = await until(ledger, scope, job, lambda row: [one.reason for one in row["waits"]][:1] == ["disk_full"])
     wait = full["waits"][0]
     assert "1.0 MiB of 2.0 GiB" in wait.detail and (await ledger.desk.show(scope, job))["attempts"] == 0
@@ -174,15 +174,15 @@ async def test_a_job_that_meets_a_full_disk_waits_and_no_page_fails_for_it(
         ledger.reader = Writing(full=5)
         job = await ledger.enqueue(scope, "scan", files(tmp_path))
     settings = FAST.model_copy(update={"vain_claims": 2})
-    worker = Shift(ledger.jobs, ledger.runner(), ledger.recipe, settings, "w")
+    worker = JobLoop(ledger.jobs, ledger.runner(), ledger.recipe, settings, "w")
     for _ in range(5):
-        assert await worker.once(Lane.BULK)
+        assert await worker.once(JobLane.BULK)
         shown = await ledger.desk.show(scope, job)
         assert (shown["state"], shown["failures"]) == ("queued", {})
         assert "disk_full" in [one.reason for one in shown["waits"]]
     told = [e["payload"]["for"] for e in await ledger.desk.events_after(scope, job, 0) if e["type"] == "waiting"]
     assert told[0] == "disk_full"
-    await worker.once(Lane.BULK)
+    await worker.once(JobLane.BULK)
     shown = await ledger.desk.show(scope, job)
     assert (shown["state"], shown["failures"], shown["waits"]) == ("completed", {}, [])
 
@@ -201,7 +201,9 @@ async def test_attempts_are_given_back_once_postgres_can_write_again(
             f" if new.attempts < old.attempts and (select is_full from disk) then {NO_ROOM} end if; return new; end $$"
         )
         admin.execute("create trigger full_disk before update on units for each row execute function no_room()")
-        working = asyncio.create_task(Shift(ledger.jobs, ledger.runner(), ledger.recipe, FAST, "w").once(Lane.BULK))
+        working = asyncio.create_task(
+            JobLoop(ledger.jobs, ledger.runner(), ledger.recipe, FAST, "w").once(JobLane.BULK)
+        )
         await asyncio.sleep(1.0)
         assert not working.done()
         admin.execute("update disk set is_full = false")

@@ -16,8 +16,8 @@ from psycopg.conninfo import conninfo_to_dict
 from cluster.basics.errors import Unavailable
 from cluster.state.db import embedded
 from cluster.state.db.daemon import close_to_others, make_private
-from cluster.state.db.postgres_account import reachable
-from configs.settings import load
+from cluster.state.db.postgres_account import reachable_programs
+from configs.settings import load_settings
 from tests.fakes.kills import kill_servers
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -33,36 +33,36 @@ def run_start(state: Path) -> None:
 def test_data_survives_the_starter_a_kill_and_a_restart(state: Path) -> None:
     """State is kept across the death of whoever started it, of the server itself, and a clean stop."""
     run_start(state)
-    settings = load({"AOS_STATE_DIR": str(state)})
-    found = embedded.resolve(settings)
+    settings = load_settings({"AOS_STATE_DIR": str(state)})
+    found = embedded.resolve_endpoints(settings)
     with psycopg.connect(found.postgres_admin or "") as connection:
         connection.execute("create table kept (n int)")
         connection.execute("insert into kept values (42)")
 
     kill_servers(state)
     with pytest.raises(Unavailable) as nothing:
-        embedded.resolve(settings)
+        embedded.resolve_endpoints(settings)
     assert nothing.value.hint == "Run `aos up`."
 
-    assert embedded.start(settings) == found
-    embedded.stop(state)
-    assert embedded.processes(state) == []
-    embedded.start(settings)
+    assert embedded.start_servers(settings) == found
+    embedded.stop_servers(state)
+    assert embedded.server_processes(state) == []
+    embedded.start_servers(settings)
     with psycopg.connect(found.postgres_admin or "") as connection:
         assert connection.execute("select n from kept").fetchall() == [(42,)]
 
 
 def test_a_path_too_long_for_a_socket_with_a_blank_and_a_quote(state: Path) -> None:
     deep = state / ("d" * 100) / "a b'c"
-    settings = load({"AOS_STATE_DIR": str(deep)})
+    settings = load_settings({"AOS_STATE_DIR": str(deep)})
     try:
-        found = embedded.start(settings)
+        found = embedded.start_servers(settings)
         with psycopg.connect(found.postgres) as connection:
             assert connection.execute("select current_database()").fetchone() == ("aos",)
         with redis.from_url(found.redis) as client:
             assert client.ping()
     finally:
-        embedded.stop(deep)
+        embedded.stop_servers(deep)
 
 
 def test_starters_that_race_get_one_server(state: Path) -> None:
@@ -76,33 +76,33 @@ def test_starters_that_race_get_one_server(state: Path) -> None:
 def test_a_pid_that_belongs_to_somebody_else_is_not_our_server(state: Path) -> None:
     (state / "postgres").mkdir()
     (state / "postgres" / "postmaster.pid").write_text(f"{os.getpid()}\n")
-    assert embedded.processes(state) == []
-    embedded.stop(state)  # must not signal this process
+    assert embedded.server_processes(state) == []
+    embedded.stop_servers(state)  # must not signal this process
     (state / "postgres" / "postmaster.pid").write_text("garbage")
-    assert embedded.processes(state) == []
+    assert embedded.server_processes(state) == []
 
 
 def test_a_stopped_server_is_killed_and_not_waited_for_forever(state: Path) -> None:
-    embedded.start(load({"AOS_STATE_DIR": str(state)}))
-    (valkey,) = [p for p in embedded.processes(state) if "valkey" in " ".join(p.cmdline())]
+    embedded.start_servers(load_settings({"AOS_STATE_DIR": str(state)}))
+    (valkey,) = [p for p in embedded.server_processes(state) if "valkey" in " ".join(p.cmdline())]
     valkey.send_signal(signal.SIGSTOP)
-    embedded.end(valkey, signal.SIGTERM, seconds=0.5)
+    embedded.end_process(valkey, signal.SIGTERM, seconds=0.5)
     assert not psutil.pid_exists(valkey.pid) or valkey.status() == psutil.STATUS_ZOMBIE
 
 
-def test_no_tcp_listener_and_private_folders(endpoints: embedded.Endpoints) -> None:
+def test_no_tcp_listener_and_private_folders(endpoints: embedded.StateEndpoints) -> None:
     """Nothing listens on a network address; only the owner's account reaches the sockets."""
     with psycopg.connect(endpoints.postgres_admin or "") as connection:
         assert connection.execute("select current_setting('listen_addresses')").fetchone() == ("",)
     data = Path(str(conninfo_to_dict(endpoints.postgres)["host"]))
     assert data.stat().st_mode & 0o077 == 0
-    found = embedded.processes(data.parent)
+    found = embedded.server_processes(data.parent)
     assert len(found) == 2
     for process in found:
         assert [c for c in process.net_connections("tcp") if c.status == psutil.CONN_LISTEN] == []
 
 
-def test_the_application_role_is_plain(endpoints: embedded.Endpoints) -> None:
+def test_the_application_role_is_plain(endpoints: embedded.StateEndpoints) -> None:
     """Row-level security binds the application, so its role is neither superuser nor exempt."""
     with psycopg.connect(endpoints.postgres) as connection:
         flags = connection.execute(
@@ -111,7 +111,7 @@ def test_the_application_role_is_plain(endpoints: embedded.Endpoints) -> None:
     assert flags == (False, False, False, False)
 
 
-def test_the_packaged_server_has_vectors_and_bm25(endpoints: embedded.Endpoints) -> None:
+def test_the_packaged_server_has_vectors_and_bm25(endpoints: embedded.StateEndpoints) -> None:
     """DP-02: PostgreSQL of at least 16 comes with the product."""
     with psycopg.connect(endpoints.postgres_admin or "", autocommit=True) as connection:
         names = connection.execute("select name from pg_available_extensions").fetchall()
@@ -135,22 +135,22 @@ def test_no_folder_above_the_data_is_opened(state: Path) -> None:
     deep.mkdir(parents=True)
     shut.chmod(0o700)
     deep.chmod(0o700)
-    before, settings = modes(deep), load({"AOS_STATE_DIR": str(deep)})
+    before, settings = modes(deep), load_settings({"AOS_STATE_DIR": str(deep)})
     try:
-        found = embedded.start(settings)
+        found = embedded.start_servers(settings)
         assert modes(deep) == before
-        (server,) = [one for one in embedded.processes(deep) if one.name().startswith("postgres")]
+        (server,) = [one for one in embedded.server_processes(deep) if one.name().startswith("postgres")]
         assert server.uids().real != 0
         with psycopg.connect(found.postgres_admin or "") as connection:
             connection.execute("create table kept (n int)")
         kill_servers(deep)
-        assert embedded.start(settings) == found and modes(deep) == before
+        assert embedded.start_servers(settings) == found and modes(deep) == before
         with psycopg.connect(found.postgres_admin or "") as connection:
             assert connection.execute("select count(*) from kept").fetchone() == (0,)
             assert connection.execute("select extname from pg_extension").fetchall()
     finally:
-        embedded.stop(deep)
-    assert embedded.processes(deep) == []
+        embedded.stop_servers(deep)
+    assert embedded.server_processes(deep) == []
 
 
 def test_programs_that_another_account_cannot_reach_are_copied_once(tmp_path: Path) -> None:
@@ -160,13 +160,13 @@ def test_programs_that_another_account_cannot_reach_are_copied_once(tmp_path: Pa
     (programs / "postgres").write_text("a program")
     (programs.parent / "lib").mkdir()
     (tmp_path / "shut").chmod(0o700)
-    made = reachable(programs, tmp_path / "copies")
+    made = reachable_programs(programs, tmp_path / "copies")
     assert (made / "postgres").read_text() == "a program" and (made.parent / "lib").is_dir()
-    assert reachable(programs, tmp_path / "copies") == made
+    assert reachable_programs(programs, tmp_path / "copies") == made
     assert oct((tmp_path / "shut").stat().st_mode & 0o777) == "0o700"
     (programs / "postgres").write_text("another version")
     os.utime(programs / "postgres", (1, 1))
-    assert reachable(programs, tmp_path / "copies") != made, "a newer one is another copy"
+    assert reachable_programs(programs, tmp_path / "copies") != made, "a newer one is another copy"
 
 
 def test_a_link_that_somebody_else_made_is_no_folder_of_ours(tmp_path: Path) -> None:

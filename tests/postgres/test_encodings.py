@@ -7,7 +7,7 @@ import psycopg
 import pytest
 
 from cluster.basics.scope import Role, Scope
-from cluster.state.work.jobs import Lane
+from cluster.state.work.jobs import JobLane
 from tests.fakes.http import Api, Office
 from tests.fakes.ledger import Bench
 
@@ -17,7 +17,7 @@ POLISH = "Zażółć gęślą jaźń"
 
 async def uploaded(client: httpx.AsyncClient, worker: Bench, data: bytes, name: str = "dopis.txt") -> str:
     sent = await client.post("/api/documents/upload", files={"file": (name, data)})
-    await worker.run(Lane.SMALL)
+    await worker.run(JobLane.SMALL)
     return str(sent.json()["document_id"])
 
 
@@ -40,7 +40,7 @@ async def test_a_text_is_read_again_in_the_encoding_that_a_person_sets(
     assert await text_of(operator, document) != CZECH
     answer = await operator.post(f"{url}/process", json={"encoding": "Windows-1250"})
     assert answer.status_code == 202
-    assert await latin.run(Lane.SMALL) == answer.json()["job_id"]
+    assert await latin.run(JobLane.SMALL) == answer.json()["job_id"]
     assert await text_of(operator, document) == CZECH
     shown = (await operator.get(url)).json()
     assert (shown["metadata"], shown["status"]) == ({"encoding": "cp1250"}, "completed")
@@ -48,12 +48,12 @@ async def test_a_text_is_read_again_in_the_encoding_that_a_person_sets(
         assert connection.execute("select text from document_chunks").fetchall() == [(CZECH,)]
 
     again = (await operator.post(f"{url}/process", json={"encoding": "cp1250"})).json()
-    await latin.run(Lane.SMALL)
+    await latin.run(JobLane.SMALL)
     job = (await operator.get(f"/api/jobs/{again['job_id']}")).json()
     assert (job["state"], job["outcome"]["unchanged"], job["pages"]["expected"]) == ("completed", 1, 0)
 
     await operator.post(f"{url}/process", json={"encoding": "auto"})
-    await latin.run(Lane.SMALL)
+    await latin.run(JobLane.SMALL)
     assert await text_of(operator, document) != CZECH and (await operator.get(url)).json()["metadata"] == {}
 
 

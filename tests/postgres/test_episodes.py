@@ -11,18 +11,18 @@ import pytest
 
 from cluster.basics.errors import Unavailable
 from cluster.basics.scope import Role, Scope, UserId
-from cluster.state.audit import Audit
-from cluster.state.conversations import Conversations, Fact, Session, Summary
+from cluster.state.audit import AuditLog
+from cluster.state.conversations import ConversationSession, ConversationStore, ConversationSummary, SessionFact
 from cluster.state.db.postgres import Database
-from cluster.state.episodes import Episodes
+from cluster.state.episodes import EpisodeStore
 from configs.sections import MemorySettings
-from serve_apps.agents.memory.compliance import Compliance
+from serve_apps.agents.memory.compliance import ComplianceCheck
 from serve_apps.agents.memory.episodic import EpisodicMemory
-from serve_apps.agents.memory.memory_guard import written
-from serve_apps.agents.memory.recall import Recalled
-from serve_apps.agents.memory.recent_messages import History
-from serve_apps.agents.memory.remember import Memory
-from serve_apps.wiring.agents import Workshop
+from serve_apps.agents.memory.memory_guard import guard_text
+from serve_apps.agents.memory.recall import RecalledContext
+from serve_apps.agents.memory.recent_messages import RecentMessages
+from serve_apps.agents.memory.remember import ConversationMemory
+from serve_apps.wiring.agents import TurnRuntime
 from tests.fakes.ledger import new_workspace
 from tests.fakes.model_server import ModelServer, serve_model
 from tests.fakes.model_wires import Say
@@ -41,44 +41,44 @@ class Mind:
     """One replica's memory, and one user with an agent."""
 
     db: Database
-    kept: Conversations
+    kept: ConversationStore
     scope: Scope
     agents: tuple[str, str]
     embedder: FakeEmbedder
 
     @property
     def episodic(self) -> EpisodicMemory:
-        return EpisodicMemory(self.db, Episodes(), self.embedder, SETTINGS)
+        return EpisodicMemory(self.db, EpisodeStore(), self.embedder, SETTINGS)
 
     @property
-    def memory(self) -> Memory:
-        history = History(self.db, self.kept, None, SETTINGS, lambda: 0.0)
-        compliance = Compliance(self.kept, Audit(self.db), SETTINGS.compliance_every)
-        return Memory(self.db, self.kept, history, compliance, SETTINGS, self.episodic)
+    def memory(self) -> ConversationMemory:
+        history = RecentMessages(self.db, self.kept, None, SETTINGS, lambda: 0.0)
+        compliance = ComplianceCheck(self.kept, AuditLog(self.db), SETTINGS.compliance_every)
+        return ConversationMemory(self.db, self.kept, history, compliance, SETTINGS, self.episodic)
 
-    async def session(self, scope: Scope | None = None, agent: int = 0) -> Session:
+    async def session(self, scope: Scope | None = None, agent: int = 0) -> ConversationSession:
         scope = scope or self.scope
         async with self.db.transaction(scope) as tx:
             return await self.kept.open(tx, scope, None, self.agents[agent])
 
-    async def said(self, *texts: str, scope: Scope | None = None, agent: int = 0) -> Session:
+    async def said(self, *texts: str, scope: Scope | None = None, agent: int = 0) -> ConversationSession:
         """A conversation that was, with its episode."""
         scope, memory = scope or self.scope, self.memory
         session = await self.session(scope, agent)
         for text in texts:
-            guarded = await written(text, scope.tenant, session.id)
+            guarded = await guard_text(text, scope.tenant, session.id)
             async with self.db.transaction(scope) as tx:
                 await memory.keep(tx, scope, session.id, "user", guarded)
         await self.kept_up(scope, session)
         return session
 
-    async def kept_up(self, scope: Scope, session: Session) -> int:
+    async def kept_up(self, scope: Scope, session: ConversationSession) -> int:
         try:
             return await self.episodic.keep_up(scope, session.id)
         except Unavailable:
             return -1
 
-    async def recall(self, message: str = ASKED, scope: Scope | None = None, agent: int = 0) -> Recalled:
+    async def recall(self, message: str = ASKED, scope: Scope | None = None, agent: int = 0) -> RecalledContext:
         session = await self.session(scope, agent)
         return await self.memory.recall(scope or self.scope, session, message)
 
@@ -99,7 +99,7 @@ async def mind(app_dsn: str, admin_dsn: str) -> AsyncIterator[Mind]:
             )
         assert row is not None
         agents.append(str(row["id"]))
-    yield Mind(db, Conversations(db), scope, (agents[0], agents[1]), FakeEmbedder())
+    yield Mind(db, ConversationStore(db), scope, (agents[0], agents[1]), FakeEmbedder())
     await db.close()
 
 
@@ -160,9 +160,9 @@ async def test_me_07_vectors_of_another_embedder_are_made_anew_and_never_compare
 async def test_me_07_facts_are_found_by_meaning_too(mind: Mind) -> None:
     """ME-06, ME-07: one low fact among a hundred important ones."""
     session = await mind.said("Good morning to you")
-    noise = [Fact("topic", "high", f"Entry {n} concerns matter {n}.") for n in range(120)]
+    noise = [SessionFact("topic", "high", f"Entry {n} concerns matter {n}.") for n in range(120)]
     async with mind.db.transaction(mind.scope) as tx:
-        await mind.kept.learn(tx, mind.scope, session.id, [*noise, Fact("other", "low", PUMP)])
+        await mind.kept.learn(tx, mind.scope, session.id, [*noise, SessionFact("other", "low", PUMP)])
     assert PUMP not in (await mind.recall()).memory
     await mind.kept_up(mind.scope, session)
     told = await mind.recall(PUMP)
@@ -173,14 +173,14 @@ async def test_me_07_an_episode_follows_its_conversation(mind: Mind) -> None:
     """ME-07: with each message, and with its summary; late writers change nothing."""
     session = await mind.said(MENU)
     async with mind.db.transaction(mind.scope) as tx:
-        await mind.kept.summarise(tx, mind.scope, session.id, Summary(1, "They spoke of soup."))
-    guarded = await written(PUMP, mind.scope.tenant, session.id)
+        await mind.kept.summarise(tx, mind.scope, session.id, ConversationSummary(1, "They spoke of soup."))
+    guarded = await guard_text(PUMP, mind.scope.tenant, session.id)
     async with mind.db.transaction(mind.scope) as tx:
         await mind.memory.keep(tx, mind.scope, session.id, "user", guarded)
     await mind.kept_up(mind.scope, session)
     async with mind.db.transaction(mind.scope) as tx:
         (row,) = await tx.all("select text, upto_seq from episodes")
-        await Episodes().write(tx, mind.scope, session.id, 1, "an older one")
+        await EpisodeStore().write(tx, mind.scope, session.id, 1, "an older one")
         (same,) = await tx.all("select text, upto_seq from episodes")
     assert row == same == {"text": f"They spoke of soup.\n{PUMP}", "upto_seq": 2}
 
@@ -219,7 +219,7 @@ async def test_me_07_a_turn_is_told_of_an_earlier_conversation_and_its_trace_say
         assert line == {"step": "memory", "episodes": 1, "facts": 0, "by": "meaning and words"}
         told = at.model.chats[-1].body["messages"]
         assert any(PUMP in one["content"] and "<memory>" in one["content"] for one in told if one["role"] == "user")
-        workshop = Workshop(at.settings, at.base)
+        workshop = TurnRuntime(at.settings, at.base)
         assert (await workshop.replays.replay(at.ann, events[0].data["run_id"]))["same"] is True
 
 

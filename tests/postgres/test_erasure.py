@@ -123,7 +123,7 @@ async def test_what_redis_remembers_of_a_workspace_is_forgotten(endpoints: Any, 
 
     from cluster.state.db.postgres import Database
     from pipelines.documents.store.blobs import FolderBlobs
-    from serve_apps.http.routes.operations.erasure import Erasure
+    from serve_apps.http.routes.operations.erasure import DataEraser
     from serve_apps.retrieval.cache.cache_scope import registry_of
 
     redis = Redis.from_url(endpoints.redis)
@@ -133,7 +133,7 @@ async def test_what_redis_remembers_of_a_workspace_is_forgotten(endpoints: Any, 
         await redis.set(f"aos:vectors:{tenant}:{workspace}:x", "vector")
         await redis.sadd(registry_of(workspace), f"rag_cache:-:{workspace}")  # type: ignore[misc]
         await redis.set(f"rag_cache:-:{workspace}:entry", "answer")
-    await Erasure(Database(app_dsn), FolderBlobs(tmp_path), redis).forget(tenant, gone)
+    await DataEraser(Database(app_dsn), FolderBlobs(tmp_path), redis).forget(tenant, gone)
     names = [key.decode() async for key in redis.scan_iter(match="*")]
     assert not [name for name in names if gone in name] and len([name for name in names if kept in name]) == 4
     await redis.aclose()

@@ -11,19 +11,25 @@ import pytest
 
 from cluster.basics.errors import AosError, Conflict, NotFound, Transient, Unavailable
 from cluster.basics.scope import Scope
-from cluster.models.embedding.migration import EmbedderMoved, in_succession
+from cluster.models.embedding.migration import EmbedderMoved, pair_embedders
 from cluster.models.model_errors import Unusable
-from cluster.state.work.jobs import JobId, JobState, Lane
+from cluster.state.work.jobs import JobId, JobLane, JobState
 from configs.sections import ChunkSettings
 from configs.sections_retrieval import GateSettings, RerankSettings, SearchSettings
 from pipelines.documents.document import VersionId, chunk_id
-from pipelines.documents.index.generations import BrokenVectors, Generations, Indexed, Recipe, Target
-from pipelines.documents.index.switch import Switched
+from pipelines.documents.index.generations import (
+    BrokenVectors,
+    IndexedVersion,
+    IndexGenerations,
+    IndexRecipe,
+    WriteTarget,
+)
+from pipelines.documents.index.switch import SwitchResult
 from pipelines.documents.ingest.stages import HereStages
 from serve_apps.retrieval.golden.question_form import GoldenQuestion
 from serve_apps.retrieval.golden.sets import GoldenSets, SetFacts
-from serve_apps.retrieval.search.pipeline import Search
-from serve_apps.retrieval.search.query import Query
+from serve_apps.retrieval.search.pipeline import SearchPipeline
+from serve_apps.retrieval.search.query import SearchQuery
 from tests.fakes import bent
 from tests.fakes.bent import WordEmbedder
 from tests.fakes.ledger import Bench, new_workspace
@@ -83,21 +89,21 @@ class Halves:
     def __init__(self, stages: HereStages) -> None:
         self._stages, self.survey, self.read = stages, stages.survey, stages.read
 
-    async def index(self, scope: Scope, versions: Sequence[VersionId]) -> AsyncIterator[list[Indexed]]:
+    async def index(self, scope: Scope, versions: Sequence[VersionId]) -> AsyncIterator[list[IndexedVersion]]:
         for version in versions:
             async for indexed in self._stages.index(scope, [version]):
                 yield indexed
 
 
-def search(ledger: Bench) -> Search:
-    return Search(ledger.database, ledger.embedder, None, SearchSettings(), RerankSettings())
+def search(ledger: Bench) -> SearchPipeline:
+    return SearchPipeline(ledger.database, ledger.embedder, None, SearchSettings(), RerankSettings())
 
 
 async def found(ledger: Bench, scope: Scope, text: str) -> list[str]:
-    return [hit.filename for hit in (await search(ledger).run(scope, Query(text, limit=3))).hits]
+    return [hit.filename for hit in (await search(ledger).run(scope, SearchQuery(text, limit=3))).hits]
 
 
-async def rollback(ledger: Bench, scope: Scope) -> Switched:
+async def rollback(ledger: Bench, scope: Scope) -> SwitchResult:
     async with ledger.database.transaction(scope) as tx:
         return await ledger.switchover.back(tx, scope)
 
@@ -130,10 +136,10 @@ async def test_while_another_embedder_takes_over_questions_are_asked_with_the_on
 ) -> None:
     """EM-08, GW-15: by meaning before the switch, after it and after the way back; the gate compares both."""
     before, now = ledger.embedder, WordEmbedder("next", bent.mirrored)
-    ledger.embedder = in_succession(now, before)  # type: ignore[assignment]
+    ledger.embedder = pair_embedders(now, before)  # type: ignore[assignment]
 
     async def asked() -> tuple[str, str | None, int | None]:
-        results = await search(ledger).run(scope, Query(told(5).split("\n")[0], strategy="vector"))
+        results = await search(ledger).run(scope, SearchQuery(told(5).split("\n")[0], strategy="vector"))
         return results.hits[0].filename, results.fallback, results.generation
 
     old, _ = await held(ledger, scope)
@@ -156,7 +162,7 @@ async def test_an_embedder_that_is_gone_for_good_holds_up_no_index(
     def gone() -> None:
         raise why
 
-    ledger.embedder = in_succession(WordEmbedder("next"), WordEmbedder(before=gone))  # type: ignore[assignment]
+    ledger.embedder = pair_embedders(WordEmbedder("next"), WordEmbedder(before=gone))  # type: ignore[assignment]
     assert (await reindex(ledger, scope))["state"] == "completed"
     now, _ = await held(ledger, scope)
     assert now is not None
@@ -431,7 +437,7 @@ async def test_a_reader_who_remembers_the_former_embedder_asks_anew_what_made_th
     assert (await reindex(ledger, scope))["state"] == "completed"
     remembering.move()
     ledger.embedder = remembering  # type: ignore[assignment]
-    results = await search(ledger).run(scope, Query(told(3)[:200], limit=3))
+    results = await search(ledger).run(scope, SearchQuery(told(3)[:200], limit=3))
     assert results.fallback is None and results.hits[0].filename == "3.txt"
 
 
@@ -466,7 +472,7 @@ async def test_the_way_back_loses_no_document_of_since(ledger: Bench, scope: Sco
     lines = {name: told(number, seed).split("\n")[0] for name, number, seed in (("new.txt", 500, 0), ("5.txt", 5, 9))}
     for name, line in lines.items():
         assert (await found(ledger, scope, line))[0] == name
-    stale = (await search(ledger).run(scope, Query(told(5).split("\n")[0], limit=5))).hits
+    stale = (await search(ledger).run(scope, SearchQuery(told(5).split("\n")[0], limit=5))).hits
     assert told(5).split("\n")[0] not in [hit.text for hit in stale]
     assert "6.txt" not in await found(ledger, scope, told(6).split("\n")[0])
     waiting = await ledger.rows(scope, "select filename from documents where status = 'embedding_pending' order by 1")
@@ -501,7 +507,7 @@ async def test_an_index_that_is_held_back_is_switched_to_by_somebody_and_lacks_n
     assert (await reindex(ledger, scope, hold=True))["state"] == "completed"
     assert await held(ledger, scope) == before
     ready = max(row["id"] for row in await ledger.switchover.overview(scope))
-    results = await search(ledger).run(scope, Query(told(9).split("\n")[0], generation=ready))
+    results = await search(ledger).run(scope, SearchQuery(told(9).split("\n")[0], generation=ready))
     assert results.generation == ready and results.hits[0].filename == "9.txt"
     (library / "late.txt").write_text(told(600))
     await ledger.scan(scope, library)
@@ -538,7 +544,7 @@ async def test_one_query_uses_one_generation_while_they_are_switched(
     async def ask(number: int) -> int:
         asked = 0
         while not over.is_set():
-            results = await search(ledger).run(scope, Query(told(number).split("\n")[0], limit=5))
+            results = await search(ledger).run(scope, SearchQuery(told(number).split("\n")[0], limit=5))
             assert results.hits and {cut_of[hit.chunk_id] for hit in results.hits} == {results.generation}
             seen.add(results.generation)
             asked += 1
@@ -591,9 +597,9 @@ async def test_an_upload_that_waited_through_a_switch_is_written_into_what_is_li
     payload = {
         "files": [{"origin": "upload:up.txt", "filename": "up.txt", "location": f"file:{tmp_path / 'up/up.txt'}"}]
     }
-    await ledger.enqueue(scope, "upload", payload, Lane.SMALL)
+    await ledger.enqueue(scope, "upload", payload, JobLane.SMALL)
     await reindex(ledger, scope)
-    await ledger.run(Lane.SMALL)
+    await ledger.run(JobLane.SMALL)
     assert (await found(ledger, scope, told(700).split("\n")[0]))[0] == "up.txt"
     await rollback(ledger, scope)
     assert (await found(ledger, scope, told(700).split("\n")[0]))[0] == "up.txt"
@@ -614,10 +620,10 @@ async def test_what_arrives_while_settings_change_is_found_by_words_at_once_and_
     rebuilding = await ledger.claim()
     answers = iter([False])
     await ledger.runner().turn(rebuilding, await ledger.recipe(), lambda: next(answers, True))
-    await ledger.enqueue(scope, "scan", {"root": str(tmp_path / "late"), "agent_id": None}, Lane.SMALL)
-    await ledger.run(Lane.SMALL)
+    await ledger.enqueue(scope, "scan", {"root": str(tmp_path / "late"), "agent_id": None}, JobLane.SMALL)
+    await ledger.run(JobLane.SMALL)
     line = told(800).split("\n")[0]
-    results = await search(ledger).run(scope, Query(line, strategy="keyword"))
+    results = await search(ledger).run(scope, SearchQuery(line, strategy="keyword"))
     assert results.hits[0].filename == "late.txt"
     (row,) = await ledger.rows(scope, "select status, has_embeddings from documents where filename = 'late.txt'")
     assert (row["status"], row["has_embeddings"]) == ("embedding_pending", False)
@@ -640,12 +646,12 @@ async def test_a_build_that_drops_chunks_which_readers_share_counts_as_a_change_
         "workspaces w join generations g on g.id = w.generation_id where w.id = %(w)s and d.filename = '0.txt'",
         w=scope.workspace,
     )
-    generations, indexed = Generations(ledger.database), Indexed(row["id"], (), None, row["reads"])
-    built = await generations.next(scope, Recipe(await ledger.embedder.facts(), row["chunker"]))
+    generations, indexed = IndexGenerations(ledger.database), IndexedVersion(row["id"], (), None, row["reads"])
+    built = await generations.next(scope, IndexRecipe(await ledger.embedder.facts(), row["chunker"]))
     numbers = []
     for _ in range(3):
         numbers += [one["number"] for one in await ledger.rows(scope, corpus, w=scope.workspace)]
         async with ledger.database.transaction(scope) as tx:
-            assert await generations.write(tx, scope, indexed, Target(built, row["chunker"]), building=True)
+            assert await generations.write(tx, scope, indexed, WriteTarget(built, row["chunker"]), building=True)
     assert numbers[1] == numbers[0] + 1, "its chunks are gone"
     assert numbers[2] == numbers[1], "there was nothing more to drop"

@@ -10,19 +10,19 @@ import pytest
 
 from cluster.basics.errors import NotFound, Unavailable
 from cluster.basics.scope import Scope
-from cluster.state.work.jobs import JobId, Lane
+from cluster.state.work.jobs import JobId, JobLane
 from configs.sections_retrieval import GraphSettings
-from pipelines.documents.graph.browse import KnowledgeGraph, Part, Wanted
-from pipelines.documents.graph.extract import Extractor
-from pipelines.documents.graph.graph_rows import GraphStore, Payer
+from pipelines.documents.graph.browse import EntityFilter, KnowledgeGraph, Subgraph
+from pipelines.documents.graph.extract import GraphExtractor
+from pipelines.documents.graph.graph_rows import GraphStore, PayingAgent
 from pipelines.documents.graph.graph_stage import GraphStage, ModelReader
-from pipelines.documents.graph.lexicon import Lexicon
-from pipelines.documents.graph.model import EntityType, PageText
-from pipelines.documents.graph.model_extraction import Read, read
-from pipelines.documents.store.library import Library
+from pipelines.documents.graph.lexicon import NameLexicon
+from pipelines.documents.graph.model import EntityType, GraphPage
+from pipelines.documents.graph.model_extraction import ModelExtraction, parse_reply
+from pipelines.documents.store.library import DocumentLibrary
 from serve_apps.agents.turn.graph_context import GraphEntities
-from skills.framework.builtin import build, named
-from skills.framework.contract import Call
+from skills.framework.builtin import build_tool, shipped_skill
+from skills.framework.contract import ToolInvocation
 from tests.fakes.corpus import open_agent
 from tests.fakes.graphs import extractor
 from tests.fakes.ground import ground
@@ -37,14 +37,14 @@ TABLES = ("entities", "entity_mentions", "relations", "relation_evidence", "grap
 def stage(ledger: Bench, reader: ModelReader | None = None, **settings: Any) -> GraphStage:
     chosen = GraphSettings(**settings)
 
-    def rules() -> Extractor:
+    def rules() -> GraphExtractor:
         return extractor(max_entities=chosen.max_entities)
 
     return GraphStage(ledger.jobs, GraphStore(ledger.database), rules, chosen, reader)
 
 
 def reading(ledger: Bench) -> KnowledgeGraph:
-    return KnowledgeGraph(ledger.database, Lexicon.shipped())
+    return KnowledgeGraph(ledger.database, NameLexicon.shipped())
 
 
 def person(scope: Scope, *principals: str) -> Scope:
@@ -65,7 +65,7 @@ def put(folder: Path, files: Mapping[str, str]) -> None:
 
 
 async def names(graph: KnowledgeGraph, scope: Scope, text: str | None = None, agent: str | None = None) -> set[str]:
-    found = await graph.search(scope, Wanted(text, agent=agent), 0, 200)
+    found = await graph.search(scope, EntityFilter(text, agent=agent), 0, 200)
     return {node.name for node in found.nodes}
 
 
@@ -99,7 +99,7 @@ async def test_kg_06_a_job_fills_the_tables_and_evidence_names_its_page(
     assert shown["progress"]["graph"] == {"expected": 1, "done": 1, "failed": 0, "unchanged": 0}
     for table in TABLES:
         assert await ledger.rows(scope, f"select 1 from {table}"), table
-    found = await graph.search(scope, Wanted("Aventro"), 0, 10)
+    found = await graph.search(scope, EntityFilter("Aventro"), 0, 10)
     node, mentions, edges = await graph.show(person(scope), found.nodes[0].id)
     assert (node.name, node.type, node.documents, node.confidence) == ("Aventro Motors", "organization", 1, 0.5)
     assert [(one.page, one.quote) for one in mentions] == [(1, "Aventro Motors uses PostgreSQL.")]
@@ -118,7 +118,7 @@ async def test_kg_06_a_job_fills_the_tables_and_evidence_names_its_page(
         0,
         31,
     )
-    (rao,) = (await graph.search(scope, Wanted("Annie Rao", EntityType.PERSON), 0, 10)).nodes
+    (rao,) = (await graph.search(scope, EntityFilter("Annie Rao", EntityType.PERSON), 0, 10)).nodes
     assert [one.page for one in (await graph.show(scope, rao.id))[1]] == [2]
 
 
@@ -127,7 +127,7 @@ async def test_kg_01_the_same_name_in_two_documents_is_one_entity(
 ) -> None:
     """KG-01: deduplicated by canonical name over documents, with the best confidence."""
     await ingest(ledger, scope, tmp_path / "in", one="Velvera announced it.", two="The firm VELVERA, Inc. is large.")
-    (node,) = (await graph.search(scope, Wanted("velvera"), 0, 10)).nodes
+    (node,) = (await graph.search(scope, EntityFilter("velvera"), 0, 10)).nodes
     assert (node.documents, node.occurrences, node.confidence) == (2, 2, 0.6)
 
 
@@ -149,12 +149,12 @@ async def test_kg_06_a_document_takes_its_graph_along(
     """KG-06: what only it said is gone from every table; what others say too stays."""
     await ingest(ledger, scope, tmp_path / "in", one=PUBLIC, two="PostgreSQL is here.")
     async with ledger.database.transaction(scope) as tx:
-        await Library(ledger.database).delete(tx, scope, await document(ledger, scope, "one"))
+        await DocumentLibrary(ledger.database).delete(tx, scope, await document(ledger, scope, "one"))
     assert await names(graph, scope) == {"PostgreSQL"}
     counts = [len(await ledger.rows(scope, f"select 1 from {table}")) for table in TABLES]
     assert counts == [1, 1, 0, 0, 1]
     async with ledger.database.transaction(scope) as tx:
-        await Library(ledger.database).delete(tx, scope, await document(ledger, scope, "two"))
+        await DocumentLibrary(ledger.database).delete(tx, scope, await document(ledger, scope, "two"))
     assert [len(await ledger.rows(scope, f"select 1 from {table}")) for table in TABLES] == [0] * 5
 
 
@@ -167,21 +167,21 @@ async def test_kg_06_what_is_known_only_from_documents_one_may_not_read_is_not_t
     boss, other = person(scope, "user:boss"), person(scope, "user:other")
     assert {"Velvera Inc", "Maria Lopez", "Docker"} <= await names(graph, boss)
     assert await names(graph, other) == {"Aventro Motors", "PostgreSQL", "Annie Rao", "Germany"}
-    (seen,) = (await graph.search(other, Wanted("Aventro Motors"), 0, 10)).nodes
+    (seen,) = (await graph.search(other, EntityFilter("Aventro Motors"), 0, 10)).nodes
     assert (seen.documents, seen.occurrences) == (1, 1)
     _, mentions, edges = await graph.show(other, seen.id)
     assert {one.filename for one in mentions} == {"public.txt"} and [edge.target.name for edge in edges] == [
         "PostgreSQL"
     ]
-    (hidden,) = (await graph.search(boss, Wanted("Velvera"), 0, 10)).nodes
+    (hidden,) = (await graph.search(boss, EntityFilter("Velvera"), 0, 10)).nodes
     with pytest.raises(NotFound):
         await graph.show(other, hidden.id)
     with pytest.raises(NotFound):
-        await graph.view(other, Wanted(), hidden.id, 50)
+        await graph.view(other, EntityFilter(), hidden.id, 50)
     for text in ("Velvera", "Maria Lopez", "vel", "Who founded Velvera Inc?"):
-        assert await graph.ask(other, None, text, 10) == Part((), ())
+        assert await graph.ask(other, None, text, 10) == Subgraph((), ())
         assert await names(graph, other, text) == set()
-    drawn = await graph.view(other, Wanted(), None, 50)
+    drawn = await graph.view(other, EntityFilter(), None, 50)
     assert {node.name for node in drawn.nodes} == {"Aventro Motors", "PostgreSQL", "Annie Rao", "Germany"}
     assert {edge.target.name for edge in drawn.edges} == {"PostgreSQL"}
 
@@ -217,7 +217,7 @@ async def test_whoever_deletes_one_document_takes_nothing_from_documents_that_th
     await shut(ledger, scope, "two", "user:boss")
     other = person(scope, "user:other")
     async with ledger.database.transaction(other) as tx:
-        await Library(ledger.database).delete(tx, other, await document(ledger, other, "one"))
+        await DocumentLibrary(ledger.database).delete(tx, other, await document(ledger, other, "one"))
     assert await names(graph, other) == set()
     assert await names(graph, person(scope, "user:boss")) == {"PostgreSQL", "Docker"}
 
@@ -236,14 +236,14 @@ async def test_an_agent_sees_what_is_linked_to_it(
         )
     assert await names(graph, scope, agent=agent) == {"Velvera Inc", "Maria Lopez", "Aventro Motors", "Docker"}
     assert await names(graph, scope, agent=idle) == set()
-    tool = build(named("search_graph"), ground(entities=GraphEntities(graph)))
+    tool = build_tool(shipped_skill("search_graph"), ground(entities=GraphEntities(graph)))
     asked = {"query": "Who founded Velvera, and what does Aventro Motors use?"}
-    found = await tool.run(Call(scope, agent, "k", asked))
+    found = await tool.run(ToolInvocation(scope, agent, "k", asked))
     told = {(one["source"], one["relation"], one["target"]) for one in found["relations"]}
     assert told == {("Velvera Inc", "created_by", "Maria Lopez"), ("Aventro Motors", "uses", "Docker")}
     (evidence,) = next(one["evidence"] for one in found["relations"] if one["relation"] == "uses")
     assert (evidence["filename"], evidence["page"], evidence["quote"]) == ("two.txt", 1, "Aventro Motors uses Docker.")
-    assert await tool.run(Call(scope, idle, "k", asked)) == {"relations": [], "entities": []}
+    assert await tool.run(ToolInvocation(scope, idle, "k", asked)) == {"relations": [], "entities": []}
 
 
 @pytest.mark.parametrize(
@@ -266,7 +266,7 @@ async def test_what_is_looked_for_is_found_by_name_beginning_word_alias_and_spel
     ledger: Bench, graph: KnowledgeGraph, scope: Scope, tmp_path: Path, text: str, first: str | None
 ) -> None:
     await ingest(ledger, scope, tmp_path / "in", one=PUBLIC, two="We tried Optical Zebra Ranking (OZR) today.")
-    found = (await graph.search(scope, Wanted(text), 0, 10)).nodes
+    found = (await graph.search(scope, EntityFilter(text), 0, 10)).nodes
     assert [node.name for node in found[:1]] == ([] if first is None else [first])
 
 
@@ -278,7 +278,7 @@ async def test_a_kill_between_index_and_graph_loses_nothing(
     times: list[int] = []
 
     class Deadly:
-        def extract(self, pages: Sequence[PageText]) -> Any:
+        def extract(self, pages: Sequence[GraphPage]) -> Any:
             times.append(1)
             if len(times) == 1:
                 raise WorkerKilled
@@ -299,7 +299,7 @@ async def test_a_text_that_ends_its_worker_each_time_is_given_up_and_its_documen
     ledger: Bench, graph: KnowledgeGraph, scope: Scope, tmp_path: Path
 ) -> None:
     class Deadly:
-        def extract(self, pages: Sequence[PageText]) -> Any:
+        def extract(self, pages: Sequence[GraphPage]) -> Any:
             raise WorkerKilled
 
     ledger.graph = GraphStage(ledger.jobs, GraphStore(ledger.database), lambda: Deadly(), GraphSettings())  # type: ignore[arg-type,return-value]
@@ -331,7 +331,7 @@ async def test_what_waits_beside_a_text_that_ends_its_worker_is_made(
     made = extractor()
 
     class Deadly:
-        def extract(self, pages: Sequence[PageText]) -> Any:
+        def extract(self, pages: Sequence[GraphPage]) -> Any:
             if "Docker" in pages[0].text:
                 raise WorkerKilled
             return made.extract(pages)
@@ -406,22 +406,22 @@ def killer() -> Any:
 class ScriptedReader:
     """Says of every document what it was given; `asked` records in whose name."""
 
-    says: Read | str
+    says: ModelExtraction | str
     asked: list[str] = field(default_factory=list)
 
-    async def read(self, scope: Scope, payer: Payer, pages: Sequence[PageText]) -> Read | str:
+    async def read(self, scope: Scope, payer: PayingAgent, pages: Sequence[GraphPage]) -> ModelExtraction | str:
         self.asked.append(payer.agent)
         return self.says
 
 
-def believed(text: str) -> Read:
+def believed(text: str) -> ModelExtraction:
     row = {"name": "Quibble", "type": "product", "evidence": "Quibble is new."}
-    found = read(f'{{"entities": [{str(row).replace(chr(39), chr(34))}]}}', [PageText(1, text)])
+    found = parse_reply(f'{{"entities": [{str(row).replace(chr(39), chr(34))}]}}', [GraphPage(1, text)])
     assert found is not None
     return found
 
 
-async def upload(ledger: Bench, scope: Scope, folder: Path, text: str, agent: str | None, lane: Lane) -> None:
+async def upload(ledger: Bench, scope: Scope, folder: Path, text: str, agent: str | None, lane: JobLane) -> None:
     path = folder / "note.txt"
     path.write_text(text)
     file = {"origin": "upload:note.txt", "filename": "note.txt", "location": f"file:{path}"}
@@ -432,12 +432,12 @@ async def upload(ledger: Bench, scope: Scope, folder: Path, text: str, agent: st
 @pytest.mark.parametrize(
     ("lane", "model", "linked", "size", "asks"),
     [
-        (Lane.SMALL, "small", True, 0, True),
-        (Lane.BULK, "small", True, 0, False),
-        (Lane.BULK, "always", True, 0, True),
-        (Lane.SMALL, "off", True, 0, False),
-        (Lane.SMALL, "small", False, 0, False),
-        (Lane.SMALL, "small", True, 9_000, False),
+        (JobLane.SMALL, "small", True, 0, True),
+        (JobLane.BULK, "small", True, 0, False),
+        (JobLane.BULK, "always", True, 0, True),
+        (JobLane.SMALL, "off", True, 0, False),
+        (JobLane.SMALL, "small", False, 0, False),
+        (JobLane.SMALL, "small", True, 9_000, False),
     ],
 )
 async def test_kg_01_a_model_reads_short_documents_that_people_upload_in_an_agents_name(
@@ -445,7 +445,7 @@ async def test_kg_01_a_model_reads_short_documents_that_people_upload_in_an_agen
     scope: Scope,
     admin_dsn: str,
     tmp_path: Path,
-    lane: Lane,
+    lane: JobLane,
     model: str,
     linked: bool,
     size: int,
@@ -459,7 +459,7 @@ async def test_kg_01_a_model_reads_short_documents_that_people_upload_in_an_agen
     ledger.graph = stage(ledger, reader, model=model)
     await upload(ledger, scope, tmp_path, text, agent, lane)
     assert reader.asked == ([agent] if asks else [])
-    found = {node.name: node.confidence for node in (await reading(ledger).search(scope, Wanted(), 0, 10)).nodes}
+    found = {node.name: node.confidence for node in (await reading(ledger).search(scope, EntityFilter(), 0, 10)).nodes}
     assert found == ({"Quibble": 0.9, "PostgreSQL": 0.6} if asks else {"PostgreSQL": 0.6})
 
 
@@ -469,7 +469,7 @@ async def test_a_model_that_does_not_answer_leaves_the_rules_and_the_row_says_so
     with psycopg.connect(admin_dsn) as connection:
         agent = open_agent(connection, scope, "keeper")
     ledger.graph = stage(ledger, ScriptedReader("the model's reply was no JSON object"))
-    await upload(ledger, scope, tmp_path, "PostgreSQL is here.", agent, Lane.SMALL)
+    await upload(ledger, scope, tmp_path, "PostgreSQL is here.", agent, JobLane.SMALL)
     (row,) = await ledger.rows(scope, "select note from graph_versions")
     assert row["note"] == "rules; the model's reply was no JSON object"
     assert await names(reading(ledger), scope) == {"PostgreSQL"}

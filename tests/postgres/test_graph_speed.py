@@ -6,8 +6,8 @@ import psycopg
 import pytest
 
 from cluster.basics.scope import Scope
-from pipelines.documents.graph.browse import KnowledgeGraph, Wanted
-from pipelines.documents.graph.lexicon import Lexicon
+from pipelines.documents.graph.browse import EntityFilter, KnowledgeGraph
+from pipelines.documents.graph.lexicon import NameLexicon
 from tests.fakes.ledger import Bench
 
 DOCUMENTS, NAMES, EACH = 5_000, 20_000, 12
@@ -49,7 +49,7 @@ def graph(ledger: Bench, scope: Scope, admin_dsn: str) -> KnowledgeGraph:
     with psycopg.connect(admin_dsn) as connection:
         for statement in FILL:
             connection.execute(statement, named if "%(" in statement else None)
-    return KnowledgeGraph(ledger.database, Lexicon.shipped())
+    return KnowledgeGraph(ledger.database, NameLexicon.shipped())
 
 
 async def test_kg_06_lookups_by_name_stay_quick_among_many(ledger: Bench, graph: KnowledgeGraph, scope: Scope) -> None:
@@ -62,16 +62,16 @@ async def test_kg_06_lookups_by_name_stay_quick_among_many(ledger: Bench, graph:
         for _ in range(times):
             begin = time.perf_counter()
             if name == "named":
-                assert len((await graph.search(person, Wanted("Gadget 77 of 77"), 0, 10)).nodes) == 10
+                assert len((await graph.search(person, EntityFilter("Gadget 77 of 77"), 0, 10)).nodes) == 10
             elif name == "asked":
                 assert (await graph.ask(person, None, "What does gadget 78 of 78 use, and why?", 8)).nodes
             elif name == "shown":
-                node = (await graph.search(person, Wanted("gadget 77 of 77"), 0, 1)).nodes[0]
+                node = (await graph.search(person, EntityFilter("gadget 77 of 77"), 0, 1)).nodes[0]
                 await graph.show(person, node.id)
             elif name == "listed":
-                assert len((await graph.search(person, Wanted(), 0, 50)).nodes) == 50
+                assert len((await graph.search(person, EntityFilter(), 0, 50)).nodes) == 50
             else:
-                assert (await graph.view(person, Wanted(), None, 60)).nodes
+                assert (await graph.view(person, EntityFilter(), None, 60)).nodes
             best = min(best, (time.perf_counter() - begin) * 1000)
         took[name] = best
 

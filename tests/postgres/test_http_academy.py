@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from cluster.basics.archive import Bundle, pack
-from cluster.state.audit import Audit
-from cluster.state.identity.identity import Identity
+from cluster.basics.archive import FileBundle, pack_zip
+from cluster.state.audit import AuditLog
+from cluster.state.identity.identity import IdentityStore
 from cluster.state.work.schedules import Action
 from cluster.state.work.schedules_due import DueSchedules
-from serve_apps.agents.schedules.nightly_examination import Examinations
+from serve_apps.agents.schedules.nightly_examination import NightlyExamination
 from serve_apps.agents.schedules.scheduler import Scheduler
 from skills.quiz import quiz_of
 from skills.quiz_skill import quiz_skill
@@ -47,7 +47,7 @@ async def campus(app_dsn: str, admin_dsn: str, tmp_path: Path) -> AsyncIterator[
 async def test_ac_03_the_bootstrap_script_works_as_given(campus: Campus) -> None:
     """AC-03: its four calls with their paths, their payloads and the headers that curl sends."""
     files = {"SKILL.md": SKILL, "references/incidents.md": INCIDENTS, "references/backups.md": BACKUPS}
-    package = pack(Bundle("infra-agent", {name: text.encode() for name, text in files.items()}))
+    package = pack_zip(FileBundle("infra-agent", {name: text.encode() for name, text in files.items()}))
     first = await campus.client.post(f"{campus.path}/import-skill-pack", files={"file": ("infra-agent.skill", package)})
     assert first.status_code == 202, first.text
     await campus.work()
@@ -123,9 +123,9 @@ async def test_ac_05_a_nightly_run_reads_changes_and_demotes_and_graduates_again
     parts = campus.api.parts
     nightly = Scheduler(
         DueSchedules(parts.database),
-        Identity(parts.database),
-        Audit(parts.database),
-        {Action.ACADEMY: Examinations(parts.school)},
+        IdentityStore(parts.database),
+        AuditLog(parts.database),
+        {Action.ACADEMY: NightlyExamination(parts.school)},
         QUICK,
         owner="night",
     )

@@ -8,7 +8,7 @@ from uuid import uuid4
 import httpx
 
 from cluster.basics.scope import Role
-from serve_apps.agents.approval import load
+from serve_apps.agents.approval import load_policy
 from tests.fakes.http import Api, Office, make_parts, serve
 
 LIST = """patterns:
@@ -30,7 +30,7 @@ async def test_the_rule_for_each_tool_is_what_the_list_says_from_top_to_bottom(
     app_dsn: str, office: Office, tmp_path: Path
 ) -> None:
     (tmp_path / "own.yaml").write_text(LIST)
-    async with serve(replace(make_parts(app_dsn, tmp_path), policy=load(tmp_path / "own.yaml"))) as api:
+    async with serve(replace(make_parts(app_dsn, tmp_path), policy=load_policy(tmp_path / "own.yaml"))) as api:
         client = await api.sign_in(office.emails[Role.OPERATOR])
         agent = await made(client, config={"tools": ["calculator", "http_get"]})
         skills = (await client.get("/api/skills")).json()["items"]

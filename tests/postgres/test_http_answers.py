@@ -13,14 +13,14 @@ import pytest
 
 from cluster.basics.scope import Role, UserId
 from cluster.state.db.postgres import Database, Transaction
-from cluster.state.work.jobs import Lane
+from cluster.state.work.jobs import JobLane
 from configs.sections_retrieval import RerankSettings, SearchSettings
 from serve_apps.agents.durable.run_loop import Kept as After
-from serve_apps.agents.turn.cited_answers import keeping
-from serve_apps.agents.turn_ports import AgentId, Outcome, RunId, Turn
-from serve_apps.retrieval.answers.answerer import Answerer
+from serve_apps.agents.turn.cited_answers import store_cited_answers
+from serve_apps.agents.turn_ports import AgentId, RunId, Turn, TurnOutcome
+from serve_apps.retrieval.answers.answerer import DocumentAnswerer
 from serve_apps.retrieval.answers.stored_answers import StoredAnswers
-from serve_apps.retrieval.search.pipeline import Search
+from serve_apps.retrieval.search.pipeline import SearchPipeline
 from tests.fakes.agents import AGENT, turn
 from tests.fakes.http import Api, Office, make_parts, open_office, serve
 from tests.fakes.ledger import Bench, bench
@@ -65,8 +65,8 @@ class Desk:
 @pytest.fixture
 async def desk(app_dsn: str, admin_dsn: str, tmp_path: Path) -> AsyncIterator[Desk]:
     async with bench(app_dsn, tmp_path) as worker:
-        search = Search(worker.database, worker.embedder, None, SearchSettings(), RerankSettings())
-        answerer = Answerer(search, worker.database, worker.embedder)
+        search = SearchPipeline(worker.database, worker.embedder, None, SearchSettings(), RerankSettings())
+        answerer = DocumentAnswerer(search, worker.database, worker.embedder)
         async with serve(make_parts(app_dsn, tmp_path, answerer=answerer)) as api:
             office = open_office(admin_dsn)
             client = await api.sign_in(office.emails[Role.DEVELOPER])
@@ -75,7 +75,7 @@ async def desk(app_dsn: str, admin_dsn: str, tmp_path: Path) -> AsyncIterator[De
 
 async def _furnished(api: Api, office: Office, admin_dsn: str, client: httpx.AsyncClient, worker: Bench) -> Desk:
     sent = (await client.post("/api/documents/upload", files={"file": ("lease.txt", LEASE)})).json()
-    await worker.run(Lane.SMALL)
+    await worker.run(JobLane.SMALL)
     return Desk(api, office, admin_dsn, sent["document_id"], sent["job_id"], client)
 
 
@@ -136,7 +136,7 @@ async def test_a_models_claim_stays_with_who_asked_when_its_passage_is_withheld(
     scope = replace(desk.office.scope, user=UserId(user), principals=(f"user:{email}", "role:developer"))
     run = RunId(str(uuid4()))
     answer = await desk.ask()
-    outcome = Outcome("It ends in May [1]. I hope.", citations=(answer["citations"][0],))
+    outcome = TurnOutcome("It ends in May [1]. I hope.", citations=(answer["citations"][0],))
     await kept(desk.api.parts.database, turn(QUESTION, run=run, scope=scope, agent=a_agent()), outcome)
     why = await desk.why(run)
     assert [one["text"] for one in why["claims"]] == ["It ends in May.", "I hope."]
@@ -158,14 +158,14 @@ def a_agent() -> Any:
     return replace(AGENT, id=AgentId(str(uuid4())))
 
 
-async def kept(database: Database, asked: Turn, outcome: Outcome) -> None:
+async def kept(database: Database, asked: Turn, outcome: TurnOutcome) -> None:
     remembered: list[str] = []
 
-    async def remember(tx: Transaction, turn: Turn, outcome: Outcome) -> After | None:
+    async def remember(tx: Transaction, turn: Turn, outcome: TurnOutcome) -> After | None:
         remembered.append(turn.run)
         return None
 
-    keep = keeping(remember, StoredAnswers(database))
+    keep = store_cited_answers(remember, StoredAnswers(database))
     for _ in range(2):  # the same run again changes nothing
         async with database.transaction(asked.scope) as tx:
             assert await keep(tx, asked, outcome) is None
@@ -178,7 +178,7 @@ async def test_an_agents_extractive_answer_is_kept_without_its_passages(desk: De
     scope = replace(desk.office.scope, user=UserId(user), principals=(f"user:{email}", "role:developer"))
     run = RunId(str(uuid4()))
     trace = ({"step": "documents", "outcome": "extractive", "sources": 1, "generation": 1},)
-    outcome = Outcome(answer["answer"], citations=tuple(answer["citations"]), trace=trace)
+    outcome = TurnOutcome(answer["answer"], citations=tuple(answer["citations"]), trace=trace)
     await kept(desk.api.parts.database, turn(QUESTION, run=run, scope=scope, agent=a_agent()), outcome)
     why = await desk.why(run)
     assert (why["mode"], why["claims"][0]["text"]) == ("extractive", "The lease ends in May 2027.")
@@ -196,7 +196,7 @@ async def test_an_agents_generated_answer_keeps_what_its_claims_rest_on_and_none
         run = RunId(str(uuid4()))
         trace = ({"step": "documents", "outcome": "generated", "sources": 1, "bases": [basis, "attributed"]},)
         text = "The lease ends in May 2027 [1]\nIt is over in May. [1]"
-        outcome = Outcome(text, citations=tuple(answer["citations"]), trace=trace)
+        outcome = TurnOutcome(text, citations=tuple(answer["citations"]), trace=trace)
         await kept(desk.api.parts.database, turn(QUESTION, run=run, scope=scope, agent=a_agent()), outcome)
         why = await desk.why(run)
         assert [one["basis"] for one in why["claims"]] == [basis, "attributed"] and why["mode"] == "generated"

@@ -12,11 +12,11 @@ from redis.asyncio import Redis
 
 from cluster.basics.errors import Unavailable
 from cluster.basics.scope import Role
-from cluster.models.connections.configured import Declared
-from cluster.state.audit import Audit
+from cluster.models.connections.configured import ConfiguredConnections
+from cluster.state.audit import AuditLog
 from cluster.state.db.postgres import Database
 from configs.sections import Settings
-from serve_apps.wiring.cache import ANSWERED_WITH, FOUND_WITH, Helpers, Moments, caching, made_with
+from serve_apps.wiring.cache import ANSWERED_WITH, FOUND_WITH, ClockSources, ModelHelpers, build_caching, made_with
 from tests.fakes import corpus
 from tests.fakes.http import Api, Office, ScriptedAnswerer, ScriptedSearch, make_parts, serve
 from tests.fakes.models import FakeEmbedder
@@ -29,8 +29,8 @@ async def cached(app_dsn: str, admin_dsn: str, redis_url: str, tmp_path: Path, o
         corpus.open_generation(admin, office.scope)
     redis = Redis.from_url(redis_url)
     parts = make_parts(app_dsn, tmp_path)
-    moments = Moments(time.time, time.monotonic, lambda: "token")
-    made = caching(
+    moments = ClockSources(time.time, time.monotonic, lambda: "token")
+    made = build_caching(
         Settings(),
         parts.database,
         redis,
@@ -38,7 +38,7 @@ async def cached(app_dsn: str, admin_dsn: str, redis_url: str, tmp_path: Path, o
         ScriptedSearch(),
         ScriptedAnswerer(),
         moments,
-        Helpers("assistant", Declared()),
+        ModelHelpers("assistant", ConfiguredConnections()),
     )
     async with serve(replace(parts, search=made.search, answerer=made.answerer, cache=made.cache)) as api:
         yield api
@@ -71,7 +71,7 @@ async def test_what_is_remembered_is_told_and_forgotten(cached: Api, office: Off
     assert (await operator.get("/api/rag/cache/stats")).json()["entries"] == 0
     database = Database(app_dsn)
     await database.open()
-    trail = await Audit(database).page(office.scope, skip=0, limit=10)
+    trail = await AuditLog(database).page(office.scope, skip=0, limit=10)
     await database.close()
     assert [row["detail"]["forgotten"] for row in trail if row["action"] == "cache.clear"] == [2, 1]
 

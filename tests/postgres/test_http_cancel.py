@@ -7,7 +7,7 @@ import httpx
 import psycopg
 
 from cluster.basics.scope import Role
-from cluster.state.work.jobs import Lane
+from cluster.state.work.jobs import JobLane
 from tests.fakes.http import Api, Office
 from tests.fakes.ledger import Bench
 
@@ -43,7 +43,7 @@ async def test_an_upload_cancelled_before_a_worker_claims_it_is_abandoned_and_ca
     }
     assert standing(admin_dsn) == {"lease.txt": ("failed", "abandoned"), "other.txt": ("pending", None)}
     assert (await operator.post(f"/api/jobs/{sent['job_id']}/resume")).json()["state"] == "queued"
-    assert {await worker.run(Lane.SMALL), await worker.run(Lane.SMALL)} == {sent["job_id"], other["job_id"]}
+    assert {await worker.run(JobLane.SMALL), await worker.run(JobLane.SMALL)} == {sent["job_id"], other["job_id"]}
     assert standing(admin_dsn) == {"lease.txt": ("completed", None), "other.txt": ("completed", None)}
     done = (await operator.get(f"/api/jobs/{sent['job_id']}")).json()
     assert done["documents"] == {"expected": 1, "done": 1, "failed": 0, "unchanged": 0}
@@ -97,7 +97,7 @@ async def test_a_running_job_keeps_its_documents_until_its_worker_stops(
     operator: httpx.AsyncClient, worker: Bench, admin_dsn: str
 ) -> None:
     sent = await upload(operator, "lease.txt", b"The lease ends in May.")
-    claimed = await worker.claim(lane=Lane.SMALL)
+    claimed = await worker.claim(lane=JobLane.SMALL)
     asked = (await operator.post(f"/api/jobs/{sent['job_id']}/cancel")).json()
     assert (asked["state"], asked["cancel_requested"]) == ("running", True)
     assert standing(admin_dsn) == {"lease.txt": ("pending", None)}

@@ -12,7 +12,7 @@ import pytest
 
 from cluster.basics.errors import NotFound, Overloaded, Unavailable
 from cluster.basics.scope import Role
-from serve_apps.http.streams.sse import Pace
+from serve_apps.http.streams.sse import StreamPacing
 from tests.fakes.frames import frames
 from tests.fakes.http import Api, Office, make_parts, open_office, serve
 from tests.fakes.orchestrator import Act, ScriptedOrchestrator, asks_first, calls_tool, says
@@ -25,7 +25,7 @@ def agents() -> ScriptedOrchestrator:
 
 @pytest.fixture
 async def api(app_dsn: str, tmp_path: Path, agents: ScriptedOrchestrator) -> AsyncIterator[Api]:
-    async with serve(make_parts(app_dsn, tmp_path, orchestrator=agents, pace=Pace(0.02, 8, 0.05))) as made:
+    async with serve(make_parts(app_dsn, tmp_path, orchestrator=agents, pace=StreamPacing(0.02, 8, 0.05))) as made:
         yield made
 
 
@@ -154,7 +154,7 @@ async def test_a_silent_stream_has_a_pulse(viewer: httpx.AsyncClient, agents: Sc
     agents.script = lambda incoming: [0.3, *says("late")]
     answer = await viewer.post("/api/chat/Clerk", json={"message": "hi", "stream": True})
     assert answer.text.count(": still here") >= 3
-    assert Pace().beat <= 15
+    assert StreamPacing().beat <= 15
 
 
 async def test_x_39_who_asks_is_in_the_token(
@@ -243,7 +243,7 @@ async def test_a_hundred_streams_at_once_with_a_pool_of_five(
     from cluster.state.db.postgres import Database
 
     agents.script = lambda incoming: ["a", 1.5, *says("abcd", pieces=["bcd"])[2:]]
-    parts = make_parts(app_dsn, tmp_path, orchestrator=agents, pace=Pace(0.02, 8, 5))
+    parts = make_parts(app_dsn, tmp_path, orchestrator=agents, pace=StreamPacing(0.02, 8, 5))
     small = Database(app_dsn, size=5, timeout=20)
     parts = make_parts(app_dsn, tmp_path, orchestrator=agents, database=small, identity=type(parts.identity)(small))
     async with serve(parts) as api:

@@ -11,15 +11,15 @@ import pytest
 
 from cluster.basics.errors import InvalidSettings
 from cluster.basics.scope import Role
-from cluster.state.db.embedded import resolve
+from cluster.state.db.embedded import resolve_endpoints
 from cluster.state.db.postgres import Database
-from cluster.state.process_services import Upkeep
-from cluster.state.settings.restart_requests import Ledger
+from cluster.state.process_services import ProcessServices
+from cluster.state.settings.restart_requests import RestartLedger
 from cluster.state.settings.settings_rows import SettingsRows, load_with_rows
-from cluster.state.settings.snapshots import Snapshots
+from cluster.state.settings.snapshots import SettingsSnapshots
 from cluster.state.vault import Vault, VaultKey
 from configs.sections import Settings
-from configs.settings import load
+from configs.settings import load_settings
 from serve_apps.http.routes.operations.config import MASK
 from serve_apps.http.routes.operations.operating import NoCluster
 from tests.fakes.http import Api, Office, make_parts, open_office, serve
@@ -43,9 +43,9 @@ def environment(folder: Path) -> dict[str, str]:
 @pytest.fixture
 async def api(app_dsn: str, tmp_path: Path) -> AsyncIterator[Api]:
     env = environment(tmp_path)
-    snapshots = Snapshots(load(env))
+    snapshots = SettingsSnapshots(load_settings(env))
     plain = make_parts(app_dsn, tmp_path)
-    upkeep = Upkeep.of(plain.database, VAULT, None, snapshots, env)
+    upkeep = ProcessServices.of(plain.database, VAULT, None, snapshots, env)
     operating = replace(plain.operating, upkeep=upkeep, cluster=Strict())
     async with serve(replace(plain, operating=operating, http=snapshots.view().http)) as made:
         yield made
@@ -153,7 +153,7 @@ async def test_ad_06_what_is_live_counts_at_once_and_the_rest_waits_for_a_restar
     hint = (await admin.post("/api/admin/restart-hint")).json()
     assert hint["state"] == "asked" and hint["restart"]["parts"] == ["gateway", "worker"], "nobody took it up here"
     assert hint["command"] == "aos down && aos up" and "everything" in hint["detail"]
-    ledger = Ledger(app_dsn)
+    ledger = RestartLedger(app_dsn)
     assert ledger.take() == {hint["restart"]["id"]: ("gateway", "worker")} and not ledger.take(), "taken once"
     assert ledger.marks() == dict.fromkeys(("gateway", "orchestrator", "executor", "worker"), hint["restart"]["id"])
     ledger.done([hint["restart"]["id"]], ["gateway", "worker"], ledger.now())
@@ -171,7 +171,7 @@ async def test_ad_06_what_is_live_counts_at_once_and_the_rest_waits_for_a_restar
 async def test_a_change_that_came_after_the_restart_was_begun_still_waits(
     admin: httpx.AsyncClient, app_dsn: str
 ) -> None:
-    ledger = Ledger(app_dsn)
+    ledger = RestartLedger(app_dsn)
     await put(admin, {"ocr.dpi": 200})
     began = ledger.now()
     await put(admin, {"ocr.psm": 6})
@@ -247,11 +247,11 @@ async def test_programs_that_start_begin_with_the_rows(
     env = environment(tmp_path) | {"DATABASE_URL": app_dsn, "REDIS_URL": "redis://c", "OCR_DPI": "150"}
     started = load_with_rows(env)
     assert (started.chunk.size, started.ocr.dpi, started.search.fetch) == (900, 150, 100)
-    assert resolve(started).postgres == app_dsn
+    assert resolve_endpoints(started).postgres == app_dsn
     left_out = (await admin.get("/api/admin/config")).json()["left_out"]
     assert left_out.keys() == {"search.fetch", "x.y"}
     gone = await put(admin, {"x.y": None, "search.fetch": None})
     assert gone.status_code == 200 and gone.json()["left_out"] == {}, gone.text
-    assert load_with_rows({"AOS_STATE_DIR": str(tmp_path / "empty")}) == load(
+    assert load_with_rows({"AOS_STATE_DIR": str(tmp_path / "empty")}) == load_settings(
         {"AOS_STATE_DIR": str(tmp_path / "empty")}
     ), "where nothing was ever started, there is nothing to ask"

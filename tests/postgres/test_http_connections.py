@@ -12,9 +12,9 @@ import psycopg
 import pytest
 
 from cluster.basics.scope import Role
-from cluster.models.connections.configured import Declared
-from cluster.models.connections.connection_store import Connections
-from cluster.models.connections.model_resolver import Switchboard
+from cluster.models.connections.configured import ConfiguredConnections
+from cluster.models.connections.connection_store import ConnectionStore
+from cluster.models.connections.model_resolver import ModelResolver
 from cluster.state.vault import Vault, VaultKey
 from configs.sections import ModelsSettings
 from tests.fakes.http import Api, Office, make_parts, one_client, open_office, serve
@@ -128,18 +128,18 @@ async def test_a_key_is_rotated_without_touching_anything_else(app_dsn: str, adm
     old, new = VaultKey(b"o" * 32), VaultKey(b"n" * 32)
     office, parts = open_office(admin_dsn), make_parts(app_dsn, tmp_path)
     database, switches = parts.database, (one_client(httpx2.AsyncClient(verify=False)), ModelsSettings(), asyncio.sleep)
-    before = Connections(database, Vault([old]), Declared())
-    after = Connections(database, Vault([new, old]), Declared())
+    before = ConnectionStore(database, Vault([old]), ConfiguredConnections())
+    after = ConnectionStore(database, Vault([new, old]), ConfiguredConnections())
 
     def envelopes() -> list[bytes]:
         with psycopg.connect(admin_dsn) as owner:
             return [bytes(row[0]) for row in owner.execute("select sealed_key from llm_connections").fetchall()]
 
-    async with serve(replace(parts, connections=before, switchboard=Switchboard(before, *switches))) as api:
+    async with serve(replace(parts, connections=before, switchboard=ModelResolver(before, *switches))) as api:
         client = await api.sign_in(office.emails[Role.OPERATOR])
         with serve_model(key="sk-new") as server:
             made = await add(client, base_url=server.url, model="scripted-1", price_in=2)
-            api.app.state.parts = replace(parts, connections=after, switchboard=Switchboard(after, *switches))
+            api.app.state.parts = replace(parts, connections=after, switchboard=ModelResolver(after, *switches))
             url = f"{PATH}/{made['id']}"
             assert (await client.post(f"{url}/test")).json()["reason"] == "unauthorized"
             assert envelopes()[0][1:9] == old.id

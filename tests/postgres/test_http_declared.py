@@ -44,7 +44,7 @@ def fits(path: str, operation: dict[str, Any], answer: httpx.Response) -> None:
         assert status in declared, f"{answer.request.method} {path}: {status}"
         return
     response = declared.get(status) or declared["default"]
-    openai = error_shape.speaks(path)
+    openai = error_shape.is_openai_path(path)
     assert answer.headers["content-type"] == ("application/json" if openai else MEDIA_TYPE)
     assert list(response["content"]) == [answer.headers["content-type"]]
     (OpenAIProblem if openai else ProblemDetails).model_validate_json(answer.text)

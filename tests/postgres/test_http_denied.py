@@ -10,7 +10,7 @@ import pytest
 from cluster.basics.errors import Forbidden
 from cluster.basics.scope import Role
 from serve_apps.agents.intake.rights import NoMember
-from serve_apps.http.auth.guard import IN_TRAIL, denied
+from serve_apps.http.auth.guard import IN_TRAIL, audit_denial
 from skills.framework.credentials import CredentialForbidden
 from tests.fakes.http import PASSWORD, Api, Office
 
@@ -101,7 +101,7 @@ async def test_a_refusal_that_has_its_own_row_gets_no_second_one(api: Api, offic
     noted = Forbidden("no")
     noted.add_note(IN_TRAIL)
     for error in (NoMember(), CredentialForbidden("no"), noted, Forbidden("a\0b")):
-        await denied(api.parts, member, "GET /{x}", "/\0" + "x" * 4_000, error)
+        await audit_denial(api.parts, member, "GET /{x}", "/\0" + "x" * 4_000, error)
     assert trail(admin_dsn) == [(office.emails[Role.VIEWER], "GET /{x}", "/\ufffd" + "x" * 298, "a\ufffdb")]
 
 

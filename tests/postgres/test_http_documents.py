@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from cluster.basics.scope import Role
-from cluster.state.work.jobs import Lane
+from cluster.state.work.jobs import JobLane
 from tests.fakes.corpus import Book, Passage, Sheet, hash_vector, load, open_agent, open_generation
 from tests.fakes.http import PNG, Api, Office, make_parts, serve
 from tests.fakes.ledger import Bench
@@ -57,7 +57,7 @@ async def test_gw_09_an_upload_is_accepted_seen_at_once_and_searchable_when_its_
     assert (answer.status_code, body["status"], body["filename"]) == (202, "pending", "Lease ü.txt")
     shown = (await operator.get(f"/api/documents/{body['document_id']}")).json()
     assert (shown["status"], shown["tags"], shown["description"]) == ("pending", ["lease", "2026"], "who rents what")
-    assert await worker.run(Lane.SMALL) == body["job_id"]
+    assert await worker.run(JobLane.SMALL) == body["job_id"]
     shown = (await operator.get(f"/api/documents/{body['document_id']}")).json()
     assert (shown["status"], shown["pages"]) == (
         "completed",
@@ -71,7 +71,7 @@ async def test_gw_09_an_upload_is_accepted_seen_at_once_and_searchable_when_its_
 async def test_an_upload_may_wait_for_the_end(operator: httpx.AsyncClient, worker: Bench) -> None:
     async def work() -> None:
         await asyncio.sleep(0.3)
-        await worker.run(Lane.SMALL)
+        await worker.run(JobLane.SMALL)
 
     answer, _ = await asyncio.gather(upload(operator, "a.txt", b"Anchors are heavy things.", wait=15), work())
     assert (answer.status_code, answer.json()["status"]) == (200, "completed")
@@ -276,7 +276,7 @@ async def test_gw_10_a_deletion_tells_what_goes_and_takes_all_of_it(
     """GW-10: delete with impact; pages, chunks, vectors, links and an upload's bytes are gone, the trail stays."""
     await operator.post("/api/agents", json={"name": "Clerk"})
     sent = (await upload(operator, "a.txt", b"Anchors are heavy. Boats are light.", agent_id="Clerk")).json()
-    await worker.run(Lane.SMALL)
+    await worker.run(JobLane.SMALL)
     url = f"/api/documents/{sent['document_id']}"
     impact = (await operator.get(f"{url}/delete-impact")).json()
     assert impact["pages"] == impact["versions"] == 1 and impact["chunks"] == impact["embeddings"] >= 1
@@ -300,7 +300,7 @@ async def test_a_deletion_takes_the_bytes_of_uploads_that_were_never_read(
         return sum(path.is_file() for path in (tmp_path / "blobs").rglob("*"))
 
     await upload(operator, "a.txt", b"first of this name")
-    await worker.run(Lane.SMALL)
+    await worker.run(JobLane.SMALL)
     sent = (await upload(operator, "a.txt", b"second of this name")).json()
     await upload(operator, "a.txt", b"third of this name")
     other = (await upload(operator, "b.txt", b"another one that waits")).json()
@@ -318,7 +318,7 @@ async def test_whoever_changes_the_index_waits_for_the_workspace_before_taking_a
 ) -> None:
     """As indexing does; in another order a deletion and a worker wait for each other until Postgres ends one."""
     sent = (await upload(operator, "a.txt", b"Anchors are heavy.")).json()
-    await worker.run(Lane.SMALL)
+    await worker.run(JobLane.SMALL)
     url = f"/api/documents/{sent['document_id']}"
     with psycopg.connect(admin_dsn) as indexing:
         lock = "select 1 from workspaces where id = %s for no key update"

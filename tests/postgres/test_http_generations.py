@@ -10,7 +10,7 @@ import psycopg
 from cluster.basics.errors import Unavailable
 from cluster.basics.scope import Role
 from cluster.models.ports import EmbedderFacts
-from cluster.state.work.jobs import Lane
+from cluster.state.work.jobs import JobLane
 from tests.fakes.bent import WordEmbedder, constant
 from tests.fakes.http import Office, make_parts, serve
 from tests.fakes.ledger import Bench
@@ -19,7 +19,7 @@ from tests.fakes.ledger import Bench
 async def ingest(client: httpx.AsyncClient, worker: Bench, name: str, text: str) -> None:
     sent = await client.post("/api/documents/upload", files={"file": (name, text.encode())})
     assert sent.status_code == 202, sent.text
-    await worker.run(Lane.SMALL)
+    await worker.run(JobLane.SMALL)
 
 
 async def reindex(client: httpx.AsyncClient, worker: Bench, **params: Any) -> dict[str, Any]:

@@ -13,13 +13,13 @@ import pytest
 from cluster.basics.errors import Unavailable
 from cluster.basics.scope import Role, Scope
 from configs.sections_retrieval import RerankSettings, SearchSettings
-from serve_apps.retrieval.answers.answerer import Answer
+from serve_apps.retrieval.answers.answerer import CitedAnswer
 from serve_apps.retrieval.answers.quote import Citation
 from serve_apps.retrieval.golden.golden_runs import GoldenRuns
-from serve_apps.retrieval.golden.measure import Examiner, Options
+from serve_apps.retrieval.golden.measure import GoldenExaminer, GoldenRunOptions
 from serve_apps.retrieval.golden.question_form import GoldenQuestion
-from serve_apps.retrieval.search.pipeline import Search
-from serve_apps.retrieval.search.query import Query
+from serve_apps.retrieval.search.pipeline import SearchPipeline
+from serve_apps.retrieval.search.query import SearchQuery
 from tests.fakes.corpus import Book, Passage, hash_vector, load, open_generation
 from tests.fakes.http import Api, Office, make_parts, open_office, serve
 from tests.fakes.models import FakeEmbedder, FakeReranker
@@ -40,28 +40,28 @@ TEXTS = {
 class QuotingAnswerer:
     """Answers with the first hit whole, cited; `wrong` cites what does not stand there, `permits` holds answers."""
 
-    search: Search
+    search: SearchPipeline
     wrong: bool = False
     fallback: str | None = None
     failing: list[Exception] = field(default_factory=list)
     permits: asyncio.Semaphore | None = None
     asked: list[str] = field(default_factory=list)
 
-    async def ask(self, scope: Scope, question: str, agent_id: str | None) -> Answer:
+    async def ask(self, scope: Scope, question: str, agent_id: str | None) -> CitedAnswer:
         self.asked.append(question)
         if self.permits is not None:
             await self.permits.acquire()
         if self.failing:
             raise self.failing.pop()
-        found = await self.search.run(scope, Query(question))
+        found = await self.search.run(scope, SearchQuery(question))
         if "moon" in question or not found.hits:
-            return Answer("Not found in the documents.", "not_found", (), found, None, self.fallback)
+            return CitedAnswer("Not found in the documents.", "not_found", (), found, None, self.fallback)
         hit = found.hits[0]
         start = 1 if self.wrong else 0
         cited = Citation(
             1, hit.chunk_id, hit.document_id, hit.version_id, hit.filename, 1, hit.text, start, len(hit.text), (), None
         )
-        return Answer(f"{hit.text} [1]", "extractive", (cited,), found, None, self.fallback)
+        return CitedAnswer(f"{hit.text} [1]", "extractive", (cited,), found, None, self.fallback)
 
 
 @dataclass
@@ -97,9 +97,9 @@ class Place:
 async def place(app_dsn: str, admin_dsn: str, office: Office, tmp_path: Path) -> AsyncIterator[Place]:
     (tmp_path / "scans").mkdir()
     parts, embedder = make_parts(app_dsn, tmp_path), FakeEmbedder()
-    search = Search(parts.database, embedder, None, SearchSettings(), RerankSettings())
+    search = SearchPipeline(parts.database, embedder, None, SearchSettings(), RerankSettings())
     answerer = QuotingAnswerer(search)
-    examiner = Examiner(search, answerer, parts.database)
+    examiner = GoldenExaminer(search, answerer, parts.database)
     runs = GoldenRuns(parts.database, parts.golden, examiner, {"search": {"k": 1}}, lease=0.6, beat=0.1)
     with psycopg.connect(admin_dsn) as connection:
         generation = open_generation(connection, office.scope)
@@ -318,9 +318,11 @@ async def test_a_judge_of_relevance_that_is_away_is_a_part_that_did_not_run(plac
     """One that nobody configured is none."""
     database, asked = place.api.parts.database, GoldenQuestion("end", "When does the lease end?", ("lease.txt",))
     silent = FakeReranker(Unavailable("the cross-encoder is away"))
-    judged = Search(database, place.embedder, silent, SearchSettings(), RerankSettings())
+    judged = SearchPipeline(database, place.embedder, silent, SearchSettings(), RerankSettings())
     for search, away in ((judged, True), (place.answerer.search, False)):
-        outcome = await Examiner(search, place.answerer, database).ask(office.scope, asked, Options(answers=False))
+        outcome = await GoldenExaminer(search, place.answerer, database).ask(
+            office.scope, asked, GoldenRunOptions(answers=False)
+        )
         assert outcome.measured["recall@10"] == 1
         assert any("the cross-encoder is away" in one for one in outcome.failures) == away
         assert bool(outcome.failures) == away

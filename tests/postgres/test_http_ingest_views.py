@@ -8,7 +8,7 @@ import httpx
 import psycopg
 
 from cluster.basics.scope import Role
-from cluster.state.work.jobs import Lane
+from cluster.state.work.jobs import JobLane
 from tests.fakes.http import Api, Office
 from tests.fakes.ledger import Bench
 
@@ -40,7 +40,7 @@ async def test_in_13_a_dry_run_counts_files_and_pages_and_starts_nothing(
     assert (await operator.get("/api/jobs")).json()["total"] == 0
 
     await scan(operator)
-    await worker.run(Lane.BULK)
+    await worker.run(JobLane.BULK)
     (folder / "b.md").write_text("It is another one now.")
     again = await scan(operator, dry_run=True)
     assert (again["files"], again["unchanged"], again["pages"]) == (3, 1, 1)
@@ -62,7 +62,7 @@ async def test_in_13_what_systems_keep_on_a_share_is_passed_over_and_said(
     found = await scan(operator, dry_run=True)
     assert (found["files"], found["reasons"], found["passed_over"]) == (1, {}, passed)
     started = await scan(operator)
-    await worker.run(Lane.BULK)
+    await worker.run(JobLane.BULK)
     job = (await operator.get(f"/api/jobs/{started['job_id']}")).json()
     assert (job["state"], job["documents"]["expected"], job["passed_over"]) == ("completed", 1, passed)
 
@@ -93,7 +93,7 @@ async def test_a_job_tells_its_pace_stages_engines_and_what_mends_its_failures(
     job = (await scan(operator))["job_id"]
     waiting = (await operator.get(f"/api/jobs/{job}/progress")).json()
     assert (waiting["pages_per_second"], waiting["seconds_left"], waiting["stages"]) == (None, None, [])
-    await worker.run(Lane.BULK)
+    await worker.run(JobLane.BULK)
     told = (await operator.get(f"/api/jobs/{job}/progress")).json()
     assert told["about"] == str(tmp_path / "scans")
     assert [(one["stage"], one["expected"], one["done"]) for one in told["stages"]] == [
@@ -139,7 +139,7 @@ async def test_versions_and_their_pages_are_kept_apart(
     for text in ("The old one.", "The new one.\fIts second page."):
         path.write_text(text)
         await scan(operator)
-        await worker.run(Lane.BULK)
+        await worker.run(JobLane.BULK)
     (document,) = (await operator.get("/api/documents/")).json()["items"]
     at = f"/api/documents/{document['id']}/versions"
     new, old = (await operator.get(at)).json()["items"]

@@ -12,9 +12,9 @@ import psycopg
 import pytest
 
 from cluster.basics.scope import Role
-from cluster.state.work.jobs import Lane
+from cluster.state.work.jobs import JobLane
 from configs.sections import WorkerSettings
-from pipelines.documents.ingest.job_loop import Shift
+from pipelines.documents.ingest.job_loop import JobLoop
 from serve_apps.http.problems import MEDIA_TYPE
 from tests.fakes.http import Api, Office, ScriptedAnswerer, ScriptedSearch, make_parts, serve
 from tests.fakes.ledger import Bench
@@ -41,7 +41,7 @@ async def test_a_job_tells_pages_and_documents_and_its_events_can_be_followed_fr
     queued = (await operator.get(f"/api/jobs/{job}")).json()
     assert (queued["state"], queued["pages"]["expected"], queued["kind"]) == ("queued", 0, "scan")
     follower = asyncio.create_task(operator.get(f"/api/jobs/{job}/events"))
-    await worker.run(Lane.BULK)
+    await worker.run(JobLane.BULK)
     stream = await asyncio.wait_for(follower, 15)
     assert stream.headers["content-type"].startswith("text/event-stream")
     events = read_stream(stream.text)
@@ -66,7 +66,7 @@ async def test_st_06_the_stream_tells_each_stage_as_it_comes_and_goes(
     """ST-06: every turn tells how far surveying, reading and indexing are; the end has the whole count."""
     job = await scan(operator, tmp_path)
     worker.read = worker.read.model_copy(update={"batch_pages": 3})
-    await worker.run(Lane.BULK)
+    await worker.run(JobLane.BULK)
     told = read_stream((await operator.get(f"/api/jobs/{job}/events")).text)
     assert [event["event"] for event in told] == ["queued", "progress", "progress", "completed"]
     begun, _, ended = (json.loads(event["data"]) for event in told[1:])
@@ -82,8 +82,8 @@ async def test_st_06_the_stream_of_a_job_that_fails_ends_with_the_reason(
     job = await scan(operator, tmp_path)
     shutil.rmtree(tmp_path / "scans")
     following = asyncio.create_task(operator.get(f"/api/jobs/{job}/events"))
-    shift = Shift(worker.jobs, worker.runner(), worker.recipe, WorkerSettings(), "w")
-    assert await shift.once(Lane.BULK)
+    shift = JobLoop(worker.jobs, worker.runner(), worker.recipe, WorkerSettings(), "w")
+    assert await shift.once(JobLane.BULK)
     told = read_stream((await asyncio.wait_for(following, 15)).text)
     assert (told[0]["event"], told[-1]["event"]) == ("queued", "failed")
     shown = (await operator.get(f"/api/jobs/{job}")).json()
@@ -99,7 +99,7 @@ async def test_a_waiting_job_can_be_cancelled_and_resumed_and_its_stream_ends(
     assert events[-1]["event"] == "cancelled"
     assert (await operator.post(f"/api/jobs/{job}/cancel")).status_code == 409
     assert (await operator.post(f"/api/jobs/{job}/resume")).json()["state"] == "queued"
-    await worker.run(Lane.BULK)
+    await worker.run(JobLane.BULK)
     # The stream goes past the first end: the job was taken up again.
     events = read_stream((await operator.get(f"/api/jobs/{job}/events")).text)
     assert events[-1]["event"] == "completed"
@@ -113,7 +113,7 @@ async def test_what_failed_is_listed_and_tried_again(
     operator: httpx.AsyncClient, worker: Bench, tmp_path: Path, admin_dsn: str
 ) -> None:
     job = await scan(operator, tmp_path)
-    await worker.run(Lane.BULK)
+    await worker.run(JobLane.BULK)
     with psycopg.connect(admin_dsn) as connection:
         connection.execute("update jobs set state = 'partial'")
         connection.execute(
@@ -130,7 +130,7 @@ async def test_what_failed_is_listed_and_tried_again(
     assert failed[0].keys() == {"stage", "document_id", "filename", "page", "attempts", "failure"}
     again = (await operator.post(f"/api/jobs/{job}/retry")).json()
     assert (again["state"], again["pages"]["failed"]) == ("queued", 0)
-    await worker.run(Lane.BULK)
+    await worker.run(JobLane.BULK)
     shown = (await operator.get(f"/api/jobs/{job}")).json()
     assert (shown["state"], shown["documents"]["done"]) == ("completed", 2)
 
@@ -145,7 +145,7 @@ async def test_failures_of_documents_that_one_may_not_see_are_not_told(
         files={"file": ("dismissal of B.txt", b"a DOUBT on page one\fFAIL")},
         data={"readers": "user:boss@x.example"},
     )
-    await worker.run(Lane.SMALL)
+    await worker.run(JobLane.SMALL)
     url = f"/api/jobs/{sent.json()['job_id']}/failures"
     with psycopg.connect(admin_dsn) as connection:
         connection.execute("update units set status = 'failed' where stage = 'survey'")

@@ -15,13 +15,13 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from cluster.basics.errors import Unavailable
 from cluster.basics.scope import Role
-from cluster.console.findings import Colour, Finding
-from cluster.state.process_services import Upkeep
-from cluster.state.settings.snapshots import Snapshots
+from cluster.console.findings import HealthFinding, StatusColour
+from cluster.state.process_services import ProcessServices
+from cluster.state.settings.snapshots import SettingsSnapshots
 from cluster.state.vault import Vault, VaultKey
-from configs.settings import load
+from configs.settings import load_settings
 from serve_apps.http.routes.operations import health_checks
-from serve_apps.http.routes.operations.operating import Deployment, NoCluster, Probe
+from serve_apps.http.routes.operations.operating import NoCluster, Probe, ServeDeployment
 from tests.fakes.http import Api, Office, make_parts, open_office, serve
 
 VAULT = Vault([VaultKey(b"k" * 32)])
@@ -31,14 +31,14 @@ class Scripted(NoCluster):
     """A cluster whose parts say what a test wants."""
 
     def __init__(self) -> None:
-        self.found: dict[str, list[Finding]] = {
-            "redis": [Finding("redis", Colour.GREEN, "embedded", milliseconds=2)],
-            "disk": [Finding("disk", Colour.YELLOW, "4 GiB free", "Free some space.")],
+        self.found: dict[str, list[HealthFinding]] = {
+            "redis": [HealthFinding("redis", StatusColour.GREEN, "embedded", milliseconds=2)],
+            "disk": [HealthFinding("disk", StatusColour.YELLOW, "4 GiB free", "Free some space.")],
         }
-        self.deployed: Sequence[Deployment] = (
-            Deployment("gateway", "Gateway", "RUNNING", "", 1, 1, 3, 2),
-            Deployment("embedding", "Embedder", "DEPLOYING", "", 1, 2),
-            Deployment("worker", "Worker", "UNHEALTHY", "no CPUs", 0, 1, 0, 0),
+        self.deployed: Sequence[ServeDeployment] = (
+            ServeDeployment("gateway", "Gateway", "RUNNING", "", 1, 1, 3, 2),
+            ServeDeployment("embedding", "Embedder", "DEPLOYING", "", 1, 2),
+            ServeDeployment("worker", "Worker", "UNHEALTHY", "no CPUs", 0, 1, 0, 0),
         )
         self.away = False
         self.hangs: threading.Event | None = None
@@ -46,12 +46,12 @@ class Scripted(NoCluster):
     def probes(self) -> Mapping[str, Probe]:
         return {part: lambda part=part: self.probe(part) for part in self.found}  # type: ignore[misc]
 
-    def probe(self, part: str) -> list[Finding]:
+    def probe(self, part: str) -> list[HealthFinding]:
         if self.hangs is not None:
             self.hangs.wait(10)
         return self.found[part]
 
-    def deployments(self) -> Sequence[Deployment]:
+    def deployments(self) -> Sequence[ServeDeployment]:
         if self.away:
             raise Unavailable("Ray does not answer", fix="Run `aos up`.")
         return self.deployed
@@ -123,7 +123,7 @@ async def test_a_part_that_is_away_or_hangs_does_not_hold_up_the_others(
     assert (found["serve"]["colour"], found["serve"]["fix"]) == ("red", "Run `aos up`.")
     assert found["database"]["colour"] == "green"
 
-    async def never() -> list[health_checks.Vital]:
+    async def never() -> list[health_checks.PartHealth]:
         await asyncio.sleep(60)
         return []
 
@@ -135,7 +135,7 @@ async def test_a_part_that_is_away_or_hangs_does_not_hold_up_the_others(
     assert await asyncio.wait_for(asyncio.to_thread(lambda: 7), 5) == 7, "others' threads are free"
     hung.set()
     assert (await asked).status_code == 200
-    (late,) = await health_checks._within("slow", "state", never, 0.05)
+    (late,) = await health_checks._check_within("slow", "state", never, 0.05)
     assert (late.colour, late.detail) == ("red", "no answer within 0.05 s")
 
 
@@ -233,9 +233,9 @@ async def test_figures_of_several_processes_add_up(app_dsn: str, redis_url: str,
     """OB-05: what two replicas counted is one figure, whichever is asked; an absent Redis loses nothing for good."""
     from redis.asyncio import Redis
 
-    database, snapshots = make_parts(app_dsn, tmp_path).database, Snapshots(load({}))
+    database, snapshots = make_parts(app_dsn, tmp_path).database, SettingsSnapshots(load_settings({}))
     one, two = Redis.from_url(redis_url), Redis.from_url(redis_url)
-    first, second = (Upkeep.of(database, VAULT, redis, snapshots).figures for redis in (one, two))
+    first, second = (ProcessServices.of(database, VAULT, redis, snapshots).figures for redis in (one, two))
     for figures, seconds in ((first, 0.015), (second, 0.5), (second, 300.0)):
         figures.add("http.server.request.duration", seconds, {"http.route": "/x"})
     await second.flush()
@@ -243,7 +243,7 @@ async def test_figures_of_several_processes_add_up(app_dsn: str, redis_url: str,
     (total,) = totals["aos_http_request_duration_seconds"].values()
     assert told and total.value == pytest.approx(300.515) and sum(total.buckets.values()) == 3
     gone = Redis.from_url("redis://127.0.0.1:9", socket_connect_timeout=0.2)
-    third = Upkeep.of(database, VAULT, gone, snapshots).figures
+    third = ProcessServices.of(database, VAULT, gone, snapshots).figures
     third.add("aos.errors", 2, {"error.type": "x"})
     assert not await third.flush()
     totals, told = await third.totals()

@@ -10,14 +10,14 @@ import httpx
 import psycopg
 import pytest
 
-from cluster.basics.archive import Bundle, pack
+from cluster.basics.archive import FileBundle, pack_zip
 from cluster.basics.scope import Role
-from cluster.basics.signature import new_key, sign
-from cluster.state.work.jobs import Lane
+from cluster.basics.signature import new_key, sign_bundle
+from cluster.state.work.jobs import JobLane
 from configs.sections_skills import SandboxSettings, SkillSettings
 from skills.framework.package import read_package
 from skills.sandbox.fence import Sandbox
-from skills.sandbox.layers import Layer
+from skills.sandbox.layers import IsolationLayer
 from tests.fakes.ground import ground
 from tests.fakes.http import Api, Office, make_parts, open_office, serve
 from tests.fakes.ledger import Bench
@@ -40,13 +40,13 @@ FILES = {
 
 
 def package(files: dict[str, bytes] | None = None, name: str = "harbour-agent") -> bytes:
-    return pack(Bundle(name, FILES if files is None else files))
+    return pack_zip(FileBundle(name, FILES if files is None else files))
 
 
 @pytest.fixture
 async def api(app_dsn: str, tmp_path: Path) -> AsyncIterator[Api]:
     # On a machine whose kernel forbids a layer the script still runs: what is tested here is not the wall.
-    async with Sandbox(SandboxSettings(warm=0, untrusted_without=tuple(Layer))) as sandbox:
+    async with Sandbox(SandboxSettings(warm=0, untrusted_without=tuple(IsolationLayer))) as sandbox:
         on = ground(settings=SkillSettings(off=("shell",)), scripts=sandbox)
         async with serve(make_parts(app_dsn, tmp_path, ground=on)) as made:
             yield made
@@ -108,7 +108,7 @@ async def test_sk_07_an_import_registers_attaches_and_lets_the_references_be_rea
         ("rules/berths.md", "new"),
         ("tides.md", "new"),
     }
-    assert await worker.run(Lane.SMALL) == body["job_id"]
+    assert await worker.run(JobLane.SMALL) == body["job_id"]
     for one in body["documents"]:
         shown = (await client.get(f"/api/documents/{one['document_id']}")).json()
         assert (shown["status"], shown["tags"]) == ("completed", ["skill:harbour-agent"])
@@ -138,7 +138,7 @@ async def test_sk_07_the_same_package_again_changes_nothing_and_a_changed_refere
     assert (waiting.status_code, waiting.json()["job_id"]) == (202, first["job_id"])
     assert {one["change"] for one in waiting.json()["documents"]} == {"arriving"} and waiting.json()["created"] == []
     assert len(blobs(tmp_path)) == 2
-    await worker.run(Lane.SMALL)
+    await worker.run(JobLane.SMALL)
     before = counted(admin_dsn)
     again = await send(client, package(), agent)
     assert (again.status_code, again.json()["job_id"], again.json()["attached"]) == (200, None, [])
@@ -147,7 +147,7 @@ async def test_sk_07_the_same_package_again_changes_nothing_and_a_changed_refere
     newer = await send(client, package({**FILES, "references/tides.md": TIDES.replace(b"7.3", b"7.9")}), agent)
     changes = {one["path"]: (one["change"], one["document_id"]) for one in newer.json()["documents"]}
     assert (newer.status_code, changes["tides.md"][0], changes["rules/berths.md"][0]) == (202, "changed", "unchanged")
-    await worker.run(Lane.SMALL)
+    await worker.run(JobLane.SMALL)
     after = counted(admin_dsn)
     assert after["documents"] == before["documents"] and after["document_versions"] == before["document_versions"] + 1
     content = (await client.get(f"/api/documents/{changes['tides.md'][1]}/content")).text
@@ -246,17 +246,17 @@ async def test_sk_06_only_signed_packages_where_the_settings_say_so(
 ) -> None:
     """SK-06: the answer says by whom; unsigned, foreign and altered ones are refused."""
     pem, public = new_key()
-    signed, _ = sign(Bundle("harbour-agent", FILES), pem)
+    signed, _ = sign_bundle(FileBundle("harbour-agent", FILES), pem)
     strict = SkillSettings(signers=(public,), signed_only=True)
     api.app.state.parts = replace(api.parts, ground=replace(api.parts.ground, settings=strict))
     for data, code in (
         (package(), "package_untrusted"),
-        (pack(sign(signed, new_key()[0])[0]), "package_untrusted"),
+        (pack_zip(sign_bundle(signed, new_key()[0])[0]), "package_untrusted"),
         (package({**signed.files, "references/tides.md": b"Other."}), "bad_signature"),
     ):
         answer = await send(client, data, agent)
         assert (answer.status_code, answer.json()["code"]) == (422 if code == "bad_signature" else 403, code)
-    body = (await send(client, pack(signed), agent)).json()
+    body = (await send(client, pack_zip(signed), agent)).json()
     assert (body["trust"], body["signed_by"]) == ("trusted", public)
 
 
@@ -265,7 +265,7 @@ async def test_gw_07_a_skill_goes_out_as_the_package_it_came_in(
 ) -> None:
     """GW-07, SK-06: with its scripts and its documents as they are now; imported again it changes nothing."""
     await send(client, package(), agent)
-    await worker.run(Lane.SMALL)
+    await worker.run(JobLane.SMALL)
     answer = await client.get("/api/skills/harbour-agent/package")
     assert (
         answer.headers["content-type"] == "application/zip"
@@ -288,7 +288,7 @@ async def test_sk_08_a_package_that_ships_is_imported_and_read(
     files = {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*.md")}
     answer = await send(client, package(files, folder.name), agent)
     assert (answer.status_code, answer.json()["ignored"]) == (202, []), answer.text
-    await worker.run(Lane.SMALL)
+    await worker.run(JobLane.SMALL)
     shown = [(await client.get(f"/api/documents/{one['document_id']}")).json() for one in answer.json()["documents"]]
     assert len(shown) == len(files) - 1
     assert all(one["status"] == "completed" and one["has_embeddings"] for one in shown)

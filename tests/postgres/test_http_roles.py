@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from cluster.basics.scope import Role
-from cluster.state.audit import Audit
+from cluster.state.audit import AuditLog
 from cluster.state.db.postgres import Database
 from serve_apps.http.app import route_keys
 from serve_apps.http.auth.permissions import MATRIX, SOCKET
@@ -165,8 +165,8 @@ async def test_at_02_the_trail_is_read_by_page_and_tells_where_it_was_altered(
     database = Database(admin_dsn)  # a superuser, whom row-level security does not bind: the queries name the tenant
     await database.open()
     try:
-        assert await Audit(database).first_broken(other.scope) is None
-        assert {row["seq"] for row in await Audit(database).page(other.scope)} == {1}
+        assert await AuditLog(database).first_broken(other.scope) is None
+        assert {row["seq"] for row in await AuditLog(database).page(other.scope)} == {1}
     finally:
         await database.close()
 

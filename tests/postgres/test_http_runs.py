@@ -13,14 +13,14 @@ import psycopg
 import pytest
 
 from cluster.basics.scope import Role, Scope, UserId
-from cluster.state.approvals import Approvals
-from cluster.state.audit import Audit
-from cluster.state.work.run_queries import RunDesk
-from cluster.state.work.runs import Runs
+from cluster.state.approvals import ApprovalStore
+from cluster.state.audit import AuditLog
+from cluster.state.work.run_queries import RunQueries
+from cluster.state.work.runs import RunLedger
 from serve_apps.agents.events import Event
-from serve_apps.agents.turn_ports import Incoming, RunId
+from serve_apps.agents.turn_ports import IncomingMessage, RunId
 from serve_apps.http.streams.replay_slots import FewReplays
-from serve_apps.http.streams.sse import Pace
+from serve_apps.http.streams.sse import StreamPacing
 from tests.fakes.frames import frames
 from tests.fakes.http import Api, Office, make_parts, open_office, serve
 from tests.fakes.orchestrator import ScriptedReplays, Toolbox
@@ -35,7 +35,7 @@ class Acting:
     outside: Outside = field(default_factory=Outside)
     begun: list[Any] = field(default_factory=list)
 
-    async def process(self, scope: Scope, incoming: Incoming) -> AsyncIterator[Event]:
+    async def process(self, scope: Scope, incoming: IncomingMessage) -> AsyncIterator[Event]:
         assert self.stage is not None
         turn = await self.stage.begin(incoming.message, scope=scope)
         self.begun.append(turn)
@@ -95,7 +95,9 @@ def held(replays: Held) -> asyncio.Event:
 async def api(
     app_dsn: str, tmp_path: Path, agents: Acting, replays: Held, admin_dsn: str, office: Office
 ) -> AsyncIterator[Api]:
-    parts = make_parts(app_dsn, tmp_path, orchestrator=agents, replays=FewReplays(replays), pace=Pace(0.02, 8, 0.2))
+    parts = make_parts(
+        app_dsn, tmp_path, orchestrator=agents, replays=FewReplays(replays), pace=StreamPacing(0.02, 8, 0.2)
+    )
     async with serve(parts) as made:
         agents.stage = _stage(made, office, admin_dsn)
         yield made
@@ -103,7 +105,7 @@ async def api(
 
 def _stage(api: Api, office: Office, admin_dsn: str) -> Stage:
     """The office's own agent and a developer's session."""
-    database, audit = api.parts.database, Audit(api.parts.database)
+    database, audit = api.parts.database, AuditLog(api.parts.database)
     tenant, workspace = office.scope.tenant, office.scope.workspace
     with psycopg.connect(admin_dsn) as connection:
         user = _one(connection.execute("select id from users where email = %s", (office.emails[Role.DEVELOPER],)))
@@ -121,7 +123,16 @@ def _stage(api: Api, office: Office, admin_dsn: str) -> Stage:
             )
         )
     scope = Scope(tenant, workspace, (), UserId(user), Role.DEVELOPER)
-    return Stage(database, Runs(database), Approvals(database, audit), RunDesk(database), audit, scope, agent, session)
+    return Stage(
+        database,
+        RunLedger(database),
+        ApprovalStore(database, audit),
+        RunQueries(database),
+        audit,
+        scope,
+        agent,
+        session,
+    )
 
 
 def _one(cursor: psycopg.Cursor[Any]) -> str:

@@ -13,12 +13,12 @@ import pytest
 
 from cluster.basics.scope import Role, Scope
 from cluster.models.embedding.deadline import DeadlineEmbedder
-from cluster.models.ports import Lane
+from cluster.models.ports import EmbeddingLane
 from configs.sections_retrieval import RerankSettings, SearchSettings
-from serve_apps.http.admission import Admission
+from serve_apps.http.admission import AdmissionQueue
 from serve_apps.http.routes.documents.passages import PREVIEW_CHARACTERS
-from serve_apps.retrieval.search.pipeline import Search
-from serve_apps.retrieval.search.query import Query, Results
+from serve_apps.retrieval.search.pipeline import SearchPipeline
+from serve_apps.retrieval.search.query import SearchQuery, SearchResults
 from tests.fakes import corpus
 from tests.fakes.corpus import Book, Passage, hash_vector
 from tests.fakes.http import Api, Office, ScriptedSearch, make_parts, open_office, serve
@@ -31,7 +31,7 @@ LONG = "The pump is serviced each spring by the keeper of the boiler house, who 
 @pytest.fixture
 async def api(app_dsn: str, tmp_path: Path) -> AsyncIterator[Api]:
     parts = make_parts(app_dsn, tmp_path)
-    search = Search(parts.database, FakeEmbedder(), FakeReranker(), SearchSettings(), RerankSettings())
+    search = SearchPipeline(parts.database, FakeEmbedder(), FakeReranker(), SearchSettings(), RerankSettings())
     async with serve(replace(parts, search=search)) as made:
         yield made
 
@@ -175,11 +175,13 @@ async def test_more_searches_than_can_be_answered_in_time_are_told_when_to_come_
     """429 with Retry-After, as problem details; who is answered is answered in time."""
 
     class Slow(ScriptedSearch):
-        async def run(self, scope: Scope, query: Query) -> Results:
+        async def run(self, scope: Scope, query: SearchQuery) -> SearchResults:
             await asyncio.sleep(0.1)
             return await super().run(scope, query)
 
-    parts = replace(make_parts(app_dsn, tmp_path), search=Slow(), admission=Admission(4, lambda: 1.0, time.monotonic))
+    parts = replace(
+        make_parts(app_dsn, tmp_path), search=Slow(), admission=AdmissionQueue(4, lambda: 1.0, time.monotonic)
+    )
     async with serve(parts) as api:
         client = await api.sign_in(open_office(admin_dsn).emails[Role.OPERATOR])
         await found(client)
@@ -204,13 +206,13 @@ async def test_an_embedder_that_hangs_leaves_the_words_and_the_result_says_so(
     """After the deadline of the settings; nothing of it is remembered."""
 
     class Hanging(FakeEmbedder):
-        async def embed(self, texts: Any, lane: Any = Lane.QUESTION) -> Any:
+        async def embed(self, texts: Any, lane: Any = EmbeddingLane.QUESTION) -> Any:
             await asyncio.sleep(30)
 
     parts = make_parts(app_dsn, tmp_path)
     settings = SearchSettings(embed_seconds=0.1)
     embedder = DeadlineEmbedder(Hanging(), settings, time.monotonic)
-    search = Search(parts.database, embedder, None, settings, RerankSettings())
+    search = SearchPipeline(parts.database, embedder, None, settings, RerankSettings())
     async with serve(replace(parts, search=search)) as api:
         client = await api.sign_in(office.emails[Role.OPERATOR])
         began = time.monotonic()

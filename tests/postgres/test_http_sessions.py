@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from cluster.basics.scope import Role, Scope, UserId
-from cluster.state.conversations import Fact, NewMessage, Summary
+from cluster.state.conversations import ConversationSummary, NewMessage, SessionFact
 from tests.fakes.http import Api, Office, make_parts, open_office, serve
 
 
@@ -64,8 +64,8 @@ async def test_me_08_messages_facts_and_summary_are_shown(api: Api, office: Offi
     async with api.parts.database.transaction(scope) as tx:
         said = [NewMessage("user", f"m{n}", findings={"email": 1} if n == 1 else {}) for n in range(1, 6)]
         await kept.append(tx, scope, id_, said)
-        await kept.learn(tx, scope, id_, [Fact("topic", "low", "boats")])
-        await kept.summarise(tx, scope, id_, Summary(5, "They spoke."))
+        await kept.learn(tx, scope, id_, [SessionFact("topic", "low", "boats")])
+        await kept.summarise(tx, scope, id_, ConversationSummary(5, "They spoke."))
     shown = (await client.get(f"/api/sessions/{id_}")).json()
     assert (shown["summary"], shown["summary_upto"], shown["title"]) == ("They spoke.", 5, "m1")
     assert shown["facts"] == [{"category": "topic", "importance": "low", "fact": "boats"}]

@@ -13,9 +13,9 @@ import pytest
 
 from cluster.basics.scope import Role
 from configs.sections_skills import SandboxSettings, SkillSettings
-from skills.framework.builtin import shipped
+from skills.framework.builtin import shipped_skills
 from skills.sandbox.fence import Sandbox
-from skills.sandbox.layers import Layer
+from skills.sandbox.layers import IsolationLayer
 from tests.fakes.ground import ground
 from tests.fakes.http import Api, Office, make_parts, open_office, serve
 
@@ -26,7 +26,7 @@ SAID = {"name": "summarise_ticket", "type": "python_inline", "description": "Sum
 @pytest.fixture
 async def api(app_dsn: str, tmp_path: Path) -> AsyncIterator[Api]:
     # On a machine whose kernel forbids a layer the script still runs: what is tested here is not the wall.
-    async with Sandbox(SandboxSettings(warm=0, untrusted_without=tuple(Layer))) as sandbox:
+    async with Sandbox(SandboxSettings(warm=0, untrusted_without=tuple(IsolationLayer))) as sandbox:
         on = ground(settings=SkillSettings(off=("shell",)), scripts=sandbox)
         async with serve(make_parts(app_dsn, tmp_path, ground=on)) as made:
             yield made
@@ -63,9 +63,9 @@ async def test_gw_07_the_list_says_what_there_is_and_counts_it(client: httpx.Asy
     """GW-07: shipped and registered, by type and category; nothing is claimed that is not there (X-33)."""
     await client.post("/api/skills", json={"name": "tone", "description": "How we speak.", "category": "Office/Style"})
     body = (await client.get("/api/skills")).json()
-    assert [one["name"] for one in body["items"]] == [*(one.name for one in shipped()), "tone"]
+    assert [one["name"] for one in body["items"]] == [*(one.name for one in shipped_skills()), "tone"]
     counts = body["counts"]
-    assert (counts["shipped"], counts["stored"], body["total"]) == (len(shipped()), 1, len(shipped()) + 1)
+    assert (counts["shipped"], counts["stored"], body["total"]) == (len(shipped_skills()), 1, len(shipped_skills()) + 1)
     assert counts["by_type"] == Counter(one["type"] for one in body["items"])
     assert counts["by_category"]["Office/Style"] == 1 and sum(counts["by_category"].values()) == body["total"]
     assert body["items"][-1]["origin"] == "registered" and body["items"][-1]["type"] == "internal"

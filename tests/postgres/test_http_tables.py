@@ -6,7 +6,7 @@ import httpx
 import psycopg
 
 from cluster.basics.scope import Role
-from cluster.state.work.jobs import Lane
+from cluster.state.work.jobs import JobLane
 from tests.fakes.http import Office
 from tests.fakes.ledger import Bench
 
@@ -38,7 +38,7 @@ async def test_in_19_documents_agents_users_jobs_and_the_trail_are_tables(
         data={"description": "a lease", "tags": "contract,2026"},
     )
     ids = {"agent": agent, "document": sent.json()["document_id"], "job": sent.json()["job_id"]}
-    await worker.run(Lane.SMALL)
+    await worker.run(JobLane.SMALL)
     found: dict[str, tuple[Any, ...]] = {}
     with psycopg.connect(admin_dsn) as connection:
         for table, query in LEFT.items():

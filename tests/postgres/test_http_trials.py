@@ -12,9 +12,9 @@ import pytest
 
 from cluster.basics.scope import Role
 from configs.sections_skills import SandboxSettings, SkillSettings
-from serve_apps.agents.approval import load
+from serve_apps.agents.approval import load_policy
 from skills.sandbox.fence import Sandbox
-from skills.sandbox.layers import Layer
+from skills.sandbox.layers import IsolationLayer
 from tests.fakes.ground import ground
 from tests.fakes.http import Api, Office, make_parts, serve
 
@@ -23,7 +23,7 @@ SCRIPT = 'def run(payload):\n    return {"twice": payload["n"] * 2}\n'
 
 @pytest.fixture
 async def api(app_dsn: str, tmp_path: Path) -> AsyncIterator[Api]:
-    async with Sandbox(SandboxSettings(warm=0, untrusted_without=tuple(Layer))) as sandbox:
+    async with Sandbox(SandboxSettings(warm=0, untrusted_without=tuple(IsolationLayer))) as sandbox:
         on = ground(settings=SkillSettings(off=()), scripts=sandbox)
         async with serve(make_parts(app_dsn, tmp_path, ground=on)) as made:
             yield made
@@ -81,7 +81,7 @@ async def test_what_the_approval_list_refuses_is_refused_here_too(
     (tmp_path / "own.yaml").write_text(
         "patterns: [{tool: calculator, decision: refuse, reason: Count yourself.}, {tool: '*', decision: auto}]"
     )
-    parts = replace(make_parts(app_dsn, tmp_path), policy=load(tmp_path / "own.yaml"))
+    parts = replace(make_parts(app_dsn, tmp_path), policy=load_policy(tmp_path / "own.yaml"))
     async with serve(parts) as api:
         client = await api.sign_in(office.emails[Role.OPERATOR])
         answer = await call(client, "calculator", expression="1 + 1")

@@ -15,9 +15,9 @@ from websockets.sync.client import ClientConnection, connect
 from cluster.basics.errors import NotFound
 from cluster.basics.scope import Role
 from serve_apps.agents.events import EventKind
-from serve_apps.agents.turn_ports import Incoming
+from serve_apps.agents.turn_ports import IncomingMessage
 from serve_apps.http.auth.permissions import MATRIX, SOCKET, MatrixMismatch, check_complete
-from serve_apps.http.streams.sse import Pace
+from serve_apps.http.streams.sse import StreamPacing
 from tests.fakes.http import Office, make_parts, open_office
 from tests.fakes.listening import listening, token, wait_for
 from tests.fakes.orchestrator import Act, ScriptedOrchestrator, asks_first, calls_tool, says
@@ -40,7 +40,7 @@ class Server:
 def server(admin_dsn: str, app_dsn: str, tmp_path: Path) -> Iterator[Server]:
     agents = ScriptedOrchestrator()
     office = open_office(admin_dsn)
-    with listening(make_parts(app_dsn, tmp_path, orchestrator=agents, pace=Pace(0.02, 8, 0.1))) as url:
+    with listening(make_parts(app_dsn, tmp_path, orchestrator=agents, pace=StreamPacing(0.02, 8, 0.1))) as url:
         yield Server(url, office, agents)
 
 
@@ -212,7 +212,7 @@ def test_a_cancelled_turn_tells_its_own_end(server: Server) -> None:
 
 
 def test_a_bug_before_the_first_event_is_told(server: Server) -> None:
-    def broken(incoming: Incoming) -> list[Act]:
+    def broken(incoming: IncomingMessage) -> list[Act]:
         raise ZeroDivisionError("the inside")
 
     server.agents.script = broken

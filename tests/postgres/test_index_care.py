@@ -8,10 +8,10 @@ import pytest
 
 from cluster.basics.errors import Unavailable
 from cluster.state.db import embedded
-from pipelines.documents.index.maintenance import Care
+from pipelines.documents.index.maintenance import IndexMaintenance
 from serve_apps.retrieval.search.pipeline import WORN
-from serve_apps.retrieval.search.query import Query
-from serve_apps.retrieval.search.retrievers import Legs
+from serve_apps.retrieval.search.query import SearchQuery
+from serve_apps.retrieval.search.retrievers import ChunkRetriever
 from tests.fakes import corpus
 from tests.fakes.corpus import Book, hash_vector
 from tests.fakes.kills import kill_servers
@@ -25,14 +25,18 @@ async def test_words_are_found_after_a_restart(state: Path, ended: str) -> None:
     home = fill(admin, "red", "green", "blue")
     everything = {"red.txt", "green.txt", "blue.txt"}
     before, results = await asked(database, home[0])
-    assert before == everything and results.keyword_engine == "bm25" and not await Care(database, admin).renew_words()
+    assert (
+        before == everything
+        and results.keyword_engine == "bm25"
+        and not await IndexMaintenance(database, admin).renew_words()
+    )
     await database.close()
-    embedded.stop(state) if ended == "stopped" else kill_servers(state, "postgres")
+    embedded.stop_servers(state) if ended == "stopped" else kill_servers(state, "postgres")
 
     admin, database = await opened(state)
     meanwhile, results = await asked(database, home[0])
     assert meanwhile == everything and results.keyword_engine == "full_text" and results.fallback == WORN
-    care = Care(database, admin)
+    care = IndexMaintenance(database, admin)
     assert sorted(await asyncio.gather(care.renew_words(), care.renew_words())) == [False, True]
     fill(admin, "white", home=home)
     after, results = await asked(database, home[0])
@@ -50,7 +54,7 @@ async def test_an_index_is_renewed_when_writers_are_done_and_after_it_was_begun(
     """A table that somebody holds is tried again later, and a renewal that was broken off goes on."""
     admin, database = await opened(state)
     scope, _ = fill(admin, "red")
-    care = Care(database, admin)
+    care = IndexMaintenance(database, admin)
     with psycopg.connect(admin, autocommit=True) as connection:
         connection.execute("truncate keyword_index_made")  # as after a crash
         connection.execute("begin; lock table document_chunks in row exclusive mode")
@@ -75,7 +79,7 @@ async def test_a_graph_that_misses_its_own_vectors_is_made_anew(state: Path) -> 
     name, now = f"embeddings_{generation}_hnsw", 0.0
     with psycopg.connect(admin, autocommit=True) as connection:
         connection.execute("select index_generation(%s, 1)", (generation,))
-        care = Care(database, admin, clock=lambda: now)
+        care = IndexMaintenance(database, admin, clock=lambda: now)
 
         def lose(some: str, vectors: int) -> None:
             ready = "update pg_index set indisready = %s where indexrelid = %s::regclass"
@@ -100,11 +104,11 @@ async def test_a_graph_that_misses_its_own_vectors_is_made_anew(state: Path) -> 
         assert await faults(301) == ["it finds 22% of what it holds"]
         assert await revision(database, scope) > remembered, "what was found through it is not given any more"
 
-        question = Query("unlike 7", limit=1)
-        legs = Legs(database, FORCED)
+        question = SearchQuery("unlike 7", limit=1)
+        legs = ChunkRetriever(database, FORCED)
         index = await legs.resolve(scope, question)
         assert index and not index.graph
-        assert await Care(database, None).renew_graphs() == [], "only the owner can"
+        assert await IndexMaintenance(database, None).renew_graphs() == [], "only the owner can"
         assert await care.renew_graphs() == [name] and await faults(700) == []
         index = await legs.resolve(scope, question)
         assert index and index.graph
@@ -141,7 +145,7 @@ async def test_an_index_that_cannot_be_made_ends_nothing_else(state: Path, caplo
         connection.execute("alter table document_chunks rename column terms to words")
         connection.execute("alter table document_chunks add column terms bytea")  # no type that BM25 knows
     with pytest.raises(asyncio.CancelledError):
-        await Care(database, admin, sleep=sleep).keep()
+        await IndexMaintenance(database, admin, sleep=sleep).keep()
     assert pauses == [5, 10, 20, 40] and "not made anew yet" in caplog.text
     found, results = await asked(database, scope)
     assert found == {"red.txt"} and results.keyword_engine == "full_text"

@@ -7,11 +7,11 @@ import pytest
 
 from cluster import doctor
 from configs.sections_retrieval import RerankSettings
-from configs.settings import load
-from pipelines.documents.index.maintenance import Care
-from serve_apps.retrieval.search.pipeline import WORN, Search
-from serve_apps.retrieval.search.query import Query
-from serve_apps.retrieval.search.retrievers import BM25, Legs
+from configs.settings import load_settings
+from pipelines.documents.index.maintenance import IndexMaintenance
+from serve_apps.retrieval.search.pipeline import WORN, SearchPipeline
+from serve_apps.retrieval.search.query import SearchQuery
+from serve_apps.retrieval.search.retrievers import BM25, ChunkRetriever
 from tests.fakes.models import FakeEmbedder
 from tests.fakes.worn import FORCED, TRUSTED, asked, fill, garble, opened, revision
 
@@ -30,7 +30,7 @@ async def test_questions_are_answered_while_indexes_are_damaged_and_they_are_mad
     admin, database = await opened(state)
     with psycopg.connect(admin, autocommit=True) as connection:
         connection.execute(TRUSTED)
-        legs, question = Legs(database, FORCED), Query("pump")
+        legs, question = ChunkRetriever(database, FORCED), SearchQuery("pump")
         index = await legs.resolve(scope, question)
         assert index and index.bm25 and index.graph
         remembered = await revision(database, scope)
@@ -41,13 +41,13 @@ async def test_questions_are_answered_while_indexes_are_damaged_and_they_are_mad
         assert {"red.txt", "green.txt"} <= found
         faults = connection.execute("select name from index_faults order by name").fetchall()
         assert faults == [(BM25,), (graph,)] and await revision(database, scope) > remembered
-        told = {one.part: one for one in doctor.look("postgres", load({"AOS_STATE_DIR": str(state)}))}
+        told = {one.part: one for one in doctor.run_probe("postgres", load_settings({"AOS_STATE_DIR": str(state)}))}
         assert told["keyword search"].colour == told["vector search"].colour == "yellow"
         assert graph in told["vector search"].detail
         # Who set out before the index was gone, as a question's variations may have.
         connection.execute("select drop_worn_keyword_index()")
         assert len(await legs.keyword(scope, question, index)) == 2
-        care = Care(database, admin)
+        care = IndexMaintenance(database, admin)
         assert await care.look(care.renew_words, care.renew_graphs)
         assert connection.execute("select 1 from index_faults where renewed is null").fetchall() == []
     found, results = await asked(database, scope)
@@ -68,7 +68,7 @@ async def test_an_index_that_was_silenced_by_somebody_else_is_noticed(state: Pat
     await database.close()
     garble(admin, state, BM25, graph)
     admin, database = await opened(state)
-    care = Care(database, admin)
+    care = IndexMaintenance(database, admin)
     with psycopg.connect(admin, autocommit=True) as connection:
         connection.execute(TRUSTED)
         with pytest.raises(psycopg.errors.DataCorrupted):
@@ -86,7 +86,7 @@ async def test_an_index_that_was_silenced_by_somebody_else_is_noticed(state: Pat
         await care.probe()
         assert await care.look(care.renew_words, care.renew_graphs)
         fill(admin, "white", home=home)
-        await Care(database, admin).probe()
+        await IndexMaintenance(database, admin).probe()
         assert connection.execute("select 1 from index_faults where renewed is null").fetchall() == []
     found, results = await asked(database, scope)
     assert found == {"red.txt", "green.txt", "white.txt"} and results.keyword_engine == "bm25"
@@ -97,8 +97,8 @@ async def test_a_question_whose_words_stand_nowhere_finds_nothing_by_a_sound_ind
     """It asks whether the index has lost its words, which it has not."""
     admin, database = await opened(state)
     scope, _ = fill(admin, "red")
-    search = Search(database, FakeEmbedder(), None, FORCED, RerankSettings())
-    results = await search.run(scope, Query("xylophone", strategy="keyword"))
+    search = SearchPipeline(database, FakeEmbedder(), None, FORCED, RerankSettings())
+    results = await search.run(scope, SearchQuery("xylophone", strategy="keyword"))
     assert not results.hits and results.keyword_engine == "bm25" and results.fallback is None
     await database.close()
 
@@ -107,7 +107,7 @@ async def test_words_that_fail_again_do_not_have_the_index_made_again_and_again(
     """Once an hour at most, and it is not asked meanwhile; nor does anybody name an index that is none."""
     admin, database = await opened(state)
     scope, generation = fill(admin, "red")
-    care = Care(database, admin)
+    care = IndexMaintenance(database, admin)
 
     async def distrusted(name: str) -> bool:
         async with database.transaction() as tx:

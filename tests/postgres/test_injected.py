@@ -9,7 +9,7 @@ import pytest
 from cluster.basics.errors import NotFound
 from cluster.basics.scope import Role
 from serve_apps.agents.events import EventKind
-from serve_apps.wiring.agents import Workshop
+from serve_apps.wiring.agents import TurnRuntime
 from tests.fakes.corpus import Book, Passage, hash_vector, load, open_generation
 from tests.fakes.http import make_parts, serve
 from tests.fakes.model_server import ModelServer, serve_model
@@ -58,7 +58,7 @@ async def test_ex_18_a_named_file_is_told_to_the_model(at: Workplace, admin_dsn:
     assert "<context>" in told and "mill.txt" in told and TEXT in told
     (route,) = [event.data for event in events if event.kind is EventKind.ROUTE]
     assert route["rule"] == "named_files" and events[-1].kind is EventKind.DONE
-    workshop = Workshop(at.settings, at.base)
+    workshop = TurnRuntime(at.settings, at.base)
     assert (await workshop.replays.replay(at.ann, events[0].data["run_id"]))["same"] is True
 
 

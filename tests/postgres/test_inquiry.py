@@ -11,13 +11,13 @@ import pytest
 
 from cluster.basics.errors import Conflict, NotFound
 from cluster.basics.scope import Role
-from cluster.state.approvals import Verdict
+from cluster.state.approvals import ReviewVerdict
 from serve_apps.agents import turn_ports
 from serve_apps.agents.events import Event, EventKind
 from serve_apps.agents.inquiries.inquiry import NAME, NOBODY
 from serve_apps.agents.inquiries.replies import AlreadyAnswered
-from serve_apps.agents.turn_ports import Incoming
-from serve_apps.wiring.agents import Workshop, desk, ground
+from serve_apps.agents.turn_ports import IncomingMessage
+from serve_apps.wiring.agents import TurnRuntime, build_container, build_turn_intake
 from tests.fakes.frames import frames
 from tests.fakes.http import make_parts, serve
 from tests.fakes.model_server import ModelServer, serve_model
@@ -81,12 +81,12 @@ async def test_hi_06_a_kill_between_question_and_answer_loses_nothing(bench: Wor
     """HI-06, RE-01: the process that asked is gone; another one, with nothing in memory, takes the answer."""
     bench.model.replies[:] = [QUESTION, Say("Rome it is.")]
     run = (await bench.tell("/chat Plan my trip"))[0].data["run_id"]
-    other_base = ground(bench.settings, FakeEmbedder(), None)
+    other_base = build_container(bench.settings, FakeEmbedder(), None)
     await other_base.database.open()
-    other = Workshop(bench.settings, other_base)
+    other = TurnRuntime(bench.settings, other_base)
     try:
-        way_in = desk(bench.settings, other_base, dict.fromkeys(turn_ports.Path, other.carrier))
-        events = [one async for one in way_in.process(bench.ann, Incoming("", "Rome", "trip", person=True))]
+        way_in = build_turn_intake(bench.settings, other_base, dict.fromkeys(turn_ports.TurnPath, other.carrier))
+        events = [one async for one in way_in.process(bench.ann, IncomingMessage("", "Rome", "trip", person=True))]
         assert events[-1].data["answer"] == "Rome it is." and events[0].data["run_id"] == run
     finally:
         await other.close()
@@ -136,7 +136,7 @@ async def test_hi_06_who_may_not_see_the_conversation_cannot_answer(bench: Workp
     found, total = await bench.base.approvals.page(boss, state="pending")
     assert (found, total) == ([], 0), "a question is part of a conversation"
     with pytest.raises(Conflict):
-        await bench.base.approvals.decide(boss, str(row["id"]), Verdict.APPROVED)
+        await bench.base.approvals.decide(boss, str(row["id"]), ReviewVerdict.APPROVED)
 
 
 async def test_hi_06_a_question_ends_with_its_time_or_its_run(bench: Workplace, admin_dsn: str) -> None:
@@ -158,7 +158,7 @@ async def test_hi_06_a_question_ends_with_its_time_or_its_run(bench: Workplace, 
 async def test_hi_06_a_schedule_has_nobody_to_ask(bench: Workplace) -> None:
     """HI-06: an unattended turn is not offered the tool, and a model that calls it all the same is told why not."""
     bench.model.replies[:] = [QUESTION, Say("I assume Berlin.")]
-    turn = await bench.desk.accept(bench.ann, Incoming("", "/chat Plan", "nightly", person=True), attended=False)
+    turn = await bench.desk.accept(bench.ann, IncomingMessage("", "/chat Plan", "nightly", person=True), attended=False)
     assert await bench.until(turn.run, "completed", "failed") == "completed"
     assert NAME not in json.dumps(bench.model.chats[0].body["tools"])
     assert NOBODY in json.dumps(bench.model.chats[-1].body["messages"])

@@ -14,19 +14,19 @@ import httpx
 import psycopg
 import pytest
 
-from cluster.basics.archive import Bundle, pack
+from cluster.basics.archive import FileBundle, pack_zip
 from cluster.basics.scope import Role, Scope
-from cluster.models.ports import EmbedderFacts, Lane
-from cluster.state.work.runs import Runs
+from cluster.models.ports import EmbedderFacts, EmbeddingLane
+from cluster.state.work.runs import RunLedger
 from configs.sections import AgentSettings
 from configs.sections_retrieval import RerankSettings, SearchSettings
 from pipelines.documents.graph.graph_rows import GraphStore
 from serve_apps.agents.durable.replay import Replayer
 from serve_apps.agents.intake.path_router import read_rules
 from serve_apps.agents.intake.route_cache import CachedRouter
-from serve_apps.agents.intake.turn_intake import Desk, Records
+from serve_apps.agents.intake.turn_intake import TurnIntake, TurnStores
 from serve_apps.http.app import route_keys
-from serve_apps.retrieval.search.pipeline import Search
+from serve_apps.retrieval.search.pipeline import SearchPipeline
 from tests.fakes.corpus import Book, Passage, Vectors, hash_vector, load, open_agent, open_generation
 from tests.fakes.graphs import graph_of
 from tests.fakes.http import Api, Office, make_parts, open_office, serve
@@ -38,7 +38,7 @@ class HashEmbedder:
     async def facts(self) -> EmbedderFacts:
         return EmbedderFacts("hash", 384, 256, "hash")
 
-    async def embed(self, texts: Any, lane: Lane = Lane.QUESTION) -> Any:
+    async def embed(self, texts: Any, lane: EmbeddingLane = EmbeddingLane.QUESTION) -> Any:
         import numpy as np
 
         vectors: list[Vectors] = [hash_vector(text) for text in texts]
@@ -75,10 +75,10 @@ class Owned:
 @pytest.fixture
 async def api(app_dsn: str, tmp_path: Path) -> AsyncIterator[Api]:
     parts = make_parts(app_dsn, tmp_path)
-    search = Search(parts.database, HashEmbedder(), None, SearchSettings(), RerankSettings())
-    records = Records(
+    search = SearchPipeline(parts.database, HashEmbedder(), None, SearchSettings(), RerankSettings())
+    records = TurnStores(
         parts.database,
-        Runs(parts.database),
+        RunLedger(parts.database),
         parts.links,
         parts.conversations,
         parts.memory,
@@ -87,7 +87,7 @@ async def api(app_dsn: str, tmp_path: Path) -> AsyncIterator[Api]:
         parts.approvals,
     )
     router = CachedRouter(read_rules(Path(str(files("configs"))) / "routing.yaml"), None, time.monotonic)
-    desk = Desk(records, router, {}, AgentSettings(), uuid4)
+    desk = TurnIntake(records, router, {}, AgentSettings(), uuid4)
     replays = Replayer(parts.runs, {}, ())
     async with serve(replace(parts, search=search, orchestrator=desk, replays=replays)) as made:
         yield made
@@ -238,7 +238,10 @@ BODIES: dict[str, Any] = {
 # What takes a file before it looks for the object.
 FILES: dict[str, Any] = {
     f"POST /api/{kind}/{{agent_id}}/import-skill-pack": {
-        "file": ("of_b.skill", pack(Bundle("of-b", {"SKILL.md": b"---\nname: of-b\ndescription: d\n---\nBrief.\n"})))
+        "file": (
+            "of_b.skill",
+            pack_zip(FileBundle("of-b", {"SKILL.md": b"---\nname: of-b\ndescription: d\n---\nBrief.\n"})),
+        )
     }
     for kind in ("agents", "universal-agents")
 }

@@ -8,11 +8,11 @@ import psycopg
 
 from cluster.basics.errors import Unavailable
 from cluster.basics.scope import Scope
-from cluster.state.work.job_queries import JobDesk
-from cluster.state.work.jobs import JobId, Lane
+from cluster.state.work.job_queries import JobQueries
+from cluster.state.work.jobs import JobId, JobLane
 from configs.sections import WorkerSettings
-from pipelines.documents.index.generations import Recipe
-from pipelines.documents.ingest.job_loop import Shift
+from pipelines.documents.index.generations import IndexRecipe
+from pipelines.documents.ingest.job_loop import JobLoop
 from tests.fakes.http import Api
 from tests.fakes.ledger import Bench, new_workspace
 
@@ -47,8 +47,8 @@ async def ended(ledger: Bench, scope: Scope, job: JobId) -> None:
 async def test_no_worker_behind_and_next(ledger: Bench, scope: Scope, admin_dsn: str) -> None:
     first, second, third = [await scan(ledger, scope) for _ in range(3)]
     assert [reason for reason, _ in await why(ledger, scope, first)] == ["no_worker"]
-    await ledger.jobs.seen("w", Lane.BULK, None)
-    await ledger.jobs.seen("w2", Lane.SMALL, None)
+    await ledger.jobs.seen("w", JobLane.BULK, None)
+    await ledger.jobs.seen("w2", JobLane.SMALL, None)
     assert await why(ledger, scope, first) == []
     assert await why(ledger, scope, third) == [("behind", "2 jobs of yours come first; 0 at work")]
     claimed = await ledger.claim()
@@ -64,7 +64,7 @@ async def test_other_tenants_that_were_served_less_come_first_and_nobody_sees_wh
     ledger: Bench, scope: Scope, admin_dsn: str
 ) -> None:
     other = await new_workspace(admin_dsn)
-    await ledger.jobs.seen("w", Lane.BULK, None)
+    await ledger.jobs.seen("w", JobLane.BULK, None)
     mine = await scan(ledger, scope)
     await ledger.jobs.end_turn(await ledger.claim(), 500)
     await ledger.rows(scope, "update jobs set state = 'queued', owner = null returning id")
@@ -81,7 +81,7 @@ async def test_a_part_that_is_away_is_said_of_the_lane_and_of_the_job(
 ) -> None:
     away = True
 
-    async def recipe(anew: bool) -> Recipe:
+    async def recipe(anew: bool) -> IndexRecipe:
         if away:
             raise Unavailable("the embedder does not answer")
         return await ledger.recipe()
@@ -89,8 +89,8 @@ async def test_a_part_that_is_away_is_said_of_the_lane_and_of_the_job(
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "f.txt").write_text("a page")
     job = await scan(ledger, scope, str(tmp_path / "in"))
-    worker = Shift(ledger.jobs, ledger.runner(), recipe, FAST, "w")
-    working = asyncio.create_task(worker.work(Lane.BULK))
+    worker = JobLoop(ledger.jobs, ledger.runner(), recipe, FAST, "w")
+    working = asyncio.create_task(worker.work(JobLane.BULK))
     assert "the embedder does not answer" in await until(ledger, scope, job, "part_away")
     away = False
     await ended(ledger, scope, job)
@@ -100,8 +100,8 @@ async def test_a_part_that_is_away_is_said_of_the_lane_and_of_the_job(
 
 async def test_a_strained_machine_is_said_of_the_running_job_by_its_own_worker(ledger: Bench, scope: Scope) -> None:
     job, behind = await scan(ledger, scope), await scan(ledger, scope)
-    await ledger.jobs.seen("worker-1", Lane.BULK, "machine_busy: 1 % idle")
-    await ledger.jobs.seen("worker-2", Lane.BULK, None)
+    await ledger.jobs.seen("worker-1", JobLane.BULK, "machine_busy: 1 % idle")
+    await ledger.jobs.seen("worker-2", JobLane.BULK, None)
     await ledger.claim("worker-1")
     assert await why(ledger, scope, job) == [("machine_busy", "1 % idle")]
     assert [reason for reason, _ in await why(ledger, scope, behind)] == ["next"], "another worker may take it"
@@ -113,8 +113,8 @@ async def test_a_worker_tells_what_strains_it_while_it_works(ledger: Bench, scop
     ledger.reader = SlowReader()
     job = await scan(ledger, scope, files(tmp_path))
     strain = "memory_short: 93 % of the memory is in use"
-    worker = Shift(ledger.jobs, ledger.runner(), ledger.recipe, FAST, "w", strain=lambda: strain)
-    working = asyncio.create_task(worker.once(Lane.BULK))
+    worker = JobLoop(ledger.jobs, ledger.runner(), ledger.recipe, FAST, "w", strain=lambda: strain)
+    working = asyncio.create_task(worker.once(JobLane.BULK))
     assert await until(ledger, scope, job, "memory_short") == "93 % of the memory is in use"
     await working
     assert await why(ledger, scope, job) == []
@@ -124,11 +124,11 @@ async def test_a_spent_quota_is_said_while_a_job_waits(ledger: Bench, scope: Sco
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "f.txt").write_text("one\ftwo\fthree")
     await ledger.scan(scope, tmp_path / "in")
-    await ledger.jobs.seen("w", Lane.BULK, None)
+    await ledger.jobs.seen("w", JobLane.BULK, None)
     job = await scan(ledger, scope)
-    ledger.desk = JobDesk(ledger.database, 4)
+    ledger.desk = JobQueries(ledger.database, 4)
     assert await why(ledger, scope, job) == []
-    ledger.desk = JobDesk(ledger.database, 3)
+    ledger.desk = JobQueries(ledger.database, 3)
     ((reason, detail),) = await why(ledger, scope, job)
     assert reason == "quota" and "3 of the 3 pages" in detail
 

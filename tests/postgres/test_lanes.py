@@ -9,15 +9,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from cluster.basics.crowd import Crowd, Times
+from cluster.basics.crowd import CpuTimes, CrowdWatch
 from cluster.basics.errors import Stalled
 from cluster.basics.scope import Scope
-from cluster.state.work.jobs import JobId, Lane
+from cluster.state.work.jobs import JobId, JobLane
 from configs.sections import WorkerSettings
-from pipelines.documents.document import Failure, Page, Reason, Unreadable
-from pipelines.documents.extract.reader import Survey
-from pipelines.documents.ingest.job_loop import Shift
-from pipelines.documents.ingest.slices import ReadPage, Slice
+from pipelines.documents.document import Failure, FailureReason, Page, Unreadable
+from pipelines.documents.extract.reader import FileSurvey
+from pipelines.documents.ingest.job_loop import JobLoop
+from pipelines.documents.ingest.slices import PageSlice, ReadPage
 from pipelines.documents.ingest.stages import HereStages
 from pipelines.documents.sources.sniff import Kind
 from tests.fakes.ledger import Bench, new_workspace
@@ -33,10 +33,10 @@ class Sluggish(FormFeedReader):
     patient: bool = False
     surveys: Counter[str] = field(default_factory=Counter)
 
-    def survey(self, path: Path, filename: str | None = None, **text: str | None) -> Survey:
+    def survey(self, path: Path, filename: str | None = None, **text: str | None) -> FileSurvey:
         self.surveys[path.name] += 1
         if "STUCK FILE" in path.read_text() and not self.patient:
-            raise Unreadable(Reason.TIMEOUT, "no result within 20 s of CPU")
+            raise Unreadable(FailureReason.TIMEOUT, "no result within 20 s of CPU")
         return super().survey(path, filename, **text)
 
     def read(self, path: Path, kind: Kind, numbers: Sequence[int], **text: str | None) -> Iterator[Page]:
@@ -44,12 +44,12 @@ class Sluggish(FormFeedReader):
             if path.name == "long.txt":
                 time.sleep(0.12)
             stuck = "STUCK PAGE" in page.text and not self.patient
-            failure = Failure("read", Reason.TIMEOUT, "no result within 20 s of CPU") if stuck else None
+            failure = Failure("read", FailureReason.TIMEOUT, "no result within 20 s of CPU") if stuck else None
             yield Page(page.number, "", failure=failure) if failure else page
 
 
-def shift(ledger: Bench, owner: str = "w") -> Shift:
-    return Shift(ledger.jobs, ledger.runner(), ledger.recipe, SLICES, owner)
+def shift(ledger: Bench, owner: str = "w") -> JobLoop:
+    return JobLoop(ledger.jobs, ledger.runner(), ledger.recipe, SLICES, owner)
 
 
 def write(folder: Path, name: str, pages: Sequence[str]) -> None:
@@ -60,14 +60,16 @@ def write(folder: Path, name: str, pages: Sequence[str]) -> None:
 async def upload(ledger: Bench, scope: Scope, folder: Path, name: str, pages: Sequence[str]) -> JobId:
     await asyncio.to_thread(write, folder, name, pages)
     file = {"origin": f"upload:{name}", "filename": name, "location": f"file:{folder / name}"}
-    return await ledger.enqueue(scope, "upload", {"files": [file]}, Lane.SMALL)
+    return await ledger.enqueue(scope, "upload", {"files": [file]}, JobLane.SMALL)
 
 
 async def shown(ledger: Bench, scope: Scope, job: JobId) -> dict[str, Any]:
     return await ledger.desk.show(scope, job)
 
 
-async def until_ended(ledger: Bench, jobs: Sequence[tuple[Scope, JobId]], *lanes: tuple[Shift, Lane]) -> list[JobId]:
+async def until_ended(
+    ledger: Bench, jobs: Sequence[tuple[Scope, JobId]], *lanes: tuple[JobLoop, JobLane]
+) -> list[JobId]:
     """Work in these lanes until the jobs have ended; in the order of their ends."""
     works = [asyncio.create_task(one.work(lane)) for one, lane in lanes]
     ended: list[JobId] = []
@@ -91,7 +93,7 @@ async def test_a_long_upload_gives_its_place_back_to_those_behind_it(
     ledger.reader = Sluggish()
     long = await upload(ledger, scope, tmp_path / "in", "long.txt", [f"page {n} of the long one" for n in range(12)])
     quick = [await upload(ledger, scope, tmp_path / "in", f"q{n}.txt", [f"quick {n}"]) for n in range(5)]
-    order = await until_ended(ledger, [(scope, job) for job in (long, *quick)], (shift(ledger), Lane.SMALL))
+    order = await until_ended(ledger, [(scope, job) for job in (long, *quick)], (shift(ledger), JobLane.SMALL))
     assert order[-1] == long and set(order[:-1]) == set(quick)
     states = [(await shown(ledger, scope, job))["state"] for job in (long, *quick)]
     assert states == ["completed"] * 6
@@ -105,8 +107,8 @@ async def test_a_long_upload_gets_on_while_new_ones_keep_coming(ledger: Bench, s
     worker = shift(ledger)
     for n in range(12):
         await upload(ledger, scope, tmp_path / "in", f"n{n}.txt", [f"new {n}"])
-        await worker.once(Lane.SMALL)
-        await worker.once(Lane.SMALL)
+        await worker.once(JobLane.SMALL)
+        await worker.once(JobLane.SMALL)
     done = (await shown(ledger, scope, long))["progress"]["read"]["done"]
     assert done == 10
 
@@ -121,9 +123,9 @@ async def test_tenants_share_a_lane_by_the_time_they_take(
         pages = [f"page {m} of a long one" for m in range(9)]
         (tmp_path / f"d{n}").mkdir()
         await upload(ledger, scope, tmp_path / f"d{n}", "long.txt", [*pages, str(n)])
-    await shift(ledger).once(Lane.SMALL)
+    await shift(ledger).once(JobLane.SMALL)
     quick = [await upload(ledger, other, tmp_path / "in", f"q{n}.txt", ["quick"]) for n in range(4)]
-    order = await until_ended(ledger, [(other, job) for job in quick], (shift(ledger), Lane.SMALL))
+    order = await until_ended(ledger, [(other, job) for job in quick], (shift(ledger), JobLane.SMALL))
     assert len(order) == 4
     counted = await ledger.rows(scope, "select coalesce(sum(done), 0) as done from job_progress where stage = 'read'")
     assert int(counted[0]["done"]) < 20
@@ -135,14 +137,14 @@ async def test_a_file_that_is_slow_to_open_keeps_nobody_waiting(ledger: Bench, s
     ledger.reader = Sluggish()
     slow = await upload(ledger, scope, tmp_path / "in", "slow.txt", ["STUCK FILE"])
     small = shift(ledger)
-    assert await small.once(Lane.SMALL)
+    assert await small.once(JobLane.SMALL)
     row = await shown(ledger, scope, slow)
     assert (row["state"], row["lane"]) == ("queued", "slow")
     told = [e["payload"] for e in await ledger.desk.events_after(scope, slow, 0) if e["type"] == "moved"]
     assert [t["lane"] for t in told] == ["slow"] and "20 s of CPU" in told[0]["why"]
-    assert await small.once(Lane.SMALL) is False
+    assert await small.once(JobLane.SMALL) is False
     ledger.reader = patient
-    assert await shift(ledger).once(Lane.SLOW)
+    assert await shift(ledger).once(JobLane.SLOW)
     assert (await shown(ledger, scope, slow))["state"] == "completed"
 
 
@@ -152,14 +154,14 @@ async def test_a_slow_page_moves_its_job_and_what_was_read_stays_read(
     ledger.reader = Sluggish()
     pages = ["first page", "second page", "STUCK PAGE", "fourth page"]
     job = await upload(ledger, scope, tmp_path / "in", "p.txt", pages)
-    assert await shift(ledger).once(Lane.SMALL)
+    assert await shift(ledger).once(JobLane.SMALL)
     row = await shown(ledger, scope, job)
     assert (row["state"], row["lane"], row["progress"]["read"]["done"]) == ("queued", "slow", 2)
     units = await ledger.rows(scope, "select attempts from units where stage = 'read' and status = 'pending'")
     assert [unit["attempts"] for unit in units] == [0, 0]
     readings = Counter(ledger.reader.readings)
     ledger.reader = Sluggish(patient=True)
-    assert await shift(ledger).once(Lane.SLOW)
+    assert await shift(ledger).once(JobLane.SLOW)
     assert (await shown(ledger, scope, job))["state"] == "completed"
     assert not {key for key in ledger.reader.readings if readings[key]} - {("p.txt", 3)}
 
@@ -170,7 +172,7 @@ async def test_in_the_slow_lane_a_limit_that_is_overrun_is_the_answer(
     ledger.reader = Sluggish()
     job = await upload(ledger, scope, tmp_path / "in", "bad.txt", ["STUCK FILE"])
     worker = shift(ledger)
-    assert await worker.once(Lane.SMALL) and await worker.once(Lane.SLOW)
+    assert await worker.once(JobLane.SMALL) and await worker.once(JobLane.SLOW)
     row = await shown(ledger, scope, job)
     assert (row["state"], row["failures"]) == ("failed", {"timeout": 1})
     assert ledger.reader.surveys["bad.txt"] == 2
@@ -180,15 +182,15 @@ async def test_a_worker_that_dies_in_a_slice_loses_no_page_of_it(ledger: Bench, 
     ledger.reader = Sluggish()
     pages = [f"page {n} of the long one" for n in range(8)]
     job = await upload(ledger, scope, tmp_path / "in", "long.txt", pages)
-    await shift(ledger).once(Lane.SMALL)
-    victim = asyncio.create_task(shift(ledger, "victim").once(Lane.SMALL))
+    await shift(ledger).once(JobLane.SMALL)
+    victim = asyncio.create_task(shift(ledger, "victim").once(JobLane.SMALL))
     await asyncio.sleep(0.15)
     victim.cancel()
     await asyncio.gather(victim, return_exceptions=True)
     await ledger.rows(
         scope, "update jobs set lease_until = now() - interval '1 s' where state = 'running' returning id"
     )
-    await until_ended(ledger, [(scope, job)], (shift(ledger, "heir"), Lane.SMALL))
+    await until_ended(ledger, [(scope, job)], (shift(ledger, "heir"), JobLane.SMALL))
     row = await shown(ledger, scope, job)
     assert (row["state"], row["progress"]["read"]["done"]) == ("completed", 8)
     stored = await ledger.rows(scope, "select number from pages order by number")
@@ -200,7 +202,7 @@ class Pool(HereStages):
 
     stalls = 0
 
-    async def read(self, slices: Sequence[Slice]) -> AsyncIterator[list[ReadPage]]:
+    async def read(self, slices: Sequence[PageSlice]) -> AsyncIterator[list[ReadPage]]:
         if self.stalls:
             self.stalls -= 1
             raise Stalled("no page for minutes")
@@ -208,11 +210,13 @@ class Pool(HereStages):
             yield pages
 
 
-def machine(*left: float) -> Crowd:
+def machine(*left: float) -> CrowdWatch:
     """One that leaves so much of its time at each look; then what it left at last."""
     told = itertools.chain(left, itertools.repeat(left[-1]))
-    times = (Times(100.0 * n, 0, 0) if n % 2 == 0 else Times(100.0 * n, 100 * next(told), 0) for n in itertools.count())
-    return Crowd(0.1, lambda: next(times), lambda _: None)
+    times = (
+        CpuTimes(100.0 * n, 0, 0) if n % 2 == 0 else CpuTimes(100.0 * n, 100 * next(told), 0) for n in itertools.count()
+    )
+    return CrowdWatch(0.1, lambda: next(times), lambda _: None)
 
 
 async def test_on_a_machine_that_is_never_idle_bulk_goes_on_where_it_has_its_floor(
@@ -237,8 +241,8 @@ async def test_after_a_stall_bulk_goes_on_where_it_has_its_floor(ledger: Bench, 
     ledger.stages, ledger.held = pool, HereStages(held, ledger.indexer())
     job = await ledger.enqueue(scope, "scan", {"root": str(tmp_path / "in"), "agent_id": None})
     worker = shift(ledger)
-    await worker.once(Lane.BULK)
+    await worker.once(JobLane.BULK)
     assert (await shown(ledger, scope, job))["state"] == "queued"
-    await worker.once(Lane.BULK)
+    await worker.once(JobLane.BULK)
     assert (await shown(ledger, scope, job))["state"] == "completed"
     assert (held.readings.total(), ledger.reader.readings.total()) == (30, 0)

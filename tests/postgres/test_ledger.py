@@ -10,7 +10,7 @@ import pytest
 
 from cluster.basics.errors import Conflict, LeaseLost, Unavailable
 from cluster.basics.scope import Scope
-from cluster.state.work.jobs import JobId, JobState, Lane, Settled, Unit, UnitStatus
+from cluster.state.work.jobs import JobId, JobLane, JobState, UnitOutcome, UnitStatus, WorkUnit
 from pipelines.documents.ingest.job_plan import READ
 from tests.fakes.ledger import AwayEmbedder, Bench, LetterEmbedder, new_workspace
 from tests.fakes.reading import WorkerKilled
@@ -104,7 +104,7 @@ async def test_a_worker_that_wakes_after_its_lease_is_refused(ledger: Bench, sco
     assert awake.lease.job == asleep.lease.job
     with pytest.raises(LeaseLost):
         async with ledger.jobs.writing(asleep.lease) as tx:
-            await ledger.jobs.expect(tx, asleep.lease, READ, [Unit("k", "s")])
+            await ledger.jobs.expect(tx, asleep.lease, READ, [WorkUnit("k", "s")])
     with pytest.raises(LeaseLost):
         await ledger.jobs.heartbeat(asleep.lease, 10)
     assert await ledger.jobs.pending(awake.lease, READ, 10) == []
@@ -217,8 +217,8 @@ async def test_x_04_another_embedder_is_refused_until_a_reindex(
         await ledger.run()
     async with ledger.database.transaction(scope) as tx:
         await ledger.desk.cancel(tx, scope, job)
-    await ledger.enqueue(scope, "reindex", {"agent_id": None}, Lane.SMALL)
-    await ledger.run(Lane.SMALL)
+    await ledger.enqueue(scope, "reindex", {"agent_id": None}, JobLane.SMALL)
+    await ledger.run(JobLane.SMALL)
     (row,) = await ledger.rows(
         scope, "select g.embedder from workspaces w join generations g on g.id = w.generation_id"
     )
@@ -237,8 +237,8 @@ async def test_a_document_that_arrives_during_a_reindex_is_in_the_next_generatio
     late = tmp_path / "late"
     late.mkdir()
     (late / "late.txt").write_text("A late arrival about harbours.")
-    await ledger.enqueue(scope, "scan", {"root": str(late), "agent_id": None}, Lane.SMALL)
-    await ledger.run(Lane.SMALL)
+    await ledger.enqueue(scope, "scan", {"root": str(late), "agent_id": None}, JobLane.SMALL)
+    await ledger.run(JobLane.SMALL)
     job = await ledger.jobs.reload(rebuilding)
     while not (await ledger.runner().turn(job, await ledger.recipe(), lambda: False)).ended:
         job = await ledger.jobs.reload(job)
@@ -263,11 +263,11 @@ async def test_tenants_take_turns(ledger: Bench, scope: Scope, admin_dsn: str) -
 
 async def test_an_idempotency_key_names_one_request(ledger: Bench, scope: Scope) -> None:
     async with ledger.database.transaction(scope) as tx:
-        first = await ledger.jobs.enqueue(tx, scope, "scan", Lane.BULK, {"root": "/a"}, "key")
-        again = await ledger.jobs.enqueue(tx, scope, "scan", Lane.BULK, {"root": "/a"}, "key")
+        first = await ledger.jobs.enqueue(tx, scope, "scan", JobLane.BULK, {"root": "/a"}, "key")
+        again = await ledger.jobs.enqueue(tx, scope, "scan", JobLane.BULK, {"root": "/a"}, "key")
         assert (again.job, first.fresh, again.fresh) == (first.job, True, False)
         with pytest.raises(Conflict):
-            await ledger.jobs.enqueue(tx, scope, "scan", Lane.BULK, {"root": "/b"}, "key")
+            await ledger.jobs.enqueue(tx, scope, "scan", JobLane.BULK, {"root": "/b"}, "key")
 
 
 async def test_events_of_a_job_have_no_gap(ledger: Bench, scope: Scope, folder: Path) -> None:
@@ -282,8 +282,8 @@ async def test_settling_twice_counts_once(ledger: Bench, scope: Scope) -> None:
     job = await ledger.claim()
     for _ in range(2):
         async with ledger.jobs.writing(job.lease) as tx:
-            await ledger.jobs.expect(tx, job.lease, READ, [Unit("k", "s")])
-            await ledger.jobs.settle(tx, job.lease, READ, [Settled("k", UnitStatus.DONE)])
+            await ledger.jobs.expect(tx, job.lease, READ, [WorkUnit("k", "s")])
+            await ledger.jobs.settle(tx, job.lease, READ, [UnitOutcome("k", UnitStatus.DONE)])
     progress = await ledger.jobs.progress(job.lease)
     assert progress[READ] == {"expected": 1, "done": 1, "failed": 0, "unchanged": 0}
 
@@ -292,7 +292,7 @@ async def test_a_cancelled_job_can_be_resumed(ledger: Bench, scope: Scope, folde
     job = await ledger.enqueue(scope, "scan", {"root": str(folder), "agent_id": None})
     async with ledger.database.transaction(scope) as tx:
         await ledger.desk.cancel(tx, scope, job)
-    assert await ledger.jobs.claim("w", Lane.BULK, 1) is None
+    assert await ledger.jobs.claim("w", JobLane.BULK, 1) is None
     async with ledger.database.transaction(scope) as tx:
         await ledger.desk.resume(tx, scope, job)
     assert await ledger.run() == job
@@ -437,9 +437,9 @@ async def test_an_upload_that_is_deleted_before_it_is_read_stays_deleted(
 
     location = await ledger.blobs.put(scope.tenant, scope.workspace, bytes_of())
     payload = {"files": [{"origin": "upload:f.txt", "filename": "f.txt", "location": location}], "agent_id": None}
-    await ledger.enqueue(scope, "upload", payload, Lane.SMALL)
+    await ledger.enqueue(scope, "upload", payload, JobLane.SMALL)
     async with ledger.database.transaction(scope) as tx:
         await tx.run("delete from documents")
-    await ledger.run(Lane.SMALL)
+    await ledger.run(JobLane.SMALL)
     assert await ledger.rows(scope, "select 1 from documents") == []
     assert not ledger.blobs.path(location).exists()

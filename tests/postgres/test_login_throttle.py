@@ -7,8 +7,8 @@ from uuid import uuid4
 import pytest
 from redis.asyncio import Redis
 
-from cluster.state.db.embedded import Endpoints
-from serve_apps.http.auth.throttle import ANYWHERE, FREE, Guesses, ProcessThrottle, SharedThrottle, TooManyAttempts
+from cluster.state.db.embedded import StateEndpoints
+from serve_apps.http.auth.throttle import ANYWHERE, FREE, GuessLimiter, ProcessThrottle, SharedThrottle, TooManyAttempts
 
 
 def replica(url: str) -> tuple[SharedThrottle, Redis]:
@@ -16,7 +16,7 @@ def replica(url: str) -> tuple[SharedThrottle, Redis]:
     return SharedThrottle(redis, ProcessThrottle(lambda: 0.0)), redis
 
 
-async def test_two_replicas_count_together(endpoints: Endpoints) -> None:
+async def test_two_replicas_count_together(endpoints: StateEndpoints) -> None:
     (one, first), (other, second) = replica(endpoints.redis), replica(endpoints.redis)
     who = uuid4().hex
     async with first, second:
@@ -56,14 +56,14 @@ async def test_without_redis_each_process_counts_and_the_log_says_so(
     assert len(said) == 1, "said once, not with every login"
 
 
-async def test_a_good_record_is_every_replicas(endpoints: Endpoints) -> None:
+async def test_a_good_record_is_every_replicas(endpoints: StateEndpoints) -> None:
     """Whoever has signed in at one replica gets through at another while a thousand addresses guess."""
     (one, first), (other, second) = replica(endpoints.redis), replica(endpoints.redis)
     account = uuid4().hex
     async with first, second:
-        await Guesses(one, account, "192.0.2.7").succeeded()
+        await GuessLimiter(one, account, "192.0.2.7").succeeded()
         for number in range(FREE * ANYWHERE):
-            await Guesses(other, account, f"10.0.0.{number}").failed()
-        await Guesses(other, account, "192.0.2.7").check()
+            await GuessLimiter(other, account, f"10.0.0.{number}").failed()
+        await GuessLimiter(other, account, "192.0.2.7").check()
         with pytest.raises(TooManyAttempts):
-            await Guesses(other, account, "192.0.2.8").check()
+            await GuessLimiter(other, account, "192.0.2.8").check()

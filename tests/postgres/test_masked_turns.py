@@ -8,8 +8,8 @@ from typing import Any
 import psycopg
 import pytest
 
-from cluster.models.messages import Message
-from serve_apps.wiring.agents import Workshop
+from cluster.models.messages import ModelMessage
+from serve_apps.wiring.agents import TurnRuntime
 from tests.fakes.model_server import ModelServer, serve_model
 from tests.fakes.model_wires import Say, Use
 from tests.fakes.workplace import Workplace, workplace
@@ -47,13 +47,13 @@ async def test_gv_04_what_is_masked_is_masked_in_the_journal_too(
     model.replies[:] = [Say(calls=(Use("calculator", {"expression": "6*7"}),)), Say("It is 42.")]
     masked = {"AOS_AGENTS_MASK_MESSAGES": "true"} if on else {}
     async with workplace(app_dsn, admin_dsn, redis_url, tmp_path, model, **masked) as at:
-        earlier = (Message("user", f"I am {MAIL}."), Message("assistant", f"Hello {MAIL}."))
+        earlier = (ModelMessage("user", f"I am {MAIL}."), ModelMessage("assistant", f"Hello {MAIL}."))
         events = await at.tell(f"/chat Write to {MAIL} how much six times seven is", "s", history=earlier)
         told = json.dumps(at.model.chats[0].body["messages"])
         assert (MAIL in told) is (not on) and "[email]" in told  # history that a client sends is guarded in any case
         found = rows_with(admin_dsn, at, MAIL)
         assert "messages" not in found and (found == []) is on, found
-        workshop = Workshop(at.settings, at.base)
+        workshop = TurnRuntime(at.settings, at.base)
         assert (await workshop.replays.replay(at.ann, events[0].data["run_id"]))["same"] is True
 
 

@@ -25,13 +25,13 @@ from configs.sections_skills import SkillSettings
 from serve_apps.http.auth.permissions import MATRIX
 from serve_apps.http.mcp.offered_tools import OFFERS
 from serve_apps.http.routes.agents.remote_skills import PROBE
-from serve_apps.retrieval.answers.answerer import Answerer
-from serve_apps.retrieval.search.pipeline import Search
-from skills.framework.contract import Call
+from serve_apps.retrieval.answers.answerer import DocumentAnswerer
+from serve_apps.retrieval.search.pipeline import SearchPipeline
+from skills.framework.contract import ToolInvocation
 from skills.framework.credentials import CredentialForbidden
 from skills.framework.dependencies import Secret
 from skills.framework.manifest import Manifest
-from skills.mcp.remotes import Remotes
+from skills.mcp.remotes import McpConnections
 from tests.fakes import corpus
 from tests.fakes.corpus import Book, Passage, hash_vector
 from tests.fakes.ground import ground
@@ -44,7 +44,7 @@ from tests.fakes.orchestrator import Act, ScriptedOrchestrator, asks_first, says
 class Refusing:
     """Opens nothing, and says for what it was asked."""
 
-    async def open(self, call: Call, manifest: Manifest) -> Secret:
+    async def open(self, call: ToolInvocation, manifest: Manifest) -> Secret:
         raise CredentialForbidden(f"{manifest.name}, agent {call.agent}")
 
 
@@ -80,12 +80,12 @@ def served(admin_dsn: str, app_dsn: str, tmp_path: Path) -> Iterator[Served]:
     # A busy machine needs more than the product's ten seconds to start a Python with the SDK.
     on = ground(
         settings=SkillSettings(off=(), mcp_commands=(f"{sys.executable} -m mcp_server_time",)),
-        remotes=Remotes(connect=60),
+        remotes=McpConnections(connect=60),
         credentials=Refusing(),
     )
     parts = make_parts(app_dsn, tmp_path, orchestrator=agents, ground=on)
-    search = Search(parts.database, FakeEmbedder(), None, SearchSettings(), RerankSettings())
-    answerer = Answerer(search, parts.database, FakeEmbedder())
+    search = SearchPipeline(parts.database, FakeEmbedder(), None, SearchSettings(), RerankSettings())
+    answerer = DocumentAnswerer(search, parts.database, FakeEmbedder())
     with listening(replace(parts, search=search, answerer=answerer)) as url:
         yield Served(url, here, there, agents, lease, secret)
 

@@ -15,19 +15,19 @@ from redis.asyncio import Redis
 
 from cluster.basics.errors import Unavailable
 from cluster.basics.scope import Role, Scope, UserId
-from cluster.models.messages import Message
-from cluster.state.audit import Audit
-from cluster.state.conversations import Conversations, NewMessage, Session
+from cluster.models.messages import ModelMessage
+from cluster.state.audit import AuditLog
+from cluster.state.conversations import ConversationSession, ConversationStore, NewMessage
 from cluster.state.db.postgres import Database
 from configs.sections import MemorySettings
-from serve_apps.agents.memory.compliance import ESCALATION, Compliance
-from serve_apps.agents.memory.memory_guard import written
-from serve_apps.agents.memory.recall import Recalled
-from serve_apps.agents.memory.recent_messages import LRU, History
-from serve_apps.agents.memory.remember import Memory
-from serve_apps.agents.memory.summary import Learning
+from serve_apps.agents.memory.compliance import ESCALATION, ComplianceCheck
+from serve_apps.agents.memory.memory_guard import guard_text
+from serve_apps.agents.memory.recall import RecalledContext
+from serve_apps.agents.memory.recent_messages import LRU, RecentMessages
+from serve_apps.agents.memory.remember import ConversationMemory
+from serve_apps.agents.memory.summary import ConversationSummariser
 from serve_apps.agents.turn_errors import NoModel
-from serve_apps.agents.turn_ports import Models, SessionId, Turn
+from serve_apps.agents.turn_ports import ChatModels, SessionId, Turn
 from tests.fakes.agents import ScriptedModels, turn
 from tests.fakes.ledger import new_workspace
 from tests.fakes.valkey import babbler, client, valkey
@@ -50,29 +50,33 @@ class Mind:
     """One replica's memory, and the scope of one user."""
 
     db: CountingDatabase
-    kept: Conversations
+    kept: ConversationStore
     scope: Scope
     settings: MemorySettings = SETTINGS
 
-    def memory(self, redis: Redis | None, clock: Callable[[], float] = time.time) -> Memory:
-        history = History(self.db, self.kept, redis, self.settings, clock)
-        compliance = Compliance(self.kept, Audit(self.db), self.settings.compliance_every)
-        return Memory(self.db, self.kept, history, compliance, self.settings)
+    def memory(self, redis: Redis | None, clock: Callable[[], float] = time.time) -> ConversationMemory:
+        history = RecentMessages(self.db, self.kept, redis, self.settings, clock)
+        compliance = ComplianceCheck(self.kept, AuditLog(self.db), self.settings.compliance_every)
+        return ConversationMemory(self.db, self.kept, history, compliance, self.settings)
 
-    async def open(self, scope: Scope | None = None, wanted: str | None = None) -> Session:
+    async def open(self, scope: Scope | None = None, wanted: str | None = None) -> ConversationSession:
         scope = scope or self.scope
         async with self.db.transaction(scope) as tx:
             return await self.kept.open(tx, scope, wanted, None)
 
-    async def say(self, memory: Memory, session: Session, *texts: str, scope: Scope | None = None) -> None:
+    async def say(
+        self, memory: ConversationMemory, session: ConversationSession, *texts: str, scope: Scope | None = None
+    ) -> None:
         scope = scope or self.scope
         for number, text in enumerate(texts):
-            said = await written(text, scope.tenant, session.id)
+            said = await guard_text(text, scope.tenant, session.id)
             async with self.db.transaction(scope) as tx:
                 stored = await memory.keep(tx, scope, session.id, "assistant" if number % 2 else "user", said)
             await memory.kept(scope, session.id, stored)
 
-    async def recall(self, memory: Memory, session: Session, about: str = "") -> Recalled:
+    async def recall(
+        self, memory: ConversationMemory, session: ConversationSession, about: str = ""
+    ) -> RecalledContext:
         return await memory.recall(self.scope, await self.kept.show(self.scope, session.id), about)
 
 
@@ -81,7 +85,7 @@ async def mind(app_dsn: str, admin_dsn: str) -> AsyncIterator[Mind]:
     db = CountingDatabase(app_dsn, size=6, timeout=20)
     await db.open()
     scope = replace(await new_workspace(admin_dsn), user=UserId(str(uuid4())), role=Role.DEVELOPER, principals=())
-    yield Mind(db, Conversations(db), scope)
+    yield Mind(db, ConversationStore(db), scope)
     await db.close()
 
 
@@ -91,7 +95,7 @@ async def redis(redis_url: str) -> AsyncIterator[Redis]:
         yield made
 
 
-def texts(told: Recalled) -> list[str]:
+def texts(told: RecalledContext) -> list[str]:
     return [message.content for message in told.history]
 
 
@@ -101,7 +105,7 @@ async def test_me_01_reads_come_from_redis_and_from_postgres_on_a_miss(mind: Min
     session = await mind.open()
     await mind.say(memory, session, *(f"m{n}" for n in range(1, 10)))
     shown = await mind.kept.show(mind.scope, session.id)
-    history = History(mind.db, mind.kept, redis, SETTINGS, time.time)
+    history = RecentMessages(mind.db, mind.kept, redis, SETTINGS, time.time)
     before = mind.db.opened
     assert [one.text for one in await history.load(mind.scope, session.id, 9)] == [f"m{n}" for n in range(4, 10)]
     assert mind.db.opened == before, "Redis had them"
@@ -138,7 +142,7 @@ async def test_what_does_not_belong_in_redis_is_not_believed(mind: Mind, redis: 
 async def test_me_03_the_least_recent_of_1001_sessions_leaves_redis_only(mind: Mind, redis: Redis) -> None:
     """ME-03, X-17: a sorted set for all replicas; the evicted one is still in Postgres."""
     ticks = iter(range(10**6))
-    replicas = [History(mind.db, mind.kept, redis, SETTINGS, lambda: float(next(ticks))) for _ in range(2)]
+    replicas = [RecentMessages(mind.db, mind.kept, redis, SETTINGS, lambda: float(next(ticks))) for _ in range(2)]
     sessions = [await mind.open() for _ in range(3)]
     async with mind.db.transaction(mind.scope) as tx:
         stored = {s.id: await mind.kept.append(tx, mind.scope, s.id, [NewMessage("user", s.id)]) for s in sessions}
@@ -162,11 +166,11 @@ async def test_mt_03_nothing_crosses_tenants_workspaces_or_users(mind: Mind, red
     await mind.say(memory, session, "a secret")
     foreign = replace(await new_workspace(admin_dsn), user=mind.scope.user)
     sibling = replace(foreign, tenant=mind.scope.tenant)
-    history = History(mind.db, mind.kept, redis, SETTINGS, time.time)
+    history = RecentMessages(mind.db, mind.kept, redis, SETTINGS, time.time)
     for other in (foreign, sibling):
         assert await history.load(other, session.id, 1) == []
         told = await memory.recall(other, replace(session, messages=1), "")
-        assert told == Recalled((), "")
+        assert told == RecalledContext((), "")
 
 
 async def test_me_04_a_dead_redis_costs_nothing_but_time(
@@ -244,7 +248,7 @@ async def test_mg_03_every_tenth_message_is_checked_and_escalated(
         assert not caplog.records
         await mind.say(mind.memory(redis), one, "the tenth", *["fine"] * 10)
     assert [r.message.split(":")[0] for r in caplog.records] == [ESCALATION]
-    entries = await Audit(mind.db).page(mind.scope)
+    entries = await AuditLog(mind.db).page(mind.scope)
     assert [(e["action"], e["object"], e["detail"]["attempts"]) for e in entries] == [(ESCALATION, one.id, 3)]
 
 
@@ -254,14 +258,18 @@ async def test_mg_04_what_somebody_wrote_past_the_guard_is_escalated(mind: Mind,
     async with mind.db.transaction(mind.scope) as tx:
         await mind.kept.append(tx, mind.scope, session.id, [NewMessage("user", "SSN 536-90-4399")] * 9)
     await mind.say(memory, session, "the tenth")
-    (entry,) = await Audit(mind.db).page(mind.scope)
+    (entry,) = await AuditLog(mind.db).page(mind.scope)
     assert entry["detail"]["violations"] == {"ssn": 9} and entry["outcome"] == "failed"
     assert "536-90" not in str(entry)
 
 
 async def test_a_clients_own_history_counts_only_where_there_is_none(mind: Mind, redis: Redis) -> None:
     memory, session = mind.memory(redis), await mind.open()
-    offered = [Message("system", "obey"), Message("user", "mail a@b.example"), Message("assistant", "done")]
+    offered = [
+        ModelMessage("system", "obey"),
+        ModelMessage("user", "mail a@b.example"),
+        ModelMessage("assistant", "done"),
+    ]
     told = await memory.recall(mind.scope, session, "", offered)
     assert texts(told) == ["mail [email]", "done"]
     await mind.say(memory, session, "stored")
@@ -280,12 +288,14 @@ REPLY = """Here you are:
 ```"""
 
 
-def learning(mind: Mind, memory: Memory, models: Models, session: Session, **other: bool) -> tuple[Learning, Turn]:
+def learning(
+    mind: Mind, memory: ConversationMemory, models: ChatModels, session: ConversationSession, **other: bool
+) -> tuple[ConversationSummariser, Turn]:
     asked = turn("hello", scope=mind.scope, session=SessionId(session.id))
-    return Learning(memory, models, mind.settings.model_copy(update=other)), asked
+    return ConversationSummariser(memory, models, mind.settings.model_copy(update=other)), asked
 
 
-async def ended(made: Learning) -> None:
+async def ended(made: ConversationSummariser) -> None:
     for _ in range(1000):
         if not made.running:
             return

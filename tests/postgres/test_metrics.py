@@ -15,12 +15,12 @@ from redis.asyncio import Redis
 from cluster.basics.scope import Scope
 from cluster.state.db.postgres import Database
 from serve_apps.agents.analytics import ranges
-from serve_apps.agents.analytics.figures import Figures, Measures
-from serve_apps.agents.analytics.handler import Analytics
-from serve_apps.agents.analytics.metric_catalogue import TIMES, Catalogue, read_catalogue
-from serve_apps.agents.analytics.query_plan import MetricPlan, plan
-from serve_apps.agents.intake.path_router import normalised
-from serve_apps.agents.memory.redis_memo import Memo
+from serve_apps.agents.analytics.figures import MetricReader, MetricResult
+from serve_apps.agents.analytics.handler import AnalyticsHandler
+from serve_apps.agents.analytics.metric_catalogue import TIMES, MetricCatalogue, read_catalogue
+from serve_apps.agents.analytics.query_plan import MetricPlan, plan_metric_query
+from serve_apps.agents.intake.path_router import normalise_words
+from serve_apps.agents.memory.redis_memo import RedisMemo
 from tests.fakes.agents import MemoryJournal, turn
 from tests.fakes.http import Office, open_office
 
@@ -39,8 +39,8 @@ async def pool(app_dsn: str) -> AsyncIterator[Database]:
     await made.close()
 
 
-def measures(pool: Database, redis: Redis | None = None, catalogue: Catalogue = CATALOGUE) -> Measures:
-    return Measures(pool, catalogue, Memo(redis, "test:metrics:", 30, lambda: 0.0))
+def measures(pool: Database, redis: Redis | None = None, catalogue: MetricCatalogue = CATALOGUE) -> MetricReader:
+    return MetricReader(pool, catalogue, RedisMemo(redis, "test:metrics:", 30, lambda: 0.0))
 
 
 def fill(admin_dsn: str, office: Office, *, hidden: bool = False) -> None:
@@ -235,12 +235,12 @@ async def test_a_message_is_answered_from_the_tables(admin_dsn: str, pool: Datab
     """OR-02, B-08: end to end, with words that would like to be SQL."""
     office = open_office(admin_dsn)
     fill(admin_dsn, office)
-    handler = Analytics(CATALOGUE, measures(pool), lambda: datetime(2026, 11, 18, tzinfo=UTC))
+    handler = AnalyticsHandler(CATALOGUE, measures(pool), lambda: datetime(2026, 11, 18, tzinfo=UTC))
     scoped: Scope = office.scope
     for message in ("documents by status this month", "documents by status this month'; drop table documents; --"):
         outcome = await handler(turn(message, scope=scoped), MemoryJournal())
         assert "3 documents" in outcome.answer
         assert "| completed | 1 |" in outcome.answer
-    assert isinstance(plan(normalised("documents", 60), CATALOGUE, TODAY), MetricPlan)
-    assert Figures.of(Figures(1, (("a", 1.0),)).data) == Figures(1, (("a", 1.0),))
+    assert isinstance(plan_metric_query(normalise_words("documents", 60), CATALOGUE, TODAY), MetricPlan)
+    assert MetricResult.of(MetricResult(1, (("a", 1.0),)).data) == MetricResult(1, (("a", 1.0),))
     assert set(TIMES) == {"day", "week", "month"}

@@ -12,11 +12,11 @@ import pytest
 
 from cluster.basics.errors import NotFound
 from cluster.basics.scope import Scope
-from cluster.models.connections.endpoint_connection import Connection
-from cluster.models.messages import Usage
+from cluster.models.connections.endpoint_connection import ModelConnection
+from cluster.models.messages import TokenUsage
 from cluster.models.model_errors import OverBudget
-from cluster.models.routing.router import Router
-from cluster.models.routing.spend import Spend
+from cluster.models.routing.router import ModelRouter
+from cluster.models.routing.spend import SpendStore
 from cluster.state.db.postgres import Database
 from tests.fakes.ledger import new_workspace
 from tests.fakes.routing import HELLO, ScriptedModel, Shelf, connection
@@ -52,8 +52,8 @@ def new_agent(admin_dsn: str, scope: Scope, name: str = "keeper") -> str:
 
 async def test_replies_at_once_are_all_counted(pool: Database, admin_dsn: str, scope: Scope) -> None:
     """MR-06: forty replies over three connections to the database; none is lost, none is doubled."""
-    agent, spend = new_agent(admin_dsn, scope), Spend(pool, Moment())
-    await asyncio.gather(*(spend.add(scope, agent, Usage(100, 10), 0.0000123) for _ in range(40)))
+    agent, spend = new_agent(admin_dsn, scope), SpendStore(pool, Moment())
+    await asyncio.gather(*(spend.add(scope, agent, TokenUsage(100, 10), 0.0000123) for _ in range(40)))
     (row,) = await spend.by_agent(scope)
     assert (row["calls"], row["prompt_tokens"], row["completion_tokens"]) == (40, 4000, 400)
     assert row["cost_usd"] == Decimal("0.0000123") * 40 and row["name"] == "keeper"
@@ -64,8 +64,8 @@ async def test_replies_at_once_are_all_counted(pool: Database, admin_dsn: str, s
 
 async def test_a_month_is_a_calendar_month_of_utc(pool: Database, admin_dsn: str, scope: Scope) -> None:
     moment = Moment()
-    agent, spend = new_agent(admin_dsn, scope), Spend(pool, moment)
-    await spend.add(scope, agent, Usage(1, 1), 3.0)
+    agent, spend = new_agent(admin_dsn, scope), SpendStore(pool, moment)
+    await spend.add(scope, agent, TokenUsage(1, 1), 3.0)
     config = {"budget_usd": 3}
     with pytest.raises(OverBudget, match="the agent has spent"):
         (await spend.state(scope, agent, config)).check()
@@ -81,15 +81,15 @@ async def test_a_tenant_budget_counts_all_its_workspaces(pool: Database, admin_d
     """MR-06: and no other tenant's; each workspace sees only its own rows."""
     first, stranger = await new_workspace(admin_dsn, "acme"), await new_workspace(admin_dsn)
     second = await new_workspace(admin_dsn, "acme")
-    spend = Spend(pool, Moment())
+    spend = SpendStore(pool, Moment())
     agents = {scope.workspace: new_agent(admin_dsn, scope) for scope in (first, second, stranger)}
     for scope, cost in ((first, 2.0), (second, 3.0), (stranger, 50.0)):
-        await spend.add(scope, agents[scope.workspace], Usage(1, 1), cost)
+        await spend.add(scope, agents[scope.workspace], TokenUsage(1, 1), cost)
     with psycopg.connect(admin_dsn) as owner:
         owner.execute("update tenants set budget_usd = 5.5 where id = %s", (first.tenant,))
     state = await spend.state(first, agents[first.workspace], {})
     assert (state.agent, state.tenant, state.tenant_budget, state.nearly) == (2, 5, Decimal("5.5"), True)
-    await spend.add(second, agents[second.workspace], Usage(1, 1), 0.5)
+    await spend.add(second, agents[second.workspace], TokenUsage(1, 1), 0.5)
     with pytest.raises(OverBudget, match=r"tenant has spent 5\.5000 of 5\.50 USD"):
         (await spend.state(first, agents[first.workspace], {})).check()
     (await spend.state(stranger, agents[stranger.workspace], {})).check()
@@ -101,24 +101,24 @@ async def test_a_tenant_budget_counts_all_its_workspaces(pool: Database, admin_d
 
 async def test_another_tenant_cannot_add_to_an_agent(pool: Database, admin_dsn: str, scope: Scope) -> None:
     other = await new_workspace(admin_dsn)
-    agent, spend = new_agent(admin_dsn, scope), Spend(pool, Moment())
-    await spend.add(scope, agent, Usage(1, 1), 1.0)
+    agent, spend = new_agent(admin_dsn, scope), SpendStore(pool, Moment())
+    await spend.add(scope, agent, TokenUsage(1, 1), 1.0)
     forged = Scope(other.tenant, scope.workspace)
     with pytest.raises(NotFound):
-        await spend.add(forged, agent, Usage(1, 1), 100.0)
+        await spend.add(forged, agent, TokenUsage(1, 1), 100.0)
     assert (await spend.state(scope, agent, {})).agent == 1
 
 
 async def test_the_router_stops_at_the_budget(pool: Database, admin_dsn: str, scope: Scope) -> None:
     """MR-06: through the database: the call that reaches the budget is answered, the next one is not made."""
-    model = ScriptedModel(usage=Usage(500_000, 500_000))
+    model = ScriptedModel(usage=TokenUsage(500_000, 500_000))
 
     class Here(Shelf):
-        async def offered(self, scope: Scope) -> tuple[Sequence[Connection], str | None]:
+        async def offered(self, scope: Scope) -> tuple[Sequence[ModelConnection], str | None]:
             return tuple(self.models), self.by_default
 
     agent, config = new_agent(admin_dsn, scope), {"budget_usd": 1.5}
-    router = Router(Here({connection("a", price=1): model}, "a"), Spend(pool, Moment()))
+    router = ModelRouter(Here({connection("a", price=1): model}, "a"), SpendStore(pool, Moment()))
     for _ in range(2):
         assert [piece async for piece in router.stream(scope, agent, config, "chat", HELLO)]
     with pytest.raises(OverBudget):

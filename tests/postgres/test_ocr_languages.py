@@ -7,7 +7,7 @@ import psycopg
 import pytest
 
 from cluster.basics.scope import Role, Scope
-from cluster.state.work.jobs import Lane
+from cluster.state.work.jobs import JobLane
 from pipelines.documents.store.ocr_languages import LanguageNotInstalled, OcrLanguages
 from tests.fakes.http import Api, Office
 from tests.fakes.ledger import Bench, new_workspace
@@ -83,8 +83,8 @@ async def test_an_operator_chooses_them_over_http(
 
     await operator.post("/api/documents/upload", files={"file": ("scan.txt", b"read by OCR")})
     await operator.post("/api/documents/upload", files={"file": ("text.txt", b"read without")})
-    await worker.run(Lane.SMALL)
-    await worker.run(Lane.SMALL)
+    await worker.run(JobLane.SMALL)
+    await worker.run(JobLane.SMALL)
     with psycopg.connect(admin_dsn) as connection:
         connection.execute(
             "update pages set engine = 'tesseract' where document_id in"
@@ -92,7 +92,7 @@ async def test_an_operator_chooses_them_over_http(
         )
     changed = (await operator.put(path, json={"languages": ["eng", "eng"], "read_again": True})).json()
     assert changed["languages"] == ["eng"]
-    assert await worker.run(Lane.BULK) == changed["job_id"]
+    assert await worker.run(JobLane.BULK) == changed["job_id"]
     assert sorted(worker.reader.readings.values()) == [1, 2] and worker.reader.languages == ("eng",)
     job = (await operator.get(f"/api/jobs/{changed['job_id']}")).json()
     assert (job["state"], job["documents"]["expected"]) == ("completed", 1)

@@ -13,8 +13,8 @@ from langchain_openai import ChatOpenAI
 from pydantic import BaseModel
 
 from cluster.basics.scope import Role
-from configs.settings import load
-from serve_apps.wiring.http import assemble
+from configs.settings import load_settings
+from serve_apps.wiring.http import build_app_dependencies
 from tests.fakes.http import open_office
 from tests.fakes.listening import listening, token
 from tests.fakes.model_server import ModelServer, serve_model
@@ -68,7 +68,7 @@ def serving(admin_dsn: str, app_dsn: str, redis_url: str, tmp_path: Path) -> Ser
             file = tmp_path / "models.yaml"
             about = {"name": "m", "base_url": model.url, "model": "scripted-1", "provider": provider}
             file.write_text(json.dumps({"connections": [about | {"supports_tools": tools}], "default": "m"}))
-            settings = load(
+            settings = load_settings(
                 {
                     "AOS_STATE_DIR": str(tmp_path),
                     "DATABASE_URL": app_dsn,
@@ -77,7 +77,7 @@ def serving(admin_dsn: str, app_dsn: str, redis_url: str, tmp_path: Path) -> Ser
                     "AOS_AGENTS_PLACEMENT": "inproc",
                 }
             )
-            parts = assemble(settings, FakeEmbedder(), None, ScriptedOrchestrator)
+            parts = build_app_dependencies(settings, FakeEmbedder(), None, ScriptedOrchestrator)
             with listening(parts) as url:
                 served = Served(url, token(url, office.emails[Role.VIEWER]), model)
                 with served.client:

@@ -4,9 +4,9 @@ import asyncio
 from pathlib import Path
 
 from cluster.basics.scope import Role, Scope
-from cluster.state.work.jobs import Lane
+from cluster.state.work.jobs import JobLane
 from configs.sections import ReadSettings
-from pipelines.documents.store.library import Library
+from pipelines.documents.store.library import DocumentLibrary
 from tests.fakes.http import Office, make_parts, serve
 from tests.fakes.ledger import Bench, new_workspace
 
@@ -58,7 +58,7 @@ async def test_what_is_deleted_makes_room_and_what_is_there_is_no_new_page(
     assert await statuses(ledger, scope) == {"a.txt": ("completed", None)}, "it is read again, and has no more pages"
     (row,) = await ledger.rows(scope, "select id from documents")
     async with ledger.database.transaction(scope) as tx:
-        await Library(ledger.database).delete(tx, scope, row["id"])
+        await DocumentLibrary(ledger.database).delete(tx, scope, row["id"])
     assert await pages_of(ledger, scope) == 0
     await ledger.scan(scope, write(tmp_path / "other", "b.txt", 5))
     assert await pages_of(ledger, scope) == 5
@@ -107,7 +107,7 @@ async def test_an_upload_is_refused_before_it_is_stored_and_a_dry_run_says_what_
         assert found["pages_left"] == 1
         first = await operator.post("/api/documents/upload", files={"file": ("b.txt", b"one page")})
         assert first.status_code == 202
-        await worker.run(Lane.SMALL)
+        await worker.run(JobLane.SMALL)
         second = await operator.post("/api/documents/upload", files={"file": ("c.txt", b"another page")})
         problem = second.json()
         assert (second.status_code, problem["code"]) == (413, "too_large")

@@ -10,7 +10,7 @@ import pytest
 from cluster.basics.errors import Overloaded
 from cluster.basics.scope import Scope, TenantId, WorkspaceId
 from cluster.state.db.postgres import Database, Transaction
-from configs.settings import load
+from configs.settings import load_settings
 
 SCOPE = Scope(
     TenantId("00000000-0000-0000-0000-000000000001"),
@@ -81,7 +81,7 @@ async def test_the_connection_that_came_back_last_is_lent_first(app_dsn: str) ->
 
 async def test_vs_06_the_pool_is_bounded_and_a_caller_waits_only_so_long(app_dsn: str) -> None:
     """VS-06: `DB_POOL_SIZE` and `DB_POOL_TIMEOUT`; who gets no connection in time is told to come again."""
-    settings = load({"DB_POOL_SIZE": "1", "DB_POOL_TIMEOUT": "0.2"}).postgres
+    settings = load_settings({"DB_POOL_SIZE": "1", "DB_POOL_TIMEOUT": "0.2"}).postgres
     database = Database(app_dsn, size=settings.pool_size, timeout=settings.pool_timeout)
     await database.open()
     try:

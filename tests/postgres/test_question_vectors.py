@@ -6,11 +6,11 @@ from pathlib import Path
 import psycopg
 
 from cluster.models.embedding.vectors_cache import VectorCache
-from cluster.models.ports import Lane
+from cluster.models.ports import EmbeddingLane
 from cluster.state.db.postgres import Database
 from configs.sections_retrieval import EmbeddingSettings, RerankSettings, SearchSettings
-from serve_apps.retrieval.answers.answerer import Answerer
-from serve_apps.retrieval.search.pipeline import Search
+from serve_apps.retrieval.answers.answerer import DocumentAnswerer
+from serve_apps.retrieval.search.pipeline import SearchPipeline
 from tests.fakes import corpus
 from tests.fakes.corpus import Book, Passage, hash_vector
 from tests.fakes.models import FakeEmbedder
@@ -36,12 +36,12 @@ async def test_what_is_asked_again_in_a_workspace_is_not_embedded_again(
     with valkey(tmp_path) as server:
         async with client(server.url) as redis:
             embedder = VectorCache(inner, redis, EmbeddingSettings(), time.time)
-            search = Search(database, embedder, None, SearchSettings(), RerankSettings())
-            answerer = Answerer(search, database, embedder)
+            search = SearchPipeline(database, embedder, None, SearchSettings(), RerankSettings())
+            answerer = DocumentAnswerer(search, database, embedder)
             first = await answerer.ask(scopes[0], QUESTION)
             asked = [text for _, texts in inner.asked for text in texts]
             assert first.mode == "extractive" and asked.count(QUESTION) == 1
-            assert {lane for lane, _ in inner.asked} == {Lane.QUESTION}
+            assert {lane for lane, _ in inner.asked} == {EmbeddingLane.QUESTION}
             again = await answerer.ask(scopes[0], QUESTION)
             assert [text for _, texts in inner.asked for text in texts] == asked
             await answerer.ask(scopes[1], QUESTION)

@@ -7,20 +7,20 @@ from typing import Any
 import pytest
 
 from cluster.basics.errors import Invalid, Overloaded, Unavailable
-from cluster.models.messages import Fallback, Message, Reply, Usage
-from cluster.state.approvals import Verdict
-from cluster.state.canonical_json import canonical
+from cluster.models.messages import ConnectionFallback, ModelMessage, ModelReply, TokenUsage
+from cluster.state.approvals import ReviewVerdict
+from cluster.state.canonical_json import dump_canonical
 from serve_apps.agents.durable.replay import Replayer
-from serve_apps.agents.plan.general import General
-from serve_apps.agents.turn.tool_loop import Loop
-from serve_apps.agents.turn_ports import Agent, AgentId, Path
-from skills.framework.contract import Effect
+from serve_apps.agents.plan.general import GeneralHandler
+from serve_apps.agents.turn.tool_loop import ToolLoopHandler
+from serve_apps.agents.turn_ports import AgentId, AgentSnapshot, TurnPath
+from skills.framework.contract import CallEffect
 from tests.fakes.agents import Line, ScriptedModels, calls
 from tests.fakes.crew import ASK, AUTO, FakeAgents, FakeSearch, FakeTool, crew, hit
 from tests.fakes.runs import Stage, stage
 
 REACT = 'THOUGHT: I look.\nACTION: note\nACTION_INPUT: {"text": "a"}\n'
-OTHER = Agent(AgentId("66666666-6666-4666-8666-666666666666"), "other", "Help.")
+OTHER = AgentSnapshot(AgentId("66666666-6666-4666-8666-666666666666"), "other", "Help.")
 
 
 @dataclass
@@ -32,7 +32,7 @@ class Case:
     message: str = "Do it."
     tools: Callable[[], Sequence[FakeTool]] = lambda: [FakeTool()]
     native: bool = True
-    decide: Sequence[Verdict | dict[str, Any]] = ()
+    decide: Sequence[ReviewVerdict | dict[str, Any]] = ()
     ends: str = "completed"
     planned: bool = False
     crew: dict[str, Any] = field(default_factory=dict)
@@ -44,7 +44,7 @@ def odd() -> Sequence[FakeTool]:
 
 
 def write() -> Sequence[FakeTool]:
-    return [FakeTool(effect=Effect.WRITE)]
+    return [FakeTool(effect=CallEffect.WRITE)]
 
 
 CASES = [
@@ -63,7 +63,14 @@ CASES = [
     Case("a claim without an act", ["I have noted it down for you."] * 6),
     Case(
         "reasoning and a fallback",
-        [Reply("Seven.", usage=Usage(3, 2), reasoning="hm", fallbacks=(Fallback("a", "b", "unavailable: x"),))],
+        [
+            ModelReply(
+                "Seven.",
+                usage=TokenUsage(3, 2),
+                reasoning="hm",
+                fallbacks=(ConnectionFallback("a", "b", "unavailable: x"),),
+            )
+        ],
     ),
     Case(
         "passages with quotes",
@@ -74,14 +81,14 @@ CASES = [
     Case("a search that fails", ["I do not know."], crew={"search": FakeSearch(failing=Overloaded("busy"))}),
     Case("a model that is away", [Unavailable("no route")], ends="failed"),
     Case("a request that is wrong", [Invalid("too long")], ends="failed"),
-    Case("approved", [calls(("note", {"text": "b"})), "Done."], tools=write, decide=[Verdict.APPROVED]),
-    Case("rejected", [calls(("note", {"text": "b"})), "As you wish."], tools=write, decide=[Verdict.REJECTED]),
+    Case("approved", [calls(("note", {"text": "b"})), "Done."], tools=write, decide=[ReviewVerdict.APPROVED]),
+    Case("rejected", [calls(("note", {"text": "b"})), "As you wish."], tools=write, decide=[ReviewVerdict.REJECTED]),
     Case("edited", [calls(("note", {"text": "b"})), "Done."], tools=write, decide=[{"text": "c"}]),
     Case(
         "asked twice",
         [calls(("note", {"text": "b"}), ("note", {"text": "c"})), "Both."],
         tools=write,
-        decide=[Verdict.APPROVED, Verdict.REJECTED],
+        decide=[ReviewVerdict.APPROVED, ReviewVerdict.REJECTED],
     ),
     Case(
         "a client's own tool",
@@ -93,7 +100,9 @@ CASES = [
         [calls(("delegate", {"agent": "other", "task": "Say seven."})), "Seven.", "It says seven."],
         crew={"agents": FakeAgents(OTHER)},
     ),
-    Case("a history", ["As before."], turn={"history": (Message("user", "Hi"), Message("assistant", "Hello"))}),
+    Case(
+        "a history", ["As before."], turn={"history": (ModelMessage("user", "Hi"), ModelMessage("assistant", "Hello"))}
+    ),
     Case("a plan that nobody can read", ["I would rather not."] * 30, "Find the lease and note its end.", planned=True),
 ]
 
@@ -112,24 +121,26 @@ async def test_varied_runs_are_replayed_byte_for_byte(here: Stage) -> None:
         models = ScriptedModels(*case.lines, supports_tools=case.native)
         policy = ASK if case.decide else AUTO
         made = crew(models, *tools, policy=policy, **case.crew)
-        handler = (General if case.planned else Loop)(made)
-        turn = await here.begin(case.message, path=Path.GENERAL, **case.turn)
+        handler = (GeneralHandler if case.planned else ToolLoopHandler)(made)
+        turn = await here.begin(case.message, path=TurnPath.GENERAL, **case.turn)
         await here.carry(turn, handler)
         for said in case.decide:
             (row,) = await here.pending(turn)
             edited = said if isinstance(said, dict) else None
-            verdict = Verdict.APPROVED if isinstance(said, dict) else said
+            verdict = ReviewVerdict.APPROVED if isinstance(said, dict) else said
             await here.approvals.decide(here.scope, str(row["id"]), verdict, arguments=edited)
             await here.carry(turn, handler)
         assert await here.state(turn) == case.ends, case.name
         silent = replace(made, models=ScriptedModels())
         ran = sum(len(tool.ran) for tool in tools)
-        replayer = Replayer(here.desk, {Path.GENERAL: (General if case.planned else Loop)(silent)})
+        replayer = Replayer(
+            here.desk, {TurnPath.GENERAL: (GeneralHandler if case.planned else ToolLoopHandler)(silent)}
+        )
         report = await replayer.replay(here.scope, turn.run)
         assert report["same"], (case.name, report["diverged"])
         assert report["events"] == len(await here.stored(turn)) > 2, case.name
         assert sum(len(tool.ran) for tool in tools) == ran, case.name
-        replays[case.name] = canonical([[event[1], event[2]] for event in await here.stored(turn)]).replace(
+        replays[case.name] = dump_canonical([[event[1], event[2]] for event in await here.stored(turn)]).replace(
             turn.run, ""
         )
     assert len(set(replays.values())) == len(CASES) >= 20, "they are varied"
@@ -140,15 +151,15 @@ async def test_another_model_is_compared_with_the_run_as_it_was(here: Stage) -> 
     tool = FakeTool()
     made = crew(ScriptedModels(calls(("note", {"text": "milk"})), "Noted."), tool)
     turn = await here.begin("note milk")
-    await here.carry(turn, Loop(made))
+    await here.carry(turn, ToolLoopHandler(made))
     for lines, step in (
         ([calls(("note", {"text": "milk"})), "It is noted."], None),
         ([calls(("note", {"text": "beer"})), "Noted."], 3),
         (["I cannot."], 3),
         ([calls(("note", {"text": "milk"})), calls(("note", {"text": "more"}))], 5),
     ):
-        other = Loop(replace(made, models=ScriptedModels(*lines)))
-        report = await Replayer(here.desk, {Path.GENERAL: other}).replay(here.scope, turn.run, model="other")
+        other = ToolLoopHandler(replace(made, models=ScriptedModels(*lines)))
+        report = await Replayer(here.desk, {TurnPath.GENERAL: other}).replay(here.scope, turn.run, model="other")
         steps = {s["kind"]: s["seq"] for s in await here.desk.steps(here.scope, turn.run)}
         assert steps["model"] == 5
         assert (report["diverged"] or {}).get("step") == step, lines

@@ -8,13 +8,13 @@ import pytest
 
 from cluster import connect
 from cluster.rollout import Rollout
-from cluster.state.settings.restart_requests import Ledger
+from cluster.state.settings.restart_requests import RestartLedger
 from cluster.state.settings.settings_rows import SettingsRows
-from cluster.state.settings.snapshots import Snapshots
+from cluster.state.settings.snapshots import SettingsSnapshots
 from configs.keys import LIVE
 from configs.sections import Settings
-from configs.settings import load
-from serve_apps.wiring.http import assemble
+from configs.settings import load_settings
+from serve_apps.wiring.http import build_app_dependencies
 from tests.fakes.api_server import serve_api
 from tests.fakes.models import FakeEmbedder, FakeReranker
 
@@ -46,7 +46,7 @@ def test_ad_06_the_supervisor_restarts_what_was_asked_for(app_dsn: str, admin_ds
         env = {"AOS_STATE_DIR": str(tmp_path), "DATABASE_URL": app_dsn, "AOS_RAY_DASHBOARD_PORT": port}
         connect.token_path(tmp_path).write_text("access-1")
         said: list[str] = []
-        rollout = Rollout(load(env), Clock(), env)
+        rollout = Rollout(load_settings(env), Clock(), env)
         db.execute("insert into restart_needs (part, keys) values ('whole', '{redis.host}'), ('worker', '{ocr.dpi}')")
         rollout.deploy(said.append)
         assert marks(fake.of(f"PUT {PATH}")[-1].body) == {}
@@ -83,15 +83,15 @@ def test_a_postgres_that_is_away_keeps_what_it_said_last(tmp_path: Path) -> None
         env = {"AOS_STATE_DIR": str(tmp_path), "DATABASE_URL": away, "AOS_RAY_DASHBOARD_PORT": port}
         connect.token_path(tmp_path).write_text("access-1")
         said: list[str] = []
-        rollout = Rollout(load(env), Clock(), env)
+        rollout = Rollout(load_settings(env), Clock(), env)
         rollout.deploy(said.append)
         rollout.restart(said.append)
         rollout.began(said.append)
         assert len(fake.of(f"PUT {PATH}")) == 1 and "those of before count" in said[0]
-        assert Ledger(away)._dsn == away
+        assert RestartLedger(away)._dsn == away
 
 
-class Recording(Snapshots):
+class Recording(SettingsSnapshots):
     """Remembers which live settings were read."""
 
     def __init__(self, began: Settings) -> None:
@@ -121,8 +121,8 @@ async def test_ad_04_no_live_setting_is_read_while_the_program_is_put_together(
 ) -> None:
     """AD-04: what is read once would stay as it was, whatever the page claims."""
     env = {"AOS_STATE_DIR": str(tmp_path), "DATABASE_URL": app_dsn, "REDIS_URL": redis_url}
-    snapshots = Recording(load(env))
-    parts = assemble(
+    snapshots = Recording(load_settings(env))
+    parts = build_app_dependencies(
         snapshots.view(), FakeEmbedder(), FakeReranker(), lambda: pytest.fail("agents are here"), snapshots
     )
     assert isinstance(parts.operating.upkeep.rows, SettingsRows)

@@ -8,7 +8,7 @@ from redis.backoff import NoBackoff
 
 from serve_apps.agents.intake.path_router import read_rules
 from serve_apps.agents.intake.route_cache import TTL_SECONDS, CachedRouter
-from serve_apps.agents.turn_ports import Path as Way
+from serve_apps.agents.turn_ports import TurnPath as Way
 
 RULES = read_rules(Path(__file__).resolve().parents[2] / "configs" / "routing.yaml")
 

@@ -11,14 +11,14 @@ import psycopg
 import pytest
 
 from cluster.basics.errors import Conflict, Invalid, LeaseLost, NotFound, Unavailable
-from cluster.models.messages import ChatRequest, Delta, Message
-from cluster.state.approvals import Found, Verdict
+from cluster.models.messages import ChatRequest, ModelMessage, ReplyDelta
+from cluster.state.approvals import ReconcileVerdict, ReviewVerdict
 from cluster.state.db.postgres import Transaction
-from cluster.state.work.run_record import Lease, Step, StepState, Told
-from cluster.state.work.runs import Runs
+from cluster.state.work.run_record import RunEvent, RunLease, RunStep, StepState
+from cluster.state.work.runs import RunLedger
 from serve_apps.agents.events import EventKind
-from serve_apps.agents.turn.delegation import Inside
-from serve_apps.agents.turn_ports import Journal, Outcome, Path, Redo, RunId, Said, Turn
+from serve_apps.agents.turn.delegation import InnerJournal
+from serve_apps.agents.turn_ports import Journal, RedoPolicy, RunId, Said, Turn, TurnOutcome, TurnPath
 from tests.fakes.runs import Outside, Stage, acting, stage
 
 
@@ -28,11 +28,11 @@ async def here(app_dsn: str, admin_dsn: str) -> AsyncIterator[Stage]:
         yield made
 
 
-async def finished(here: Stage, turn: Turn, redo: Redo, outside: Outside) -> list[tuple[int, str, Any]]:
+async def finished(here: Stage, turn: Turn, redo: RedoPolicy, outside: Outside) -> list[tuple[int, str, Any]]:
     """Carry an approved turn to its end without a disturbance."""
     await here.carry(turn, acting(outside, redo))
     (asked,) = await here.pending(turn)
-    await here.approvals.decide(here.scope, str(asked["id"]), Verdict.APPROVED)
+    await here.approvals.decide(here.scope, str(asked["id"]), ReviewVerdict.APPROVED)
     await here.carry(turn, acting(outside, redo))
     assert await here.state(turn) == "completed"
     return await here.stored(turn)
@@ -54,10 +54,10 @@ def comparable(events: list[tuple[int, str, Any]], turn: Turn) -> str:
 async def test_at_01_each_execution_of_an_agent_is_in_the_audit_trail_with_its_end(here: Stage, admin_dsn: str) -> None:
     """AT-01: who, which agent, how it ended; no word of what was said."""
 
-    async def answers(turn: Turn, journal: Journal) -> Outcome:
-        return Outcome(f"secret {turn.message}")
+    async def answers(turn: Turn, journal: Journal) -> TurnOutcome:
+        return TurnOutcome(f"secret {turn.message}")
 
-    async def fails(turn: Turn, journal: Journal) -> Outcome:
+    async def fails(turn: Turn, journal: Journal) -> TurnOutcome:
         raise Invalid("it cannot be done")
 
     done, failed = await here.begin("a secret"), await here.begin("b")
@@ -78,11 +78,11 @@ async def test_at_01_each_execution_of_an_agent_is_in_the_audit_trail_with_its_e
 async def test_at_01_whoever_helped_with_a_run_is_named_in_its_line(here: Stage, admin_dsn: str) -> None:
     """AT-01: agents that a task was delegated to have no run of their own."""
 
-    async def delegates(turn: Turn, journal: Journal) -> Outcome:
-        inside = Inside(journal, RunId(str(uuid4())), "scout")
+    async def delegates(turn: Turn, journal: Journal) -> TurnOutcome:
+        inside = InnerJournal(journal, RunId(str(uuid4())), "scout")
         inside.emit(EventKind.STATUS, state="thinking")
         inside.emit(EventKind.STATUS, state="executing")
-        return Outcome("done")
+        return TurnOutcome("done")
 
     await here.carry(await here.begin("a"), delegates)
     with psycopg.connect(admin_dsn) as connection:
@@ -109,7 +109,7 @@ async def test_hi_01_a_turn_stops_at_its_approval_and_goes_on_with_the_decision(
     }
     assert (asked["expires_at"] - asked["created_at"]).total_seconds() == pytest.approx(24 * 3600, abs=60)
     async with here.sweeping(acting(outside)):
-        decided = await here.approvals.decide(here.scope, str(asked["id"]), Verdict.APPROVED, notes="go")
+        decided = await here.approvals.decide(here.scope, str(asked["id"]), ReviewVerdict.APPROVED, notes="go")
         assert (decided["state"], str(decided["reviewer"]), decided["notes"]) == ("approved", here.scope.user, "go")
         await here.until(turn, "completed")
     assert [arguments for _, _, arguments in outside.acted] == [{"to": "b"}]
@@ -141,7 +141,7 @@ async def test_hi_01_a_turn_stops_at_its_approval_and_goes_on_with_the_decision(
 async def test_ob_01_the_trace_has_every_step_with_its_time_tokens_and_cost(here: Stage) -> None:
     """OB-01, OB-02, OB-03."""
     turn = await here.begin()
-    await finished(here, turn, Redo.RECONCILE, Outside())
+    await finished(here, turn, RedoPolicy.RECONCILE, Outside())
     steps = await here.desk.steps(here.scope, turn.run)
     assert [(s["seq"], s["kind"], s["name"], s["state"]) for s in steps] == [
         (1, "model", "chat", "done"),
@@ -155,7 +155,7 @@ async def test_ob_01_the_trace_has_every_step_with_its_time_tokens_and_cost(here
     assert all(step["ms"] >= 0 and step["at"] for step in steps)
 
 
-class Mortal(Runs):
+class Mortal(RunLedger):
     """Its process ends, as it were, before or after the n-th transaction: from then on it writes nothing."""
 
     def __init__(self, here: Stage, at: int, when: str) -> None:
@@ -163,7 +163,7 @@ class Mortal(Runs):
         self._last, self._when, self._count = at, when, 0
 
     @asynccontextmanager
-    async def writing(self, lease: Lease) -> AsyncIterator[Transaction]:
+    async def writing(self, lease: RunLease) -> AsyncIterator[Transaction]:
         self._count += 1
         if self._count > self._last or (self._count == self._last and self._when == "before"):
             raise LeaseLost("dead")
@@ -173,7 +173,7 @@ class Mortal(Runs):
             raise LeaseLost("dead")
 
 
-async def dies(here: Stage, turn: Turn, outside: Outside, redo: Redo, at: int, when: str) -> None:
+async def dies(here: Stage, turn: Turn, outside: Outside, redo: RedoPolicy, at: int, when: str) -> None:
     """An executor that gets as far as its n-th write; then its lease runs out and its run is taken from it."""
     runner = here.runner(acting(outside, redo), "mortal", runs=Mortal(here, at, when))
     with suppress(LeaseLost):
@@ -190,16 +190,16 @@ async def decide(here: Stage, turn: Turn, outside: Outside) -> bool:
     doubted = False
     for row in await here.pending(turn):
         if row["category"] == "reconcile":
-            found = Found.HAPPENED if outside.acted else Found.RUN
+            found = ReconcileVerdict.HAPPENED if outside.acted else ReconcileVerdict.RUN
             await here.approvals.reconcile(here.scope, str(row["id"]), found, result={"done": True})
             doubted = True
         else:
-            await here.approvals.decide(here.scope, str(row["id"]), Verdict.APPROVED)
+            await here.approvals.decide(here.scope, str(row["id"]), ReviewVerdict.APPROVED)
     return doubted
 
 
-@pytest.mark.parametrize("redo", [Redo.REPEAT, Redo.RECONCILE])
-async def test_a_turn_can_be_taken_up_after_a_death_at_any_write(here: Stage, redo: Redo) -> None:
+@pytest.mark.parametrize("redo", [RedoPolicy.REPEAT, RedoPolicy.RECONCILE])
+async def test_a_turn_can_be_taken_up_after_a_death_at_any_write(here: Stage, redo: RedoPolicy) -> None:
     """HI-02, HI-04: die before and after each write of each leg; same events, the effect once by its key."""
     plain = await here.begin()
     expected = comparable(await finished(here, plain, redo, Outside()), plain)
@@ -215,9 +215,9 @@ async def test_a_turn_can_be_taken_up_after_a_death_at_any_write(here: Stage, re
                 await here.carry(turn, acting(outside, redo), "second")
         assert await here.state(turn) == "completed", (when, at, leg)
         assert len({key for _, key, _ in outside.acted}) == 1, (when, at, leg)
-        if redo is Redo.RECONCILE:
+        if redo is RedoPolicy.RECONCILE:
             assert len(outside.acted) == 1, (when, at, leg)
-        assert not (doubted and redo is Redo.REPEAT)
+        assert not (doubted and redo is RedoPolicy.REPEAT)
         if not doubted:
             assert comparable(await here.stored(turn), turn) == expected, (when, at, leg)
         rows, _ = await here.approvals.page(here.scope, run=turn.run)
@@ -235,7 +235,7 @@ async def test_a_run_is_claimed_once_and_its_zombie_is_refused(here: Stage) -> N
     assert new.fence == old.fence + 1
     with pytest.raises(LeaseLost):
         await here.runs.heartbeat(old, 5)
-    step = Step(1, "tool", "act", {}, "h", StepState.STARTED)
+    step = RunStep(1, "tool", "act", {}, "h", StepState.STARTED)
     for attempt in (here.runs.put_step, here.runs.finish):
         with pytest.raises(LeaseLost):
             async with here.runs.writing(old) as tx:
@@ -248,7 +248,7 @@ async def test_a_run_is_claimed_once_and_its_zombie_is_refused(here: Stage) -> N
 async def test_an_owner_that_wakes_late_stops_at_once_and_writes_nothing(here: Stage) -> None:
     asleep, outside = asyncio.Event(), Outside()
 
-    async def sleepy(turn: Turn, journal: Journal) -> Outcome:
+    async def sleepy(turn: Turn, journal: Journal) -> TurnOutcome:
         await asleep.wait()
         return await acting(outside, ask=False)(turn, journal)
 
@@ -272,7 +272,7 @@ async def test_events_have_no_gap_and_a_repeat_changes_nothing(here: Stage) -> N
 
     async def put(*seqs: int, say: str = "first") -> None:
         async with here.runs.writing(lease) as tx:
-            await here.runs.put_events(tx, lease, [Told(seq, "status", {"state": say}) for seq in seqs])
+            await here.runs.put_events(tx, lease, [RunEvent(seq, "status", {"state": say}) for seq in seqs])
 
     await put(1, 2)
     await put(1, 2, 3, say="second")
@@ -290,7 +290,7 @@ async def test_events_have_no_gap_and_a_repeat_changes_nothing(here: Stage) -> N
     foreign = await here.runs.claim(here.scope, other.run, "one", 5)
     with pytest.raises(ValueError, match="no event before"):
         async with here.runs.writing(foreign) as tx:
-            await here.runs.put_events(tx, foreign, [Told(2, "status", {})])
+            await here.runs.put_events(tx, foreign, [RunEvent(2, "status", {})])
 
 
 async def test_a_reader_who_leaves_stops_the_model_and_the_run_can_be_taken_up(here: Stage) -> None:
@@ -299,14 +299,14 @@ async def test_a_reader_who_leaves_stops_the_model_and_the_run_can_be_taken_up(h
     async def endless() -> AsyncIterator[Said]:
         try:
             for _ in range(10_000):
-                yield Delta("word ")
+                yield ReplyDelta("word ")
                 await asyncio.sleep(0.01)
         finally:
             closed.set()
 
-    async def handle(turn: Turn, journal: Journal) -> Outcome:
-        async for item in journal.stream("chat", ChatRequest((Message("user", "x"),)), endless):
-            if isinstance(item, Delta):
+    async def handle(turn: Turn, journal: Journal) -> TurnOutcome:
+        async for item in journal.stream("chat", ChatRequest((ModelMessage("user", "x"),)), endless):
+            if isinstance(item, ReplyDelta):
                 journal.piece(item.text)
         raise AssertionError
 
@@ -327,7 +327,7 @@ async def test_a_reader_who_leaves_stops_the_model_and_the_run_can_be_taken_up(h
 
 
 async def test_a_run_is_cancelled_while_it_runs_and_while_it_waits(here: Stage) -> None:
-    async def forever(turn: Turn, journal: Journal) -> Outcome:
+    async def forever(turn: Turn, journal: Journal) -> TurnOutcome:
         await asyncio.sleep(3600)
         raise AssertionError
 
@@ -348,7 +348,7 @@ async def test_a_run_is_cancelled_while_it_runs_and_while_it_waits(here: Stage) 
         assert await here.runs.cancel(tx, here.scope, waiting.run) == "cancelled"
     assert (await here.approvals.show(here.scope, str(asked["id"])))["state"] == "expired"
     with pytest.raises(Conflict, match="expired"):
-        await here.approvals.decide(here.scope, str(asked["id"]), Verdict.APPROVED)
+        await here.approvals.decide(here.scope, str(asked["id"]), ReviewVerdict.APPROVED)
     stored = await here.stored(waiting)
     assert stored[-1][1:] == ("status", {"state": "cancelled"})
     assert [seq for seq, _, _ in stored] == list(range(1, len(stored) + 1))
@@ -359,10 +359,10 @@ async def test_a_run_is_cancelled_while_it_runs_and_while_it_waits(here: Stage) 
 
 
 async def test_errors_end_a_run_by_name_and_bugs_by_a_number(here: Stage, caplog: pytest.LogCaptureFixture) -> None:
-    async def named(turn: Turn, journal: Journal) -> Outcome:
+    async def named(turn: Turn, journal: Journal) -> TurnOutcome:
         raise Unavailable("the model is away", fix="Wait.")
 
-    async def bug(turn: Turn, journal: Journal) -> Outcome:
+    async def bug(turn: Turn, journal: Journal) -> TurnOutcome:
         raise KeyError("secret detail")
 
     turn = await here.begin()
@@ -438,7 +438,7 @@ async def test_mt_04_another_tenant_sees_and_changes_nothing(here: Stage, app_ds
             other.runs.load(other.scope, turn.run),
             other.runs.claim(other.scope, turn.run, "thief", 5),
             other.approvals.show(other.scope, str(asked["id"])),
-            other.approvals.decide(other.scope, str(asked["id"]), Verdict.APPROVED),
+            other.approvals.decide(other.scope, str(asked["id"]), ReviewVerdict.APPROVED),
             other.desk.show(other.scope, "no uuid"),
             other.approvals.show(other.scope, "no uuid"),
             other.desk.show(other.scope, str(uuid4())),
@@ -471,7 +471,7 @@ async def test_mt_04_another_tenant_sees_and_changes_nothing(here: Stage, app_ds
 
 
 async def test_the_list_of_runs_is_filtered_and_counted(here: Stage) -> None:
-    turns = [await here.begin(path=path) for path in (Path.GENERAL, Path.GENERAL, Path.DOCUMENTS)]
+    turns = [await here.begin(path=path) for path in (TurnPath.GENERAL, TurnPath.GENERAL, TurnPath.DOCUMENTS)]
     await here.carry(turns[0], acting(Outside(), ask=False))
     rows, total = await here.desk.page(here.scope, limit=2)
     assert ([str(row["id"]) for row in rows], total) == ([turns[2].run, turns[1].run], 3)
@@ -485,9 +485,9 @@ async def test_the_background_ends_although_somebody_reads_a_long_turn(here: Sta
     """Regression: whoever shut down waited for the time of a turn, as long as a reader stayed."""
     go, stop = asyncio.Event(), asyncio.Event()
 
-    async def long(turn: Turn, journal: Journal) -> Outcome:
+    async def long(turn: Turn, journal: Journal) -> TurnOutcome:
         await go.wait()
-        return Outcome("Done.")
+        return TurnOutcome("Done.")
 
     runner, turn = here.runner(long), await here.begin()
     events = runner.run(turn, await runner.claim(turn))

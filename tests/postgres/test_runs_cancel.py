@@ -6,12 +6,12 @@ from collections.abc import AsyncIterator
 import pytest
 
 from cluster.basics.errors import Conflict, Unavailable
-from cluster.state.approvals import Found, Verdict, Wanted
+from cluster.state.approvals import ApprovalRequest, ReconcileVerdict, ReviewVerdict
 from cluster.state.canonical_json import action_digest
-from cluster.state.conversations import Conversations
-from cluster.state.work.run_record import Lease, RunState, Step, StepState, Told
-from pipelines.documents.store.agent_links import Links
-from serve_apps.agents.turn_ports import Redo, Turn
+from cluster.state.conversations import ConversationStore
+from cluster.state.work.run_record import RunEvent, RunLease, RunState, RunStep, StepState
+from pipelines.documents.store.agent_links import AgentLinks
+from serve_apps.agents.turn_ports import RedoPolicy, Turn
 from tests.fakes.runs import Outside, Stage, acting, events_of, stage
 
 CANCELLED = ("status", {"state": "cancelled"})
@@ -28,11 +28,11 @@ async def cancel(here: Stage, turn: Turn) -> RunState:
         return await here.runs.cancel(tx, here.scope, turn.run)
 
 
-async def begin_action(here: Stage, lease: Lease) -> None:
+async def begin_action(here: Stage, lease: RunLease) -> None:
     """A tool that must not be called twice is called, and its end is not recorded."""
     async with here.runs.writing(lease) as tx:
-        await here.runs.put_step(tx, lease, Step(1, "tool", "act", {"to": "b"}, "h", StepState.STARTED))
-        await here.runs.put_events(tx, lease, [Told(1, "status", {"state": "thinking"})])
+        await here.runs.put_step(tx, lease, RunStep(1, "tool", "act", {"to": "b"}, "h", StepState.STARTED))
+        await here.runs.put_events(tx, lease, [RunEvent(1, "status", {"state": "thinking"})])
 
 
 async def lapse(here: Stage, turn: Turn) -> None:
@@ -61,7 +61,7 @@ async def test_a_cancel_that_was_accepted_is_not_undone_by_a_question(here: Stag
     assert (stored[-1][1:], [seq for seq, _, _ in stored]) == (CANCELLED, list(range(1, len(stored) + 1)))
     rows, _ = await here.approvals.page(here.scope, run=turn.run)
     with pytest.raises(Conflict):
-        await here.approvals.decide(here.scope, str(rows[0]["id"]), Verdict.APPROVED)
+        await here.approvals.decide(here.scope, str(rows[0]["id"]), ReviewVerdict.APPROVED)
     with pytest.raises(Conflict, match="is cancelled"):
         await here.carry(turn, acting(outside))
     assert outside.acted == []
@@ -94,11 +94,11 @@ async def test_a_cancel_outlives_the_owner_that_was_to_carry_it_out(here: Stage,
 async def test_an_approved_action_does_not_begin_once_somebody_wants_the_run_to_end(here: Stage) -> None:
     turn = await here.begin()
     lease = await here.runs.claim(here.scope, turn.run, "one", 60)
-    wanted = Wanted(turn.run, turn.run, 1, "act", {}, "", None)
+    wanted = ApprovalRequest(turn.run, turn.run, 1, "act", {}, "", None)
     async with here.runs.writing(lease) as tx:
         await here.approvals.request(tx, here.scope, wanted)
         await here.runs.wait(tx, lease)
-    await here.approvals.decide(here.scope, wanted.id, Verdict.APPROVED)
+    await here.approvals.decide(here.scope, wanted.id, ReviewVerdict.APPROVED)
     lease = await here.runs.claim(here.scope, turn.run, "one", 60)
     await cancel(here, turn)
     with pytest.raises(Unavailable, match="to be cancelled"):
@@ -107,22 +107,22 @@ async def test_an_approved_action_does_not_begin_once_somebody_wants_the_run_to_
     assert await asked(here, turn) == [("approval", "approved", "none")]
 
 
-@pytest.mark.parametrize("found", [Found.HAPPENED, Found.GIVE_UP])
+@pytest.mark.parametrize("found", [ReconcileVerdict.HAPPENED, ReconcileVerdict.GIVE_UP])
 async def test_what_a_cancelled_run_had_begun_can_be_settled_and_then_deleted(
-    here: Stage, admin_dsn: str, found: Found
+    here: Stage, admin_dsn: str, found: ReconcileVerdict
 ) -> None:
     """Nobody loses the record of an action that may have happened; then all of it goes, events too."""
     turn = await here.begin()
     lease = await here.runs.claim(here.scope, turn.run, "one", 60)
-    wanted = Wanted(turn.run, turn.run, 1, "act", {"to": "b"}, "", None)
+    wanted = ApprovalRequest(turn.run, turn.run, 1, "act", {"to": "b"}, "", None)
     async with here.runs.writing(lease) as tx:
         await here.approvals.request(tx, here.scope, wanted)
         await here.runs.wait(tx, lease)
-    await here.approvals.decide(here.scope, wanted.id, Verdict.APPROVED)
+    await here.approvals.decide(here.scope, wanted.id, ReviewVerdict.APPROVED)
     lease = await here.runs.claim(here.scope, turn.run, "one", 60)
     async with here.runs.writing(lease) as tx:
         await here.approvals.begin(tx, here.scope, wanted.id, action_digest("act", {"to": "b"}))
-        await here.runs.put_step(tx, lease, Step(2, "tool", "act", {"to": "b"}, "h", StepState.STARTED))
+        await here.runs.put_step(tx, lease, RunStep(2, "tool", "act", {"to": "b"}, "h", StepState.STARTED))
     async with here.runs.writing(lease) as tx:
         await here.runs.finish(tx, lease, RunState.CANCELLED)
     (doubt,) = await here.pending(turn)
@@ -130,20 +130,20 @@ async def test_what_a_cancelled_run_had_begun_can_be_settled_and_then_deleted(
         ("approval", "approved", "needs_reconcile"),
         ("reconcile", "pending", "needs_reconcile"),
     ]
-    kept, links = Conversations(here.database), Links(here.database)
+    kept, links = ConversationStore(here.database), AgentLinks(here.database)
     for refused in (kept.delete, links.delete_agent):
         with pytest.raises(Conflict, match="is cancelled"):
             async with here.database.transaction(here.scope) as tx:
                 await refused(tx, here.scope, here.session if refused == kept.delete else here.agent)
     await here.approvals.reconcile(here.scope, str(doubt["id"]), found)
-    execution = "done" if found is Found.HAPPENED else "failed"
+    execution = "done" if found is ReconcileVerdict.HAPPENED else "failed"
     assert (await here.approvals.show(here.scope, wanted.id))["execution"] == execution
     assert await here.state(turn) == "cancelled"
     async with here.database.transaction(here.scope) as tx:
         await tx.one("select append_event(%(stream)s, 'status', '{}')", stream=f"run:{turn.run}")
     assert events_of(admin_dsn, turn.run)
     async with here.database.transaction(here.scope) as tx:
-        if found is Found.HAPPENED:
+        if found is ReconcileVerdict.HAPPENED:
             await kept.delete(tx, here.scope, here.session)
         else:
             await links.delete_agent(tx, here.scope, here.agent)
@@ -159,7 +159,7 @@ async def test_what_an_owner_had_begun_when_it_died_is_asked_and_the_answer_take
         raise asyncio.CancelledError
 
     outside.after_act = die
-    handler = acting(outside, Redo.RECONCILE, ask=False)
+    handler = acting(outside, RedoPolicy.RECONCILE, ask=False)
     runner = here.runner(handler)
     lease = await runner.claim(turn)
     async for _ in runner.run(turn, lease):
@@ -168,11 +168,11 @@ async def test_what_an_owner_had_begun_when_it_died_is_asked_and_the_answer_take
     assert await asked(here, turn) == [("reconcile", "pending", "needs_reconcile")]
     with pytest.raises(Conflict, match="is interrupted"):
         async with here.database.transaction(here.scope) as tx:
-            await Conversations(here.database).delete(tx, here.scope, here.session)
+            await ConversationStore(here.database).delete(tx, here.scope, here.session)
     (doubt,) = await here.pending(turn)
     outside.after_act = lambda: None
     async with here.sweeping(handler):
-        await here.approvals.reconcile(here.scope, str(doubt["id"]), Found.HAPPENED, result={"done": True})
+        await here.approvals.reconcile(here.scope, str(doubt["id"]), ReconcileVerdict.HAPPENED, result={"done": True})
         await here.until(turn, "completed")
     assert len(outside.acted) == 1
     assert await asked(here, turn) == [("reconcile", "approved", "done")]
@@ -198,7 +198,7 @@ async def test_looking_for_work_never_waits_for_a_run_that_somebody_has_locked(h
     """A cancel holds the run and goes on to its approval; the sweep must not hold the approval and want the run."""
     turn = await here.begin()
     lease = await here.runs.claim(here.scope, turn.run, "one", 60)
-    wanted = Wanted(turn.run, turn.run, 1, "act", {}, "", None)
+    wanted = ApprovalRequest(turn.run, turn.run, 1, "act", {}, "", None)
     async with here.runs.writing(lease) as tx:
         await here.approvals.request(tx, here.scope, wanted)
         await here.runs.wait(tx, lease)

@@ -12,8 +12,8 @@ import pytest
 
 from cluster.basics.errors import Conflict
 from cluster.basics.scope import Role, Scope
-from cluster.state.work.schedules import Action, Ended, ScheduleChange
-from cluster.state.work.schedules_due import Ending
+from cluster.state.work.schedules import Action, ScheduleChange, ScheduleOutcome
+from cluster.state.work.schedules_due import DueTimeResult
 from configs.sections_skills import ScheduleSettings
 from tests.fakes.agents_contract import person
 from tests.fakes.schedules import Clockwork, Noted, add, ask, clockwork, make_due, runner
@@ -139,7 +139,10 @@ async def test_a_scheduler_that_was_thought_dead_writes_nothing(clocks: Clockwor
     await asyncio.sleep(0.1)
     (new,) = await clocks.due.claim("living", 5, 3)
     assert (await clocks.due.begin(new)).id == zombie.id
-    for write in (clocks.due.finish(zombie, Ending(Ended.COMPLETED)), clocks.messages._accept(owner, zombie)):
+    for write in (
+        clocks.due.finish(zombie, DueTimeResult(ScheduleOutcome.COMPLETED)),
+        clocks.messages._accept(owner, zombie),
+    ):
         with pytest.raises(Exception, match="token"):
             await write
     async with clocks.database.transaction(owner) as tx:

@@ -11,9 +11,9 @@ import pytest
 from cluster.basics.errors import Unavailable
 from cluster.basics.scope import Scope
 from cluster.state.work.schedules import Action
-from cluster.state.work.schedules_due import Due, Ending
+from cluster.state.work.schedules_due import DueTime, DueTimeResult
 from configs.sections_skills import ScheduleSettings
-from serve_apps.agents.schedules.scheduled_message import Messages
+from serve_apps.agents.schedules.scheduled_message import ScheduledMessage
 from serve_apps.agents.schedules.scheduler import MOST_ATTEMPTS
 from tests.fakes.agents_contract import person
 from tests.fakes.schedules import Clockwork, Noted, add, ask, clockwork, make_desk, runner
@@ -37,7 +37,7 @@ class Flaky(Noted):
     away: int = 1
     third: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def __call__(self, scope: Scope, due: Due, seconds: float) -> Ending:
+    async def __call__(self, scope: Scope, due: DueTime, seconds: float) -> DueTimeResult:
         ending = await super().__call__(scope, due, seconds)
         if len(self.begun) == 3:
             self.third.set()
@@ -102,7 +102,7 @@ async def test_a_message_that_is_cut_off_is_cancelled_and_named(clocks: Clockwor
     """SH-02: also where whoever waits for it hangs."""
     schedule = await add(clocks, owner)
     await ask(clocks, owner, schedule)
-    hangs = Messages(clocks.database, clocks.due, clocks.runs, make_desk(clocks.database), look_seconds=60)
+    hangs = ScheduledMessage(clocks.database, clocks.due, clocks.runs, make_desk(clocks.database), look_seconds=60)
     hasty = ScheduleSettings(poll_seconds=0.05, seconds=0.2, lease_seconds=0.4)
     async with clocks.sweeping(clocks.scheduler({Action.MESSAGE: hangs}, hasty)):
         (row,) = await clocks.until(owner, schedule, seconds=8)

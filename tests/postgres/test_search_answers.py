@@ -15,8 +15,8 @@ from cluster.models.routing.tasks import Task
 from cluster.state.db.postgres import Database
 from configs.sections_retrieval import RerankSettings, SearchSettings
 from pipelines.documents.document import Box, Word
-from serve_apps.retrieval.answers.answerer import NO_REPLY, NOT_FOUND, Answer, Answerer
-from serve_apps.retrieval.search.pipeline import Search
+from serve_apps.retrieval.answers.answerer import NO_REPLY, NOT_FOUND, CitedAnswer, DocumentAnswerer
+from serve_apps.retrieval.search.pipeline import SearchPipeline
 from tests.fakes import corpus
 from tests.fakes.corpus import Book, Passage, Sheet, hash_vector
 from tests.fakes.models import FakeEmbedder, TiredEmbedder
@@ -46,11 +46,11 @@ class Desk:
         agent: str | None = None,
         failing: AosError | None = None,
         history: tuple[str, ...] = (),
-    ) -> Answer:
+    ) -> CitedAnswer:
         embedder = embedder or FakeEmbedder()
-        search = Search(self.database, embedder, None, SearchSettings(), RerankSettings())
+        search = SearchPipeline(self.database, embedder, None, SearchSettings(), RerankSettings())
         writer = FakeWriter(reply, failing) if reply or failing else None
-        return await Answerer(search, self.database, embedder, writer).ask(self.scope, question, agent, history)
+        return await DocumentAnswerer(search, self.database, embedder, writer).ask(self.scope, question, agent, history)
 
 
 Writing = str | Callable[[ChatRequest], str]
@@ -182,9 +182,9 @@ async def test_the_agent_that_is_asked_pays_for_its_answer(desk: Desk) -> None:
     agent = corpus.open_agent(desk.admin, desk.scope, "payer")
     desk.admin.execute("update agents set whole_workspace = true where id = %s", (agent,))
     embedder, writer = FakeEmbedder(), FakeWriter("NOT IN THE SOURCES")
-    search = Search(desk.database, embedder, None, SearchSettings(), RerankSettings())
+    search = SearchPipeline(desk.database, embedder, None, SearchSettings(), RerankSettings())
     for asked in (agent, None):
-        await Answerer(search, desk.database, embedder, writer).ask(desk.scope, QUESTION, asked)
+        await DocumentAnswerer(search, desk.database, embedder, writer).ask(desk.scope, QUESTION, asked)
     assert [(who, task) for who, task, _ in writer.asked] == [(agent, Task.RAG_ANSWER), (None, Task.RAG_ANSWER)]
 
 

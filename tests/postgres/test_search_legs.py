@@ -14,9 +14,9 @@ from cluster.basics.scope import Scope
 from cluster.models.model_errors import Unusable
 from cluster.state.db.postgres import Database
 from configs.sections_retrieval import RerankSettings, SearchSettings
-from serve_apps.retrieval.search.pipeline import Search
-from serve_apps.retrieval.search.query import Filters, Query, Results
-from serve_apps.retrieval.search.retrievers import Legs
+from serve_apps.retrieval.search.pipeline import SearchPipeline
+from serve_apps.retrieval.search.query import SearchFilters, SearchQuery, SearchResults
+from serve_apps.retrieval.search.retrievers import ChunkRetriever
 from tests.fakes import corpus
 from tests.fakes.corpus import Book, Passage, Sheet, hash_vector
 from tests.fakes.models import FakeEmbedder, FakeReranker
@@ -43,11 +43,11 @@ class Place:
 
     def search(
         self, settings: SearchSettings = EXACT, failing: AosError | None = None, reranker: FakeReranker | None = None
-    ) -> Search:
-        return Search(self.database, FakeEmbedder(failing), reranker, settings, RerankSettings(candidates=3))
+    ) -> SearchPipeline:
+        return SearchPipeline(self.database, FakeEmbedder(failing), reranker, settings, RerankSettings(candidates=3))
 
-    async def ask(self, text: str, settings: SearchSettings = EXACT, **more: Any) -> Results:
-        return await self.search(settings).run(self.scope, Query(text, **more))
+    async def ask(self, text: str, settings: SearchSettings = EXACT, **more: Any) -> SearchResults:
+        return await self.search(settings).run(self.scope, SearchQuery(text, **more))
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ async def place(admin: psycopg.Connection[Any], app_dsn: str) -> AsyncIterator[P
     await database.close()
 
 
-def files(results: Results) -> list[str]:
+def files(results: SearchResults) -> list[str]:
     return [hit.filename for hit in results.hits]
 
 
@@ -93,9 +93,9 @@ async def test_exact_keyword_scores_are_bm25_over_the_scope(place: Place) -> Non
     """RE-02: k1 and b count, and so do frequency, rarity and length."""
     texts = ["pump pump oil", "pump", "oil valve gasket flange bearing", "cat"]
     place.add(book("a.txt", *texts))
-    index = await Legs(place.database, EXACT).resolve(place.scope, Query("x"))
+    index = await ChunkRetriever(place.database, EXACT).resolve(place.scope, SearchQuery("x"))
     assert index is not None and index.small
-    found = await Legs(place.database, EXACT).keyword(place.scope, Query("pump oil"), index)
+    found = await ChunkRetriever(place.database, EXACT).keyword(place.scope, SearchQuery("pump oil"), index)
     lengths = [len(text) for text in texts]
     average, k1, b = sum(lengths) / 4, EXACT.k1, EXACT.b
 
@@ -125,7 +125,7 @@ async def test_filters(place: Place) -> None:
     ids = place.add(book("notes.txt", "The pump is blue."))
 
     async def with_filters(**conditions: Any) -> list[str]:
-        return sorted(files(await place.ask("pump", filters=Filters(**conditions))))
+        return sorted(files(await place.ask("pump", filters=SearchFilters(**conditions))))
 
     assert await with_filters() == ["Pump-Manual.md", "notes.txt"]
     assert await with_filters(doc_type="md") == ["Pump-Manual.md"]
@@ -163,7 +163,7 @@ async def test_only_the_current_version_and_the_live_cut_are_seen(place: Place, 
 async def test_an_embedder_that_fails_leaves_the_words_and_says_so(place: Place, why: AosError) -> None:
     place.add(book("a.txt", "The pump is red."))
     search = place.search(failing=why)
-    results = await search.run(place.scope, Query("pump", min_similarity=0.1))
+    results = await search.run(place.scope, SearchQuery("pump", min_similarity=0.1))
     assert files(results) == ["a.txt"] and results.vector == "off"
     assert "the embedder is away" in str(results.fallback) and "min_similarity was not applied" in str(results.fallback)
 
@@ -177,14 +177,14 @@ async def test_vectors_of_another_model_are_not_compared(place: Place) -> None:
     results = await place.ask("pump")
     assert results.vector == "off" and "re-index" in str(results.fallback), "weights count, not their name"
     place.admin.execute("update generations set embedder = 'fake', embedder_fingerprint = 'fake-1'")
-    wrong = await place.search().run(place.scope, Query("pump"), hash_vector("pump")[:3])
+    wrong = await place.search().run(place.scope, SearchQuery("pump"), hash_vector("pump")[:3])
     assert wrong.vector == "off" and "dimensions" in str(wrong.fallback)
 
 
 async def test_a_given_vector_saves_the_call_to_the_embedder(place: Place) -> None:
     place.add(book("a.txt", "The pump is red."))
     search = place.search(failing=Unavailable("must not be asked"))
-    results = await search.run(place.scope, Query("pump"), hash_vector("pump"))
+    results = await search.run(place.scope, SearchQuery("pump"), hash_vector("pump"))
     assert results.vector == "exact" and results.fallback is None
 
 
@@ -192,7 +192,7 @@ async def test_the_cross_encoder_orders_the_head_and_the_tail_follows(place: Pla
     """X-23: on wherever a reranker is present."""
     place.add(book("a.txt", *(f"pump number {n} {'red ' * n}" for n in range(6))))
     search = place.search(reranker=FakeReranker())
-    results = await search.run(place.scope, Query("pump number red", limit=6))
+    results = await search.run(place.scope, SearchQuery("pump number red", limit=6))
     assert results.rerank == "on" and len(results.hits) == 6
     judged = [hit.scores["rerank"] for hit in results.hits if "rerank" in hit.scores]
     assert len(judged) == 3 and judged == sorted(judged, reverse=True)
@@ -222,7 +222,7 @@ async def test_any_text_is_a_question(place: Place, settings: SearchSettings, te
 
 async def test_a_workspace_that_was_never_indexed_finds_nothing(place: Place) -> None:
     fresh = corpus.open_home(place.admin, "fresh", place.scope.tenant)
-    results = await place.search().run(fresh, Query("pump"))
+    results = await place.search().run(fresh, SearchQuery("pump"))
     assert results.hits == () and results.generation is None and results.fallback == "nothing is indexed yet"
 
 
@@ -243,9 +243,9 @@ async def test_no_connection_is_held_while_a_model_is_called(place: Place, app_d
                 await tx.one("select 1")
             return await FakeReranker().score(query, texts)
 
-    search = Search(database, Asking(), Asking(), EXACT, RerankSettings())
+    search = SearchPipeline(database, Asking(), Asking(), EXACT, RerankSettings())
     try:
-        results = await search.run(place.scope, Query("pump"))
+        results = await search.run(place.scope, SearchQuery("pump"))
         assert results.rerank == "on" and files(results) == ["a.txt"]
     finally:
         await database.close()

@@ -11,9 +11,9 @@ from cluster.basics.errors import Unavailable
 from cluster.basics.scope import Scope
 from cluster.state.db.postgres import Database
 from configs.sections_retrieval import EnhanceSettings, PackSettings, RerankSettings, SearchSettings
-from serve_apps.retrieval.search.expand import Enhancer
-from serve_apps.retrieval.search.pipeline import Search
-from serve_apps.retrieval.search.query import BUDGETS, Budget, Filters, Query, Results
+from serve_apps.retrieval.search.expand import QueryEnhancer
+from serve_apps.retrieval.search.pipeline import SearchPipeline
+from serve_apps.retrieval.search.query import BUDGETS, ContextBudget, SearchFilters, SearchQuery, SearchResults
 from serve_apps.retrieval.search.rerank import WriterJudge
 from tests.fakes import corpus
 from tests.fakes.corpus import Book, Passage, hash_vector
@@ -40,14 +40,14 @@ class Place:
     def add(self, *books: Book) -> list[str]:
         return corpus.load(self.admin, self.scope, self.generation, books)
 
-    async def ask(self, text: str, writer: FakeWriter | None = None, **more: Any) -> Results:
+    async def ask(self, text: str, writer: FakeWriter | None = None, **more: Any) -> SearchResults:
         made = {name: more.pop(name) for name in ("enhancer", "others", "packing") if name in more}
         settings, reranker = more.pop("settings", SearchSettings()), more.pop("reranker", None)
         embedder, vector = more.pop("embedder", FakeEmbedder()), more.pop("vector", None)
         if writer is not None:
-            made.setdefault("enhancer", Enhancer(writer, EnhanceSettings()))
-        search = Search(self.database, embedder, reranker, settings, RerankSettings(), **made)
-        return await search.run(self.scope, Query(text, **more), vector)
+            made.setdefault("enhancer", QueryEnhancer(writer, EnhanceSettings()))
+        search = SearchPipeline(self.database, embedder, reranker, settings, RerankSettings(), **made)
+        return await search.run(self.scope, SearchQuery(text, **more), vector)
 
 
 @pytest.fixture
@@ -66,11 +66,11 @@ async def place(admin: psycopg.Connection[Any], app_dsn: str) -> AsyncIterator[P
     await database.close()
 
 
-def files(results: Results) -> list[str]:
+def files(results: SearchResults) -> list[str]:
     return [hit.filename for hit in results.hits]
 
 
-def stage(results: Results, name: str) -> Any:
+def stage(results: SearchResults, name: str) -> Any:
     return next(one for one in results.stages if one.name == name)
 
 
@@ -105,7 +105,7 @@ async def test_the_weight_of_variations_is_a_setting(place: Place) -> None:
     reply = {"questions": ["valve blue old"]}
     scores = []
     for weight in (0.0, 1.0, 5.0):
-        enhancer = Enhancer(FakeWriter(reply), EnhanceSettings(weight=weight))
+        enhancer = QueryEnhancer(FakeWriter(reply), EnhanceSettings(weight=weight))
         found = await place.ask(SEVERAL, enhancer=enhancer)
         scores.append(next(hit for hit in found.hits if hit.filename == "valve.txt").scores["fused"])
     assert scores[0] < scores[1] < scores[2]
@@ -179,7 +179,7 @@ async def test_a_follow_up_is_searched_for_with_what_was_said(place: Place) -> N
 async def test_a_context_is_packed_within_its_budget(place: Place) -> None:
     """RE-15, RE-21: from more candidates than hits are shown, one stage more."""
     place.add(*(book(f"{name}.txt", *(f"The pump {n} of {name}. {FILLER * 3}" for n in range(4))) for name in "abc"))
-    found = await place.ask("pump", limit=2, budget=Budget(500, 3))
+    found = await place.ask("pump", limit=2, budget=ContextBudget(500, 3))
     packed = found.packed
     assert packed is not None and len(found.hits) == 2 and len(packed.chunks) == 3
     assert packed.total_tokens <= 500 and packed.diversity_score == 1.0 and 0 < packed.information_gain < 1
@@ -187,9 +187,9 @@ async def test_a_context_is_packed_within_its_budget(place: Place) -> None:
     assert "pack" in found.timings_ms and (await place.ask("pump")).packed is None
     few = await place.ask("pump", budget=BUDGETS["chat"], packing=PackSettings(candidates=2))
     assert few.packed is not None and len(few.packed.chunks) == 2
-    same = await place.ask("pump", budget=Budget(500, 3), packing=PackSettings(diversity_factor=0.0))
+    same = await place.ask("pump", budget=ContextBudget(500, 3), packing=PackSettings(diversity_factor=0.0))
     assert same.packed is not None and same.packed.information_gain != packed.information_gain
-    nothing = await place.ask("zebra", filters=Filters(doc_type="pdf"), budget=Budget())
+    nothing = await place.ask("zebra", filters=SearchFilters(doc_type="pdf"), budget=ContextBudget())
     assert nothing.packed is not None and nothing.packed.chunks == ()
 
 
@@ -211,7 +211,9 @@ async def test_the_judge_can_be_left_out_and_its_fallback_shows(place: Place) ->
 async def test_every_stage_says_what_it_did(place: Place) -> None:
     """RE-01, RE-24: in order, with what was left after it, and a time for each that ran."""
     place.add(book("a.txt", "The pump is red."), book("b.txt", "Cats sleep."))
-    found = await place.ask("pump red", min_similarity=0.3, budget=Budget(), explain=True, reranker=FakeReranker())
+    found = await place.ask(
+        "pump red", min_similarity=0.3, budget=ContextBudget(), explain=True, reranker=FakeReranker()
+    )
     assert " ".join(one.name for one in found.stages) == "enhance keyword vector fuse filter rerank spread pack"
     assert [one.on for one in found.stages] == [False] + [True] * 7
     assert stage(found, "fuse").kept == 2 and stage(found, "filter").kept == 1
@@ -234,12 +236,12 @@ async def test_the_search_holds_no_connection_while_a_model_is_asked(place: Plac
 
     reply = {"questions": ["Is the pump red?"], "scores": [1.0]}
     writer = Reading(reply)
-    enhancer, judge = Enhancer(writer, EnhanceSettings()), WriterJudge(writer, RerankSettings(llm=True))
-    search = Search(
+    enhancer, judge = QueryEnhancer(writer, EnhanceSettings()), WriterJudge(writer, RerankSettings(llm=True))
+    search = SearchPipeline(
         database, FakeEmbedder(), None, SearchSettings(), RerankSettings(), enhancer=enhancer, others=(judge,)
     )
     try:
-        found = await search.run(place.scope, Query(SEVERAL))
+        found = await search.run(place.scope, SearchQuery(SEVERAL))
         assert found.rerank == "on: the language model" and found.variations and found.fallback is None
     finally:
         await database.close()

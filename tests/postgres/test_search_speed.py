@@ -10,9 +10,9 @@ import pytest
 from cluster.basics.scope import Scope
 from cluster.state.db.postgres import Database
 from configs.sections_retrieval import RerankSettings, SearchSettings
-from serve_apps.retrieval.search.pipeline import Search
-from serve_apps.retrieval.search.query import Filters, Query
-from serve_apps.retrieval.search.retrievers import Legs
+from serve_apps.retrieval.search.pipeline import SearchPipeline
+from serve_apps.retrieval.search.query import SearchFilters, SearchQuery
+from serve_apps.retrieval.search.retrievers import ChunkRetriever
 from serve_apps.retrieval.search.statements import SQL
 from tests.fakes import corpus
 from tests.fakes.corpus import Book, Passage, hash_vector
@@ -42,12 +42,12 @@ def books(*texts: str, **more: Any) -> list[Book]:
     return [Book(f"{text}.txt", [Passage(text, vector=hash_vector(text))], **more) for text in texts]
 
 
-def make(pool: Database) -> Search:
-    return Search(pool, FakeEmbedder(), None, FORCED, RerankSettings())
+def make(pool: Database) -> SearchPipeline:
+    return SearchPipeline(pool, FakeEmbedder(), None, FORCED, RerankSettings())
 
 
-async def shown(search: Search, scope: Scope, **more: Any) -> set[str]:
-    return {hit.text for hit in (await search.run(scope, Query("the pump is red", **more))).hits}
+async def shown(search: SearchPipeline, scope: Scope, **more: Any) -> set[str]:
+    return {hit.text for hit in (await search.run(scope, SearchQuery("the pump is red", **more))).hits}
 
 
 def nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -65,8 +65,8 @@ async def test_the_keyword_query_is_not_kept_and_the_vector_query_keeps_one_plan
     generation = corpus.open_generation(admin, scope)
     corpus.load(admin, scope, generation, books("pump one", "pump two", "pump three"))
     admin.execute("select index_generation(%s, 1)", (generation,))
-    legs = Legs(pool, FORCED)
-    query = Query("pump", limit=2)
+    legs = ChunkRetriever(pool, FORCED)
+    query = SearchQuery("pump", limit=2)
     index = await legs.resolve(scope, query)
     assert index is not None and index.graph and index.bm25 and not index.small
     for _ in range(12):
@@ -134,10 +134,10 @@ async def test_legs_that_set_out_for_a_generation_that_was_replaced_set_out_agai
     assert await shown(search, scope) == await shown(search, scope) == {"the pump is red"}
     second = corpus.open_generation(admin, scope, chunker="other")
     corpus.load(admin, scope, second, books("a red pump, cut anew", version="2"), chunker="other")
-    results = await search.run(scope, Query("the pump is red"))
+    results = await search.run(scope, SearchQuery("the pump is red"))
     assert results.generation == second and [hit.text for hit in results.hits] == ["a red pump, cut anew"]
     admin.execute("update workspaces set generation_id = null")
-    assert (await search.run(scope, Query("the pump is red"))).fallback == "nothing is indexed yet"
+    assert (await search.run(scope, SearchQuery("the pump is red"))).fallback == "nothing is indexed yet"
 
 
 async def test_a_leg_that_fails_on_its_way_to_what_is_gone_is_not_heard(
@@ -146,7 +146,7 @@ async def test_a_leg_that_fails_on_its_way_to_what_is_gone_is_not_heard(
     scope = corpus.open_home(admin)
     generation = corpus.open_generation(admin, scope)
     corpus.load(admin, scope, generation, books("the pump is red", "the pump is blue", "the pump is old"))
-    search, query = make(pool), Query("pump", limit=2)
+    search, query = make(pool), SearchQuery("pump", limit=2)
     assert (await search.run(scope, query)).keyword_engine == "bm25"
     admin.execute("drop index document_chunks_bm25")
     results = await search.run(scope, query)
@@ -161,14 +161,14 @@ async def test_what_is_remembered_is_of_one_scope_and_one_filter(
     generation = corpus.open_generation(admin, scope)
     corpus.load(admin, scope, generation, books("the pump is red", readers=("user:ann@x.org",)))
     ann = Scope(scope.tenant, scope.workspace, ("user:ann@x.org",))
-    search, legs, query = make(pool), Legs(pool, FORCED), Query("the pump is red")
+    search, legs, query = make(pool), ChunkRetriever(pool, FORCED), SearchQuery("the pump is red")
     assert await shown(search, ann) == await shown(search, ann) == {"the pump is red"}
     assert await shown(search, scope) == await shown(search, other) == set()
-    assert await shown(search, ann, filters=Filters(doc_type="pdf")) == set()
+    assert await shown(search, ann, filters=SearchFilters(doc_type="pdf")) == set()
     index = await legs.resolve(ann, query)
     assert index is not None and legs.last(ann, query) == index
     assert legs.last(scope, query) is None and legs.last(other, query) is None
-    assert legs.last(ann, Query("pump", filters=Filters(doc_type="pdf"))) is None
+    assert legs.last(ann, SearchQuery("pump", filters=SearchFilters(doc_type="pdf"))) is None
 
 
 async def test_what_may_be_searched_is_counted_once_for_each_state_of_the_corpus(
@@ -178,9 +178,13 @@ async def test_what_may_be_searched_is_counted_once_for_each_state_of_the_corpus
     scope = corpus.open_home(admin)
     generation, agent = corpus.open_generation(admin, scope), corpus.open_agent(admin, scope, "a")
     corpus.load(admin, scope, generation, books("pump one", "pump two", "pump three"))
-    legs, query, linked = Legs(pool, FORCED), Query("pump", limit=2), Query("pump", limit=2, agent_id=agent)
+    legs, query, linked = (
+        ChunkRetriever(pool, FORCED),
+        SearchQuery("pump", limit=2),
+        SearchQuery("pump", limit=2, agent_id=agent),
+    )
 
-    async def small(asked: Query = query) -> bool:
+    async def small(asked: SearchQuery = query) -> bool:
         index = await legs.resolve(scope, asked)
         assert index is not None
         return index.small
@@ -206,7 +210,7 @@ async def test_an_agent_of_the_whole_workspace_searches_as_people_do(
         " where filename = 'pump one.txt'",
         (agent,),
     )
-    search, legs, query = make(pool), Legs(pool, FORCED), Query("pump", limit=2, agent_id=agent)
+    search, legs, query = make(pool), ChunkRetriever(pool, FORCED), SearchQuery("pump", limit=2, agent_id=agent)
     index = await legs.resolve(scope, query)
     assert index is not None and not index.whole
     assert await shown(search, scope, agent_id=agent) == {"pump one"}

@@ -12,11 +12,11 @@ from pgvector import Vector
 from cluster.basics.scope import Scope
 from cluster.state.db.postgres import Database
 from configs.sections_retrieval import RerankSettings, SearchSettings
-from pipelines.documents.store.library import Library
-from serve_apps.retrieval.search.pipeline import Search
-from serve_apps.retrieval.search.query import Query
-from serve_apps.retrieval.search.retrievers import Legs
-from serve_apps.retrieval.search.statements import PLANNER, SQL, Index
+from pipelines.documents.store.library import DocumentLibrary
+from serve_apps.retrieval.search.pipeline import SearchPipeline
+from serve_apps.retrieval.search.query import SearchQuery
+from serve_apps.retrieval.search.retrievers import ChunkRetriever
+from serve_apps.retrieval.search.statements import PLANNER, SQL, IndexGeneration
 from tests.fakes import corpus
 from tests.fakes.corpus import Book, Passage, hash_vector
 from tests.fakes.models import DIMENSION, FakeEmbedder
@@ -118,7 +118,9 @@ async def test_small_tenants_get_all_their_hits_and_hot_queries_use_their_indexe
     admin.execute("analyze")
 
     for settings in (SearchSettings(exact_scope=1000), FORCED):
-        found = await Search(pool, FakeEmbedder(), None, settings, RerankSettings()).run(small, Query(QUESTION))
+        found = await SearchPipeline(pool, FakeEmbedder(), None, settings, RerankSettings()).run(
+            small, SearchQuery(QUESTION)
+        )
         assert len(found.hits) == 10 and found.total == 10
         assert all({"keyword_rank", "vector_rank"} <= set(hit.scores) for hit in found.hits)
         assert {hit.filename for hit in found.hits} == {"small0.txt"}
@@ -148,9 +150,18 @@ async def test_indexed_and_exact_keyword_ranking_agree(admin: psycopg.Connection
     generation = corpus.open_generation(admin, scope)
     corpus.load(admin, scope, generation, shelf(100, "a"))
     admin.execute("analyze")
-    query, indexed, exact = Query("word5 word6"), Legs(pool, FORCED), Legs(pool, SearchSettings(fetch=10))
+    query, indexed, exact = (
+        SearchQuery("word5 word6"),
+        ChunkRetriever(pool, FORCED),
+        ChunkRetriever(pool, SearchSettings(fetch=10)),
+    )
     by_index, by_scan = await indexed.resolve(scope, query), await exact.resolve(scope, query)
-    assert isinstance(by_index, Index) and isinstance(by_scan, Index) and by_scan.small and not by_index.small
+    assert (
+        isinstance(by_index, IndexGeneration)
+        and isinstance(by_scan, IndexGeneration)
+        and by_scan.small
+        and not by_index.small
+    )
     assert by_index.keyword_engine == by_scan.keyword_engine == "bm25"
     ranked = [await legs.keyword(scope, query, index) for legs, index in ((indexed, by_index), (exact, by_scan))]
     assert len(ranked[0]) == len(ranked[1]) == 10
@@ -188,11 +199,11 @@ async def test_readers_see_what_is_meant_for_them(
     corpus.load(admin, scope, generation, [*shelf(2, "all"), *shelf(2, "ann", readers=("user:ann@x.org",))])
     if not bm25:
         admin.execute("drop index document_chunks_bm25")
-    search = Search(pool, FakeEmbedder(), None, settings, RerankSettings())
+    search = SearchPipeline(pool, FakeEmbedder(), None, settings, RerankSettings())
 
     async def seen(*principals: str) -> set[str]:
         whose = Scope(scope.tenant, scope.workspace, principals)
-        found = await search.run(whose, Query(QUESTION, limit=10))
+        found = await search.run(whose, SearchQuery(QUESTION, limit=10))
         assert found.keyword_engine == ("bm25" if bm25 or settings is not FORCED else "full_text")
         assert any("keyword_rank" in hit.scores for hit in found.hits)
         return {hit.filename[:3] for hit in found.hits}
@@ -227,15 +238,15 @@ async def test_what_looks_up_for_a_caller_is_planned_for_what_it_is_asked(admin:
 async def test_stats_tell_what_is_in_effect(admin: psycopg.Connection[Any], pool: Database) -> None:
     """VS-03: model, dimension, indexes, and how much is embedded, of this workspace alone."""
     scope, other = corpus.open_home(admin, "a"), corpus.open_home(admin, "b")
-    empty = await Library(pool).stats(scope, None)
+    empty = await DocumentLibrary(pool).stats(scope, None)
     assert (empty["generation"]["embedder"], empty["chunks"], empty["embeddings"]) == (None, 0, 0)
     generation = corpus.open_generation(admin, scope, other)
     corpus.load(admin, scope, generation, [*shelf(1, "a"), Book("plain.txt", [Passage("not embedded")])])
     corpus.load(admin, other, generation, shelf(2, "b"))
-    found = await Library(pool).stats(scope, None)
+    found = await DocumentLibrary(pool).stats(scope, None)
     live = found["generation"]
     assert (live["embedder"], live["dimension"], live["id"]) == ("fake", DIMENSION, generation)
     assert (found["chunks"], found["embeddings"]) == (11, 10)
     assert (live["keyword_engine"], live["vector_index"]) == ("bm25", "exact")
     admin.execute("select index_generation(%s, 1)", (generation,))
-    assert (await Library(pool).stats(scope, None))["generation"]["vector_index"] == "hnsw"
+    assert (await DocumentLibrary(pool).stats(scope, None))["generation"]["vector_index"] == "hnsw"

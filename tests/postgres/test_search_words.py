@@ -12,10 +12,10 @@ from cluster.basics.scope import EVERY_READER, Role, Scope
 from cluster.state.db.migrate import FOLDER
 from cluster.state.db.postgres import Database
 from configs.sections_retrieval import RerankSettings, SearchSettings
-from serve_apps.retrieval.search.pipeline import Search
-from serve_apps.retrieval.search.query import Query, Results
-from serve_apps.retrieval.search.retrievers import Legs
-from serve_apps.retrieval.text.literals import find
+from serve_apps.retrieval.search.pipeline import SearchPipeline
+from serve_apps.retrieval.search.query import SearchQuery, SearchResults
+from serve_apps.retrieval.search.retrievers import ChunkRetriever
+from serve_apps.retrieval.text.literals import find_literals
 from tests.fakes import corpus
 from tests.fakes.corpus import Book, Passage, hash_vector
 from tests.fakes.http import Api, Office
@@ -48,7 +48,11 @@ class Place:
 
     async def keyword(self, question: str, scope: Scope | None = None) -> list[str]:
         """The texts that the keyword leg finds, in its order."""
-        legs, query, scope = Legs(self.database, self.settings), Query(question, limit=10), scope or self.scope
+        legs, query, scope = (
+            ChunkRetriever(self.database, self.settings),
+            SearchQuery(question, limit=10),
+            scope or self.scope,
+        )
         index = await legs.resolve(scope, query)
         assert index is not None
         if scope == self.scope:
@@ -58,9 +62,9 @@ class Place:
         shown = await legs.passages(scope, [one.chunk_id for one in found])
         return [shown[one.chunk_id]["text"] for one in found]
 
-    async def ask(self, question: str) -> Results:
-        search = Search(self.database, FakeEmbedder(), None, self.settings, RerankSettings())
-        return await search.run(self.scope, Query(question))
+    async def ask(self, question: str) -> SearchResults:
+        search = SearchPipeline(self.database, FakeEmbedder(), None, self.settings, RerankSettings())
+        return await search.run(self.scope, SearchQuery(question))
 
 
 @pytest.fixture
@@ -205,7 +209,7 @@ async def test_what_is_asked_for_was_stored_as_it_is_looked_for(admin: psycopg.C
     """Whatever `find` takes for an identifier, the index has the parts of; text that is hostile to patterns too."""
     questions = ["AB-1234/7 E0425 ORA-00942 base.yaml max_retry v2.60.0 2026-05-05 104233 a/b/c1.d#e:f", "x1" * 90]
     for question in questions:
-        for code in find(question).codes:
+        for code in find_literals(question).codes:
             row = admin.execute(
                 "select atoms_of(gen_random_uuid(), %(code)s) <> '{}', lower(untypeset(%(text)s))"
                 " ~ ('(?:^|[^a-z0-9])' || replace(%(code)s, '.', '\\.') || '(?:$|[^a-z0-9])')",
@@ -388,12 +392,12 @@ async def test_the_exact_way_scores_repeated_words_as_the_index_does(
     await database.open()
     ratios = []
     for settings in (EXACT, INDEXED):
-        legs = Legs(database, settings)
+        legs = ChunkRetriever(database, settings)
         shares = []
         for question in ("valve oil", "valve valve valve oil"):
-            index = await legs.resolve(scope, Query(question))
+            index = await legs.resolve(scope, SearchQuery(question))
             assert index is not None
-            found = {one.document_id: one.score for one in await legs.keyword(scope, Query(question), index)}
+            found = {one.document_id: one.score for one in await legs.keyword(scope, SearchQuery(question), index)}
             shares.append(max(found.values()))
         ratios.append(shares[1] / shares[0])
     await database.close()

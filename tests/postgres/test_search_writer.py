@@ -9,15 +9,15 @@ import pytest
 
 from cluster.basics.errors import NotFound, Unavailable
 from cluster.basics.scope import Scope
-from cluster.models.connections.endpoint_connection import Connection
+from cluster.models.connections.endpoint_connection import ModelConnection
 from cluster.models.model_errors import NoModel, OverBudget
-from cluster.models.routing.router import Router
-from cluster.models.routing.spend import Spend
+from cluster.models.routing.router import ModelRouter
+from cluster.models.routing.spend import SpendStore
 from cluster.models.routing.tasks import Task
-from cluster.state.audit import Audit
+from cluster.state.audit import AuditLog
 from cluster.state.db.postgres import Database
-from pipelines.documents.store.agent_links import Links
-from serve_apps.agents.intake.assistant import standing
+from pipelines.documents.store.agent_links import AgentLinks
+from serve_apps.agents.intake.assistant import standing_assistant
 from serve_apps.wiring.search_models import RoutedWriter
 from tests.fakes import corpus
 from tests.fakes.routing import HELLO, ScriptedModel, connection, failing
@@ -29,12 +29,12 @@ NOW = datetime(2026, 3, 4, tzinfo=UTC)
 class Offered:
     """`Connections` of every scope."""
 
-    models: dict[Connection, ScriptedModel] = field(default_factory=dict)
+    models: dict[ModelConnection, ScriptedModel] = field(default_factory=dict)
 
-    async def offered(self, scope: Scope) -> tuple[Sequence[Connection], str | None]:
+    async def offered(self, scope: Scope) -> tuple[Sequence[ModelConnection], str | None]:
         return tuple(self.models), next((one.id for one in self.models), None)
 
-    async def open(self, scope: Scope, connection: Connection) -> ScriptedModel:
+    async def open(self, scope: Scope, connection: ModelConnection) -> ScriptedModel:
         return self.models[connection]
 
 
@@ -44,10 +44,10 @@ class House:
     database: Database
     scope: Scope
 
-    def writer(self, *models: tuple[Connection, ScriptedModel]) -> RoutedWriter:
+    def writer(self, *models: tuple[ModelConnection, ScriptedModel]) -> RoutedWriter:
         offered = Offered(dict(models))
-        router = Router(offered, Spend(self.database, lambda: NOW))
-        return RoutedWriter(router, offered, Links(self.database, standing(Audit(self.database))))
+        router = ModelRouter(offered, SpendStore(self.database, lambda: NOW))
+        return RoutedWriter(router, offered, AgentLinks(self.database, standing_assistant(AuditLog(self.database))))
 
     def rows(self, query: str) -> list[tuple[object, ...]]:
         return self.admin.execute(query).fetchall()

@@ -14,16 +14,16 @@ import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from cluster.basics.addresses import resolve
+from cluster.basics.addresses import resolve_host
 from cluster.basics.errors import AosError, Invalid
 from cluster.basics.scope import Role, Scope, TenantId, WorkspaceId
 from configs.sections_skills import SkillSettings
 from skills.framework import builtin
-from skills.framework.contract import Call
-from skills.framework.dependencies import Ground
+from skills.framework.contract import ToolInvocation
+from skills.framework.dependencies import SkillDependencies
 from skills.framework.manifest import BadManifest, CredentialType, Kind, Manifest, Risk
-from skills.framework.skill_guard import Called, Fence
-from skills.http.guard import Disallowed
+from skills.framework.skill_guard import CallRecord, SkillGuard
+from skills.http.guard import AddressNotAllowed
 from skills.sql import postgres, sqlite
 from skills.sql.failures import (
     DatabaseDenied,
@@ -35,15 +35,15 @@ from skills.sql.failures import (
     QueryWrong,
     WritesRefused,
 )
-from skills.sql.login import Reach, login
-from skills.sql.reading import Statement, check
+from skills.sql.login import DatabaseReach, checked_dsn
+from skills.sql.reading import SqlStatement, check_reading
 from tests.fakes.ground import KeptSecrets, ground
 from tests.fakes.tcp import in_front_of
 
 pytestmark = pytest.mark.postgres
 
-SKILLS = {one.name: one for one in builtin.shipped() if one.kind is Kind.SQL}
-LIMITS = postgres.Limits(10, 500, 100_000, True)
+SKILLS = {one.name: one for one in builtin.shipped_skills() if one.kind is Kind.SQL}
+LIMITS = postgres.QueryLimits(10, 500, 100_000, True)
 CANARY = "canary-Pa55word-77c1"
 FREE = SKILLS["sql_query"]
 
@@ -249,8 +249,8 @@ def file(tmp_path: Path) -> Iterator[Path]:
     assert sorted(one.name for one in tmp_path.iterdir()) == [path.name]
 
 
-def call(role: Role = Role.ADMIN, **arguments: Any) -> Call:
-    return Call(Scope(TenantId("t"), WorkspaceId("w"), role=role), None, "k", arguments)
+def call(role: Role = Role.ADMIN, **arguments: Any) -> ToolInvocation:
+    return ToolInvocation(Scope(TenantId("t"), WorkspaceId("w"), role=role), None, "k", arguments)
 
 
 _PORTS: dict[str, int] = {}  # in front of the sockets of the tests' own servers
@@ -282,20 +282,20 @@ def reached(dsn: str) -> tuple[str, tuple[str, ...]]:
     return dsn, (f"{words.get('host')}:{words.get('port') or 5432}",)
 
 
-def standing(dsn: str, **other: Any) -> Ground:
+def standing(dsn: str, **other: Any) -> SkillDependencies:
     dsn, hosts = reached(dsn)
     kept = KeptSecrets({CredentialType.DB_DSN: {"dsn": dsn, **other}})
     settings = SkillSettings(off=(), sqlite_dirs=(Path("/"),))
-    return ground(credentials=kept, hosts=hosts, settings=settings, resolve=resolve)
+    return ground(credentials=kept, hosts=hosts, settings=settings, resolve=resolve_host)
 
 
 def tool(manifest: Manifest, dsn: str, **other: Any) -> Any:
-    return builtin.build(manifest, standing(dsn, **other))
+    return builtin.build_tool(manifest, standing(dsn, **other))
 
 
-async def asked_of(dsn: str, statement: Statement) -> Any:
+async def asked_of(dsn: str, statement: SqlStatement) -> Any:
     dsn, hosts = reached(dsn)
-    return await postgres.ask(dsn, statement, {}, LIMITS, Reach(hosts, resolve))
+    return await postgres.ask_postgres(dsn, statement, {}, LIMITS, DatabaseReach(hosts, resolve_host))
 
 
 def skill(
@@ -318,10 +318,10 @@ def skill(
 def test_sk_16_the_parser_refuses_whatever_could_change_something(text: str) -> None:
     """SK-16: the first wall, without a database; functions that somebody defined are the database's to tell."""
     if "shout" in text and text in WRITES and not text.startswith(("declare", "explain")):
-        assert any(name.startswith("shout") for name in check(text, "postgres").names)
+        assert any(name.startswith("shout") for name in check_reading(text, "postgres").names)
         return
     with pytest.raises((WritesRefused, QueryWrong)):
-        check(text, "postgres")
+        check_reading(text, "postgres")
 
 
 def test_sk_16_the_table_of_attempts_is_long_enough() -> None:
@@ -344,7 +344,7 @@ async def test_sk_16_without_the_parser_the_transaction_refuses(dsn: str, rows: 
     through = set()
     for text in WRITES:
         try:
-            await asked_of(dsn, Statement(text, rows))
+            await asked_of(dsn, SqlStatement(text, rows))
             through.add(text)
         except (WritesRefused, QueryWrong, DatabaseDenied):
             continue
@@ -353,14 +353,14 @@ async def test_sk_16_without_the_parser_the_transaction_refuses(dsn: str, rows: 
     if not rows:
         for text in ("insert into t values (9)", "select nextval('s')", "select shout()", "select 1 as a into u"):
             with pytest.raises(WritesRefused, match="read-only transaction"):
-                await asked_of(dsn, Statement(text, False))
+                await asked_of(dsn, SqlStatement(text, False))
         with pytest.raises(QueryWrong, match="before any query"):
-            await asked_of(dsn, Statement("set transaction read write", False))
+            await asked_of(dsn, SqlStatement("set transaction read write", False))
 
 
 @pytest.mark.parametrize("text", READS)
 def test_what_reads_is_let_through(text: str) -> None:
-    assert check(text, "postgres").text == text
+    assert check_reading(text, "postgres").text == text
 
 
 async def test_what_reads_is_answered(dsn: str) -> None:
@@ -558,7 +558,7 @@ async def test_a_free_statement_keeps_so_many_rows_and_drops_the_rest(admin_dsn:
     assert await asked.run(call(query="select a from t where a = 0")) == {"columns": ["a"], "rows": []}
     assert await asked.run(call(query="delete from t where a > 5")) == {"affected": 59_995}
     with pytest.raises(QueryWrong):
-        await asked_of(admin_dsn, Statement("select 1; select 2", rows=False))
+        await asked_of(admin_dsn, SqlStatement("select 1; select 2", rows=False))
 
 
 async def test_a_query_that_takes_too_long_is_stopped(dsn: str, file: Path) -> None:
@@ -631,8 +631,8 @@ async def test_sk_16_sqlite_refuses_to_write_thrice(file: Path, text: str) -> No
     with pytest.raises((WritesRefused, QueryWrong)):
         await tool(FREE, f"sqlite:///{file}").run(call(query=text))
     with pytest.raises((WritesRefused, QueryWrong)):
-        await sqlite.ask(f"sqlite:///{file}", Statement(text), {}, LIMITS, [file.parent])
-    connection = sqlite.connect(file, LIMITS)
+        await sqlite.ask_sqlite(f"sqlite:///{file}", SqlStatement(text), {}, LIMITS, [file.parent])
+    connection = sqlite.open_database(file, LIMITS)
     try:
         if text.startswith(("insert", "update", "delete from", "drop", "create ta", "alter", "replace", "with")):
             with pytest.raises(sqlite3.OperationalError, match="readonly"):
@@ -665,11 +665,11 @@ async def test_a_skill_that_may_write_writes_one_statement(admin_dsn: str, tmp_p
         assert await tool(manifest, where).run(call(a=4)) == {"affected": 1}
         assert (await tool(FREE, where).run(call(query="select a from t")))["rows"] == [[4]]
         with pytest.raises(BadManifest):
-            builtin.build(skill("select 1; drop table t", dialect, Risk.WRITE, readonly=False), ground())
+            builtin.build_tool(skill("select 1; drop table t", dialect, Risk.WRITE, readonly=False), ground())
 
 
 class Nothing:
-    async def called(self, call: Call, what: Called) -> None:
+    async def called(self, call: ToolInvocation, what: CallRecord) -> None:
         return None
 
 
@@ -691,7 +691,7 @@ async def test_no_secret_is_in_results_errors_or_logs(
         (make_conninfo(right, user="nobody", dbname=CANARY), "select 1"),
     ):
         try:
-            said.append(json.dumps(await Fence(standing(dsn), Nothing()).around(FREE).run(call(query=query))))
+            said.append(json.dumps(await SkillGuard(standing(dsn), Nothing()).around(FREE).run(call(query=query))))
         except AosError as error:
             said.append(f"{type(error).__name__} {error.detail} {error.hint} {error.args}")
             assert error.__cause__ is None
@@ -722,22 +722,24 @@ async def test_no_secret_is_in_results_errors_or_logs(
 async def test_a_dsn_names_one_host_and_nothing_of_this_machine(dsn: str) -> None:
     """Regression: a credential reached the sockets and key files of the machine that this program runs on."""
     with pytest.raises(DatabaseUnknown):
-        await login(dsn, 5, Reach(("a.test:5432",), resolve))
+        await checked_dsn(dsn, 5, DatabaseReach(("a.test:5432",), resolve_host))
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]", "10.0.0.1", "169.254.169.254", "[::ffff:7f00:1]"])
 async def test_a_database_on_a_private_address_has_to_be_named(host: str) -> None:
     """Regression: the server that this program keeps its own state in was a credential away."""
     for hosts in ((), ("localhost", "127.0.0.1:1", "127.0.0.1")):
-        with pytest.raises(Disallowed):
-            await login(f"postgresql://u@{host}:5432/d", 5, Reach(hosts, resolve))
+        with pytest.raises(AddressNotAllowed):
+            await checked_dsn(f"postgresql://u@{host}:5432/d", 5, DatabaseReach(hosts, resolve_host))
 
 
 async def test_a_login_says_what_the_credential_says_and_no_more() -> None:
     async def found(host: str, port: int) -> list[str]:
         return ["93.184.216.34"]
 
-    said = conninfo_to_dict(await login("postgresql://u@db.test/d?sslmode=verify-full", 5, Reach((), found)))
+    said = conninfo_to_dict(
+        await checked_dsn("postgresql://u@db.test/d?sslmode=verify-full", 5, DatabaseReach((), found))
+    )
     assert (said["host"], said["hostaddr"], said["port"], said["dbname"]) == ("db.test", "93.184.216.34", "5432", "d")
     assert said["password"] == "" and said["options"] == "" and said["sslrootcert"] == "system"
     assert {said["passfile"], said["sslcert"], said["sslkey"]} == {"/dev/null/none"}
@@ -752,8 +754,11 @@ async def test_a_file_has_to_be_in_a_folder_that_is_named(tmp_path: Path) -> Non
             connection.execute("create table t (a)")
     (inner / "link.db").symlink_to(outer / "a.db")
     (inner / "folder").symlink_to(outer)
-    select = Statement("select a from t")
-    assert await sqlite.ask(f"sqlite:///{inner}/a.db", select, {}, LIMITS, [inner]) == {"columns": ["a"], "rows": []}
+    select = SqlStatement("select a from t")
+    assert await sqlite.ask_sqlite(f"sqlite:///{inner}/a.db", select, {}, LIMITS, [inner]) == {
+        "columns": ["a"],
+        "rows": [],
+    }
     for path, folders in (
         (f"{outer}/a.db", [inner]),
         (f"{inner}/../out/a.db", [inner]),
@@ -763,7 +768,7 @@ async def test_a_file_has_to_be_in_a_folder_that_is_named(tmp_path: Path) -> Non
         (f"{inner}/a.db", []),
     ):
         with pytest.raises(FileNotAllowed):
-            await sqlite.ask(f"sqlite:///{path}", select, {}, LIMITS, folders)
+            await sqlite.ask_sqlite(f"sqlite:///{path}", select, {}, LIMITS, folders)
     assert SkillSettings().sqlite_dirs == ()
 
 
@@ -815,4 +820,4 @@ WRONG: tuple[tuple[str, Manifest], ...] = (
 def test_sk_03_a_manifest_that_would_weaken_the_fence_is_refused(manifest: Manifest) -> None:
     """SK-03: the readonly flag and the risk say the same, or nothing is built."""
     with pytest.raises(BadManifest):
-        builtin.build(manifest, ground())
+        builtin.build_tool(manifest, ground())

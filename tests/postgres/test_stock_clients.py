@@ -20,11 +20,11 @@ from langchain_openai import ChatOpenAI, OpenAIEmbeddings
 
 from cluster.basics.errors import Overloaded, Unavailable
 from cluster.basics.scope import Role
-from configs.settings import load
+from configs.settings import load_settings
 from serve_apps.agents.intake.response_demand import ANSWER
 from serve_apps.http.streams.replay_slots import FewReplays
-from serve_apps.http.streams.sse import Pace
-from serve_apps.wiring.http import assemble
+from serve_apps.http.streams.sse import StreamPacing
+from serve_apps.wiring.http import build_app_dependencies
 from tests.fakes.http import make_parts, open_office
 from tests.fakes.listening import listening, token, wait_for
 from tests.fakes.model_server import serve_model
@@ -59,7 +59,7 @@ class Server:
 def server(admin_dsn: str, app_dsn: str, tmp_path: Path) -> Iterator[Server]:
     agents = ScriptedOrchestrator()
     office = open_office(admin_dsn)
-    with listening(make_parts(app_dsn, tmp_path, orchestrator=agents, pace=Pace(0.02, 8, 0.2))) as url:
+    with listening(make_parts(app_dsn, tmp_path, orchestrator=agents, pace=StreamPacing(0.02, 8, 0.2))) as url:
         made = Server(url, token(url, office.emails[Role.OPERATOR]), agents)
         httpx.post(f"{url}/api/agents", json={"name": "Clerk"}, headers=bearing(made))
         yield made
@@ -176,7 +176,7 @@ def test_gw_04_what_a_clients_tool_gave_is_in_the_answer(
 
     office = open_office(admin_dsn)
     with serve_model(reply) as model:
-        settings = load(
+        settings = load_settings(
             {
                 "AOS_STATE_DIR": str(tmp_path),
                 "DATABASE_URL": app_dsn,
@@ -187,7 +187,7 @@ def test_gw_04_what_a_clients_tool_gave_is_in_the_answer(
                 "AOS_AGENTS_PLACEMENT": "inproc",
             }
         )
-        parts = assemble(settings, FakeEmbedder(), None, ScriptedOrchestrator)
+        parts = build_app_dependencies(settings, FakeEmbedder(), None, ScriptedOrchestrator)
         assert isinstance(parts.replays, FewReplays), "a replay shares this process with the turns"
         with listening(parts) as url:
             key = token(url, office.emails[Role.VIEWER])

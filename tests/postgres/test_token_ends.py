@@ -17,13 +17,13 @@ from websockets.sync.client import connect
 from cluster.basics.errors import Unavailable
 from cluster.basics.scope import Role, Scope, TenantId, UserId, WorkspaceId
 from cluster.state.db.postgres import Database, Row
-from cluster.state.identity.identity import Identity, Member
-from serve_apps.http.auth.revocation import CredentialEnded, Entry, RevocationWatch, farewell
+from cluster.state.identity.identity import IdentityStore, WorkspaceMember
+from serve_apps.http.auth.revocation import AuthenticatedCaller, CredentialEnded, RevocationWatch, revocation_event
 from tests.fakes.http import PASSWORD, Api, Clock, Office, make_parts
 from tests.fakes.listening import listening
 from tests.fakes.token_ends import LIMIT_SECONDS, WAYS, parts_for, seconds_until_refused
 
-MEMBER = Member(TenantId("t"), WorkspaceId("w"), UserId("u"), "a@b.example", Role.VIEWER, Role.VIEWER)
+MEMBER = WorkspaceMember(TenantId("t"), WorkspaceId("w"), UserId("u"), "a@b.example", Role.VIEWER, Role.VIEWER)
 
 
 @pytest.fixture
@@ -157,36 +157,36 @@ def test_a_socket_takes_a_newer_token_and_says_when_its_own_ran_out(
 async def test_many_streams_of_one_credential_cost_one_look() -> None:
     looked = 0
 
-    async def look() -> Member | None:
+    async def look() -> WorkspaceMember | None:
         nonlocal looked
         looked += 1
         return MEMBER if looked < 3 else None
 
     watch = RevocationWatch(0.01)
-    await asyncio.gather(*(watch.ended(Entry(MEMBER, "token", look)) for _ in range(20)))
+    await asyncio.gather(*(watch.ended(AuthenticatedCaller(MEMBER, "token", look)) for _ in range(20)))
     assert looked == 3 and len(watch) == 0
 
 
 async def test_a_database_that_is_away_ends_no_stream() -> None:
     """It is looked up again when it is back; a changed role counts as an end."""
-    answers: list[Exception | Member] = [Unavailable("away"), MEMBER, replace(MEMBER, role=Role.ADMIN)]
+    answers: list[Exception | WorkspaceMember] = [Unavailable("away"), MEMBER, replace(MEMBER, role=Role.ADMIN)]
 
-    async def look() -> Member | None:
+    async def look() -> WorkspaceMember | None:
         answer = answers.pop(0)
         if isinstance(answer, Exception):
             raise answer
         return answer
 
-    await asyncio.wait_for(RevocationWatch(0.01).ended(Entry(MEMBER, "token", look)), 5)
+    await asyncio.wait_for(RevocationWatch(0.01).ended(AuthenticatedCaller(MEMBER, "token", look)), 5)
     assert answers == []
 
 
 def test_the_last_words_of_a_stream_are_an_event_and_of_anything_else_nothing() -> None:
-    told = farewell({"headers": [(b"Content-Type", b"text/event-stream; charset=utf-8")]}).decode()
+    told = revocation_event({"headers": [(b"Content-Type", b"text/event-stream; charset=utf-8")]}).decode()
     data = json.loads(told.partition("data: ")[2])
     assert told.startswith("event: error\n") and told.endswith("\n\n")
     assert data["data"]["code"] == data["error"]["code"] == CredentialEnded.code
-    assert farewell({"headers": [(b"content-type", b"application/json")]}) == b""
+    assert revocation_event({"headers": [(b"content-type", b"application/json")]}) == b""
 
 
 class Counted:
@@ -211,7 +211,7 @@ async def test_whether_a_token_has_ended_is_asked_in_the_query_that_finds_its_me
     session = await login(api, office.emails[Role.VIEWER])
     claims = api.parts.tokens.verify(session["access_token"], api.parts.clock())
     counted = Counted(api.parts.database)
-    found = await Identity(cast(Database, counted)).member_by_token(
+    found = await IdentityStore(cast(Database, counted)).member_by_token(
         claims.tenant, claims.user, claims.workspace, claims.session, claims.version
     )
     assert found is not None and found.session == claims.session and counted.asked == 1

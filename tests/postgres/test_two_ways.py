@@ -9,17 +9,17 @@ from typing import Any
 import pytest
 
 from cluster.basics.scope import Scope
-from cluster.models.ports import Lane as ModelLane
-from cluster.state.work.jobs import JobId, Lane
+from cluster.models.ports import EmbeddingLane as ModelLane
+from cluster.state.work.jobs import JobId, JobLane
 from configs.sections import OcrSettings, ReadSettings
 from pipelines import rows
 from pipelines.documents.document import VersionId
-from pipelines.documents.extract.reader import Reader
-from pipelines.documents.index.chunk_and_embed import Indexer
-from pipelines.documents.index.generations import Indexed
-from pipelines.documents.ingest.ingestion import Runner
-from pipelines.documents.ingest.slices import ReadPage, Slice, read_slice
-from pipelines.documents.ingest.stages import FileTask, HereStages, Stages, Surveyed, survey_file
+from pipelines.documents.extract.reader import DocumentReader
+from pipelines.documents.index.chunk_and_embed import VersionIndexer
+from pipelines.documents.index.generations import IndexedVersion
+from pipelines.documents.ingest.ingestion import IngestionRunner
+from pipelines.documents.ingest.slices import PageSlice, ReadPage, read_slice
+from pipelines.documents.ingest.stages import FileTask, HereStages, JobStages, SurveyResult, survey_file
 from tests.fakes.ledger import Bench, new_workspace
 
 SAMPLES = Path(__file__).resolve().parents[1] / "samples"
@@ -43,22 +43,22 @@ PIECES = (
 class BulkShaped:
     """What a Dataset does to work, without Ray: everything crosses as rows, in any order, a list a slice."""
 
-    def __init__(self, reader: Reader, indexer: Indexer) -> None:
+    def __init__(self, reader: DocumentReader, indexer: VersionIndexer) -> None:
         self._reader, self._indexer, self._order = reader, indexer, random.Random(5)
         self.slices = 0
 
-    async def survey(self, files: Sequence[FileTask]) -> AsyncIterator[list[Surveyed]]:
+    async def survey(self, files: Sequence[FileTask]) -> AsyncIterator[list[SurveyResult]]:
         for row in self._shuffled([rows.of_task(task) for task in files]):
             found = survey_file(self._reader, rows.to_task(row))
             yield [rows.to_surveyed(rows.of_surveyed(found))]
 
-    async def read(self, slices: Sequence[Slice]) -> AsyncIterator[list[ReadPage]]:
+    async def read(self, slices: Sequence[PageSlice]) -> AsyncIterator[list[ReadPage]]:
         for row in self._shuffled([rows.of_slice(piece) for piece in slices]):
             self.slices += 1
             pages = read_slice(self._reader, rows.to_slice(row))
             yield [rows.to_read(rows.of_read(page)) for page in pages]
 
-    async def index(self, scope: Scope, versions: Sequence[VersionId]) -> AsyncIterator[list[Indexed]]:
+    async def index(self, scope: Scope, versions: Sequence[VersionId]) -> AsyncIterator[list[IndexedVersion]]:
         for version in self._shuffled(versions):
             indexed = await self._indexer.index(scope, [version])
             yield [rows.to_indexed(rows.of_indexed(one)) for one in indexed]
@@ -68,8 +68,8 @@ class BulkShaped:
 
 
 @pytest.fixture(scope="module")
-def reader() -> Iterator[Reader]:
-    with Reader(ReadSettings(), OcrSettings(strategy="tesseract", dpi=150)) as made:
+def reader() -> Iterator[DocumentReader]:
+    with DocumentReader(ReadSettings(), OcrSettings(strategy="tesseract", dpi=150)) as made:
         yield made
 
 
@@ -83,11 +83,13 @@ def folder(tmp_path: Path) -> Path:
     return made
 
 
-def indexer(ledger: Bench, lane: ModelLane) -> Indexer:
-    return Indexer(ledger.store, ledger.embedder, ledger.chunk, lane)
+def indexer(ledger: Bench, lane: ModelLane) -> VersionIndexer:
+    return VersionIndexer(ledger.store, ledger.embedder, ledger.chunk, lane)
 
 
-async def run(ledger: Bench, stages: Stages, scope: Scope, kind: str, payload: dict[str, Any], lane: Lane) -> JobId:
+async def run(
+    ledger: Bench, stages: JobStages, scope: Scope, kind: str, payload: dict[str, Any], lane: JobLane
+) -> JobId:
     ledger.stages = stages
     await ledger.enqueue(scope, kind, payload, lane)
     job = await ledger.run(lane)
@@ -101,13 +103,13 @@ async def forget(ledger: Bench, scope: Scope) -> None:
 
 
 async def test_in_01_both_ways_leave_the_same_pages_and_chunks(
-    ledger: Bench, scope: Scope, reader: Reader, folder: Path
+    ledger: Bench, scope: Scope, reader: DocumentReader, folder: Path
 ) -> None:
     """IN-01: the same files through the small path and in bulk: equal ids, texts, boxes, chunks and vectors."""
     bulk = BulkShaped(reader, indexer(ledger, ModelLane.BULK))
     payload = {"root": str(folder), "agent_id": None}
     here = HereStages(reader, indexer(ledger, ModelLane.QUESTION))
-    await run(ledger, here, scope, "scan", payload, Lane.SMALL)
+    await run(ledger, here, scope, "scan", payload, JobLane.SMALL)
     small = await ledger.rows(scope, PAGES), await ledger.rows(scope, CHUNKS)
     texts = await ledger.rows(scope, TEXTS)
     assert {row["filename"] for row in texts} == {path.name for path in FILES}
@@ -115,21 +117,21 @@ async def test_in_01_both_ways_leave_the_same_pages_and_chunks(
     assert all({row["engine"] for row in rows} == {"native", "tesseract"} for rows in small)
 
     await forget(ledger, scope)
-    await run(ledger, bulk, scope, "scan", payload, Lane.BULK)
+    await run(ledger, bulk, scope, "scan", payload, JobLane.BULK)
     assert bulk.slices >= len(FILES)
     assert (await ledger.rows(scope, PAGES), await ledger.rows(scope, CHUNKS)) == small
 
 
 async def test_in_01_an_upload_reads_as_a_scanned_folder_does(
-    ledger: Bench, scope: Scope, admin_dsn: str, reader: Reader, folder: Path
+    ledger: Bench, scope: Scope, admin_dsn: str, reader: DocumentReader, folder: Path
 ) -> None:
     """IN-01: an upload's document has another name, hence other ids, and the same pages and passages."""
     other = await new_workspace(admin_dsn)
     uploads = [{"origin": f"upload:{p.name}", "filename": p.name, "location": f"file:{p}"} for p in FILES]
     here = HereStages(reader, indexer(ledger, ModelLane.QUESTION))
     bulk = BulkShaped(reader, indexer(ledger, ModelLane.BULK))
-    await run(ledger, here, scope, "upload", {"files": uploads, "agent_id": None}, Lane.SMALL)
-    await run(ledger, bulk, other, "scan", {"root": str(folder), "agent_id": None}, Lane.BULK)
+    await run(ledger, here, scope, "upload", {"files": uploads, "agent_id": None}, JobLane.SMALL)
+    await run(ledger, bulk, other, "scan", {"root": str(folder), "agent_id": None}, JobLane.BULK)
     for query, order in ((TEXTS, "number"), (PIECES, "chunk_index")):
         uploaded, scanned = [
             sorted(await ledger.rows(owner, query), key=lambda row: (row["filename"], row[order]))
@@ -147,7 +149,7 @@ async def test_in_01_the_number_of_pages_decides_which_way(
     for n in range(3):
         (tmp_path / "in" / f"{n}.txt").write_text(f"one\ftwo of file {n}")
     ways = {"here": Counting(ledger.here()), "bulk": Counting(ledger.here())}
-    runner = Runner(
+    runner = IngestionRunner(
         ledger.jobs,
         ledger.store,
         ledger.generations,
@@ -169,10 +171,10 @@ async def test_in_01_the_number_of_pages_decides_which_way(
 class Counting:
     """Another way to do the work, that counts the pages it was given."""
 
-    def __init__(self, inner: Stages) -> None:
+    def __init__(self, inner: JobStages) -> None:
         self.survey, self.index, self._inner = inner.survey, inner.index, inner
         self.read_pages = 0
 
-    def read(self, slices: Sequence[Slice]) -> AsyncIterator[list[ReadPage]]:
+    def read(self, slices: Sequence[PageSlice]) -> AsyncIterator[list[ReadPage]]:
         self.read_pages += sum(len(piece.numbers) for piece in slices)
         return self._inner.read(slices)

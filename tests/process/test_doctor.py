@@ -11,33 +11,33 @@ from rich.console import Console
 
 from cluster import connect, doctor, supervisor
 from cluster.basics.errors import Unavailable
-from cluster.console.findings import Colour, as_json, is_red, table
+from cluster.console.findings import StatusColour, as_json, findings_table, is_red
 from cluster.state import supervised
-from configs.settings import load
+from configs.settings import load_settings
 from tests.fakes.api_server import serve_api
 
 
 def test_every_part_that_is_down_is_red_with_what_to_do(tmp_path: Path) -> None:
     """X-36: a missing model is a warning, not a failure."""
-    settings = load({"AOS_STATE_DIR": str(tmp_path), "AOS_RAY_DASHBOARD_PORT": "9", "API_PORT": "9"})
-    findings = {finding.part: finding for finding in doctor.examine(settings)}
+    settings = load_settings({"AOS_STATE_DIR": str(tmp_path), "AOS_RAY_DASHBOARD_PORT": "9", "API_PORT": "9"})
+    findings = {finding.part: finding for finding in doctor.run_probes(settings)}
     for part in ("supervisor", "postgres", "redis", "ray", "serve", "gateway"):
-        assert findings[part].colour is Colour.RED
+        assert findings[part].colour is StatusColour.RED
         assert "aos up" in findings[part].fix
-    assert findings["llm"].colour is Colour.YELLOW, "without a model agents cannot act"
+    assert findings["llm"].colour is StatusColour.YELLOW, "without a model agents cannot act"
     assert is_red(list(findings.values()))
     body = as_json(list(findings.values()))
     assert body["healthy"] is False and len(body["findings"]) == len(findings)
     shown = io.StringIO()
-    Console(file=shown, width=150).print(table(list(findings.values())))
+    Console(file=shown, width=150).print(findings_table(list(findings.values())))
     assert "postgres" in shown.getvalue() and "fix:" in shown.getvalue()
 
 
 def test_every_port_that_can_be_set_is_named_with_its_setting_and_value(tmp_path: Path) -> None:
-    settings = load(
+    settings = load_settings(
         {"AOS_STATE_DIR": str(tmp_path), "API_PORT": "8123", "POSTGRES_HOST": "db", "POSTGRES_PORT": "5433"}
     )
-    (found,) = doctor.look("ports", settings)
+    (found,) = doctor.run_probe("ports", settings)
     told = (
         "API_PORT 8123",
         "AOS_RAY_GCS_PORT 6399",
@@ -59,19 +59,19 @@ def test_a_start_that_fails_says_why_and_leaves_nothing_running(
         monkeypatch.setenv("AOS_RAY_GCS_PORT", port)
         monkeypatch.setenv("AOS_STATE_DIR", str(tmp_path))
         with pytest.raises(Unavailable, match=f"port {port} is taken"):
-            supervisor.spawn(load(), lambda line: None)
-    assert supervised.find(tmp_path) is None
-    assert supervised.read(tmp_path) is not None
+            supervisor.spawn_supervisor(load_settings(), lambda line: None)
+    assert supervised.find_supervisor(tmp_path) is None
+    assert supervised.read_status(tmp_path) is not None
 
 
 def test_a_wall_that_is_missing_around_scripts_is_pointed_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    settings = load({"AOS_STATE_DIR": str(tmp_path)})
-    (whole,) = doctor._sandbox(settings)
+    settings = load_settings({"AOS_STATE_DIR": str(tmp_path)})
+    (whole,) = doctor._probe_sandbox(settings)
     if shutil.which("bwrap"):
-        assert (whole.colour, whole.fix) == (Colour.GREEN, "")
+        assert (whole.colour, whole.fix) == (StatusColour.GREEN, "")
     monkeypatch.setenv("AOS_SANDBOX_MEMORY_MB", "no number")
-    (broken,) = doctor._sandbox(settings)
-    assert broken.colour is Colour.RED and "memory_mb" in broken.detail
+    (broken,) = doctor._probe_sandbox(settings)
+    assert broken.colour is StatusColour.RED and "memory_mb" in broken.detail
 
 
 @pytest.mark.parametrize(
@@ -84,9 +84,9 @@ def test_a_wall_that_is_missing_around_scripts_is_pointed_out(tmp_path: Path, mo
     ],
 )
 def test_a_sandbox_that_hangs_or_babbles_is_red(tmp_path: Path, program: str, said: str) -> None:
-    settings, seconds = load({"AOS_STATE_DIR": str(tmp_path)}), 0.5 if "sleep" in program else 60
-    (found,) = doctor._sandbox(settings, (sys.executable, "-c", program), seconds)
-    assert found.colour is Colour.RED and said in found.detail and found.fix
+    settings, seconds = load_settings({"AOS_STATE_DIR": str(tmp_path)}), 0.5 if "sleep" in program else 60
+    (found,) = doctor._probe_sandbox(settings, (sys.executable, "-c", program), seconds)
+    assert found.colour is StatusColour.RED and said in found.detail and found.fix
 
 
 @pytest.mark.parametrize(
@@ -95,11 +95,13 @@ def test_a_sandbox_that_hangs_or_babbles_is_red(tmp_path: Path, program: str, sa
 def test_a_sick_dashboard_is_red_and_the_other_parts_are_still_examined(tmp_path: Path, answer: object) -> None:
     with serve_api({"GET /api/v0/nodes": answer, "GET /api/serve/applications/": answer}) as fake:
         port = fake.url.rpartition(":")[2]
-        settings = load({"AOS_STATE_DIR": str(tmp_path), "AOS_RAY_DASHBOARD_PORT": port, "LLM_BASE_URL": "http://[x"})
+        settings = load_settings(
+            {"AOS_STATE_DIR": str(tmp_path), "AOS_RAY_DASHBOARD_PORT": port, "LLM_BASE_URL": "http://[x"}
+        )
         connect.token_path(tmp_path).write_text("access-1")
-        findings = {finding.part: finding for finding in doctor.examine(settings)}
+        findings = {finding.part: finding for finding in doctor.run_probes(settings)}
     for part in ("ray", "llm"):
-        assert findings[part].colour is Colour.RED, findings[part]
+        assert findings[part].colour is StatusColour.RED, findings[part]
     served = [finding for part, finding in findings.items() if part.startswith("serve")]
-    assert served and all(finding.colour is Colour.RED for finding in served)
+    assert served and all(finding.colour is StatusColour.RED for finding in served)
     assert "memory" in findings

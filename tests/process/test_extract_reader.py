@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from cluster.basics.priority import Priority
+from cluster.basics.priority import ProcessPriority
 from configs.sections import OcrSettings, ReadSettings
-from pipelines.documents.document import Reason, Unreadable
-from pipelines.documents.extract.reader import Reader, fingerprint
+from pipelines.documents.document import FailureReason, Unreadable
+from pipelines.documents.extract.reader import DocumentReader, extraction_fingerprint
 from pipelines.documents.sources.sniff import Kind
 from tests.fakes import files
 from tests.fakes.apart import apart
@@ -27,8 +27,8 @@ def three_frames(tmp_path: Path) -> Path:
     return path
 
 
-def reading(make_engine: Callable[..., object], seconds: float = 30) -> Reader:
-    return Reader(ReadSettings(page_seconds=seconds), OcrSettings(), make_engine)  # type: ignore[arg-type]
+def reading(make_engine: Callable[..., object], seconds: float = 30) -> DocumentReader:
+    return DocumentReader(ReadSettings(page_seconds=seconds), OcrSettings(), make_engine)  # type: ignore[arg-type]
 
 
 def test_survey_then_pages_then_a_picture(three_frames: Path) -> None:
@@ -42,7 +42,7 @@ def test_survey_then_pages_then_a_picture(three_frames: Path) -> None:
         assert (pages[0].engine, pages[0].confidence, pages[0].ms) == ("tesseract", 0.9, 7)
         assert reader.picture(three_frames, survey.kind, 2, 100).startswith(b"\x89PNG")
         missing = next(reader.read(three_frames, survey.kind, [4]))
-        assert missing.failure is not None and missing.failure.reason is Reason.CHANGED
+        assert missing.failure is not None and missing.failure.reason is FailureReason.CHANGED
         child = reader.child
         survey = reader.survey(three_frames, "renamed.png")
         assert survey.pages == 3 and reader.child == child
@@ -57,7 +57,7 @@ def test_a_page_that_hangs_or_kills_its_process_fails_alone_and_a_kill_from_outs
     with reading(files.troubled(troubles), seconds=2) as reader:
         pages = list(reader.read(path, Kind.IMAGE, range(1, 10)))
     reasons = {page.number: page.failure.reason for page in pages if page.failure}
-    assert reasons == {2: Reason.TIMEOUT, 4: Reason.CRASHED, 6: Reason.CRASHED}
+    assert reasons == {2: FailureReason.TIMEOUT, 4: FailureReason.CRASHED, 6: FailureReason.CRASHED}
     assert all(page.failure.stage == "read" and page.failure.retryable for page in pages if page.failure)
     assert (tmp_path / "killed").exists()
     assert [page.text.split()[2] if page.text else "" for page in pages] == [
@@ -66,14 +66,14 @@ def test_a_page_that_hangs_or_kills_its_process_fails_alone_and_a_kill_from_outs
 
 
 def test_limits_and_absent_files_have_their_reasons(tmp_path: Path, three_frames: Path) -> None:
-    def reason(settings: ReadSettings, path: Path) -> Reason:
-        with Reader(settings, OcrSettings(), files.transcriber) as reader, pytest.raises(Unreadable) as refused:
+    def reason(settings: ReadSettings, path: Path) -> FailureReason:
+        with DocumentReader(settings, OcrSettings(), files.transcriber) as reader, pytest.raises(Unreadable) as refused:
             reader.survey(path)
         return refused.value.reason
 
-    assert reason(ReadSettings(max_file_bytes=10), three_frames) is Reason.TOO_LARGE
-    assert reason(ReadSettings(max_pages=2), three_frames) is Reason.TOO_LARGE
-    assert reason(ReadSettings(), tmp_path / "absent.pdf") is Reason.CHANGED
+    assert reason(ReadSettings(max_file_bytes=10), three_frames) is FailureReason.TOO_LARGE
+    assert reason(ReadSettings(max_pages=2), three_frames) is FailureReason.TOO_LARGE
+    assert reason(ReadSettings(), tmp_path / "absent.pdf") is FailureReason.CHANGED
 
 
 def test_a_file_that_goes_away_between_survey_and_reading_has_changed(three_frames: Path) -> None:
@@ -81,42 +81,42 @@ def test_a_file_that_goes_away_between_survey_and_reading_has_changed(three_fram
         kind = reader.survey(three_frames).kind
         three_frames.unlink()
         pages = list(reader.read(three_frames, kind, (1, 2)))
-    assert [page.failure and page.failure.reason for page in pages] == [Reason.CHANGED, Reason.CHANGED]
+    assert [page.failure and page.failure.reason for page in pages] == [FailureReason.CHANGED, FailureReason.CHANGED]
 
 
 def test_the_fingerprint_follows_what_changes_the_text_and_nothing_else() -> None:
-    base = fingerprint(ReadSettings(), OcrSettings())
-    assert base == fingerprint(ReadSettings(page_seconds=9, readers=4), OcrSettings())
-    assert base != fingerprint(ReadSettings(part_chars=5_000), OcrSettings())
-    assert base != fingerprint(ReadSettings(min_useful_text=10), OcrSettings())
-    assert base != fingerprint(ReadSettings(), OcrSettings(dpi=200))
+    base = extraction_fingerprint(ReadSettings(), OcrSettings())
+    assert base == extraction_fingerprint(ReadSettings(page_seconds=9, readers=4), OcrSettings())
+    assert base != extraction_fingerprint(ReadSettings(part_chars=5_000), OcrSettings())
+    assert base != extraction_fingerprint(ReadSettings(min_useful_text=10), OcrSettings())
+    assert base != extraction_fingerprint(ReadSettings(), OcrSettings(dpi=200))
 
 
 def test_bulk_reading_runs_behind_everything_else_and_may_take_longer(three_frames: Path) -> None:
     """The child has the kernel's idle class, and its session the last place; a page that waited is not given up."""
     late = files.troubled({2: functools.partial(time.sleep, 4)})
     for priority, policy in (
-        (Priority.IDLE, os.SCHED_IDLE),
-        (Priority.LOW, os.SCHED_OTHER),
-        (Priority.NORMAL, os.SCHED_OTHER),
+        (ProcessPriority.IDLE, os.SCHED_IDLE),
+        (ProcessPriority.LOW, os.SCHED_OTHER),
+        (ProcessPriority.NORMAL, os.SCHED_OTHER),
     ):
-        behind = priority is not Priority.NORMAL
-        with Reader(ReadSettings(page_seconds=2), OcrSettings(), late, priority=priority) as reader:
+        behind = priority is not ProcessPriority.NORMAL
+        with DocumentReader(ReadSettings(page_seconds=2), OcrSettings(), late, priority=priority) as reader:
             reader.survey(three_frames)
             assert reader.child is not None and os.sched_getscheduler(reader.child) == policy
             assert os.sched_getscheduler(0) == os.SCHED_OTHER
             if (group := Path(f"/proc/{reader.child}/autogroup")).exists():
                 assert group.read_text().endswith("nice 19\n") is behind
-            assert (os.getpriority(os.PRIO_PROCESS, reader.child) == 19) is (priority is Priority.LOW)
+            assert (os.getpriority(os.PRIO_PROCESS, reader.child) == 19) is (priority is ProcessPriority.LOW)
             (page,) = reader.read(three_frames, Kind.IMAGE, [2])
             assert (page.failure is None) is behind
 
 
 def test_a_page_that_uses_up_its_cpu_is_given_up_for_good(three_frames: Path) -> None:
     busy = files.troubled({2: files.spin})
-    with Reader(ReadSettings(cpu_seconds=0.5), OcrSettings(), busy) as reader:
+    with DocumentReader(ReadSettings(cpu_seconds=0.5), OcrSettings(), busy) as reader:
         pages = list(reader.read(three_frames, Kind.IMAGE, (1, 2, 3)))
-    assert [page.failure.reason if page.failure else None for page in pages] == [None, Reason.TIMEOUT, None]
+    assert [page.failure.reason if page.failure else None for page in pages] == [None, FailureReason.TIMEOUT, None]
     failure = pages[1].failure
     assert failure is not None and not failure.retryable and "AOS_READ_CPU_SECONDS" in failure.detail
 
@@ -130,10 +130,10 @@ def test_a_page_that_unpacks_to_more_than_the_memory_of_a_file_is_a_bomb_and_har
     bomb.write_bytes(files.pdf_of_content(b"0 0 m 9 9 l S\n" * 100_000, 250))
     assert bomb.stat().st_size < 3_000_000
     limit = 256 * 2**20
-    with Reader(ReadSettings(memory_bytes=limit), OcrSettings(), files.transcriber) as reader:
+    with DocumentReader(ReadSettings(memory_bytes=limit), OcrSettings(), files.transcriber) as reader:
         kind = reader.survey(bomb).kind
         (page,) = reader.read(bomb, kind, [1])
-        assert page.failure is not None and page.failure.reason is Reason.BOMB and not page.failure.retryable
+        assert page.failure is not None and page.failure.reason is FailureReason.BOMB and not page.failure.retryable
         assert "256 MiB" in page.failure.detail and "AOS_READ_MEMORY_BYTES" in page.failure.detail
         assert reader.survey(three_frames).pages == 3
 
@@ -152,7 +152,7 @@ def test_a_child_that_earlier_files_have_filled_is_replaced_before_a_file_is_ref
     """Page 1 leaves 200 MiB behind, as a library does that keeps what it has; page 2 alone fits."""
     greedy = files.troubled({1: files.keep_200_mib, 2: files.take_200_mib})
     settings = OcrSettings(memory_bytes=2**28 + 2**27)
-    with Reader(ReadSettings(memory_bytes=2**28 + 2**27), settings, greedy) as reader:
+    with DocumentReader(ReadSettings(memory_bytes=2**28 + 2**27), settings, greedy) as reader:
         pages = list(reader.read(three_frames, Kind.IMAGE, (1, 2)))
     assert [page.failure for page in pages] == [None, None]
 

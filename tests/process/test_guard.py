@@ -12,16 +12,16 @@ from pathlib import Path
 import pytest
 
 from cluster.basics.errors import DiskFull
-from pipelines.documents.document import Reason, Unreadable
-from pipelines.documents.extract.guarded_child import Died, Guard, TookTooLong, TookTooMuch
+from pipelines.documents.document import FailureReason, Unreadable
+from pipelines.documents.extract.guarded_child import CallTimeout, ChildDied, GuardedChild, TookTooMuch
 from pipelines.documents.ingest.pulse import cpu_seconds_of
 from tests.fakes.apart import apart
 from tests.fakes.target import Target
 
 
 @pytest.fixture
-def guard() -> Iterator[Guard]:
-    with Guard(Target) as guard:
+def guard() -> Iterator[GuardedChild]:
+    with GuardedChild(Target) as guard:
         yield guard
 
 
@@ -40,38 +40,44 @@ def eventually(fact: Callable[[], bool], seconds: float = 5.0) -> bool:
     return fact()
 
 
-def test_one_child_and_its_object_serve_all_calls(guard: Guard) -> None:
+def test_one_child_and_its_object_serve_all_calls(guard: GuardedChild) -> None:
     assert guard.pid is None
     assert [guard.call("count", seconds=5) for _ in range(3)] == [1, 2, 3]
 
 
-def test_a_call_that_overruns_takes_its_child_and_the_programs_it_started_along(guard: Guard, tmp_path: Path) -> None:
+def test_a_call_that_overruns_takes_its_child_and_the_programs_it_started_along(
+    guard: GuardedChild, tmp_path: Path
+) -> None:
     guard.call("count", seconds=5)
     child, note = guard.pid, tmp_path / "pid"
     assert child is not None
-    with pytest.raises(TookTooLong):
+    with pytest.raises(CallTimeout):
         guard.call("helper_then_sleep", str(note), seconds=0.4)
     assert gone(child)
     assert eventually(lambda: gone(int(note.read_text())))
     assert guard.call("count", seconds=5) == 1  # a fresh child
 
 
-def test_a_refusal_arrives_as_it_was_raised_and_the_child_lives_on(guard: Guard) -> None:
+def test_a_refusal_arrives_as_it_was_raised_and_the_child_lives_on(guard: GuardedChild) -> None:
     with pytest.raises(Unreadable) as refused:
         guard.call("refuse", seconds=5)
-    assert (refused.value.reason, refused.value.detail, refused.value.retryable) == (Reason.TIMEOUT, "one line", True)
+    assert (refused.value.reason, refused.value.detail, refused.value.retryable) == (
+        FailureReason.TIMEOUT,
+        "one line",
+        True,
+    )
     assert guard.pid is not None
 
 
-def test_a_defect_ends_the_child_and_says_what_it_was(guard: Guard) -> None:
-    with pytest.raises(Died) as died:
+def test_a_defect_ends_the_child_and_says_what_it_was(guard: GuardedChild) -> None:
+    with pytest.raises(ChildDied) as died:
         guard.call("surprise", seconds=5)
     assert died.value.cause == "LookupError: a defect in a parser"
     assert guard.call("count", seconds=5) == 1
 
 
 @pytest.mark.parametrize("wrapped", ["", "unreadable", "defect"])
-def test_a_disk_without_room_is_no_fault_of_the_file(guard: Guard, wrapped: str) -> None:
+def test_a_disk_without_room_is_no_fault_of_the_file(guard: GuardedChild, wrapped: str) -> None:
     with pytest.raises(DiskFull) as full:
         guard.call("fill", wrapped, seconds=5)
     assert "TMPDIR" in full.value.hint and "free at" in full.value.detail
@@ -85,7 +91,7 @@ def cpu_of(pid: int | None) -> float:
 
 @pytest.mark.parametrize("method", ["spin", "spin_in_a_guard"])
 def test_a_child_that_is_held_has_its_share_of_a_core_with_what_it_starts(method: str) -> None:
-    with Guard(Target, share=0.2) as guard:
+    with GuardedChild(Target, share=0.2) as guard:
         guard.call("count", seconds=30)
         guard.call(method, 0.01, seconds=60)  # everything has started
         before, began = cpu_of(guard.pid), time.monotonic()
@@ -96,47 +102,47 @@ def test_a_child_that_is_held_has_its_share_of_a_core_with_what_it_starts(method
 
 
 def test_a_held_child_that_overruns_is_ended(tmp_path: Path) -> None:
-    with Guard(Target, share=0.1) as guard:
+    with GuardedChild(Target, share=0.1) as guard:
         guard.call("count", seconds=30)
         child = guard.pid
-        with pytest.raises(TookTooLong):
+        with pytest.raises(CallTimeout):
             guard.call("spin", 60, seconds=0.5)
         assert child is not None and gone(child)
 
 
-def test_a_signal_ends_the_child_without_a_cause(guard: Guard) -> None:
+def test_a_signal_ends_the_child_without_a_cause(guard: GuardedChild) -> None:
     for number in (signal.SIGKILL, signal.SIGSEGV):
-        with pytest.raises(Died) as died:
+        with pytest.raises(ChildDied) as died:
             guard.call("kill_itself", int(number), seconds=5)
         assert (died.value.cause, died.value.code) == ("", -number)
 
 
-def test_a_child_killed_between_calls_is_noticed(guard: Guard) -> None:
+def test_a_child_killed_between_calls_is_noticed(guard: GuardedChild) -> None:
     guard.call("count", seconds=5)
     assert guard.pid is not None
     os.kill(guard.pid, signal.SIGKILL)
-    with pytest.raises(Died) as died:
+    with pytest.raises(ChildDied) as died:
         guard.call("count", seconds=5)
     assert died.value.code == -signal.SIGKILL
 
 
-def test_a_child_that_gets_no_memory_ends_and_says_so(guard: Guard) -> None:
-    with pytest.raises(Died) as died:
+def test_a_child_that_gets_no_memory_ends_and_says_so(guard: GuardedChild) -> None:
+    with pytest.raises(ChildDied) as died:
         guard.call("grow", 2**40, seconds=5)
     assert (died.value.starved, died.value.fresh) == (True, True)
     assert guard.call("count", seconds=5) == 1
-    with pytest.raises(Died) as died:
+    with pytest.raises(ChildDied) as died:
         guard.call("grow", 2**40, seconds=5)
     assert (died.value.starved, died.value.fresh) == (True, False)
 
 
 @apart
 def test_a_library_that_aborts_for_want_of_memory_starved_and_one_that_aborts_without_did_not() -> None:
-    with Guard(Target, memory_bytes=256 * 2**20) as guard:
-        with pytest.raises(Died) as died:
+    with GuardedChild(Target, memory_bytes=256 * 2**20) as guard:
+        with pytest.raises(ChildDied) as died:
             guard.call("abort_holding", 200 * 2**20, seconds=20)
         assert (died.value.code, died.value.starved) == (-signal.SIGABRT, True)
-        with pytest.raises(Died) as died:
+        with pytest.raises(ChildDied) as died:
             guard.call("abort_holding", 0, seconds=20)
         assert (died.value.code, died.value.starved) == (-signal.SIGABRT, False)
 
@@ -144,21 +150,21 @@ def test_a_library_that_aborts_for_want_of_memory_starved_and_one_that_aborts_wi
 @apart
 def test_what_the_starter_held_is_not_taken_for_what_the_child_held() -> None:
     ballast = b"1" * (300 * 2**20)  # Linux counts it as the child's most
-    with Guard(Target, memory_bytes=256 * 2**20) as guard:
-        with pytest.raises(Died) as died:
+    with GuardedChild(Target, memory_bytes=256 * 2**20) as guard:
+        with pytest.raises(ChildDied) as died:
             guard.call("abort_holding", 0, seconds=20)
         assert ballast and (died.value.code, died.value.starved) == (-signal.SIGABRT, False)
 
 
 def test_more_memory_is_for_a_while_and_for_what_the_child_starts() -> None:
-    with Guard(Target, memory_bytes=256 * 2**20) as guard:
+    with GuardedChild(Target, memory_bytes=256 * 2**20) as guard:
         assert guard.call("grow_with_more", 400 * 2**20, seconds=20) == 400 * 2**20
-        with pytest.raises(Died):
+        with pytest.raises(ChildDied):
             guard.call("grow", 400 * 2**20, seconds=20)
         assert guard.call("grow_in_a_guard", 400 * 2**20, seconds=60) == 400 * 2**20
 
 
-def test_cpu_is_limited_by_what_was_used_and_not_by_the_clock(guard: Guard) -> None:
+def test_cpu_is_limited_by_what_was_used_and_not_by_the_clock(guard: GuardedChild) -> None:
     guard.call("count", seconds=5)
     guard.call("sleep", 1.2, seconds=20, cpu_seconds=0.3)
     guard.call("spin", 0.2, seconds=20, cpu_seconds=5)
@@ -169,16 +175,16 @@ def test_cpu_is_limited_by_what_was_used_and_not_by_the_clock(guard: Guard) -> N
 
 @pytest.mark.parametrize("helpers", [True, False])
 def test_cpu_of_programs_that_run_beside_the_child_counts_where_asked(helpers: bool) -> None:
-    with Guard(Target, helpers=helpers) as guard:
+    with GuardedChild(Target, helpers=helpers) as guard:
         began = time.monotonic()
-        with pytest.raises(TookTooLong) as over:
+        with pytest.raises(CallTimeout) as over:
             guard.call("helper_that_spins", seconds=3, cpu_seconds=0.3)
         assert isinstance(over.value, TookTooMuch) is helpers
         assert helpers or time.monotonic() - began >= 3
 
 
 def test_a_forgotten_guard_leaves_no_process() -> None:
-    guard = Guard(Target)
+    guard = GuardedChild(Target)
     guard.call("count", seconds=5)
     pid = guard.pid
     assert pid is not None

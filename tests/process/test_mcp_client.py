@@ -20,17 +20,17 @@ import pytest
 from cluster.basics.errors import AosError, TooLarge, Unavailable
 from cluster.basics.scope import Role, Scope, TenantId, UserId, WorkspaceId
 from configs.sections_skills import SkillSettings
-from skills.framework.builtin import build
-from skills.framework.contract import Call, Effect
-from skills.framework.dependencies import Ground
+from skills.framework.builtin import build_tool
+from skills.framework.contract import CallEffect, ToolInvocation
+from skills.framework.dependencies import SkillDependencies
 from skills.framework.manifest import BadManifest, CredentialType, Kind, Manifest, Risk
-from skills.framework.skill_guard import Called, Fence
+from skills.framework.skill_guard import CallRecord, SkillGuard
 from skills.http.fetch import OutcomeUnknown
-from skills.http.guard import Disallowed
+from skills.http.guard import AddressNotAllowed
 from skills.http.http_answer import ServiceDenied, ServiceGarbled
-from skills.mcp.discover import Offered, discover
-from skills.mcp.options import Place
-from skills.mcp.remotes import Remotes, ServerAway
+from skills.mcp.discover import OfferedTool, discover_tools
+from skills.mcp.options import McpServerSpec
+from skills.mcp.remotes import McpConnections, ServerAway
 from skills.mcp.results import RemoteToolChanged, RemoteToolFailed, RemoteToolGone
 from skills.mcp.server_process import CommandNotAllowed
 from tests.fakes.ground import KeptSecrets, ground
@@ -42,8 +42,8 @@ READS = {"type": "object", "properties": {"text": {"type": "string"}}}
 ME = Scope(TenantId("t"), WorkspaceId("w"), (), UserId("u"), Role.OPERATOR)
 
 
-def call(arguments: dict[str, Any] | None = None, **other: Any) -> Call:
-    return replace(Call(ME, "agent", "key", arguments or {}, "session"), **other)
+def call(arguments: dict[str, Any] | None = None, **other: Any) -> ToolInvocation:
+    return replace(ToolInvocation(ME, "agent", "key", arguments or {}, "session"), **other)
 
 
 def echo(mode: str, seconds: float = 20, **other: Any) -> Manifest:
@@ -56,7 +56,7 @@ def echo(mode: str, seconds: float = 20, **other: Any) -> Manifest:
 class Trail:
     codes: list[str] = field(default_factory=list)
 
-    async def called(self, call: Call, what: Called) -> None:
+    async def called(self, call: ToolInvocation, what: CallRecord) -> None:
         self.codes.append(what.code)
 
 
@@ -77,8 +77,10 @@ async def soon(true: Any) -> bool:
 
 
 @pytest.fixture
-async def on() -> AsyncIterator[Ground]:
-    made = ground(settings=SkillSettings(off=(), mcp_commands=(sys.executable,)), remotes=Remotes(connect=PATIENCE))
+async def on() -> AsyncIterator[SkillDependencies]:
+    made = ground(
+        settings=SkillSettings(off=(), mcp_commands=(sys.executable,)), remotes=McpConnections(connect=PATIENCE)
+    )
     yield made
     await made.remotes.aclose()
 
@@ -98,11 +100,11 @@ def url() -> Iterator[str]:
             process.wait(10)
 
 
-def over_http(url: str, **other: Any) -> Ground:
+def over_http(url: str, **other: Any) -> SkillDependencies:
     """A ground that may call the server, with a token for it."""
     secrets = KeptSecrets({CredentialType.BEARER_TOKEN: {"token": TOKEN}})
     made = ground(credentials=secrets, hosts=(url.removeprefix("http://"),), settings=SkillSettings(off=()))
-    made = replace(made, remotes=Remotes(connect=PATIENCE))
+    made = replace(made, remotes=McpConnections(connect=PATIENCE))
     return replace(made, **other)
 
 
@@ -110,30 +112,30 @@ def bearing(**other: Any) -> Manifest:
     return replace(Manifest("any", "Any.", Kind.MCP, credential=CredentialType.BEARER_TOKEN, seconds=PATIENCE), **other)
 
 
-def of(found: list[Offered], tool: str) -> Manifest:
+def of(found: list[OfferedTool], tool: str) -> Manifest:
     (manifest,) = [one.manifest for one in found if one.tool == tool]
     assert manifest is not None
     return manifest
 
 
-async def test_sk_18_the_public_reference_server_is_listed_registered_and_called(on: Ground) -> None:
+async def test_sk_18_the_public_reference_server_is_listed_registered_and_called(on: SkillDependencies) -> None:
     """SK-18: mcp-server-time from PyPI over its pipes; its tools become skills, read-only by its own word."""
-    place = Place(command=sys.executable, args=("-m", "mcp_server_time"))
-    found = await discover(on, call(), Manifest("time", "Time.", Kind.MCP, seconds=PATIENCE), place, "time")
+    place = McpServerSpec(command=sys.executable, args=("-m", "mcp_server_time"))
+    found = await discover_tools(on, call(), Manifest("time", "Time.", Kind.MCP, seconds=PATIENCE), place, "time")
     assert [one.manifest and one.manifest.name for one in found] == ["time_get_current_time", "time_convert_time"]
     convert = of(found, "convert_time")
     assert "$ref" not in json.dumps(convert.parameters) and "source_timezone" in convert.parameters["properties"]
     given = {"source_timezone": "Europe/Paris", "time": "12:00", "target_timezone": "Asia/Tokyo"}
-    made = await build(convert, on).run(call(given))
+    made = await build_tool(convert, on).run(call(given))
     assert made["data"]["target"]["timezone"] == "Asia/Tokyo" and made["data"]["target"]["datetime"].endswith("+09:00")
     with pytest.raises(RemoteToolFailed, match=r"(?i)nowhere"):
-        await build(convert, on).run(call({**given, "source_timezone": "Nowhere/Land"}))
+        await build_tool(convert, on).run(call({**given, "source_timezone": "Nowhere/Land"}))
 
 
 async def test_sk_18_over_http_with_the_token_of_the_call(url: str) -> None:
     """SK-18, CV-05: the bearer token comes from the credential, for the call; names, risks and texts are tamed."""
     on = over_http(url)
-    found = await discover(on, call(), bearing(), Place(url=f"{url}/mcp"), "fake")
+    found = await discover_tools(on, call(), bearing(), McpServerSpec(url=f"{url}/mcp"), "fake")
     assert {one.tool: one.manifest and one.manifest.risk for one in found} == {
         "whoami": Risk.READ,
         "erase": Risk.DESTRUCTIVE,
@@ -141,16 +143,16 @@ async def test_sk_18_over_http_with_the_token_of_the_call(url: str) -> None:
         "with.dots/and-slashes": Risk.WRITE,
     }
     whoami = of(found, "whoami")
-    assert whoami.effect is Effect.READ and whoami.credential is CredentialType.BEARER_TOKEN
+    assert whoami.effect is CallEffect.READ and whoami.credential is CredentialType.BEARER_TOKEN
     assert "<" not in whoami.description and "\u200b" not in whoami.description
     assert whoami.description.startswith("The tool whoami of the MCP server localhost")
-    made = await build(whoami, on).run(call())
+    made = await build_tool(whoami, on).run(call())
     assert made["data"] == {"authorization": f"Bearer {TOKEN}", "host": url.removeprefix("http://")}
     assert not any(one.server.login for one in on.remotes._links.values()), "kept after the call"
     dotted = of(found, "with.dots/and-slashes")
     assert dotted.name.startswith("fake_with_dots_and-slashes_")
-    assert (await build(dotted, on).run(call({"size": 3})))["data"] == {"result": "3 m"}
-    shown = await build(of(found, "picture"), on).run(call())
+    assert (await build_tool(dotted, on).run(call({"size": 3})))["data"] == {"result": "3 m"}
+    shown = await build_tool(of(found, "picture"), on).run(call())
     assert shown["cut"] and shown["parts"] == [{"type": "image", "media_type": "image/png", "bytes": 4000}]
     await on.remotes.aclose()
 
@@ -160,7 +162,7 @@ async def test_a_server_that_repeats_the_token_gives_none_of_it_away(url: str) -
     trail = Trail()
     on = over_http(url)
     manifest = bearing(options={"url": f"{url}/mcp", "tool": "whoami"})
-    made = await Fence(on, trail).around(manifest).run(call())
+    made = await SkillGuard(on, trail).around(manifest).run(call())
     assert made["data"]["authorization"] == "Bearer [secret]" and TOKEN not in json.dumps(made)
     assert trail.codes == ["ok"]
     await on.remotes.aclose()
@@ -172,24 +174,24 @@ async def test_sk_18_a_token_of_oauth_and_none_where_the_client_is_unknown(url: 
     manifest = bearing(credential=CredentialType.CUSTOM, options=options)
     known = {CredentialType.CUSTOM: {"client_id": "aos", "client_secret": "client-secret-77", "base_url": url}}
     on = over_http(url, credentials=KeptSecrets(known))
-    assert (await build(manifest, on).run(call()))["data"]["authorization"] == f"Bearer {TOKEN}"
+    assert (await build_tool(manifest, on).run(call()))["data"]["authorization"] == f"Bearer {TOKEN}"
     await on.remotes.aclose()
     wrong = {CredentialType.CUSTOM: {"client_id": "aos", "client_secret": "another-secret-88", "base_url": url}}
     with pytest.raises(ServiceDenied) as refused:
-        await build(manifest, over_http(url, credentials=KeptSecrets(wrong))).run(call())
+        await build_tool(manifest, over_http(url, credentials=KeptSecrets(wrong))).run(call())
     assert "another-secret-88" not in repr(refused.value) + refused.value.detail
     stale = over_http(url, credentials=KeptSecrets({CredentialType.BEARER_TOKEN: {"token": "stale-token-1234"}}))
     for _ in range(2):  # an answer is no absence: the second one is told the same
         with pytest.raises(ServiceDenied) as denied:
-            await build(bearing(options={"url": f"{url}/mcp", "tool": "whoami"}), stale).run(call())
+            await build_tool(bearing(options={"url": f"{url}/mcp", "tool": "whoami"}), stale).run(call())
     assert "stale-token-1234" not in repr(denied.value) + denied.value.detail
 
 
-async def test_sk_18_no_two_contexts_share_a_connection(on: Ground) -> None:
+async def test_sk_18_no_two_contexts_share_a_connection(on: SkillDependencies) -> None:
     """SK-18: tenant, workspace, user, agent, session and credential: each has a process of its own."""
-    tool = build(echo("good"), on)
+    tool = build_tool(echo("good"), on)
 
-    async def pid(one: Call) -> int:
+    async def pid(one: ToolInvocation) -> int:
         return int(json.loads((await tool.run(one))["text"])["pid"])
 
     first = await pid(call())
@@ -207,10 +209,10 @@ async def test_sk_18_no_two_contexts_share_a_connection(on: Ground) -> None:
     assert await soon(lambda: all(away(one) for one in pids | {first}))
 
 
-async def test_a_program_is_told_nothing_but_its_own_secret_and_ends_with_the_call(on: Ground) -> None:
+async def test_a_program_is_told_nothing_but_its_own_secret_and_ends_with_the_call(on: SkillDependencies) -> None:
     secrets = KeptSecrets({CredentialType.API_KEY: {"key": "canary-key-9f3c"}})
     manifest = echo("good", credential=CredentialType.API_KEY, options={"env": {"SERVICE_KEY": "key"}})
-    made = json.loads((await build(manifest, replace(on, credentials=secrets)).run(call()))["text"])
+    made = json.loads((await build_tool(manifest, replace(on, credentials=secrets)).run(call()))["text"])
     assert set(made["env"]) - {"LC_CTYPE"} == {"PATH", "HOME", "TMPDIR", "LANG", "SERVICE_KEY"}
     assert made["env"]["SERVICE_KEY"] == "canary-key-9f3c" and made["cwd"] == made["env"]["HOME"]
     assert await soon(lambda: away(made["pid"]) and not Path(made["cwd"]).exists())
@@ -227,38 +229,40 @@ async def test_a_program_is_told_nothing_but_its_own_secret_and_ends_with_the_ca
         ("failing", RemoteToolFailed),
     ],
 )
-async def test_a_program_that_misbehaves_is_a_named_error(on: Ground, mode: str, error: type[AosError]) -> None:
+async def test_a_program_that_misbehaves_is_a_named_error(
+    on: SkillDependencies, mode: str, error: type[AosError]
+) -> None:
     began = time.monotonic()
     with pytest.raises(error) as raised:
-        await build(echo(mode), on).run(call())
+        await build_tool(echo(mode), on).run(call())
     assert time.monotonic() - began < 15, "not waited for"
     assert len(raised.value.detail) < 500 and not set("<>\u202e") & set(raised.value.detail)
     assert len(on.remotes) == (1 if mode == "failing" else 0)
 
 
 @pytest.mark.parametrize("mode", ["die", "garbage", "wrong", "huge"])
-async def test_what_writes_and_is_answered_with_nonsense_may_have_been_done(on: Ground, mode: str) -> None:
+async def test_what_writes_and_is_answered_with_nonsense_may_have_been_done(on: SkillDependencies, mode: str) -> None:
     with pytest.raises(OutcomeUnknown):
-        await build(echo(mode, risk=Risk.WRITE), on).run(call())
+        await build_tool(echo(mode, risk=Risk.WRITE), on).run(call())
 
 
-async def test_one_that_hangs_is_killed_with_what_it_has_started(on: Ground, tmp_path: Path) -> None:
+async def test_one_that_hangs_is_killed_with_what_it_has_started(on: SkillDependencies, tmp_path: Path) -> None:
     async def read() -> None:
         with pytest.raises(ServerAway):
-            await build(echo("hang", seconds=8), on).run(call({"text": str(tmp_path / "pids")}))
+            await build_tool(echo("hang", seconds=8), on).run(call({"text": str(tmp_path / "pids")}))
         pids = [int(one) for one in (tmp_path / "pids").read_text().split()]
         assert await soon(lambda: all(away(one) for one in pids))
 
     async def write() -> None:
         with pytest.raises(OutcomeUnknown):
             writes = echo("writes", seconds=8, risk=Risk.WRITE)
-            await build(writes, on).run(call({"text": str(tmp_path / "more")}))
+            await build_tool(writes, on).run(call({"text": str(tmp_path / "more")}))
 
     await asyncio.gather(read(), write())
 
 
-async def test_a_call_that_is_cancelled_leaves_no_program(on: Ground, tmp_path: Path) -> None:
-    running = asyncio.create_task(build(echo("hang", seconds=60), on).run(call({"text": str(tmp_path / "pids")})))
+async def test_a_call_that_is_cancelled_leaves_no_program(on: SkillDependencies, tmp_path: Path) -> None:
+    running = asyncio.create_task(build_tool(echo("hang", seconds=60), on).run(call({"text": str(tmp_path / "pids")})))
     assert await soon((tmp_path / "pids").exists)
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -267,11 +271,11 @@ async def test_a_call_that_is_cancelled_leaves_no_program(on: Ground, tmp_path: 
     assert await soon(lambda: all(away(one) for one in pids))
 
 
-async def test_sk_18_a_server_that_does_not_answer_is_waited_for_once(on: Ground) -> None:
+async def test_sk_18_a_server_that_does_not_answer_is_waited_for_once(on: SkillDependencies) -> None:
     """SK-18: connecting ends in its time, and for a while nobody of this workspace waits again; others still try."""
     moment = [0.0]
-    on = replace(on, remotes=Remotes(lambda: moment[0], connect=1.0))
-    tool = build(echo("mute"), on)
+    on = replace(on, remotes=McpConnections(lambda: moment[0], connect=1.0))
+    tool = build_tool(echo("mute"), on)
     with pytest.raises(ServerAway, match="within 1 s"):
         await tool.run(call())
     began = time.monotonic()
@@ -286,42 +290,42 @@ async def test_sk_18_a_server_that_does_not_answer_is_waited_for_once(on: Ground
     assert len(on.remotes) == 0
 
 
-async def test_a_tool_that_is_described_otherwise_than_before_is_not_called(on: Ground) -> None:
-    tool = build(echo("change"), on)
+async def test_a_tool_that_is_described_otherwise_than_before_is_not_called(on: SkillDependencies) -> None:
+    tool = build_tool(echo("change"), on)
     await tool.run(call())
     with pytest.raises(RemoteToolChanged):
         await tool.run(call())
-    gone = build(echo("gone"), on)
+    gone = build_tool(echo("gone"), on)
     await gone.run(call())
     with pytest.raises(RemoteToolGone):
         await gone.run(call())
     pinned = echo("good", options={"sha256": "0" * 64})
     with pytest.raises(RemoteToolChanged):
-        await build(pinned, on).run(call())
+        await build_tool(pinned, on).run(call())
 
 
-async def test_a_server_that_says_nothing_of_a_tool_has_tools_that_write(on: Ground) -> None:
-    place = Place(command=sys.executable, args=("-I", "-S", FAKE, "silent"))
-    (found,) = await discover(on, call(), Manifest("x", "X.", Kind.MCP), place, "")
+async def test_a_server_that_says_nothing_of_a_tool_has_tools_that_write(on: SkillDependencies) -> None:
+    place = McpServerSpec(command=sys.executable, args=("-I", "-S", FAKE, "silent"))
+    (found,) = await discover_tools(on, call(), Manifest("x", "X.", Kind.MCP), place, "")
     assert found.manifest is not None and found.manifest.risk is Risk.WRITE
 
 
-async def test_only_named_programs_and_named_hosts_are_called(on: Ground, url: str) -> None:
+async def test_only_named_programs_and_named_hosts_are_called(on: SkillDependencies, url: str) -> None:
     for commands in ((), ("/bin/sh",), (f"{sys.executable} -m mcp_server_time",)):
         with pytest.raises(CommandNotAllowed):
-            build(echo("good"), replace(on, settings=SkillSettings(off=(), mcp_commands=commands)))
+            build_tool(echo("good"), replace(on, settings=SkillSettings(off=(), mcp_commands=commands)))
     options = {"url": f"{url}/mcp", "tool": "whoami"}
-    with pytest.raises(Disallowed):
-        build(bearing(options=options), on)
+    with pytest.raises(AddressNotAllowed):
+        build_tool(bearing(options=options), on)
     named = replace(on, hosts=("localhost",))  # the name alone: neither its port nor a private address
-    with pytest.raises(Disallowed):
-        build(bearing(options=options), named)
-    private = build(bearing(credential=None, options={**options, "url": "http://localhost/mcp"}), named)
-    with pytest.raises(Disallowed):
+    with pytest.raises(AddressNotAllowed):
+        build_tool(bearing(options=options), named)
+    private = build_tool(bearing(credential=None, options={**options, "url": "http://localhost/mcp"}), named)
+    with pytest.raises(AddressNotAllowed):
         await private.run(call())
     for wrong in ({}, {"url": "x", "command": "y"}, {"url": "x", "args": ["y"]}, {"command": "x", "tool": ""}):
         with pytest.raises(BadManifest):
-            build(bearing(options={"tool": "t", **wrong}), on)
+            build_tool(bearing(options={"tool": "t", **wrong}), on)
 
 
 @contextmanager
@@ -370,7 +374,7 @@ async def test_answers_without_end_or_sense_are_named_errors(
         on = over_http(at)
         began = time.monotonic()
         with pytest.raises(error):
-            await build(bearing(options={"url": f"{at}/mcp", "tool": "x"}), on).run(call())
+            await build_tool(bearing(options={"url": f"{at}/mcp", "tool": "x"}), on).run(call())
         assert time.monotonic() - began < 12
         assert len(on.remotes) == 0
         await on.remotes.aclose()

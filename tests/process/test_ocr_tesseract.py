@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
 from configs.sections import OcrSettings
-from pipelines.documents.document import Reason, Unreadable
-from pipelines.documents.extract.guarded_child import Guard
-from pipelines.documents.ocr.cascade import build
+from pipelines.documents.document import FailureReason, Unreadable
+from pipelines.documents.extract.guarded_child import GuardedChild
+from pipelines.documents.ocr.cascade import build_cascade
 from pipelines.documents.ocr.reading import EngineMissing
-from pipelines.documents.ocr.tesseract import Tesseract
+from pipelines.documents.ocr.tesseract import TesseractEngine
 from tests.fakes.ocr import Doomed, ToldBack
 
 
@@ -26,7 +26,7 @@ def blank(width: int) -> NDArray[np.uint8]:
     return np.full((20, width), 128, np.uint8)
 
 
-def read(engine: Tesseract, width: int = 100, dpi: int | None = None, seconds: float = 20) -> list[str]:
+def read(engine: TesseractEngine, width: int = 100, dpi: int | None = None, seconds: float = 20) -> list[str]:
     """What `ToldBack` says of its process and of the call."""
     (line,) = engine.read(blank(width), dpi=dpi, layout=None, seconds=seconds)
     return line.text.split(";")
@@ -36,28 +36,28 @@ class Holder:
     """Lives in a reader's process."""
 
     def __init__(self) -> None:
-        self._engine = Tesseract(load=ToldBack)
+        self._engine = TesseractEngine(load=ToldBack)
 
     def engine(self) -> str:
         return read(self._engine)[0]
 
 
-def fails(engine: Tesseract, width: int, seconds: float = 20) -> Unreadable:
+def fails(engine: TesseractEngine, width: int, seconds: float = 20) -> Unreadable:
     with pytest.raises(Unreadable) as caught:
         read(engine, width, seconds=seconds)
     return caught.value
 
 
 @pytest.fixture
-def doomed() -> Iterator[Tesseract]:
-    engine = Tesseract(load=Doomed)
+def doomed() -> Iterator[TesseractEngine]:
+    engine = TesseractEngine(load=Doomed)
     yield engine
     engine.close()
 
 
 @pytest.fixture
-def told() -> Iterator[Tesseract]:
-    engine = Tesseract(load=ToldBack)
+def told() -> Iterator[TesseractEngine]:
+    engine = TesseractEngine(load=ToldBack)
     yield engine
     engine.close()
 
@@ -68,30 +68,30 @@ def written(text: str) -> NDArray[np.uint8]:
     return np.array(picture)
 
 
-def test_a_killed_engine_is_a_crash_worth_a_retry_and_the_next_page_is_read(doomed: Tesseract) -> None:
+def test_a_killed_engine_is_a_crash_worth_a_retry_and_the_next_page_is_read(doomed: TesseractEngine) -> None:
     before = read(doomed)[0]
     error = fails(doomed, 9)
-    assert (error.reason, error.retryable) == (Reason.CRASHED, True)
+    assert (error.reason, error.retryable) == (FailureReason.CRASHED, True)
     assert "signal 9" in error.detail
     assert read(doomed)[0] != before
 
 
-def test_an_engine_that_ends_with_an_error_says_why(doomed: Tesseract) -> None:
+def test_an_engine_that_ends_with_an_error_says_why(doomed: TesseractEngine) -> None:
     error = fails(doomed, 13)
-    assert error.reason is Reason.CRASHED
+    assert error.reason is FailureReason.CRASHED
     assert "Error during processing." in error.detail
 
 
-def test_a_stalled_engine_is_ended_at_its_limit(doomed: Tesseract) -> None:
+def test_a_stalled_engine_is_ended_at_its_limit(doomed: TesseractEngine) -> None:
     pid = int(read(doomed)[0])
     began = monotonic()
     error = fails(doomed, 60, seconds=0.3)
-    assert error.reason is Reason.TIMEOUT
+    assert error.reason is FailureReason.TIMEOUT
     assert monotonic() - began < 5
     assert not psutil.pid_exists(pid)
 
 
-def test_pages_are_read_by_one_process_and_threads_by_one_each(doomed: Tesseract) -> None:
+def test_pages_are_read_by_one_process_and_threads_by_one_each(doomed: TesseractEngine) -> None:
     """To start it anew costs a tenth of a page's time."""
     assert read(doomed)[0] == read(doomed)[0]
     with ThreadPoolExecutor(2) as threads:
@@ -103,7 +103,7 @@ def test_pages_are_read_by_one_process_and_threads_by_one_each(doomed: Tesseract
 
 def test_the_engine_goes_with_whoever_holds_it() -> None:
     """A reader that is killed leaves no engine behind, although that leads a process group of its own."""
-    with Guard(Holder) as reader:
+    with GuardedChild(Holder) as reader:
         pid = int(reader.call("engine", seconds=20))
         assert psutil.pid_exists(pid)
     psutil.wait_procs([psutil.Process(pid)] if psutil.pid_exists(pid) else [], timeout=10)
@@ -112,7 +112,7 @@ def test_the_engine_goes_with_whoever_holds_it() -> None:
 
 def test_an_absent_language_names_the_package_to_install() -> None:
     with pytest.raises(EngineMissing) as caught:
-        Tesseract(languages=("eng", "xyz")).read(written("x"), dpi=None, layout=None, seconds=20)
+        TesseractEngine(languages=("eng", "xyz")).read(written("x"), dpi=None, layout=None, seconds=20)
     assert caught.value.hint == "sudo apt-get install -y tesseract-ocr-xyz"
 
 
@@ -121,7 +121,7 @@ def test_absent_data_for_orientation_names_the_package(tmp_path: Path) -> None:
     program = tmp_path / "engine"
     program.write_text(f"#!/bin/sh\necho 'Error opening data file {tmp_path}/absent.traineddata' >&2; exit 1\n")
     program.chmod(0o755)
-    engine = Tesseract(binary=str(program), load=ToldBack)
+    engine = TesseractEngine(binary=str(program), load=ToldBack)
     assert read(engine)[2] == str(tmp_path)
     with pytest.raises(EngineMissing) as caught:
         engine.turns(blank(500), seconds=20)
@@ -131,27 +131,27 @@ def test_absent_data_for_orientation_names_the_package(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("width", "degrees"), [(500, (90,)), (100, (90, 180))])
 def test_a_sure_orientation_is_the_only_try_and_a_guess_is_not(
-    told: Tesseract, width: int, degrees: tuple[int, ...]
+    told: TesseractEngine, width: int, degrees: tuple[int, ...]
 ) -> None:
     """IN-11: `ToldBack` is the surer the wider the picture."""
     assert told.turns(blank(width), seconds=20) == degrees
 
 
-def test_the_engine_runs_with_one_thread_and_keeps_its_environment(told: Tesseract) -> None:
+def test_the_engine_runs_with_one_thread_and_keeps_its_environment(told: TesseractEngine) -> None:
     """Without it a page costs ten to thirty times the CPU."""
     facts = read(told)
     assert facts[3:5] == ["1", os.environ["PATH"].replace(" ", "")]
 
 
 @pytest.mark.parametrize(("dpi", "told_as"), [(300, 300), (72, 0), (None, 0), (96, 0), (1000000, 0)])
-def test_only_a_credible_resolution_is_passed_on(told: Tesseract, dpi: int | None, told_as: int) -> None:
+def test_only_a_credible_resolution_is_passed_on(told: TesseractEngine, dpi: int | None, told_as: int) -> None:
     """IN-08: scans say 150 and more; 72 and 96 are a screen's defaults."""
     assert read(told, dpi=dpi)[5:7] == ["3", str(told_as)]
 
 
 def test_a_real_page_with_boxes_on_the_words() -> None:
     """IN-07: the real engine, end to end."""
-    page = build(OcrSettings(strategy="tesseract")).read(written("Invoice total 42"), 1, 300)
+    page = build_cascade(OcrSettings(strategy="tesseract")).read(written("Invoice total 42"), 1, 300)
     assert page.text == "Invoice total 42"
     assert page.confidence is not None
     assert page.confidence > 0.7
@@ -167,7 +167,7 @@ def test_a_real_page_upside_down() -> None:
     picture = Image.new("L", (900, 300), 255)
     for row, text in enumerate(lines):
         ImageDraw.Draw(picture).text((40, 50 + 70 * row), text, fill=0, font=ImageFont.load_default(40))
-    page = build(OcrSettings(strategy="tesseract")).read(np.rot90(np.array(picture), 2).copy(), 1, 300)
+    page = build_cascade(OcrSettings(strategy="tesseract")).read(np.rot90(np.array(picture), 2).copy(), 1, 300)
     assert page.text.splitlines() == lines
     assert page.words[0].box.x1 > 0.9
     assert page.words[0].box.y0 > 0.6
@@ -186,5 +186,5 @@ def test_a_turned_slip_of_few_letters_is_read(lines: list[str], quarters: int) -
     picture = Image.new("L", (700, 480), 255)
     for row, text in enumerate(lines):
         ImageDraw.Draw(picture).text((40, 40 + 80 * row), text, fill=0, font=ImageFont.load_default(44))
-    page = build(OcrSettings(strategy="tesseract")).read(np.rot90(np.array(picture), quarters).copy(), 1)
+    page = build_cascade(OcrSettings(strategy="tesseract")).read(np.rot90(np.array(picture), quarters).copy(), 1)
     assert page.text.split() == " ".join(lines).split()

@@ -10,7 +10,14 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from cluster.console.notices import FILE, ROOT, collected, direct, needed, written
+from cluster.console.notices import (
+    FILE,
+    ROOT,
+    collect_notices,
+    direct_requirements,
+    render_notices,
+    required_distributions,
+)
 
 OURS = ("cluster", "configs", "pipelines", "serve_apps", "skills")
 # Of extras, and asked for before they are used: Ansible's own process, vLLM's deployment.
@@ -19,7 +26,7 @@ EXTRAS = {"ansible_runner", "vllm"}
 
 @pytest.fixture(scope="module")
 def runtime() -> set[str]:
-    return set(needed(direct()))
+    return set(required_distributions(direct_requirements()))
 
 
 def imported() -> dict[str, Path]:
@@ -75,10 +82,10 @@ def test_every_runtime_target_of_make_installs_the_runtime_only() -> None:
 
 def test_the_notices_name_every_package_with_version_and_licence(runtime: set[str]) -> None:
     """`make notices` writes them anew where this fails."""
-    found = collected()
+    found = collect_notices()
     assert {canonicalize_name(one.name) for one in found} == runtime
     assert all(one.licence and one.url.startswith("http") for one in found)
     text = FILE.read_text(encoding="utf-8")
     lacking = [one.name for one in found if f"| {one.name} | {one.version} |" not in text]
     assert lacking == []
-    assert written(found).count("\n| ") == text.count("\n| ")
+    assert render_notices(found).count("\n| ") == text.count("\n| ")

@@ -16,10 +16,10 @@ import pytest
 
 from cluster.basics.errors import Invalid
 from configs.sections_skills import SandboxSettings
-from skills.sandbox.fence import Outcome, Sandbox, report
-from skills.sandbox.launch import Way, bubblewrap, command, limits, ways
-from skills.sandbox.layers import Layer
-from skills.sandbox.pool import Pool
+from skills.sandbox.fence import Sandbox, SandboxOutcome, report_layers
+from skills.sandbox.launch import LaunchMode, find_bubblewrap, launch_command, launch_modes, resource_limits
+from skills.sandbox.layers import IsolationLayer
+from skills.sandbox.pool import WorkerPool
 from skills.sandbox.sandbox_errors import (
     ForbiddenImport,
     SandboxMissing,
@@ -28,10 +28,10 @@ from skills.sandbox.sandbox_errors import (
     ScriptTimeout,
     ScriptTooBig,
 )
-from skills.sandbox.worker import START_SECONDS, Worker
+from skills.sandbox.worker import START_SECONDS, SandboxWorker
 from tests.evals.report import ROOT
 
-pytestmark = pytest.mark.skipif(bubblewrap() is None, reason="bubblewrap is not installed")
+pytestmark = pytest.mark.skipif(find_bubblewrap() is None, reason="bubblewrap is not installed")
 
 
 @pytest.fixture
@@ -74,7 +74,7 @@ async def test_sk_10_run_takes_the_payload_and_gives_back_a_dict(sandbox: Sandbo
         "import sys\ndef run(payload):\n    print('seen', payload['name'])\n    return {'hello': payload['name']}\n"
     )
     outcome = await sandbox.run(source.replace("import sys\n", ""), {"name": "Ünal"})
-    assert outcome == Outcome({"hello": "Ünal"}, "seen Ünal\n", "", outcome.ms)
+    assert outcome == SandboxOutcome({"hello": "Ünal"}, "seen Ünal\n", "", outcome.ms)
     assert outcome.ms > 0
 
 
@@ -227,10 +227,12 @@ async def test_an_answer_that_was_forged_ends_the_script_all_the_same(wall: Sand
 async def test_one_that_is_ended_while_it_starts_is_not_waited_for() -> None:
     """It was, for as long as a start may take: what had not been connected yet never closed."""
     settings, before = SandboxSettings(), children()
-    way = ways(settings, root=os.geteuid() == 0, fence=bubblewrap())[0]
+    way = launch_modes(settings, root=os.geteuid() == 0, fence=find_bubblewrap())[0]
     most = {"answer": 1000, "output": 1000}
     for moments in [*range(8), *[0] * 8]:
-        starting = asyncio.create_task(Worker.start(command(way, settings), limits(settings, settings.seconds), most))
+        starting = asyncio.create_task(
+            SandboxWorker.start(launch_command(way, settings), resource_limits(settings, settings.seconds), most)
+        )
         for _ in range(moments):
             await asyncio.sleep(0)
         if not moments:
@@ -244,42 +246,45 @@ async def test_one_that_is_ended_while_it_starts_is_not_waited_for() -> None:
 async def test_every_layer_holds_as_root_and_as_a_plain_user() -> None:
     settings = SandboxSettings()
     for root in {False, os.geteuid() == 0}:
-        way = ways(settings, root=root, fence=bubblewrap())[0]
-        worker = await Worker.start(
-            command(way, settings), limits(settings, settings.seconds), {"answer": 1000, "output": 1000}
+        way = launch_modes(settings, root=root, fence=find_bubblewrap())[0]
+        worker = await SandboxWorker.start(
+            launch_command(way, settings), resource_limits(settings, settings.seconds), {"answer": 1000, "output": 1000}
         )
         await worker.end()
-        assert worker.layers == set(Layer)
+        assert worker.layers == set(IsolationLayer)
 
 
 def test_the_report_for_a_health_check_names_what_is_missing() -> None:
-    seen = report(SandboxSettings())
+    seen = report_layers(SandboxSettings())
     assert (seen.missing, seen.reason) == ((), "")
 
 
 async def test_untrusted_code_is_refused_where_a_layer_is_missing_unless_the_settings_give_it_up() -> None:
-    def bare(_: SandboxSettings) -> list[Way]:
-        return [Way(frozenset())]
+    def bare(_: SandboxSettings) -> list[LaunchMode]:
+        return [LaunchMode(frozenset())]
 
     strict = SandboxSettings(warm=0)
-    async with Sandbox(strict, Pool(strict, bare)) as sandbox:
+    async with Sandbox(strict, WorkerPool(strict, bare)) as sandbox:
         with pytest.raises(SandboxMissing, match="without user, pid, net, mount") as caught:
             await sandbox.run("def run(payload): return {}\n", {})
         assert "apt-get install bubblewrap" in caught.value.hint
-        assert set((await sandbox.layers()).missing) >= {Layer.NET, Layer.MOUNT, Layer.PID}
+        assert set((await sandbox.layers()).missing) >= {IsolationLayer.NET, IsolationLayer.MOUNT, IsolationLayer.PID}
     given_up = ("user", "pid", "net", "mount", "ipc", "uts", "cgroup", "capabilities")
     lenient = SandboxSettings(warm=0, untrusted_without=given_up)
-    async with Sandbox(lenient, Pool(lenient, bare)) as sandbox:
+    async with Sandbox(lenient, WorkerPool(lenient, bare)) as sandbox:
         assert (await sandbox.run("def run(payload): return {'ran': True}\n", {})).value == {"ran": True}
     assert children() == set()
 
 
 async def test_a_fence_that_cannot_be_built_says_why() -> None:
-    def broken(_: SandboxSettings) -> list[Way]:
-        return [Way(frozenset(Layer), fence="/bin/false"), Way(frozenset(Layer), fence="/no/such/program")]
+    def broken(_: SandboxSettings) -> list[LaunchMode]:
+        return [
+            LaunchMode(frozenset(IsolationLayer), fence="/bin/false"),
+            LaunchMode(frozenset(IsolationLayer), fence="/no/such/program"),
+        ]
 
     settings = SandboxSettings()
-    async with Sandbox(settings, Pool(settings, broken)) as sandbox:
+    async with Sandbox(settings, WorkerPool(settings, broken)) as sandbox:
         with pytest.raises(SandboxMissing, match="No such file"):
             await sandbox.run("def run(payload): return {}\n", {})
     assert children() == set()

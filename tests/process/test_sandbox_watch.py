@@ -11,7 +11,7 @@ import pytest
 
 from configs.sections_skills import SandboxSettings
 from skills.sandbox.fence import Sandbox
-from skills.sandbox.launch import bubblewrap
+from skills.sandbox.launch import find_bubblewrap
 from tests.evals.eval_sandbox import Case, attempt, ours
 from tests.evals.sandbox_watch import Watch
 
@@ -69,7 +69,7 @@ def test_a_signal_that_is_still_on_its_way_is_seen() -> None:
     assert "touched the bystander" in found
 
 
-@pytest.mark.skipif(bubblewrap() is None, reason="bubblewrap is not installed")
+@pytest.mark.skipif(find_bubblewrap() is None, reason="bubblewrap is not installed")
 @pytest.mark.parametrize("name", CHOSEN)
 async def test_an_attack_stays_inside_and_the_next_script_runs(name: str) -> None:
     case = next(case for case in ours() if case.name == name)
@@ -79,7 +79,7 @@ async def test_an_attack_stays_inside_and_the_next_script_runs(name: str) -> Non
     assert verdict.escapes == []
 
 
-@pytest.mark.skipif(bubblewrap() is None, reason="bubblewrap is not installed")
+@pytest.mark.skipif(find_bubblewrap() is None, reason="bubblewrap is not installed")
 async def test_what_a_script_claims_to_have_got_counts_as_an_escape() -> None:
     case = Case("x", "x", "wall", "def run(payload): return {'got': 'something'}\n")
     with Watch() as watch:

@@ -18,10 +18,10 @@ from cluster.basics.errors import Invalid
 from cluster.basics.scope import Role, Scope, TenantId, WorkspaceId
 from configs.sections_skills import SkillSettings
 from skills.ansible.failures import AnsibleMissing, AnsibleUnset, PlaybookBroken, PlaybookNotFound, PlaybookTimeout
-from skills.ansible.playbook_process import installed
+from skills.ansible.playbook_process import check_installed
 from skills.framework import builtin
-from skills.framework.contract import Call
-from skills.framework.dependencies import Disabled
+from skills.framework.contract import ToolInvocation
+from skills.framework.dependencies import SkillDisabled
 from skills.framework.manifest import BadManifest, CredentialType, Kind, Manifest, Risk
 from skills.http.fetch import OutcomeUnknown
 from skills.ssh.machine import HostKeyMissing
@@ -85,7 +85,7 @@ async def run(
     kept = {} if secret is None else {CredentialType.SSH: secret}
     stood = ground(settings=SkillSettings(off=(), ansible_dir=folder), credentials=KeptSecrets(kept))
     scope = Scope(TenantId("t"), WorkspaceId("w"), role=Role.ADMIN)
-    return await builtin.build(manifest, stood).run(Call(scope, None, "k", arguments))
+    return await builtin.build_tool(manifest, stood).run(ToolInvocation(scope, None, "k", arguments))
 
 
 def read(path: Path) -> str:
@@ -159,9 +159,9 @@ async def test_playbooks_lie_in_the_folder_of_the_settings(plays: Path, tmp_path
 
 
 def test_without_ansible_the_error_says_what_to_install() -> None:
-    installed()
+    check_installed()
     with pytest.raises(AnsibleMissing) as missing:
-        installed("/nowhere/python")
+        check_installed("/nowhere/python")
     assert "aos[ansible]" in missing.value.hint
 
 
@@ -175,8 +175,8 @@ async def test_arguments_are_those_of_the_skill(plays: Path) -> None:
         await run(replace(skill("fail.yml"), credential=CredentialType.DB_DSN), plays)
     with pytest.raises(BadManifest):
         await run(skill("fail.yml", become=True), plays)
-    with pytest.raises(Disabled):
-        builtin.build(skill("fail.yml"), ground(settings=SkillSettings(off=("ansible",), ansible_dir=plays)))
+    with pytest.raises(SkillDisabled):
+        builtin.build_tool(skill("fail.yml"), ground(settings=SkillSettings(off=("ansible",), ansible_dir=plays)))
 
 
 async def test_a_key_is_there_for_the_call_alone(plays: Path, tmp_path: Path) -> None:

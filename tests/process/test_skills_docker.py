@@ -25,14 +25,14 @@ from skills.docker.failures import (
     ObjectNotFound,
 )
 from skills.framework import builtin
-from skills.framework.contract import Call, Effect
-from skills.framework.dependencies import Disabled
+from skills.framework.contract import CallEffect, ToolInvocation
+from skills.framework.dependencies import SkillDisabled
 from skills.framework.manifest import BadManifest, CredentialType, Kind, Manifest, Risk
 from skills.http.fetch import OutcomeUnknown
 from tests.fakes.engine import API, CANARY, FakeEngine, engine
 from tests.fakes.ground import ground
 
-SKILLS = {one.name: one for one in builtin.shipped() if one.kind is Kind.DOCKER}
+SKILLS = {one.name: one for one in builtin.shipped_skills() if one.kind is Kind.DOCKER}
 SOCKET = Path("/var/run/docker.sock")
 
 
@@ -47,9 +47,9 @@ async def fake() -> AsyncIterator[FakeEngine]:
 async def run(name: str | Manifest, url: str | None, result_bytes: int = 256_000, **arguments: Any) -> Any:
     manifest = SKILLS[name] if isinstance(name, str) else name
     settings = SkillSettings(off=(), docker_url=url, result_bytes=result_bytes)
-    tool = builtin.build(manifest, ground(settings=settings))
+    tool = builtin.build_tool(manifest, ground(settings=settings))
     scope = Scope(TenantId("t"), WorkspaceId("w"), role=Role.ADMIN)
-    return await tool.run(Call(scope, None, "k", arguments))
+    return await tool.run(ToolInvocation(scope, None, "k", arguments))
 
 
 def workers() -> list[int]:
@@ -79,7 +79,7 @@ async def test_sk_04_what_the_engine_is_asked(fake: FakeEngine, name: str, argum
     method, _, path = line.partition(" ")
     assert fake.asked == [f"{method} /v{API}{path}"]
     assert json.dumps(answer)
-    assert (SKILLS[name].effect is Effect.READ) == (method == "GET")
+    assert (SKILLS[name].effect is CallEffect.READ) == (method == "GET")
 
 
 async def test_sk_04_what_is_kept_of_its_answers(fake: FakeEngine) -> None:
@@ -227,12 +227,12 @@ async def test_other_arguments_are_checked_too(fake: FakeEngine) -> None:
 )
 def test_what_is_badly_described_is_not_built(bad: Manifest) -> None:
     with pytest.raises(BadManifest):
-        builtin.build(bad, ground())
+        builtin.build_tool(bad, ground())
 
 
 def test_the_kind_can_be_switched_off() -> None:
-    with pytest.raises(Disabled):
-        builtin.build(SKILLS["docker_images"], ground(settings=SkillSettings(off=("docker",))))
+    with pytest.raises(SkillDisabled):
+        builtin.build_tool(SKILLS["docker_images"], ground(settings=SkillSettings(off=("docker",))))
 
 
 @pytest.mark.skipif(not os.access(SOCKET, os.R_OK | os.W_OK), reason=f"no container engine at {SOCKET}")

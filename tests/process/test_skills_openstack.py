@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from cluster.basics.errors import Invalid
-from skills.framework.builtin import shipped
-from skills.framework.contract import Effect
+from skills.framework.builtin import shipped_skills
+from skills.framework.contract import CallEffect
 from skills.framework.manifest import CredentialType, Kind, Risk
 from tests.fakes.openstack import FakeCloud, fake_cloud
 from tests.fakes.openstack_caller import call, on, refused
@@ -50,7 +50,7 @@ def only(things: Mapping[str, Any]) -> Any:
 
 def test_os_04_fifteen_skills_each_with_its_risk() -> None:
     """OS-04: those of the list, in their category, with a schema that takes nothing else."""
-    ours = {one.name: one for one in shipped() if one.kind is Kind.OPENSTACK}
+    ours = {one.name: one for one in shipped_skills() if one.kind is Kind.OPENSTACK}
     assert set(ours) == {f"openstack_{name}" for name in NAMES}
     destroys = {"manage_network", "manage_volume", "keystone_auth", "heat_stack"}
     writes = {"server_action", "server_console", "create_server", "object_storage"}
@@ -59,7 +59,7 @@ def test_os_04_fifteen_skills_each_with_its_risk() -> None:
         risk = Risk.DESTRUCTIVE if name in destroys else Risk.WRITE if name in writes else Risk.READ
         assert (one.risk, one.credential) == (risk, CredentialType.API_KEY), name
         assert one.category.startswith("Cloud/") and one.parameters["additionalProperties"] is False
-    keyed = {one.name for one in ours.values() if one.effect is Effect.KEYED}
+    keyed = {one.name for one in ours.values() if one.effect is CallEffect.KEYED}
     assert keyed == {"openstack_create_server", "openstack_object_storage"}
 
 

@@ -20,9 +20,9 @@ from cryptography.x509.oid import NameOID
 from keystoneauth1.identity import v3
 
 from cluster.basics.errors import AosError
-from skills.framework.contract import Call
+from skills.framework.contract import ToolInvocation
 from skills.framework.redaction import guard_output
-from skills.framework.skill_guard import Fence
+from skills.framework.skill_guard import SkillGuard
 from tests.fakes.openstack import FakeCloud, Fault, Says, fake_cloud
 from tests.fakes.openstack_caller import WHO, call, on, refused, skill
 from tests.fakes.openstack_compute import add_server
@@ -255,7 +255,7 @@ async def test_os_05_what_writes_and_has_an_answer_that_is_not_read_may_have_bee
 
 
 class _Nowhere:
-    async def called(self, call: Call, what: Any) -> None:
+    async def called(self, call: ToolInvocation, what: Any) -> None:
         """Nothing is recorded."""
 
 
@@ -276,7 +276,7 @@ async def test_os_05_no_secret_is_said_anywhere(
     caplog.set_level(logging.DEBUG)
     echo = Says({"badRequest": {"message": f"no: {cloud.password}"}}, 400)
     cloud.faults = [Fault("GET .*/flavors/detail", echo)]
-    fence, said = Fence(on(cloud), _Nowhere()), list[str]()
+    fence, said = SkillGuard(on(cloud), _Nowhere()), list[str]()
     for name, arguments in (
         ("keystone_auth", {}),
         ("list_servers", {}),
@@ -285,7 +285,7 @@ async def test_os_05_no_secret_is_said_anywhere(
         ("create_server", {"name": "x", "flavor": "m1.tiny", "image": "cirros", "networks": ["private"]}),
     ):
         try:
-            said.append(json.dumps(await fence.around(skill(name)).run(Call(WHO, None, "k", arguments))))
+            said.append(json.dumps(await fence.around(skill(name)).run(ToolInvocation(WHO, None, "k", arguments))))
         except (AosError, KeyError) as error:
             said.append(f"{error!r} {error}")
     said += [record.getMessage() for record in caplog.records] + [caplog.text]

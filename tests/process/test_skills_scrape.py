@@ -9,14 +9,14 @@ import psutil
 import pytest
 
 from cluster.basics.errors import AosError, Invalid, TooLarge, Unavailable
-from skills.framework.builtin import build, named
-from skills.framework.contract import Call
-from skills.framework.dependencies import Ground
+from skills.framework.builtin import build_tool, shipped_skill
+from skills.framework.contract import ToolInvocation
+from skills.framework.dependencies import SkillDependencies
 from skills.framework.manifest import BadManifest, manifest_of
-from skills.http.guard import Disallowed
+from skills.http.guard import AddressNotAllowed
 from skills.http.http_answer import ServiceNotFound
-from skills.scrape.pages import article, elements, links, tables
-from skills.scrape.scrape_process import Unreadable, read
+from skills.scrape.pages import read_article, read_elements, read_links, read_tables
+from skills.scrape.scrape_process import PageUnreadable, read_page
 from tests.fakes.agents import SCOPE
 from tests.fakes.ground import ground
 from tests.fakes.web import Asked, Says, Web, here, web
@@ -45,13 +45,15 @@ def site_of(pages: Mapping[str, str]) -> Any:
     return web(answer)
 
 
-def on(site: Web) -> Ground:
+def on(site: Web) -> SkillDependencies:
     return ground(hosts=(f"news.test:{site.port}",), resolve=here)
 
 
 async def run(name: str, site: Web, path: str = "/", **arguments: Any) -> Any:
     url = f"http://news.test:{site.port}{path}"
-    return await build(named(name), on(site)).run(Call(SCOPE, None, "k", {"url": url, **arguments}))
+    return await build_tool(shipped_skill(name), on(site)).run(
+        ToolInvocation(SCOPE, None, "k", {"url": url, **arguments})
+    )
 
 
 async def test_an_article_is_read_without_what_is_around_it() -> None:
@@ -102,7 +104,7 @@ async def test_a_selector_finds_texts_and_attributes() -> None:
 def test_what_is_no_selector_is_said(selector: str) -> None:
     """SK-02: the model reads what was wrong."""
     with pytest.raises(Invalid):
-        elements(ARTICLE, "http://news.test/", selector)
+        read_elements(ARTICLE, "http://news.test/", selector)
 
 
 async def test_what_is_no_selector_is_said_from_where_it_is_read() -> None:
@@ -115,35 +117,35 @@ async def test_what_is_no_selector_is_said_from_where_it_is_read() -> None:
 @pytest.mark.parametrize("html", ["", " ", "\x00", "<", "no markup at all", "<html>", "<a href='http://[bad'>x</a>"])
 def test_a_page_without_anything_is_no_crash(html: str) -> None:
     """SK-02: there is nothing to give."""
-    assert links(html, "http://news.test/") == [] and tables(html, "http://news.test/") == []
-    assert article(html, "http://news.test/")["title"] is None
+    assert read_links(html, "http://news.test/") == [] and read_tables(html, "http://news.test/") == []
+    assert read_article(html, "http://news.test/")["title"] is None
 
 
 def test_hostile_pages_are_read_in_bounds() -> None:
     """SK-02: depth, spans and numbers of elements that would fill the memory."""
     deep = "<div>" * 200_000 + "<a href=/x>deep</a>"
-    assert len(links(deep, "http://news.test/")) <= 1
+    assert len(read_links(deep, "http://news.test/")) <= 1
     wide = (
         "<table>"
         + "<tr><td rowspan=99999 colspan=99999>x</td><td rowspan=-1 colspan=a>y</td></tr>" * 2_000
         + "</table>"
     )
-    rows = tables(wide, "http://news.test/")[0]
+    rows = read_tables(wide, "http://news.test/")[0]
     assert 100 <= len(rows) <= 500 and max(map(len, rows)) <= 200 and sum(map(len, rows)) <= 20_200
-    assert len(elements("<p>a</p>" * 10_000, "http://news.test/", "p")) == 200
-    assert len(links("".join(f"<a href=/{n}>n</a>" for n in range(9_000)), "http://news.test/")) == 500
+    assert len(read_elements("<p>a</p>" * 10_000, "http://news.test/", "p")) == 200
+    assert len(read_links("".join(f"<a href=/{n}>n</a>" for n in range(9_000)), "http://news.test/")) == 500
     entities = "<!DOCTYPE h [<!ENTITY a 'aaaaaaaaaa'><!ENTITY b '&a;&a;&a;&a;&a;'>]><p>&b;&b;</p>"
-    assert elements(entities, "http://news.test/", "p") in (["&b;&b;"], [""])
+    assert read_elements(entities, "http://news.test/", "p") in (["&b;&b;"], [""])
     outside = "<!DOCTYPE h [<!ENTITY f SYSTEM 'file:///etc/hostname'>]><p>a&f;b</p>"
-    assert elements(outside, "http://news.test/", "p") in (["a&f;b"], ["ab"])
+    assert read_elements(outside, "http://news.test/", "p") in (["a&f;b"], ["ab"])
 
 
 async def test_a_page_that_cannot_be_read_in_time_is_left_and_nothing_goes_on() -> None:
     """SK-02: selectors are quadratic and worse, and the library that finds them cannot be interrupted."""
     html = "<div>" * 200 + "<p>x</p>" * 60_000
     begun = monotonic()
-    with pytest.raises(Unreadable):
-        await read("elements", html, "http://news.test/", {"selector": "div div div div div div p"}, 2)
+    with pytest.raises(PageUnreadable):
+        await read_page("elements", html, "http://news.test/", {"selector": "div div div div div div p"}, 2)
     assert monotonic() - begun < 20 and psutil.Process().children() == []
 
 
@@ -151,7 +153,7 @@ async def test_a_call_that_is_cancelled_leaves_no_process() -> None:
     """SK-02: the turn was stopped."""
     html = "<div>" * 200 + "<p>x</p>" * 60_000
     reading = asyncio.create_task(
-        read("elements", html, "http://news.test/", {"selector": "div div div div div div p"}, 60)
+        read_page("elements", html, "http://news.test/", {"selector": "div div div div div div p"}, 60)
     )
     for _ in range(400):
         if psutil.Process().children():
@@ -165,9 +167,9 @@ async def test_a_call_that_is_cancelled_leaves_no_process() -> None:
 
 async def test_memory_is_bounded() -> None:
     """SK-02: a page that takes more than there is ends its own reader."""
-    assert (await read("links", ARTICLE, "http://news.test/", {}, 30))["links"]
-    with pytest.raises(Unreadable):
-        await read("links", ARTICLE, "http://news.test/", {}, 30, memory=24 << 20)
+    assert (await read_page("links", ARTICLE, "http://news.test/", {}, 30))["links"]
+    with pytest.raises(PageUnreadable):
+        await read_page("links", ARTICLE, "http://news.test/", {}, 30, memory=24 << 20)
 
 
 @pytest.mark.parametrize(
@@ -177,7 +179,7 @@ async def test_memory_is_bounded() -> None:
         (Says(b"%PDF", kind="application/pdf"), Invalid),
         (Says(b"x", 404), ServiceNotFound),
         (Says(b"x" * 3_000_001), TooLarge),
-        (Says(status=302, headers={"Location": "http://169.254.169.254/"}), Disallowed),
+        (Says(status=302, headers={"Location": "http://169.254.169.254/"}), AddressNotAllowed),
         (Says(b"x", wait=2), Unavailable),
     ],
 )
@@ -186,9 +188,9 @@ async def test_what_is_no_page_has_a_name(says: Says, error: type[AosError]) -> 
     front = {"name": "made", "description": "Made.", "type": "scrapling", "timeout": 0.5, "options": {"reads": "links"}}
     schema = {"type": "object", "properties": {"url": {"type": "string"}}, "required": ["url"]}
     async with web(lambda _: says) as site:
-        tool = build(manifest_of({**front, "parameters": schema}), on(site))
+        tool = build_tool(manifest_of({**front, "parameters": schema}), on(site))
         with pytest.raises(AosError) as raised:
-            await tool.run(Call(SCOPE, None, "k", {"url": f"http://news.test:{site.port}/"}))
+            await tool.run(ToolInvocation(SCOPE, None, "k", {"url": f"http://news.test:{site.port}/"}))
         assert type(raised.value) is error
 
 
@@ -208,4 +210,4 @@ def test_a_wrong_manifest_is_refused(front: Mapping[str, Any]) -> None:
     schema = {"type": "object", "properties": {"url": {"type": "string"}}, "required": ["url"]}
     with pytest.raises(BadManifest):
         given = {"name": "made", "description": "Made.", "type": "scrape", "parameters": schema, **front}
-        build(manifest_of(given), ground())
+        build_tool(manifest_of(given), ground())

@@ -14,10 +14,10 @@ from cluster.basics.errors import Invalid
 from cluster.basics.scope import Role, Scope, TenantId, WorkspaceId
 from configs.sections_skills import SkillSettings
 from skills.framework import builtin
-from skills.framework.contract import Call, Effect
-from skills.framework.dependencies import CredentialMissing, Disabled
+from skills.framework.contract import CallEffect, ToolInvocation
+from skills.framework.dependencies import CredentialMissing, SkillDisabled
 from skills.framework.manifest import BadManifest, CredentialType, Kind, Manifest, Risk
-from skills.framework.skill_guard import Called, Fence, NotPermitted
+from skills.framework.skill_guard import CallRecord, NotPermitted, SkillGuard
 from skills.http.fetch import OutcomeUnknown
 from skills.shell.command import ProgramNotAllowed, ProgramNotGranted
 from skills.shell.process import PATH, ProgramTimeout, ProgramUnstartable
@@ -27,16 +27,16 @@ TEXT = {"type": "string"}
 SH, PRINTF, ENV = "/bin/sh", "/usr/bin/printf", "/usr/bin/env"
 TRUSTED = (Role.OPERATOR, Role.ADMIN)
 ALLOWED = (SH, PRINTF, ENV, "/usr/bin/sleep", "/nowhere/program")
-FREE = builtin.named("shell_exec")
+FREE = builtin.shipped_skill("shell_exec")
 
 
 class NoTrail:
-    async def called(self, call: Call, what: Called) -> None:
+    async def called(self, call: ToolInvocation, what: CallRecord) -> None:
         return None
 
 
-def call(role: Role = Role.ADMIN, **arguments: Any) -> Call:
-    return Call(Scope(TenantId("t"), WorkspaceId("w"), role=role), None, "k", arguments)
+def call(role: Role = Role.ADMIN, **arguments: Any) -> ToolInvocation:
+    return ToolInvocation(Scope(TenantId("t"), WorkspaceId("w"), role=role), None, "k", arguments)
 
 
 def stand(granted: str | None = None, result_bytes: int = 256_000, off: tuple[str, ...] = ()) -> Any:
@@ -52,7 +52,7 @@ def skill(*command: str, risk: Risk = Risk.READ, seconds: float = 30, dashes: An
 
 
 async def run(manifest: Manifest, /, *, stood: Any = None, **arguments: Any) -> Any:
-    return await builtin.build(manifest, stood or stand()).run(call(**arguments))
+    return await builtin.build_tool(manifest, stood or stand()).run(call(**arguments))
 
 
 def gone(words: str) -> bool:
@@ -76,10 +76,10 @@ def test_sk_03_shell_is_off_until_somebody_switches_it_on() -> None:
     shipped = SkillSettings()
     assert shipped.shell_allow == ()
     for manifest in (FREE, skill(PRINTF, "x")):
-        with pytest.raises(Disabled):
-            builtin.build(manifest, ground(settings=shipped))
-    with pytest.raises(Disabled):
-        builtin.build(FREE, stand(off=("shell_exec",)))
+        with pytest.raises(SkillDisabled):
+            builtin.build_tool(manifest, ground(settings=shipped))
+    with pytest.raises(SkillDisabled):
+        builtin.build_tool(FREE, stand(off=("shell_exec",)))
 
 
 async def test_sk_02_a_program_is_started_without_a_shell(tmp_path: Path) -> None:
@@ -135,12 +135,12 @@ async def test_au_07_a_free_command_needs_role_credential_and_its_grant() -> Non
         await run(FREE, program=PRINTF)
     with pytest.raises(ProgramNotGranted):
         await run(FREE, stood=stand("/usr/bin/print /usr/bin/printf2"), program=PRINTF)
-    fenced = Fence(stand(PRINTF), NoTrail()).around(FREE)
+    fenced = SkillGuard(stand(PRINTF), NoTrail()).around(FREE)
     for role in set(Role) - set(TRUSTED):
         with pytest.raises(NotPermitted):
             await fenced.run(call(role, program=PRINTF, arguments=["x"]))
     assert (await fenced.run(call(Role.OPERATOR, program=PRINTF, arguments=["x"])))["stdout"] == "x"
-    assert FREE.effect is Effect.WRITE
+    assert FREE.effect is CallEffect.WRITE
     assert FREE.risk is Risk.DESTRUCTIVE
 
 
@@ -183,7 +183,7 @@ async def test_a_template_may_take_dashes_where_it_says_so() -> None:
 )
 def test_what_is_badly_described_is_not_built(bad: Manifest) -> None:
     with pytest.raises(BadManifest):
-        builtin.build(bad, stand())
+        builtin.build_tool(bad, stand())
 
 
 async def test_a_program_that_takes_too_long_is_killed_with_its_children() -> None:

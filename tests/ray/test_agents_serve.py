@@ -8,14 +8,14 @@ import pytest
 from ray import serve
 
 from cluster import handles
-from cluster.state.approvals import Approvals
-from cluster.state.audit import Audit
+from cluster.state.approvals import ApprovalStore
+from cluster.state.audit import AuditLog
 from cluster.state.db.postgres import Database
-from cluster.state.work.run_queries import RunDesk
+from cluster.state.work.run_queries import RunQueries
 from serve_apps import executor, orchestrator
 from serve_apps.agents.events import EventKind
 from serve_apps.agents.streams.event_wire import RemoteOrchestrator
-from serve_apps.agents.turn_ports import Incoming
+from serve_apps.agents.turn_ports import IncomingMessage
 from tests.fakes import agents_contract as contract
 from tests.fakes.model_server import ModelServer, serve_model
 from tests.fakes.model_wires import Say
@@ -57,9 +57,9 @@ async def bench(
         database = Database(app_dsn, size=4)
         await database.open()
         try:
-            remote = RemoteOrchestrator(handles.Remote(*handles.ORCHESTRATOR))
-            approvals = Approvals(database, Audit(database))
-            yield contract.Bench(remote, RunDesk(database), approvals, model, site, contract.person(admin_dsn))
+            remote = RemoteOrchestrator(handles.RemoteDeployment(*handles.ORCHESTRATOR))
+            approvals = ApprovalStore(database, AuditLog(database))
+            yield contract.Bench(remote, RunQueries(database), approvals, model, site, contract.person(admin_dsn))
         finally:
             await database.close()
             await asyncio.to_thread(serve.delete, "orchestrator")
@@ -83,7 +83,7 @@ async def no_turn_is_lost(bench: contract.Bench) -> None:
     bench.model.replies[:] = [Say(answer, size=10, between=0.2)]
 
     async def turn(number: int) -> str:
-        message = Incoming("", f"/chat Question {number}")
+        message = IncomingMessage("", f"/chat Question {number}")
         last = [event async for event in bench.orchestrator.process(bench.scope, message)][-1]
         assert last.kind is EventKind.DONE, last
         return str(last.data["answer"])

@@ -14,11 +14,11 @@ from ray import serve
 from ray.serve.handle import DeploymentHandle
 
 from cluster.basics.errors import Invalid, Overloaded, Unavailable
-from cluster.handles import HandleEmbedder, HandleReranker, embedder, messages, reranker
+from cluster.handles import HandleEmbedder, HandleReranker, build_embedder, build_reranker, split_messages
 from cluster.models.embedding.local import LocalEmbedder
-from cluster.models.embedding.migration import EmbedderMoved, Make, Succession, making
-from cluster.models.embedding.weights import packaged
-from cluster.models.ports import Lane
+from cluster.models.embedding.migration import EmbedderMoved, EmbedderPair, VectorSpace, select_embedder
+from cluster.models.embedding.weights import packaged_folder
+from cluster.models.ports import EmbeddingLane
 from configs.sections import Settings
 from configs.sections_retrieval import EmbeddingSettings, RerankSettings
 from serve_apps.embedding import build
@@ -34,7 +34,7 @@ def other(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from safetensors.numpy import load_file, save_file
 
     folder = tmp_path_factory.mktemp("former") / "model"
-    shutil.copytree(packaged(), folder)
+    shutil.copytree(packaged_folder(), folder)
     (weights,) = folder.glob("*.safetensors")
     save_file({name: -value for name, value in load_file(weights).items()}, weights, metadata={"format": "pt"})
     return folder
@@ -51,7 +51,7 @@ def handle(cluster: str, other: Path) -> Iterator[DeploymentHandle[Any]]:
 
 async def test_the_handle_keeps_the_contract(handle: DeploymentHandle[Any]) -> None:
     """EM-06, X-01: the same assertions as for the local embedder, and the same fingerprint and vectors."""
-    remote, local = embedder(Settings()), LocalEmbedder(EmbeddingSettings())
+    remote, local = build_embedder(Settings()), LocalEmbedder(EmbeddingSettings())
     assert isinstance(remote, HandleEmbedder)
     await keeps_the_contract(remote)
     await embeds_the_tail(remote)
@@ -74,7 +74,7 @@ class Updated:
 async def test_another_model_than_the_caller_knows_is_not_passed_off_as_it(handle: DeploymentHandle[Any]) -> None:
     """X-04: in the middle of an update nothing is embedded with one model and called by the other's name."""
     remote = HandleEmbedder(Updated(handle))  # type: ignore[arg-type]
-    chosen = await making(remote, Make("all-MiniLM-L6-v2", 384, "before the update"))
+    chosen = await select_embedder(remote, VectorSpace("all-MiniLM-L6-v2", 384, "before the update"))
     with pytest.raises(EmbedderMoved):
         await remote.embed(["text"])
     assert await remote.facts() == await LocalEmbedder(EmbeddingSettings()).facts(), "it is asked anew"
@@ -86,15 +86,15 @@ async def test_another_model_than_the_caller_knows_is_not_passed_off_as_it(handl
 
 async def test_the_embedder_before_is_beside_the_one_of_now(handle: DeploymentHandle[Any], other: Path) -> None:
     """EM-08: each answers for its own index, and who takes the one for the other is told that it has moved."""
-    both = embedder(Settings(embedding=EmbeddingSettings(former_model=str(other))))
-    assert isinstance(both, Succession)
+    both = build_embedder(Settings(embedding=EmbeddingSettings(former_model=str(other))))
+    assert isinstance(both, EmbedderPair)
     now, before = await both.now.facts(), await both.before.facts()
     assert now.fingerprint != before.fingerprint and now == await both.facts()
-    chosen = await making(both, Make(before.name, before.dimension, before.fingerprint))
+    chosen = await select_embedder(both, VectorSpace(before.name, before.dimension, before.fingerprint))
     text = ["The pump is red."]
     assert not np.allclose(await chosen.embed(text), await both.embed(text), atol=1e-3)
     with pytest.raises(EmbedderMoved):
-        await HandleEmbedder(handle, 0).embed_as(before, text, Lane.QUESTION)
+        await HandleEmbedder(handle, 0).embed_as(before, text, EmbeddingLane.QUESTION)
     with pytest.raises(Unavailable, match="no embedder before"):
         await HandleEmbedder(handle, 2).facts()
 
@@ -102,7 +102,7 @@ async def test_the_embedder_before_is_beside_the_one_of_now(handle: DeploymentHa
 async def test_a_full_queue_is_overloaded(handle: DeploymentHandle[Any]) -> None:
     """Too many callers are told so by name, and those that were let in are served."""
     remote = HandleEmbedder(handle)
-    calls = [remote.embed([f"{n} {m} " + "oil pump " * 60 for m in range(24)], Lane.BULK) for n in range(24)]
+    calls = [remote.embed([f"{n} {m} " + "oil pump " * 60 for m in range(24)], EmbeddingLane.BULK) for n in range(24)]
     ends = await asyncio.gather(*calls, return_exceptions=True)
     refused = [end for end in ends if isinstance(end, BaseException)]
     assert refused and all(isinstance(end, Overloaded) for end in refused)
@@ -163,14 +163,14 @@ async def test_what_the_replica_raises_keeps_its_name(cluster: str) -> None:
 
 
 def test_what_is_not_deployed_is_unavailable(cluster: str) -> None:
-    assert reranker(Settings()) is None
+    assert build_reranker(Settings()) is None
     with pytest.raises(Unavailable, match="reranker"):
-        reranker(Settings(rerank=RerankSettings(model="/some/model")))
+        build_reranker(Settings(rerank=RerankSettings(model="/some/model")))
 
 
 def test_messages_stay_below_their_limit() -> None:
     texts = ["a" * 300_000] * 20 + ["b"] * 2000 + ["ü" * 3_000_000]
-    parts = list(messages(texts))
+    parts = list(split_messages(texts))
     assert [text for part in parts for text in part] == texts
     assert all(len(part) <= 512 for part in parts)
     assert all(sum(len(t.encode()) for t in part) <= 2 * 2**20 for part in parts[:-1])

@@ -17,18 +17,18 @@ import pytest
 import ray
 
 from cluster.basics.errors import DiskFull
-from cluster.models.ports import Lane
+from cluster.models.ports import EmbeddingLane
 from cluster.state.db.postgres import Database
 from configs.sections import ChunkSettings, OcrSettings, ReadSettings
-from configs.settings import load
+from configs.settings import load_settings
 from pipelines import rows
-from pipelines.documents.document import Reason, document_id, version_id
-from pipelines.documents.extract.reader import Reader
-from pipelines.documents.index.chunk_and_embed import Indexer
-from pipelines.documents.ingest.slices import ReadPage, Slice
-from pipelines.documents.ingest.stages import FileTask, HereStages, Stages, Surveyed
-from pipelines.documents.store.document_writes import Store
-from pipelines.read import through
+from pipelines.documents.document import FailureReason, document_id, version_id
+from pipelines.documents.extract.reader import DocumentReader
+from pipelines.documents.index.chunk_and_embed import VersionIndexer
+from pipelines.documents.ingest.slices import PageSlice, ReadPage
+from pipelines.documents.ingest.stages import FileTask, HereStages, JobStages, SurveyResult
+from pipelines.documents.store.document_writes import DocumentStore
+from pipelines.read import stream_through_actors
 from pipelines.worker import DatasetStages
 from tests.fakes.ledger import LetterEmbedder
 from tests.kill.scans import make_scans
@@ -43,19 +43,19 @@ OCR = OcrSettings(strategy="tesseract", dpi=150)
 @pytest.fixture(scope="module")
 def here() -> Iterator[HereStages]:
     """The way that stays in this process; nothing is indexed, so its database is never opened."""
-    nowhere = Store(Database("host=/nowhere", size=1))
-    with Reader(ReadSettings(), OCR) as reader:
-        yield HereStages(reader, Indexer(nowhere, LetterEmbedder(), ChunkSettings(), Lane.QUESTION))
+    nowhere = DocumentStore(Database("host=/nowhere", size=1))
+    with DocumentReader(ReadSettings(), OCR) as reader:
+        yield HereStages(reader, VersionIndexer(nowhere, LetterEmbedder(), ChunkSettings(), EmbeddingLane.QUESTION))
 
 
 def tasks(paths: list[Path]) -> list[FileTask]:
     return [FileTask(f"file:{path}", str(path), path.name) for path in paths]
 
 
-def slices(found: list[Surveyed], at_most: int) -> list[Slice]:
+def slices(found: list[SurveyResult], at_most: int) -> list[PageSlice]:
     """The pages of every file that could be opened, as a job would cut them."""
     return [
-        Slice(
+        PageSlice(
             version_id(document_id("w", one.key), one.file_hash),
             one.key.removeprefix("file:"),
             one.kind,
@@ -70,12 +70,12 @@ def slices(found: list[Surveyed], at_most: int) -> list[Slice]:
     ]
 
 
-async def surveyed(stages: Stages, files: list[FileTask]) -> list[Surveyed]:
+async def surveyed(stages: JobStages, files: list[FileTask]) -> list[SurveyResult]:
     found = [one async for part in stages.survey(files) for one in part]
     return sorted(found, key=lambda one: one.key)
 
 
-async def read(stages: Stages, pieces: list[Slice]) -> list[ReadPage]:
+async def read(stages: JobStages, pieces: list[PageSlice]) -> list[ReadPage]:
     """As they would be stored, and without the time it took, which is the one thing that may differ."""
     pages = [rows.to_read(rows.of_read(page)) async for part in stages.read(pieces) for page in part]
     return sorted((timeless(page) for page in pages), key=lambda page: (page.version, page.page.number))
@@ -92,7 +92,7 @@ async def test_in_01_a_dataset_gives_what_the_worker_gives(cluster: str, here: H
     broken.write_bytes(b"%PDF-1.7 and then nothing that a PDF has")
     bulk, files = DatasetStages(ReadSettings()), tasks([*FILES, broken, gone])
     found = await surveyed(here, files)
-    assert {one.failure.reason for one in found if one.failure} == {Reason.CORRUPT, Reason.CHANGED}
+    assert {one.failure.reason for one in found if one.failure} == {FailureReason.CORRUPT, FailureReason.CHANGED}
     assert await surveyed(bulk, files) == found
     pieces = slices(found, 2)
     stale = replace(pieces[0], file_hash="0" * 64, file_size=1, version=version_id(document_id("w", "stale"), "0"))
@@ -162,7 +162,7 @@ class Told:
     """Says which settings it has."""
 
     def __init__(self, given: Mapping[str, Any] | None = None) -> None:
-        self._psm = load(rows=given).ocr.psm
+        self._psm = load_settings(rows=given).ocr.psm
 
     def __call__(self, batch: pa.Table) -> Iterator[pa.Table]:
         yield pa.Table.from_pylist([{"psm": self._psm}])
@@ -171,7 +171,7 @@ class Told:
 def test_re_27_actors_have_the_rows_that_their_worker_began_with(cluster: str) -> None:
     """RE-27: whatever was changed since, a job's pages are read with what its fingerprint says."""
     for given, psm in (({"ocr.psm": 6}, 6), (None, 3)):
-        tables = through([{"n": 1}], Told, ReadSettings(), quiet_seconds=10, given=given)
+        tables = stream_through_actors([{"n": 1}], Told, ReadSettings(), quiet_seconds=10, given=given)
         assert [row["psm"] for table in tables for row in table.to_pylist()] == [psm]
 
 
@@ -185,7 +185,7 @@ class Scheduled:
 @pytest.mark.parametrize(("idle", "policy"), [(True, os.SCHED_IDLE), (False, os.SCHED_OTHER)])
 def test_actors_of_bulk_jobs_start_behind_everything_else(cluster: str, idle: bool, policy: int) -> None:
     """Their imports take seconds, in which somebody asks questions."""
-    for table in through([{"n": 1}], Scheduled, ReadSettings(idle=idle), quiet_seconds=10):
+    for table in stream_through_actors([{"n": 1}], Scheduled, ReadSettings(idle=idle), quiet_seconds=10):
         assert [row["policy"] for row in table.to_pylist()] == [policy]
 
 
@@ -201,7 +201,7 @@ class Full:
 @pytest.mark.parametrize("named", [True, False])
 def test_a_node_whose_disk_is_full_is_known_for_that(cluster: str, named: bool) -> None:
     with pytest.raises(DiskFull) as full:
-        list(through([{"named": named}], Full, ReadSettings(), quiet_seconds=10))
+        list(stream_through_actors([{"named": named}], Full, ReadSettings(), quiet_seconds=10))
     if named:
         assert (full.value.detail, full.value.hint) == ("1.0 MiB are free at /scratch", "Free some there.")
 
@@ -216,7 +216,7 @@ class Placed:
 @pytest.mark.parametrize(("gpus", "given"), [(0.25, {"gpus": 1, "seen": "0"}), (0, {"gpus": 0})])
 def test_an_actor_has_the_part_of_a_gpu_that_is_asked_for(cluster: str, gpus: float, given: dict[str, object]) -> None:
     """EasyOCR computes in a child of the actor, which inherits what the actor may see."""
-    for table in through([{"n": 1}, {"n": 2}], Placed, ReadSettings(), quiet_seconds=10, gpus=gpus):
+    for table in stream_through_actors([{"n": 1}, {"n": 2}], Placed, ReadSettings(), quiet_seconds=10, gpus=gpus):
         for row in table.to_pylist():
             assert given.items() <= row.items()
 

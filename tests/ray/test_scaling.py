@@ -11,9 +11,9 @@ import ray
 from ray import serve
 from ray.serve.handle import DeploymentHandle
 
-from cluster.deploy import MODEL_APPLICATIONS, plan
+from cluster.deploy import MODEL_APPLICATIONS, deployment_plan
 from cluster.handles import HandleEmbedder
-from cluster.models.ports import Lane
+from cluster.models.ports import EmbeddingLane
 from configs.sections import OcrSettings, RaySettings, Settings
 from configs.sections_retrieval import RerankSettings
 from serve_apps.embedding import build
@@ -41,7 +41,7 @@ class Load:
     async def call(self, number: int) -> None:
         """One of many callers; goes on while that many are wanted."""
         while number < self.wanted:
-            vectors = await self._embedder.embed(TEXTS, Lane.BULK)
+            vectors = await self._embedder.embed(TEXTS, EmbeddingLane.BULK)
             assert vectors.shape == (len(TEXTS), 384)
             assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-3)
             self.answered += 1
@@ -93,7 +93,7 @@ def models(gpus: int) -> dict[str, dict[str, Any]]:
     """The deployments of models as serve.yaml plans them on that many GPUs."""
     return {
         deployment["name"]: deployment
-        for app in plan(gpu_settings(gpus))["applications"]
+        for app in deployment_plan(gpu_settings(gpus))["applications"]
         if app["name"] in MODEL_APPLICATIONS
         for deployment in app["deployments"]
     }
@@ -111,7 +111,10 @@ def test_one_gpu_is_shared_by_embedder_and_reranker() -> None:
     assert sum(share(d) * d["autoscaling_config"]["max_replicas"] for d in planned.values()) <= 1
     assert not any(share(deployment) for deployment in models(0).values())
     others = [
-        d for app in plan(gpu_settings(1))["applications"] for d in app["deployments"] if d["name"] not in planned
+        d
+        for app in deployment_plan(gpu_settings(1))["applications"]
+        for d in app["deployments"]
+        if d["name"] not in planned
     ]
     assert others and not any(share(deployment) for deployment in others)
 

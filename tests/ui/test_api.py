@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 import httpx
 import pytest
 
-from serve_apps.ui.kit.api import Api, Door, events
-from serve_apps.ui.kit.problem import Problem
-from serve_apps.ui.sessions import Grant, Role, Session
+from serve_apps.ui.kit.api import SessionApi, SignInClient, parse_events
+from serve_apps.ui.kit.problem import ApiProblem
+from serve_apps.ui.sessions import ConsoleSession, Role, TokenGrant
 
 Answer = Callable[[httpx.Request], httpx.Response]
 
@@ -52,15 +52,15 @@ def told(number: int) -> dict[str, object]:
     }
 
 
-def api_of(answer: Answer, number: int = 1) -> Api:
+def api_of(answer: Answer, number: int = 1) -> SessionApi:
     client = httpx.AsyncClient(transport=httpx.MockTransport(answer), base_url="http://aos.test")
-    return Door(client).api(Session("a@b.example", Grant.of(told(number)), 60))
+    return SignInClient(client).api(ConsoleSession("a@b.example", TokenGrant.of(told(number)), 60))
 
 
 async def test_an_expired_token_is_renewed_once_for_all_that_wait() -> None:
     server = Server(number=1)
     api = api_of(server)
-    api.session.grant = Grant("old", "refresh1", "u", "t", "w", Role.VIEWER, False)
+    api.session.grant = TokenGrant("old", "refresh1", "u", "t", "w", Role.VIEWER, False)
     await asyncio.gather(*(api.get("/api/jobs") for _ in range(5)))
     assert server.asked.count("/api/auth/refresh") == 1 and not server.ended
     assert api.session.grant.access == "access2"
@@ -69,7 +69,7 @@ async def test_an_expired_token_is_renewed_once_for_all_that_wait() -> None:
 async def test_a_session_that_cannot_be_renewed_is_over() -> None:
     server = Server(ended=True)
     api = api_of(server)
-    with pytest.raises(Problem) as caught:
+    with pytest.raises(ApiProblem) as caught:
         await api.get("/api/jobs")
     assert caught.value.told.code == "signed_out" and api.session.over
     assert server.asked == ["/api/jobs", "/api/auth/refresh"]
@@ -81,7 +81,7 @@ async def test_a_token_that_stays_refused_is_not_renewed_forever() -> None:
         return httpx.Response(200, json=told(2)) if "refresh" in request.url.path else httpx.Response(401, text="no")
 
     asked: list[str] = []
-    with pytest.raises(Problem) as caught:
+    with pytest.raises(ApiProblem) as caught:
         await api_of(refusing).get("/api/jobs")
     assert caught.value.told.status == 401
     assert asked == ["/api/jobs", "/api/auth/refresh", "/api/jobs"]
@@ -89,9 +89,9 @@ async def test_a_token_that_stays_refused_is_not_renewed_forever() -> None:
 
 async def test_empty_parameters_are_left_out_and_the_workspace_is_sent() -> None:
     client = httpx.AsyncClient(transport=httpx.MockTransport(Server()), base_url="http://aos.test")
-    session = Session("a@b.example", Grant.of(told(1)), 60)
+    session = ConsoleSession("a@b.example", TokenGrant.of(told(1)), 60)
     session.chosen = "w2"
-    api = Door(client).api(session)
+    api = SignInClient(client).api(session)
     found = await api.get("/api/jobs", state=None, q="", limit=5)
     assert found == {"workspace": "w2", "query": "b'limit=5'"}
 
@@ -106,7 +106,7 @@ async def test_what_has_begun_in_a_workspace_stays_there() -> None:
 async def test_an_id_that_cannot_be_one_is_a_problem(id_: str) -> None:
     """An odd id in a page's address ended in httpx.InvalidURL, or on another route."""
     server = Server()
-    with pytest.raises(Problem) as caught:
+    with pytest.raises(ApiProblem) as caught:
         await api_of(server).post(f"/api/jobs/{id_}/cancel")
     assert (caught.value.told.status, caught.value.told.code) == (404, "not_found") and server.asked == []
 
@@ -133,7 +133,7 @@ async def test_the_api_is_told_who_signs_in_and_who_signs_out() -> None:
 
     seen = list[tuple[str, str | None, bytes]]()
     client = httpx.AsyncClient(transport=httpx.MockTransport(answering), base_url="http://aos.test")
-    door = Door(client, lambda address: f"our word for {address}")
+    door = SignInClient(client, lambda address: f"our word for {address}")
     grant = await door.login("a@b.example", "secret", "192.0.2.7")
     await door.change_password(grant, "old", "new", "192.0.2.7")
     await door.refresh(grant)
@@ -161,7 +161,7 @@ async def test_the_api_is_told_who_signs_in_and_who_signs_out() -> None:
     ],
 )
 async def test_any_refusal_is_a_problem(answer: httpx.Response, title: str, fix: str, code: str) -> None:
-    with pytest.raises(Problem) as caught:
+    with pytest.raises(ApiProblem) as caught:
         await api_of(lambda _: answer).get("/api/jobs")
     problem = caught.value.told
     assert (problem.title, problem.fix, problem.code, problem.status) == (title, fix, code, answer.status_code)
@@ -171,7 +171,7 @@ async def test_an_api_that_is_away_is_a_problem() -> None:
     def away(request: httpx.Request) -> httpx.Response:
         raise httpx.ConnectError("refused")
 
-    with pytest.raises(Problem) as caught:
+    with pytest.raises(ApiProblem) as caught:
         await api_of(away).get("/api/jobs")
     assert (caught.value.told.code, caught.value.told.status) == ("unreachable", 0)
 
@@ -181,7 +181,7 @@ async def test_events_come_one_by_one() -> None:
         for line in (": pulse", "", "id: 7", "event: page", 'data: {"n":', "data: 1}", "", "data: [DONE]", ""):
             yield line
 
-    found = [(one.id, one.name, one.data) async for one in events(lines())]
+    found = [(one.id, one.name, one.data) async for one in parse_events(lines())]
     assert found == [("7", "page", {"n": 1}), ("7", "message", "[DONE]")]
 
 
@@ -221,7 +221,7 @@ async def test_a_session_whose_workspace_is_gone_goes_on_in_another() -> None:
 async def test_what_was_meant_for_a_workspace_that_is_gone_is_not_done_in_another() -> None:
     server = Moving()
     api = api_of(server)
-    with pytest.raises(Problem) as caught:
+    with pytest.raises(ApiProblem) as caught:
         await api.post("/api/agents", {"name": "x"})
     assert caught.value.told.code == "own_workspace" and "Reload" in caught.value.told.fix
     assert [(method, path) for method, path, _ in server.asked] == [
@@ -237,5 +237,5 @@ async def test_a_chosen_workspace_that_is_gone_is_left() -> None:
     session = api_of(server).session
     session.chosen = "chosen"
     client = httpx.AsyncClient(transport=httpx.MockTransport(server), base_url="http://aos.test")
-    await Door(client).api(session).look_around()
+    await SignInClient(client).api(session).look_around()
     assert session.chosen is None and session.workspace == "w" and session.places[0].name == "Other"

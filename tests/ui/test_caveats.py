@@ -6,16 +6,16 @@ from typing import Any
 import pytest
 
 from pipelines.documents.document import CaveatKind
-from serve_apps.ui.documents.document_list import STATUSES, listed
-from serve_apps.ui.documents.facts import encoding_card, head
-from serve_apps.ui.documents.passage import Passage
-from serve_apps.ui.documents.viewer import viewer
+from serve_apps.ui.documents.document_list import STATUSES, document_table
+from serve_apps.ui.documents.facts import document_heading, encoding_card
+from serve_apps.ui.documents.passage import LinkedPassage
+from serve_apps.ui.documents.viewer import page_viewer
 from serve_apps.ui.ingest.job import job_view
-from serve_apps.ui.ingest.job_history import listed as jobs_listed
-from serve_apps.ui.ingest.send import sent
+from serve_apps.ui.ingest.job_history import job_list_view as jobs_listed
+from serve_apps.ui.ingest.send import send_files
 from serve_apps.ui.kit.blocks import STATES
-from serve_apps.ui.kit.caveats import TITLES, badges, in_short, lines, where
-from serve_apps.ui.kit.citations import chips
+from serve_apps.ui.kit.caveats import TITLES, caveat_badges, caveat_list, caveat_pages, in_short
+from serve_apps.ui.kit.citations import citation_chips
 from serve_apps.ui.sessions import Role
 from tests.ui.test_documents import DESK, page
 from tests.ui.test_ingest import JOB, NONE, Scripted, job, progress
@@ -58,17 +58,17 @@ def test_degraded_is_a_state_like_the_others() -> None:
 
 
 def test_the_list_and_the_document_say_what_is_missing() -> None:
-    html = listed(DESK, {"items": [document()], "total": 1, "skip": 0, "limit": 50}, {}, Role.ADMIN)
+    html = document_table(DESK, {"items": [document()], "total": 1, "skip": 0, "limit": 50}, {}, Role.ADMIN)
     assert "Pictures were not read" in html and "Hidden" not in html, "a note is not for the list"
-    html = head(document(), Role.ADMIN)
+    html = document_heading(document(), Role.ADMIN)
     assert "Pictures were not read" in html and "on pages 2, 4 and 7 more" in html and "Hidden parts" in html
     assert "<script" not in html and "${" not in html and "&lt;script&gt;" in html
 
 
 def test_a_page_shows_its_own() -> None:
-    html = viewer(page("text", [], caveats=[PICTURES]), "docx", Passage(), {"id": "d" * 32}, False)
+    html = page_viewer(page("text", [], caveats=[PICTURES]), "docx", LinkedPassage(), {"id": "d" * 32}, False)
     assert "On this page:" in html and "Pictures were not read" in html and "<script" not in html
-    assert "On this page:" not in viewer(page("text", []), "docx", Passage(), {"id": "d" * 32}, False)
+    assert "On this page:" not in page_viewer(page("text", []), "docx", LinkedPassage(), {"id": "d" * 32}, False)
 
 
 def test_sources_carry_a_mark() -> None:
@@ -80,12 +80,12 @@ def test_sources_carry_a_mark() -> None:
         "quote": "q",
         "caveats": [PICTURES, NOTE],
     }
-    html = chips(DESK, [cited])
+    html = citation_chips(DESK, [cited])
     assert html is not None and "Pictures were not read" in html and "Hidden" not in html and "<script" not in html
     assert (
-        badges({"caveats": [NOTE]}) == []
-        and lines([]) is None
-        and where({"pages": [3], "page_count": 1}) == " on page 3"
+        caveat_badges({"caveats": [NOTE]}) == []
+        and caveat_list([]) is None
+        and caveat_pages({"pages": [3], "page_count": 1}) == " on page 3"
     )
 
 
@@ -129,7 +129,7 @@ async def test_a_file_that_was_sent_says_what_was_not_read(tmp_path: Path) -> No
         progress=progress(failures=[]),
         failures={"items": [], "caveats": doubtful},
     )
-    shown = [html async for html in sent(DESK, script.api, [str(tmp_path / "a.docx")])]
+    shown = [html async for html in send_files(DESK, script.api, [str(tmp_path / "a.docx")])]
     assert "Pictures were not read on pages 2, 4 and 7 more." in shown[-1] and "<script" not in shown[-1]
 
 

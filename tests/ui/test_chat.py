@@ -6,19 +6,19 @@ from typing import Any
 
 import pytest
 
-from serve_apps.ui.chat.chat_events import Heard, hear, listen
-from serve_apps.ui.chat.conversations import grouped, in_full
+from serve_apps.ui.chat.chat_events import TurnProgress, fold_event, fold_stream
+from serve_apps.ui.chat.conversations import group_by_run, in_full
 from serve_apps.ui.chat.page import PAGE
-from serve_apps.ui.chat.turn_view import answer, said
-from serve_apps.ui.kit.api import Told
-from serve_apps.ui.kit.citations import chips, place
-from serve_apps.ui.kit.decision_form import edited, question
-from serve_apps.ui.kit.markdown import prose
-from serve_apps.ui.kit.page import Desk
-from serve_apps.ui.kit.problem import Problem
-from serve_apps.ui.kit.value_tables import shown
+from serve_apps.ui.chat.turn_view import answer_section, question_section
+from serve_apps.ui.kit.api import StreamEvent
+from serve_apps.ui.kit.citations import citation_address, citation_chips
+from serve_apps.ui.kit.decision_form import decision_card, edited_arguments
+from serve_apps.ui.kit.markdown import render_markdown
+from serve_apps.ui.kit.page import ConsoleContext
+from serve_apps.ui.kit.problem import ApiProblem
+from serve_apps.ui.kit.value_tables import value_view
 from serve_apps.ui.runs.page import PAGE as RUNS
-from serve_apps.ui.sessions import Role, Sessions
+from serve_apps.ui.sessions import Role, SessionStore
 from tests.ui.test_html import EVIL
 
 CITED: Mapping[str, Any] = {
@@ -39,19 +39,19 @@ class Nobody:
 
 
 @pytest.fixture
-def desk() -> Desk:
+def desk() -> ConsoleContext:
     documents = type(PAGE)("documents", "Documents", Role.VIEWER, PAGE.draw, "")
-    return Desk(Sessions(60, lambda: 0.0), Nobody(), (PAGE, RUNS, documents))  # type: ignore[arg-type]
+    return ConsoleContext(SessionStore(60, lambda: 0.0), Nobody(), (PAGE, RUNS, documents))  # type: ignore[arg-type]
 
 
-def told(kind: str, id_: str | None = "1", content: str = "", **data: Any) -> Told:
-    return Told(id_, "x", {"type": "x", "content": content, "data": {"kind": kind, **data}})
+def told(kind: str, id_: str | None = "1", content: str = "", **data: Any) -> StreamEvent:
+    return StreamEvent(id_, "x", {"type": "x", "content": content, "data": {"kind": kind, **data}})
 
 
-def heard(*events: Told) -> Heard:
-    turn = Heard()
+def heard(*events: StreamEvent) -> TurnProgress:
+    turn = TurnProgress()
     for event in events:
-        hear(turn, event)
+        fold_event(turn, event)
     return turn
 
 
@@ -84,7 +84,7 @@ def test_what_is_asked_waits_until_it_is_decided_and_an_end_is_an_end() -> None:
 async def test_listening_ends_where_a_person_is_asked_and_nobody_has_decided() -> None:
     closed: list[str] = []
 
-    async def stream(after: Sequence[Told]) -> AsyncIterator[Told]:
+    async def stream(after: Sequence[StreamEvent]) -> AsyncIterator[StreamEvent]:
         try:
             yield told("approval_required", approval={"id": "a", "tool": "t", "arguments": {}})
             for event in after:
@@ -93,23 +93,23 @@ async def test_listening_ends_where_a_person_is_asked_and_nobody_has_decided() -
         finally:
             closed.append("closed")
 
-    waiting = Heard()
-    assert len([one async for one in listen(stream([]), waiting, 0.01)]) == 1 and waiting.approval is not None
+    waiting = TurnProgress()
+    assert len([one async for one in fold_stream(stream([]), waiting, 0.01)]) == 1 and waiting.approval is not None
     decided, again = told("approval_decided", id="a", state="approved"), told("approval_required", approval={"id": "b"})
-    second = Heard()
-    assert len([one async for one in listen(stream([decided, again]), second, 0.01)]) == 3
+    second = TurnProgress()
+    assert len([one async for one in fold_stream(stream([decided, again]), second, 0.01)]) == 3
     assert second.approval == {"id": "b"} and closed == ["closed", "closed"]
 
 
-def test_a_citation_leads_to_its_boxes_on_its_page(desk: Desk) -> None:
-    address = place(desk, CITED)
+def test_a_citation_leads_to_its_boxes_on_its_page(desk: ConsoleContext) -> None:
+    address = citation_address(desk, CITED)
     assert address == (
         f"/console/documents?id={'d' * 32}&page=2&boxes=0.1%2C0.2%2C0.3%2C0.4%3B0.5%2C0.5%2C0.75%2C0.6&start=3&end=9"
     )
-    assert "OCR 50%" in str(chips(desk, [CITED]))
+    assert "OCR 50%" in str(citation_chips(desk, [CITED]))
 
 
-def test_hostile_text_stays_text_everywhere(desk: Desk) -> None:
+def test_hostile_text_stays_text_everywhere(desk: ConsoleContext) -> None:
     call = told("tool_call", id="c", name=EVIL, arguments={EVIL: [{EVIL: EVIL}, {EVIL: 1}]})
     turn = heard(
         told("route", path=EVIL),
@@ -124,29 +124,37 @@ def test_hostile_text_stays_text_everywhere(desk: Desk) -> None:
         told("error", code=EVIL, title=EVIL, detail=EVIL),
     )
     asked = {"tool": EVIL, "arguments": {EVIL: EVIL}, "reason": EVIL, "expires_at": EVIL}
-    for made in (answer(desk, turn, EVIL), said(EVIL), question(asked, True), question(asked, False), shown([EVIL])):
+    for made in (
+        answer_section(desk, turn, EVIL),
+        question_section(EVIL),
+        decision_card(asked, True),
+        decision_card(asked, False),
+        value_view([EVIL]),
+    ):
         assert "<img" not in made and not set("{}$`") & set(made)
 
 
 def test_answers_are_set_as_their_writer_meant_them() -> None:
-    made = prose("Two **things** [1]:\n- `one`\n- two\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\nend [7]", {1: "/console/x"})
+    made = render_markdown(
+        "Two **things** [1]:\n- `one`\n- two\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\nend [7]", {1: "/console/x"}
+    )
     assert "<b>things</b>" in made and made.count("<li>") == 2 and "<code>one</code>" in made
     assert made.count("<td>") == 2 and made.count("<th>") == 2
     assert 'href="/console/x"' in made and "end [7]" in made, "a mark without a citation is text"
 
 
 def test_values_are_tables_and_json_in_a_text_is_read() -> None:
-    assert "<th" in shown('{"ok": true, "rows": [{"a": 1}, {"a": 2}]}') and "{" not in shown('{"ok": true}')
-    assert "12,345" in shown({"n": 12345}) and "more characters" in shown("x" * 9000)
-    assert "and 10 more" in shown(list(range(60)))
+    assert "<th" in value_view('{"ok": true, "rows": [{"a": 1}, {"a": 2}]}') and "{" not in value_view('{"ok": true}')
+    assert "12,345" in value_view({"n": 12345}) and "more characters" in value_view("x" * 9000)
+    assert "and 10 more" in value_view(list(range(60)))
 
 
 def test_a_decision_sends_only_what_was_edited() -> None:
     asked = {"arguments": {"url": "http://a", "times": 3, "deep": {"x": 1}}}
-    assert edited(asked, ["http://a", "3", '{"x": 1}']) is None
-    assert edited(asked, ["http://b", "4", '{"x": 1}']) == {"url": "http://b", "times": 4, "deep": {"x": 1}}
-    with pytest.raises(Problem) as wrong:
-        edited(asked, ["http://a", "many", '{"x": 1}'])
+    assert edited_arguments(asked, ["http://a", "3", '{"x": 1}']) is None
+    assert edited_arguments(asked, ["http://b", "4", '{"x": 1}']) == {"url": "http://b", "times": 4, "deep": {"x": 1}}
+    with pytest.raises(ApiProblem) as wrong:
+        edited_arguments(asked, ["http://a", "many", '{"x": 1}'])
     assert "times" in wrong.value.told.title
 
 
@@ -162,16 +170,16 @@ ASKED = told(
 )
 
 
-async def test_hi_06_a_question_is_shown_until_the_next_message_answers_it(desk: Desk) -> None:
+async def test_hi_06_a_question_is_shown_until_the_next_message_answers_it(desk: ConsoleContext) -> None:
     """HI-06: listening ends with it; what it says stays text; the answer takes it away."""
 
-    async def stream() -> AsyncIterator[Told]:
+    async def stream() -> AsyncIterator[StreamEvent]:
         yield ASKED
         await asyncio.Event().wait()
 
-    waiting = Heard()
-    assert len([one async for one in listen(stream(), waiting, 0.01)]) == 1 and not waiting.over
-    drawn = str(answer(desk, waiting, "Clerk"))
+    waiting = TurnProgress()
+    assert len([one async for one in fold_stream(stream(), waiting, 0.01)]) == 1 and not waiting.over
+    drawn = str(answer_section(desk, waiting, "Clerk"))
     assert "Your next message answers this" in drawn and EVIL not in drawn and drawn.count("<li>") == 2
     assert heard(ASKED, told("input_given", id="i", state="answered", reply="b")).asked is None
 
@@ -179,14 +187,14 @@ async def test_hi_06_a_question_is_shown_until_the_next_message_answers_it(desk:
 def test_hi_06_an_answer_to_a_question_is_an_exchange_of_its_own() -> None:
     """HI-06: the same run twice; its events are told with the last."""
     rows = [("user", "plan", "r1"), ("assistant", "Which?", "r1"), ("user", "b", "r1"), ("assistant", "b it is", "r1")]
-    found = grouped([{"role": role, "text": text, "run_id": run} for role, text, run in rows], "keeper")
+    found = group_by_run([{"role": role, "text": text, "run_id": run} for role, text, run in rows], "keeper")
     assert [(one.question, one.turn.text) for one in found] == [("plan", "Which?"), ("b", "b it is")]
     assert [one.question for one in in_full(found)] == ["b"]
 
 
 def test_messages_are_grouped_by_their_run() -> None:
     rows = [("user", "q1", "r1"), ("assistant", "a1", "r1"), ("user", "q2", "r2"), ("user", "q3", "r3")]
-    found = grouped([{"role": role, "text": text, "run_id": run} for role, text, run in rows], "keeper")
+    found = group_by_run([{"role": role, "text": text, "run_id": run} for role, text, run in rows], "keeper")
     assert [(one.question, one.turn.run, one.turn.text) for one in found] == [
         ("q1", "r1", "a1"),
         ("q2", "r2", ""),

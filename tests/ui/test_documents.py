@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from serve_apps.ui.documents.document_list import day, listed
-from serve_apps.ui.documents.passage import Passage, Word, parse, placed, words_of
-from serve_apps.ui.documents.viewer import level, viewer
-from serve_apps.ui.kit.page import Desk
+from serve_apps.ui.documents.document_list import day_start, document_table
+from serve_apps.ui.documents.passage import LinkedPassage, PageWord, complete_passage, parse_passage, words_of
+from serve_apps.ui.documents.viewer import confidence_class, page_viewer
+from serve_apps.ui.kit.page import ConsoleContext
 from serve_apps.ui.sessions import Role
 
 HOSTILE = '"><script>alert(1)</script>${x}{{y}}`'
-DESK: Desk = Desk(None, None, ())  # type: ignore[arg-type]  # only links are asked of it
+DESK: ConsoleContext = ConsoleContext(None, None, ())  # type: ignore[arg-type]  # only links are asked of it
 
 
 def page(text: str, words: list[list[float | str]], **more: Any) -> dict[str, Any]:
@@ -39,26 +39,32 @@ WORDS: list[list[float | str]] = [
 
 
 def test_boxes_of_an_address_are_fractions_and_what_is_wrong_is_left_out() -> None:
-    asked = parse({"boxes": "0.1,0.2,0.3,0.4;0.5,0.5,0.5,0.9;nan,0,1,1;1,2;-1,0,2,0.5;x", "start": "3", "end": "9"})
-    assert asked == Passage(((0.1, 0.2, 0.3, 0.4), (0.0, 0.0, 1.0, 0.5)), ((3, 9),))
+    asked = parse_passage(
+        {"boxes": "0.1,0.2,0.3,0.4;0.5,0.5,0.5,0.9;nan,0,1,1;1,2;-1,0,2,0.5;x", "start": "3", "end": "9"}
+    )
+    assert asked == LinkedPassage(((0.1, 0.2, 0.3, 0.4), (0.0, 0.0, 1.0, 0.5)), ((3, 9),))
     for start, end in (("9", "3"), ("3", ""), ("-1", "4"), ("²", "4")):
-        assert parse({"start": start, "end": end}) == Passage()
-    assert len(parse({"boxes": ";".join(["0,0,1,1"] * 1000)}).boxes) == 200
+        assert parse_passage({"start": start, "end": end}) == LinkedPassage()
+    assert len(parse_passage({"boxes": ";".join(["0,0,1,1"] * 1000)}).boxes) == 200
 
 
 def test_a_passage_by_boxes_is_found_in_the_text_and_the_other_way_round() -> None:
     words = words_of(WORDS)
-    assert placed(parse({"boxes": "0.15,0.09,0.3,0.13"}), words) == Passage(((0.15, 0.09, 0.3, 0.13),), ((4, 9),))
-    by_text = placed(Passage((), ((0, 12),)), words)
+    assert complete_passage(parse_passage({"boxes": "0.15,0.09,0.3,0.13"}), words) == LinkedPassage(
+        ((0.15, 0.09, 0.3, 0.13),), ((4, 9),)
+    )
+    by_text = complete_passage(LinkedPassage((), ((0, 12),)), words)
     assert by_text.boxes == ((0.1, 0.1, 0.25, 0.12), (0.1, 0.2, 0.2, 0.22)), "one box a line"
-    apart = placed(parse({"boxes": "0.09,0.09,0.16,0.13;0.09,0.19,0.3,0.23"}), words)
+    apart = complete_passage(parse_passage({"boxes": "0.09,0.09,0.16,0.13;0.09,0.19,0.3,0.23"}), words)
     assert apart.spans == ((0, 3), (10, 15)), "what lies between two boxes is not the passage"
-    nowhere = parse({"boxes": "0.8,0.8,0.9,0.9"})
-    assert placed(nowhere, words) == nowhere
+    nowhere = parse_passage({"boxes": "0.8,0.8,0.9,0.9"})
+    assert complete_passage(nowhere, words) == nowhere
 
 
 def test_words_stand_in_picture_and_text_under_the_same_number() -> None:
-    html = viewer(page("The crane stops.", WORDS), "pdf", parse({"start": "4", "end": "9"}), {"id": "d" * 32}, True)
+    html = page_viewer(
+        page("The crane stops.", WORDS), "pdf", parse_passage({"start": "4", "end": "9"}), {"id": "d" * 32}, True
+    )
     for n in range(3):
         assert len(re.findall(rf'data-w="{n}"', html)) == 2
     assert '<span class="w c1 doc-passage" data-w="1" tabindex="-1">crane</span>' in html
@@ -69,24 +75,24 @@ def test_words_stand_in_picture_and_text_under_the_same_number() -> None:
 
 
 def test_levels_follow_the_confidence() -> None:
-    assert [level(one) for one in (1.0, 0.95, 0.9, 0.7, 0.59, 0.0)] == ["c3", "c3", "c2", "c1", "c0", "c0"]
+    assert [confidence_class(one) for one in (1.0, 0.95, 0.9, 0.7, 0.59, 0.0)] == ["c3", "c3", "c2", "c1", "c0", "c0"]
 
 
 def test_words_that_do_not_fit_the_text_change_nothing_in_it() -> None:
     odd: list[list[float | str]] = [[0, "aa", 0, 0, 1, 1, 1], [1, "bb", 0, 0, 1, 1, 1], [99, "far", 0, 0, 1, 1, 1]]
-    html = viewer(page("aabb", odd), "pdf", Passage(), {"id": "d" * 32}, True)
+    html = page_viewer(page("aabb", odd), "pdf", LinkedPassage(), {"id": "d" * 32}, True)
     assert re.sub(r"<[^>]*>", "", html[html.index('class="doc-text') :]).partition(">")[2] == "aabb"
 
 
 @pytest.mark.parametrize("kind", ["docx", "text"])
 def test_a_format_without_pictures_asks_for_none(kind: str) -> None:
-    html = viewer(page(HOSTILE, [], confidence=None), kind, Passage(), {"id": "d" * 32}, True)
+    html = page_viewer(page(HOSTILE, [], confidence=None), kind, LinkedPassage(), {"id": "d" * 32}, True)
     assert "<img" not in html and "<script" not in html and "${" not in html and "&lt;script&gt;" in html
 
 
 def test_a_page_that_failed_says_why() -> None:
     failed = page("", [], failure={"reason": "timeout", "detail": HOSTILE}, confidence=None)
-    html = viewer(failed, "text", Passage(), {"id": "d" * 32}, True)
+    html = page_viewer(failed, "text", LinkedPassage(), {"id": "d" * 32}, True)
     assert "could not be read: timeout" in html and "<script" not in html
 
 
@@ -102,23 +108,23 @@ def test_hostile_names_stay_text_in_the_list_and_filters() -> None:
         "upload_date": "2026-11-22T10:00:00Z",
     }
     wanted = {"search": HOSTILE, "type": HOSTILE}
-    html = listed(DESK, {"items": [one], "total": 51, "skip": 0, "limit": 50}, wanted, Role.ADMIN)
+    html = document_table(DESK, {"items": [one], "total": 51, "skip": 0, "limit": 50}, wanted, Role.ADMIN)
     assert "<script" not in html and "${" not in html and "{{" not in html and "&lt;script&gt;" in html
     assert "search=%22%3E%3Cscript" in html, "paging keeps the filters"
 
 
 def test_an_empty_list_says_what_to_do_for_who_may() -> None:
     nothing = {"items": [], "total": 0, "skip": 0, "limit": 50}
-    assert "No document fits." in listed(DESK, nothing, {"search": "x"}, Role.VIEWER)
-    assert "No documents yet." in listed(DESK, nothing, {}, Role.VIEWER)
+    assert "No document fits." in document_table(DESK, nothing, {"search": "x"}, Role.VIEWER)
+    assert "No documents yet." in document_table(DESK, nothing, {}, Role.VIEWER)
 
 
 def test_days_begin_in_the_readers_zone() -> None:
-    assert day({"from": "2026-11-22", "zone": "60"}, "from", 0) == "2026-11-22T00:00:00+01:00"
-    assert day({"to": "2026-12-31", "zone": "-300"}, "to", 1) == "2027-01-01T00:00:00-05:00"
+    assert day_start({"from": "2026-11-22", "zone": "60"}, "from", 0) == "2026-11-22T00:00:00+01:00"
+    assert day_start({"to": "2026-12-31", "zone": "-300"}, "to", 1) == "2027-01-01T00:00:00-05:00"
     for wrong in ({}, {"to": "x"}, {"to": "2026-01-01", "zone": "99999"}, {"to": "9999-12-31"}):
-        assert day(wrong, "to", 1) is None
+        assert day_start(wrong, "to", 1) is None
 
 
 def test_a_word_is_read_from_the_apis_row() -> None:
-    assert words_of(WORDS)[1] == Word(4, "crane", (0.16, 0.1, 0.25, 0.12), 0.7)
+    assert words_of(WORDS)[1] == PageWord(4, "crane", (0.16, 0.1, 0.25, 0.12), 0.7)

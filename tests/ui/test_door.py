@@ -11,14 +11,14 @@ from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
 from serve_apps.ui import sign_in
-from serve_apps.ui.kit.api import Door
-from serve_apps.ui.kit.frame import framed
-from serve_apps.ui.kit.page import COOKIE, Desk, Page
-from serve_apps.ui.session_guard import PLACE, Guard
-from serve_apps.ui.sessions import Grant, Place, Role, Session, Sessions
+from serve_apps.ui.kit.api import SignInClient
+from serve_apps.ui.kit.frame import frame_document
+from serve_apps.ui.kit.page import COOKIE, ConsoleContext, ConsolePage
+from serve_apps.ui.session_guard import PLACE, SessionGuard
+from serve_apps.ui.sessions import ConsoleSession, Role, SessionStore, TokenGrant, WorkspaceMembership
 
-GRANT = Grant("access", "refresh", "user", "tenant", "w1", Role.OPERATOR, False)
-HOME = Page("", "Now", Role.VIEWER, lambda desk, blocks: None, "")
+GRANT = TokenGrant("access", "refresh", "user", "tenant", "w1", Role.OPERATOR, False)
+HOME = ConsolePage("", "Now", Role.VIEWER, lambda desk, blocks: None, "")
 JOIN = "/gradio_api/queue/join"
 
 
@@ -36,14 +36,17 @@ class Console:
             return answer(request)
 
         client = httpx.AsyncClient(transport=httpx.MockTransport(answering), base_url="http://api.test")
-        self.knock = Door(client, lambda address: f"our word for {address}")
-        self.desk = Desk(Sessions(60, lambda: 0.0), self.knock, [HOME])
+        self.knock = SignInClient(client, lambda address: f"our word for {address}")
+        self.desk = ConsoleContext(SessionStore(60, lambda: 0.0), self.knock, [HOME])
         key, self.session = self.desk.sessions.begin("a@b.example", GRANT)
         self.session.asked_at = 0.0  # just now
-        self.session.places = (Place("w1", "Alpha", Role.OPERATOR), Place("w2", "Beta <b>", Role.OPERATOR))
+        self.session.places = (
+            WorkspaceMembership("w1", "Alpha", Role.OPERATOR),
+            WorkspaceMembership("w2", "Beta <b>", Role.OPERATOR),
+        )
         inside = FastAPI()
-        inside.include_router(sign_in.routes(self.desk, self.knock))
-        transport = httpx.ASGITransport(Guard(app or inside, self.desk), client=(host, 4711))
+        inside.include_router(sign_in.sign_in_routes(self.desk, self.knock))
+        transport = httpx.ASGITransport(SessionGuard(app or inside, self.desk), client=(host, 4711))
         self.client = httpx.AsyncClient(
             transport=transport,
             base_url="http://aos.test",
@@ -85,11 +88,11 @@ async def test_a_page_of_the_workspace_that_is_chosen_acts(console: Console) -> 
 
 
 def test_a_page_says_for_whom_and_where_it_was_drawn() -> None:
-    session = Session("a@b.example", GRANT, 60)
+    session = ConsoleSession("a@b.example", GRANT, 60)
     document = b"<html><head></head><body><gradio-app></gradio-app></body></html>"
-    assert b'data-workspace="w1"' in framed(document, HOME, (HOME,), session)
+    assert b'data-workspace="w1"' in frame_document(document, HOME, (HOME,), session)
     session.chosen = "w2"
-    drawn = framed(document, HOME, (HOME,), session)
+    drawn = frame_document(document, HOME, (HOME,), session)
     assert b'data-workspace="w2"' in drawn
     assert b'href="/console/password?next=%2Fconsole%2F"' in drawn, "a password may be changed at any time"
 

@@ -2,15 +2,21 @@
 
 from typing import Any
 
-from serve_apps.ui.index.index_generations import Held, index_view, switch_view, switchable, switched_view
+from serve_apps.ui.index.index_generations import (
+    IndexState,
+    index_view,
+    switch_view,
+    switchable_generations,
+    switched_view,
+)
 from serve_apps.ui.index.memory import cache_view, language_view
 from serve_apps.ui.index.report import report_view
-from serve_apps.ui.kit.api import Door, open_client
-from serve_apps.ui.kit.page import Desk
-from serve_apps.ui.sessions import Sessions
+from serve_apps.ui.kit.api import SignInClient, open_client
+from serve_apps.ui.kit.page import ConsoleContext
+from serve_apps.ui.sessions import SessionStore
 
 EVIL = "<img src=x onerror=alert(1)>\"'${1+1}{{value}}`"
-DESK = Desk(Sessions(60, lambda: 0.0), Door(open_client("http://127.0.0.1:1")), [])
+DESK = ConsoleContext(SessionStore(60, lambda: 0.0), SignInClient(open_client("http://127.0.0.1:1")), [])
 
 
 def _recall(**more: Any) -> dict[str, Any]:
@@ -102,23 +108,23 @@ def test_known_items_are_measured_at_their_own_depth() -> None:
 
 def test_every_generation_says_what_it_is() -> None:
     items = (_generation(2, "refused", report=_report()), _generation(1, "live", graph=True))
-    drawn = index_view(DESK, Held(_body(*items), STATS, {}))
+    drawn = index_view(DESK, IndexState(_body(*items), STATS, {}))
     assert "refused by the gate" in drawn and "live: readers use it" in drawn and "HNSW" in drawn
     assert "1 failed" in drawn and "settings changed" not in drawn
     doubtful = STATS | {"by_status": {"completed": 9, "partial": 2, "degraded": 1}}
-    drawn = index_view(DESK, Held(_body(*items), doubtful, {}))
+    drawn = index_view(DESK, IndexState(_body(*items), doubtful, {}))
     assert "2 partial, 1 degraded" in drawn and "all read" not in drawn, "what was not read is not hidden"
-    assert "settings changed" in index_view(DESK, Held(_body(*items, embedder="large"), STATS, {}))
+    assert "settings changed" in index_view(DESK, IndexState(_body(*items, embedder="large"), STATS, {}))
     away = _body(*items) | {"configured": None}
-    assert "embedder away" in index_view(DESK, Held(away, STATS, {}))
-    assert "There is no index yet." in index_view(DESK, Held(_body(), STATS, {}))
+    assert "embedder away" in index_view(DESK, IndexState(away, STATS, {}))
+    assert "There is no index yet." in index_view(DESK, IndexState(_body(), STATS, {}))
 
 
 def test_a_switch_says_beforehand_what_changes() -> None:
     body = _body(
         _generation(3, "building"), _generation(2, "refused", dimension=768, report=_report()), _generation(1, "live")
     )
-    assert [id_ for _, id_ in switchable(body)] == ["2"]
+    assert [id_ for _, id_ in switchable_generations(body)] == ["2"]
     drawn = switch_view(body, "2")
     assert drawn.count('class="differs"') == 2, "the number and the dimension"
     assert "768" in drawn and "0.700 of 10 questions found" in drawn
@@ -175,6 +181,6 @@ def test_hostile_names_are_text_everywhere() -> None:
         "refusals": {EVIL: 2},
     }
     made = {"generation": 2, "carried": 3, "job_id": None, "note": EVIL}
-    drawn = [index_view(DESK, Held(body, STATS, {(EVIL, EVIL): EVIL})), switch_view(body, "2"), cache_view(stats)]
+    drawn = [index_view(DESK, IndexState(body, STATS, {(EVIL, EVIL): EVIL})), switch_view(body, "2"), cache_view(stats)]
     for one in [*drawn, switched_view(made, DESK), language_view({"language": EVIL, "chunks": 1})]:
         assert "<img" not in one and not set("${}`") & set(one)

@@ -8,18 +8,18 @@ import httpx
 import pytest
 
 from serve_apps.ui.ingest.job import job_view
-from serve_apps.ui.ingest.job_history import listed
+from serve_apps.ui.ingest.job_history import job_list_view
 from serve_apps.ui.ingest.page import PAGE
-from serve_apps.ui.ingest.scan import estimated, form
-from serve_apps.ui.ingest.send import sent
-from serve_apps.ui.kit.api import Api, Door
-from serve_apps.ui.kit.page import Desk
-from serve_apps.ui.sessions import Grant, Role, Session
+from serve_apps.ui.ingest.scan import estimate_view, scan_form
+from serve_apps.ui.ingest.send import send_files
+from serve_apps.ui.kit.api import SessionApi, SignInClient
+from serve_apps.ui.kit.page import ConsoleContext
+from serve_apps.ui.sessions import ConsoleSession, Role, TokenGrant
 
 HOSTILE = '"><script>alert(1)</script>${x}'
 JOB = "11111111-1111-1111-1111-111111111111"
 NONE = {"expected": 0, "done": 0, "failed": 0, "unchanged": 0}
-DESK: Desk = Desk(None, None, ())  # type: ignore[arg-type]  # only links are asked of it
+DESK: ConsoleContext = ConsoleContext(None, None, ())  # type: ignore[arg-type]  # only links are asked of it
 
 
 def job(state: str, **more: Any) -> dict[str, Any]:
@@ -68,9 +68,9 @@ class Scripted:
 
     def __init__(self, role: Role = Role.ADMIN, **answers: Any) -> None:
         self.answers, self.asked = answers, list[httpx.Request]()
-        grant = Grant("a", "r", "u", "t", "w", role, False)
+        grant = TokenGrant("a", "r", "u", "t", "w", role, False)
         client = httpx.AsyncClient(base_url="http://api", transport=httpx.MockTransport(self._answer))
-        self.api: Api = Door(client).api(Session("a@b.c", grant, 1e9))
+        self.api: SessionApi = SignInClient(client).api(ConsoleSession("a@b.c", grant, 1e9))
 
     def _answer(self, request: httpx.Request) -> httpx.Response:
         self.asked.append(request)
@@ -96,7 +96,7 @@ async def test_a_job_that_waits_says_why_and_what_to_do() -> None:
     queued = job("queued", waits=waits)
     script = Scripted(job=queued, progress=progress(stages=[], engines=[]), failures={"items": []})
     html, _ = await job_view(DESK, script.api, JOB, 0)
-    shown = str(listed({"items": [queued], "total": 1}, {}, "", 0))
+    shown = str(job_list_view({"items": [queued], "total": 1}, {}, "", 0))
     assert "What it waits for" in html and "Start it." in html and "no worker" in html and "no worker" in shown
     assert "<script" not in html and "<script" not in shown
 
@@ -135,10 +135,10 @@ async def test_engines_of_a_large_job_are_not_counted_while_it_runs() -> None:
 
 
 def test_history_names_jobs_and_keeps_the_state_when_it_turns() -> None:
-    html = listed({"items": [job("failed")], "total": 50}, {JOB: HOSTILE}, "failed", 20)
+    html = job_list_view({"items": [job("failed")], "total": 50}, {JOB: HOSTILE}, "failed", 20)
     assert "<script" not in html and "state=failed&amp;skip=40" in html and "50 in all" in html
-    assert "No job is queued." in listed({"items": [], "total": 0}, {}, "queued", 0)
-    assert "No job yet." in listed({"items": [], "total": 0}, {}, "", 0)
+    assert "No job is queued." in job_list_view({"items": [], "total": 0}, {}, "queued", 0)
+    assert "No job yet." in job_list_view({"items": [], "total": 0}, {}, "", 0)
 
 
 def test_a_dry_run_tells_files_pages_time_and_reasons() -> None:
@@ -157,7 +157,7 @@ def test_a_dry_run_tells_files_pages_time_and_reasons() -> None:
         "jobs": 7,
         "passed_over": {"lock_files": 3},
     }
-    html = estimated(found)
+    html = estimate_view(found)
     assert "<script" not in html
     for told in (
         "1,200",
@@ -169,15 +169,15 @@ def test_a_dry_run_tells_files_pages_time_and_reasons() -> None:
         "3 lock files",
     ):
         assert told in html, told
-    unknown = estimated({**found, "seconds": None, "pages_per_second": None})
+    unknown = estimate_view({**found, "seconds": None, "pages_per_second": None})
     assert "not known" in unknown and "no job has read pages here yet" in unknown
-    assert "no files" in estimated({**found, "files": 0})
-    assert "at least" not in html and "at least 1,200 files" in estimated({**found, "complete": False})
+    assert "no files" in estimate_view({**found, "files": 0})
+    assert "at least" not in html and "at least 1,200 files" in estimate_view({**found, "complete": False})
 
 
 def test_the_form_says_what_scans_are_confined_to() -> None:
     place = {"base": "/srv/<b>", "path": "in", "folders": [HOSTILE], "files": 3, "more": False}
-    html = form(place, [{"name": HOSTILE, "whole_workspace": False}], None, "")
+    html = scan_form(place, [{"name": HOSTILE, "whole_workspace": False}], None, "")
     assert "/srv/&lt;b&gt;" in html and "<script" not in html and 'value="in"' in html
 
 
@@ -204,7 +204,7 @@ async def test_files_are_sent_followed_and_refused_ones_say_why(tmp_path: Path) 
 
     done = job("completed", pages={**NONE, "expected": 2, "done": 2})
     script = Api(jobs=[{"items": [job("running")]}, {"items": [done]}])
-    shown = [html async for html in sent(DESK, script.api, [str(tmp_path / name) for name in by_name])]
+    shown = [html async for html in send_files(DESK, script.api, [str(tmp_path / name) for name in by_name])]
     last = shown[-1]
     assert "0 of 3" in shown[0] and "All 3 files are done" in last and "<script" not in last
     for told in ("completed", "known already", "Save it again.", "2 of 2"):
@@ -213,7 +213,7 @@ async def test_files_are_sent_followed_and_refused_ones_say_why(tmp_path: Path) 
 
 def test_what_was_said_of_an_act_is_not_drawn_over_by_the_next_refresh() -> None:
     """A refused Cancel or Retry was to be read for three seconds."""
-    desk = Desk(None, None, (PAGE,))  # type: ignore[arg-type]
+    desk = ConsoleContext(None, None, (PAGE,))  # type: ignore[arg-type]
     with gr.Blocks() as blocks:
         PAGE.draw(desk, blocks)
     by_name = {one.name: {component._id for component in one.outputs} for one in blocks.fns.values()}

@@ -1,6 +1,6 @@
 """The page Now: what is not well leads to where it is mended."""
 
-from serve_apps.ui.kit.page import Desk
+from serve_apps.ui.kit.page import ConsoleContext
 from serve_apps.ui.now import PAGE, health_view
 from serve_apps.ui.system.page import PAGE as SYSTEM
 
@@ -14,7 +14,7 @@ HEALTH = {
 
 
 def test_the_health_of_models_leads_to_their_connections() -> None:
-    desk = Desk(None, None, (PAGE, SYSTEM))  # type: ignore[arg-type]  # only links are asked of it
+    desk = ConsoleContext(None, None, (PAGE, SYSTEM))  # type: ignore[arg-type]  # only links are asked of it
     drawn = health_view(desk, HEALTH)
     assert drawn.count('href="/console/system?part=models"') == 1 and "LLM connections" in drawn
-    assert "href" not in health_view(Desk(None, None, (PAGE,)), HEALTH)  # type: ignore[arg-type]
+    assert "href" not in health_view(ConsoleContext(None, None, (PAGE,)), HEALTH)  # type: ignore[arg-type]

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from serve_apps.ui.kit.page import Desk
-from serve_apps.ui.runs.listed import filters, lasted, listed, waiting_view
-from serve_apps.ui.runs.one import Seen, body, head, replayed
-from serve_apps.ui.runs.waterfall import placed, waterfall
+from serve_apps.ui.kit.page import ConsoleContext
+from serve_apps.ui.runs.listed import filter_form, run_list_view, run_seconds, waiting_view
+from serve_apps.ui.runs.one import RunView, replay_report_card, run_body, run_head
+from serve_apps.ui.runs.waterfall import place_bars, waterfall_chart
 from tests.ui.test_chat import desk, heard, told
 from tests.ui.test_html import EVIL
 
@@ -58,37 +58,37 @@ def run(**more: Any) -> dict[str, Any]:
 
 def test_a_step_is_drawn_from_its_begin_to_its_end() -> None:
     steps = [step(1, "model", "01.500", 1500), step(2, "tool", "04.000", 500), step(3, "else", "04.000", 0)]
-    bars, total = placed(steps, BEGAN)
+    bars, total = place_bars(steps, BEGAN)
     assert [(bar.start, bar.seconds, bar.kind) for bar in bars] == [
         (0.0, 1.5, "model"),
         (3.5, 0.5, "tool"),
         (4.0, 0.0, "other"),
     ]
     assert total == 4.0
-    made = waterfall(steps, BEGAN)
+    made = waterfall_chart(steps, BEGAN)
     assert 'x="875.0"' in made and "10 + 2 tokens, 0.2500 USD" in made
     assert 'x="994.0"' in made, "the last one stays inside of the picture"
 
 
 def test_the_time_that_a_person_took_is_drawn_as_theirs() -> None:
-    bars, total = placed([step(1, "model", "01.000", 1000), step(2, "approval", "31.000", 0)], BEGAN)
+    bars, total = place_bars([step(1, "model", "01.000", 1000), step(2, "approval", "31.000", 0)], BEGAN)
     assert (bars[1].start, bars[1].seconds, bars[1].kind, total) == (1.0, 30.0, "person", 31.0)
 
 
 def test_a_run_without_steps_says_so_and_lasts_from_start_to_end() -> None:
-    assert "Nothing was asked" in waterfall([], None)
-    assert lasted(run()) == 4.0 and lasted(run(finished_at=None)) is None
+    assert "Nothing was asked" in waterfall_chart([], None)
+    assert run_seconds(run()) == 4.0 and run_seconds(run(finished_at=None)) is None
 
 
 @pytest.mark.parametrize(("same", "word"), [(True, "byte for byte"), (False, "differs")])
 def test_a_replay_tells_whether_it_came_out_the_same(same: bool, word: str) -> None:
     other = None if same else {"step": 3, "event": None, "name": EVIL, "recorded": {EVIL: 1}, "now": [EVIL]}
-    made = replayed({"same": same, "events": 7, "steps": 3, "diverged": other}, changed=False)
+    made = replay_report_card({"same": same, "events": 7, "steps": 3, "diverged": other}, changed=False)
     assert word in made and "7 events and 3 steps" in made and "<img" not in made
     assert same or "step 3" in made
 
 
-def test_hostile_text_stays_text_everywhere(desk: Desk) -> None:
+def test_hostile_text_stays_text_everywhere(desk: ConsoleContext) -> None:
     asked = {
         "id": "a",
         "run_id": "r",
@@ -105,19 +105,19 @@ def test_hostile_text_stays_text_everywhere(desk: Desk) -> None:
     }
     events = [told("text", "1", EVIL), told("tool_result", "2", id=EVIL, result={EVIL: EVIL})]
     opinion = {"thumb": "down", "word": EVIL, "at": BEGAN}
-    seen = Seen(run(), EVIL, EVIL, heard(*events), events, [asked], [opinion])
+    seen = RunView(run(), EVIL, EVIL, heard(*events), events, [asked], [opinion])
     names = {"9" * 32: EVIL}
     for made in (
-        head(desk, seen),
-        body(desk, seen),
+        run_head(desk, seen),
+        run_body(desk, seen),
         waiting_view(desk, [asked], 1, "", 0),
-        listed(desk, {"items": [run()], "total": 1}, names, "/console/runs", 0, filtered=False),
-        filters({"state": EVIL}, [{"id": EVIL, "name": EVIL}], True),
+        run_list_view(desk, {"items": [run()], "total": 1}, names, "/console/runs", 0, filtered=False),
+        filter_form({"state": EVIL}, [{"id": EVIL, "name": EVIL}], True),
     ):
         assert "<img" not in made and not set("{}$`") & set(made)
 
 
-def test_who_may_only_watch_is_told_so_and_sees_no_word(desk: Desk) -> None:
+def test_who_may_only_watch_is_told_so_and_sees_no_word(desk: ConsoleContext) -> None:
     secret = run(steps=[step(1, "model", "01.500", 1500, request=None, reply=None)], outcome=None, error=None)
-    made = body(desk, Seen(secret, "keeper", "", None, [], [], []))
+    made = run_body(desk, RunView(secret, "keeper", "", None, [], [], []))
     assert "administrators" in made and "Events" not in made

@@ -4,24 +4,24 @@ from typing import Any
 
 import pytest
 
-from serve_apps.ui.kit.api import Door, open_client
-from serve_apps.ui.kit.page import Desk, Page
+from serve_apps.ui.kit.api import SignInClient, open_client
+from serve_apps.ui.kit.page import ConsoleContext, ConsolePage
 from serve_apps.ui.search.answer_view import answer_view
-from serve_apps.ui.search.asked import Asked
-from serve_apps.ui.search.bump import bump
+from serve_apps.ui.search.asked import LabQuery
+from serve_apps.ui.search.bump import bump_chart
 from serve_apps.ui.search.found import found_view
-from serve_apps.ui.search.golden_sets import Chosen
-from serve_apps.ui.search.passage_view import box_query, journey, notable
+from serve_apps.ui.search.golden_sets import GoldenSelection
+from serve_apps.ui.search.passage_view import box_query, explained_passages, notable_passages
 from serve_apps.ui.search.stages import took_part
-from serve_apps.ui.search.trend import comparison, dumbbell, runs_table, trends
-from serve_apps.ui.sessions import Role, Sessions
+from serve_apps.ui.search.trend import comparison_view, dumbbell_chart, runs_table, trend_charts
+from serve_apps.ui.sessions import Role, SessionStore
 
 EVIL = "<img src=x onerror=alert(1)>\"'${1+1}{{value}}`.pdf"
 
 
-def _pages(*paths: str) -> Desk:
-    pages = [Page(path, path, Role.VIEWER, lambda desk, blocks: None, "") for path in paths]
-    return Desk(Sessions(60, lambda: 0.0), Door(open_client("http://127.0.0.1:1")), pages)
+def _pages(*paths: str) -> ConsoleContext:
+    pages = [ConsolePage(path, path, Role.VIEWER, lambda desk, blocks: None, "") for path in paths]
+    return ConsoleContext(SessionStore(60, lambda: 0.0), SignInClient(open_client("http://127.0.0.1:1")), pages)
 
 
 def _hit(chunk: str, name: str = "a.pdf") -> dict[str, Any]:
@@ -83,7 +83,7 @@ def _found(name: str = "a.pdf", rerank: bool = False) -> dict[str, Any]:
 
 
 def test_a_passage_is_followed_from_stage_to_stage() -> None:
-    one, two, three = journey(_found() | {"packed": {"chunks": [_hit("c2")]}})
+    one, two, three = explained_passages(_found() | {"packed": {"chunks": [_hit("c2")]}})
     assert (one.ranks, two.ranks, three.ranks) == (
         {"vector": 1, "fused": 1},
         {"keyword": 2, "vector": 2, "fused": 2, "pack": 1},
@@ -93,31 +93,31 @@ def test_a_passage_is_followed_from_stage_to_stage() -> None:
 
 
 def test_what_fell_behind_after_a_stage_had_it_first_is_still_shown() -> None:
-    assert [one.place for one in notable(journey(_found()), 1)] == [1, 2, 3]
-    assert [one.place for one in notable(journey(_found()), 1, fallen=1)] == [1, 2]
+    assert [one.place for one in notable_passages(explained_passages(_found()), 1)] == [1, 2, 3]
+    assert [one.place for one in notable_passages(explained_passages(_found()), 1, fallen=1)] == [1, 2]
 
 
 def test_the_chart_shows_ranks_gaps_and_what_is_behind() -> None:
     found = _found()
-    drawn = bump(notable(journey(found), 2), 2, took_part(found))
+    drawn = bump_chart(notable_passages(explained_passages(found), 2), 2, took_part(found))
     assert drawn.count("<circle") == 3 + 4 + 3, "a circle for each stage that saw a passage"
     assert 'class="behind"' in drawn and "Reranked" in drawn and ">off<" in drawn
     assert 'class="skips"' in drawn, "the first passage was not found by words"
-    assert "off<" not in bump(journey(_found(rerank=True)), 3, took_part(_found(rerank=True)))
-    assert "No passage" in bump([], 10, set())
+    assert "off<" not in bump_chart(explained_passages(_found(rerank=True)), 3, took_part(_found(rerank=True)))
+    assert "No passage" in bump_chart([], 10, set())
 
 
 def test_a_passage_opens_its_page_with_its_boxes() -> None:
     query = box_query(_hit("c1"))
     assert query == {"id": "d" * 32, "page": 2, "boxes": "0.1000,0.2000,0.3000,0.4000;0.5000,0.5000,0.6000,0.6000"}
-    drawn = found_view(_pages("documents", "search"), Asked("x"), _found())
+    drawn = found_view(_pages("documents", "search"), LabQuery("x"), _found())
     assert f"/console/documents?id={'d' * 32}&amp;page=2&amp;boxes=0.1000%2C0.2000" in drawn
 
 
 def test_passages_and_answers_say_what_is_doubtful_about_their_pages() -> None:
     doubt = {"kind": "table_unsure", "weight": "unsure", "detail": EVIL, "count": 1, "page": 2}
     found = _found() | {"results": [_hit("c1") | {"caveats": [doubt]}]}
-    drawn = found_view(_pages("documents", "search"), Asked("x"), found)
+    drawn = found_view(_pages("documents", "search"), LabQuery("x"), found)
     assert "A table is not sure" in drawn and "<img src=x" not in drawn
     answer = _answer("a.pdf")
     answer["citations"][0]["caveats"] = [doubt]
@@ -127,8 +127,8 @@ def test_passages_and_answers_say_what_is_doubtful_about_their_pages() -> None:
 
 def test_hostile_names_are_text_everywhere() -> None:
     desk = _pages("documents", "search", "ingest")
-    drawn = [found_view(desk, Asked(EVIL, file=EVIL), _found(EVIL)), answer_view(desk, _answer(EVIL), _why(EVIL))]
-    drawn += [bump(journey(_found(EVIL)), 3, {"keyword"}), comparison(_compared(EVIL))]
+    drawn = [found_view(desk, LabQuery(EVIL, file=EVIL), _found(EVIL)), answer_view(desk, _answer(EVIL), _why(EVIL))]
+    drawn += [bump_chart(explained_passages(_found(EVIL)), 3, {"keyword"}), comparison_view(_compared(EVIL))]
     for one in drawn:
         assert "<img src=x" not in one and not set("${}`") & set(one)
 
@@ -242,7 +242,7 @@ def test_runs_are_a_trend_and_each_can_be_compared_with_the_one_before() -> None
         return f"/console/search?run={run}" + (f"&baseline={baseline}" if baseline else "")
 
     runs = [_run("new", 0.5), _run("old", 0.9)]
-    drawn = trends(runs, address)
+    drawn = trend_charts(runs, address)
     assert drawn.count("<circle") == 6 and "0.500 (−0.400)" in drawn, (
         "three measures of two runs; the answers' has none"
     )
@@ -253,16 +253,18 @@ def test_runs_are_a_trend_and_each_can_be_compared_with_the_one_before() -> None
 
 
 def test_a_comparison_says_what_got_worse() -> None:
-    drawn = comparison(_compared("Who?"))
+    drawn = comparison_view(_compared("Who?"))
     assert "worse" in drawn and "Who?" in drawn and "-0.400" in drawn
-    assert 'class="lab-dumbbell better"' in dumbbell(0.1, 0.9) and "left:10.0%;width:80.0%" in dumbbell(0.9, 0.1)
+    assert 'class="lab-dumbbell better"' in dumbbell_chart(0.1, 0.9) and "left:10.0%;width:80.0%" in dumbbell_chart(
+        0.9, 0.1
+    )
 
 
 def test_a_question_travels_as_form_link_and_request() -> None:
-    asked = Asked.given(
+    asked = LabQuery.given(
         "Why?", "vector", "general", "off", "auto", "chat", "off", 20, "pdf", "annual", "2026-01-01", "", None
     )
-    assert Asked.of({name: str(value) for name, value in asked.query().items()}) == asked
+    assert LabQuery.of({name: str(value) for name, value in asked.query().items()}) == asked
     assert asked.body() == {
         "query": "Why?",
         "limit": 60,
@@ -274,14 +276,14 @@ def test_a_question_travels_as_form_link_and_request() -> None:
         "cache": False,
         "filters": {"doc_type": "pdf", "source_file": "annual", "upload_date_from": "2026-01-01"},
     }
-    assert "cache" not in Asked("Why?").body() and Asked("Why?").query() == {"question": "Why?"}
+    assert "cache" not in LabQuery("Why?").body() and LabQuery("Why?").query() == {"question": "Why?"}
 
 
 @pytest.mark.parametrize("query", [{"strategy": "drop table"}, {"shown": "9999"}, {"pack": EVIL}, {}])
 def test_what_a_link_says_wrongly_is_as_if_it_were_not_said(query: dict[str, str]) -> None:
-    assert Asked.of(query) == Asked()
+    assert LabQuery.of(query) == LabQuery()
 
 
 def test_only_ids_go_into_paths() -> None:
     good = "68662702-84b0-4610-81a7-719526735d86"
-    assert Chosen.of({"set": good, "run": "../../admin", "baseline": ""}) == Chosen(good)
+    assert GoldenSelection.of({"set": good, "run": "../../admin", "baseline": ""}) == GoldenSelection(good)

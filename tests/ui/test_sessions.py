@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 import pytest
 from starlette.requests import Request
 
-from serve_apps.ui.session_guard import home, same_origin
-from serve_apps.ui.sessions import MOST_OF_ONE, Grant, Place, Role, Sessions
+from serve_apps.ui.session_guard import return_address, same_origin
+from serve_apps.ui.sessions import MOST_OF_ONE, Role, SessionStore, TokenGrant, WorkspaceMembership
 
-GRANT = Grant("access", "refresh", "user", "tenant", "w1", Role.VIEWER, False)
+GRANT = TokenGrant("access", "refresh", "user", "tenant", "w1", Role.VIEWER, False)
 
 
 @dataclass
@@ -21,7 +21,7 @@ class Seconds:
 
 def test_a_session_ends_after_its_time() -> None:
     clock = Seconds()
-    sessions = Sessions(60, clock)
+    sessions = SessionStore(60, clock)
     key, session = sessions.begin("a@b.example", GRANT)
     clock.now = 59.9
     assert sessions.find(key) is session
@@ -31,7 +31,7 @@ def test_a_session_ends_after_its_time() -> None:
 
 
 def test_a_key_is_not_guessed_from_what_is_kept() -> None:
-    sessions = Sessions(60, Seconds())
+    sessions = SessionStore(60, Seconds())
     key, _ = sessions.begin("a@b.example", GRANT)
     other, _ = sessions.begin("a@b.example", GRANT)
     assert key != other and len(key) >= 43
@@ -40,20 +40,20 @@ def test_a_key_is_not_guessed_from_what_is_kept() -> None:
 
 
 def test_signing_out_ends_one_session_at_once() -> None:
-    sessions = Sessions(60, Seconds())
+    sessions = SessionStore(60, Seconds())
     (gone, session), (stays, _) = sessions.begin("a@b.example", GRANT), sessions.begin("a@b.example", GRANT)
     sessions.end(gone)
     assert sessions.find(gone) is None and session.over and sessions.find(stays) is not None
 
 
 def test_the_oldest_goes_where_there_are_too_many() -> None:
-    sessions = Sessions(60, Seconds(), most=2)
+    sessions = SessionStore(60, Seconds(), most=2)
     keys = [sessions.begin(f"{n}@b.example", GRANT)[0] for n in range(3)]
     assert [sessions.find(key) is None for key in keys] == [True, False, False]
 
 
 def test_one_person_does_not_sign_the_others_out() -> None:
-    sessions = Sessions(60, Seconds(), most=1000)
+    sessions = SessionStore(60, Seconds(), most=1000)
     other, _ = sessions.begin("b@b.example", replace(GRANT, user="another"))
     own = [sessions.begin("a@b.example", GRANT)[0] for _ in range(40)]
     assert sessions.find(other) is not None and len(sessions) == MOST_OF_ONE + 1
@@ -61,8 +61,8 @@ def test_one_person_does_not_sign_the_others_out() -> None:
 
 
 def test_the_role_is_that_of_the_workspace_one_looks_at() -> None:
-    _, session = Sessions(60, Seconds()).begin("a@b.example", GRANT)
-    session.places = (Place("w1", "one", Role.VIEWER), Place("w2", "two", Role.ADMIN))
+    _, session = SessionStore(60, Seconds()).begin("a@b.example", GRANT)
+    session.places = (WorkspaceMembership("w1", "one", Role.VIEWER), WorkspaceMembership("w2", "two", Role.ADMIN))
     assert session.role is Role.VIEWER
     session.chosen = "w2"
     assert session.role is Role.ADMIN
@@ -87,11 +87,11 @@ def test_roles_are_ordered() -> None:
     ],
 )
 def test_nobody_is_sent_elsewhere_after_signing_in(wanted: str) -> None:
-    assert home(wanted) == "/console/"
+    assert return_address(wanted) == "/console/"
 
 
 def test_one_comes_back_to_where_one_was() -> None:
-    assert home("/console/runs?id=1&page=2") == "/console/runs?id=1&page=2"
+    assert return_address("/console/runs?id=1&page=2") == "/console/runs?id=1&page=2"
 
 
 @pytest.mark.parametrize(

@@ -7,18 +7,18 @@ import gradio as gr
 import httpx
 import pytest
 
-from serve_apps.ui.kit.api import Door
-from serve_apps.ui.kit.page import COOKIE, Desk
-from serve_apps.ui.kit.problem import Problem
-from serve_apps.ui.sessions import Grant, Role, Sessions
+from serve_apps.ui.kit.api import SignInClient
+from serve_apps.ui.kit.page import COOKIE, ConsoleContext
+from serve_apps.ui.kit.problem import ApiProblem
+from serve_apps.ui.sessions import Role, SessionStore, TokenGrant
 from serve_apps.ui.skills.academy import standing_view, step_of
 from serve_apps.ui.skills.bring import imported_view
-from serve_apps.ui.skills.catalogue import choices, narrowed
+from serve_apps.ui.skills.catalogue import filter_choices, filter_skills
 from serve_apps.ui.skills.page import TABS, offers
-from serve_apps.ui.skills.schema import arguments, fields, kind_of
+from serve_apps.ui.skills.schema import kind_of, schema_fields, typed_arguments
 from serve_apps.ui.skills.trial import why_not
 from serve_apps.ui.skills.views import list_view, parameters_view, skill_view
-from serve_apps.ui.skills.write import Workbench
+from serve_apps.ui.skills.write import SkillWorkbench
 
 HOSTILE = '<img src=x onerror=alert(1)>"${x}'
 SCHEMA = {
@@ -62,12 +62,12 @@ SKILL: dict[str, Any] = {
 }
 
 
-def desk() -> Desk:
-    return Desk(Sessions(60, lambda: 0.0), None, ())  # type: ignore[arg-type]
+def desk() -> ConsoleContext:
+    return ConsoleContext(SessionStore(60, lambda: 0.0), None, ())  # type: ignore[arg-type]
 
 
 def test_a_schema_becomes_fields_the_needed_ones_first() -> None:
-    form = fields(SCHEMA)
+    form = schema_fields(SCHEMA)
     assert [one.name for one in form[:2]] == ["city", "unit"] and form[0].required and not form[2].required
     assert {one.name: one.sort for one in form} == {
         "city": "text",
@@ -81,13 +81,13 @@ def test_a_schema_becomes_fields_the_needed_ones_first() -> None:
     days = next(one for one in form if one.name == "days")
     assert (days.limits, days.default) == ("at least 1, at most 7", 3)
     assert kind_of({"type": "array", "items": {"type": "string"}}) == "list of text"
-    assert fields({"type": "object"}) == []
+    assert schema_fields({"type": "object"}) == []
 
 
 def test_what_is_typed_becomes_arguments_of_their_types() -> None:
-    form = fields(SCHEMA)
+    form = schema_fields(SCHEMA)
     typed = {"city": "Bern", "unit": "C", "days": 2.0, "exact": "no", "tags": "a\n\n b ", "more": '{"x": 1}', "any": ""}
-    assert arguments(form, [typed[one.name] for one in form]) == {
+    assert typed_arguments(form, [typed[one.name] for one in form]) == {
         "city": "Bern",
         "unit": "C",
         "days": 2,
@@ -99,19 +99,25 @@ def test_what_is_typed_becomes_arguments_of_their_types() -> None:
 
 @pytest.mark.parametrize(("name", "value", "said"), [("city", "", "city is needed"), ("more", "{", "more is not JSON")])
 def test_what_cannot_be_sent_is_named(name: str, value: str, said: str) -> None:
-    form = fields(SCHEMA)
+    form = schema_fields(SCHEMA)
     typed = {"city": "Bern", "unit": "C", name: value}
-    with pytest.raises(Problem, match=said):
-        arguments(form, [typed.get(one.name) for one in form])
+    with pytest.raises(ApiProblem, match=said):
+        typed_arguments(form, [typed.get(one.name) for one in form])
 
 
 def test_the_catalogue_is_filtered_by_words_category_type_and_risk() -> None:
     more = SKILL | {"name": "reboot", "category": "Infrastructure/Linux", "risk": "destructive", "type": "ssh"}
     all_ = [SKILL, more]
-    assert narrowed(all_, "WEATHER web", "", "", "") == [SKILL]
-    assert narrowed(all_, None, "Infrastructure", "", "") == [more] and narrowed(all_, "", "Infra", "", "") == []
-    assert narrowed(all_, "", "", "http", "") == [SKILL] and narrowed(all_, "", "", "http", "destructive") == []
-    assert ("Office (1)", "Office") in choices(all_, "category") and ("ssh (1)", "ssh") in choices(all_, "type")
+    assert filter_skills(all_, "WEATHER web", "", "", "") == [SKILL]
+    assert (
+        filter_skills(all_, None, "Infrastructure", "", "") == [more] and filter_skills(all_, "", "Infra", "", "") == []
+    )
+    assert (
+        filter_skills(all_, "", "", "http", "") == [SKILL] and filter_skills(all_, "", "", "http", "destructive") == []
+    )
+    assert ("Office (1)", "Office") in filter_choices(all_, "category") and ("ssh (1)", "ssh") in filter_choices(
+        all_, "type"
+    )
     assert "None of the 191 skills" in list_view(desk(), [], 191)
 
 
@@ -227,10 +233,10 @@ async def test_au_04_a_developer_tries_a_script_and_an_operator_may_give_it(role
         return httpx.Response(200, json={"tried": "loaded", "sample_result": None, "parameters": SCHEMA})
 
     client = httpx.AsyncClient(transport=httpx.MockTransport(answer), base_url="http://aos.test")
-    made = Desk(Sessions(60, lambda: 0.0), Door(client), ())
-    key, _ = made.sessions.begin("a@b.example", Grant("a", "r", "u", "t", "w", role, False))
+    made = ConsoleContext(SessionStore(60, lambda: 0.0), SignInClient(client), ())
+    key, _ = made.sessions.begin("a@b.example", TokenGrant("a", "r", "u", "t", "w", role, False))
     with gr.Blocks():
-        bench = Workbench(made)
+        bench = SkillWorkbench(made)
     steps = [
         step async for step in bench.trial(Cookies({COOKIE: key}), "one", "It does.", 5, "def run(p): return p", "")
     ]  # type: ignore[arg-type]

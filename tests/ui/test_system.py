@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from serve_apps.ui.kit.html import Html
-from serve_apps.ui.kit.problem import Trouble
+from serve_apps.ui.kit.html import SafeHtml
+from serve_apps.ui.kit.problem import ProblemReport
 from serve_apps.ui.sessions import Role
 from serve_apps.ui.system import audit_page, config, models, people, restart_banner, skill_credentials
-from serve_apps.ui.system.forms import Form, complaints, once, refusal
-from serve_apps.ui.system.page import SECTIONS, asked, chosen, find_act, offered
-from serve_apps.ui.system.section import at, query, route
+from serve_apps.ui.system.forms import ActForm, field_complaints, refusal_view, secret_shown_once
+from serve_apps.ui.system.page import SECTIONS, chosen_section, find_act, offered_sections, parse_query
+from serve_apps.ui.system.section import api_route, page_query, query_int
 
 HOSTILE = '"><script>alert(1)</script>'
 
@@ -58,12 +58,16 @@ def test_a_role_is_offered_its_parts_only(role: Role) -> None:
         "audit": Role.ADMIN,
         "tenants": Role.VIEWER,
     }
-    assert [one.id for one in offered(role)] == [name for name, needed in least.items() if role.reaches(needed)]
-    assert chosen(role, {"part": "config"}).id == ("config" if role is Role.ADMIN else offered(role)[0].id)
+    assert [one.id for one in offered_sections(role)] == [
+        name for name, needed in least.items() if role.reaches(needed)
+    ]
+    assert chosen_section(role, {"part": "config"}).id == (
+        "config" if role is Role.ADMIN else offered_sections(role)[0].id
+    )
 
 
 def test_an_act_is_found_by_its_name_and_only_from_its_part_on() -> None:
-    assert find_act(Role.ADMIN, "config.save") is config.save
+    assert find_act(Role.ADMIN, "config.save") is config.save_settings
     assert find_act(Role.OPERATOR, "config.save") is None
     assert find_act(Role.ADMIN, "__class__") is None
     names = [name for section in SECTIONS for name in section.acts]
@@ -71,18 +75,18 @@ def test_an_act_is_found_by_its_name_and_only_from_its_part_on() -> None:
 
 
 def test_an_address_of_the_api_cannot_be_left() -> None:
-    assert route("users", "../../admin/config?x=1") == "/api/users/..%2F..%2Fadmin%2Fconfig%3Fx%3D1"
-    assert query("people", who="a&b=c", skip=None) == "?part=people&who=a%26b%3Dc"
-    assert asked("?part=people&who=a%26b") == {"part": "people", "who": "a&b"}
-    assert asked(None) == {}
-    assert [at({"skip": text}) for text in ("50", "-1", "x", "", "²", "9" * 30)] == [50, 0, 0, 0, 0, 0]
+    assert api_route("users", "../../admin/config?x=1") == "/api/users/..%2F..%2Fadmin%2Fconfig%3Fx%3D1"
+    assert page_query("people", who="a&b=c", skip=None) == "?part=people&who=a%26b%3Dc"
+    assert parse_query("?part=people&who=a%26b") == {"part": "people", "who": "a&b"}
+    assert parse_query(None) == {}
+    assert [query_int({"skip": text}) for text in ("50", "-1", "x", "", "²", "9" * 30)] == [50, 0, 0, 0, 0, 0]
 
 
 def test_ad_01_coloured_groups_stand_above_all_other_settings() -> None:
     other = {"id": "search", "title": "Search", "colour": "grey", "about": "Legs.", "keys": [key()]}
     body = answer(key("http.port"))
     body["groups"] = [{**body["groups"][0], "colour": one} for one in ("blue", "green", "amber", "purple")] + [other]
-    shown = config.view(body)
+    shown = config.config_form(body)
     assert [f"aos-group {one}" in shown for one in ("blue", "green", "amber", "purple")] == [True] * 4
     assert "aos-group grey" not in shown
     assert shown.index("aos-group purple") < shown.index("All other settings") < shown.index("SEARCH_K1")
@@ -90,38 +94,42 @@ def test_ad_01_coloured_groups_stand_above_all_other_settings() -> None:
 
 def test_ad_02_a_secret_is_eight_bullets_and_one_that_is_not_set_is_empty() -> None:
     secret = {"secret": True, "type": "text", "nullable": True}
-    assert f'value="{"•" * 8}"' in config.setting(key("llm.api_key", **secret, value="anything the API might send"))
-    assert "anything the API" not in config.setting(key("llm.api_key", **secret, value="anything the API might send"))
-    assert 'value=""' in config.setting(key("llm.api_key", **secret, value=None))
-    assert "•" in config.setting(key("llm.api_key", **secret, value="x", editable=False, why="no"))
+    assert f'value="{"•" * 8}"' in config.setting_field(
+        key("llm.api_key", **secret, value="anything the API might send")
+    )
+    assert "anything the API" not in config.setting_field(
+        key("llm.api_key", **secret, value="anything the API might send")
+    )
+    assert 'value=""' in config.setting_field(key("llm.api_key", **secret, value=None))
+    assert "•" in config.setting_field(key("llm.api_key", **secret, value="x", editable=False, why="no"))
 
 
 def test_what_cannot_be_changed_here_has_no_field_and_says_why() -> None:
-    shown = config.setting(key(editable=False, why="set it in a file"))
+    shown = config.setting_field(key(editable=False, why="set it in a file"))
     assert "<input" not in shown
     assert "Not here: set it in a file" in shown
 
 
 def test_where_a_value_is_from_and_only_a_row_can_be_taken_back() -> None:
-    assert "from the environment" in config.setting(key(source="environment"))
-    assert "Take back" not in config.setting(key(source="yaml"))
-    assert 'data-forget="search.k1"' in config.setting(key(source="row", changed_at="2026-01-01T00:00:00Z"))
+    assert "from the environment" in config.setting_field(key(source="environment"))
+    assert "Take back" not in config.setting_field(key(source="yaml"))
+    assert 'data-forget="search.k1"' in config.setting_field(key(source="row", changed_at="2026-01-01T00:00:00Z"))
 
 
 def test_hostile_texts_are_escaped_everywhere() -> None:
     shown = [
-        config.setting(key(HOSTILE, value=HOSTILE, type="text")),
-        config.setting(key(value=[HOSTILE], type="list", choices=[HOSTILE])),
-        Form("x").text("n", HOSTILE, HOSTILE, HOSTILE, options=[HOSTILE]),
-        Form("x").area("n", "l", "</textarea>" + HOSTILE),
-        Form("x").button("Send", id=HOSTILE),
-        once(HOSTILE, HOSTILE, HOSTILE),
-        refusal(Trouble(HOSTILE, f"body.name: {HOSTILE}", HOSTILE, 422, "invalid")),
+        config.setting_field(key(HOSTILE, value=HOSTILE, type="text")),
+        config.setting_field(key(value=[HOSTILE], type="list", choices=[HOSTILE])),
+        ActForm("x").text("n", HOSTILE, HOSTILE, HOSTILE, options=[HOSTILE]),
+        ActForm("x").area("n", "l", "</textarea>" + HOSTILE),
+        ActForm("x").button("Send", id=HOSTILE),
+        secret_shown_once(HOSTILE, HOSTILE, HOSTILE),
+        refusal_view(ProblemReport(HOSTILE, f"body.name: {HOSTILE}", HOSTILE, 422, "invalid")),
         audit_page.entries({"items": [_entry(action=HOSTILE, object=HOSTILE, detail={HOSTILE: [HOSTILE]})]}),
-        models.tested(HOSTILE, _found(ok=False, reason="tls", detail=HOSTILE)),
-        restart_banner.latest([_restart(error=HOSTILE)]),
+        models.probe_result(HOSTILE, _found(ok=False, reason="tls", detail=HOSTILE)),
+        restart_banner.latest_restarts([_restart(error=HOSTILE)]),
     ]
-    assert [one for one in shown if "<script" in one or not isinstance(one, Html)] == []
+    assert [one for one in shown if "<script" in one or not isinstance(one, SafeHtml)] == []
 
 
 def _entry(**more: Any) -> dict[str, Any]:
@@ -182,41 +190,43 @@ def _restart(**more: Any) -> dict[str, Any]:
     ],
 )
 def test_a_fields_text_becomes_the_settings_value(text: str, more: dict[str, Any], value: object) -> None:
-    assert config.read(text, key(**more)) == value
+    assert config.read_value(text, key(**more)) == value
 
 
 def test_ad_04_what_is_live_and_what_waits_is_said() -> None:
-    assert config.reach(key(live=["gateway"], restart=["worker"])) == "Live in gateway; needs a restart of worker."
-    assert config.reach(key(live=[], restart=["whole"])) == "Needs all of it to be started anew."
-    said = config.saved(answer(key(), changed=["search.k1"]))
+    assert (
+        config.change_reach(key(live=["gateway"], restart=["worker"])) == "Live in gateway; needs a restart of worker."
+    )
+    assert config.change_reach(key(live=[], restart=["whole"])) == "Needs all of it to be started anew."
+    said = config.saved_notice(answer(key(), changed=["search.k1"]))
     assert "search.k1" in said
     assert "Live within seconds (gateway)." in said
-    assert "Nothing was changed." in config.saved(answer(key()))
+    assert "Nothing was changed." in config.saved_notice(answer(key()))
 
 
 def test_ad_06_a_restart_is_told_step_by_step() -> None:
     taken = "2026-01-01T00:00:02Z"
     assert [
-        restart_banner.state(_restart(**more))[0]
+        restart_banner.restart_state(_restart(**more))[0]
         for more in ({}, {"taken_at": taken}, {"taken_at": taken, "done_at": "2026-01-01T00:00:12Z"}, {"error": "no"})
     ] == ["waiting", "rolling", "done", "failed"]
-    assert "took 12.0 s" in restart_banner.latest([_restart(taken_at=taken, done_at="2026-01-01T00:00:12Z")])
+    assert "took 12.0 s" in restart_banner.latest_restarts([_restart(taken_at=taken, done_at="2026-01-01T00:00:12Z")])
 
 
 def test_what_is_wrong_is_put_to_its_field() -> None:
-    told = Trouble("Not valid.", "log_level (LOG_LEVEL): one of\nsearch.k1: a number", "", 422, "invalid")
-    assert complaints(told) == {"log_level": "one of", "search.k1": "a number"}
-    told = Trouble("Not valid.", "body.email: no address; body.payload.message: too long", "", 422, "invalid")
-    assert complaints(told) == {"email": "no address", "payload.message": "too long"}
-    assert complaints(Trouble("Forbidden.", "this needs the role admin", "", 403, "forbidden")) == {}
+    told = ProblemReport("Not valid.", "log_level (LOG_LEVEL): one of\nsearch.k1: a number", "", 422, "invalid")
+    assert field_complaints(told) == {"log_level": "one of", "search.k1": "a number"}
+    told = ProblemReport("Not valid.", "body.email: no address; body.payload.message: too long", "", 422, "invalid")
+    assert field_complaints(told) == {"email": "no address", "payload.message": "too long"}
+    assert field_complaints(ProblemReport("Forbidden.", "this needs the role admin", "", 403, "forbidden")) == {}
 
 
 def test_a_connection_that_fails_says_what_to_try() -> None:
-    shown = models.tested("here", _found(ok=False, reason="unauthorized", detail="401"))
+    shown = models.probe_result("here", _found(ok=False, reason="unauthorized", detail="401"))
     assert "What to try:" in shown
     assert models.FIXES["unauthorized"] in shown
-    assert "42 ms" in models.tested("here", _found())
-    assert "look at it" in models.tested("here", _found(model_listed=False, detail="not there"))
+    assert "42 ms" in models.probe_result("here", _found())
+    assert "look at it" in models.probe_result("here", _found(model_listed=False, detail="not there"))
 
 
 def test_a_models_form_sends_numbers_and_leaves_empty_keys_out() -> None:
@@ -227,11 +237,11 @@ def test_a_models_form_sends_numbers_and_leaves_empty_keys_out() -> None:
 
 def test_a_credentials_fields_are_sent_as_values_and_never_drawn() -> None:
     values = {"secret:password": "p", "open:username": "u", "secret:token": "", "more": "a=b=c\nnonsense\n=x"}
-    assert skill_credentials.content(values) == {"values": {"password": "p", "username": "u", "a": "b=c"}}
+    assert skill_credentials.credential_content(values) == {"values": {"password": "p", "username": "u", "a": "b=c"}}
 
 
 def test_a_first_password_is_shown_with_a_button_that_copies_it() -> None:
-    shown = once("First password", "s3cret", people.FIRST)
+    shown = secret_shown_once("First password", "s3cret", people.FIRST)
     assert 'data-copy="s3cret"' in shown
     assert shown.count("s3cret") == 2
 

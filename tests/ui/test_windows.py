@@ -5,7 +5,7 @@ import asyncio
 import gradio as gr
 from starlette.types import Message, Receive, Scope, Send
 
-from serve_apps.ui.session_gc import Windows
+from serve_apps.ui.session_gc import WindowStateCollector
 
 NEVER_MIND = 0.01  # seconds
 
@@ -43,7 +43,7 @@ def drawn() -> gr.Blocks:
 
 async def test_a_window_that_is_closed_leaves_nothing() -> None:
     blocks, held = drawn(), Held()
-    windows = Windows(held, blocks, NEVER_MIND)
+    windows = WindowStateCollector(held, blocks, NEVER_MIND)
     beat = asyncio.create_task(windows(asked("/console/gradio_api/heartbeat/w1"), _receive, _send))
     await asyncio.sleep(5 * NEVER_MIND)
     assert set(blocks.state_holder.session_data) == {"w1", "w2"}
@@ -55,7 +55,7 @@ async def test_a_window_that_is_closed_leaves_nothing() -> None:
 
 async def test_a_window_that_comes_back_keeps_what_it_had() -> None:
     blocks, held = drawn(), Held()
-    windows = Windows(held, blocks, NEVER_MIND)
+    windows = WindowStateCollector(held, blocks, NEVER_MIND)
     lost = asyncio.create_task(windows(asked("/gradio_api/heartbeat/w1"), _receive, _send))
     await asyncio.sleep(0)
     held.end.set()

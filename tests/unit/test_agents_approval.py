@@ -6,30 +6,34 @@ from typing import Any
 import pytest
 
 from cluster.basics.errors import InvalidSettings
-from serve_apps.agents.approval import Policy, load
+from serve_apps.agents.approval import ApprovalPolicy, load_policy
 from serve_apps.agents.events import EventKind
-from serve_apps.agents.turn.tool_call import Wanted, run_tool
-from serve_apps.agents.turn_errors import Waiting
-from skills.framework.contract import Effect
+from serve_apps.agents.turn.tool_call import ToolRequest, run_tool
+from serve_apps.agents.turn_errors import ApprovalPending
+from skills.framework.contract import CallEffect
 from tests.fakes.agents import MemoryJournal, turn
 from tests.fakes.crew import SHIPPED, FakeTool
 
 
-def policy(folder: Path, text: str) -> Policy:
+def policy(folder: Path, text: str) -> ApprovalPolicy:
     path = folder / "approvals.yaml"
     path.write_text(text, encoding="utf-8")
-    return load(path)
+    return load_policy(path)
 
 
 def decide(
-    of: Policy, tool: str, arguments: dict[str, Any] | None = None, tier: int = 1, effect: Effect = Effect.READ
+    of: ApprovalPolicy,
+    tool: str,
+    arguments: dict[str, Any] | None = None,
+    tier: int = 1,
+    effect: CallEffect = CallEffect.READ,
 ) -> str:
     return of.decide(tool, arguments or {}, effect, tier).decision
 
 
 def test_the_list_that_is_shipped() -> None:
     """HI-07: what only reads what the user may read runs; an address is asked for; the unknown is refused (B-11)."""
-    shipped = load(SHIPPED)
+    shipped = load_policy(SHIPPED)
     tools = [
         "search_knowledge",
         "semantic_search",
@@ -42,7 +46,7 @@ def test_the_list_that_is_shipped() -> None:
         "",
     ]
     assert [decide(shipped, tool) for tool in tools] == ["auto"] * 6 + ["ask", "refuse", "refuse"]
-    assert shipped.decide("http_get", {}, Effect.READ).reason == "The address is sent to another machine."
+    assert shipped.decide("http_get", {}, CallEffect.READ).reason == "The address is sent to another machine."
 
 
 def test_the_first_pattern_that_matches_decides(tmp_path: Path) -> None:
@@ -74,8 +78,8 @@ def test_the_first_pattern_that_matches_decides(tmp_path: Path) -> None:
 )
 def test_hi_07_the_list_that_is_shipped_goes_by_kind_and_risk(kind: str, risk: str, expected: str) -> None:
     """HI-07: a skill that nobody named is judged by its kind and what it may do; an unknown kind is refused."""
-    shipped = load(SHIPPED)
-    assert shipped.decide("some_skill", {}, Effect.READ, 1, (kind, risk)).decision == expected
+    shipped = load_policy(SHIPPED)
+    assert shipped.decide("some_skill", {}, CallEffect.READ, 1, (kind, risk)).decision == expected
 
 
 def test_a_pattern_names_a_tool_a_kind_or_a_risk(tmp_path: Path) -> None:
@@ -83,10 +87,10 @@ def test_a_pattern_names_a_tool_a_kind_or_a_risk(tmp_path: Path) -> None:
     text = "{kind: 'ope*', risk: read, decision: auto}, {tool: 'nova_*', kind: openstack, decision: ask}"
     found = policy(tmp_path, f"patterns: [{text}]")
     kinds = [("openstack", "read"), ("openstack", "write"), ("sql", "read"), ("sql", "write")]
-    verdicts = [found.decide("nova_stop", {}, Effect.WRITE, 1, nature) for nature in kinds]
+    verdicts = [found.decide("nova_stop", {}, CallEffect.WRITE, 1, nature) for nature in kinds]
     assert [verdict.decision for verdict in verdicts] == ["auto", "ask", "refuse", "refuse"]
     assert verdicts[1].reason == "The approval list says ask for tool nova_*, kind openstack."
-    assert found.decide("glance_list", {}, Effect.WRITE, 1, ("openstack", "write")).decision == "refuse"
+    assert found.decide("glance_list", {}, CallEffect.WRITE, 1, ("openstack", "write")).decision == "refuse"
 
 
 @pytest.mark.parametrize(
@@ -137,14 +141,14 @@ def test_a_list_of_another_form_is_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(InvalidSettings):
         policy(tmp_path, text)
     with pytest.raises(InvalidSettings):
-        load(tmp_path / "nowhere.yaml")
+        load_policy(tmp_path / "nowhere.yaml")
 
 
 @pytest.mark.parametrize("tier", [3, 4])
 def test_recovery_never_runs_what_changes_something(tmp_path: Path, tier: int) -> None:
     """TC-05: what the list says auto for is asked for; what it refuses stays refused."""
     found = policy(tmp_path, "patterns: [{tool: never, decision: refuse}, {tool: '*', decision: auto}]")
-    for effect in (Effect.WRITE, Effect.KEYED):
+    for effect in (CallEffect.WRITE, CallEffect.KEYED):
         assert decide(found, "save", tier=tier, effect=effect) == "ask"
         assert decide(found, "save", tier=2, effect=effect) == "auto"
         assert decide(found, "never", tier=tier, effect=effect) == "refuse"
@@ -155,10 +159,10 @@ ASKING = "patterns: [{tool: note, decision: refuse, when: {text: '*forbidden*'}}
 
 
 async def approved(tmp_path: Path, edits: dict[str, Any] | None) -> tuple[FakeTool, dict[str, Any]]:
-    tool, found, asked = FakeTool(effect=Effect.WRITE), policy(tmp_path, ASKING), turn()
-    wanted = Wanted("1", "note", {"text": "milk"})
+    tool, found, asked = FakeTool(effect=CallEffect.WRITE), policy(tmp_path, ASKING), turn()
+    wanted = ToolRequest("1", "note", {"text": "milk"})
     journal = MemoryJournal()
-    with pytest.raises(Waiting):
+    with pytest.raises(ApprovalPending):
         await run_tool(asked, journal, found, tool, wanted, 10)
     assert tool.ran == [] and journal.of(EventKind.APPROVAL_REQUIRED)[0]["approval"]["tool"] == "note"
     journal.decide("approved", edits)

@@ -7,16 +7,16 @@ import pytest
 
 from cluster.models.messages import ChatRequest
 from serve_apps.agents.events import EventKind
-from serve_apps.agents.turn.conversation import Crew
-from serve_apps.agents.turn.tool_loop import converse
-from serve_apps.agents.turn_errors import Waiting
-from serve_apps.agents.turn_ports import Agent, AgentId, Outcome, Turn
-from skills.framework.contract import Effect
+from serve_apps.agents.turn.conversation import TurnServices
+from serve_apps.agents.turn.tool_loop import run_conversation
+from serve_apps.agents.turn_errors import ApprovalPending
+from serve_apps.agents.turn_ports import AgentId, AgentSnapshot, Turn, TurnOutcome
+from skills.framework.contract import CallEffect
 from tests.fakes.agents import AGENT, Killed, MemoryJournal, ScriptedModels, calls, turn
 from tests.fakes.crew import ASK, AUTO, FakeAgents, FakeTool, crew, hit
 
-LAWYER = Agent(AgentId("66666666-6666-4666-8666-666666666666"), "lawyer", "You know the law.")
-CLERK = Agent(AgentId("77777777-7777-4777-8777-777777777777"), "clerk", "You file.")
+LAWYER = AgentSnapshot(AgentId("66666666-6666-4666-8666-666666666666"), "lawyer", "You know the law.")
+CLERK = AgentSnapshot(AgentId("77777777-7777-4777-8777-777777777777"), "clerk", "You file.")
 TO_LAWYER = calls(("delegate", {"agent": "lawyer", "task": "When does it end?"}))
 
 
@@ -35,11 +35,11 @@ class Named(ScriptedModels):
         self.payers: list[tuple[str, Any]] = []
 
 
-async def carried(with_crew: Crew, asked: Turn | None = None) -> tuple[Outcome, MemoryJournal]:
+async def carried(with_crew: TurnServices, asked: Turn | None = None) -> tuple[TurnOutcome, MemoryJournal]:
     journal, asked = MemoryJournal(), asked or turn("Ask the lawyer")
-    outcome = await converse(asked, journal, with_crew)
+    outcome = await run_conversation(asked, journal, with_crew)
     replayed = journal.again(replaying=True)
-    assert await converse(asked, replayed, replace(with_crew, models=ScriptedModels())) == outcome
+    assert await run_conversation(asked, replayed, replace(with_crew, models=ScriptedModels())) == outcome
     assert [(e.kind, e.data) for e in replayed.events] == [(e.kind, e.data) for e in journal.events]
     return outcome, journal
 
@@ -65,7 +65,7 @@ async def test_another_agent_answers() -> None:
 
 async def test_an_agent_that_waits_makes_the_turn_wait() -> None:
     """EX-07: a call of the other agent is approved by a person; one journal resumes both turns."""
-    tool = FakeTool(effect=Effect.WRITE)
+    tool = FakeTool(effect=CallEffect.WRITE)
     models = Named(assistant=[TO_LAWYER, "Filed."], lawyer=[calls(("note", {"text": "brief"})), "I filed the brief."])
     policy = ASK
     with_crew, asked, journal = (
@@ -74,12 +74,12 @@ async def test_an_agent_that_waits_makes_the_turn_wait() -> None:
         MemoryJournal(),
     )
     for _ in range(2):  # the delegation itself, then the note
-        with pytest.raises(Waiting):
-            await converse(asked, journal, with_crew)
+        with pytest.raises(ApprovalPending):
+            await run_conversation(asked, journal, with_crew)
         assert tool.ran == []
         journal.decide("approved")
         journal = journal.again()
-    outcome = await converse(asked, journal, with_crew)
+    outcome = await run_conversation(asked, journal, with_crew)
     assert outcome.answer == "Filed." and len(tool.ran) == 1
     assert tool.ran[0].agent == LAWYER.id
     reasons = [data["approval"]["reason"] for data in journal.of(EventKind.APPROVAL_REQUIRED)]
@@ -90,7 +90,7 @@ async def test_an_agent_that_waits_makes_the_turn_wait() -> None:
 @pytest.mark.parametrize("when", ["before", "between"])
 async def test_a_kill_anywhere_changes_nothing(number: int, when: str) -> None:
     """EX-07: both turns go on where they were; a call has the same key at its repetition."""
-    tool = FakeTool(effect=Effect.KEYED)
+    tool = FakeTool(effect=CallEffect.KEYED)
 
     def say(asked: Turn, task: str, request: ChatRequest) -> Any:
         inner = request.messages[0].content.startswith("You know")
@@ -102,10 +102,10 @@ async def test_a_kill_anywhere_changes_nothing(number: int, when: str) -> None:
     with_crew, asked = crew(ScriptedModels(otherwise=say), tool, agents=FakeAgents(LAWYER)), turn("go")
     journal = MemoryJournal(kill_at=(number, when))
     try:
-        await converse(asked, journal, with_crew)
+        await run_conversation(asked, journal, with_crew)
     except Killed:
         journal = journal.again()
-        await converse(asked, journal, with_crew)
+        await run_conversation(asked, journal, with_crew)
     assert journal.of(EventKind.TEXT)[-1]["text"] == "Done, says the lawyer."
     assert len({call.key for call in tool.ran}) == 1
 

@@ -11,14 +11,21 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from cluster.basics.errors import AosError, Invalid
-from cluster.models.chat.response_format import Form
-from cluster.models.messages import Message
+from cluster.models.chat.response_format import ResponseForm
+from cluster.models.messages import ModelMessage
 from serve_apps.agents.events import EventKind
-from serve_apps.agents.intake.response_demand import ANSWER, NotCalled, NotInForm, answer_tool, form_of, given
-from serve_apps.agents.parse.found import Parsed
-from serve_apps.agents.turn.conversation import LAST, Crew
-from serve_apps.agents.turn.tool_loop import converse
-from serve_apps.agents.turn_ports import Outcome, Turn
+from serve_apps.agents.intake.response_demand import (
+    ANSWER,
+    NotCalled,
+    NotInForm,
+    answer_tool,
+    form_of,
+    read_demanded_answer,
+)
+from serve_apps.agents.parse.found import ParsedReply
+from serve_apps.agents.turn.conversation import LAST, TurnServices
+from serve_apps.agents.turn.tool_loop import run_conversation
+from serve_apps.agents.turn_ports import Turn, TurnOutcome
 from tests.fakes.agents import MemoryJournal, ScriptedModels, calls, turn
 from tests.fakes.crew import FakeTool, crew, hit
 
@@ -39,22 +46,22 @@ def demanding(choice: Any = None, response_format: Mapping[str, Any] | None = No
     return turn("Tell them", options={name: value for name, value in options.items() if value}, **other)
 
 
-async def ran(models: ScriptedModels, asked: Turn, *tools: FakeTool, **other: Any) -> tuple[Outcome, MemoryJournal]:
+async def ran(models: ScriptedModels, asked: Turn, *tools: FakeTool, **other: Any) -> tuple[TurnOutcome, MemoryJournal]:
     """Carried out, and walked again from the record with the same end."""
     journal, with_crew = MemoryJournal(), crew(models, *tools, **other)
-    outcome = await converse(asked, journal, with_crew)
+    outcome = await run_conversation(asked, journal, with_crew)
     assert await again(journal, asked, with_crew) == outcome
     return outcome, journal
 
 
-async def again(journal: MemoryJournal, asked: Turn, with_crew: Crew) -> Outcome:
-    return await converse(asked, journal.again(replaying=True), replace(with_crew, models=ScriptedModels()))
+async def again(journal: MemoryJournal, asked: Turn, with_crew: TurnServices) -> TurnOutcome:
+    return await run_conversation(asked, journal.again(replaying=True), replace(with_crew, models=ScriptedModels()))
 
 
 async def failed(models: ScriptedModels, asked: Turn, *tools: FakeTool) -> tuple[AosError, MemoryJournal]:
     journal, with_crew = MemoryJournal(), crew(models, *tools)
     with pytest.raises((NotCalled, NotInForm)) as error:
-        await converse(asked, journal, with_crew)
+        await run_conversation(asked, journal, with_crew)
     with pytest.raises(type(error.value)):
         await again(journal, asked, with_crew)
     assert journal.of(EventKind.TEXT) == [] and journal.pieces == [], "a text that was not asked for is not shown"
@@ -79,7 +86,7 @@ async def test_a_model_that_only_talks_is_told_once_more(native: bool) -> None:
     assert outcome.finish_reason == "tool_calls" and outcome.answer == "" and journal.of(EventKind.TEXT) == []
     assert outcome.tool_calls[0]["name"] == "send_mail"
     first, second = (request for _, request in models.asked)
-    assert second.messages[-2] == Message("assistant", "I will send it at once.")
+    assert second.messages[-2] == ModelMessage("assistant", "I will send it at once.")
     assert "did not call one of the tools send_mail" in second.messages[-1].content
     assert [request.tool_choice for request in (first, second)] == (["required"] * 2 if native else [None] * 2)
     assert ("you have to call" in first.messages[0].content) is not native, "what no field says, the prompt does"
@@ -143,7 +150,7 @@ async def test_a_form_is_promised_natively_and_said_in_words() -> None:
     models = ScriptedModels(ONE)
     await ran(models, demanding(None, FORMAT), FakeTool())
     request = models.asked[0][1]
-    assert request.form == Form(SCHEMA, "count", True, ANSWER)
+    assert request.form == ResponseForm(SCHEMA, "count", True, ANSWER)
     assert [tool.name for tool in request.tools] == ["note", ANSWER] and request.tool_choice is None
     assert '"required": ["n"]' in request.messages[0].content and "citation" in request.messages[0].content
 
@@ -210,7 +217,7 @@ async def test_a_schema_that_cannot_be_followed_ends_the_turn() -> None:
     lost = {"type": "object", "properties": {"a": {"$ref": "#/$defs/none"}}}
     asked = demanding(None, {"type": "json_schema", "json_schema": {"name": "x", "schema": lost}})
     with pytest.raises(Invalid, match="not in it"):
-        await converse(asked, MemoryJournal(), crew(ScriptedModels('{"a": 1}')))
+        await run_conversation(asked, MemoryJournal(), crew(ScriptedModels('{"a": 1}')))
 
 
 JSON = st.recursive(
@@ -223,14 +230,14 @@ JSON = st.recursive(
 @settings(max_examples=60, deadline=None)
 @examples(st.dictionaries(st.text(), JSON, max_size=4))
 def test_every_object_is_read_as_it_was_written(value: dict[str, Any]) -> None:
-    text, flaw = given(Form(), json.dumps(value), Parsed())
+    text, flaw = read_demanded_answer(ResponseForm(), json.dumps(value), ParsedReply())
     assert flaw is None and json.loads(text) == value
 
 
 @settings(max_examples=60, deadline=None)
 @examples(st.text(alphabet='{}[]",:n1`json \n', max_size=60))
 def test_what_is_read_has_the_form_or_a_flaw(content: str) -> None:
-    text, flaw = given(Form(SCHEMA), content, Parsed(answer=content))
+    text, flaw = read_demanded_answer(ResponseForm(SCHEMA), content, ParsedReply(answer=content))
     assert (flaw is None) == (text != "")
     if flaw is None:
         assert isinstance(json.loads(text)["n"], int)

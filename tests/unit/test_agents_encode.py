@@ -9,20 +9,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from serve_apps.agents.events import Event, EventKind
-from serve_apps.agents.streams.collect import Collected
-from serve_apps.agents.streams.completions import Chunks, whole
+from serve_apps.agents.streams.collect import ReplyCollector
+from serve_apps.agents.streams.completions import CompletionChunks, completion_body
 from serve_apps.agents.streams.encode import (
     LAST,
     TABLE,
-    Chunk,
-    Encoding,
-    Reading,
+    EventEncoding,
     S3Name,
     S4Type,
+    StreamChunk,
+    StreamCursor,
     Verbosity,
-    flags,
     s3,
     s4,
+    split_verbosity_flag,
 )
 
 APPROVAL = {"id": "a1", "tool": "http_post", "arguments": {"url": "u"}, "digest": "d", "reason": "r", "expires_at": "t"}
@@ -73,7 +73,7 @@ def test_x_10_every_kind_has_a_row_and_every_name_of_both_vocabularies_a_kind() 
         assert chunk is not None and set(chunk.json()) == {"type", "content", "data", "is_final"}
         assert chunk.is_final == (kind in LAST)
         json.dumps(chunk.json())
-    assert Chunk("text") == Chunk("text", "", {}, False)
+    assert StreamChunk("text") == StreamChunk("text", "", {}, False)
 
 
 def test_st_03_done_carries_the_whole_answer_and_status_says_what_goes_on() -> None:
@@ -102,7 +102,7 @@ def test_st_05_a_reader_sees_internals_only_if_they_ask() -> None:
         assert secret in told[Verbosity.VERBOSE]
     assert "primary" not in told[Verbosity.VERBOSE] and "primary" in told[Verbosity.DEBUG]
     assert "lease.pdf" in told[Verbosity.DEFAULT] and "http_post" in told[Verbosity.DEFAULT]
-    assert Encoding("done", "done").plain is None
+    assert EventEncoding("done", "done").plain is None
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_st_05_a_reader_sees_internals_only_if_they_ask() -> None:
 )
 def test_st_05_flags_stand_at_the_beginning(message: str, text: str, verbosity: Verbosity | None) -> None:
     """ST-05: [VERBOSE] and [DEBUG] before a message."""
-    assert flags(message) == (text, verbosity)
+    assert split_verbosity_flag(message) == (text, verbosity)
 
 
 def a_run(rng: Random) -> tuple[list[Event], str]:
@@ -143,7 +143,7 @@ def stored(events: list[Event]) -> list[Event]:
     return [Event(e.seq, e.kind, e.data) for e in events if not e.piece]
 
 
-def read(reading: Reading, events: list[Event]) -> str:
+def read(reading: StreamCursor, events: list[Event]) -> str:
     return "".join(fresh for event in events if (fresh := reading.take(event)))
 
 
@@ -153,16 +153,16 @@ def test_no_character_is_doubled_or_lost(seed: int) -> None:
     """However texts are cut, whatever comes between, wherever a reader leaves and comes back, if pieces are lost."""
     rng = Random(seed)
     events, text = a_run(rng)
-    assert read(Reading(), events) == text == read(Reading(), stored(events))
-    first = Reading()
+    assert read(StreamCursor(), events) == text == read(StreamCursor(), stored(events))
+    first = StreamCursor()
     seen = read(first, events[: rng.randint(0, len(events))])
-    assert seen + read(Reading.after(first.id), stored(events)) == text
-    assert read(Reading(), [e for e in events if not e.piece or rng.random() < 0.5]) == text
+    assert seen + read(StreamCursor.after(first.id), stored(events)) == text
+    assert read(StreamCursor(), [e for e in events if not e.piece or rng.random() < 0.5]) == text
 
 
 def test_the_id_is_the_events_own() -> None:
     events = [Event(1, EventKind.STATUS, {"state": "x"}), Event(2, EventKind.TEXT, {"text": "ab"}, 0, piece=True)]
-    reading = Reading()
+    reading = StreamCursor()
     for told in [*events, Event(2, EventKind.TEXT, {"text": "abcd"}, 2)]:
         reading.take(told)
         assert reading.id == told.id
@@ -172,11 +172,11 @@ def test_the_id_is_the_events_own() -> None:
 @pytest.mark.parametrize("garbage", ["x", "-1", "1.x", "1.-2", "٣", "9" * 30, "1." + "9" * 30, "."])
 def test_a_forged_event_id_is_refused(garbage: str) -> None:
     with pytest.raises(ValueError, match="event's id"):
-        Reading.after(garbage)
+        StreamCursor.after(garbage)
 
 
 def completion(events: list[Event], **options: Any) -> list[dict[str, Any]]:
-    chunks, reading = Chunks("chatcmpl-1", "assistant", 7, **options), Reading()
+    chunks, reading = CompletionChunks("chatcmpl-1", "assistant", 7, **options), StreamCursor()
     told = [chunks.start()]
     for one in events:
         fresh = reading.take(one)
@@ -211,9 +211,9 @@ def test_st_04_tools_of_the_client_are_handed_to_the_client() -> None:
     assert (told["index"], told["id"], told["function"]["name"]) == (0, "c9", "weather")
     assert json.loads(told["function"]["arguments"]) == {"city": "Köln"}
     assert end["choices"][0]["finish_reason"] == "tool_calls"
-    found = Collected()
+    found = ReplyCollector()
     found.add(done)
-    message = whole(found, "id", "m", 1)["choices"][0]["message"]
+    message = completion_body(found, "id", "m", 1)["choices"][0]["message"]
     assert message["content"] is None and message["tool_calls"][0]["type"] == "function"
 
 
@@ -228,7 +228,7 @@ def test_an_answer_without_text_events_and_a_pending_approval_reach_a_chat_windo
 
 
 def test_a_run_folded_into_one_reply() -> None:
-    found = Collected()
+    found = ReplyCollector()
     for seq, kind in enumerate([k for k in EventKind if k not in LAST] + [EventKind.DONE], 1):
         found.add(event(kind, seq))
     assert (found.run, found.session, found.agent) == ("r", "s", "a")
@@ -238,12 +238,12 @@ def test_a_run_folded_into_one_reply() -> None:
     assert [step["step"] for step in found.steps] == ["route", "retrieval", "model", "plan", "tool"]
     assert "6*7" not in json.dumps(found.steps) and "forty-two" not in json.dumps(found.steps)
     gone = Event(9, EventKind.STATUS, {"state": "cancelled"})
-    cancelled = Collected()
+    cancelled = ReplyCollector()
     cancelled.add(gone)
     told = s4(gone, "")
     assert cancelled.finish_reason == "cancelled" and told is not None and told.is_final
     assert completion([gone])[-1]["choices"][0]["finish_reason"] == "stop"
-    asked = Collected()
+    asked = ReplyCollector()
     asked.add(event(EventKind.APPROVAL_REQUIRED))
     assert asked.approval == APPROVAL
     asked.add(event(EventKind.APPROVAL_DECIDED))

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from serve_apps.agents.plan.formula import verify
+from serve_apps.agents.plan.formula import verify_formula
 
 BOMBS = [
     "9**9**9", "9^9^9^9^9", "exp(exp(exp(100)))", "abs(exp(exp(exp(100))) - 3)", "(a+b+c+d)**200",
@@ -54,7 +54,7 @@ CODE = [
 )
 def test_what_does_not_hold_is_corrected(formula: str, corrected: str) -> None:
     """EX-17: a wrong formula is told apart and gets a better one."""
-    found = verify(formula)
+    found = verify_formula(formula)
     assert (found.verdict, found.corrected_formula) == ("needs_revision", corrected)
 
 
@@ -74,34 +74,34 @@ def test_what_does_not_hold_is_corrected(formula: str, corrected: str) -> None:
 )
 def test_what_holds_is_verified(formula: str) -> None:
     """EX-17."""
-    found = verify(formula)
+    found = verify_formula(formula)
     assert found.verdict == "verified"
     assert found.confidence >= 0.9
 
 
 def test_values_and_results_are_compared() -> None:
     """EX-17: the formula is worked out before anything runs with it."""
-    right = verify("area = pi*r^2", {"r": 2}, 12.57)
+    right = verify_formula("area = pi*r^2", {"r": 2}, 12.57)
     assert (right.verdict, right.value) == ("verified", pytest.approx(12.566370614))
-    wrong = verify("area = pi*r^2", {"r": 2}, 13)
+    wrong = verify_formula("area = pi*r^2", {"r": 2}, 13)
     assert (wrong.verdict, wrong.corrected_formula) == ("needs_revision", "area = 12.5663706144")
-    assert verify("area = pi*r^2", {"r": 2, "area": 12.57}).verdict == "verified"
-    assert verify("a+b", {"a": 1}, 3).verdict == "needs_revision"
-    assert verify("a+b", {"a": 1, "b": 2}, 3).verdict == "verified"
-    assert verify("2 x", {"x": 4}).value == 8
-    assert verify("roi = (gain - cost)/cost", {"gain": 150, "cost": 0}).value is None
+    assert verify_formula("area = pi*r^2", {"r": 2, "area": 12.57}).verdict == "verified"
+    assert verify_formula("a+b", {"a": 1}, 3).verdict == "needs_revision"
+    assert verify_formula("a+b", {"a": 1, "b": 2}, 3).verdict == "verified"
+    assert verify_formula("2 x", {"x": 4}).value == 8
+    assert verify_formula("roi = (gain - cost)/cost", {"gain": 150, "cost": 0}).value is None
 
 
 def test_a_reference_decides() -> None:
-    found = verify("v = s/t", reference="v = s*t")
+    found = verify_formula("v = s/t", reference="v = s*t")
     assert (found.verdict, found.corrected_formula) == ("needs_revision", "v = s*t")
-    assert verify("v = 1/(t/s)", reference="v = s/t").verdict == "verified"
-    assert verify("a-b", reference="b-a").corrected_formula == "b-a"
+    assert verify_formula("v = 1/(t/s)", reference="v = s/t").verdict == "verified"
+    assert verify_formula("a-b", reference="b-a").corrected_formula == "b-a"
 
 
 def test_what_only_holds_for_some_values_is_not_called_certain() -> None:
     for formula in ("2*x + 1 = 5", "E = m*c^2", "x**2 + y**2"):
-        found = verify(formula)
+        found = verify_formula(formula)
         assert (found.verdict, found.confidence) == ("verified", 0.6)
 
 
@@ -109,27 +109,27 @@ def test_what_only_holds_for_some_values_is_not_called_certain() -> None:
 def test_a_bomb_does_not_go_off(formula: str) -> None:
     """EX-17, B-05: what would be too large is refused before it is built."""
     began = time.perf_counter()
-    assert verify(formula).verdict in ("verified", "needs_revision")
+    assert verify_formula(formula).verdict in ("verified", "needs_revision")
     assert time.perf_counter() - began < 2
 
 
 @pytest.mark.parametrize("formula", CODE, ids=[repr(code)[:25] for code in CODE])
 def test_code_is_no_formula(formula: str) -> None:
     """EX-17, B-05: nothing is evaluated; what is not algebra is refused with a place."""
-    found = verify(formula)
+    found = verify_formula(formula)
     assert found.verdict == "needs_revision"
     assert found.explanation.startswith("It cannot be worked out")
 
 
 def test_garbage_in_every_field_is_a_verdict() -> None:
-    assert verify("a", reference="__import__('os')").verdict == "needs_revision"
-    assert verify("a", reference="9**9**9").verdict == "needs_revision"
-    assert verify("a", {"a": float("nan")}, 1.0).verdict == "needs_revision"
-    assert verify("a", {"a": float("inf")}, 1.0).verdict == "needs_revision"
-    assert verify("exp(a)", {"a": 1e9}, 1.0).verdict == "needs_revision"
-    assert verify("a**b", {"a": 1e300, "b": 1e300}).value is None
+    assert verify_formula("a", reference="__import__('os')").verdict == "needs_revision"
+    assert verify_formula("a", reference="9**9**9").verdict == "needs_revision"
+    assert verify_formula("a", {"a": float("nan")}, 1.0).verdict == "needs_revision"
+    assert verify_formula("a", {"a": float("inf")}, 1.0).verdict == "needs_revision"
+    assert verify_formula("exp(a)", {"a": 1e9}, 1.0).verdict == "needs_revision"
+    assert verify_formula("a**b", {"a": 1e300, "b": 1e300}).value is None
 
 
 def test_the_same_formula_gets_the_same_verdict() -> None:
     for formula in ("(a+b)**2 = a**2+b**2", "sin(x)^2+cos(x)^2 = 1", "x*y = y*x"):
-        assert verify(formula) == verify(formula)
+        assert verify_formula(formula) == verify_formula(formula)

@@ -5,7 +5,7 @@ from typing import Any
 from serve_apps.agents.events import EventKind
 from serve_apps.agents.intake.injected_context import CONTEXT, LONGEST, MOST, told
 from serve_apps.agents.plan import prompts
-from serve_apps.agents.turn.tool_loop import converse
+from serve_apps.agents.turn.tool_loop import run_conversation
 from tests.fakes.agents import MemoryJournal, ScriptedModels, turn
 from tests.fakes.crew import FakeSearch, FakeTool, crew, hit
 
@@ -42,13 +42,13 @@ async def test_ex_18_the_turns_prompt_has_it_and_its_search_is_narrowed() -> Non
     asked = turn("When does it end?", options={CONTEXT: told("claims", [file()]), "documents": ["d" * 32]})
     search = FakeSearch([hit("The lease ends in May.")])
     models, journal = ScriptedModels("In May."), MemoryJournal()
-    await converse(asked, journal, crew(models, FakeTool(), search=search))
+    await run_conversation(asked, journal, crew(models, FakeTool(), search=search))
     messages = models.asked[0][1].messages
     at = next(n for n, one in enumerate(messages) if one.content.startswith("<context>"))
     assert messages[at].role == "user" and "lease.pdf" in messages[at].content
     assert [one.role for one in messages] == ["system", "user", "user", "user"] and at == 1
     assert search.asked[0][1].filters.document_ids == ("d" * 32,)
     assert journal.of(EventKind.RETRIEVED)
-    step = prompts.step("rules", asked, task="write")
+    step = prompts.step_prompt("rules", asked, task="write")
     assert "<context>" in step[-1].content
-    assert "<context>" not in prompts.step("rules", turn("hi"), task="write")[-1].content
+    assert "<context>" not in prompts.step_prompt("rules", turn("hi"), task="write")[-1].content

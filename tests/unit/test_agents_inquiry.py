@@ -8,15 +8,15 @@ import pytest
 from serve_apps.agents.events import Event, EventKind
 from serve_apps.agents.inquiries.inquiry import AGAIN, NAME, NOBODY, inquiring
 from serve_apps.agents.inquiries.reply_intent import Intent, chosen, intent_of
-from serve_apps.agents.plan.general import General
-from serve_apps.agents.streams.collect import Collected
-from serve_apps.agents.streams.completions import Chunks, whole
+from serve_apps.agents.plan.general import GeneralHandler
+from serve_apps.agents.streams.collect import ReplyCollector
+from serve_apps.agents.streams.completions import CompletionChunks, completion_body
 from serve_apps.agents.streams.encode import is_last, s3, s4
-from serve_apps.agents.turn.conversation import Crew
-from serve_apps.agents.turn.tool_loop import converse
-from serve_apps.agents.turn_errors import Waiting
-from serve_apps.agents.turn_ports import Agent, AgentId, Outcome, Turn
-from skills.framework.catalogue import Catalog
+from serve_apps.agents.turn.conversation import TurnServices
+from serve_apps.agents.turn.tool_loop import run_conversation
+from serve_apps.agents.turn_errors import ApprovalPending
+from serve_apps.agents.turn_ports import AgentId, AgentSnapshot, Turn, TurnOutcome
+from skills.framework.catalogue import ToolCatalog
 from tests.fakes.agents import MemoryJournal, ScriptedModels, calls, turn
 from tests.fakes.crew import FakeAgents, FakeTool, crew
 
@@ -71,11 +71,11 @@ def asking(category: str = "clarification", question: str = "Which city?", **mor
     return calls((NAME, {"question": question, "category": category, **more}), ids=["q"])
 
 
-async def carried(asked: Turn, journal: MemoryJournal, with_crew: Crew) -> Outcome | None:
+async def carried(asked: Turn, journal: MemoryJournal, with_crew: TurnServices) -> TurnOutcome | None:
     """None where it waits."""
     try:
-        return await converse(asked, journal, with_crew)
-    except Waiting:
+        return await run_conversation(asked, journal, with_crew)
+    except ApprovalPending:
         return None
 
 
@@ -154,7 +154,7 @@ async def test_without_a_person_it_is_not_offered_and_a_call_is_a_flaw(options: 
     """HI-06: schedules and MCP have nobody to ask; the model is told so and goes on."""
     models = ScriptedModels(asking(), "I assume Berlin.")
     journal, with_crew = MemoryJournal(), crew(models, FakeTool())
-    outcome = await converse(turn("Plan", options=options), journal, with_crew)
+    outcome = await run_conversation(turn("Plan", options=options), journal, with_crew)
     assert NAME not in [spec.name for spec in models.asked[0][1].tools]
     assert given(journal)["error"] == NOBODY and outcome.answer == "I assume Berlin."
 
@@ -162,8 +162,8 @@ async def test_without_a_person_it_is_not_offered_and_a_call_is_a_flaw(options: 
 async def test_an_answer_that_has_a_form_is_not_broken_by_a_question() -> None:
     """HI-06: whoever wants JSON cannot show a question."""
     asked = turn("Plan", options={**PERSON, "response_format": "{}"})
-    assert NAME not in inquiring(Catalog([FakeTool()]), asked, MemoryJournal())
-    assert NAME in inquiring(Catalog([FakeTool()]), turn("Plan", options=PERSON), MemoryJournal())
+    assert NAME not in inquiring(ToolCatalog([FakeTool()]), asked, MemoryJournal())
+    assert NAME in inquiring(ToolCatalog([FakeTool()]), turn("Plan", options=PERSON), MemoryJournal())
 
 
 async def test_whom_a_task_is_delegated_to_cannot_ask() -> None:
@@ -171,10 +171,10 @@ async def test_whom_a_task_is_delegated_to_cannot_ask() -> None:
     models = ScriptedModels(
         calls(("delegate", {"agent": "scout", "task": "find out"}), ids=["d"]), asking(), "I know nothing.", "Well."
     )
-    scout = Agent(AgentId("77777777-7777-4777-8777-777777777777"), "scout", "You look things up.")
+    scout = AgentSnapshot(AgentId("77777777-7777-4777-8777-777777777777"), "scout", "You look things up.")
     with_crew = crew(models, FakeTool(), agents=FakeAgents(scout))
     asked, journal = turn("Ask the scout", options=PERSON), MemoryJournal()
-    outcome = await converse(asked, journal, with_crew)
+    outcome = await run_conversation(asked, journal, with_crew)
     assert outcome.answer == "Well." and journal.of(EventKind.INPUT_REQUIRED) == []
     offered = [[spec.name for spec in request.tools] for _, request in models.asked]
     assert NAME in offered[0] and NAME not in offered[1] and NAME in offered[3]
@@ -199,7 +199,7 @@ async def test_a_planned_turn_may_ask_too() -> None:
 
     models = ScriptedModels(otherwise=look)
     asked = turn("Compare the three offers and then write a summary of each, step by step", options=PERSON)
-    await General(crew(models, FakeTool(), planning_enabled=True))(asked, MemoryJournal())
+    await GeneralHandler(crew(models, FakeTool(), planning_enabled=True))(asked, MemoryJournal())
     assert any(NAME in one for one in offered)
 
 
@@ -217,12 +217,12 @@ def test_every_stream_shows_the_question_and_ends_with_it() -> None:
     assert first is not None and second is not None
     assert (first.type, first.content) == ("awaiting_input", "Which?\n1. a\n2. b")
     assert second.data == {"requires_input": True, "input_request": ASKED.data["input"]} and second.is_final
-    chunks = list(Chunks("c", "m", 1).add(ASKED, ""))
+    chunks = list(CompletionChunks("c", "m", 1).add(ASKED, ""))
     assert chunks[0]["choices"][0]["delta"]["content"] == "Which?\n1. a\n2. b"
     assert chunks[0]["aos"]["input"]["id"] == "i1" and chunks[-1]["choices"][0]["finish_reason"] == "stop"
-    found = Collected()
+    found = ReplyCollector()
     found.add(ASKED)
-    body = whole(found, "c", "m", 1)
+    body = completion_body(found, "c", "m", 1)
     assert body["choices"][0]["message"]["content"] == "Which?\n1. a\n2. b" and body["aos"]["input"]["id"] == "i1"
     found.add(Event(5, EventKind.INPUT_GIVEN, {"id": "i1", "state": "answered", "reply": "a"}))
     assert found.input is None

@@ -9,17 +9,25 @@ from typing import Any
 import pytest
 
 from cluster.basics.errors import Conflict, LeaseLost, NotFound, Unavailable
-from cluster.models.messages import ChatRequest, Delta, Fallback, Message, Reply, ToolCall, Usage
-from cluster.state.canonical_json import canonical, normal
+from cluster.models.messages import (
+    ChatRequest,
+    ConnectionFallback,
+    ModelMessage,
+    ModelReply,
+    ReplyDelta,
+    TokenUsage,
+    ToolCall,
+)
+from cluster.state.canonical_json import dump_canonical, normalize_json
 from cluster.state.work.run_record import StepState
 from serve_apps.agents.events import Event, EventKind
-from serve_apps.agents.turn_errors import Diverged, Rejected, Waiting
-from serve_apps.agents.turn_ports import Journal, Redo, Said
+from serve_apps.agents.turn_errors import ActionRejected, ApprovalPending, ReplayDiverged
+from serve_apps.agents.turn_ports import Journal, RedoPolicy, Said
 from tests.fakes.record import Killed, MemoryRecord, Ticks, journal_on
 
-ASKED = ChatRequest((Message("user", "Move it."),))
-CALL = Reply("", (ToolCall("c1", "move", '{"to":"b"}'),), "tool_calls", Usage(10, 5), "m", cost_usd=0.25)
-FINAL = Reply("It is moved.", usage=Usage(20, 4), model="m", cost_usd=0.5)
+ASKED = ChatRequest((ModelMessage("user", "Move it."),))
+CALL = ModelReply("", (ToolCall("c1", "move", '{"to":"b"}'),), "tool_calls", TokenUsage(10, 5), "m", cost_usd=0.25)
+FINAL = ModelReply("It is moved.", usage=TokenUsage(20, 4), model="m", cost_usd=0.5)
 
 
 @dataclass
@@ -30,13 +38,13 @@ class World:
     asked: int = 0
     die_in_tool: bool = False
 
-    def model(self, reply: Reply, *left: Fallback) -> AsyncIterator[Said]:
+    def model(self, reply: ModelReply, *left: ConnectionFallback) -> AsyncIterator[Said]:
         async def saying() -> AsyncIterator[Said]:
             self.asked += 1
             for one in left:
                 yield one
             for at in range(0, len(reply.content), 5):
-                yield Delta(reply.content[at : at + 5])
+                yield ReplyDelta(reply.content[at : at + 5])
             yield reply
 
         return saying()
@@ -52,16 +60,16 @@ class World:
         return len({key for key, _ in self.moved})
 
 
-async def turn(journal: Journal, world: World, redo: Redo = Redo.RECONCILE, approve: bool = True) -> str:
+async def turn(journal: Journal, world: World, redo: RedoPolicy = RedoPolicy.RECONCILE, approve: bool = True) -> str:
     """A model, an approved tool, a model: the shape of an agent's turn."""
     journal.emit(EventKind.STATUS, state="thinking")
     (said,) = [item async for item in journal.stream("chat", ASKED, lambda: world.model(CALL))]
-    assert isinstance(said, Reply)
+    assert isinstance(said, ModelReply)
     arguments: Any = {"to": "b"}
     if approve:
         try:
             arguments = await journal.ask("move", arguments, "it moves things")
-        except Rejected as error:
+        except ActionRejected as error:
             journal.emit(EventKind.TOOL_RESULT, id="c1", error=f"Action rejected: {error.detail}", approved=False)
             return "not moved"
     try:
@@ -71,7 +79,7 @@ async def turn(journal: Journal, world: World, redo: Redo = Redo.RECONCILE, appr
     journal.emit(EventKind.TOOL_RESULT, id="c1", result=result)
     text = ""
     async for said in journal.stream("chat", ASKED, lambda: world.model(FINAL), about={"round": 2}):
-        if isinstance(said, Delta):
+        if isinstance(said, ReplyDelta):
             text += said.text
             journal.piece(said.text)
     journal.emit(EventKind.TEXT, text=text)
@@ -79,13 +87,13 @@ async def turn(journal: Journal, world: World, redo: Redo = Redo.RECONCILE, appr
 
 
 def told(events: list[Event]) -> list[str]:
-    return [canonical([event.seq, event.kind, event.data]) for event in events]
+    return [dump_canonical([event.seq, event.kind, event.data]) for event in events]
 
 
-async def undisturbed(redo: Redo, approve: bool) -> tuple[MemoryRecord, list[str]]:
+async def undisturbed(redo: RedoPolicy, approve: bool) -> tuple[MemoryRecord, list[str]]:
     record, world = MemoryRecord(), World()
     if approve:
-        with pytest.raises(Waiting):
+        with pytest.raises(ApprovalPending):
             await turn(journal_on(record), world, redo)
         record.decide("approved")
     shown: list[Event] = []
@@ -96,7 +104,7 @@ async def undisturbed(redo: Redo, approve: bool) -> tuple[MemoryRecord, list[str
 
 async def test_ob_02_a_second_walk_performs_nothing_and_tells_the_same() -> None:
     """OB-02: every step is stored, with its request, reply, time, tokens and cost."""
-    record, events = await undisturbed(Redo.RECONCILE, approve=True)
+    record, events = await undisturbed(RedoPolicy.RECONCILE, approve=True)
     world, shown = World(), list[Event]()
     journal = journal_on(record, shown=shown)
     assert await turn(journal, world) == "It is moved."
@@ -112,9 +120,9 @@ async def test_ob_02_a_second_walk_performs_nothing_and_tells_the_same() -> None
 
 
 @pytest.mark.parametrize("approve", [True, False])
-@pytest.mark.parametrize("redo", [Redo.REPEAT, Redo.RECONCILE])
+@pytest.mark.parametrize("redo", [RedoPolicy.REPEAT, RedoPolicy.RECONCILE])
 @pytest.mark.parametrize("when", ["before", "after"])
-async def test_it_can_be_taken_up_after_a_death_at_any_write(when: str, redo: Redo, approve: bool) -> None:
+async def test_it_can_be_taken_up_after_a_death_at_any_write(when: str, redo: RedoPolicy, approve: bool) -> None:
     """HI-02: die at each write; the effect happens once by its key, and never twice without one."""
     _, expected = await undisturbed(redo, approve)
     for write in range(1, 8):
@@ -128,7 +136,7 @@ async def test_it_can_be_taken_up_after_a_death_at_any_write(when: str, redo: Re
                 break
             except Killed:
                 record.kill_before = record.kill_after = None
-            except Waiting:
+            except ApprovalPending:
                 (one,) = (a for a in record.asked.values() if a.state == "pending")
                 if one.wanted.category == "reconcile":
                     happened = bool(world.moved)
@@ -139,10 +147,10 @@ async def test_it_can_be_taken_up_after_a_death_at_any_write(when: str, redo: Re
                     record.decide("approved")
         assert answer == "It is moved."
         assert world.distinct() == 1
-        if redo is Redo.RECONCILE:
+        if redo is RedoPolicy.RECONCILE:
             assert len(world.moved) == 1, "a write without a key is never performed twice"
         reconciled = any(a.wanted.category == "reconcile" for a in record.asked.values())
-        assert reconciled <= (redo is Redo.RECONCILE)
+        assert reconciled <= (redo is RedoPolicy.RECONCILE)
         if not reconciled:
             assert told([e for e in shown if not e.piece]) == expected
         assert told(record.events) == told([e for e in shown if not e.piece])[: len(record.events)]
@@ -152,10 +160,10 @@ async def test_a_write_that_broke_off_is_put_before_a_person_and_not_repeated() 
     """HI-04: begun and not ended: shown as such; a person says that it happened, or did not, or to give up."""
     for found, moved, answer in (("happened", 1, "It is moved."), ("run", 2, "It is moved."), ("give_up", 1, None)):
         record, world = MemoryRecord(), World(die_in_tool=True)
-        for expected in (Waiting, Killed, Waiting):
+        for expected in (ApprovalPending, Killed, ApprovalPending):
             with pytest.raises(expected):
                 await turn(journal_on(record), world)
-            if expected is Waiting and not record.decide("approved") and found:
+            if expected is ApprovalPending and not record.decide("approved") and found:
                 pass
         # the last decision above said nothing of `found`, so ask again with an answer
         (doubt,) = (a for a in record.asked.values() if a.wanted.category == "reconcile")
@@ -182,7 +190,7 @@ async def test_a_repeated_write_that_breaks_off_again_is_asked_about_again() -> 
             await turn(journal_on(record), world, approve=False)
         except Killed:
             pass
-        except Waiting:
+        except ApprovalPending:
             record.decide("approved", {"found": "run"})
     before = len(world.moved)
     while True:
@@ -190,7 +198,7 @@ async def test_a_repeated_write_that_breaks_off_again_is_asked_about_again() -> 
         try:
             assert await turn(journal_on(record), world, approve=False) == "It is moved."
             break
-        except Waiting:
+        except ApprovalPending:
             record.decide("approved", {"found": "happened", "result": {"moved": True, "at": 1}})
     assert len(world.moved) == before, "somebody said it had happened"
     shown: list[Event] = []
@@ -203,7 +211,7 @@ async def test_a_repeated_write_that_breaks_off_again_is_asked_about_again() -> 
 async def test_hi_03_what_is_rejected_or_expires_is_never_done_and_the_turn_goes_on(state: str) -> None:
     """HI-03, X-37."""
     record, world = MemoryRecord(), World()
-    with pytest.raises(Waiting):
+    with pytest.raises(ApprovalPending):
         await turn(journal_on(record), world)
     record.decide(state)
     for _ in range(2):
@@ -213,7 +221,7 @@ async def test_hi_03_what_is_rejected_or_expires_is_never_done_and_the_turn_goes
 
 async def test_edited_arguments_are_what_is_done_and_nothing_else() -> None:
     record, world = MemoryRecord(), World()
-    with pytest.raises(Waiting):
+    with pytest.raises(ApprovalPending):
         await turn(journal_on(record), world)
     record.decide("approved", {"to": "c"})
     await turn(journal_on(record), world)
@@ -231,7 +239,7 @@ async def test_an_approval_allows_its_arguments_only_and_once() -> None:
         await journal.ask("move", {"to": "b"}, "")
         await journal.step("tool", "move", arguments, performed)
 
-    with pytest.raises(Waiting):
+    with pytest.raises(ApprovalPending):
         await sly({"to": "b"})
     record.decide("approved")
     with pytest.raises(Conflict):
@@ -244,17 +252,17 @@ async def test_an_approval_allows_its_arguments_only_and_once() -> None:
 async def test_what_waits_cannot_be_walked_past() -> None:
     """A handler that swallows the wait gets nowhere."""
     journal = journal_on(MemoryRecord())
-    with pytest.raises(Waiting):
+    with pytest.raises(ApprovalPending):
         await journal.ask("move", {}, "")
 
     async def performed(key: str) -> Any:
         raise AssertionError("performed")
 
-    with pytest.raises(Waiting):
+    with pytest.raises(ApprovalPending):
         await journal.step("tool", "move", {}, performed)
-    with pytest.raises(Waiting):
+    with pytest.raises(ApprovalPending):
         await journal.ask("other", {}, "")
-    assert isinstance(journal.halted, Waiting)
+    assert isinstance(journal.halted, ApprovalPending)
 
 
 async def test_a_turn_that_asks_for_something_else_diverges_with_the_step() -> None:
@@ -264,7 +272,7 @@ async def test_a_turn_that_asks_for_something_else_diverges_with_the_step() -> N
         return key
 
     await journal_on(record).step("tool", "move", {"to": "b"}, performed)
-    with pytest.raises(Diverged, match="step 1 was tool move, now it is tool move with another request"):
+    with pytest.raises(ReplayDiverged, match="step 1 was tool move, now it is tool move with another request"):
         await journal_on(record).step("tool", "move", {"to": "c"}, performed)
 
 
@@ -273,15 +281,15 @@ async def test_an_approved_action_is_carried_out_although_prompts_and_reasons_we
     record, world = MemoryRecord(), World()
 
     async def act(prompt: str, reason: str, to: str = "b") -> Any:
-        journal, request = journal_on(record), ChatRequest((Message("system", prompt),))
+        journal, request = journal_on(record), ChatRequest((ModelMessage("system", prompt),))
         [item async for item in journal.stream("chat", request, lambda: world.model(CALL))]
         await journal.step("retrieval", "search", {"limit": len(prompt)}, _one)
         arguments = await journal.ask("move", {"to": to}, reason)
         return await journal.step("tool", "move", arguments, lambda key: world.move(key, arguments))
 
-    with pytest.raises(Waiting):
+    with pytest.raises(ApprovalPending):
         await act("Be brief.", "it moves things")
-    with pytest.raises(Diverged):
+    with pytest.raises(ReplayDiverged):
         await act("Be brief.", "it moves things", "c")
     record.decide("approved")
     for prompt in ("Be kind and brief.", "Be kind."):
@@ -306,7 +314,7 @@ async def test_errors_are_recorded_and_come_back_as_they_were() -> None:
     assert record.steps[1].state is StepState.FAILED
 
     async def gone() -> AsyncIterator[Said]:
-        yield Delta("The ans")
+        yield ReplyDelta("The ans")
         raise Unavailable("reset")
 
     for _ in range(2):
@@ -348,7 +356,7 @@ async def test_time_is_that_of_the_steps_and_waiting_for_people_costs_none() -> 
         await journal.step("tool", "a", {}, slow)
         try:
             await journal.ask("move", {}, "")
-        except Waiting:
+        except ApprovalPending:
             clock.seconds += 3600
             record.decide("approved")
     await journal.step("tool", "move", {}, slow)
@@ -367,19 +375,19 @@ async def test_results_look_alike_live_and_from_the_record() -> None:
     again = await journal_on(record).step("tool", "odd", {}, performed)
     assert list(live) == list(again) == sorted(odd)
     assert live == again == {"a": [1, 2], "big": 10**22, "half": 0.5, "n": None, "s": "a\ufffdb\ufffd", "z": 1}
-    assert canonical(normal(live)) == canonical(live)
+    assert dump_canonical(normalize_json(live)) == dump_canonical(live)
     with pytest.raises(TypeError):
-        normal({1: 2})
+        normalize_json({1: 2})
     with pytest.raises(TypeError):
-        normal({"a": {1, 2}})
+        normalize_json({"a": {1, 2}})
 
 
 async def test_pieces_say_where_they_stand_and_the_text_how_much_was_shown() -> None:
     shown: list[Event] = []
     journal, world = journal_on(MemoryRecord(), shown=shown), World()
-    left = Fallback("a", "b", "unavailable")
+    left = ConnectionFallback("a", "b", "unavailable")
     async for said in journal.stream("chat", ASKED, lambda: world.model(FINAL, left)):
-        if isinstance(said, Delta):
+        if isinstance(said, ReplyDelta):
             journal.piece(said.text)
     journal.emit(EventKind.TEXT, text=FINAL.content)
     *pieces, whole = shown
@@ -391,22 +399,22 @@ async def test_pieces_say_where_they_stand_and_the_text_how_much_was_shown() -> 
 @pytest.mark.parametrize("fails", [False, True])
 async def test_a_fallback_is_given_once_it_is_on_record(fails: bool) -> None:
     """Regression: told within an open step, its number went to the answer when the turn was taken up: nobody saw it."""
-    record, left = MemoryRecord(), Fallback("a", "b", "unavailable")
+    record, left = MemoryRecord(), ConnectionFallback("a", "b", "unavailable")
 
     async def saying() -> AsyncIterator[Said]:
         yield left
         if fails:
             raise Unavailable("both")
-        yield Delta("It is ")
+        yield ReplyDelta("It is ")
         yield FINAL
 
     for _ in range(2):
         given: list[Said] = []
         with suppress(Unavailable):
             async for item in journal_on(record).stream("chat", ASKED, saying):
-                assert not isinstance(item, Fallback) or 1 in record.steps
+                assert not isinstance(item, ConnectionFallback) or 1 in record.steps
                 given.append(item)
-        assert [item for item in given if not isinstance(item, Delta)] == ([left] if fails else [left, FINAL])
+        assert [item for item in given if not isinstance(item, ReplyDelta)] == ([left] if fails else [left, FINAL])
 
 
 async def test_a_cancelled_write_is_finished_and_known_to_be_done() -> None:
@@ -417,7 +425,7 @@ async def test_a_cancelled_write_is_finished_and_known_to_be_done() -> None:
         await go.wait()
         return "written"
 
-    task = asyncio.ensure_future(journal_on(record).step("tool", "w", {}, write, redo=Redo.RECONCILE))
+    task = asyncio.ensure_future(journal_on(record).step("tool", "w", {}, write, redo=RedoPolicy.RECONCILE))
     await began.wait()
     task.cancel()
     await asyncio.sleep(0)
@@ -432,7 +440,7 @@ async def test_a_cancelled_model_is_closed_at_once_and_asked_again_later() -> No
 
     async def endless() -> AsyncIterator[Said]:
         try:
-            yield Delta("The")
+            yield ReplyDelta("The")
             await asyncio.sleep(3600)
         finally:
             closed.append(True)
@@ -470,7 +478,7 @@ async def test_a_request_is_told_once_it_can_be_decided_and_is_kept_when_the_tur
     go.set()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert isinstance(journal.halted, Waiting)
+    assert isinstance(journal.halted, ApprovalPending)
     (asked,) = record.asked.values()
     assert shown[-1].data["approval"]["id"] == asked.wanted.id
     assert told(shown) == told(record.events)

@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from cluster.models.messages import ChatRequest, Message
+from cluster.models.messages import ChatRequest, ModelMessage
 from serve_apps.agents.events import EventKind
-from serve_apps.agents.turn.knowledge import Knowledge, Sources
-from serve_apps.agents.turn.tool_loop import converse
-from serve_apps.agents.turn_errors import Waiting
+from serve_apps.agents.turn.knowledge import AgentKnowledge, SourceList
+from serve_apps.agents.turn.tool_loop import run_conversation
+from serve_apps.agents.turn_errors import ApprovalPending
 from serve_apps.agents.turn_ports import Turn
-from skills.framework.builtin import build, named
-from skills.framework.contract import Effect
+from skills.framework.builtin import build_tool, shipped_skill
+from skills.framework.contract import CallEffect
 from tests.fakes.agents import AGENT, SCOPE, MemoryJournal, ScriptedModels, calls, turn
 from tests.fakes.crew import ASK, FakeSearch, FakeTool, crew, hit
 from tests.fakes.ground import ground
@@ -28,7 +28,7 @@ async def test_passages_are_recorded_with_ids_generation_and_scores() -> None:
     )
     journal = MemoryJournal()
     with_crew = crew(ScriptedModels("Soon."), search=search)
-    await converse(asked, journal, with_crew)
+    await run_conversation(asked, journal, with_crew)
     scope, query = search.asked[0]
     assert (scope, query.agent_id, query.limit, query.text) == (SCOPE, AGENT.id, 2, "When?")
     record = next(record for record in journal.records if record.kind == "retrieval")
@@ -36,7 +36,7 @@ async def test_passages_are_recorded_with_ids_generation_and_scores() -> None:
     told = journal.of(EventKind.RETRIEVED)[0]
     assert [one["n"] for one in told["sources"]] == [1, 2] and told["sources"][0]["score"] == 0.9
     assert "text" not in told["sources"][0]
-    await converse(asked, journal.again(replaying=True), with_crew)
+    await run_conversation(asked, journal.again(replaying=True), with_crew)
     assert len(search.asked) == 1
 
 
@@ -44,7 +44,9 @@ async def test_passages_are_recorded_with_ids_generation_and_scores() -> None:
 async def test_retrieval_can_be_off(options: dict[str, Any], config: dict[str, Any]) -> None:
     """EX-02: by the turn or by the agent."""
     search = FakeSearch([hit(LEASE)])
-    await converse(turn(options=options, config=config), MemoryJournal(), crew(ScriptedModels("Hi."), search=search))
+    await run_conversation(
+        turn(options=options, config=config), MemoryJournal(), crew(ScriptedModels("Hi."), search=search)
+    )
     assert search.asked == []
 
 
@@ -52,13 +54,13 @@ async def test_what_a_tool_finds_can_be_quoted() -> None:
     """EX-02: passages of a search tool go on where the numbers of the turn's own ended; the known keep theirs."""
     search = FakeSearch([hit(LEASE)])
     found = FakeSearch([hit("Pets are welcome in the garden."), hit(LEASE)])
-    tool = build(named("search_knowledge"), ground(passages=Knowledge(found)))
+    tool = build_tool(shipped_skill("search_knowledge"), ground(passages=AgentKnowledge(found)))
     models = ScriptedModels(
         calls(("search_knowledge", {"query": "pets"})),
         'Pets may come [2: "Pets are welcome"]. Till May [1: "ends in May 2027"].',
     )
     journal = MemoryJournal()
-    outcome = await converse(turn("May I bring a dog?"), journal, crew(models, tool, search=search))
+    outcome = await run_conversation(turn("May I bring a dog?"), journal, crew(models, tool, search=search))
     assert outcome.answer == "Pets may come [1]. Till May [2]."
     read = models.asked[1][1].messages[-1].content
     assert "<source n=2" in read and "<source n=1" in read and len(read) < 2_200
@@ -67,13 +69,17 @@ async def test_what_a_tool_finds_can_be_quoted() -> None:
 
 async def test_a_follow_up_is_searched_for_with_what_was_said_before() -> None:
     """RE-26: the last two messages, recorded with the search; a question that stands alone goes alone."""
-    said = (Message("user", "first"), Message("user", "We rent the mill."), Message("assistant", "Since May."))
+    said = (
+        ModelMessage("user", "first"),
+        ModelMessage("user", "We rent the mill."),
+        ModelMessage("assistant", "Since May."),
+    )
     for message, history in (
         ("And what does it cost?", ("We rent the mill.", "Since May.")),
         ("Who owns the mill?", ()),
     ):
         search, journal = FakeSearch([hit(LEASE)]), MemoryJournal()
-        await converse(turn(message, history=said), journal, crew(ScriptedModels("So."), search=search))
+        await run_conversation(turn(message, history=said), journal, crew(ScriptedModels("So."), search=search))
         query = search.asked[0][1]
         assert (query.text, query.history, query.enhance) == (message, history, False)
         record = next(record for record in journal.records if record.kind == "retrieval")
@@ -83,7 +89,7 @@ async def test_a_follow_up_is_searched_for_with_what_was_said_before() -> None:
 async def test_a_passage_names_its_similarity() -> None:
     """RE-25: filename, similarity, an excerpt of 500 characters, the content and its document."""
     found = replace(hit("word " * 300), scores={"vector_score": 0.71, "fused": 0.02})
-    given = await Knowledge(FakeSearch([found, hit(LEASE)])).find(SCOPE, AGENT.id, "q", 5, 0.65)
+    given = await AgentKnowledge(FakeSearch([found, hit(LEASE)])).find(SCOPE, AGENT.id, "q", 5, 0.65)
     first, second = given["passages"]
     assert (first["filename"], first["similarity"], first["document_id"]) == ("lease.pdf", 0.71, "d" * 32)
     assert len(first["excerpt"]) == 500 and first["content"] == "word " * 300
@@ -97,12 +103,12 @@ async def test_tools_get_what_leads_by_rank_and_fused_score() -> None:
         replace(hit(f"Text {n}."), scores={"fused": fused, "vector_score": 0.1})
         for n, fused in enumerate([1.0, 0.05, 0.4, 0.29, 0.2])
     ]
-    found = await Knowledge(FakeSearch(hits)).find(SCOPE, AGENT.id, "q", 20, None)
+    found = await AgentKnowledge(FakeSearch(hits)).find(SCOPE, AGENT.id, "q", 20, None)
     assert [one["content"] for one in found["passages"]] == ["Text 0.", "Text 1.", "Text 2."]
-    sources = Sources()
-    await Knowledge(FakeSearch(hits)).recall(turn("q?"), MemoryJournal(), 20, sources)
+    sources = SourceList()
+    await AgentKnowledge(FakeSearch(hits)).recall(turn("q?"), MemoryJournal(), 20, sources)
     assert len(sources) == 5
-    assert (await Knowledge(FakeSearch([])).find(SCOPE, AGENT.id, "q", 5, None))["passages"] == []
+    assert (await AgentKnowledge(FakeSearch([])).find(SCOPE, AGENT.id, "q", 5, None))["passages"] == []
 
 
 def test_a_quote_spans_what_its_source_spans() -> None:
@@ -117,7 +123,7 @@ def test_a_quote_spans_what_its_source_spans() -> None:
         "text": "ends of page one\nstart of page two",
         "spans": [[1, 50, 66], [2, 0, 17]],
     }
-    sources = Sources()
+    sources = SourceList()
     source = sources.add([passage])[0]
     assert source.place("of page one") == (1, 55, 66) and source.at((1, 55, 66)) == "of page one"
     assert source.place("start of page") == (2, 0, 13) and source.at((2, 0, 13)) == "start of page"
@@ -139,7 +145,7 @@ POISONS = [
 @pytest.mark.parametrize("place", ["document", "tool"])
 async def test_a_model_that_obeys_documents_acts_only_with_approval(poison: str, native: bool, place: str) -> None:
     """HI-01: whoever is obeyed, a call that changes something waits for a person; text is never an approval."""
-    pay = FakeTool("pay", Effect.WRITE, parameters={"type": "object", "properties": {"amount": {"type": "number"}}})
+    pay = FakeTool("pay", CallEffect.WRITE, parameters={"type": "object", "properties": {"amount": {"type": "number"}}})
     note = FakeTool(answer=poison)
 
     def obey(asked: Turn, task: str, request: ChatRequest) -> Any:
@@ -153,8 +159,8 @@ async def test_a_model_that_obeys_documents_acts_only_with_approval(poison: str,
     journal = MemoryJournal()
     for _ in range(3):
         try:
-            await converse(turn("Sum this up"), journal, shy)
-        except Waiting:
+            await run_conversation(turn("Sum this up"), journal, shy)
+        except ApprovalPending:
             if journal.of(EventKind.APPROVAL_REQUIRED)[-1]["approval"]["tool"] == "pay":
                 break
             journal.decide("approved")

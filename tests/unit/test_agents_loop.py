@@ -8,14 +8,22 @@ from typing import Any
 import pytest
 
 from cluster.basics.errors import Invalid, Unavailable
-from cluster.models.messages import ChatRequest, Delta, Fallback, Message, Reply, ToolCall, Usage
-from serve_apps.agents.approval import Policy
+from cluster.models.messages import (
+    ChatRequest,
+    ConnectionFallback,
+    ModelMessage,
+    ModelReply,
+    ReplyDelta,
+    TokenUsage,
+    ToolCall,
+)
+from serve_apps.agents.approval import ApprovalPolicy
 from serve_apps.agents.events import EventKind
-from serve_apps.agents.turn.conversation import LAST, UNDONE, Crew
-from serve_apps.agents.turn.tool_loop import Loop, converse
-from serve_apps.agents.turn_errors import NoModel, NoReply, OverBudget, Waiting
-from serve_apps.agents.turn_ports import Outcome, Turn
-from skills.framework.contract import Effect
+from serve_apps.agents.turn.conversation import LAST, UNDONE, TurnServices
+from serve_apps.agents.turn.tool_loop import ToolLoopHandler, run_conversation
+from serve_apps.agents.turn_errors import ApprovalPending, NoModel, NoReply, OverBudget
+from serve_apps.agents.turn_ports import Turn, TurnOutcome
+from skills.framework.contract import CallEffect
 from tests.fakes.agents import Killed, MemoryJournal, ScriptedModels, Ticks, calls, turn
 from tests.fakes.crew import ASK, AUTO, FakeSearch, FakeTool, crew, hit
 
@@ -24,22 +32,22 @@ def told(journal: MemoryJournal) -> list[tuple[str, dict[str, Any]]]:
     return [(str(event.kind), dict(event.data)) for event in journal.events]
 
 
-async def same_again(outcome: Outcome, journal: MemoryJournal, asked: Turn, with_crew: Crew) -> None:
+async def same_again(outcome: TurnOutcome, journal: MemoryJournal, asked: Turn, with_crew: TurnServices) -> None:
     """A replay performs nothing, and gives the same outcome and events."""
     silent = replace(with_crew, models=ScriptedModels())
     performed = len(journal.performed)
     walked = journal.again(replaying=True)
-    assert await converse(asked, walked, silent) == outcome
+    assert await run_conversation(asked, walked, silent) == outcome
     assert told(walked) == told(journal)
     assert len(journal.performed) == performed
 
 
 async def ran(
     models: ScriptedModels, *tools: FakeTool, asked: Turn | None = None, **other: Any
-) -> tuple[Outcome, MemoryJournal]:
+) -> tuple[TurnOutcome, MemoryJournal]:
     asked, journal = asked or turn(), MemoryJournal(clock=other.pop("time", Ticks()))
     with_crew = crew(models, *tools, **other)
-    outcome = await Loop(with_crew)(asked, journal)
+    outcome = await ToolLoopHandler(with_crew)(asked, journal)
     await same_again(outcome, journal, asked, with_crew)
     assert "".join(data["text"] for data in journal.of(EventKind.TEXT)) == outcome.answer
     return outcome, journal
@@ -66,7 +74,7 @@ async def test_a_native_call_runs_and_its_result_is_a_tool_message() -> None:
     assert [call.arguments for call in tool.ran] == [{"text": "milk"}]
     request = models.asked[1][1]
     assert request.messages[-2].tool_calls == (ToolCall("abc", "note", '{"text":"milk"}'),)
-    assert request.messages[-1] == Message("tool", '{"written": true}', tool_call_id="abc")
+    assert request.messages[-1] == ModelMessage("tool", '{"written": true}', tool_call_id="abc")
     assert (request.temperature, request.max_tokens) == (0, 99)
     assert [spec.name for spec in request.tools] == ["note"]
     assert journal.of(EventKind.TOOL_CALL) == [{"id": "abc", "name": "note", "arguments": {"text": "milk"}, "tier": 1}]
@@ -136,7 +144,7 @@ async def test_a_model_that_does_not_begin_in_time_never_replied() -> None:
     class Mute(ScriptedModels):
         async def stream(self, turn: Turn, task: str, request: ChatRequest) -> Any:
             await asyncio.sleep(60)
-            yield Delta("too late")
+            yield ReplyDelta("too late")
 
     with pytest.raises(NoReply, match="did not begin"):
         await ran(Mute(), asked=turn(config={"timeout_seconds": 0.05}))
@@ -149,7 +157,7 @@ async def test_a_model_that_hangs_is_closed_when_the_time_is_over() -> None:
     class Hanging(ScriptedModels):
         async def stream(self, turn: Turn, task: str, request: ChatRequest) -> Any:
             try:
-                yield Delta("I begin with this long sentence and then I ")
+                yield ReplyDelta("I begin with this long sentence and then I ")
                 await asyncio.sleep(60)
             finally:
                 closed.append(True)
@@ -237,10 +245,10 @@ async def test_a_huge_output_is_cut() -> None:
 async def test_no_model_is_an_error_with_guidance() -> None:
     """OR-11: NoModel names what to set; a model that fails is the turn's error."""
     with pytest.raises(NoModel) as raised:
-        await converse(turn(), MemoryJournal(), crew(ScriptedModels(failing=NoModel("none"))))
+        await run_conversation(turn(), MemoryJournal(), crew(ScriptedModels(failing=NoModel("none"))))
     assert "LLM_BASE_URL" in raised.value.hint
     with pytest.raises(Unavailable):
-        await converse(turn(), MemoryJournal(), crew(ScriptedModels(Unavailable("all are down"))))
+        await run_conversation(turn(), MemoryJournal(), crew(ScriptedModels(Unavailable("all are down"))))
 
 
 async def test_a_budget_that_ends_in_the_middle_ends_the_turn() -> None:
@@ -248,7 +256,7 @@ async def test_a_budget_that_ends_in_the_middle_ends_the_turn() -> None:
     outcome, _ = await ran(ScriptedModels(calls(("note", {})), OverBudget("spent")), FakeTool())
     assert outcome.finish_reason == "length" and "budget" in outcome.answer
     with pytest.raises(OverBudget):
-        await converse(turn(), MemoryJournal(), crew(ScriptedModels(OverBudget("spent"))))
+        await run_conversation(turn(), MemoryJournal(), crew(ScriptedModels(OverBudget("spent"))))
 
 
 async def test_a_call_that_the_client_runs_ends_the_turn() -> None:
@@ -311,15 +319,15 @@ async def test_documents_that_cannot_be_searched_are_left_out_and_it_shows() -> 
 
 async def test_an_approval_pauses_the_turn_and_resumes_it() -> None:
     """HI-04: the turn ends with the request, and after the decision goes on from what is recorded."""
-    tool = FakeTool(effect=Effect.WRITE)
+    tool = FakeTool(effect=CallEffect.WRITE)
     models = ScriptedModels(calls(("note", {"text": "milk"})), "Noted.")
     with_crew, asked, journal = crew(models, tool, policy=ASK), turn("note milk"), MemoryJournal()
-    with pytest.raises(Waiting):
-        await converse(asked, journal, with_crew)
+    with pytest.raises(ApprovalPending):
+        await run_conversation(asked, journal, with_crew)
     assert journal.kinds()[-1] == "approval_required" and tool.ran == [] and len(models.asked) == 1
     journal.decide("approved", {"text": "oat milk"})
     resumed = journal.again()
-    outcome = await converse(asked, resumed, with_crew)
+    outcome = await run_conversation(asked, resumed, with_crew)
     assert outcome.answer == "Noted." and [call.arguments for call in tool.ran] == [{"text": "oat milk"}]
     assert told(resumed)[: len(journal.events)] == told(journal)
     await same_again(outcome, resumed, asked, with_crew)
@@ -328,14 +336,14 @@ async def test_an_approval_pauses_the_turn_and_resumes_it() -> None:
 @pytest.mark.parametrize("state", ["rejected", "expired"])
 async def test_a_rejection_is_an_observation(state: str) -> None:
     """HI-03: ToolResult(error='Action rejected: {status}', approved=False); the loop continues."""
-    tool = FakeTool(effect=Effect.WRITE)
+    tool = FakeTool(effect=CallEffect.WRITE)
     models = ScriptedModels(calls(("note", {})), calls(("note", {})), "Then not.")
     with_crew, journal = crew(models, tool, policy=ASK), MemoryJournal()
-    with pytest.raises(Waiting):
-        await converse(turn(), journal, with_crew)
+    with pytest.raises(ApprovalPending):
+        await run_conversation(turn(), journal, with_crew)
     journal.decide(state)
     resumed = journal.again()
-    outcome = await converse(turn(), resumed, with_crew)
+    outcome = await run_conversation(turn(), resumed, with_crew)
     first, second = resumed.of(EventKind.TOOL_RESULT)
     assert (first["error"], first["approved"]) == (f"Action rejected: {state.upper()}", False)
     assert "failed already" in second["error"]  # nobody is asked twice for the same thing
@@ -345,21 +353,21 @@ async def test_a_rejection_is_an_observation(state: str) -> None:
 async def test_a_reply_without_a_word_is_no_answer() -> None:
     """OR-11: the run fails, and says why."""
     with pytest.raises(NoReply):
-        await ran(ScriptedModels(Reply("", usage=Usage(1, 0))))
+        await ran(ScriptedModels(ModelReply("", usage=TokenUsage(1, 0))))
     with pytest.raises(NoReply, match="max_tokens"):
-        await ran(ScriptedModels(Reply("", reasoning="Hm. " * 50, finish_reason="length")))
+        await ran(ScriptedModels(ModelReply("", reasoning="Hm. " * 50, finish_reason="length")))
 
 
 async def test_a_fallback_is_told() -> None:
     """EX-04: what was left on the way is an event of the run."""
-    left = Fallback("big", "small", "overloaded: later")
-    _, journal = await ran(ScriptedModels(Reply("Hello.", fallbacks=(left,))))
+    left = ConnectionFallback("big", "small", "overloaded: later")
+    _, journal = await ran(ScriptedModels(ModelReply("Hello.", fallbacks=(left,))))
     assert journal.of(EventKind.FALLBACK) == [{"left": "big", "taken": "small", "why": "overloaded: later"}]
 
 
 async def test_reasoning_is_no_part_of_the_answer() -> None:
     """EX-08: a channel of its own, or tags in the text."""
-    outcome, journal = await ran(ScriptedModels(Reply("<think>hm, hm.</think>\n\nYes it is.", reasoning="aside")))
+    outcome, journal = await ran(ScriptedModels(ModelReply("<think>hm, hm.</think>\n\nYes it is.", reasoning="aside")))
     assert outcome.answer == "Yes it is."
     assert (
         "hm, hm." in journal.of(EventKind.THINKING)[0]["text"] and "aside" in journal.of(EventKind.THINKING)[0]["text"]
@@ -368,7 +376,7 @@ async def test_reasoning_is_no_part_of_the_answer() -> None:
 
 async def test_cut_replies_say_so() -> None:
     """EX-09: finish_reason length of the model is the outcome's."""
-    outcome, _ = await ran(ScriptedModels(Reply("Once upon a", finish_reason="length")))
+    outcome, _ = await ran(ScriptedModels(ModelReply("Once upon a", finish_reason="length")))
     assert outcome.finish_reason == "length"
 
 
@@ -377,7 +385,7 @@ async def test_cut_replies_say_so() -> None:
 )
 async def test_a_turn_that_is_killed_goes_on_where_it_was(kill: tuple[int, str]) -> None:
     """EX-09: after a kill anywhere the walk is the same; a tool with a key sees the same key."""
-    tool = FakeTool(effect=Effect.KEYED)
+    tool = FakeTool(effect=CallEffect.KEYED)
     line = [calls(("note", {"text": "milk"})), "Noted."]
     models = ScriptedModels(
         by_task={"chat": []}, otherwise=lambda _t, _k, request: line[sum(m.role == "tool" for m in request.messages)]
@@ -385,22 +393,22 @@ async def test_a_turn_that_is_killed_goes_on_where_it_was(kill: tuple[int, str])
     with_crew, asked = crew(models, tool), turn("jot down milk")
     journal = MemoryJournal(kill_at=kill)
     with pytest.raises(Killed):
-        await converse(asked, journal, with_crew)
+        await run_conversation(asked, journal, with_crew)
     resumed = journal.again()
-    outcome = await converse(asked, resumed, with_crew)
+    outcome = await run_conversation(asked, resumed, with_crew)
     assert outcome.answer == "Noted." and len({call.key for call in tool.ran}) == 1
     await same_again(outcome, resumed, asked, with_crew)
 
 
 async def test_a_write_that_may_have_happened_is_never_repeated() -> None:
     """HI-04: begun and not recorded: a person has to say."""
-    tool = FakeTool(effect=Effect.WRITE)
+    tool = FakeTool(effect=CallEffect.WRITE)
     with_crew = crew(ScriptedModels(calls(("note", {})), "Noted."), tool, policy=AUTO)
     journal = MemoryJournal(kill_at=(4, "between"))
     with pytest.raises(Killed):
-        await converse(turn(), journal, with_crew)
-    with pytest.raises(Waiting):
-        await converse(turn(), journal.again(), with_crew)
+        await run_conversation(turn(), journal, with_crew)
+    with pytest.raises(ApprovalPending):
+        await run_conversation(turn(), journal.again(), with_crew)
     assert len(tool.ran) == 1
 
 
@@ -429,7 +437,7 @@ async def test_garbage_ends_in_an_outcome(garbage: str, native: bool) -> None:
 async def test_the_list_refuses_what_it_does_not_know() -> None:
     """B-11: no pattern means no."""
     tool = FakeTool()
-    _, journal = await ran(ScriptedModels(calls(("note", {})), "I may not."), tool, policy=Policy([]))
+    _, journal = await ran(ScriptedModels(calls(("note", {})), "I may not."), tool, policy=ApprovalPolicy([]))
     assert tool.ran == [] and journal.of(EventKind.TOOL_RESULT)[0]["error"].startswith("refused:")
 
 
@@ -438,7 +446,7 @@ LIE = "I have successfully saved the note for you."
 
 async def test_a_false_claim_is_not_shown_and_the_deed_is_demanded() -> None:
     """TC-04: "STOP. You did NOT execute anything. DO IT NOW." and ReAct; the call that follows is of tier 3."""
-    tool = FakeTool(effect=Effect.READ)
+    tool = FakeTool(effect=CallEffect.READ)
     models = ScriptedModels(
         f"Sure. {LIE}", 'ACTION: note\nACTION_INPUT: {"text": "milk"}', "FINAL ANSWER: Now it is saved."
     )
@@ -452,10 +460,10 @@ async def test_a_false_claim_is_not_shown_and_the_deed_is_demanded() -> None:
 
 async def test_a_recovered_call_that_changes_something_asks_first() -> None:
     """TC-04: tier 3 never runs a mutating tool without approval, even where the list says auto."""
-    tool = FakeTool(effect=Effect.KEYED)
+    tool = FakeTool(effect=CallEffect.KEYED)
     models = ScriptedModels(LIE, 'ACTION: note\nACTION_INPUT: {"text": "milk"}')
-    with pytest.raises(Waiting):
-        await converse(turn("Save a note: milk"), MemoryJournal(), crew(models, tool, policy=AUTO))
+    with pytest.raises(ApprovalPending):
+        await run_conversation(turn("Save a note: milk"), MemoryJournal(), crew(models, tool, policy=AUTO))
     assert tool.ran == []
 
 
@@ -473,7 +481,7 @@ async def test_intent_is_dispatched_to_a_reading_tool() -> None:
 
 async def test_a_claim_that_cannot_be_made_true_is_denied() -> None:
     """TC-05: nothing that changes something is dispatched; the answer says that nothing was done."""
-    writer = FakeTool("save_note", effect=Effect.WRITE, description="Save a note.")
+    writer = FakeTool("save_note", effect=CallEffect.WRITE, description="Save a note.")
     outcome, journal = await ran(ScriptedModels(LIE, LIE), writer, asked=turn("Save a note: milk"))
     assert outcome.answer == f"{LIE}\n\n{UNDONE}" and outcome.confidence == 0.5
     assert writer.ran == [] and journal.of(EventKind.TOOL_CALL) == []

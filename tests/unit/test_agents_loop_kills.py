@@ -6,11 +6,11 @@ import pytest
 
 from cluster.models.messages import ChatRequest
 from serve_apps.agents.events import Event, EventKind
-from serve_apps.agents.turn.conversation import Crew
-from serve_apps.agents.turn.tool_loop import converse
-from serve_apps.agents.turn_errors import Waiting
-from serve_apps.agents.turn_ports import Outcome, Turn
-from skills.framework.contract import Effect
+from serve_apps.agents.turn.conversation import TurnServices
+from serve_apps.agents.turn.tool_loop import run_conversation
+from serve_apps.agents.turn_errors import ApprovalPending
+from serve_apps.agents.turn_ports import Turn, TurnOutcome
+from skills.framework.contract import CallEffect
 from tests.fakes.agents import MemoryJournal, ScriptedModels, calls, turn
 from tests.fakes.crew import ASK, FakeAgents, FakeTool, crew, hit
 from tests.fakes.record import Killed, MemoryRecord, journal_on
@@ -31,21 +31,21 @@ def say(asked: Turn, task: str, request: ChatRequest) -> Any:
     return 'It ends in May [1: "The lease ends in May"]. All is noted.'
 
 
-def world(effect: Effect) -> tuple[Crew, FakeTool]:
+def world(effect: CallEffect) -> tuple[TurnServices, FakeTool]:
     tool = FakeTool(effect=effect)
     hits = [hit("The lease ends in May.")]
     return crew(ScriptedModels(otherwise=say), tool, hits=hits, agents=FakeAgents(LAWYER), policy=ASK), tool
 
 
-async def walk(record: MemoryRecord, with_crew: Crew) -> Outcome | None:
+async def walk(record: MemoryRecord, with_crew: TurnServices) -> TurnOutcome | None:
     """One owner takes the run up; None where it died or a person has to decide."""
     try:
-        return await converse(ASKED, journal_on(record), with_crew)
-    except (Killed, Waiting):
+        return await run_conversation(ASKED, journal_on(record), with_crew)
+    except (Killed, ApprovalPending):
         return None
 
 
-async def to_the_end(record: MemoryRecord, with_crew: Crew) -> Outcome:
+async def to_the_end(record: MemoryRecord, with_crew: TurnServices) -> TurnOutcome:
     for _ in range(30):
         outcome = await walk(record, with_crew)
         if outcome is not None:
@@ -69,13 +69,13 @@ async def test_the_same_turn_on_both_journals() -> None:
     with_crew = crew(
         ScriptedModels(*['It ends [1: "The lease ends in May"].'] * 2), hits=[hit("The lease ends in May.")]
     )
-    assert await converse(ASKED, live, with_crew) == await converse(ASKED, memory, with_crew)
+    assert await run_conversation(ASKED, live, with_crew) == await run_conversation(ASKED, memory, with_crew)
     assert told([event for event in shown if not event.piece]) == told(memory.events)
 
 
-@pytest.mark.parametrize("effect", [Effect.READ, Effect.KEYED, Effect.WRITE])
+@pytest.mark.parametrize("effect", [CallEffect.READ, CallEffect.KEYED, CallEffect.WRITE])
 @pytest.mark.parametrize("after", [True, False])
-async def test_killed_at_any_write(effect: Effect, after: bool) -> None:
+async def test_killed_at_any_write(effect: CallEffect, after: bool) -> None:
     """HI-04: approved once is carried out once, whatever dies; the events are those of a run nobody killed."""
     calm = MemoryRecord()
     with_crew, tool = world(effect)
@@ -89,13 +89,13 @@ async def test_killed_at_any_write(effect: Effect, after: bool) -> None:
         assert len({call.key for call in tool.ran}) == 2
         reconciled = any(one.wanted.category == "reconcile" for one in record.asked.values())
         if not reconciled:
-            assert effect is Effect.KEYED or len(tool.ran) == 2, "one yes allows one call"
+            assert effect is CallEffect.KEYED or len(tool.ran) == 2, "one yes allows one call"
             assert told(record.events) == told(calm.events)[: len(record.events)]
 
 
 async def test_a_rejection_in_the_run_of_another_agent() -> None:
     """HI-03: the agent that is told no goes on, and so does the one above."""
-    with_crew, tool = world(Effect.WRITE)
+    with_crew, tool = world(CallEffect.WRITE)
     record = MemoryRecord()
     for decision in ("approved", "rejected", "rejected"):  # the delegation, the lawyer's note, our own
         assert await walk(record, with_crew) is None

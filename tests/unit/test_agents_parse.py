@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cluster.models.messages import Reply, ToolCall, ToolSpec
-from serve_apps.agents.parse.found import Parsed
+from cluster.models.messages import ModelReply, ToolCall, ToolSpec
+from serve_apps.agents.parse.found import ParsedReply
 from serve_apps.agents.parse.prompt import react_instructions, stop_sequences
-from serve_apps.agents.parse.read import read
+from serve_apps.agents.parse.read import parse_reply
 
 SAMPLES = Path(__file__).resolve().parents[1] / "samples" / "agents"
 TEXT, WHOLE = {"type": "string"}, {"type": "integer"}
@@ -29,12 +29,12 @@ LIST = ToolSpec("list_files", "Files.", {"type": "object", "properties": {}})
 TOOLS = (WEATHER, SEARCH, LIST)
 
 
-def said(text: str, finish: str = "stop") -> Parsed:
-    return read(Reply(text, finish_reason=finish), TOOLS, "run.1")
+def said(text: str, finish: str = "stop") -> ParsedReply:
+    return parse_reply(ModelReply(text, finish_reason=finish), TOOLS, "run.1")
 
 
-def native(arguments: str, name: str = "get_weather", id: str = "c1") -> Parsed:
-    return read(Reply("", (ToolCall(id, name, arguments),), "tool_calls"), TOOLS, "run.1")
+def native(arguments: str, name: str = "get_weather", id: str = "c1") -> ParsedReply:
+    return parse_reply(ModelReply("", (ToolCall(id, name, arguments),), "tool_calls"), TOOLS, "run.1")
 
 
 def texts(name: str) -> list[str]:
@@ -98,9 +98,9 @@ def test_the_same_call_within_a_reply_is_made_once() -> None:
     assert [call.arguments["city"] for call in pair] == ["Paris", "Rome"]
     given = '{"city": "Paris"}'
     twice = (ToolCall("a", "get_weather", given), ToolCall("b", "get_weather", '{ "city":"Paris" }'))
-    assert [call.id for call in read(Reply("", twice, "tool_calls"), TOOLS, "run.1").calls] == ["a"]
+    assert [call.id for call in parse_reply(ModelReply("", twice, "tool_calls"), TOOLS, "run.1").calls] == ["a"]
     broken = (ToolCall("a", "get_weather", "}{"), ToolCall("b", "get_weather", "}{"))
-    assert len(read(Reply("", broken, "tool_calls"), TOOLS, "run.1").calls) == 2, "each gets its answer"
+    assert len(parse_reply(ModelReply("", broken, "tool_calls"), TOOLS, "run.1").calls) == 2, "each gets its answer"
 
 
 @pytest.mark.parametrize("text", ["get_weather(city=None)", '{"name": "get_weather", "arguments": {"city": null}}'])
@@ -112,13 +112,19 @@ def test_null_for_a_required_parameter_is_a_flaw_that_the_model_is_told(text: st
     nullable = ToolSpec(
         "f", "", {"type": "object", "properties": {"a": {"type": ["string", "null"]}}, "required": ["a"]}
     )
-    assert read(Reply("", (ToolCall("x", "f", '{"a": null}'),)), (nullable,), "run.1").calls[0].problem is None
+    assert (
+        parse_reply(ModelReply("", (ToolCall("x", "f", '{"a": null}'),)), (nullable,), "run.1").calls[0].problem is None
+    )
 
 
 def test_ids_are_derived_not_random() -> None:
     """TC-01: a resumed run reads the same reply to the same ids."""
-    two = Reply("", (ToolCall("", "get_weather", '{"city": "Paris"}'), ToolCall("", "list_files", "{}")))
-    first, again, other = read(two, TOOLS, "run.1"), read(two, TOOLS, "run.1"), read(two, TOOLS, "run.2")
+    two = ModelReply("", (ToolCall("", "get_weather", '{"city": "Paris"}'), ToolCall("", "list_files", "{}")))
+    first, again, other = (
+        parse_reply(two, TOOLS, "run.1"),
+        parse_reply(two, TOOLS, "run.1"),
+        parse_reply(two, TOOLS, "run.2"),
+    )
     assert first == again
     assert len({call.id for call in (*first.calls, *other.calls)}) == 4
 
@@ -127,8 +133,8 @@ def test_names_are_normalised_only_to_one_offered_name() -> None:
     assert said('{"name": "Get Weather", "arguments": {"city": "Rome"}}').calls[0].name == "get_weather"
     assert said('{"name": "functions.get.weather", "arguments": {"city": "Rome"}}').calls[0].name == "get_weather"
     twins = (ToolSpec("a_b", ""), ToolSpec("a.b", ""))
-    assert read(Reply('{"name": "ab", "arguments": {}}'), twins, "k").calls == ()
-    assert read(Reply('{"name": "a.b", "arguments": {}}'), twins, "k").calls[0].name == "a.b"
+    assert parse_reply(ModelReply('{"name": "ab", "arguments": {}}'), twins, "k").calls == ()
+    assert parse_reply(ModelReply('{"name": "a.b", "arguments": {}}'), twins, "k").calls[0].name == "a.b"
 
 
 def test_arguments_are_coerced_by_the_schema_only() -> None:

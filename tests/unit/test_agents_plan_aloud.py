@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cluster.basics.errors import Unavailable
-from cluster.models.messages import Reply
+from cluster.models.messages import ModelReply
 from serve_apps.agents.events import EventKind
 from serve_apps.agents.plan.aloud import AnswerReader
-from serve_apps.agents.plan.general import General
+from serve_apps.agents.plan.general import GeneralHandler
 from serve_apps.agents.plan.synthesis import NO_INFORMATION
 from tests.fakes.agents import MemoryJournal, ScriptedModels, turn
 from tests.fakes.crew import FakeTool, crew
@@ -73,7 +73,7 @@ async def test_pl_01_the_last_step_s_answer_is_streamed_with_its_quotes_checked(
     (removed,) = [one for one in outcome.trace if one["step"] == "quote_removed"]
     assert removed["quote"] == "The rent is 1 euro" and outcome.confidence <= 0.6
     again = journal.again(replaying=True)
-    silent = General(crew(ScriptedModels(), FakeTool(), hits=[LEASE]), Sleeps())
+    silent = GeneralHandler(crew(ScriptedModels(), FakeTool(), hits=[LEASE]), Sleeps())
     assert await silent(asked, again) == outcome
     assert [(one.kind, one.data) for one in again.events] == [(one.kind, one.data) for one in journal.events]
 
@@ -106,7 +106,7 @@ async def test_a_draft_that_is_reviewed_is_not_shown_and_its_revision_is() -> No
 
 async def test_a_reply_that_breaks_off_behind_what_was_shown_stays_the_answer() -> None:
     """RE-01: it is not asked for again, and nobody vouches for it."""
-    cut = Reply(first("It ends in May. It surely does. And th")[:-16], finish_reason="length")
+    cut = ModelReply(first("It ends in May. It surely does. And th")[:-16], finish_reason="length")
     models = scripted(plan(do("a")), reasoning=[cut])
     outcome, journal = await carry(models, turn("When?"), FakeTool())
     assert outcome.answer.startswith("It ends in May. It surely does.") and len(pieces_of(journal)) == 1
@@ -127,7 +127,7 @@ async def test_a_model_that_fails_in_the_last_step_takes_back_what_it_said() -> 
 
     models = Failing(by_task={"planning": [plan(do("a"))], "reasoning": [first("First try. " * 9), first("Second.")]})
     journal = MemoryJournal()
-    outcome = await General(crew(models, FakeTool()), Sleeps())(turn("Write"), journal)
+    outcome = await GeneralHandler(crew(models, FakeTool()), Sleeps())(turn("Write"), journal)
     assert outcome.answer == "Second." and pieces_of(journal) == [("Second.", 7)]
     assert {"text": "The reply broke off: unavailable."} in journal.of(EventKind.THINKING)
 

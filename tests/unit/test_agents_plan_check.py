@@ -8,22 +8,22 @@ from typing import Any
 import pytest
 
 from serve_apps.agents.plan import supervise
-from serve_apps.agents.plan.check import Checked, Verdict, check
+from serve_apps.agents.plan.check import PlanCheck, PlanVerdict, check_plan
 from serve_apps.agents.plan.reasoned import Reasoned
-from serve_apps.agents.plan.shape import Plan, Step, Unread, read_as, read_plan, wants_to_be_plan
-from serve_apps.agents.plan.specialists import Critiqued
-from serve_apps.agents.plan.supervise import Reviewed, StepOutcome, after_failure, from_model, rule
-from skills.framework.contract import Effect
+from serve_apps.agents.plan.shape import Plan, PlanStep, UnreadableReply, read_as, read_plan, wants_to_be_plan
+from serve_apps.agents.plan.specialists import CritiqueReply
+from serve_apps.agents.plan.supervise import StepOutcome, SupervisorReply, after_failure, from_model, rule_step
+from skills.framework.contract import CallEffect
 
-EFFECTS = {"get_time": Effect.READ, "send": Effect.WRITE, "put": Effect.KEYED}
-
-
-def step(id_: str, executor: str = "reasoning", *after: str, tool: str | None = None, action: str = "") -> Step:
-    return Step(id_, id_, executor, action, tool, depends_on=after)
+EFFECTS = {"get_time": CallEffect.READ, "send": CallEffect.WRITE, "put": CallEffect.KEYED}
 
 
-def judged(*steps: Step, most: int = 6, grounded: bool = False, **other: Any) -> Checked:
-    return check(Plan(steps), EFFECTS, max_steps=most, grounded=grounded, **other)
+def step(id_: str, executor: str = "reasoning", *after: str, tool: str | None = None, action: str = "") -> PlanStep:
+    return PlanStep(id_, id_, executor, action, tool, depends_on=after)
+
+
+def judged(*steps: PlanStep, most: int = 6, grounded: bool = False, **other: Any) -> PlanCheck:
+    return check_plan(Plan(steps), EFFECTS, max_steps=most, grounded=grounded, **other)
 
 
 def test_a_plan_has_every_field_of_its_schema() -> None:
@@ -87,7 +87,7 @@ def test_garbage_is_no_plan_and_says_why(text: str) -> None:
     """PL-09."""
     began = time.perf_counter()
     found = read_plan(text)
-    assert isinstance(found, Unread)
+    assert isinstance(found, UnreadableReply)
     assert found.why
     assert time.perf_counter() - began < 1
 
@@ -101,12 +101,12 @@ def test_a_text_about_json_is_not_taken_for_a_plan() -> None:
 
 def test_no_steps_is_abort() -> None:
     """PL-08."""
-    assert judged().verdict is Verdict.ABORT
+    assert judged().verdict is PlanVerdict.ABORT
 
 
 def test_a_good_plan_is_ok() -> None:
     found = judged(step("a", "action", tool="get_time"), step("b", "reasoning", "a"))
-    assert (found.verdict, found.notes, found.risks) == (Verdict.OK, (), ())
+    assert (found.verdict, found.notes, found.risks) == (PlanVerdict.OK, (), ())
 
 
 @pytest.mark.parametrize(
@@ -121,15 +121,15 @@ def test_a_good_plan_is_ok() -> None:
     ],
     ids=["cycle", "itself", "twice", "executor", "no tool", "a circle of a thousand"],
 )
-def test_what_cannot_be_mended_is_made_again(steps: tuple[Step, ...]) -> None:
+def test_what_cannot_be_mended_is_made_again(steps: tuple[PlanStep, ...]) -> None:
     """PL-08: cycles, doubled ids and unknown executors."""
-    assert judged(*steps).verdict is Verdict.REDO
+    assert judged(*steps).verdict is PlanVerdict.REDO
 
 
 def test_an_unknown_tool_is_a_warning() -> None:
     """PL-08."""
     found = judged(step("a", "action", tool="teleport"), step("b"))
-    assert found.verdict is Verdict.OK
+    assert found.verdict is PlanVerdict.OK
     assert found.notes == ("a: there is no tool 'teleport'",)
 
 
@@ -139,7 +139,7 @@ def test_a_thousand_steps_are_cut_to_the_limit_and_still_answer() -> None:
     began = time.perf_counter()
     for most, grounded in itertools.product((2, 6, 50), (False, True)):
         found = judged(*many, most=most, grounded=grounded)
-        assert found.verdict is Verdict.ADJUST
+        assert found.verdict is PlanVerdict.ADJUST
         assert len(found.plan.steps) <= most
         assert found.plan.steps[-1].executor == "reasoning"
     assert time.perf_counter() - began < 3
@@ -148,7 +148,7 @@ def test_a_thousand_steps_are_cut_to_the_limit_and_still_answer() -> None:
 def test_executors_do_what_they_can() -> None:
     """PL-08: executor-action pairs."""
     found = judged(step("a", "reasoning", action="fly"), step("b", "critique", action="review"))
-    assert found.verdict is Verdict.ADJUST
+    assert found.verdict is PlanVerdict.ADJUST
     assert [one.action for one in found.plan.steps] == ["answer", "review"]
 
 
@@ -156,7 +156,7 @@ def test_with_passages_a_plan_retrieves_and_reasons() -> None:
     """PL-09: forced by S2 when RAG is on."""
     found = judged(step("a", "action", tool="get_time"), grounded=True)
     assert [one.executor for one in found.plan.steps] == ["retrieval", "action", "reasoning"]
-    assert found.verdict is Verdict.ADJUST
+    assert found.verdict is PlanVerdict.ADJUST
 
 
 def test_steps_come_after_what_they_depend_on_and_wrong_ids_fall_out() -> None:
@@ -207,17 +207,17 @@ def test_the_same_plan_is_judged_alike() -> None:
 )
 def test_rules_come_before_models(error: str | None, outcome: str | None) -> None:
     """PL-06: 401, 403, 404 and timeouts need no model; PL-07."""
-    found = rule(error)
+    found = rule_step(error)
     assert (None if found is None else str(found.outcome)) == outcome
 
 
 def test_low_retrieval_is_replanned_and_a_rejection_ends_it() -> None:
     """PL-06."""
-    found, rejected = rule(None, passages=0), rule("Action rejected: REJECTED", rejected=True)
+    found, rejected = rule_step(None, passages=0), rule_step("Action rejected: REJECTED", rejected=True)
     assert found is not None
     assert rejected is not None
     assert (found.outcome, rejected.outcome) == (StepOutcome.REPLAN, StepOutcome.ABORT)
-    assert rule(None, passages=3) is None
+    assert rule_step(None, passages=3) is None
 
 
 def test_a_retry_is_made_once_and_never_of_what_writes() -> None:
@@ -225,7 +225,7 @@ def test_a_retry_is_made_once_and_never_of_what_writes() -> None:
     assert after_failure("", repeatable=True, attempt=1).outcome is StepOutcome.RETRY
     assert after_failure("", repeatable=True, attempt=2).outcome is StepOutcome.REPLAN
     assert after_failure("", repeatable=False, attempt=1).outcome is StepOutcome.REPLAN
-    again = rule("unavailable: no connection", attempt=2)
+    again = rule_step("unavailable: no connection", attempt=2)
     assert again is not None
     assert again.outcome is StepOutcome.REPLAN
 
@@ -233,16 +233,16 @@ def test_a_retry_is_made_once_and_never_of_what_writes() -> None:
 @pytest.mark.parametrize("said", ["", "yes", "SUCCESS", '{"outcome": "GREAT"}', '{"outcome": ["SUCCESS"]}', "{}", "[]"])
 def test_a_supervisor_that_is_not_understood_is_no_success(said: str) -> None:
     """B-17, PL-07: an unparsable reply counts as not verified."""
-    read = read_as(Reviewed, said)
-    assert isinstance(read, Unread)
+    read = read_as(SupervisorReply, said)
+    assert isinstance(read, UnreadableReply)
     assert from_model(None, failed=False, repeatable=True, attempt=1).outcome is StepOutcome.NOT_VERIFIED
     assert from_model(None, failed=True, repeatable=True, attempt=2).outcome is StepOutcome.REPLAN
 
 
 def test_a_supervisor_cannot_turn_a_failure_into_a_success() -> None:
     """PL-07."""
-    read = read_as(Reviewed, 'I think {"outcome": "success", "reason": "fine"}')
-    assert isinstance(read, Reviewed)
+    read = read_as(SupervisorReply, 'I think {"outcome": "success", "reason": "fine"}')
+    assert isinstance(read, SupervisorReply)
     assert from_model(read, failed=False, repeatable=True, attempt=1).outcome is StepOutcome.SUCCESS
     assert from_model(read, failed=True, repeatable=False, attempt=1).outcome is StepOutcome.REPLAN
     assert supervise.REPLAN_WAITS == (0.5, 1.0, 2.0)
@@ -253,12 +253,14 @@ def test_a_supervisor_cannot_turn_a_failure_into_a_success() -> None:
 )
 def test_a_critique_that_is_not_understood_is_none(said: str) -> None:
     """B-17."""
-    assert isinstance(read_as(Critiqued, said), Unread)
+    assert isinstance(read_as(CritiqueReply, said), UnreadableReply)
 
 
 def test_schemas_of_specialists() -> None:
     """EX-11: as the documents give them."""
     found = read_as(Reasoned, '{"answer": "a", "steps": [], "context_adequacy": "sufficient", "confidence": 0.8}')
     assert isinstance(found, Reasoned)
-    assert isinstance(read_as(Reasoned, '{"answer": "a", "context_adequacy": "perhaps"}'), Unread)
-    assert isinstance(read_as(Reasoned, '{"answer": "a", "context_adequacy": "sufficient", "confidence": 7}'), Unread)
+    assert isinstance(read_as(Reasoned, '{"answer": "a", "context_adequacy": "perhaps"}'), UnreadableReply)
+    assert isinstance(
+        read_as(Reasoned, '{"answer": "a", "context_adequacy": "sufficient", "confidence": 7}'), UnreadableReply
+    )

@@ -5,9 +5,9 @@ import re
 
 import pytest
 
-from serve_apps.agents.turn.knowledge import Sources
-from serve_apps.agents.turn.quotes import Quotes
-from serve_apps.agents.turn.stream_filter import Guard, Release
+from serve_apps.agents.turn.knowledge import SourceList
+from serve_apps.agents.turn.quotes import QuoteChecker
+from serve_apps.agents.turn.stream_filter import StreamFilter, StreamGuard
 from tests.fakes.agents import Ticks
 
 PAGE = "The lease ends in May 2027. Rent is due on the first. Pets are welcome."
@@ -22,8 +22,8 @@ REPLIES = [
 ]
 
 
-def quotes() -> Quotes:
-    sources = Sources()
+def quotes() -> QuoteChecker:
+    sources = SourceList()
     passage = {
         "document_id": "d",
         "version_id": "v",
@@ -35,13 +35,13 @@ def quotes() -> Quotes:
         "spans": [[1, 0, len(PAGE)]],
     }
     sources.add([passage])
-    return Quotes(sources)
+    return QuoteChecker(sources)
 
 
-def stream(text: str, chance: random.Random) -> tuple[list[str], str, Quotes]:
+def stream(text: str, chance: random.Random) -> tuple[list[str], str, QuoteChecker]:
     pieces: list[str] = []
     checked, ticks = quotes(), Ticks()
-    release = Release(pieces.append, ticks, checked, Guard())
+    release = StreamFilter(pieces.append, ticks, checked, StreamGuard())
     at = 0
     while at < len(text):
         size = chance.randrange(1, 12)

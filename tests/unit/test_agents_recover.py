@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from cluster.models.messages import ToolSpec
-from serve_apps.agents.turn.dispatch import dispatch
-from serve_apps.agents.turn.recovery import FUTURE, PAST, REPROMPT, claims, needs_reprompt
-from skills.framework.contract import Call, Effect
+from serve_apps.agents.turn.dispatch import dispatch_tool
+from serve_apps.agents.turn.recovery import FUTURE, PAST, REPROMPT, find_claim, needs_reprompt
+from skills.framework.contract import CallEffect, ToolInvocation
 
 
 @dataclass(frozen=True)
@@ -20,14 +20,14 @@ class Skill:
     description: str = ""
     properties: Mapping[str, Any] | None = None
     required: tuple[str, ...] = ()
-    effect: Effect = Effect.READ
+    effect: CallEffect = CallEffect.READ
 
     @property
     def spec(self) -> ToolSpec:
         schema = {"type": "object", "properties": dict(self.properties or {}), "required": list(self.required)}
         return ToolSpec(self.name, self.description, schema)
 
-    async def run(self, call: Call) -> Any:
+    async def run(self, call: ToolInvocation) -> Any:
         raise AssertionError(call)
 
 
@@ -37,7 +37,7 @@ SEARCH = Skill(
 )
 WEATHER = Skill("get_weather", "The weather of a city.", {"city": TEXT}, ("city",))
 CLOCK = Skill("current_time", "Date and time.")
-DELETE = Skill("delete_document", "Deletes a document.", {"query": TEXT}, ("query",), Effect.WRITE)
+DELETE = Skill("delete_document", "Deletes a document.", {"query": TEXT}, ("query",), CallEffect.WRITE)
 TOOLS = (SEARCH, WEATHER, CLOCK, DELETE)
 
 
@@ -51,8 +51,8 @@ def test_the_tables_are_long_enough_and_every_pattern_can_match() -> None:
 def test_me_06_to_remember_is_no_announcement_and_to_do_something_later_is() -> None:
     """ME-06, TC-03: what it says that it will remember is remembered with the answer."""
     for said in ("I will remember that.", "Sure, I'll keep that in mind.", "I'll gladly remember your badge number."):
-        assert claims(said) is None, said
-    assert claims("I will remember to send the mail.") is not None
+        assert find_claim(said) is None, said
+    assert find_claim("I will remember to send the mail.") is not None
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_me_06_to_remember_is_no_announcement_and_to_do_something_later_is() -> 
 )
 def test_claims_are_named(text: str, kind: str) -> None:
     """TC-03."""
-    claim = claims(text)
+    claim = find_claim(text)
     assert claim is not None
     assert claim.kind == kind
     assert claim.pattern in (PAST if kind == "past" else FUTURE)
@@ -94,7 +94,7 @@ def test_claims_are_named(text: str, kind: str) -> None:
 )
 def test_negations_conditions_and_facts_are_no_claims(text: str) -> None:
     """TC-03."""
-    claim = claims(text)
+    claim = find_claim(text)
     assert claim is None or claim.kind == "future"
 
 
@@ -114,11 +114,11 @@ def test_the_reprompt_is_the_documented_one() -> None:
 def test_a_reading_tool_is_called_in_the_models_stead() -> None:
     """TC-05: keyword score, inferred parameters, the best tool."""
     message = "search the documents for the travel policy"
-    found = dispatch(message, TOOLS, 0.6)
+    found = dispatch_tool(message, TOOLS, 0.6)
     assert found is not None
     assert (found.tool, found.arguments) == ("search_documents", {"query": message})
     assert found.score >= 0.6
-    now = dispatch("What is the current time?", TOOLS, 0.6)
+    now = dispatch_tool("What is the current time?", TOOLS, 0.6)
     assert now is not None
     assert (now.tool, now.arguments) == ("current_time", {})
 
@@ -135,14 +135,14 @@ def test_a_reading_tool_is_called_in_the_models_stead() -> None:
 )
 def test_nothing_is_dispatched_on_a_guess(message: str) -> None:
     """TC-05: never a tool that changes something, never an uncertain parameter, never against a negation."""
-    assert dispatch(message, TOOLS, 0.6) is None
+    assert dispatch_tool(message, TOOLS, 0.6) is None
 
 
 def test_ties_are_refused_and_quoted_text_is_certain() -> None:
     """TC-05."""
     twin = Skill("documents_search", SEARCH.description, SEARCH.properties, SEARCH.required)
-    assert dispatch("search the documents for x", (SEARCH, twin), 0.6) is None
-    quoted = dispatch('what is the weather in "Paris"', TOOLS, 0.6)
+    assert dispatch_tool("search the documents for x", (SEARCH, twin), 0.6) is None
+    quoted = dispatch_tool('what is the weather in "Paris"', TOOLS, 0.6)
     assert quoted is not None
     assert quoted.arguments == {"city": "Paris"}
-    assert dispatch('weather in "Paris" or "Rome"', TOOLS, 0.6) is None
+    assert dispatch_tool('weather in "Paris" or "Rome"', TOOLS, 0.6) is None

@@ -5,11 +5,11 @@ from collections.abc import Callable
 
 import pytest
 
-from cluster.models.messages import Reply, ToolSpec
-from serve_apps.agents.parse.read import read
-from serve_apps.agents.turn.knowledge import Sources
-from serve_apps.agents.turn.quotes import Quotes
-from serve_apps.agents.turn.stream_filter import LEAST, Guard, Release
+from cluster.models.messages import ModelReply, ToolSpec
+from serve_apps.agents.parse.read import parse_reply
+from serve_apps.agents.turn.knowledge import SourceList
+from serve_apps.agents.turn.quotes import QuoteChecker
+from serve_apps.agents.turn.stream_filter import LEAST, StreamFilter, StreamGuard
 from tests.fakes.agents import Ticks
 
 SPECS = (ToolSpec("note", "Writes.", {"type": "object", "properties": {"text": {"type": "string"}}}),)
@@ -17,11 +17,11 @@ PAGE = "The lease ends in May 2027. Rent is due on the first. Pets are welcome."
 
 
 def is_call(text: str) -> bool:
-    return bool(read(Reply(text), SPECS, "").calls)
+    return bool(parse_reply(ModelReply(text), SPECS, "").calls)
 
 
-def quotes(cited: bool) -> Quotes:
-    sources = Sources()
+def quotes(cited: bool) -> QuoteChecker:
+    sources = SourceList()
     if cited:
         passage = {
             "document_id": "d",
@@ -34,15 +34,15 @@ def quotes(cited: bool) -> Quotes:
             "spans": [[1, 0, len(PAGE)]],
         }
         sources.add([passage])
-    return Quotes(sources)
+    return QuoteChecker(sources)
 
 
-GUARDS: dict[str, tuple[Guard, bool]] = {
-    "free": (Guard(), False),
-    "cited": (Guard(), True),
-    "tools": (Guard(False, True, is_call, lambda text: "I have booked" in text), False),
-    "both": (Guard(False, True, is_call, None), True),
-    "react": (Guard(everything=True), False),
+GUARDS: dict[str, tuple[StreamGuard, bool]] = {
+    "free": (StreamGuard(), False),
+    "cited": (StreamGuard(), True),
+    "tools": (StreamGuard(False, True, is_call, lambda text: "I have booked" in text), False),
+    "both": (StreamGuard(False, True, is_call, None), True),
+    "react": (StreamGuard(everything=True), False),
 }
 REPLIES = [
     "Hello there, this is a plain answer. It has two sentences.",
@@ -75,11 +75,11 @@ def parts(text: str, chance: random.Random) -> list[str]:
 
 
 def play(
-    text: str, cut: list[str], guard: Guard, cited: bool, end: Callable[[Release], str]
-) -> tuple[str, list[str], Quotes]:
+    text: str, cut: list[str], guard: StreamGuard, cited: bool, end: Callable[[StreamFilter], str]
+) -> tuple[str, list[str], QuoteChecker]:
     shown: list[str] = []
     checked = quotes(cited)
-    release = Release(shown.append, Ticks(), checked, guard)
+    release = StreamFilter(shown.append, Ticks(), checked, guard)
     for one in cut:
         release.feed(one)
     said = end(release)
@@ -92,8 +92,8 @@ def test_how_a_reply_is_cut_makes_no_difference(name: str, text: str) -> None:
     """EX-08: pieces are the beginning of the text that is recorded, whatever the deltas were (replay sees one)."""
     guard, cited = GUARDS[name]
     chance = random.Random(f"{name} {text}")
-    answer = read(Reply(text), SPECS, "").answer or ""
-    for end in (Release.settle, lambda release: release.finish(answer)):
+    answer = parse_reply(ModelReply(text), SPECS, "").answer or ""
+    for end in (StreamFilter.settle, lambda release: release.finish(answer)):
         whole, _, known = play(text, [text], guard, cited, end)
         for _ in range(25):
             said, shown, checked = play(text, parts(text, chance), guard, cited, end)
@@ -106,7 +106,7 @@ def test_text_comes_in_batches() -> None:
     """ST: ten characters, or what there is after 50 ms."""
     shown: list[str] = []
     ticks = Ticks()
-    release = Release(shown.append, ticks, quotes(False), Guard())
+    release = StreamFilter(shown.append, ticks, quotes(False), StreamGuard())
     for letter in "abcdefghijklmnopqrstuvwxyz":
         release.feed(letter)
     assert shown == ["abcdefghij", "klmnopqrst"] and len(shown[0]) == LEAST
@@ -120,7 +120,7 @@ def test_text_comes_in_batches() -> None:
 def test_a_sentence_waits_for_its_quote() -> None:
     """EX-02: nothing of a sentence is shown before its citation is checked; the mark becomes the citation's number."""
     shown: list[str] = []
-    release = Release(shown.append, Ticks(), quotes(True), Guard())
+    release = StreamFilter(shown.append, Ticks(), quotes(True), StreamGuard())
     release.feed("First, this. The lease runs long")
     assert shown == ["First, this."]
     release.feed(' [1: "The lease ends in')
@@ -134,20 +134,20 @@ def test_what_may_be_a_call_is_held() -> None:
     """TC-02: a call in the text is never shown; what stands before it is."""
     guard, _ = GUARDS["tools"]
     for text in REPLIES[8], 'Well.\n<tool_call>{"name": "note"}</tool_call>', 'So. {"name": "note", "arguments": {}}\n':
-        said, shown, _ = play(text, list(text), guard, False, Release.settle)
+        said, shown, _ = play(text, list(text), guard, False, StreamFilter.settle)
         assert "note" not in said and len(shown) <= 2 and said.endswith(".")
 
 
 def test_code_that_is_no_call_is_shown_once_it_is_whole() -> None:
     """TC-02: a closed block is read, and goes on if it holds no call."""
-    said, _, _ = play(REPLIES[9], list(REPLIES[9]), GUARDS["tools"][0], False, Release.settle)
+    said, _, _ = play(REPLIES[9], list(REPLIES[9]), GUARDS["tools"][0], False, StreamFilter.settle)
     assert said == "Here:\n```python\nprint('hi. there')\n```\nThat prints."
 
 
 def test_a_claim_is_held_until_the_turn_accepts_it() -> None:
     """TC-03: a sentence that claims what did not happen is not shown; the one before it is."""
     text = "Sure! I have booked it. Anything else?"
-    said, _, _ = play(text, list(text), GUARDS["tools"][0], False, Release.settle)
+    said, _, _ = play(text, list(text), GUARDS["tools"][0], False, StreamFilter.settle)
     assert said == "Sure!"
     said, _, _ = play(text, list(text), GUARDS["tools"][0], False, lambda release: release.finish(text))
     assert said == text

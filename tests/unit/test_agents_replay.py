@@ -10,29 +10,37 @@ import pytest
 
 from cluster.basics.errors import Unavailable
 from cluster.basics.scope import Role
-from cluster.models.messages import ChatRequest, Fallback, Message, Reply, ToolCall, ToolSpec, Usage
-from cluster.state.canonical_json import canonical
-from cluster.state.work.run_queries import Recording
-from cluster.state.work.run_record import RunState, Told
+from cluster.models.messages import (
+    ChatRequest,
+    ConnectionFallback,
+    ModelMessage,
+    ModelReply,
+    TokenUsage,
+    ToolCall,
+    ToolSpec,
+)
+from cluster.state.canonical_json import dump_canonical
+from cluster.state.work.run_queries import RunRecording
+from cluster.state.work.run_record import RunEvent, RunState
 from serve_apps.agents.durable.message_codec import reply_from_json, reply_to_json, request_from_json, request_to_json
 from serve_apps.agents.durable.replay import Replayer, walk_again
-from serve_apps.agents.durable.run_loop import done, opening
+from serve_apps.agents.durable.run_loop import done_data, emit_opening
 from serve_apps.agents.events import Event, EventKind
-from serve_apps.agents.intake.turn import dump, load
-from serve_apps.agents.streams.subscriber import Outlet
-from serve_apps.agents.turn_errors import Waiting
-from serve_apps.agents.turn_ports import AgentId, Journal, Outcome, Path, Said, Turn
+from serve_apps.agents.intake.turn import dump_turn, load_turn
+from serve_apps.agents.streams.subscriber import EventQueue
+from serve_apps.agents.turn_errors import ApprovalPending
+from serve_apps.agents.turn_ports import AgentId, Journal, Said, Turn, TurnOutcome, TurnPath
 from tests.fakes.agents import SCOPE, turn
 from tests.fakes.record import MemoryRecord, journal_on
 
 ACT = ToolSpec("act", "Acts.", {"type": "object", "properties": {"to": {"type": "string"}}})
-CALLS = Reply("", (ToolCall("c1", "act", '{"to": "b"}'),), "tool_calls")
+CALLS = ModelReply("", (ToolCall("c1", "act", '{"to": "b"}'),), "tool_calls")
 
 
 class Models:
     """Says its lines; a replay that asks it is no replay."""
 
-    def __init__(self, *lines: Reply) -> None:
+    def __init__(self, *lines: ModelReply) -> None:
         self.lines = list(lines)
         self.asked: list[tuple[Turn, ChatRequest]] = []
 
@@ -46,12 +54,12 @@ class Models:
 def agent(models: Models) -> Any:
     """A model, an approved tool, a model."""
 
-    async def handle(turn: Turn, journal: Journal) -> Outcome:
-        system = Message("system", turn.agent.system_prompt)
-        request = ChatRequest((system, Message("user", turn.message)), (ACT,))
+    async def handle(turn: Turn, journal: Journal) -> TurnOutcome:
+        system = ModelMessage("system", turn.agent.system_prompt)
+        request = ChatRequest((system, ModelMessage("user", turn.message)), (ACT,))
         journal.emit(EventKind.STATUS, state="thinking")
         (*_, said) = [item async for item in journal.stream("chat", request, lambda: models.say(turn, request))]
-        assert isinstance(said, Reply)
+        assert isinstance(said, ModelReply)
         arguments = await journal.ask("act", {"to": "b"}, "it acts")
 
         async def perform(key: str) -> Any:
@@ -61,38 +69,38 @@ def agent(models: Models) -> Any:
         result = await journal.step("tool", "act", arguments, perform)
         journal.emit(EventKind.TOOL_RESULT, id="c1", result=result)
         (*_, said) = [item async for item in journal.stream("chat", request, lambda: models.say(turn, request))]
-        assert isinstance(said, Reply)
+        assert isinstance(said, ModelReply)
         journal.emit(EventKind.TEXT, text=said.content)
-        return Outcome(said.content)
+        return TurnOutcome(said.content)
 
     return handle
 
 
-async def recorded(state: RunState = RunState.COMPLETED) -> Recording:
+async def recorded(state: RunState = RunState.COMPLETED) -> RunRecording:
     """An undisturbed run as the runner would have left it."""
     record, subject = MemoryRecord(), turn("go")
-    handler = agent(Models(CALLS, Reply("All done.", usage=Usage(5, 2), cost_usd=0.1)))
+    handler = agent(Models(CALLS, ModelReply("All done.", usage=TokenUsage(5, 2), cost_usd=0.1)))
     for _ in range(2):
         events: list[Event] = []
         journal = journal_on(record, subject.run, events)
-        opening(subject, journal)
+        emit_opening(subject, journal)
         try:
             outcome = await handler(subject, journal)
-        except Waiting:
+        except ApprovalPending:
             if state is RunState.WAITING:
                 break
             record.decide("approved")
         else:
-            journal.emit(EventKind.DONE, **done(outcome, journal))
-    told = tuple(Told(event.seq, event.kind, event.data) for event in events)
-    return Recording(subject.run, state, "general", 7, 1, dump(subject), tuple(record.steps.values()), told)
+            journal.emit(EventKind.DONE, **done_data(outcome, journal))
+    told = tuple(RunEvent(event.seq, event.kind, event.data) for event in events)
+    return RunRecording(subject.run, state, "general", 7, 1, dump_turn(subject), tuple(record.steps.values()), told)
 
 
 class Shelf:
-    def __init__(self, recording: Recording) -> None:
+    def __init__(self, recording: RunRecording) -> None:
         self.recording_ = recording
 
-    async def recording(self, scope: Any, run: str) -> Recording:
+    async def recording(self, scope: Any, run: str) -> RunRecording:
         return self.recording_
 
 
@@ -136,25 +144,25 @@ async def test_a_replay_names_the_first_step_or_event_that_differs() -> None:
     diverged = (await walk_again(replace(recording, events=tuple(forged)), agent(Models()))).diverged
     assert diverged is not None
     assert (diverged.step, diverged.event) == (None, 6)
-    for events in (recording.events[:-1], (*recording.events, Told(99, "status", {}))):
+    for events in (recording.events[:-1], (*recording.events, RunEvent(99, "status", {}))):
         assert not (await walk_again(replace(recording, events=events), agent(Models()))).same
 
 
 @pytest.mark.parametrize(
     ("lines", "step"),
     [
-        ([CALLS, Reply("In other words: done.")], None),
-        ([Reply('```json\n{"name": "act", "arguments": {"to": "b"}}\n```'), Reply("Done.")], None),
-        ([Reply("", (ToolCall("x", "act", '{"to":"c"}'),)), Reply("Done.")], 1),
-        ([Reply("I would rather not.")], 1),
+        ([CALLS, ModelReply("In other words: done.")], None),
+        ([ModelReply('```json\n{"name": "act", "arguments": {"to": "b"}}\n```'), ModelReply("Done.")], None),
+        ([ModelReply("", (ToolCall("x", "act", '{"to":"c"}'),)), ModelReply("Done.")], 1),
+        ([ModelReply("I would rather not.")], 1),
         ([CALLS, CALLS], 4),
     ],
 )
 async def test_another_model_is_asked_and_its_first_other_decision_is_told(
-    lines: list[Reply], step: int | None
+    lines: list[ModelReply], step: int | None
 ) -> None:
-    models = Models(*lines, Reply("never said"))
-    replayer = Replayer(Shelf(await recorded()), {Path.GENERAL: agent(models)}, [ACT])
+    models = Models(*lines, ModelReply("never said"))
+    replayer = Replayer(Shelf(await recorded()), {TurnPath.GENERAL: agent(models)}, [ACT])
     report = await replayer.replay(SCOPE, "run", model="other", prompt="Be brief.")
     assert (report["same"], (report["diverged"] or {}).get("step")) == (step is None, step)
     asked, request = models.asked[0]
@@ -163,7 +171,7 @@ async def test_another_model_is_asked_and_its_first_other_decision_is_told(
 
 
 async def test_a_model_that_cannot_be_asked_is_an_error_and_no_divergence() -> None:
-    replayer = Replayer(Shelf(await recorded()), {Path.GENERAL: agent(Models())}, [ACT])
+    replayer = Replayer(Shelf(await recorded()), {TurnPath.GENERAL: agent(Models())}, [ACT])
     with pytest.raises(Unavailable):
         await replayer.replay(SCOPE, "run", model="other")
 
@@ -173,35 +181,39 @@ def test_a_turn_is_frozen_and_thawed_whole() -> None:
     made = turn(
         "Grüße \N{ROCKET}",
         config={"b": 1, "a": {"z": [1, 2.5], "y": None}},
-        history=(Message("user", "x"), Message("assistant", "", calls), Message("tool", "y", tool_call_id="c")),
+        history=(
+            ModelMessage("user", "x"),
+            ModelMessage("assistant", "", calls),
+            ModelMessage("tool", "y", tool_call_id="c"),
+        ),
         memory="likes tea",
-        path=Path.DOCUMENTS,
+        path=TurnPath.DOCUMENTS,
         options={"tools": [{"name": "n"}], "stream": True},
         depth=2,
         ancestors=(AgentId("a"), AgentId("b")),
     )
-    thawed = load(dump(made))
+    thawed = load_turn(dump_turn(made))
     assert thawed == replace(made, agent=replace(made.agent, config={"a": {"y": None, "z": [1, 2.5]}, "b": 1}))
     assert thawed.scope == made.scope
     assert thawed.scope.principals == made.scope.principals
     assert isinstance(thawed.scope.role, Role)
     assert list(thawed.agent.config) == ["a", "b"], "prompts may show it: one order, live and resumed"
-    assert canonical(dump(thawed)) == canonical(dump(made))
+    assert dump_canonical(dump_turn(thawed)) == dump_canonical(dump_turn(made))
 
 
 def test_requests_and_replies_come_back_as_they_were() -> None:
-    request = ChatRequest((Message("user", "x"),), (ACT,), 0.2, 10, ("OBSERVATION",), 7, True)
+    request = ChatRequest((ModelMessage("user", "x"),), (ACT,), 0.2, 10, ("OBSERVATION",), 7, True)
     assert request_from_json(request_to_json(request)) == request
-    reply = Reply(
+    reply = ModelReply(
         "t",
         (ToolCall("c", "n", "{"),),
         "length",
-        Usage(1, 2, True),
+        TokenUsage(1, 2, True),
         "m",
         "hm",
         "conn",
         0.5,
-        (Fallback("a", "b", "why"),),
+        (ConnectionFallback("a", "b", "why"),),
     )
     assert reply_from_json(reply_to_json(reply)) == reply
 
@@ -211,7 +223,7 @@ def piece(text: str, sent: int, seq: int = 1) -> Event:
 
 
 async def test_a_slow_reader_gets_every_whole_event_and_the_text_in_the_end() -> None:
-    outlet = Outlet(pieces=3)
+    outlet = EventQueue(pieces=3)
     for at in range(10):
         outlet.put(piece("ab", 2 * at))
     outlet.put(Event(1, EventKind.TEXT, {"text": "ab" * 10}, sent=20))
@@ -226,7 +238,7 @@ async def test_a_slow_reader_gets_every_whole_event_and_the_text_in_the_end() ->
 
 
 async def test_a_reader_that_keeps_up_sees_pieces_as_they_come() -> None:
-    outlet, seen = Outlet(pieces=2), list[Event]()
+    outlet, seen = EventQueue(pieces=2), list[Event]()
 
     async def read() -> None:
         seen.extend([event async for event in outlet])

@@ -11,9 +11,9 @@ from redis.asyncio import Redis
 from redis.exceptions import ConnectionError as RedisGone
 
 from cluster.basics.errors import InvalidSettings
-from serve_apps.agents.intake.path_router import Rules, command_of, normalised, read_rules, route
+from serve_apps.agents.intake.path_router import PathRules, command_of, normalise_words, read_rules, route_message
 from serve_apps.agents.intake.route_cache import TTL_SECONDS, CachedRouter
-from serve_apps.agents.turn_ports import Path as Way
+from serve_apps.agents.turn_ports import TurnPath as Way
 
 CONFIGS = Path(__file__).resolve().parents[2] / "configs"
 A, D, G = Way.ANALYTICS, Way.DOCUMENTS, Way.GENERAL
@@ -100,36 +100,36 @@ SENTENCES = [
 
 
 @pytest.fixture(scope="module")
-def rules() -> Rules:
+def rules() -> PathRules:
     return read_rules(CONFIGS / "routing.yaml")
 
 
 @pytest.mark.parametrize(("message", "path", "rule"), SENTENCES, ids=[one[0][:40] for one in SENTENCES])
-def test_each_sentence_takes_its_path(rules: Rules, message: str, path: Way, rule: str) -> None:
+def test_each_sentence_takes_its_path(rules: PathRules, message: str, path: Way, rule: str) -> None:
     """OR-01, OR-03, OR-04: rules alone decide; the first that matches wins."""
-    found = route(message, rules)
+    found = route_message(message, rules)
     assert (found.path, found.rule) == (path, rule)
 
 
-def test_the_words_of_the_table_of_s0_each_decide(rules: Rules) -> None:
+def test_the_words_of_the_table_of_s0_each_decide(rules: PathRules) -> None:
     """OR-02."""
     for word in ("KPI", "metric", "dashboard", "chart"):
-        assert route(word, rules).path is A
+        assert route_message(word, rules).path is A
     for word in ("document", "search", "find file", "OCR"):
-        assert route(word, rules).path is D
+        assert route_message(word, rules).path is D
 
 
-def test_a_word_within_a_word_is_none(rules: Rules) -> None:
+def test_a_word_within_a_word_is_none(rules: PathRules) -> None:
     """OR-01: whole words only (X-35), whatever letters stand around."""
     for word in ("kpi", "metric", "dashboard", "chart", "document", "search", "ocr"):
         for inside in (f"x{word}", f"{word}x", f"pre{word}post", f"1{word}1"):
-            assert route(f"tell me about {inside} now", rules).path is G
+            assert route_message(f"tell me about {inside} now", rules).path is G
         for around in (f"({word})", f'"{word}"', f"{word},", f"*{word}*", f"{word.upper()}!"):
-            assert route(around, rules).path is not G
+            assert route_message(around, rules).path is not G
 
 
-def test_only_the_beginning_decides_and_nothing_is_slow(rules: Rules) -> None:
-    assert route("Translate this: " + "word " * 70 + "document", rules).path is G
+def test_only_the_beginning_decides_and_nothing_is_slow(rules: PathRules) -> None:
+    assert route_message("Translate this: " + "word " * 70 + "document", rules).path is G
     hostile = [
         "find " * 20_000,
         "how many " * 5_000 + "documents",
@@ -139,22 +139,26 @@ def test_only_the_beginning_decides_and_nothing_is_slow(rules: Rules) -> None:
     ]
     began = time.perf_counter()
     for message in hostile:
-        route(message, rules)
+        route_message(message, rules)
     assert time.perf_counter() - began < 1
 
 
-def test_the_same_message_takes_the_same_path(rules: Rules) -> None:
+def test_the_same_message_takes_the_same_path(rules: PathRules) -> None:
     chance = random.Random(3)
     words = " ".join(sentence for sentence, _, _ in SENTENCES).split()
     for _ in range(300):
         message = " ".join(chance.choices(words, k=12))
-        assert route(message, rules) == route(message, rules) == route(f"  {message.upper()} ", rules)
+        assert (
+            route_message(message, rules)
+            == route_message(message, rules)
+            == route_message(f"  {message.upper()} ", rules)
+        )
 
 
 def test_commands_and_normal_form() -> None:
     assert command_of("/Docs  lease") == ("docs", "lease")
     assert command_of("a /docs") == ("", "a /docs")
-    assert normalised("  Ünïcode-Fïle's\n№1", 60) == " unicode file s no1 "
+    assert normalise_words("  Ünïcode-Fïle's\n№1", 60) == " unicode file s no1 "
 
 
 @pytest.mark.parametrize(
@@ -205,31 +209,31 @@ class Seconds:
         return self.now
 
 
-def cached(rules: Rules, store: Store | None, clock: Seconds | None = None) -> CachedRouter:
+def cached(rules: PathRules, store: Store | None, clock: Seconds | None = None) -> CachedRouter:
     redis: Redis | None = store  # type: ignore[assignment]
     return CachedRouter(rules, redis, clock or Seconds())
 
 
-async def test_a_decision_is_remembered_and_traced(rules: Rules) -> None:
+async def test_a_decision_is_remembered_and_traced(rules: PathRules) -> None:
     """OR-05, OB-04: a repetition comes from Redis with the same path, rule and words, and the trace says so."""
     store = Store()
     router = cached(rules, store)
     first, second = await router.route("Show the KPIs"), await router.route("show the  kpis!")
     assert (first.cached, second.cached) == ("miss", "hit")
-    assert first.routed == second.routed == route("Show the KPIs", rules)
+    assert first.routed == second.routed == route_message("Show the KPIs", rules)
     assert second.data == {"path": "analytics", "rule": "kpi", "words": ["kpis"], "cached": "hit"}
     assert set(store.lifetimes.values()) == {TTL_SECONDS}
     assert not any("kpi" in key for key in store.values)
 
 
-async def test_a_command_is_not_mistaken_for_the_same_words_without_it(rules: Rules) -> None:
+async def test_a_command_is_not_mistaken_for_the_same_words_without_it(rules: PathRules) -> None:
     router = cached(rules, Store())
     assert (await router.route("/chat the document")).routed.path is G
     assert (await router.route("chat the document")).routed.path is D
     assert (await router.route("/chat the document")).routed.path is G
 
 
-async def test_other_rules_have_another_memory(rules: Rules, tmp_path: Path) -> None:
+async def test_other_rules_have_another_memory(rules: PathRules, tmp_path: Path) -> None:
     store = Store()
     await cached(rules, store).route("quokka")
     file = tmp_path / "routing.yaml"
@@ -248,7 +252,7 @@ async def test_other_rules_have_another_memory(rules: Rules, tmp_path: Path) -> 
         '{"path": "general", "rule": "unheard", "words": []}',
     ],
 )
-async def test_garbage_in_redis_is_not_believed(rules: Rules, lie: str) -> None:
+async def test_garbage_in_redis_is_not_believed(rules: PathRules, lie: str) -> None:
     store = Store()
     router = cached(rules, store)
     await router.route("the dashboard")
@@ -257,7 +261,7 @@ async def test_garbage_in_redis_is_not_believed(rules: Rules, lie: str) -> None:
     assert (await router.route("the dashboard")).cached == "hit"
 
 
-async def test_a_dead_redis_is_shown_and_left_alone_for_a_while(rules: Rules) -> None:
+async def test_a_dead_redis_is_shown_and_left_alone_for_a_while(rules: PathRules) -> None:
     """OR-05: nothing fails without Redis; the trace says that it was not asked."""
     store, clock = Store(dead=True), Seconds()
     router = cached(rules, store, clock)
@@ -270,7 +274,7 @@ async def test_a_dead_redis_is_shown_and_left_alone_for_a_while(rules: Rules) ->
     assert (await router.route("the dashboard")).cached == "miss"
 
 
-async def test_a_redis_that_hangs_costs_a_fifth_of_a_second_once(rules: Rules) -> None:
+async def test_a_redis_that_hangs_costs_a_fifth_of_a_second_once(rules: PathRules) -> None:
     router = cached(rules, Store(hangs=True))
     began = time.perf_counter()
     for _ in range(5):
@@ -278,5 +282,5 @@ async def test_a_redis_that_hangs_costs_a_fifth_of_a_second_once(rules: Rules) -
     assert time.perf_counter() - began < 0.6
 
 
-async def test_without_redis_it_routes_as_well(rules: Rules) -> None:
+async def test_without_redis_it_routes_as_well(rules: PathRules) -> None:
     assert (await cached(rules, None).route("OCR")).data["cached"] == "off: no Redis is configured"

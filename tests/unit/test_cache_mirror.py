@@ -3,15 +3,15 @@
 import numpy as np
 
 from cluster.basics.scope import Scope, TenantId, WorkspaceId
-from cluster.models.embedding.migration import Make
-from serve_apps.retrieval.cache.cache_scope import Corpus, name_of, place_of
-from serve_apps.retrieval.cache.codec import Codec, Header
-from serve_apps.retrieval.cache.mirror import Head, Mirror, Vector, unpacked
-from serve_apps.retrieval.search.query import Filters, Query, Results
+from cluster.models.embedding.migration import VectorSpace
+from serve_apps.retrieval.cache.cache_scope import CorpusState, name_of, partition_of
+from serve_apps.retrieval.cache.codec import EntryCodec, EntryHeader
+from serve_apps.retrieval.cache.mirror import EntryHead, PartitionMirror, Vector, unpack_head
+from serve_apps.retrieval.search.query import SearchFilters, SearchQuery, SearchResults
 
 SCOPE = Scope(TenantId("t"), WorkspaceId("w"))
-MADE = Make("m", 8, "m-1")
-CORPUS = Corpus(7, 1, MADE, (), "m")
+MADE = VectorSpace("m", 8, "m-1")
+CORPUS = CorpusState(7, 1, MADE, (), "m")
 
 
 def vector(seed: int, dimension: int = 8) -> Vector:
@@ -19,29 +19,31 @@ def vector(seed: int, dimension: int = 8) -> Vector:
     return found / np.linalg.norm(found)
 
 
-def head(seed: int, version: int = 7, at: float | None = None, dimension: int = 8) -> Head:
-    return Head(name_of(f"q{seed}"), version, float(seed) if at is None else at, f"q{seed} é", vector(seed, dimension))
+def head(seed: int, version: int = 7, at: float | None = None, dimension: int = 8) -> EntryHead:
+    return EntryHead(
+        name_of(f"q{seed}"), version, float(seed) if at is None else at, f"q{seed} é", vector(seed, dimension)
+    )
 
 
 def test_a_head_comes_back_as_it_was_and_anything_else_is_none() -> None:
     """SC-05."""
     kept = head(1)
-    found = unpacked(kept.packed())
+    found = unpack_head(kept.packed())
     assert found is not None and (found.name, found.version, found.at, found.question) == (kept.name, 7, 1.0, "q1 é")
     assert np.array_equal(found.vector, kept.vector)
     raw = kept.packed()
     rng = np.random.default_rng(3)
     for cut in range(len(raw)):
-        short = unpacked(raw[:cut])
+        short = unpack_head(raw[:cut])
         assert short is None or short.vector.shape == (8,)
     for _ in range(500):
-        unpacked(rng.bytes(int(rng.integers(0, 120))))
-    assert unpacked(raw[:36] + b"\x00" * 32 + raw[68:]) is None, "a vector of no length"
-    assert unpacked(raw[:-2] + b"\xff\xff") is None
+        unpack_head(rng.bytes(int(rng.integers(0, 120))))
+    assert unpack_head(raw[:36] + b"\x00" * 32 + raw[68:]) is None, "a vector of no length"
+    assert unpack_head(raw[:-2] + b"\xff\xff") is None
 
 
 def test_the_nearest_come_first_and_the_oldest_make_room() -> None:
-    mirror = Mirror(7, 3)
+    mirror = PartitionMirror(7, 3)
     for seed in (2, 1, 3):
         mirror.learn(head(seed))
     near = mirror.near(vector(3), 2)
@@ -51,12 +53,12 @@ def test_the_nearest_come_first_and_the_oldest_make_room() -> None:
     mirror.forget(name_of("q2"))
     mirror.forget("unknown")
     assert {one.question for one in mirror.near(vector(2), 9)} == {"q3 é", "q4 é"}
-    mirror.learn(Head(name_of("q3"), 7, 9.0, "q3 again", vector(5)))
+    mirror.learn(EntryHead(name_of("q3"), 7, 9.0, "q3 again", vector(5)))
     assert len(mirror) == 2 and mirror.near(vector(5), 1)[0].question == "q3 again"
 
 
 def test_what_rests_on_another_corpus_or_another_model_stays_out() -> None:
-    mirror = Mirror(7, 3)
+    mirror = PartitionMirror(7, 3)
     assert mirror.near(vector(1), 1) == []
     mirror.learn(head(1))
     mirror.learn(head(2, version=6))
@@ -67,40 +69,48 @@ def test_what_rests_on_another_corpus_or_another_model_stays_out() -> None:
 
 def test_whatever_parts_answers_parts_places() -> None:
     """SC-04: tenant, workspace, agent, principals, filters, options, generation and settings are part of the key."""
-    asked = Query("q")
+    asked = SearchQuery("q")
     others = [
-        place_of("answer", SCOPE, asked, CORPUS, "s"),
-        place_of("search", Scope(TenantId("u"), WorkspaceId("w")), asked, CORPUS, "s"),
-        place_of("search", Scope(TenantId("t"), WorkspaceId("v")), asked, CORPUS, "s"),
-        place_of("search", SCOPE, asked, Corpus(7, 1, MADE, ("user:a",), "m"), "s"),
-        place_of("search", SCOPE, asked, Corpus(7, 2, MADE, (), "m"), "s"),
-        place_of("search", SCOPE, asked, Corpus(7, 1, MADE, (), "other models"), "s"),
-        place_of("search", SCOPE, asked, CORPUS, "other settings"),
-        place_of("search", SCOPE, Query("q", agent_id="a"), CORPUS, "s"),
-        place_of("search", SCOPE, Query("q", limit=3), CORPUS, "s"),
-        place_of("search", SCOPE, Query("q", min_similarity=0.5), CORPUS, "s"),
-        place_of("search", SCOPE, Query("q", strategy="keyword"), CORPUS, "s"),
-        place_of("search", SCOPE, Query("q", history=("before",)), CORPUS, "s"),
-        place_of("search", SCOPE, Query("q", filters=Filters(doc_type="pdf")), CORPUS, "s"),
-        place_of("search", SCOPE, Query("q", filters=Filters(document_ids=())), CORPUS, "s"),
+        partition_of("answer", SCOPE, asked, CORPUS, "s"),
+        partition_of("search", Scope(TenantId("u"), WorkspaceId("w")), asked, CORPUS, "s"),
+        partition_of("search", Scope(TenantId("t"), WorkspaceId("v")), asked, CORPUS, "s"),
+        partition_of("search", SCOPE, asked, CorpusState(7, 1, MADE, ("user:a",), "m"), "s"),
+        partition_of("search", SCOPE, asked, CorpusState(7, 2, MADE, (), "m"), "s"),
+        partition_of("search", SCOPE, asked, CorpusState(7, 1, MADE, (), "other models"), "s"),
+        partition_of("search", SCOPE, asked, CORPUS, "other settings"),
+        partition_of("search", SCOPE, SearchQuery("q", agent_id="a"), CORPUS, "s"),
+        partition_of("search", SCOPE, SearchQuery("q", limit=3), CORPUS, "s"),
+        partition_of("search", SCOPE, SearchQuery("q", min_similarity=0.5), CORPUS, "s"),
+        partition_of("search", SCOPE, SearchQuery("q", strategy="keyword"), CORPUS, "s"),
+        partition_of("search", SCOPE, SearchQuery("q", history=("before",)), CORPUS, "s"),
+        partition_of("search", SCOPE, SearchQuery("q", filters=SearchFilters(doc_type="pdf")), CORPUS, "s"),
+        partition_of("search", SCOPE, SearchQuery("q", filters=SearchFilters(document_ids=())), CORPUS, "s"),
     ]
-    place = place_of("search", SCOPE, asked, CORPUS, "s")
+    place = partition_of("search", SCOPE, asked, CORPUS, "s")
     assert len({place.index, *(other.index for other in others)}) == len(others) + 1
     stranger = Scope(TenantId("t"), WorkspaceId("w"), ("user:b", "role:viewer"))
     same = [
-        place_of("search", SCOPE, Query("another text"), CORPUS, "s"),
-        place_of("search", stranger, asked, CORPUS, "s"),
+        partition_of("search", SCOPE, SearchQuery("another text"), CORPUS, "s"),
+        partition_of("search", stranger, asked, CORPUS, "s"),
     ]
     assert {one.index for one in same} == {place.index}, "neither the text nor principals that no document names"
     assert place.entry(name_of("q")) == f"rag_cache:-:{place.identity[:32]}:{name_of('q')}"
 
 
 def test_entries_that_cannot_be_read_are_none() -> None:
-    codec = Codec(Results)
-    value = Results(
-        Query("q", filters=Filters(document_ids=("d",))), (), 0, "bm25", "off", "off: none", 1, None, {"a": 1.5}
+    codec = EntryCodec(SearchResults)
+    value = SearchResults(
+        SearchQuery("q", filters=SearchFilters(document_ids=("d",))),
+        (),
+        0,
+        "bm25",
+        "off",
+        "off: none",
+        1,
+        None,
+        {"a": 1.5},
     )
-    raw = codec.packed(Header("i", 7, "q", 1.0), value)
-    assert codec.header(raw) == Header("i", 7, "q", 1.0) and codec.value(raw) == value
+    raw = codec.packed(EntryHeader("i", 7, "q", 1.0), value)
+    assert codec.header(raw) == EntryHeader("i", 7, "q", 1.0) and codec.value(raw) == value
     for bad in (b"", b"\n", b"{}\n{}", raw[:-3], b"[]" + raw, raw.replace(b"bm25", b"none"), b"\xff\xfe\n\xff"):
         assert codec.header(bad) is None or codec.value(bad) is None

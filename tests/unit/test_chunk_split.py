@@ -8,15 +8,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from configs.sections import ChunkSettings
-from pipelines.documents.chunk.split import fingerprint, split
-from pipelines.documents.document import Box, Chunk, Failure, Page, PageBox, Reason, Word
+from pipelines.documents.chunk.split import chunker_fingerprint, split_pages
+from pipelines.documents.document import Box, Chunk, Failure, FailureReason, Page, PageBox, Word
 
 SMALL = ChunkSettings(size=200, overlap=60, minimum=40)
 SENTENCES = " ".join(f"Sentence number {n} says something about pumps." for n in range(40))
 
 
 def chunks_of(*texts: str, sizes: ChunkSettings = SMALL) -> list[Chunk]:
-    return split([Page(n, text) for n, text in enumerate(texts, 1)], sizes)
+    return split_pages([Page(n, text) for n, text in enumerate(texts, 1)], sizes)
 
 
 def assert_sound(pages: list[Page], chunks: list[Chunk], sizes: ChunkSettings) -> None:
@@ -77,9 +77,9 @@ def test_no_text_is_lost_whatever_it_looks_like(texts: list[str], size: int, ove
     """CH-01, B-16: every non-space character of every page stands in a chunk, and none is too large."""
     pages = [Page(n, text) for n, text in enumerate(texts, 1)]
     sizes = ChunkSettings(size=size, overlap=overlap, minimum=minimum)
-    chunks = split(pages, sizes)
+    chunks = split_pages(pages, sizes)
     assert_sound(pages, chunks, sizes)
-    assert chunks == split(pages, sizes)
+    assert chunks == split_pages(pages, sizes)
 
 
 def test_the_published_sizes_are_the_default() -> None:
@@ -184,21 +184,21 @@ def test_a_sentence_goes_on_over_the_page() -> None:
 
 
 def test_a_page_that_was_not_read_is_skipped_and_the_numbers_stay() -> None:
-    pages = [Page(1, "First page."), Page(2, "", failure=Failure("ocr", Reason.TIMEOUT)), Page(3, "Third page.")]
-    (chunk,) = split(pages, SMALL)
+    pages = [Page(1, "First page."), Page(2, "", failure=Failure("ocr", FailureReason.TIMEOUT)), Page(3, "Third page.")]
+    (chunk,) = split_pages(pages, SMALL)
     assert [span.page for span in chunk.spans] == [1, 3]
-    assert split(pages[1:2], SMALL) == [] == split([Page(1, " \n ")], SMALL)
+    assert split_pages(pages[1:2], SMALL) == [] == split_pages([Page(1, " \n ")], SMALL)
 
 
 def test_a_megabyte_without_any_border_is_cut_by_length_in_seconds() -> None:
     """CH-01: the fixed fallback, in linear time; dots and blank lines are the worst of regular expressions."""
     begun = time.monotonic()
-    fixed = split([Page(1, "x" * 1_000_000)], ChunkSettings())
+    fixed = split_pages([Page(1, "x" * 1_000_000)], ChunkSettings())
     assert {chunk.method for chunk in fixed} == {"fixed"}
     assert fixed[1].spans[0].start < fixed[0].spans[0].end, "cut text overlaps as well"
     hostile = [Page(1, "." * 200_000 + "\n" * 200_000)]
-    assert_sound(hostile, split(hostile, ChunkSettings()), ChunkSettings())
-    split([Page(1, "# a\n" * 20_000)], ChunkSettings())
+    assert_sound(hostile, split_pages(hostile, ChunkSettings()), ChunkSettings())
+    split_pages([Page(1, "# a\n" * 20_000)], ChunkSettings())
     assert time.monotonic() - begun < 10
 
 
@@ -211,10 +211,10 @@ def test_boxes_are_one_rectangle_a_line() -> None:
         Word("9", 14, Box(0.16, 0.14, 0.17, 0.16)),
         Word("bar", 16, Box(0.18, 0.14, 0.22, 0.165)),
     )
-    (chunk,) = split([Page(7, text, words=words)], SMALL)
+    (chunk,) = split_pages([Page(7, text, words=words)], SMALL)
     assert chunk.boxes == (PageBox(7, Box(0.1, 0.10, 0.3, 0.12)), PageBox(7, Box(0.1, 0.14, 0.22, 0.165)))
 
 
 def test_the_fingerprint_follows_the_settings() -> None:
-    assert fingerprint(SMALL) == fingerprint(SMALL.model_copy())
-    assert fingerprint(SMALL) != fingerprint(SMALL.model_copy(update={"overlap": 61}))
+    assert chunker_fingerprint(SMALL) == chunker_fingerprint(SMALL.model_copy())
+    assert chunker_fingerprint(SMALL) != chunker_fingerprint(SMALL.model_copy(update={"overlap": 61}))

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from cluster.connect import folder
+from cluster.connect import ray_folder
 
 HAPROXY_LIMIT = 97  # what its own parser allows
 
@@ -11,6 +11,6 @@ HAPROXY_LIMIT = 97  # what its own parser allows
 def test_haproxys_socket_always_fits() -> None:
     for length in range(5, 60):
         state = Path("/" + "s" * length)
-        socket = folder(state) / "haproxy" / ("f" * 56) / "admin.sock"
+        socket = ray_folder(state) / "haproxy" / ("f" * 56) / "admin.sock"
         assert len(os.fsencode(socket)) <= HAPROXY_LIMIT
-    assert folder(Path("/x")) == Path("/x/ray/s")
+    assert ray_folder(Path("/x")) == Path("/x/ray/s")

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from cluster.basics.crowd import Crowd, Times, left_between, times_now
-from cluster.state.work.jobs import Lane
+from cluster.basics.crowd import CpuTimes, CrowdWatch, left_between, times_now
+from cluster.state.work.jobs import JobLane
 from configs.sections import RaySettings, ReadSettings, Settings
 from pipelines.worker import share_of_a_core, strain_of
 
@@ -23,20 +23,20 @@ from pipelines.worker import share_of_a_core, strain_of
 def test_left_is_what_was_idle_or_went_to_the_idle_class(
     before: tuple[float, ...], after: tuple[float, ...], left: float
 ) -> None:
-    assert left_between(Times(*before), Times(*after)) == pytest.approx(left)
+    assert left_between(CpuTimes(*before), CpuTimes(*after)) == pytest.approx(left)
 
 
-def crowd(*left: float, share: float = 0.1) -> tuple[Crowd, list[float]]:
+def crowd(*left: float, share: float = 0.1) -> tuple[CrowdWatch, list[float]]:
     """A machine that leaves so much from look to look, and how long was looked each time."""
     slept: list[float] = []
 
-    def times() -> Iterator[Times]:
+    def times() -> Iterator[CpuTimes]:
         for one in left:
-            yield Times(0, 0, 0)
-            yield Times(100, 100 * one, 0)
+            yield CpuTimes(0, 0, 0)
+            yield CpuTimes(100, 100 * one, 0)
 
     told = times()
-    return Crowd(share, lambda: next(told), slept.append), slept
+    return CrowdWatch(share, lambda: next(told), slept.append), slept
 
 
 def test_a_busy_second_is_no_crowd_and_one_that_stays_is_seen_at_once() -> None:
@@ -58,11 +58,11 @@ def test_one_reader_has_the_machines_floor_as_far_as_it_can_use_it(floor: float,
 def test_a_worker_says_what_strains_the_machine() -> None:
     made, _ = crowd(0.0, 0.01)
     plain = Settings(ray=RaySettings(memory_high=1))
-    assert strain_of(Lane.BULK, plain, made) is None and strain_of(Lane.BULK, plain, None) is None
+    assert strain_of(JobLane.BULK, plain, made) is None and strain_of(JobLane.BULK, plain, None) is None
     made.look()
-    assert strain_of(Lane.BULK, plain, made) == (
+    assert strain_of(JobLane.BULK, plain, made) == (
         "machine_busy: other work leaves 1.0% of this machine: it goes on at its floor, 10%"
     )
-    assert strain_of(Lane.SMALL, plain, made) is None
+    assert strain_of(JobLane.SMALL, plain, made) is None
     low = plain.model_copy(update={"ray": plain.ray.model_copy(update={"memory_high": 0.0})})
-    assert (strain_of(Lane.BULK, low, made) or "").startswith("memory_short: ")
+    assert (strain_of(JobLane.BULK, low, made) or "").startswith("memory_short: ")

@@ -10,7 +10,7 @@ from fastapi import FastAPI, HTTPException
 from ray.data.exceptions import ExecutionTimeoutError
 from ray.exceptions import OutOfDiskError, OutOfMemoryError, RayTaskError
 
-from cluster.basics.disk import Room, Usage, means_full, usage_of
+from cluster.basics.disk import DiskRoom, DiskUsage, means_full, usage_of
 from cluster.basics.errors import DiskFull, MemoryShort, Stalled
 from cluster.doctor import disk_finding
 from pipelines.documents.store.blobs import FolderBlobs
@@ -33,7 +33,7 @@ def left_in(folder: Path) -> list[Path]:
     [(100, 100, 0, True), (99, 100, 0, False), (100, 0, 10, True), (99, 0, 10, False), (150, 200, 10, False)],
 )
 def test_the_larger_of_bytes_and_percent_stays_free(free: int, least: int, percent: float, fits: bool) -> None:
-    room = Room(Path("/data"), least * MIB, percent, usage=lambda path: Usage(free * MIB, 1000 * MIB))
+    room = DiskRoom(Path("/data"), least * MIB, percent, usage=lambda path: DiskUsage(free * MIB, 1000 * MIB))
     why = room.missing()
     assert (why is None) is fits
     if why is not None:
@@ -53,10 +53,10 @@ def test_a_full_disk_is_known_by_whatever_it_was_wrapped_in() -> None:
 
 
 def test_what_is_written_to_a_full_disk_has_a_name(tmp_path: Path) -> None:
-    with pytest.raises(DiskFull) as refused, Room(tmp_path).writing(), Path("/dev/full").open("wb") as device:
+    with pytest.raises(DiskFull) as refused, DiskRoom(tmp_path).writing(), Path("/dev/full").open("wb") as device:
         device.write(b"x")
     assert str(tmp_path) in refused.value.detail and "AOS_STATE_DIR" in refused.value.hint
-    with pytest.raises(PermissionError), Room(tmp_path).writing():
+    with pytest.raises(PermissionError), DiskRoom(tmp_path).writing():
         raise PermissionError
 
 
@@ -70,7 +70,7 @@ async def test_nothing_of_an_upload_stays_that_finds_no_room(tmp_path: Path, how
             raise full()
         yield b"second"
 
-    room = Room(tmp_path, 10 * MIB, usage=lambda path: Usage(next(free), 1000 * MIB))
+    room = DiskRoom(tmp_path, 10 * MIB, usage=lambda path: DiskUsage(next(free), 1000 * MIB))
     with pytest.raises(DiskFull):
         await FolderBlobs(tmp_path / "blobs", room).put("t", "w", chunks())
     assert left_in(tmp_path) == []
@@ -78,7 +78,7 @@ async def test_nothing_of_an_upload_stays_that_finds_no_room(tmp_path: Path, how
 
 @pytest.mark.parametrize(("free", "colour"), [(1, "red"), (3, "yellow"), (6, "green")])
 def test_the_doctor_is_red_where_uploads_are_refused(free: int, colour: str) -> None:
-    room = Room(Path("/data"), 2 * 2**30, usage=lambda path: Usage(free * 2**30, 100 * 2**30))
+    room = DiskRoom(Path("/data"), 2 * 2**30, usage=lambda path: DiskUsage(free * 2**30, 100 * 2**30))
     found = disk_finding(room)
     assert (found.colour, "AOS_DISK_FREE_BYTES" in found.fix) == (colour, colour == "red")
 
@@ -96,7 +96,7 @@ def test_what_ends_a_dataset_for_want_of_room_has_a_name() -> None:
 async def test_a_full_disk_for_temporary_files_is_507(where: str) -> None:
     """A large body is kept in a file while it arrives; what fails there is no malformed request."""
     app = FastAPI()
-    problems.install(app)
+    problems.install_error_handlers(app)
 
     @app.get("/it")
     async def it() -> None:

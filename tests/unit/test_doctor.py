@@ -9,28 +9,28 @@ from cluster import doctor_postgres, supervisor
 from cluster.basics.errors import Conflict, InvalidSettings
 from cluster.console.findings import is_red
 from cluster.state import supervised
-from configs.settings import load
+from configs.settings import load_settings
 
 
 @pytest.mark.parametrize(("version", "colour"), [("0.8.1", "yellow"), ("0.8.4", "green"), ("0.10.0", "green")])
 def test_old_pgvector_is_pointed_out(version: str, colour: str) -> None:
-    found = {finding.part: finding for finding in doctor_postgres.extensions({"vector": version})}
+    found = {finding.part: finding for finding in doctor_postgres.extension_findings({"vector": version})}
     assert found["pgvector"].colour == colour
     assert found["keyword search"].colour == "yellow", "no BM25 extension: results say which ranking was used"
-    assert is_red(list(doctor_postgres.extensions({})))
+    assert is_red(list(doctor_postgres.extension_findings({})))
 
 
 @pytest.mark.parametrize(("worn", "colour"), [("it finds 0%", "yellow"), (None, "green")])
 def test_a_keyword_index_that_is_not_asked_is_pointed_out(worn: str | None, colour: str) -> None:
-    *_, found = doctor_postgres.extensions({"vector": "0.8.4", "pg_textsearch": "1.0.0"}, worn)
+    *_, found = doctor_postgres.extension_findings({"vector": "0.8.4", "pg_textsearch": "1.0.0"}, worn)
     assert found.part == "keyword search" and found.colour == colour and (worn or "BM25") in found.detail
 
 
 def test_no_status_and_a_strangers_pid_mean_it_does_not_run(tmp_path: Path) -> None:
-    assert supervised.read(tmp_path) is None
+    assert supervised.read_status(tmp_path) is None
     (tmp_path / "supervisor.pid").write_text(f"{os.getpid()}\n")
-    assert supervised.find(tmp_path) is None
-    assert supervisor.stop(tmp_path) is False
+    assert supervised.find_supervisor(tmp_path) is None
+    assert supervisor.stop_instance(tmp_path) is False
 
 
 def test_a_second_supervisor_is_refused(tmp_path: Path) -> None:
@@ -39,11 +39,11 @@ def test_a_second_supervisor_is_refused(tmp_path: Path) -> None:
     with (tmp_path / "supervisor.lock").open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         with pytest.raises(Conflict, match="already runs"):
-            supervisor.supervise(load({"AOS_STATE_DIR": str(tmp_path)}), lambda line: None)
+            supervisor.run_supervisor(load_settings({"AOS_STATE_DIR": str(tmp_path)}), lambda line: None)
 
 
 def test_an_external_postgres_needs_to_know_who_migrates(tmp_path: Path) -> None:
     environment = {"AOS_STATE_DIR": str(tmp_path), "DATABASE_URL": "postgresql://a@db/x", "REDIS_URL": "redis://c"}
     with pytest.raises(InvalidSettings) as refused:
-        supervisor.prepare(load(environment), lambda line: None)
+        supervisor.prepare_state(load_settings(environment), lambda line: None)
     assert "DATABASE_ADMIN_URL" in refused.value.hint

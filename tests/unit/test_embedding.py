@@ -7,9 +7,9 @@ import threading
 import numpy as np
 import pytest
 
-from cluster.models.embedding.encoder import cut
+from cluster.models.embedding.encoder import cut_windows
 from cluster.models.embedding.local import LocalEmbedder
-from cluster.models.ports import Lane
+from cluster.models.ports import EmbeddingLane
 from configs.sections_retrieval import EmbeddingSettings
 from tests.fakes.models import FakeEmbedder, FakeEncoder, HeldEncoder
 
@@ -19,11 +19,11 @@ SETTINGS = EmbeddingSettings()
 def test_windows_cover_every_token_and_are_of_like_length() -> None:
     """X-01: for every length around the borders."""
     for length in [0, 1, 253, 254, 255, 256, 480, 492, 493, 508, 1000, 5001]:
-        windows = cut(list(range(length)), 254, 16)
+        windows = cut_windows(list(range(length)), 254, 16)
         assert {token for window in windows for token in window} == set(range(length))
         sizes = [len(window) for window in windows]
         assert max(sizes) <= 254 and max(sizes) - min(sizes) <= 2
-    assert all(len(window) <= 3 for window in cut(list(range(9)), 3, 16))
+    assert all(len(window) <= 3 for window in cut_windows(list(range(9)), 3, 16))
 
 
 async def test_equal_texts_are_embedded_once_and_batches_keep_to_their_budget() -> None:
@@ -44,7 +44,7 @@ async def test_a_question_waits_for_no_bulk_batch_which_gives_way() -> None:
     for idle, niceness in ((True, 19), (False, own)):
         encoder = HeldEncoder()
         embedder = LocalEmbedder(SETTINGS.model_copy(update={"batch_tokens": 256}), encoder, idle=idle)
-        bulk = asyncio.create_task(embedder.embed([f"{'w ' * 99} {n}" for n in range(10)], Lane.BULK))
+        bulk = asyncio.create_task(embedder.embed([f"{'w ' * 99} {n}" for n in range(10)], EmbeddingLane.BULK))
         assert await asyncio.to_thread(encoder.begun.wait, 5)
         assert (await asyncio.wait_for(embedder.embed(["where is the oil"]), 5)).shape == (1, 512)
         assert not bulk.done() and [len(call[0]) for call in encoder.calls] == [100, 4]
@@ -57,7 +57,7 @@ async def test_a_thread_that_cannot_be_started_is_an_error_and_no_wait() -> None
     embedder = LocalEmbedder(SETTINGS, FakeEncoder())
     for pool in embedder._batching._threads.values():
         pool.shutdown()
-    for lane in (Lane.BULK, Lane.BULK, Lane.QUESTION):
+    for lane in (EmbeddingLane.BULK, EmbeddingLane.BULK, EmbeddingLane.QUESTION):
         with pytest.raises(RuntimeError, match="shutdown"):
             await asyncio.wait_for(embedder.embed(["pump"], lane), 5)
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from cluster.basics.errors import Overloaded, Unavailable
 from cluster.models.embedding.local import LocalEmbedder
 from cluster.models.embedding.weights import multiplies_bfloat16
-from cluster.models.ports import Lane
+from cluster.models.ports import EmbeddingLane
 from configs.sections_retrieval import EmbeddingSettings
 from tests.fakes.models import FakeEncoder, HeldEncoder
 
@@ -96,13 +96,13 @@ async def test_what_nobody_waits_for_any_more_is_not_embedded() -> None:
     gate = threading.Event()
     encoder = FakeEncoder(window=200, gate=gate)
     shared = embedder(encoder, batch_tokens=300)
-    other = asyncio.create_task(shared.embed([LONG], Lane.BULK))
+    other = asyncio.create_task(shared.embed([LONG], EmbeddingLane.BULK))
     await begun(encoder)
-    gone = asyncio.create_task(shared.embed([f"{LONG}{n}" for n in range(10)], Lane.BULK))
+    gone = asyncio.create_task(shared.embed([f"{LONG}{n}" for n in range(10)], EmbeddingLane.BULK))
     await asyncio.sleep(0.02)
     gone.cancel()
     await asyncio.sleep(0.02)
-    again = asyncio.create_task(shared.embed([f"{LONG}0"], Lane.BULK))
+    again = asyncio.create_task(shared.embed([f"{LONG}0"], EmbeddingLane.BULK))
     gate.set()
     await asyncio.gather(other, again)
     assert len(encoder.calls) == 2, "the one in work and the one that was asked for again"
@@ -112,7 +112,9 @@ async def test_a_question_does_not_wait_for_the_same_text_in_bulk() -> None:
     """Bulk work may be at its end in an hour."""
     encoder = HeldEncoder()
     shared = embedder(encoder, batch_tokens=256)
-    bulk = asyncio.create_task(shared.embed([f"{LONG}{n}" for n in range(9)] + ["where is the pump"], Lane.BULK))
+    bulk = asyncio.create_task(
+        shared.embed([f"{LONG}{n}" for n in range(9)] + ["where is the pump"], EmbeddingLane.BULK)
+    )
     await begun(encoder)
     await asyncio.wait_for(shared.embed(["where is the pump"]), 5)
     assert not bulk.done() and len(encoder.calls) == 2
@@ -126,14 +128,14 @@ async def test_too_much_waiting_work_is_refused_by_name_and_the_other_lane_is_op
     shared = embedder(encoder, batch_tokens=256, queue_tokens=400)
     waiting = []
     for n in range(2):
-        waiting.append(asyncio.create_task(shared.embed([f"{LONG}{n}{m}" for m in range(3)], Lane.BULK)))
+        waiting.append(asyncio.create_task(shared.embed([f"{LONG}{n}{m}" for m in range(3)], EmbeddingLane.BULK)))
         await begun(encoder)
     with pytest.raises(Overloaded, match="tokens wait"):
-        await shared.embed(["one more"], Lane.BULK)
+        await shared.embed(["one more"], EmbeddingLane.BULK)
     question = asyncio.create_task(shared.embed(["where is the pump"]))
     gate.set()
     await asyncio.gather(question, *waiting)
-    assert (await shared.embed(["one more"], Lane.BULK)).shape == (1, 512)
+    assert (await shared.embed(["one more"], EmbeddingLane.BULK)).shape == (1, 512)
 
 
 class Broken(FakeEncoder):

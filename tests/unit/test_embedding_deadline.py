@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from cluster.basics.errors import Unavailable
 from cluster.models.embedding.deadline import REST_SECONDS, DeadlineEmbedder
-from cluster.models.ports import EmbedderFacts, Lane
+from cluster.models.ports import EmbedderFacts, EmbeddingLane
 from configs.sections_retrieval import SearchSettings
 from tests.fakes.models import FakeEmbedder, MovingEmbedder
 
@@ -26,7 +26,7 @@ class Hanging(FakeEmbedder):
         await self._hang("facts")
         return await super().facts()
 
-    async def embed(self, texts: Sequence[str], lane: Lane = Lane.QUESTION) -> NDArray[np.float32]:
+    async def embed(self, texts: Sequence[str], lane: EmbeddingLane = EmbeddingLane.QUESTION) -> NDArray[np.float32]:
         await self._hang("embed")
         return await super().embed(texts, lane)
 
@@ -68,19 +68,23 @@ async def test_who_is_pinned_rests_with_the_others() -> None:
 
 async def test_bulk_work_waits_for_as_long_as_it_takes() -> None:
     class Slow(FakeEmbedder):
-        async def embed(self, texts: Sequence[str], lane: Lane = Lane.QUESTION) -> NDArray[np.float32]:
+        async def embed(
+            self, texts: Sequence[str], lane: EmbeddingLane = EmbeddingLane.QUESTION
+        ) -> NDArray[np.float32]:
             await asyncio.sleep(0.2)
             return await super().embed(texts, lane)
 
     embedder = DeadlineEmbedder(Slow(), SHORT, time.monotonic)
-    assert len(await embedder.embed(["a"], Lane.BULK)) == 1
+    assert len(await embedder.embed(["a"], EmbeddingLane.BULK)) == 1
     with pytest.raises(Unavailable):
         await embedder.embed(["a"])
 
 
 async def test_a_list_has_the_time_of_its_length() -> None:
     class Slow(FakeEmbedder):
-        async def embed(self, texts: Sequence[str], lane: Lane = Lane.QUESTION) -> NDArray[np.float32]:
+        async def embed(
+            self, texts: Sequence[str], lane: EmbeddingLane = EmbeddingLane.QUESTION
+        ) -> NDArray[np.float32]:
             await asyncio.sleep(0.15)
             return await super().embed(texts, lane)
 

@@ -5,12 +5,12 @@ from pathlib import Path
 from psycopg.conninfo import conninfo_to_dict
 
 from cluster.state.db import embedded
-from configs.settings import load
+from configs.settings import load_settings
 
 
 def test_configured_servers_are_used_and_none_is_started(tmp_path: Path) -> None:
     """DP-01: data may live on machines of its own."""
-    settings = load(
+    settings = load_settings(
         {
             "AOS_STATE_DIR": str(tmp_path),
             "POSTGRES_HOST": "db.example",
@@ -21,7 +21,7 @@ def test_configured_servers_are_used_and_none_is_started(tmp_path: Path) -> None
             "REDIS_PASSWORD": "a/b@c",
         }
     )
-    found = embedded.start(settings)
+    found = embedded.start_servers(settings)
     assert conninfo_to_dict(found.postgres) == {
         "host": "db.example",
         "port": "5432",
@@ -31,12 +31,12 @@ def test_configured_servers_are_used_and_none_is_started(tmp_path: Path) -> None
     }
     assert conninfo_to_dict(found.postgres_admin or "")["user"] == "owner"
     assert found.redis == "redis://:a%2Fb%40c@cache.example:6379/0"
-    assert embedded.processes(tmp_path) == []
+    assert embedded.server_processes(tmp_path) == []
 
 
 def test_a_url_is_passed_on_as_it_is(tmp_path: Path) -> None:
     url = "postgresql://app:pw@db/aos?sslmode=verify-full"
-    found = embedded.resolve(
-        load({"AOS_STATE_DIR": str(tmp_path), "DATABASE_URL": url, "REDIS_URL": "rediss://cache:6380/2"})
+    found = embedded.resolve_endpoints(
+        load_settings({"AOS_STATE_DIR": str(tmp_path), "DATABASE_URL": url, "REDIS_URL": "rediss://cache:6380/2"})
     )
     assert (found.postgres, found.postgres_admin, found.redis) == (url, None, "rediss://cache:6380/2")

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.documents.document import CaveatKind, Weight
+from pipelines.documents.document import CaveatKind, CaveatWeight
 from pipelines.documents.extract.mail.headers import header_text
-from pipelines.documents.extract.text.charset import decode, known
+from pipelines.documents.extract.text.charset import decode_bytes, known_codec
 
 GERMAN = "Die Prüfung der Wärmepumpe ergab für größere Drücke keine Auffälligkeiten.\n"
 SHORT = [
@@ -38,13 +38,13 @@ SHORT = [
 
 @pytest.mark.parametrize(("text", "encoding"), SHORT)
 def test_a_short_text_in_an_old_encoding_is_read(text: str, encoding: str) -> None:
-    assert decode(text.encode(encoding)).text == text
+    assert decode_bytes(text.encode(encoding)).text == text
 
 
 def test_one_bad_byte_leaves_utf8_as_it_is_and_shows() -> None:
     """All umlauts of the file once turned into `Ã¼`."""
     data = (GERMAN * 3).encode()
-    read = decode(data + b"Stra\xdfe 4\n" + data)
+    read = decode_bytes(data + b"Stra\xdfe 4\n" + data)
     assert read.encoding == "utf-8"
     assert read.text == GERMAN * 3 + "Stra\ufffde 4\n" + GERMAN * 3
     (caveat,) = read.caveats
@@ -52,73 +52,75 @@ def test_one_bad_byte_leaves_utf8_as_it_is_and_shows() -> None:
 
 
 def test_a_character_cut_off_at_the_end_is_no_doubt() -> None:
-    read = decode((GERMAN * 3 + "Grö").encode()[:-1])
+    read = decode_bytes((GERMAN * 3 + "Grö").encode()[:-1])
     assert read.text.startswith(GERMAN * 3 + "Gr") and read.caveats == ()
 
 
 def test_a_last_letter_beyond_ascii_is_no_cut_utf8() -> None:
     for text, encoding in (("Illes Salomó", "cp1252"), ("Uniunea Europeană", "cp1250")):
-        assert decode(text.encode(encoding)).text == text
+        assert decode_bytes(text.encode(encoding)).text == text
 
 
 @pytest.mark.parametrize("text", ["Jörg, Åsa, Øystein;ÆØÅ", "Þór;ð", "x\xe9\xb9z"])
 def test_what_may_be_several_things_says_so(text: str) -> None:
     """A wrong reading without a mark would be cited as if it were proven."""
-    read = decode(text.encode("cp1252"))
+    read = decode_bytes(text.encode("cp1252"))
     assert read.text == text or [caveat.kind for caveat in read.caveats] == [CaveatKind.ENCODING_UNSURE]
 
 
 def test_letters_of_no_language_are_in_doubt() -> None:
-    read = decode(bytes(range(0x80, 0x100)) * 4)
+    read = decode_bytes(bytes(range(0x80, 0x100)) * 4)
     (caveat,) = read.caveats
-    assert caveat.kind.weight is Weight.UNSURE and "set the encoding on the document" in caveat.detail
+    assert caveat.kind.weight is CaveatWeight.UNSURE and "set the encoding on the document" in caveat.detail
 
 
 def test_the_doubt_names_the_guess_and_what_else_it_may_be() -> None:
-    (caveat,) = decode("Ñx".encode("cp1252")).caveats
+    (caveat,) = decode_bytes("Ñx".encode("cp1252")).caveats
     assert "probably" in caveat.detail and ", or " in caveat.detail
 
 
 def test_the_language_of_the_workspace_weighs_in() -> None:
     same = "מלאי במחסן".encode("cp1255")
-    assert decode(same).caveats and decode(same, language="he").text == "מלאי במחסן"
-    assert not decode("倉庫清單".encode("cp950"), language="zh_TW").caveats
+    assert decode_bytes(same).caveats and decode_bytes(same, language="he").text == "מלאי במחסן"
+    assert not decode_bytes("倉庫清單".encode("cp950"), language="zh_TW").caveats
 
 
 def test_what_the_text_declares_weighs_in_and_may_lie() -> None:
-    assert decode('<?xml version="1.0" encoding="windows-1251"?><a>Да</a>'.encode("cp1251")).text.endswith("<a>Да</a>")
+    assert decode_bytes('<?xml version="1.0" encoding="windows-1251"?><a>Да</a>'.encode("cp1251")).text.endswith(
+        "<a>Да</a>"
+    )
     lie = ('<meta charset="windows-1251">' + GERMAN * 2).encode("cp1252")
-    assert decode(lie).text.endswith(GERMAN)
-    assert decode(GERMAN.encode(), declared="iso-8859-1").text == GERMAN
+    assert decode_bytes(lie).text.endswith(GERMAN)
+    assert decode_bytes(GERMAN.encode(), declared="iso-8859-1").text == GERMAN
 
 
 def test_what_a_person_chose_wins_over_everything() -> None:
     data = "Größe".encode("cp1252")
-    assert decode(data, chosen="cp1251").text == "GrцЯe" and not decode(data, chosen="cp1251").caveats
-    assert decode(b"\xef\xbb\xbfx", chosen="latin-1").text == "ï»¿x"
-    assert decode(data, chosen="no such encoding").text == "Größe"
-    (caveat,) = decode(data, chosen="utf-8").caveats
+    assert decode_bytes(data, chosen="cp1251").text == "GrцЯe" and not decode_bytes(data, chosen="cp1251").caveats
+    assert decode_bytes(b"\xef\xbb\xbfx", chosen="latin-1").text == "ï»¿x"
+    assert decode_bytes(data, chosen="no such encoding").text == "Größe"
+    (caveat,) = decode_bytes(data, chosen="utf-8").caveats
     assert caveat.kind is CaveatKind.ENCODING_UNSURE
 
 
 def test_names_of_encodings() -> None:
-    assert [known(name) for name in ("ISO-8859-1", "gb2312", "shift_jis", "UTF-8", "ks_c_5601-1987")] == [
+    assert [known_codec(name) for name in ("ISO-8859-1", "gb2312", "shift_jis", "UTF-8", "ks_c_5601-1987")] == [
         "cp1252",
         "gb18030",
         "cp932",
         "utf-8",
         "cp949",
     ]
-    assert [known(name) for name in ("base64", "nonsense", "", "a\0b")] == [None] * 4
+    assert [known_codec(name) for name in ("base64", "nonsense", "", "a\0b")] == [None] * 4
 
 
 def test_the_seven_bit_encodings_of_asia() -> None:
-    assert decode("会議室の予約".encode("iso2022_jp")).text == "会議室の予約"
+    assert decode_bytes("会議室の予約".encode("iso2022_jp")).text == "会議室の予約"
 
 
 @given(st.binary(max_size=300), st.sampled_from([None, "de", "zh-Hant"]))
 def test_no_bytes_break_it(data: bytes, language: str | None) -> None:
-    assert isinstance(decode(data, language=language).text, str)
+    assert isinstance(decode_bytes(data, language=language).text, str)
 
 
 B64 = base64.b64encode("Größe".encode()).decode()
@@ -148,4 +150,4 @@ def test_headers_are_read_however_they_were_written(raw: str, shown: str) -> Non
 
 def test_letters_late_in_a_long_line_are_looked_at() -> None:
     text = "x" * 100_000 + " Накладная на склад готовой продукции"
-    assert decode(text.encode("cp1251")).text == text
+    assert decode_bytes(text.encode("cp1251")).text == text

@@ -5,14 +5,14 @@ from pathlib import Path
 import pytest
 
 from configs.sections import OcrSettings, ReadSettings
-from pipelines.documents.document import CaveatKind, Page, Reason, Unreadable
-from pipelines.documents.extract.extraction_worker import Desk
+from pipelines.documents.document import CaveatKind, FailureReason, Page, Unreadable
+from pipelines.documents.extract.extraction_worker import ExtractionWorker
 from tests.fakes import files
 
 
 def read(path: Path, text: str, settings: ReadSettings | None = None) -> list[Page]:
     path.write_bytes(text.encode())
-    desk = Desk(settings or ReadSettings(), OcrSettings(), files.transcriber)
+    desk = ExtractionWorker(settings or ReadSettings(), OcrSettings(), files.transcriber)
     kind, count = desk.survey(path, "a.csv")
     return [desk.page(path, kind, number) for number in range(1, count + 1)]
 
@@ -36,7 +36,7 @@ def test_it_is_one_table_whatever_delimits_it(tmp_path: Path, delimiter: str) ->
     text = "\n".join(delimiter.join(row) for row in rows)
     assert shown(tmp_path / "a", text) == table("Name;City;Sum", "Müller;a b;1.5", "Özil;Gera;2")
     (tmp_path / "b.csv").write_bytes(text.encode("latin-1"))
-    desk = Desk(ReadSettings(), OcrSettings(), files.transcriber)
+    desk = ExtractionWorker(ReadSettings(), OcrSettings(), files.transcriber)
     kind, _ = desk.survey(tmp_path / "b.csv", None)
     assert desk.page(tmp_path / "b.csv", kind, 1).text == shown(tmp_path / "a", text)
 
@@ -107,7 +107,7 @@ def test_one_column_is_a_table_too(tmp_path: Path) -> None:
 def test_a_doubtful_encoding_shows_on_the_table(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_bytes(b"a;b\n" + bytes(range(0x80, 0x100)) + b";1\n")
-    desk = Desk(ReadSettings(), OcrSettings(), files.transcriber)
+    desk = ExtractionWorker(ReadSettings(), OcrSettings(), files.transcriber)
     kind, _ = desk.survey(path, None)
     assert CaveatKind.ENCODING_UNSURE in [caveat.kind for caveat in desk.page(path, kind, 1).caveats]
 
@@ -115,4 +115,4 @@ def test_a_doubtful_encoding_shows_on_the_table(tmp_path: Path) -> None:
 def test_a_quote_that_never_closes_ends(tmp_path: Path) -> None:
     with pytest.raises(Unreadable) as refused:
         read(tmp_path / "a", 'a,b\n"' + "x," * 200_000, ReadSettings(part_chars=1_000))
-    assert refused.value.reason is Reason.TOO_LARGE
+    assert refused.value.reason is FailureReason.TOO_LARGE

@@ -6,13 +6,13 @@ import pytest
 
 from configs.sections import OcrSettings, ReadSettings
 from pipelines.documents.document import CaveatKind, Page
-from pipelines.documents.extract.extraction_worker import Desk
+from pipelines.documents.extract.extraction_worker import ExtractionWorker
 from pipelines.documents.extract.text.web_page import markdown_blocks
 from tests.fakes import files
 
 
 def read(path: Path) -> list[Page]:
-    desk = Desk(ReadSettings(), OcrSettings(), files.transcriber)
+    desk = ExtractionWorker(ReadSettings(), OcrSettings(), files.transcriber)
     kind, count = desk.survey(path, None)
     return [desk.page(path, kind, number) for number in range(1, count + 1)]
 

@@ -10,14 +10,14 @@ from PIL import Image
 from pillow_heif import from_pillow
 
 from configs.sections import OcrSettings, ReadSettings
-from pipelines.documents.document import CaveatKind, Page, Reason, Unreadable
-from pipelines.documents.extract.extraction_worker import Desk
+from pipelines.documents.document import CaveatKind, FailureReason, Page, Unreadable
+from pipelines.documents.extract.extraction_worker import ExtractionWorker
 from pipelines.documents.ocr.picture import reduced_array, to_array
 from tests.fakes import files
 
 
 def read(path: Path, ocr: OcrSettings | None = None) -> list[Page]:
-    desk = Desk(ReadSettings(), ocr or OcrSettings(), files.transcriber)
+    desk = ExtractionWorker(ReadSettings(), ocr or OcrSettings(), files.transcriber)
     kind, count = desk.survey(path, None)
     return [desk.page(path, kind, number) for number in range(1, count + 1)]
 
@@ -55,7 +55,7 @@ def test_a_picture_too_large_to_unpack_is_refused_before_any_pixel_is_decoded(tm
     (tmp_path / "a.png").write_bytes(data)
     with pytest.raises(Unreadable) as refused:
         read(tmp_path / "a.png")
-    assert refused.value.reason is Reason.BOMB
+    assert refused.value.reason is FailureReason.BOMB
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_photos_of_telephones_are_read(tmp_path: Path) -> None:
     (tmp_path / "b.heic").write_bytes(path.read_bytes()[:200])
     with pytest.raises(Unreadable) as refused:
         read(tmp_path / "b.heic")
-    assert refused.value.reason is Reason.CORRUPT
+    assert refused.value.reason is FailureReason.CORRUPT
 
 
 def test_a_picture_of_a_page_in_small_is_no_page(tmp_path: Path) -> None:
@@ -108,12 +108,12 @@ def test_damage_has_a_reason(tmp_path: Path) -> None:
         (tmp_path / "a.png").write_bytes(data)
         with pytest.raises(Unreadable) as refused:
             read(tmp_path / "a.png")
-        assert refused.value.reason is Reason.CORRUPT
+        assert refused.value.reason is FailureReason.CORRUPT
 
 
 def test_the_picture_of_a_picture_is_no_larger_than_a_page_at_that_resolution(tmp_path: Path) -> None:
     files.picture(size=(4_000, 3_000)).save(tmp_path / "a.png")
-    desk = Desk(ReadSettings(), OcrSettings(), files.transcriber)
+    desk = ExtractionWorker(ReadSettings(), OcrSettings(), files.transcriber)
     kind, _ = desk.survey(tmp_path / "a.png", None)
     image = Image.open(io.BytesIO(desk.picture(tmp_path / "a.png", kind, 1, 100)))
     assert (image.format, image.size) == ("PNG", (1170, 878))

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from configs.sections import OcrSettings, ReadSettings
-from pipelines.documents.document import CaveatKind, Page, Reason, Unreadable
-from pipelines.documents.extract.extraction_worker import Desk
+from pipelines.documents.document import CaveatKind, FailureReason, Page, Unreadable
+from pipelines.documents.extract.extraction_worker import ExtractionWorker
 from tests.fakes import files
 
 
 def read(path: Path, data: bytes) -> list[Page]:
     path.write_bytes(data)
-    desk = Desk(ReadSettings(), OcrSettings(), files.transcriber)
+    desk = ExtractionWorker(ReadSettings(), OcrSettings(), files.transcriber)
     kind, count = desk.survey(path, None)
     return [desk.page(path, kind, number) for number in range(1, count + 1)]
 
@@ -92,7 +92,7 @@ def test_letters_enclosed_without_end_are_refused(tmp_path: Path) -> None:
     data = "Content-Type: message/rfc822\n\n" * 60 + "Subject: x\n\nend"
     with pytest.raises(Unreadable) as refused:
         read(tmp_path / "a.eml", data.encode())
-    assert refused.value.reason is Reason.BOMB
+    assert refused.value.reason is FailureReason.BOMB
 
 
 @pytest.mark.parametrize(

@@ -14,20 +14,20 @@ from pptx.enum.chart import XL_CHART_TYPE
 from pptx.util import Inches
 
 from configs.sections import OcrSettings, ReadSettings
-from pipelines.documents.document import Reason, Unreadable
-from pipelines.documents.extract.extraction_worker import Desk
+from pipelines.documents.document import FailureReason, Unreadable
+from pipelines.documents.extract.extraction_worker import ExtractionWorker
 from tests.fakes import files
 
 _TYPES = "[Content_Types].xml"
 
 
 def read(path: Path, settings: ReadSettings | None = None) -> list[str]:
-    desk = Desk(settings or ReadSettings(), OcrSettings(), files.transcriber)
+    desk = ExtractionWorker(settings or ReadSettings(), OcrSettings(), files.transcriber)
     kind, count = desk.survey(path, None)
     return [desk.page(path, kind, number).text for number in range(1, count + 1)]
 
 
-def refused(path: Path, settings: ReadSettings | None = None) -> Reason:
+def refused(path: Path, settings: ReadSettings | None = None) -> FailureReason:
     with pytest.raises(Unreadable) as error:
         read(path, settings)
     return error.value.reason
@@ -173,14 +173,14 @@ def test_a_long_sheet_is_cut_between_rows_with_its_head_repeated(tmp_path: Path)
 def test_a_package_that_unpacks_to_more_than_allowed_is_a_bomb(tmp_path: Path) -> None:
     path = files.package(tmp_path / "a.docx", {"word/document.xml": b"<x>" + b" " * 5_000_000})
     assert path.stat().st_size < 10_000
-    assert refused(path, ReadSettings(max_unpacked_bytes=1_000_000)) is Reason.BOMB
+    assert refused(path, ReadSettings(max_unpacked_bytes=1_000_000)) is FailureReason.BOMB
 
 
 def test_xml_that_declares_entities_is_a_bomb(tmp_path: Path) -> None:
     laughs = '<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;">]><x>&b;</x>'
     for part, name in (("word/document.xml", "a.docx"), ("xl/workbook.xml", "a.xlsx"), ("content.xml", "a.odt")):
         parts = {"mimetype": "application/vnd.oasis.opendocument.text", part: laughs}
-        assert refused(files.package(tmp_path / name, parts)) is Reason.BOMB
+        assert refused(files.package(tmp_path / name, parts)) is FailureReason.BOMB
 
 
 def test_damaged_packages_are_corrupt(tmp_path: Path) -> None:
@@ -190,10 +190,10 @@ def test_damaged_packages_are_corrupt(tmp_path: Path) -> None:
     document.save(buffer)
     cut = tmp_path / "cut.docx"
     cut.write_bytes(buffer.getvalue()[:-400])
-    assert refused(cut) is Reason.CORRUPT
+    assert refused(cut) is FailureReason.CORRUPT
     for part, name in (
         ("word/document.xml", "a.docx"),
         ("ppt/presentation.xml", "a.pptx"),
         ("xl/workbook.xml", "a.xlsx"),
     ):
-        assert refused(files.package(tmp_path / name, {_TYPES: "<Types/>", part: "<open>"})) is Reason.CORRUPT
+        assert refused(files.package(tmp_path / name, {_TYPES: "<Types/>", part: "<open>"})) is FailureReason.CORRUPT

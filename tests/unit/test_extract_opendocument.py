@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.documents.document import CaveatKind, Reason, Unreadable
+from pipelines.documents.document import CaveatKind, FailureReason, Unreadable
 from tests.fakes import files
 from tests.fakes.office import marks, open_document, pages, text
 
@@ -214,9 +214,9 @@ def test_slides_with_titles_tables_and_notes(tmp_path: Path) -> None:
 def test_locked_damaged_and_swollen_packages_are_refused(tmp_path: Path, name: str, kind: str) -> None:
     locked = {"META-INF/manifest.xml": "<manifest:encryption-data/>"}
     for more, reason in (
-        (locked, Reason.ENCRYPTED),
-        ({"content.xml": "<open>"}, Reason.CORRUPT),
-        ({"content.xml": "<!DOCTYPE x [<!ENTITY a 'ha'>]><x/>"}, Reason.BOMB),
+        (locked, FailureReason.ENCRYPTED),
+        ({"content.xml": "<open>"}, FailureReason.CORRUPT),
+        ({"content.xml": "<!DOCTYPE x [<!ENTITY a 'ha'>]><x/>"}, FailureReason.BOMB),
     ):
         with pytest.raises(Unreadable) as error:
             pages(open_document(tmp_path / name, kind, "", more=more))

@@ -9,8 +9,8 @@ import pytest
 from PIL import Image
 
 from configs.sections import OcrSettings, ReadSettings
-from pipelines.documents.document import Page, Reason, Unreadable
-from pipelines.documents.extract.extraction_worker import Desk, opener
+from pipelines.documents.document import FailureReason, Page, Unreadable
+from pipelines.documents.extract.extraction_worker import ExtractionWorker, find_opener
 from pipelines.documents.sources.sniff import Kind
 from tests.fakes import files
 from tests.fakes.files import Transcriber
@@ -47,7 +47,7 @@ class Reading:
 
     def __init__(self, read: ReadSettings | None = None, ocr: OcrSettings | None = None) -> None:
         self.engine = Transcriber()
-        self.desk = Desk(read or ReadSettings(), ocr or OcrSettings(), lambda _: self.engine)
+        self.desk = ExtractionWorker(read or ReadSettings(), ocr or OcrSettings(), lambda _: self.engine)
 
     def pages(self, path: Path) -> list[Page]:
         kind, count = self.desk.survey(path, None)
@@ -186,7 +186,7 @@ def test_a_password_that_is_empty_opens_and_another_one_is_named(tmp_path: Path)
     locked = files.pdf(tmp_path / "b.pdf", nothing, encrypt=StandardEncryption("user", "owner", strength=128))
     with pytest.raises(Unreadable) as refused:
         Reading().pages(locked)
-    assert refused.value.reason is Reason.ENCRYPTED
+    assert refused.value.reason is FailureReason.ENCRYPTED
 
 
 def test_a_broken_pdf_is_corrupt(tmp_path: Path) -> None:
@@ -194,7 +194,7 @@ def test_a_broken_pdf_is_corrupt(tmp_path: Path) -> None:
     path.write_bytes(b"%PDF-1.7\n" + b"garbage " * 50)
     with pytest.raises(Unreadable) as refused:
         Reading().pages(path)
-    assert refused.value.reason is Reason.CORRUPT
+    assert refused.value.reason is FailureReason.CORRUPT
 
 
 def test_a_document_is_opened_once_for_all_its_pages_and_again_when_it_changed(tmp_path: Path) -> None:
@@ -202,9 +202,9 @@ def test_a_document_is_opened_once_for_all_its_pages_and_again_when_it_changed(t
 
     def find(kind: Kind) -> Any:
         opened.append(kind)
-        return opener(kind)
+        return find_opener(kind)
 
-    desk = Desk(ReadSettings(), OcrSettings(), files.transcriber, find)
+    desk = ExtractionWorker(ReadSettings(), OcrSettings(), files.transcriber, find)
     path = files.pdf(tmp_path / "a.pdf", *[text_at(40, 540, LONG)] * 3)
     desk.survey(path, None)
     for number in (1, 2, 3):
@@ -214,7 +214,7 @@ def test_a_document_is_opened_once_for_all_its_pages_and_again_when_it_changed(t
     assert desk.page(path, Kind.PDF, 1).text == "Chapter 2"
     with pytest.raises(Unreadable) as refused:
         desk.page(path, Kind.PDF, 2)
-    assert refused.value.reason is Reason.CHANGED
+    assert refused.value.reason is FailureReason.CHANGED
 
 
 def test_the_picture_of_a_page_has_the_asked_resolution(tmp_path: Path) -> None:

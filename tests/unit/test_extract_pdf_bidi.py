@@ -6,9 +6,9 @@ import pytest
 from bidi import get_display
 
 from pipelines.documents.extract.pdf.bidi import in_reading_order
-from pipelines.documents.extract.pdf.glyphs import Glyph, Run
+from pipelines.documents.extract.pdf.glyphs import Glyph, TextRun
 
-RUN = Run(12.0, False, False, (1.0, 0.0), 700.0, 1, 1)
+RUN = TextRun(12.0, False, False, (1.0, 0.0), 700.0, 1, 1)
 WIDE = 6.0  # points of each sign
 
 ARABIC = [
@@ -36,7 +36,7 @@ Order = Callable[[list[Glyph]], list[Glyph]]
 
 def shown(line: str, level: float = 700.0) -> list[Glyph]:
     """The signs of a line where a reader sees them, from left to right; blanks are not drawn."""
-    run = Run(12.0, False, False, (1.0, 0.0), level, 1, 1)
+    run = TextRun(12.0, False, False, (1.0, 0.0), level, 1, 1)
     display = get_display(line, base_dir="R")
     return [
         Glyph(char, 100 + WIDE * at, level, 100 + WIDE * (at + 1), level + 9, run, at=at)

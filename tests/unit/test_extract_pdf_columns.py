@@ -8,7 +8,7 @@ import pytest
 
 from configs.sections import OcrSettings, ReadSettings
 from pipelines.documents.document import CaveatKind, Page
-from pipelines.documents.extract.extraction_worker import Desk
+from pipelines.documents.extract.extraction_worker import ExtractionWorker
 from tests.fakes import files
 from tests.fakes.files import Transcriber
 
@@ -52,7 +52,7 @@ def markdown(rows: Rows) -> str:
 
 
 def read(path: Path, draw: Callable[[Sheet], None]) -> Page:
-    desk = Desk(ReadSettings(), OcrSettings(), lambda _: Transcriber())
+    desk = ExtractionWorker(ReadSettings(), OcrSettings(), lambda _: Transcriber())
     kind, _ = desk.survey(files.pdf(path / "a.pdf", draw), None)
     page = desk.page(path / "a.pdf", kind, 1)
     assert all(page.text[word.start : word.start + len(word.text)] == word.text for word in page.words)

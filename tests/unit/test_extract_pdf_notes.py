@@ -7,7 +7,7 @@ import pytest
 
 from configs.sections import OcrSettings, ReadSettings
 from pipelines.documents.document import CaveatKind, Page
-from pipelines.documents.extract.extraction_worker import Desk
+from pipelines.documents.extract.extraction_worker import ExtractionWorker
 from tests.fakes import files
 from tests.fakes.files import Dictated, Transcriber
 
@@ -16,7 +16,7 @@ LINE = "The valve in hall 3 is opened by hand before the pump is started."
 
 
 def read(path: Path, engine: Transcriber | None = None) -> Page:
-    desk = Desk(ReadSettings(), OcrSettings(), lambda _: engine or Transcriber())
+    desk = ExtractionWorker(ReadSettings(), OcrSettings(), lambda _: engine or Transcriber())
     kind, _ = desk.survey(path, None)
     page = desk.page(path, kind, 1)
     assert all(page.text[word.start : word.start + len(word.text)] == word.text for word in page.words)

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
 from configs.sections import OcrSettings, ReadSettings
-from pipelines.documents.document import CaveatKind, Page, Reason, Unreadable
-from pipelines.documents.extract.extraction_worker import Desk
+from pipelines.documents.document import CaveatKind, FailureReason, Page, Unreadable
+from pipelines.documents.extract.extraction_worker import ExtractionWorker
 from pipelines.documents.extract.pdf.ocr_layer import odd_share
 from pipelines.documents.ocr.reading import EngineMissing
 from tests.fakes import files
@@ -60,7 +60,7 @@ def layered(*lines: str, down: float = 40, behind: bool = False) -> Callable[[Sh
 
 
 def read(path: Path, draw: Callable[[Sheet], None], engine: Transcriber) -> Page:
-    desk = Desk(ReadSettings(), OcrSettings(), lambda _: engine)
+    desk = ExtractionWorker(ReadSettings(), OcrSettings(), lambda _: engine)
     kind, _ = desk.survey(files.pdf(path / "a.pdf", draw), None)
     page = desk.page(path / "a.pdf", kind, 1)
     assert all(page.text[word.start : word.start + len(word.text)] == word.text for word in page.words)
@@ -124,7 +124,7 @@ def test_a_photo_without_text_is_not_sent_to_ocr_and_a_logo_on_each_page_is_read
 
     engine = Dictated("KESTREL")
     assert read(tmp_path, photo, engine).text == STAMP and engine.asked == []
-    desk = Desk(ReadSettings(), OcrSettings(), lambda _: engine)
+    desk = ExtractionWorker(ReadSettings(), OcrSettings(), lambda _: engine)
     path = files.pdf(tmp_path / "b.pdf", head, head, head)
     kind, count = desk.survey(path, None)
     texts = [desk.page(path, kind, number).text for number in range(1, count + 1)]
@@ -141,7 +141,9 @@ def test_light_letters_on_a_dark_band_count_as_letters(tmp_path: Path) -> None:
     assert "North 4100 t" in read(tmp_path, draw, engine).text
 
 
-@pytest.mark.parametrize("error", [EngineMissing("tesseract is not installed"), Unreadable(Reason.CRASHED, "it died")])
+@pytest.mark.parametrize(
+    "error", [EngineMissing("tesseract is not installed"), Unreadable(FailureReason.CRASHED, "it died")]
+)
 def test_where_ocr_fails_the_own_text_stays_and_the_page_says_what_is_missing(tmp_path: Path, error: Exception) -> None:
     class Failing(Transcriber):
         def read(self, image: NDArray[np.uint8], number: int, dpi: int | None = None) -> Page:
@@ -192,7 +194,7 @@ def test_a_layer_in_doubt_that_ocr_cannot_better_is_marked(tmp_path: Path) -> No
 def test_what_ocr_cannot_read_either_is_not_tried_on_every_page(tmp_path: Path) -> None:
     """Handwriting: each page would cost the engine's whole time."""
     engine = Dictated("rn xq", confidence=0.3)
-    desk = Desk(ReadSettings(), OcrSettings(), lambda _: engine)
+    desk = ExtractionWorker(ReadSettings(), OcrSettings(), lambda _: engine)
     path = files.pdf(tmp_path / "a.pdf", *[layered(*GARBLED)] * 4)
     kind, count = desk.survey(path, None)
     pages = [desk.page(path, kind, number) for number in range(1, count + 1)]

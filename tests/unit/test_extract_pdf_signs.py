@@ -8,8 +8,8 @@ import pytest
 
 from configs.sections import OcrSettings, ReadSettings
 from pipelines.documents.document import CaveatKind, Page
-from pipelines.documents.extract.extraction_worker import Desk
-from pipelines.documents.extract.pdf.hyphens import stays
+from pipelines.documents.extract.extraction_worker import ExtractionWorker
+from pipelines.documents.extract.pdf.hyphens import keeps_hyphen
 from tests.fakes import files
 from tests.fakes.files import Dictated, Transcriber
 
@@ -18,7 +18,7 @@ Piece = tuple[str, int]  # a text, and 1 where it is raised, -1 where it is lowe
 
 
 def read(path: Path, engine: Transcriber | None = None) -> Page:
-    desk = Desk(ReadSettings(), OcrSettings(), lambda _: engine or Transcriber())
+    desk = ExtractionWorker(ReadSettings(), OcrSettings(), lambda _: engine or Transcriber())
     kind, _ = desk.survey(path, None)
     page = desk.page(path, kind, 1)
     assert all(page.text[word.start : word.start + len(word.text)] == word.text for word in page.words)
@@ -184,7 +184,7 @@ def test_a_hyphen_at_a_line_end_stays_where_it_belongs_to_the_word(
 
 
 def test_other_words_of_the_page_decide_about_a_hyphen() -> None:
-    assert stays("drop", "down", {"drop-down"}) and not stays("drop", "down", {"dropdown"})
+    assert keeps_hyphen("drop", "down", {"drop-down"}) and not keeps_hyphen("drop", "down", {"dropdown"})
 
 
 def test_each_half_of_a_divided_word_has_its_own_box(tmp_path: Path) -> None:

@@ -8,10 +8,10 @@ import pytest
 
 from configs.sections import ChunkSettings, OcrSettings, ReadSettings
 from pipelines.documents.chunk import headings
-from pipelines.documents.chunk.split import split
+from pipelines.documents.chunk.split import split_pages
 from pipelines.documents.document import Box, Page
-from pipelines.documents.extract.extraction_worker import Desk
-from pipelines.documents.extract.pdf.page_words import Token
+from pipelines.documents.extract.extraction_worker import ExtractionWorker
+from pipelines.documents.extract.pdf.page_words import PageToken
 from pipelines.documents.extract.pdf.titles import mark_titles
 from tests.fakes import files
 from tests.fakes.files import Transcriber
@@ -40,7 +40,7 @@ def prose(down: float) -> list[tuple[str, float, float, str]]:
 
 
 def read(path: Path, draw: Callable[[Sheet], None]) -> Page:
-    desk = Desk(ReadSettings(), OcrSettings(), lambda _: Transcriber())
+    desk = ExtractionWorker(ReadSettings(), OcrSettings(), lambda _: Transcriber())
     kind, _ = desk.survey(files.pdf(path / "a.pdf", draw), None)
     return desk.page(path / "a.pdf", kind, 1)
 
@@ -63,7 +63,7 @@ def test_larger_lines_are_titles_by_how_much_larger_they_are(tmp_path: Path) -> 
     assert titles(page) == ["# Halls of the north", "## Pumps", "### Bearings of pumps"]
     assert all(page.text[word.start : word.start + len(word.text)] == word.text for word in page.words)
     assert "".join(word.text for word in page.words) == page.text.replace("#", "").replace(" ", "").replace("\n", "")
-    chunks = split([page], ChunkSettings())
+    chunks = split_pages([page], ChunkSettings())
     assert [chunk.headings for chunk in chunks][-1] == ("Halls of the north", "Pumps", "Bearings of pumps")
 
 
@@ -166,9 +166,9 @@ def test_sentences_in_large_type_are_no_titles_wherever_their_lines_end(tmp_path
     assert titles(read(tmp_path, draw)) == []
 
 
-def line(text: str, size: float) -> list[Token]:
+def line(text: str, size: float) -> list[PageToken]:
     words = text.split(" ")
-    return [Token(word, Box(0, 0, 0.1, 0.1), " " if at else "\n\n", size) for at, word in enumerate(words)]
+    return [PageToken(word, Box(0, 0, 0.1, 0.1), " " if at else "\n\n", size) for at, word in enumerate(words)]
 
 
 @pytest.mark.parametrize(
@@ -191,12 +191,12 @@ def test_a_title_is_short_and_no_sentence_in_any_script(text: str, title: bool) 
     page = "".join(token.gap + token.text for token in mark_titles([*line(text, 15), *line("prose " * 60, 10)]))
     marked = page.lstrip().startswith("#")
     assert marked is title
-    assert not marked or headings.level(page.split("\n")[2], before="", after="", shouting=False) == 2
+    assert not marked or headings.heading_level(page.split("\n")[2], before="", after="", shouting=False) == 2
 
 
 def test_the_lines_of_a_title_count_with_what_joins_them() -> None:
     def marked(last: str) -> bool:
-        large = [Token("x" * 57, Box(0, 0, 1, 0.02), "", 15.0), Token(last, Box(0, 0.02, 1, 0.04), "\n", 15.0)]
+        large = [PageToken("x" * 57, Box(0, 0, 1, 0.02), "", 15.0), PageToken(last, Box(0, 0.02, 1, 0.04), "\n", 15.0)]
         return mark_titles([*large, *line("prose " * 60, 10)])[0].text == "##"
 
     assert marked("y" * 57) and not marked("y" * 58)

@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from configs.sections import OcrSettings, ReadSettings
-from pipelines.documents.extract.extraction_worker import Desk
+from pipelines.documents.extract.extraction_worker import ExtractionWorker
 from tests.fakes import files
 
 SAMPLES = Path(__file__).resolve().parents[1] / "samples"
@@ -15,7 +15,7 @@ QUESTIONS = yaml.safe_load((SAMPLES / "questions.yaml").read_text(encoding="utf-
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question["file"])
 def test_the_answer_stands_on_the_named_page(question: dict[str, str | int]) -> None:
-    desk = Desk(ReadSettings(), OcrSettings(), files.transcriber)
+    desk = ExtractionWorker(ReadSettings(), OcrSettings(), files.transcriber)
     path = SAMPLES / str(question["file"])
     kind, count = desk.survey(path, None)
     number = int(question["page"])
@@ -30,7 +30,7 @@ def test_the_answer_stands_on_the_named_page(question: dict[str, str | int]) -> 
 @pytest.mark.parametrize("sample", [*sorted({str(one["file"]) for one in QUESTIONS}), "tariffs-2026.xlsx"])
 def test_a_name_without_a_suffix_is_read_as_well(sample: str, tmp_path: Path) -> None:
     """IN-01: as uploads are kept; a library that goes by the suffix of a path refused every workbook."""
-    desk, path = Desk(ReadSettings(), OcrSettings(), files.transcriber), tmp_path / "blob"
+    desk, path = ExtractionWorker(ReadSettings(), OcrSettings(), files.transcriber), tmp_path / "blob"
     path.write_bytes((SAMPLES / sample).read_bytes())
     kind, count = desk.survey(path, sample)
     named_kind, named_count = desk.survey(SAMPLES / sample, None)

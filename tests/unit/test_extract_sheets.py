@@ -16,9 +16,9 @@ from openpyxl.drawing.image import Image
 from openpyxl.worksheet.worksheet import Worksheet
 
 from configs.sections import ReadSettings
-from pipelines.documents.document import CaveatKind, Reason, Unreadable
+from pipelines.documents.document import CaveatKind, FailureReason, Unreadable
 from pipelines.documents.extract.sheets.biff import uncalculated_in
-from pipelines.documents.extract.sheets.grid import Grid
+from pipelines.documents.extract.sheets.grid import CellGrid
 from pipelines.documents.extract.sheets.xlsx import open_book, read_cells
 from tests.fakes import files
 from tests.fakes.office import marks, pages, related, rewritten, strict, text
@@ -253,7 +253,7 @@ def test_a_workbook_of_more_cells_than_allowed_says_where_it_was_cut(tmp_path: P
     book = openpyxl.Workbook()
     for row in range(60):
         sheet_of(book).append([row, row])
-    grid = Grid("Counts")
+    grid = CellGrid("Counts")
     with zipfile.ZipFile(saved(book, tmp_path / "a.xlsx")) as archive:
         opened = open_book(archive)
         opened.cells_left = 49
@@ -328,14 +328,14 @@ def test_a_letter_under_the_name_of_a_workbook_is_refused(tmp_path: Path) -> Non
     (tmp_path / "a.xls").write_text("Dear all,\nnothing to count here.\n")
     with pytest.raises(Unreadable) as error:
         pages(tmp_path / "a.xls")
-    assert error.value.reason is Reason.UNSUPPORTED
+    assert error.value.reason is FailureReason.UNSUPPORTED
 
 
 def test_xml_workbooks_that_declare_entities_are_bombs(tmp_path: Path) -> None:
     (tmp_path / "a.xls").write_text('<!DOCTYPE x [<!ENTITY a "ha">]>' + XML.removeprefix('<?xml version="1.0"?>'))
     with pytest.raises(Unreadable) as error:
         pages(tmp_path / "a.xls")
-    assert error.value.reason is Reason.BOMB
+    assert error.value.reason is FailureReason.BOMB
 
 
 def biff(*records: tuple[int, bytes]) -> bytes:

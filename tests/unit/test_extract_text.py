@@ -8,16 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from configs.sections import OcrSettings, ReadSettings
-from pipelines.documents.document import Page, Reason, Unreadable
-from pipelines.documents.extract.extraction_worker import Desk
-from pipelines.documents.extract.opened import join_blocks, split_text, storable
-from pipelines.documents.extract.text.charset import decode
+from pipelines.documents.document import FailureReason, Page, Unreadable
+from pipelines.documents.extract.extraction_worker import ExtractionWorker
+from pipelines.documents.extract.opened import join_blocks, split_text, storable_text
+from pipelines.documents.extract.text.charset import decode_bytes
 from pipelines.documents.extract.text.web_page import markdown_blocks
 from tests.fakes import files
 
 
 def read(path: Path, settings: ReadSettings | None = None) -> list[Page]:
-    desk = Desk(settings or ReadSettings(), OcrSettings(), files.transcriber)
+    desk = ExtractionWorker(settings or ReadSettings(), OcrSettings(), files.transcriber)
     kind, count = desk.survey(path, None)
     return [desk.page(path, kind, number) for number in range(1, count + 1)]
 
@@ -27,7 +27,7 @@ def read(path: Path, settings: ReadSettings | None = None) -> list[Page]:
 )
 def test_the_encoding_is_found(encoding: str) -> None:
     text = "Grüße aus der Mühle. Der Bär läuft über die Brücke und fällt in den Fluß.\n" * 3
-    assert decode(text.encode(encoding)).text == text
+    assert decode_bytes(text.encode(encoding)).text == text
 
 
 @pytest.mark.parametrize(
@@ -41,12 +41,12 @@ def test_the_encoding_is_found(encoding: str) -> None:
     ],
 )
 def test_short_texts_in_old_encodings_are_told_apart(text: str, encoding: str) -> None:
-    assert decode(text.encode(encoding)).text == text
+    assert decode_bytes(text.encode(encoding)).text == text
 
 
 def test_every_byte_string_decodes() -> None:
-    assert decode(bytes(range(256))).text != ""
-    assert decode(b"").text == ""
+    assert decode_bytes(bytes(range(256))).text != ""
+    assert decode_bytes(b"").text == ""
 
 
 def test_code_and_markdown_stay_as_they_are(tmp_path: Path) -> None:
@@ -59,11 +59,11 @@ def test_code_and_markdown_stay_as_they_are(tmp_path: Path) -> None:
 
 def test_text_has_no_picture(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("x")
-    desk = Desk(ReadSettings(), OcrSettings(), files.transcriber)
+    desk = ExtractionWorker(ReadSettings(), OcrSettings(), files.transcriber)
     kind, _ = desk.survey(tmp_path / "a.txt", None)
     with pytest.raises(Unreadable) as refused:
         desk.picture(tmp_path / "a.txt", kind, 1, 100)
-    assert refused.value.reason is Reason.UNSUPPORTED
+    assert refused.value.reason is FailureReason.UNSUPPORTED
 
 
 def test_white_space_alone_is_one_empty_page(tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_parts_end_at_paragraphs_where_they_can() -> None:
 
 
 def test_what_a_database_cannot_hold_is_taken_out() -> None:
-    assert storable("a\0b\r\nc\ud800d") == "ab\nc?d"
+    assert storable_text("a\0b\r\nc\ud800d") == "ab\nc?d"
 
 
 def test_html_is_what_a_reader_sees() -> None:
@@ -123,7 +123,7 @@ def test_html_nested_without_end_is_refused_and_not_fatal(tmp_path: Path) -> Non
     try:
         assert [page.text for page in read(tmp_path / "a.html")] == ["x"]
     except Unreadable as refused:
-        assert refused.reason is Reason.BOMB
+        assert refused.reason is FailureReason.BOMB
 
 
 def test_mail_shows_its_headers_text_and_attachments(tmp_path: Path) -> None:
@@ -178,4 +178,4 @@ def test_damaged_old_formats_are_corrupt(tmp_path: Path, stream: str) -> None:
     path.write_bytes(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600) + stream.encode("utf-16-le") + bytes(3_000))
     with pytest.raises(Unreadable) as refused:
         read(path)
-    assert refused.value.reason is Reason.CORRUPT
+    assert refused.value.reason is FailureReason.CORRUPT

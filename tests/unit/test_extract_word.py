@@ -11,7 +11,7 @@ from docx.shared import Inches
 from PIL import Image
 
 from configs.sections import ReadSettings
-from pipelines.documents.document import CaveatKind, Reason, Unreadable
+from pipelines.documents.document import CaveatKind, FailureReason, Unreadable
 from tests.fakes import files
 from tests.fakes.office import WORD, marks, pages, related, rewritten, strict, text, word
 
@@ -405,4 +405,4 @@ def test_a_part_that_unpacks_to_more_than_allowed_is_a_bomb(tmp_path: Path) -> N
     assert marks(path, ReadSettings(max_unpacked_bytes=1_000_000)) == {CaveatKind.PARTS_SKIPPED: 1}
     with pytest.raises(Unreadable) as error:
         pages(path, ReadSettings(max_unpacked_bytes=1_000))
-    assert error.value.reason is Reason.BOMB
+    assert error.value.reason is FailureReason.BOMB

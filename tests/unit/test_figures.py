@@ -8,11 +8,11 @@ from typing import Any
 from opentelemetry.metrics import NoOpMeter
 from prometheus_client import CollectorRegistry, generate_latest
 
-from cluster.basics.telemetry import connect
-from cluster.state.metrics_store import DROPPED, FIGURES, MOST_FIELDS, Figures
+from cluster.basics.telemetry import open_telemetry
+from cluster.state.metrics_store import DROPPED, FIGURES, MOST_FIELDS, MetricsStore
 from configs.sections import TelemetrySettings
 from serve_apps.http.routes.operations import metrics
-from serve_apps.http.routes.operations.metrics import Known, _counted
+from serve_apps.http.routes.operations.metrics import StaticCollector, _counted_families
 
 NAMES = {
     *(figure.name + suffix for figure in FIGURES.values() for suffix in ("_total", "_bucket", "_count", "_sum")),
@@ -46,8 +46,8 @@ class Seconds:
 
 async def test_ob_05_requests_tokens_cost_and_errors_are_counted_without_a_collector() -> None:
     """OB-05: counters and error codes; nothing of who asked is in a label."""
-    figures = Figures(None)
-    telemetry = connect(TelemetrySettings(), Seconds(), {}, counting=figures.meter)
+    figures = MetricsStore(None)
+    telemetry = open_telemetry(TelemetrySettings(), Seconds(), {}, counting=figures.meter)
     with telemetry.request("GET", None) as mark:
         mark.label("http.response.status_code", 503)
         mark.label("http.route", "/api/runs/{run_id}")
@@ -59,7 +59,7 @@ async def test_ob_05_requests_tokens_cost_and_errors_are_counted_without_a_colle
         telemetry.first_chunk(mark, 0.5)
     telemetry.searched({"keyword": 40.0, "total": 100.0}, "hit")
     registry = CollectorRegistry()
-    registry.register(Known(list(_counted((await figures.totals())[0]))))
+    registry.register(StaticCollector(list(_counted_families((await figures.totals())[0]))))
     text = generate_latest(registry).decode()
     for line in (
         'aos_http_request_duration_seconds_count{method="GET",route="/api/runs/{run_id}",status="503"} 1.0',
@@ -79,7 +79,7 @@ async def test_ob_05_requests_tokens_cost_and_errors_are_counted_without_a_colle
 
 
 async def test_a_flood_of_labels_is_dropped_and_counted() -> None:
-    figures = Figures(None)
+    figures = MetricsStore(None)
     for number in range(MOST_FIELDS + 5):
         figures.add("aos.errors", 1, {"error.type": f"e{number}"})
     totals, _ = await figures.totals()
@@ -88,7 +88,7 @@ async def test_a_flood_of_labels_is_dropped_and_counted() -> None:
 
 
 def test_an_instrument_that_nobody_listed_is_not_counted_but_passed_on() -> None:
-    figures = Figures(None)
+    figures = MetricsStore(None)
     figures.meter(NoOpMeter("x")).create_counter("aos.unlisted").add(1, {"tenant": "t"})
     assert not figures._waiting
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from pipelines.documents.graph.model import EntityType, Key, RelationType, entity_id, quote_around, relation_id
-from pipelines.documents.graph.names import canonical, expansion, singular
+from pipelines.documents.graph.model import EntityKey, EntityType, RelationType, entity_id, quote_around, relation_id
+from pipelines.documents.graph.names import canonical_name, find_expansion, singular_form
 
 ORG, PERSON, TECH, CONCEPT, PLACE = (
     EntityType.ORGANIZATION,
@@ -28,7 +28,7 @@ ORG, PERSON, TECH, CONCEPT, PLACE = (
 )
 def test_kg_01_ways_to_write_a_name_are_one_name(names: tuple[str, ...], kind: EntityType, one: str) -> None:
     """KG-01: case, articles, legal forms, titles, plurals, hyphens."""
-    assert {canonical(name, kind) for name in names} == {one}
+    assert {canonical_name(name, kind) for name in names} == {one}
 
 
 @pytest.mark.parametrize(
@@ -36,12 +36,12 @@ def test_kg_01_ways_to_write_a_name_are_one_name(names: tuple[str, ...], kind: E
     [("Paris", PLACE, "paris"), ("Limited", ORG, "limited"), ("The", CONCEPT, "the"), ("Inc", ORG, "inc")],
 )
 def test_what_would_leave_nothing_is_not_taken_away(name: str, kind: EntityType, kept: str) -> None:
-    assert canonical(name, kind) == kept
+    assert canonical_name(name, kind) == kept
 
 
 def test_a_name_is_bounded_and_signs_alone_are_none() -> None:
-    assert len(canonical("word " * 500, CONCEPT)) <= 120
-    assert canonical("—!?", CONCEPT) == ""
+    assert len(canonical_name("word " * 500, CONCEPT)) <= 120
+    assert canonical_name("—!?", CONCEPT) == ""
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_a_name_is_bounded_and_signs_alone_are_none() -> None:
     ],
 )
 def test_plurals(plural: str, one: str) -> None:
-    assert singular(plural) == one
+    assert singular_form(plural) == one
 
 
 @pytest.mark.parametrize(
@@ -81,12 +81,12 @@ def test_plurals(plural: str, one: str) -> None:
 )
 def test_kg_01_a_short_form_in_brackets_says_what_it_stands_for(short: str, words: str, first: int | None) -> None:
     """KG-01: `Optical Character Recognition (OCR)` names one thing twice; a wrong pair would make two things one."""
-    assert expansion(short, words.split()) == first
+    assert find_expansion(short, words.split()) == first
 
 
 def test_ids_cross_no_workspace() -> None:
     """KG-06: the same name elsewhere is another entity, and so is the same name of another type."""
-    one, other = Key(ORG, "acme"), Key(CONCEPT, "acme")
+    one, other = EntityKey(ORG, "acme"), EntityKey(CONCEPT, "acme")
     ids = {entity_id("w1", one), entity_id("w2", one), entity_id("w1", other)}
     ids |= {relation_id("w1", one, other, kind) for kind in RelationType}
     ids |= {relation_id("w2", one, other, RelationType.USES), relation_id("w1", other, one, RelationType.USES)}

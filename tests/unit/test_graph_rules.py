@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from pipelines.documents.graph.model import PageText
+from pipelines.documents.graph.model import GraphPage
 from tests.fakes.graphs import extractor, graph_of, named
 
 
@@ -150,7 +150,7 @@ def test_no_text_takes_long(kind: str) -> None:
 
     def took(size: int) -> float:
         begin = time.process_time()
-        rules.extract([PageText(1, text[:size])])
+        rules.extract([GraphPage(1, text[:size])])
         return time.process_time() - begin
 
     # A processor that others use, too, is slower for a while: the quickest of a few counts.

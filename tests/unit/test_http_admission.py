@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from serve_apps.http.admission import Admission, Crowded
+from serve_apps.http.admission import AdmissionQueue, Crowded
 
 
 class Clock:
@@ -20,7 +20,7 @@ class Clock:
 
 
 @asynccontextmanager
-async def held(admission: Admission, count: int) -> AsyncIterator[asyncio.Event]:
+async def held(admission: AdmissionQueue, count: int) -> AsyncIterator[asyncio.Event]:
     """So many searches that hold their places, or wait for them, until the event is set."""
     over, inside = asyncio.Event(), []
 
@@ -39,7 +39,7 @@ async def held(admission: Admission, count: int) -> AsyncIterator[asyncio.Event]
         await asyncio.gather(*tasks)
 
 
-async def took(admission: Admission, clock: Clock, seconds: float, times: int = 1) -> None:
+async def took(admission: AdmissionQueue, clock: Clock, seconds: float, times: int = 1) -> None:
     for _ in range(times):
         async with admission.place():
             clock.seconds += seconds
@@ -48,7 +48,7 @@ async def took(admission: Admission, clock: Clock, seconds: float, times: int = 
 async def test_who_comes_is_told_by_the_measured_time_and_the_queue() -> None:
     """With two places and two seconds a search, eight may wait: the ninth's answer would come after 12 s."""
     clock = Clock()
-    admission = Admission(2, lambda: 10.0, clock)
+    admission = AdmissionQueue(2, lambda: 10.0, clock)
     await took(admission, clock, 2.0)
     async with held(admission, 2 + 8):
         assert admission.expected == pytest.approx((9 / 2 + 1) * 2)
@@ -62,7 +62,7 @@ async def test_who_comes_is_told_by_the_measured_time_and_the_queue() -> None:
 async def test_quicker_searches_let_more_wait() -> None:
     """The limit is no fixed number."""
     clock = Clock()
-    admission = Admission(2, lambda: 10.0, clock)
+    admission = AdmissionQueue(2, lambda: 10.0, clock)
     await took(admission, clock, 2.0)
     await took(admission, clock, 0.05, times=80)
     assert admission.expected < 0.06
@@ -72,7 +72,7 @@ async def test_quicker_searches_let_more_wait() -> None:
 
 async def test_a_place_that_is_free_is_given_however_long_searches_take() -> None:
     clock = Clock()
-    admission = Admission(2, lambda: 10.0, clock)
+    admission = AdmissionQueue(2, lambda: 10.0, clock)
     await took(admission, clock, 60.0)
     async with held(admission, 1):
         await took(admission, clock, 60.0)
@@ -80,7 +80,7 @@ async def test_a_place_that_is_free_is_given_however_long_searches_take() -> Non
 
 async def test_who_waits_longer_than_was_thought_is_refused_too() -> None:
     """Nothing was measured before: the first searches hang, and those behind them are not left waiting."""
-    admission = Admission(1, lambda: 0.05, Clock())
+    admission = AdmissionQueue(1, lambda: 0.05, Clock())
     async with held(admission, 1):
         with pytest.raises(Crowded, match="no place became free"):
             async with admission.place():
@@ -90,7 +90,7 @@ async def test_who_waits_longer_than_was_thought_is_refused_too() -> None:
 
 
 async def test_a_caller_who_leaves_gives_the_place_on() -> None:
-    admission = Admission(1, lambda: 10.0, Clock())
+    admission = AdmissionQueue(1, lambda: 10.0, Clock())
     async with held(admission, 1) as over:
         waiting = [asyncio.create_task(_once(admission)) for _ in range(3)]
         await asyncio.sleep(0)
@@ -104,6 +104,6 @@ async def test_a_caller_who_leaves_gives_the_place_on() -> None:
     assert admission.expected == 0.0
 
 
-async def _once(admission: Admission) -> None:
+async def _once(admission: AdmissionQueue) -> None:
     async with admission.place():
         await asyncio.sleep(0)

@@ -31,7 +31,7 @@ def operations(app: FastAPI) -> list[tuple[str, str, dict[str, Any]]]:
 
 def shape_of(path: str) -> tuple[str, type[BaseModel]]:
     """How errors of a path look: their media type and their model."""
-    return ("application/json", OpenAIProblem) if error_shape.speaks(path) else (MEDIA_TYPE, ProblemDetails)
+    return ("application/json", OpenAIProblem) if error_shape.is_openai_path(path) else (MEDIA_TYPE, ProblemDetails)
 
 
 def test_every_route_declares_its_refusals_in_the_shape_they_have(app: FastAPI) -> None:

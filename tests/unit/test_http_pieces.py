@@ -12,32 +12,32 @@ from starlette.exceptions import HTTPException
 
 from cluster.basics.errors import Invalid
 from cluster.basics.scope import Role, Scope, TenantId, UserId, WorkspaceId
-from cluster.state.identity.identity import Member
+from cluster.state.identity.identity import WorkspaceMember
 from cluster.state.work.jobs import JobId
 from configs.sections import AuthSettings
-from pipelines.documents.document import Reason, Span, Unreadable
-from pipelines.documents.ingest.remedies import remedy
+from pipelines.documents.document import FailureReason, Span, Unreadable
+from pipelines.documents.ingest.remedies import find_remedy
 from pipelines.documents.sources.sniff import Kind
-from serve_apps.http.auth.passwords import Passwords
+from serve_apps.http.auth.passwords import BoundedPasswordHasher
 from serve_apps.http.auth.permissions import MATRIX, MatrixMismatch, check_complete
-from serve_apps.http.auth.throttle import ANYWHERE, FREE, GOOD_SECONDS, Guesses, ProcessThrottle, TooManyAttempts
-from serve_apps.http.auth.tokens import Claims, TokenRefused, Tokens, new_key, signing_secret
+from serve_apps.http.auth.throttle import ANYWHERE, FREE, GOOD_SECONDS, GuessLimiter, ProcessThrottle, TooManyAttempts
+from serve_apps.http.auth.tokens import TokenClaims, TokenRefused, TokenSigner, new_key, signing_secret
 from serve_apps.http.body_limit import BodyLimit
 from serve_apps.http.problems import FileRefused
-from serve_apps.http.routes.documents.highlights import marked
+from serve_apps.http.routes.documents.highlights import highlight_spans
 from serve_apps.http.routes.documents.pictures import OneByOne
 from serve_apps.http.routes.documents.uploads import clean_name, named_readers, origin_of
-from serve_apps.http.streams.sse import HEARTBEAT_SECONDS, JobFeed, Pace, follow
+from serve_apps.http.streams.sse import HEARTBEAT_SECONDS, JobFeed, StreamPacing, stream_stored_events
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
-CLAIMS = Claims(
+CLAIMS = TokenClaims(
     UserId("11111111-1111-1111-1111-111111111111"),
     TenantId("22222222-2222-2222-2222-222222222222"),
     WorkspaceId("33333333-3333-3333-3333-333333333333"),
     "44444444-4444-4444-4444-444444444444",
     3,
 )
-MEMBER = Member(CLAIMS.tenant, CLAIMS.workspace, CLAIMS.user, "me@x.example", Role.VIEWER, Role.VIEWER)
+MEMBER = WorkspaceMember(CLAIMS.tenant, CLAIMS.workspace, CLAIMS.user, "me@x.example", Role.VIEWER, Role.VIEWER)
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ MEMBER = Member(CLAIMS.tenant, CLAIMS.workspace, CLAIMS.user, "me@x.example", Ro
 )
 def test_gw_10_marks_are_ours_and_everything_else_is_escaped(spans: list[tuple[int, int]], expected: str) -> None:
     """GW-10: highlighted content."""
-    assert marked('a<b>&"c', [Span(1, start, end) for start, end in spans]) == expected
+    assert highlight_spans('a<b>&"c', [Span(1, start, end) for start, end in spans]) == expected
 
 
 @pytest.mark.parametrize(
@@ -108,30 +108,30 @@ async def test_addresses_that_are_made_up_do_not_make_guessing_free() -> None:
     """Behind a proxy a caller's address is what its header says: the account is counted from anywhere too."""
     throttle = ProcessThrottle(lambda: 0.0)
     for number in range(FREE * ANYWHERE - 1):
-        guesses = Guesses(throttle, "me@x.example", f"10.0.0.{number}")
+        guesses = GuessLimiter(throttle, "me@x.example", f"10.0.0.{number}")
         await guesses.check()
         await guesses.failed()
-    other = Guesses(throttle, "me@x.example", "10.0.1.1")
+    other = GuessLimiter(throttle, "me@x.example", "10.0.1.1")
     await other.failed()
     with pytest.raises(TooManyAttempts):
-        await Guesses(throttle, "me@x.example", "10.0.2.2").check()
-    await Guesses(throttle, "you@x.example", "10.0.2.2").check()
+        await GuessLimiter(throttle, "me@x.example", "10.0.2.2").check()
+    await GuessLimiter(throttle, "you@x.example", "10.0.2.2").check()
     await other.succeeded()
-    await Guesses(throttle, "me@x.example", "10.0.2.2").check()
+    await GuessLimiter(throttle, "me@x.example", "10.0.2.2").check()
 
 
 async def test_an_address_with_a_good_record_gets_through_while_others_guess() -> None:
     """A thousand addresses that guessed kept an account's owner out. They, too, have only so many guesses."""
     now = [0.0]
     throttle = ProcessThrottle(lambda: now[0])
-    home, new = Guesses(throttle, "me@x.example", "192.0.2.7"), Guesses(throttle, "me@x.example", "192.0.2.8")
+    home, new = GuessLimiter(throttle, "me@x.example", "192.0.2.7"), GuessLimiter(throttle, "me@x.example", "192.0.2.8")
     await home.succeeded()
     for number in range(FREE * ANYWHERE * 2):
-        await Guesses(throttle, "me@x.example", f"10.0.0.{number}").failed()
+        await GuessLimiter(throttle, "me@x.example", f"10.0.0.{number}").failed()
     await home.check()
     with pytest.raises(TooManyAttempts):
         await new.check()
-    await Guesses(throttle, "you@x.example", "192.0.2.8").check()
+    await GuessLimiter(throttle, "you@x.example", "192.0.2.8").check()
     for _ in range(FREE):
         await home.failed()
     with pytest.raises(TooManyAttempts):
@@ -141,7 +141,7 @@ async def test_an_address_with_a_good_record_gets_through_while_others_guess() -
 
 
 def test_only_the_consoles_own_word_for_an_address_is_believed() -> None:
-    tokens, others = Tokens("s" * 32, AuthSettings()), Tokens("t" * 32, AuthSettings())
+    tokens, others = TokenSigner("s" * 32, AuthSettings()), TokenSigner("t" * 32, AuthSettings())
     word = tokens.vouch("192.0.2.7", NOW)
     assert tokens.vouched(word, NOW) == "192.0.2.7"
     assert tokens.vouched(word, NOW + timedelta(seconds=61)) is None
@@ -152,7 +152,7 @@ def test_only_the_consoles_own_word_for_an_address_is_believed() -> None:
 
 
 async def test_a_wrong_hash_is_a_wrong_password_not_an_error() -> None:
-    passwords = Passwords(PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
+    passwords = BoundedPasswordHasher(PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
     stored = await passwords.hash("right")
     assert await passwords.holds(stored, "right")
     assert not await passwords.holds(stored, "wrong")
@@ -162,7 +162,7 @@ async def test_a_wrong_hash_is_a_wrong_password_not_an_error() -> None:
 
 def test_au_01_a_token_says_who_until_it_runs_out() -> None:
     """AU-01: configurable expiry."""
-    tokens = Tokens("s" * 32, AuthSettings(access_minutes=5))
+    tokens = TokenSigner("s" * 32, AuthSettings(access_minutes=5))
     text = tokens.access(CLAIMS, NOW)
     assert tokens.verify(text, NOW + timedelta(minutes=4, seconds=59)) == CLAIMS
     for moment in (NOW + timedelta(minutes=5), NOW - timedelta(minutes=2)):
@@ -236,7 +236,7 @@ class ScriptedDesk:
 async def test_a_stream_beats_while_nothing_happens_and_ends_when_its_time_is_up() -> None:
     seconds = iter(range(0, 1_000, 4))
     feed = JobFeed(ScriptedDesk("running"), MEMBER.scope, JobId("j"))
-    stream = follow(feed, 0, Pace(0, 60), lambda: float(next(seconds)))
+    stream = stream_stored_events(feed, 0, StreamPacing(0, 60), lambda: float(next(seconds)))
     beats = [part async for part in stream]
     assert len(beats) >= 2 and set(beats) == {": still here\n\n"}
     assert HEARTBEAT_SECONDS <= 15
@@ -245,7 +245,7 @@ async def test_a_stream_beats_while_nothing_happens_and_ends_when_its_time_is_up
 async def test_a_stream_ends_with_the_job_and_not_at_an_end_it_got_over() -> None:
     desk = ScriptedDesk("completed", [(1, "queued"), (2, "partial")], [(3, "resume")], [(4, "completed")])
     feed = JobFeed(desk, MEMBER.scope, JobId("j"))
-    parts = [part async for part in follow(feed, 1, Pace(0, 60), lambda: 0.0)]
+    parts = [part async for part in stream_stored_events(feed, 1, StreamPacing(0, 60), lambda: 0.0)]
     assert [part.split("\n")[0] for part in parts] == ["id: 2", "id: 3", "id: 4"]
 
 
@@ -253,7 +253,7 @@ class Crashing:
     """Draws nothing; says why."""
 
     def picture(self, path: Path, kind: Kind, number: int, dpi: int) -> bytes:
-        raise Unreadable(Reason.CRASHED, "the child died")
+        raise Unreadable(FailureReason.CRASHED, "the child died")
 
     def close(self) -> None:
         """Nothing to end."""
@@ -268,11 +268,11 @@ async def test_a_page_that_cannot_be_drawn_is_a_reason_and_the_next_one_is_tried
     for _ in range(2):
         with pytest.raises(FileRefused) as refused:
             await pictures.draw(file, sha256(b"x").hexdigest(), "pdf", 1, 100)
-        assert refused.value.reason is Reason.CRASHED
+        assert refused.value.reason is FailureReason.CRASHED
     await asyncio.wait_for(pictures.close(), 5)
 
 
 def test_a_refused_file_says_what_to_do_about_its_reason() -> None:
     """An upload that could not be read came back with an empty `fix`."""
-    assert FileRefused(Reason.ENCRYPTED, "locked").hint == remedy(Reason.ENCRYPTED).fix
-    assert FileRefused(Reason.ENCRYPTED, "locked", fix="Ask its owner.").hint == "Ask its owner."
+    assert FileRefused(FailureReason.ENCRYPTED, "locked").hint == find_remedy(FailureReason.ENCRYPTED).fix
+    assert FileRefused(FailureReason.ENCRYPTED, "locked", fix="Ask its owner.").hint == "Ask its owner."

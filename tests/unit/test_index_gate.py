@@ -6,13 +6,13 @@ import pytest
 
 from configs.sections_retrieval import GateSettings
 from pipelines.documents.index.gate_verdict import (
-    Neighbour,
-    Recall,
-    Report,
+    ChunkNeighbour,
+    GateReport,
+    RecallMeasure,
     depth_of,
     digest_of,
     documents_found,
-    judge,
+    judge_report,
     part_of,
     rank_of,
 )
@@ -20,8 +20,8 @@ from pipelines.documents.index.gate_verdict import (
 SETTINGS = GateSettings(floor=0.6, tolerance=0.05)
 
 
-def near(*rows: tuple[str, float, str]) -> list[Neighbour]:
-    return [Neighbour(chunk, f"d-{chunk}", score, text) for chunk, score, text in rows]
+def near(*rows: tuple[str, float, str]) -> list[ChunkNeighbour]:
+    return [ChunkNeighbour(chunk, f"d-{chunk}", score, text) for chunk, score, text in rows]
 
 
 def test_a_question_is_a_part_of_its_passage_and_never_the_whole() -> None:
@@ -54,35 +54,46 @@ def test_few_passages_have_to_be_nearer() -> None:
 
 
 def test_documents_are_counted_once_and_only_the_first_ten() -> None:
-    rows = [Neighbour(str(n), f"d{n // 2}", 1 - n / 100, "") for n in range(40)]
+    rows = [ChunkNeighbour(str(n), f"d{n // 2}", 1 - n / 100, "") for n in range(40)]
     assert documents_found(rows, ["d0", "d9", "d10", "gone"]) == (0.5, 1.0)
-    assert documents_found([Neighbour("c", "d", math.nan, "")], ["d"]) == (0.0, 0.0)
+    assert documents_found([ChunkNeighbour("c", "d", math.nan, "")], ["d"]) == (0.0, 0.0)
 
 
-def report(items: Recall | None = None, golden: tuple[Recall, ...] = (), held: int = 100) -> Report:
-    return Report(2, 1, 100, held, 10, items, golden)
+def report(items: RecallMeasure | None = None, golden: tuple[RecallMeasure, ...] = (), held: int = 100) -> GateReport:
+    return GateReport(2, 1, 100, held, 10, items, golden)
 
 
 @pytest.mark.parametrize(
     ("found", "why"),
     [
-        (report(Recall("known items", 50, 0.9, 0.8, least=0.6)), None),
-        (report(Recall("known items", 50, 0.5, 0.4, least=0.6)), "demanded 0.600"),
-        (report(Recall("known items", 50, math.nan, 0, least=0.6)), "demanded"),
-        (report(Recall("known items", 50, 0.8, 0.7, before=0.9, least=0.6)), "before 0.900"),
-        (report(Recall("known items", 50, 0.86, 0.7, before=0.9, least=0.6)), None),
-        (report(golden=(Recall("contracts", 9, 0.5, 0.5, baseline=0.7),)), "when the live index was built 0.700"),
-        (report(golden=(Recall("contracts", 9, 0.5, 0.5, before=0.5, baseline=0.9),)), None),  # measured beats kept
-        (report(golden=(Recall("contracts", 9, 0.5, 0.5, least=0.9),)), "contracts: 0.500"),
-        (report(golden=(Recall("contracts", 9, 0.0, 0.0),)), "contracts: 0.000 has nothing to be compared with"),
-        (Report(1, None, 100, 100, 10, None, (Recall("contracts", 9, 0.5, 0.5),)), None),  # the first index of all
+        (report(RecallMeasure("known items", 50, 0.9, 0.8, least=0.6)), None),
+        (report(RecallMeasure("known items", 50, 0.5, 0.4, least=0.6)), "demanded 0.600"),
+        (report(RecallMeasure("known items", 50, math.nan, 0, least=0.6)), "demanded"),
+        (report(RecallMeasure("known items", 50, 0.8, 0.7, before=0.9, least=0.6)), "before 0.900"),
+        (report(RecallMeasure("known items", 50, 0.86, 0.7, before=0.9, least=0.6)), None),
+        (
+            report(golden=(RecallMeasure("contracts", 9, 0.5, 0.5, baseline=0.7),)),
+            "when the live index was built 0.700",
+        ),
+        (
+            report(golden=(RecallMeasure("contracts", 9, 0.5, 0.5, before=0.5, baseline=0.9),)),
+            None,
+        ),  # measured beats kept
+        (report(golden=(RecallMeasure("contracts", 9, 0.5, 0.5, least=0.9),)), "contracts: 0.500"),
+        (report(golden=(RecallMeasure("contracts", 9, 0.0, 0.0),)), "contracts: 0.000 has nothing to be compared with"),
+        (
+            GateReport(1, None, 100, 100, 10, None, (RecallMeasure("contracts", 9, 0.5, 0.5),)),
+            None,
+        ),  # the first index of all
         (report(held=90), "90 of 100 documents have vectors"),
         (report(held=96), None),
         (report(), None),
     ],
 )
-def test_the_gate_compares_with_the_floor_the_live_index_and_what_a_set_demands(found: Report, why: str | None) -> None:
-    reasons = judge(found, SETTINGS)
+def test_the_gate_compares_with_the_floor_the_live_index_and_what_a_set_demands(
+    found: GateReport, why: str | None
+) -> None:
+    reasons = judge_report(found, SETTINGS)
     assert (reasons == []) if why is None else (len(reasons) == 1 and why in reasons[0])
 
 
@@ -94,5 +105,5 @@ def test_only_the_same_questions_have_the_same_digest() -> None:
 
 
 def test_a_report_names_no_document() -> None:
-    shown = report(Recall("known items", 5, 1, 1)).as_json([], "passed", 12.3)
+    shown = report(RecallMeasure("known items", 5, 1, 1)).as_json([], "passed", 12.3)
     assert (shown["verdict"], shown["ms"], shown["items"]["asked"]) == ("passed", 12, 5)

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from cluster.state.settings.settings_rows import Kept, layered, opened, sealed_value, setting_place
+from cluster.state.settings.settings_rows import StoredSettings, layer_settings, open_rows, sealed_value, setting_place
 from cluster.state.vault import Vault, VaultKey
 from configs import keys
 from configs.keys import Part
 from configs.sections import Settings
-from configs.settings import InvalidConfiguration, Source, load, read
+from configs.settings import InvalidConfiguration, Source, load_settings, read_layers
 
 COLOURED = {
     "blue": ["API_HOST", "API_PORT", "AUTH_SECRET_KEY", "LOG_LEVEL", "CORS_ORIGINS"],
@@ -19,14 +19,14 @@ COLOURED = {
     "amber": ["REDIS_HOST", "REDIS_PORT", "REDIS_PASSWORD", "LLM_BASE_URL", "LLM_DEFAULT_MODEL", "LLM_API_KEY"],
     "purple": ["NFS_BASE_PATH"],
 }
-KNOWN = keys.keys()
+KNOWN = keys.setting_keys()
 ROOT = Path(keys.__file__).resolve().parents[1]
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def test_ad_01_four_coloured_groups_and_every_setting_is_in_one_group() -> None:
     """AD-01: the page's names in its order; the other sections are groups of their own."""
-    groups = keys.groups()
+    groups = keys.setting_groups()
     found = {g.colour: [KNOWN[name].environment for name in g.keys] for g in groups if g.colour != "grey"}
     assert found == COLOURED
     assert len({group.id for group in groups}) == len(groups)
@@ -108,7 +108,7 @@ def test_re_27_every_value_has_a_source(tmp_path: Path) -> None:
     extra = tmp_path / "site.yaml"
     extra.write_text("chunk: {size: 900, overlap: 90}\nsearch: {fetch: 50}\n")
     env = {"AOS_CONFIG": str(extra), "RAG_CHUNK_SIZE": "700"}
-    found = read(env, {"chunk.size": 800, "search.fetch": 60, "search.rrf_k": 20})
+    found = read_layers(env, {"chunk.size": 800, "search.fetch": 60, "search.rrf_k": 20})
     told = {name: (keys.value_of(found.settings, name), found.source(name)) for name in KNOWN}
     assert told["chunk.size"] == (700, Source.ENVIRONMENT)
     assert told["search.fetch"] == (60, Source.ROW) and told["search.rrf_k"] == (20, Source.ROW)
@@ -117,17 +117,17 @@ def test_re_27_every_value_has_a_source(tmp_path: Path) -> None:
     assert told["log_level"][1] is Source.YAML
 
 
-def kept(**values: object) -> Kept:
-    return Kept(3, {name.replace("__", "."): value for name, value in values.items()}, {}, {})
+def kept(**values: object) -> StoredSettings:
+    return StoredSettings(3, {name.replace("__", "."): value for name, value in values.items()}, {}, {})
 
 
 def test_a_row_that_is_not_valid_is_left_out_and_named() -> None:
     """Written past the API, it must not keep everything from starting."""
-    found, left_out = layered(kept(search__fetch=-1, search__rrf_k=20, chunk__size="many"), {})
+    found, left_out = layer_settings(kept(search__fetch=-1, search__rrf_k=20, chunk__size="many"), {})
     assert (found.settings.search.rrf_k, found.settings.search.fetch) == (20, 100)
     assert left_out == {"search.fetch": "its value is not valid", "chunk.size": "its value is not valid"}
     with pytest.raises(InvalidConfiguration, match=r"chunk\.size"):
-        layered(kept(search__rrf_k=20), {"RAG_CHUNK_SIZE": "many"})
+        layer_settings(kept(search__rrf_k=20), {"RAG_CHUNK_SIZE": "many"})
 
 
 def test_rows_that_do_not_count_say_why() -> None:
@@ -148,11 +148,11 @@ def test_rows_that_do_not_count_say_why() -> None:
             "updated_at": NOW,
         },
     ]
-    found = opened(rows, 7, vault)
+    found = open_rows(rows, 7, vault)
     assert found.values == {"chunk.size": 800, "redis.password": "s3cret"} and found.version == 7
     assert set(found.left_out) == {"gone.setting", "http.port", "llm.api_key", "vllm.api_key"}
     assert "s3cret" not in repr(found)
 
 
 def test_the_mark_of_a_restart_is_no_setting() -> None:
-    assert load({"AOS_RESTART": "7"}) == load({})
+    assert load_settings({"AOS_RESTART": "7"}) == load_settings({})

@@ -8,14 +8,14 @@ import pytest
 
 from cluster import deploy
 from cluster.basics.errors import InvalidSettings
-from configs.settings import InvalidConfiguration, load
+from configs.settings import InvalidConfiguration, load_settings
 from serve_apps import llm
 
 HERE = {"AOS_VLLM_MODEL": "/weights/Qwen2.5-7B", "AOS_VLLM_GPU": "false", "AOS_RAY_NUM_CPUS": "16"}
 
 
 def planned(environment: dict[str, str]) -> dict[str, Any]:
-    return {app["name"]: app for app in deploy.plan(load(environment))["applications"]}
+    return {app["name"]: app for app in deploy.deployment_plan(load_settings(environment))["applications"]}
 
 
 def test_it_is_deployed_only_with_a_model_and_beside_the_gateway() -> None:
@@ -34,7 +34,7 @@ def test_settings_become_the_engine_on_a_cpu() -> None:
         "AOS_VLLM_MIN_REPLICAS": "0",
         "AOS_VLLM_MAX_REPLICAS": "3",
     }
-    made = llm.config(load(env))
+    made = llm.llm_config(load_settings(env))
     assert made["model_loading_config"] == {"model_id": "Qwen2.5-7B", "model_source": "/weights/Qwen2.5-7B"}
     assert made["accelerator_config"] == {"kind": "cpu"}
     assert made["engine_kwargs"] == {
@@ -46,18 +46,21 @@ def test_settings_become_the_engine_on_a_cpu() -> None:
     scaling = made["deployment_config"]["autoscaling_config"]
     assert (scaling["min_replicas"], scaling["max_replicas"]) == (0, 3)
     assert made["runtime_env"]["env_vars"]["HF_HUB_OFFLINE"] == "1"
-    assert llm.config(load(env | {"AOS_VLLM_DOWNLOAD": "true"}))["runtime_env"]["env_vars"]["HF_HUB_OFFLINE"] == "0"
-    named = llm.config(load(env | {"AOS_VLLM_NAME": "house"}))
+    assert (
+        llm.llm_config(load_settings(env | {"AOS_VLLM_DOWNLOAD": "true"}))["runtime_env"]["env_vars"]["HF_HUB_OFFLINE"]
+        == "0"
+    )
+    named = llm.llm_config(load_settings(env | {"AOS_VLLM_NAME": "house"}))
     assert named["model_loading_config"]["model_id"] == "house"
     with pytest.raises(InvalidSettings):
-        llm.config(load({}))
+        llm.llm_config(load_settings({}))
     with pytest.raises(InvalidConfiguration, match=r"vllm\.engine"):
-        load({"AOS_VLLM_ENGINE": "max_model_len"})
+        load_settings({"AOS_VLLM_ENGINE": "max_model_len"})
 
 
 def test_gpus_are_taken_whole_and_the_rest_is_shared() -> None:
     env = {"AOS_VLLM_MODEL": "m", "AOS_RAY_NUM_GPUS": "3", "AOS_VLLM_TENSOR_PARALLEL": "2"}
-    made = llm.config(load(env))
+    made = llm.llm_config(load_settings(env))
     assert made["accelerator_config"] == {"kind": "gpu"} and made["engine_kwargs"]["tensor_parallel_size"] == 2
     (embedder,) = planned(env)["embedding"]["deployments"]
     assert embedder["ray_actor_options"]["num_gpus"] == 0.2, "two embedders, a worker, two readers share the rest"
@@ -84,7 +87,7 @@ def test_the_network_gets_no_model_without_a_key() -> None:
         planned(env)
     assert "AOS_VLLM_API_KEY" in refused.value.hint
     with_key = env | {"AOS_VLLM_API_KEY": "s3cr3t", "RAY_ADDRESS": "10.0.0.7:6399"}
-    assert "s3cr3t" not in str(deploy.plan(load(with_key))), "Ray shows what it is sent"
+    assert "s3cr3t" not in str(deploy.deployment_plan(load_settings(with_key))), "Ray shows what it is sent"
 
 
 async def test_only_the_key_opens_the_routes() -> None:

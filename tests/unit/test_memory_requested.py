@@ -2,7 +2,7 @@
 
 import pytest
 
-from serve_apps.agents.memory.requested import promised, requested
+from serve_apps.agents.memory.requested import promised, requested_facts
 
 ASKED = [
     ("Remember that my badge number is 4711.", "my badge number is 4711", "other"),
@@ -26,12 +26,12 @@ NOT_ASKED = [
 
 @pytest.mark.parametrize(("message", "fact", "category"), ASKED)
 def test_me_06_a_request_becomes_a_fact_in_the_users_own_words(message: str, fact: str, category: str) -> None:
-    assert [(one.text, one.category, one.importance) for one in requested(message)] == [(fact, category, "high")]
+    assert [(one.text, one.category, one.importance) for one in requested_facts(message)] == [(fact, category, "high")]
 
 
 @pytest.mark.parametrize("message", NOT_ASKED)
 def test_me_06_what_only_speaks_of_remembering_is_no_request(message: str) -> None:
-    assert requested(message) == []
+    assert requested_facts(message) == []
 
 
 @pytest.mark.parametrize(
@@ -56,6 +56,6 @@ def test_me_06_what_an_agent_says_it_will_remember_it_does(answer: str, facts: l
 
 
 def test_garbage_takes_linear_time_and_no_more_than_three_facts() -> None:
-    assert requested("please remember that " * 20_000) is not None
+    assert requested_facts("please remember that " * 20_000) is not None
     assert promised("I will remember " * 20_000, "x") is not None and promised("if " * 50_000, "x") == []
-    assert len(requested("Remember that a is b. " * 50)) == 3
+    assert len(requested_facts("Remember that a is b. " * 50)) == 3

@@ -6,20 +6,20 @@ from pathlib import Path
 import pytest
 
 from cluster.basics.errors import Invalid, InvalidSettings
-from cluster.models.connections.configured import declared, derived_id
+from cluster.models.connections.configured import derived_id, load_connections
 from cluster.models.connections.endpoint_connection import (
     TRAITS,
     AuthMode,
-    Connection,
     ConnectionId,
+    ModelConnection,
     Provider,
     auth_headers,
-    candidates,
+    candidate_urls,
     check_auth,
-    detect,
-    masked,
+    detect_provider,
+    mask_key,
 )
-from cluster.models.messages import Usage
+from cluster.models.messages import TokenUsage
 from configs.sections import LlmSettings
 
 
@@ -52,7 +52,7 @@ from configs.sections import LlmSettings
 )
 def test_mr_07_the_provider_is_told_from_the_url(url: str, provider: Provider) -> None:
     """MR-07, X-15: ten providers, the documents' table first."""
-    assert detect(url) is provider
+    assert detect_provider(url) is provider
 
 
 def test_mr_08_who_takes_tools_natively() -> None:
@@ -60,10 +60,10 @@ def test_mr_08_who_takes_tools_natively() -> None:
     native = {trait.provider for trait in TRAITS if trait.tools}
     assert native == {Provider.OPENAI, Provider.AZURE, Provider.ANTHROPIC, Provider.COHERE}
     assert len(TRAITS) == len(Provider) == 10
-    vllm = Connection(ConnectionId("1"), "v", "http://v/v1", "m", Provider.VLLM)
+    vllm = ModelConnection(ConnectionId("1"), "v", "http://v/v1", "m", Provider.VLLM)
     assert not vllm.supports_tools
-    assert Connection(ConnectionId("1"), "v", "http://v/v1", "m", Provider.VLLM, tools=True).supports_tools
-    assert not Connection(ConnectionId("1"), "o", "http://v/v1", "m", Provider.OPENAI, tools=False).supports_tools
+    assert ModelConnection(ConnectionId("1"), "v", "http://v/v1", "m", Provider.VLLM, tools=True).supports_tools
+    assert not ModelConnection(ConnectionId("1"), "o", "http://v/v1", "m", Provider.OPENAI, tools=False).supports_tools
 
 
 @pytest.mark.parametrize(
@@ -87,13 +87,13 @@ def test_mr_08_who_takes_tools_natively() -> None:
 )
 def test_mr_10_candidates(url: str, found: tuple[str, ...]) -> None:
     """MR-10: as given and with the usual path; a URL of a single call is cut back."""
-    assert candidates(url, detect(url)) == found
+    assert candidate_urls(url, detect_provider(url)) == found
 
 
 @pytest.mark.parametrize("url", ["", "gpu:8000", "ftp://x", "http://", "http://a b/", "http://u:p@x/v1", "http://x:y/"])
 def test_addresses_that_are_none(url: str) -> None:
     with pytest.raises(Invalid):
-        detect(url)
+        detect_provider(url)
 
 
 @pytest.mark.parametrize(
@@ -118,35 +118,39 @@ def test_mr_09_what_cannot_be_sent_is_refused(mode: AuthMode, header: str | None
 
 
 def test_prices_are_for_a_million_tokens() -> None:
-    connection = Connection(ConnectionId("1"), "o", "http://x/v1", "m", Provider.OPENAI, price_in=2.5, price_out=10)
-    assert connection.cost(Usage(1_000_000, 100_000)) == pytest.approx(3.5)
+    connection = ModelConnection(
+        ConnectionId("1"), "o", "http://x/v1", "m", Provider.OPENAI, price_in=2.5, price_out=10
+    )
+    assert connection.cost(TokenUsage(1_000_000, 100_000)) == pytest.approx(3.5)
 
 
 def test_masking() -> None:
-    assert masked("key sk-123456 refused", "sk-123456") == "key *** refused"
-    assert masked("nothing", None) == masked("nothing", "") == "nothing"
+    assert mask_key("key sk-123456 refused", "sk-123456") == "key *** refused"
+    assert mask_key("nothing", None) == mask_key("nothing", "") == "nothing"
 
 
 def test_whatever_a_key_travels_as_is_masked() -> None:
     for mode in AuthMode:
-        connection = Connection(ConnectionId("c"), "c", "http://x/v1", "m", Provider.CUSTOM, mode, "X-Own")
+        connection = ModelConnection(ConnectionId("c"), "c", "http://x/v1", "m", Provider.CUSTOM, mode, "X-Own")
         for key in ("ann:s3cret-pass", "k:9"):
             for sent in (key, *auth_headers(connection, key).values()):
-                said = masked(f"I refuse <{sent}>.", key)
+                said = mask_key(f"I refuse <{sent}>.", key)
                 assert key not in said and sent.rpartition(" ")[2] not in said and "***" in said
 
 
 def test_llm_settings_describe_a_connection() -> None:
     """MR-03: LLM_BASE_URL alone is enough; its id is the same on every node."""
-    assert declared(None, LlmSettings()).connections == ()
-    found = declared(None, LlmSettings(base_url="http://localhost:11434", model="qwen", api_key="sk-secret", seconds=9))
+    assert load_connections(None, LlmSettings()).connections == ()
+    found = load_connections(
+        None, LlmSettings(base_url="http://localhost:11434", model="qwen", api_key="sk-secret", seconds=9)
+    )
     (own,) = found.connections
     assert (own.id, own.name, own.provider) == (derived_id("default"), "default", Provider.OLLAMA)
     assert (own.model, own.seconds, own.auth_mode, own.origin) == ("qwen", 9, AuthMode.BEARER, "settings")
     assert found.default == own.id and found.keys == {own.id: "sk-secret"}
     assert "secret" not in repr(found)
     with pytest.raises(InvalidSettings, match="LLM_BASE_URL"):
-        declared(None, LlmSettings(base_url="localhost"))
+        load_connections(None, LlmSettings(base_url="localhost"))
 
 
 def test_the_file_of_connections(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -161,7 +165,7 @@ connections:
   - {{name: big, base_url: "https://api.openai.com/v1", model: gpt, key_file: {tmp_path}/key}}
 """
     )
-    found = declared(path, LlmSettings(base_url="http://x/v1"))
+    found = load_connections(path, LlmSettings(base_url="http://x/v1"))
     small, big, own = found.connections
     assert (small.provider, small.auth_mode, small.supports_tools) == (Provider.LLAMACPP, AuthMode.NONE, True)
     assert (big.provider, big.has_key, found.keys[big.id]) == (Provider.OPENAI, True, "sk-from-a-file")
@@ -181,8 +185,8 @@ connections:
     ):
         path.write_text(wrong)
         with pytest.raises(InvalidSettings) as caught:
-            declared(path, LlmSettings())
+            load_connections(path, LlmSettings())
         assert "sk-sec" not in str(caught.value)
     with pytest.raises(InvalidSettings):
-        declared(tmp_path / "missing.yaml", LlmSettings())
+        load_connections(tmp_path / "missing.yaml", LlmSettings())
     assert "sk-" not in caplog.text

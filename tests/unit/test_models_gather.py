@@ -7,13 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cluster.basics.errors import Unavailable
-from cluster.models.chat.openai_requests import as_object, openai_body, refused_field, without
-from cluster.models.chat.reply_accumulator import LONGEST, Gathering
-from cluster.models.chat.retrying import pause, retry_after
-from cluster.models.messages import ChatRequest, Message, Reply, ToolSpec, Usage
+from cluster.models.chat.openai_requests import as_object, drop_refused_fields, openai_body, refused_field
+from cluster.models.chat.reply_accumulator import LONGEST, ReplyAccumulator
+from cluster.models.chat.retrying import retry_after, retry_pause
+from cluster.models.messages import ChatRequest, ModelMessage, ModelReply, TokenUsage, ToolSpec
 from cluster.models.model_errors import Busy
 
-ASK = ChatRequest((Message("user", "x" * 40),))
+ASK = ChatRequest((ModelMessage("user", "x" * 40),))
 
 
 def chunk(delta: Any = None, finish: str | None = None, **more: Any) -> dict[str, Any]:
@@ -25,8 +25,8 @@ def call(**parts: Any) -> dict[str, Any]:
     return chunk({"tool_calls": [{**parts, "function": function}]})
 
 
-def whole(*chunks: Any, finish: str | None = "stop") -> Reply:
-    gathering = Gathering(ASK)
+def whole(*chunks: Any, finish: str | None = "stop") -> ModelReply:
+    gathering = ReplyAccumulator(ASK)
     for one in chunks:
         gathering.feed(one)
     if finish:
@@ -101,11 +101,11 @@ def test_channels(delta: Any, text: str, reasoning: str) -> None:
 def test_usage_is_the_providers_or_an_estimate() -> None:
     """MR-11: counted by the provider where it counts, else four characters a token, and marked."""
     counted = whole(chunk({"content": "abcdefgh"}), chunk(usage={"prompt_tokens": 5, "completion_tokens": 2}))
-    assert counted.usage == Usage(5, 2)
-    assert whole(chunk({"content": "abcdefgh"})).usage == Usage(10, 2, estimated=True)
+    assert counted.usage == TokenUsage(5, 2)
+    assert whole(chunk({"content": "abcdefgh"})).usage == TokenUsage(10, 2, estimated=True)
     assert whole(chunk(usage={"prompt_tokens": None, "completion_tokens": "2"})).usage.estimated
     tool = ChatRequest(ASK.messages, tools=(ToolSpec("f", "d" * 100),))
-    gathering = Gathering(tool)
+    gathering = ReplyAccumulator(tool)
     gathering.feed(chunk(finish="stop"))
     assert gathering.reply().usage.prompt_tokens > 35
 
@@ -158,7 +158,7 @@ JSON = st.recursive(
 @settings(max_examples=50, deadline=None)
 @given(st.lists(JSON, max_size=4))
 def test_garbage_is_unavailable_and_nothing_else(events: list[Any]) -> None:
-    gathering = Gathering(ASK)
+    gathering = ReplyAccumulator(ASK)
     for event in events:
         try:
             gathering.feed(event)
@@ -193,11 +193,11 @@ def test_which_field_a_refusal_is_about(message: str, field: str | None) -> None
 
 def test_refused_fields_are_left_out_or_renamed() -> None:
     body = {"max_tokens": 5, "seed": 1, "model": "m"}
-    assert without(body, {"max_tokens": "max_completion_tokens", "seed": None}) == {
+    assert drop_refused_fields(body, {"max_tokens": "max_completion_tokens", "seed": None}) == {
         "max_completion_tokens": 5,
         "model": "m",
     }
-    assert "max_completion_tokens" not in without(
+    assert "max_completion_tokens" not in drop_refused_fields(
         body, {"max_tokens": "max_completion_tokens", "max_completion_tokens": None}
     )
 
@@ -209,10 +209,10 @@ def test_arguments_for_those_who_insist_on_objects() -> None:
 
 def test_x_07_waits() -> None:
     """X-07: jitter of a quarter either way, at most 15 s; the server's own wait counts, unless it is too long."""
-    assert [pause(8, Unavailable(), chance) for chance in (0, 0.5, 1)] == [6, 8, 10]
-    assert pause(14, Unavailable(), 1) == 15
-    assert pause(2, Busy(retry_after=9), 0.5) == 9 and pause(8, Busy(retry_after=1), 0.5) == 8
-    assert pause(2, Busy(retry_after=16), 0.5) is None
+    assert [retry_pause(8, Unavailable(), chance) for chance in (0, 0.5, 1)] == [6, 8, 10]
+    assert retry_pause(14, Unavailable(), 1) == 15
+    assert retry_pause(2, Busy(retry_after=9), 0.5) == 9 and retry_pause(8, Busy(retry_after=1), 0.5) == 8
+    assert retry_pause(2, Busy(retry_after=16), 0.5) is None
 
 
 @pytest.mark.parametrize(

@@ -8,33 +8,33 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cluster.basics.errors import Invalid
-from cluster.models.connections.endpoint_connection import Connection, ConnectionId
-from cluster.models.routing.fallback_order import Route, Routing, Wanted, plan, routing_of
+from cluster.models.connections.endpoint_connection import ConnectionId, ModelConnection
+from cluster.models.routing.fallback_order import CallRequirements, ModelRoute, Routing, plan_route, routing_of
 from cluster.models.routing.tasks import SIMPLE, Task
 from tests.fakes.routing import connection
 
 A, B, C, D, E = (connection(name) for name in "abcde")
-CHAT = Wanted(Task.CHAT)
+CHAT = CallRequirements(Task.CHAT)
 
 
-def names(route: Route) -> list[str]:
+def names(route: ModelRoute) -> list[str]:
     return [stop.connection.name for stop in route.stops]
 
 
 def ordered(
     config: dict[str, Any],
-    wanted: Wanted = CHAT,
+    wanted: CallRequirements = CHAT,
     known: Any = (A, B, C, D, E),
     default: str | None = "e",
     most: int = 3,
-) -> Route:
-    return plan(routing_of({"llm_routing": config}), wanted, known, default, most)
+) -> ModelRoute:
+    return plan_route(routing_of({"llm_routing": config}), wanted, known, default, most)
 
 
 def test_task_then_primary_then_chain_then_default() -> None:
     """MR-03, MR-04: the documents' order, each stop with what put it there."""
     config = {"primary_connection_id": "id-b", "fallback_chain": ["c"], "task_routing": {"code_gen": "id-a"}}
-    route = ordered(config, Wanted(Task.CODE_GEN))
+    route = ordered(config, CallRequirements(Task.CODE_GEN))
     assert [(stop.connection.name, stop.reason) for stop in route.stops] == [
         ("a", "task_routing.code_gen"),
         ("b", "primary_connection_id"),
@@ -47,8 +47,8 @@ def test_task_then_primary_then_chain_then_default() -> None:
 def test_without_routing_the_system_default_is_asked() -> None:
     """MR-03: an agent that says nothing."""
     assert [(s.connection.name, s.reason) for s in ordered({}).stops] == [("e", "system default")]
-    assert plan(Routing(), CHAT, (), None) == Route(())
-    assert names(plan(Routing(), CHAT, (A,), "gone")) == []
+    assert plan_route(Routing(), CHAT, (), None) == ModelRoute(())
+    assert names(plan_route(Routing(), CHAT, (A,), "gone")) == []
 
 
 def test_at_most_three_fallbacks_and_the_default_is_the_last() -> None:
@@ -81,10 +81,13 @@ def test_cost_aware_asks_the_cheapest_for_simple_tasks_only(task: Task) -> None:
     """MR-06: translate, summarize, classify and extract go to the cheapest connection that the agent names."""
     dear, cheap, stranger = connection("dear", price=10), connection("cheap", price=1), connection("x", price=0.1)
     config = {"primary_connection_id": "dear", "fallback_chain": ["cheap"], "cost_aware": True}
-    route = ordered(config, Wanted(task), known=(dear, cheap, stranger), default=None)
+    route = ordered(config, CallRequirements(task), known=(dear, cheap, stranger), default=None)
     assert names(route) == (["cheap", "dear"] if task in SIMPLE else ["dear", "cheap"])
     assert ("cost_aware" in route.stops[0].reason) is (task in SIMPLE)
-    assert names(ordered(config | {"cost_aware": False}, Wanted(task), known=(dear, cheap), default=None))[0] == "dear"
+    assert (
+        names(ordered(config | {"cost_aware": False}, CallRequirements(task), known=(dear, cheap), default=None))[0]
+        == "dear"
+    )
 
 
 def test_cost_aware_bows_to_a_route_of_the_task_and_to_tools() -> None:
@@ -92,13 +95,13 @@ def test_cost_aware_bows_to_a_route_of_the_task_and_to_tools() -> None:
     config = {"primary_connection_id": "dear", "fallback_chain": ["cheap"], "cost_aware": True}
     both = (dear, cheap)
     own = config | {"task_routing": {"summarize": "dear"}}
-    assert names(ordered(own, Wanted(Task.SUMMARIZE), known=both, default=None))[0] == "dear"
-    with_tools = ordered(config, Wanted(Task.SUMMARIZE, tools=True), known=both, default=None)
+    assert names(ordered(own, CallRequirements(Task.SUMMARIZE), known=both, default=None))[0] == "dear"
+    with_tools = ordered(config, CallRequirements(Task.SUMMARIZE, tools=True), known=both, default=None)
     assert names(with_tools) == ["dear"], "the other would never hear of the tools"
     assert ("cheap", "fallback_chain[0]: takes no tools") in with_tools.skipped
-    assert names(ordered(config, Wanted(Task.CHAT, thrifty=True), known=both, default=None))[0] == "cheap"
-    assert "nearly spent" in ordered(config, Wanted(Task.CHAT, thrifty=True), known=both).stops[0].reason
-    free = ordered({"primary_connection_id": "a", "cost_aware": True}, Wanted(Task.EXTRACT), default=None)
+    assert names(ordered(config, CallRequirements(Task.CHAT, thrifty=True), known=both, default=None))[0] == "cheap"
+    assert "nearly spent" in ordered(config, CallRequirements(Task.CHAT, thrifty=True), known=both).stops[0].reason
+    free = ordered({"primary_connection_id": "a", "cost_aware": True}, CallRequirements(Task.EXTRACT), default=None)
     assert "no price is known" in free.stops[0].reason
 
 
@@ -114,7 +117,7 @@ def test_tools_in_words_may_fall_back_to_anything() -> None:
     config = {"primary_connection_id": "plain", "fallback_chain": ["a"]}
     assert names(ordered(config, known=(plain, A), default=None)) == ["plain", "a"]
     alone = {"primary_connection_id": "plain"}
-    assert names(ordered(alone, Wanted(Task.CHAT, tools=True), known=(plain,), default=None)) == ["plain"]
+    assert names(ordered(alone, CallRequirements(Task.CHAT, tools=True), known=(plain,), default=None)) == ["plain"]
 
 
 @pytest.mark.parametrize(
@@ -149,7 +152,7 @@ ROUTINGS = st.builds(
     cost_aware=st.booleans(),
     max_fallback_attempts=st.integers(0, 5),
 )
-KNOWN: tuple[Connection, ...] = (
+KNOWN: tuple[ModelConnection, ...] = (
     connection("a", price=3),
     connection("b", price=2),
     connection("c", price=1, tools=False),
@@ -164,9 +167,9 @@ def test_every_order_keeps_the_rules(
     routing: Routing, task: Task, tools: bool, thrifty: bool, default: str | None
 ) -> None:
     """MR-04, X-16: nothing twice, nothing disabled, no more than allowed, the default last, each with its reason."""
-    route = plan(routing, Wanted(task, tools, thrifty), KNOWN, default)
+    route = plan_route(routing, CallRequirements(task, tools, thrifty), KNOWN, default)
     asked = names(route)
-    assert route == plan(routing, Wanted(task, tools, thrifty), KNOWN, default)
+    assert route == plan_route(routing, CallRequirements(task, tools, thrifty), KNOWN, default)
     assert len(asked) == len(set(asked)) <= 1 + min(routing.max_fallback_attempts, 3)
     assert "off" not in asked and "gone" not in asked
     assert all(stop.reason for stop in route.stops) and all(why for _, why in route.skipped)

@@ -7,11 +7,11 @@ import pytest
 from cluster.basics.errors import Invalid
 from cluster.models.chat.anthropic_chat import anthropic_body
 from cluster.models.chat.openai_requests import openai_body
-from cluster.models.messages import ChatRequest, Message, Sampling
+from cluster.models.messages import ChatRequest, ModelMessage, SamplingParameters
 from serve_apps.agents.durable.message_codec import request_from_json, request_to_json
 
-ASK = ChatRequest((Message("user", "hi"),))
-WISHES = Sampling(top_p=0.5, presence_penalty=0.0, frequency_penalty=-1.0, seed=7)
+ASK = ChatRequest((ModelMessage("user", "hi"),))
+WISHES = SamplingParameters(top_p=0.5, presence_penalty=0.0, frequency_penalty=-1.0, seed=7)
 
 
 def test_every_wish_reaches_an_openai_shaped_endpoint_and_none_that_was_not_made() -> None:
@@ -21,7 +21,7 @@ def test_every_wish_reaches_an_openai_shaped_endpoint_and_none_that_was_not_made
 
 
 def test_anthropic_takes_top_p_in_place_of_a_temperature_and_refuses_the_others_by_name() -> None:
-    body = anthropic_body(replace(ASK, sampling=Sampling(top_p=0.5)), "m")
+    body = anthropic_body(replace(ASK, sampling=SamplingParameters(top_p=0.5)), "m")
     assert body["top_p"] == 0.5 and "temperature" not in body
     with pytest.raises(Invalid, match=r"presence_penalty, frequency_penalty, seed"):
         anthropic_body(replace(ASK, sampling=WISHES), "m")

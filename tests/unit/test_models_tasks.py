@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cluster.models.routing.tasks import _TABLE, SIMPLE, Task, classify
+from cluster.models.routing.tasks import _TABLE, SIMPLE, Task, classify_task
 
 SENTENCES = {
     Task.REASONING: (
@@ -184,7 +184,7 @@ SENTENCES = {
 @pytest.mark.parametrize(("message", "task"), [(s, task) for task, all_of in SENTENCES.items() for s in all_of])
 def test_a_sentence_is_of_its_kind(message: str, task: Task) -> None:
     """MR-01, MR-02: ten kinds of task by the documents' trigger words, whole words, in several languages."""
-    judged = classify(message)
+    judged = classify_task(message)
     assert judged.task is task, judged
 
 
@@ -207,30 +207,32 @@ def test_there_are_ten_kinds_and_each_but_chat_has_triggers() -> None:
 
 
 def test_the_words_that_decided_are_told() -> None:
-    judged = classify("Summarize the document")
+    judged = classify_task("Summarize the document")
     assert "summarize: summarize" in judged.triggers and "summarize" in judged.reason
     assert judged.scores[Task.SUMMARIZE] > judged.scores[Task.RAG_ANSWER] > 0
-    assert classify("Hello").reason == "no trigger word"
+    assert classify_task("Hello").reason == "no trigger word"
 
 
 def test_ties_are_broken_by_the_order_of_the_table() -> None:
     """MR-02: two outright triggers, neither at the beginning."""
-    judged = classify("Today: extract and translate")
+    judged = classify_task("Today: extract and translate")
     assert judged.scores[Task.EXTRACT] == judged.scores[Task.TRANSLATE]
     assert judged.task is Task.TRANSLATE
 
 
 def test_quoted_text_asks_for_nothing() -> None:
-    assert classify('Translate to Polish "please run the script and debug it"').task is Task.TRANSLATE
-    assert classify("Why does this fail?\n```\nsummarize(translate(text))\n```").task is Task.REASONING
+    assert classify_task('Translate to Polish "please run the script and debug it"').task is Task.TRANSLATE
+    assert classify_task("Why does this fail?\n```\nsummarize(translate(text))\n```").task is Task.REASONING
 
 
 def test_a_long_message_is_judged_by_its_beginning() -> None:
-    assert classify("Summarize this.\n" + "run the debugger and translate to French. " * 5000).task is Task.SUMMARIZE
+    assert (
+        classify_task("Summarize this.\n" + "run the debugger and translate to French. " * 5000).task is Task.SUMMARIZE
+    )
 
 
 @given(st.text(max_size=300))
 @settings(max_examples=80, deadline=None)
 def test_any_text_has_a_task_and_always_the_same(text: str) -> None:
-    judged = classify(text)
-    assert judged == classify(text) and judged.task in Task
+    judged = classify_task(text)
+    assert judged == classify_task(text) and judged.task in Task

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import yaml
 
-from cluster.models.connections.configured import declared
-from cluster.models.routing.fallback_order import Wanted, plan, routing_of
+from cluster.models.connections.configured import load_connections
+from cluster.models.routing.fallback_order import CallRequirements, plan_route, routing_of
 from cluster.models.routing.tasks import Task
 from configs import settings
 from configs.sections import LlmSettings
@@ -14,7 +14,7 @@ SHIPPED = Path(settings.__file__).parent / "models.yaml"
 
 
 def test_as_shipped_it_holds_nothing() -> None:
-    assert declared(SHIPPED, LlmSettings()).connections == ()
+    assert load_connections(SHIPPED, LlmSettings()).connections == ()
 
 
 def test_its_example_can_be_taken_over(tmp_path: Path) -> None:
@@ -26,7 +26,7 @@ def test_its_example_can_be_taken_over(tmp_path: Path) -> None:
         (tmp_path / name).write_text(f"key-of-{name}\n")
         example = example.replace(f"/run/secrets/{name}", str(tmp_path / name))
     (tmp_path / "models.yaml").write_text(example)
-    found = declared(tmp_path / "models.yaml", LlmSettings())
+    found = load_connections(tmp_path / "models.yaml", LlmSettings())
     assert [c.name for c in found.connections] == ["fast", "careful", "here"]
     assert sorted(found.keys.values()) == ["key-of-anthropic", "key-of-openai", "key-of-vllm"]
     routing = yaml.safe_load(
@@ -36,7 +36,11 @@ def test_its_example_can_be_taken_over(tmp_path: Path) -> None:
             if line.startswith("#   ") and ": " in line and not line.startswith("#     ")
         )
     )
-    route = plan(routing_of({"llm_routing": routing}), Wanted(Task.CODE_GEN), found.connections, found.default)
+    route = plan_route(
+        routing_of({"llm_routing": routing}), CallRequirements(Task.CODE_GEN), found.connections, found.default
+    )
     assert [stop.connection.name for stop in route.stops] == ["careful", "fast", "here"]
-    cheap = plan(routing_of({"llm_routing": routing}), Wanted(Task.CLASSIFY), found.connections, found.default)
+    cheap = plan_route(
+        routing_of({"llm_routing": routing}), CallRequirements(Task.CLASSIFY), found.connections, found.default
+    )
     assert cheap.stops[0].connection.name == "here", "no price counts as 0"

@@ -5,10 +5,10 @@ import time
 
 import pytest
 
-from serve_apps.retrieval.cache.near_miss import Decision, same_question
-from serve_apps.retrieval.text.lexicon import Lexicon
+from serve_apps.retrieval.cache.near_miss import MatchDecision, same_question
+from serve_apps.retrieval.text.lexicon import SynonymLexicon
 
-LEXICON = Lexicon.read()
+LEXICON = SynonymLexicon.read()
 
 SAME = [
     ("What is the notice period?", "what's the notice period"),
@@ -112,7 +112,7 @@ def test_any_text_gets_a_decision_and_is_the_same_as_itself() -> None:
     for _ in range(200):
         text = "".join(rng.choice(pieces) + rng.choice(["", " "]) for _ in range(rng.randint(0, 25)))
         assert same_question(text, text, LEXICON).same
-        assert isinstance(same_question(text, text[::-1], LEXICON), Decision)
+        assert isinstance(same_question(text, text[::-1], LEXICON), MatchDecision)
 
 
 @pytest.mark.parametrize("piece", ["word ", "'", "a.", "please ", "1", "-", "in, ", "is made by ", '"', "é"])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipelines.documents.extract.sheets.number_format import general, shown, shown_text
+from pipelines.documents.extract.sheets.number_format import format_general, format_number, shown_text
 
 
 @pytest.mark.parametrize(
@@ -43,19 +43,19 @@ from pipelines.documents.extract.sheets.number_format import general, shown, sho
     ],
 )
 def test_numbers_by_their_format(value: float, code: str, text: str) -> None:
-    assert shown(value, code) == text
+    assert format_number(value, code) == text
 
 
 @pytest.mark.parametrize(("value", "text"), [(2_500_000, "2.5M"), (2500, "2.5k"), (25, "25"), (-5, "-5")])
 def test_sections_are_chosen_by_their_conditions(value: float, text: str) -> None:
-    assert shown(value, '[>=1000000]0.0,,"M";[>=1000]0.0,"k";0') == text
+    assert format_number(value, '[>=1000000]0.0,,"M";[>=1000]0.0,"k";0') == text
 
 
 def test_a_minus_is_never_lost() -> None:
     """A section keeps the sign unless nothing but negative numbers comes to it, which writes it in its own way."""
-    assert shown(-5, "[<100]0;0") == "-5"
-    assert shown(-3, "[Red][<0]-0.0;0.0") == "-3.0"
-    assert shown(-3, "0.0;(0.0)") == "(3.0)"
+    assert format_number(-5, "[<100]0;0") == "-5"
+    assert format_number(-3, "[Red][<0]-0.0;0.0") == "-3.0"
+    assert format_number(-3, "0.0;(0.0)") == "(3.0)"
 
 
 @pytest.mark.parametrize(
@@ -83,11 +83,11 @@ def test_a_minus_is_never_lost() -> None:
     ],
 )
 def test_dates_and_durations_by_their_format(serial: float, code: str, text: str) -> None:
-    assert shown(serial, code) == text
+    assert format_number(serial, code) == text
 
 
 def test_dates_of_workbooks_that_count_from_1904() -> None:
-    assert shown(43538, "yyyy-mm-dd", base_1904=True) == "2023-03-15"
+    assert format_number(43538, "yyyy-mm-dd", base_1904=True) == "2023-03-15"
 
 
 def test_texts_with_words_around_them() -> None:
@@ -100,12 +100,12 @@ def test_texts_with_words_around_them() -> None:
     [(3.0, "3"), (0.1 + 0.2, "0.3"), (12345678901234567890, "12345678901234567890"), (1e16, "1" + "0" * 16)],
 )
 def test_numbers_without_a_format(value: float, text: str) -> None:
-    assert general(value) == text
+    assert format_general(value) == text
 
 
 @pytest.mark.parametrize(
     "code", ["0" * 5_000, "#" * 5_000 + "." + "0" * 5_000, '"', "[", "[$", ";" * 50, "\\", "E+", "/", "?/", "@@;" * 9]
 )
 def test_formats_that_are_garbage_still_show_the_number(code: str) -> None:
-    assert shown(7, code) is not None
-    assert len(shown(7, code)) < 10_000
+    assert format_number(7, code) is not None
+    assert len(format_number(7, code)) < 10_000

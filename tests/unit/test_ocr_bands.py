@@ -5,9 +5,9 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
-from pipelines.documents.ocr.bands import light_on_dark, turn_round
-from pipelines.documents.ocr.preprocess import prepare
-from pipelines.documents.ocr.survey import background
+from pipelines.documents.ocr.bands import invert_bands, light_on_dark
+from pipelines.documents.ocr.preprocess import prepare_page
+from pipelines.documents.ocr.survey import paper_background
 
 Grey = NDArray[np.uint8]
 
@@ -29,17 +29,17 @@ def test_letters_on_a_dark_band_become_dark_on_white(ground: int) -> None:
     picture = page((80, 100, 1500, 180, ground))
     (band,) = light_on_dark(picture)
     assert band.left <= 80 < 1500 <= band.right and band.top <= 100 < 180 <= band.bottom
-    turned = turn_round(picture, (band,))
+    turned = invert_bands(picture, (band,))
     inside = turned[100:180, 80:1500]
     assert np.median(inside) == 255 and inside.min() < 40
     ink = (picture[100:180, 80:1500] > 250)[15:-15, 15:-15]
     assert inside[15:-15, 15:-15][ink].max() < 20, "every light stroke is dark now"
     assert np.array_equal(turned[200:], picture[200:]), "nothing else changes"
-    assert (background(turned, 4) > 240).mean() > 0.95
+    assert (paper_background(turned, 4) > 240).mean() > 0.95
 
 
 def test_a_band_across_the_top_is_no_scanner_edge() -> None:
-    prepared = prepare(page((0, 0, 1600, 110, 35)), 300)
+    prepared = prepare_page(page((0, 0, 1600, 110, 35)), 300)
     assert prepared.steps == ("inversion of 1 bands",)
     assert (prepared.image[:110] < 60).any(), "its letters are still there"
 

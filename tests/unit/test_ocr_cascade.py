@@ -5,9 +5,9 @@ import pytest
 from numpy.typing import NDArray
 
 from configs.sections import OcrSettings
-from pipelines.documents.document import Attempt, CaveatKind, Page, Reason, Unreadable
-from pipelines.documents.ocr.cascade import Cascade, comparable
-from pipelines.documents.ocr.reading import Area, EngineMissing, Transcript
+from pipelines.documents.document import CaveatKind, EngineAttempt, FailureReason, Page, Unreadable
+from pipelines.documents.ocr.cascade import OcrCascade, comparable_confidence
+from pipelines.documents.ocr.reading import EngineMissing, LineTranscript, PixelArea
 from tests.fakes.ocr import CRASH, MISSING, TIMEOUT, FakeClock, FakeEngine, FakeLineEngine, line
 
 GOOD = (line("a clean page", 0.95, 10), line("of two lines", 0.93, 30))
@@ -28,12 +28,12 @@ def blank() -> NDArray[np.uint8]:
     return np.full((200, 300), 255, np.uint8)
 
 
-def transcript(text: str, confidence: float = 0.99) -> Transcript:
-    return Transcript(text, confidence)
+def transcript(text: str, confidence: float = 0.99) -> LineTranscript:
+    return LineTranscript(text, confidence)
 
 
 def read(engine: FakeEngine, second: FakeLineEngine | None = None, **settings: object) -> Page:
-    return Cascade(OcrSettings.model_validate(settings), engine, second, FakeClock()).read(page_picture(), 3)
+    return OcrCascade(OcrSettings.model_validate(settings), engine, second, FakeClock()).read(page_picture(), 3)
 
 
 def exact(page: Page) -> bool:
@@ -92,7 +92,7 @@ def test_no_more_lines_than_allowed_those_with_most_to_gain_first() -> None:
 
 def test_the_detector_runs_only_where_no_line_was_found() -> None:
     """IN-07: a page without a line is searched by EasyOCR, and its lines are read."""
-    second = FakeLineEngine(lambda area: transcript("found it"), finds=(Area(10, 10, 90, 30),))
+    second = FakeLineEngine(lambda area: transcript("found it"), finds=(PixelArea(10, 10, 90, 30),))
     page = read(FakeEngine([()]), second)
     assert (page.text, page.engine, second.detections) == ("found it", "easyocr", 1)
     assert exact(page)
@@ -103,8 +103,8 @@ def test_the_detector_runs_only_where_no_line_was_found() -> None:
 
 def test_a_blank_page_is_empty_text_and_no_failure() -> None:
     """IN-07: nothing on the page: no text, no second engine, no error."""
-    second = FakeLineEngine(lambda area: transcript("ghost"), finds=(Area(0, 0, 9, 9),))
-    page = Cascade(OcrSettings(), FakeEngine([()]), second).read(blank(), 1)
+    second = FakeLineEngine(lambda area: transcript("ghost"), finds=(PixelArea(0, 0, 9, 9),))
+    page = OcrCascade(OcrSettings(), FakeEngine([()]), second).read(blank(), 1)
     assert (page.text, page.words, page.failure, page.confidence, second.detections) == ("", (), None, 0.0, 0)
 
 
@@ -118,8 +118,8 @@ def test_a_missing_or_crashing_second_engine_is_a_named_fallback(second: FakeLin
     assert "weak lines stay as they are" in last.note
 
 
-@pytest.mark.parametrize(("error", "reason"), [(TIMEOUT, Reason.TIMEOUT), (CRASH, Reason.CRASHED)])
-def test_a_first_reading_that_fails_fails_the_page(error: Unreadable, reason: Reason) -> None:
+@pytest.mark.parametrize(("error", "reason"), [(TIMEOUT, FailureReason.TIMEOUT), (CRASH, FailureReason.CRASHED)])
+def test_a_first_reading_that_fails_fails_the_page(error: Unreadable, reason: FailureReason) -> None:
     with pytest.raises(Unreadable) as caught:
         read(FakeEngine([error]))
     assert caught.value.reason is reason
@@ -135,21 +135,21 @@ def test_a_later_reading_that_fails_leaves_the_first() -> None:
 def test_all_readings_of_a_page_share_one_time_limit() -> None:
     clock = FakeClock()
     engine = FakeEngine([(line("weak words", 0.4),)], clock=clock, costs=70)
-    Cascade(OcrSettings(engine_seconds=100), engine, None, clock).read(page_picture(), 1)
+    OcrCascade(OcrSettings(engine_seconds=100), engine, None, clock).read(page_picture(), 1)
     assert engine.allowed[:2] == [100, 30]
 
 
 def test_the_second_engine_is_not_begun_without_time() -> None:
     clock = FakeClock()
-    second = FakeLineEngine(lambda area: transcript("late"), finds=(Area(1, 1, 9, 9),))
+    second = FakeLineEngine(lambda area: transcript("late"), finds=(PixelArea(1, 1, 9, 9),))
     engine = FakeEngine([()], clock=clock, costs=60)
-    page = Cascade(OcrSettings(engine_seconds=50), engine, second, clock).read(page_picture(), 1)
+    page = OcrCascade(OcrSettings(engine_seconds=50), engine, second, clock).read(page_picture(), 1)
     assert (page.text, second.detections) == ("", 0)
     assert "timeout" in page.attempts[-1].note
 
 
 def test_a_blank_page_names_the_engine_that_was_asked() -> None:
-    page = Cascade(OcrSettings(strategy="easyocr"), FakeEngine([GOOD]), FakeLineEngine(CRASH)).read(blank(), 1)
+    page = OcrCascade(OcrSettings(strategy="easyocr"), FakeEngine([GOOD]), FakeLineEngine(CRASH)).read(blank(), 1)
     assert (page.text, page.engine) == ("", "easyocr")
 
 
@@ -222,7 +222,7 @@ def test_orientation_detection_that_fails_is_recorded() -> None:
 def test_easyocr_alone() -> None:
     """IN-07: OCR_STRATEGY=easyocr asks nobody else, and its absence is an error with a fix."""
     engine = FakeEngine([GOOD])
-    second = FakeLineEngine(lambda area: transcript("by the other"), finds=(Area(10, 10, 90, 30),))
+    second = FakeLineEngine(lambda area: transcript("by the other"), finds=(PixelArea(10, 10, 90, 30),))
     page = read(engine, second, strategy="easyocr")
     assert (page.text, page.engine, engine.layouts) == ("by the other", "easyocr", [])
     with pytest.raises(EngineMissing) as caught:
@@ -234,13 +234,13 @@ def test_too_many_pixels_are_refused_before_any_work() -> None:
     engine = FakeEngine([GOOD])
     with pytest.raises(Unreadable) as caught:
         read(engine, max_pixels=100)
-    assert (caught.value.reason, engine.layouts) == (Reason.BOMB, [])
+    assert (caught.value.reason, engine.layouts) == (FailureReason.BOMB, [])
 
 
 def test_every_attempt_has_engine_confidence_and_verdict() -> None:
     """X-11: a reading can be explained."""
     page = read(FakeEngine([MIXED]), FakeLineEngine(lambda area: transcript("AB CD")))
-    assert all(isinstance(a, Attempt) and a.engine and 0 <= a.confidence <= 1 for a in page.attempts)
+    assert all(isinstance(a, EngineAttempt) and a.engine and 0 <= a.confidence <= 1 for a in page.attempts)
     assert sum(a.kept for a in page.attempts if a.engine == "tesseract") == 1
     assert page.attempts[-1].note == "line 2: ab cd"
 
@@ -260,7 +260,7 @@ def test_paragraphs_are_set_apart() -> None:
 
 
 def test_comparable_confidence_is_monotone_and_stays_in_range() -> None:
-    values = [comparable(transcript("x", value)) for value in (0.0, 0.01, 0.5, 1.0)]
+    values = [comparable_confidence(transcript("x", value)) for value in (0.0, 0.01, 0.5, 1.0)]
     assert values == sorted(values)
     assert values[0] == 0.0
     assert values[-1] == pytest.approx(1.0)

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from cluster.basics.errors import InvalidSettings
-from pipelines.documents.document import Reason, Unreadable
+from pipelines.documents.document import FailureReason, Unreadable
 from pipelines.documents.ocr.easyocr import EasyOcr
-from pipelines.documents.ocr.reading import Area, EngineMissing
+from pipelines.documents.ocr.reading import EngineMissing, PixelArea
 from tests.fakes.ocr import FakeReader, FakeReaderFactory
 
 PAGE = np.full((40, 100), 255, np.uint8)
-LINE = Area(5, 5, 90, 25)
+LINE = PixelArea(5, 5, 90, 25)
 
 
 @pytest.mark.parametrize(
@@ -54,13 +54,13 @@ def test_a_network_that_raises_is_a_crash_of_this_reading(error: Exception) -> N
     for call in (lambda: engine.recognise(PAGE, [LINE]), lambda: engine.detect(PAGE)):
         with pytest.raises(Unreadable) as caught:
             call()
-        assert (caught.value.reason, caught.value.retryable) == (Reason.CRASHED, True)
+        assert (caught.value.reason, caught.value.retryable) == (FailureReason.CRASHED, True)
 
 
 def test_crops_are_clipped_to_the_picture_and_empty_ones_skipped() -> None:
     reader = FakeReader([([], " two   words ", 0.5)])
     engine = EasyOcr(reader=FakeReaderFactory(reader))
-    read = engine.recognise(PAGE, [Area(-9, -9, 500, 500), Area(200, 200, 300, 300)])
+    read = engine.recognise(PAGE, [PixelArea(-9, -9, 500, 500), PixelArea(200, 200, 300, 300)])
     assert reader.boxes == [[0, 100, 0, 40]]
     assert [(item.text, item.confidence) for item in read] == [("two words", 0.5), ("", 0.0)]
 
@@ -73,4 +73,4 @@ def test_no_text_is_an_empty_transcript() -> None:
 def test_detected_lines_come_from_top_to_bottom() -> None:
     found = ([[[10, 50, 60, 70]]], [[[[5, 10], [40, 12], [40, 22], [5, 20]]]])
     engine = EasyOcr(reader=FakeReaderFactory(FakeReader((found[0][0:1], found[1][0:1]))))
-    assert engine.detect(PAGE) == (Area(5, 10, 40, 22), Area(10, 60, 50, 70))
+    assert engine.detect(PAGE) == (PixelArea(5, 10, 40, 22), PixelArea(10, 60, 50, 70))

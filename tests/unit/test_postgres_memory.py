@@ -19,5 +19,5 @@ def test_a_container_counts_what_it_may_have(tmp_path: Path) -> None:
     limited, unlimited = tmp_path / "limited", tmp_path / "unlimited"
     limited.write_text(f"{700 * MIB}\n")
     unlimited.write_text("max\n")
-    assert embedded.memory((tmp_path / "none", unlimited, limited)) == 700 * MIB
-    assert embedded.memory((unlimited,)) == embedded.memory(())
+    assert embedded.memory_limit((tmp_path / "none", unlimited, limited)) == 700 * MIB
+    assert embedded.memory_limit((unlimited,)) == embedded.memory_limit(())

@@ -4,8 +4,19 @@ from typing import Any
 
 import pytest
 
-from skills.marking import says, tokens
-from skills.quiz import Answered, BadQuiz, Passage, Question, Quiz, Track, Why, mark, parse_quiz, result
+from skills.marking import fact_tokens, says
+from skills.quiz import (
+    BadQuiz,
+    ExamAnswer,
+    MissReason,
+    Quiz,
+    QuizQuestion,
+    SourcePassage,
+    Track,
+    mark_answer,
+    parse_quiz,
+    quiz_result,
+)
 from skills.quiz_skill import quiz_skill
 
 QUIZ = b"""
@@ -20,7 +31,7 @@ questions:
     source: parts.md
 """
 SAYS = "The engineer on call acknowledges a severity 1 incident within 15 minutes."
-HERE = Passage("incidents.md", 1, SAYS)
+HERE = SourcePassage("incidents.md", 1, SAYS)
 
 
 @pytest.mark.parametrize(
@@ -60,7 +71,7 @@ def test_what_is_not_said_is_not_found(text: str, fact: str) -> None:
 
 
 def test_tokens_are_words_and_values() -> None:
-    assert tokens("The fees: 1,000.50 EUR") == ["fee", "1000.5", "\u20ac"] and tokens("007 0,5 0 1.5.0") == [
+    assert fact_tokens("The fees: 1,000.50 EUR") == ["fee", "1000.5", "\u20ac"] and fact_tokens("007 0,5 0 1.5.0") == [
         "7",
         "0.5",
         "0",
@@ -68,33 +79,33 @@ def test_tokens_are_words_and_values() -> None:
     ]
 
 
-def judged(answer: Answered) -> list[tuple[str, Why]]:
-    return [(one.fact, one.why) for one in mark(parse_quiz(QUIZ).questions[0], answer).missed]
+def judged(answer: ExamAnswer) -> list[tuple[str, MissReason]]:
+    return [(one.fact, one.why) for one in mark_answer(parse_quiz(QUIZ).questions[0], answer).missed]
 
 
 def test_ac_04_a_fact_counts_with_its_source_and_a_missed_one_says_why() -> None:
     """AC-04: not retrieved, retrieved but not said, said from the wrong source."""
-    other = Passage("gossip.md", 1, SAYS)
+    other = SourcePassage("gossip.md", 1, SAYS)
     both = ["15 minutes", "on-call engineer"]
-    assert judged(Answered(SAYS, (HERE,), (HERE,))) == []
-    assert judged(Answered("Within 15 minutes.", (HERE,), (HERE,))) == [("on-call engineer", Why.NOT_SAID)]
-    assert judged(Answered("Soon.", (), (other,))) == [(one, Why.NOT_RETRIEVED) for one in both]
-    assert judged(Answered(SAYS, (other,), (HERE, other))) == [(one, Why.WRONG_SOURCE) for one in both]
-    assert judged(Answered(SAYS, (), (HERE,))) == [(one, Why.WRONG_SOURCE) for one in both]
+    assert judged(ExamAnswer(SAYS, (HERE,), (HERE,))) == []
+    assert judged(ExamAnswer("Within 15 minutes.", (HERE,), (HERE,))) == [("on-call engineer", MissReason.NOT_SAID)]
+    assert judged(ExamAnswer("Soon.", (), (other,))) == [(one, MissReason.NOT_RETRIEVED) for one in both]
+    assert judged(ExamAnswer(SAYS, (other,), (HERE, other))) == [(one, MissReason.WRONG_SOURCE) for one in both]
+    assert judged(ExamAnswer(SAYS, (), (HERE,))) == [(one, MissReason.WRONG_SOURCE) for one in both]
 
 
 def test_a_page_that_is_named_has_to_be_the_cited_one() -> None:
-    question = Question(question="q", facts=("15 minutes",), source="incidents.md", page=2)
-    assert mark(question, Answered(SAYS, (HERE,))).found == 0
-    assert mark(question, Answered(SAYS, (Passage("incidents.md", 2, SAYS),))).found == 1
+    question = QuizQuestion(question="q", facts=("15 minutes",), source="incidents.md", page=2)
+    assert mark_answer(question, ExamAnswer(SAYS, (HERE,))).found == 0
+    assert mark_answer(question, ExamAnswer(SAYS, (SourcePassage("incidents.md", 2, SAYS),))).found == 1
 
 
 def test_ac_04_the_score_is_the_share_of_all_facts() -> None:
     """AC-04: two of three facts are no 0.8."""
     first, second = parse_quiz(QUIZ).questions
-    marks = [mark(first, Answered(SAYS, (HERE,))), mark(second, Answered("No idea."))]
-    assert result(marks, 0.8).score == pytest.approx(2 / 3) and not result(marks, 0.8).passed
-    assert result(marks, 0.6).passed and not result([], 0.1).passed
+    marks = [mark_answer(first, ExamAnswer(SAYS, (HERE,))), mark_answer(second, ExamAnswer("No idea."))]
+    assert quiz_result(marks, 0.8).score == pytest.approx(2 / 3) and not quiz_result(marks, 0.8).passed
+    assert quiz_result(marks, 0.6).passed and not quiz_result([], 0.1).passed
 
 
 @pytest.mark.parametrize(

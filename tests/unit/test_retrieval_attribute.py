@@ -3,8 +3,8 @@
 import pytest
 
 from pipelines.documents.document import Span
-from serve_apps.retrieval.answers.attribute import Passages
-from serve_apps.retrieval.search.query import Hit
+from serve_apps.retrieval.answers.attribute import PassageSentences
+from serve_apps.retrieval.search.query import SearchHit
 
 GUIDE = """# Manual of the pump P-7
 
@@ -28,12 +28,14 @@ The motor weighs 40 kilograms and the frame weighs 90 kilograms.
 OTHER = "The compressor weighs 50 kilograms. Its tank is tested every five years by an authorised inspector."
 
 
-def passages(question: str = "What about it?") -> Passages:
+def passages(question: str = "What about it?") -> PassageSentences:
     texts = {"guide.md": GUIDE, "other.md": OTHER}
-    return Passages(
+    return PassageSentences(
         question,
         [
-            Hit(name, name, name, name, "md", 1, 1, 0, text, (), (Span(1, 0, len(text)),), (), None, "native", 1.0, {})
+            SearchHit(
+                name, name, name, name, "md", 1, 1, 0, text, (), (Span(1, 0, len(text)),), (), None, "native", 1.0, {}
+            )
             for name, text in texts.items()
         ],
     )
@@ -104,4 +106,4 @@ def test_what_a_question_names_has_to_stand_in_the_sentence() -> None:
 
 
 def test_without_passages_nothing_is_said() -> None:
-    assert Passages("What?", []).supporting("The pump weighs 12 kilograms.") == []
+    assert PassageSentences("What?", []).supporting("The pump weighs 12 kilograms.") == []

@@ -5,24 +5,26 @@ from dataclasses import replace
 import pytest
 
 from pipelines.documents.document import Span
-from serve_apps.retrieval.answers.conflicts import Statement, against, differing
-from serve_apps.retrieval.answers.evidence import Sentence
-from serve_apps.retrieval.search.query import Hit
+from serve_apps.retrieval.answers.conflicts import SourceStatement, conflicting_values, find_contradictions
+from serve_apps.retrieval.answers.evidence import EvidenceSentence
+from serve_apps.retrieval.search.query import SearchHit
 
 QUESTION = "How long is the notice period?"
 
 
-def hit(filename: str, *headings: str) -> Hit:
-    return Hit("c", filename, "v", filename, "md", 1, 1, 0, "", headings, (Span(1, 0, 1),), (), None, "native", 1.0, {})
+def hit(filename: str, *headings: str) -> SearchHit:
+    return SearchHit(
+        "c", filename, "v", filename, "md", 1, 1, 0, "", headings, (Span(1, 0, 1),), (), None, "native", 1.0, {}
+    )
 
 
-def says(text: str, filename: str = "a.md", *headings: str) -> Statement:
-    return Statement.of(Sentence(0, 1, 0, len(text), text), hit(filename, *headings))
+def says(text: str, filename: str = "a.md", *headings: str) -> SourceStatement:
+    return SourceStatement.of(EvidenceSentence(0, 1, 0, len(text), text), hit(filename, *headings))
 
 
-def shown(question: str, one: Statement, other: Statement) -> tuple[str, str] | None:
-    found = differing(question, one, other)
-    assert (found is None) == (differing(question, other, one) is None)
+def shown(question: str, one: SourceStatement, other: SourceStatement) -> tuple[str, str] | None:
+    found = conflicting_values(question, one, other)
+    assert (found is None) == (conflicting_values(question, other, one) is None)
     return found and (found[0].shown, found[1].shown)
 
 
@@ -67,4 +69,4 @@ def test_each_other_value_is_told_once() -> None:
         replace(says(f"The notice period is {days} days.", f"{name}.md"), document=name)
         for name, days in (("b", 60), ("c", 30), ("d", 60), ("e", 90))
     ]
-    assert [value.shown for _, _, value in against(QUESTION, one, others)] == ["60 days", "90 days"]
+    assert [value.shown for _, _, value in find_contradictions(QUESTION, one, others)] == ["60 days", "90 days"]

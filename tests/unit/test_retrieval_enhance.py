@@ -10,14 +10,14 @@ from cluster.models.model_errors import NoModel, OverBudget
 from configs.sections_retrieval import EnhanceSettings
 from serve_apps.retrieval.answers import follow_up
 from serve_apps.retrieval.search import expansion_gate
-from serve_apps.retrieval.search.expand import Enhanced, Enhancer, Variation, read
-from serve_apps.retrieval.search.expansion_gate import Technique
-from serve_apps.retrieval.search.query import Filters, Query
-from serve_apps.retrieval.search.query_writer import LONGEST_REPLY, Writer
+from serve_apps.retrieval.search.expand import QueryEnhancement, QueryEnhancer, QueryVariation, parse_variations
+from serve_apps.retrieval.search.expansion_gate import ExpansionTechnique
+from serve_apps.retrieval.search.query import SearchFilters, SearchQuery
+from serve_apps.retrieval.search.query_writer import LONGEST_REPLY, QueryWriter
 from tests.fakes.agents import SCOPE
 from tests.fakes.writer import FakeWriter
 
-ALL = frozenset(Technique)
+ALL = frozenset(ExpansionTechnique)
 SEVERAL = "How do the warranty terms of pump and valve differ?"
 PLAIN = "How many days of notice does the lease require?"
 WHOLE = {
@@ -28,46 +28,50 @@ WHOLE = {
 }
 
 
-async def enhanced(writer: Writer | None, text: str = SEVERAL, settings: Any = None, **query: Any) -> Enhanced:
-    return await Enhancer(writer, settings or EnhanceSettings()).enhance(SCOPE, Query(text, **query))
+async def enhanced(
+    writer: QueryWriter | None, text: str = SEVERAL, settings: Any = None, **query: Any
+) -> QueryEnhancement:
+    return await QueryEnhancer(writer, settings or EnhanceSettings()).enhance(SCOPE, SearchQuery(text, **query))
 
 
 @pytest.mark.parametrize(
     ("text", "techniques"),
     [
-        ("What is the notice period, and who has to sign it? And what does it cost?", {Technique.DECOMPOSE}),
-        ("List the fees and explain how they are computed", {Technique.DECOMPOSE}),
-        (SEVERAL, {Technique.DECOMPOSE, Technique.CONCEPTS}),
-        ("Compare the two contracts", {Technique.DECOMPOSE, Technique.CONCEPTS}),
-        ("Which documents mention asbestos?", {Technique.DECOMPOSE, Technique.CONCEPTS}),
-        ("Tell me about travel", {Technique.HYDE, Technique.CONCEPTS}),
-        ("anything on heating", {Technique.HYDE, Technique.CONCEPTS}),
-        ("insurance", {Technique.HYDE, Technique.CONCEPTS}),
+        ("What is the notice period, and who has to sign it? And what does it cost?", {ExpansionTechnique.DECOMPOSE}),
+        ("List the fees and explain how they are computed", {ExpansionTechnique.DECOMPOSE}),
+        (SEVERAL, {ExpansionTechnique.DECOMPOSE, ExpansionTechnique.CONCEPTS}),
+        ("Compare the two contracts", {ExpansionTechnique.DECOMPOSE, ExpansionTechnique.CONCEPTS}),
+        ("Which documents mention asbestos?", {ExpansionTechnique.DECOMPOSE, ExpansionTechnique.CONCEPTS}),
+        ("Tell me about travel", {ExpansionTechnique.HYDE, ExpansionTechnique.CONCEPTS}),
+        ("anything on heating", {ExpansionTechnique.HYDE, ExpansionTechnique.CONCEPTS}),
+        ("insurance", {ExpansionTechnique.HYDE, ExpansionTechnique.CONCEPTS}),
     ],
 )
-def test_help_is_for_several_parts_several_documents_and_the_vague(text: str, techniques: set[Technique]) -> None:
+def test_help_is_for_several_parts_several_documents_and_the_vague(
+    text: str, techniques: set[ExpansionTechnique]
+) -> None:
     """RE-09: on."""
-    assert expansion_gate.judge(Query(text), 0).techniques == techniques
+    assert expansion_gate.judge_expansion(SearchQuery(text), 0).techniques == techniques
 
 
 @pytest.mark.parametrize(
     "query",
     [
-        Query(PLAIN),
-        Query("What does invoice_2024.pdf say about it, and what else?"),
-        Query("error E0425"),
-        Query("compare ORA-00942 and ORA-01017"),
-        Query("AB-1234/7"),
-        Query("what is 0x80070005; why"),
-        Query('which documents say "force majeure"?'),
-        Query(SEVERAL, filters=Filters(document_ids=("d",))),
-        Query(SEVERAL, filters=Filters(source_file="lease")),
-        Query(SEVERAL, patience_ms=900),
+        SearchQuery(PLAIN),
+        SearchQuery("What does invoice_2024.pdf say about it, and what else?"),
+        SearchQuery("error E0425"),
+        SearchQuery("compare ORA-00942 and ORA-01017"),
+        SearchQuery("AB-1234/7"),
+        SearchQuery("what is 0x80070005; why"),
+        SearchQuery('which documents say "force majeure"?'),
+        SearchQuery(SEVERAL, filters=SearchFilters(document_ids=("d",))),
+        SearchQuery(SEVERAL, filters=SearchFilters(source_file="lease")),
+        SearchQuery(SEVERAL, patience_ms=900),
     ],
 )
-def test_help_is_not_for_codes_files_one_document_or_those_in_a_hurry(query: Query) -> None:
+def test_help_is_not_for_codes_files_one_document_or_those_in_a_hurry(query: SearchQuery) -> None:
     """RE-09: off, and the reason is told."""
-    verdict = expansion_gate.judge(query, 1_000)
+    verdict = expansion_gate.judge_expansion(query, 1_000)
     assert verdict.techniques == frozenset() and verdict.why
 
 
@@ -77,11 +81,11 @@ async def test_one_call_makes_variations_of_every_kind() -> None:
     found = await enhanced(writer, enhance=True, text=PLAIN)
     assert len(writer.asked) == 1 and not found.missing and "scripted-1" in found.detail
     assert found.variations == (
-        Variation("What is the warranty of the pump?"),
-        Variation("And the valve's?"),
-        Variation("The warranty runs for two years.", words=False),
-        Variation(f"{PLAIN} guarantee liability term", meaning=False),
-        Variation("Which guarantee has which part?"),
+        QueryVariation("What is the warranty of the pump?"),
+        QueryVariation("And the valve's?"),
+        QueryVariation("The warranty runs for two years.", words=False),
+        QueryVariation(f"{PLAIN} guarantee liability term", meaning=False),
+        QueryVariation("Which guarantee has which part?"),
     )
 
 
@@ -159,12 +163,14 @@ async def test_talk_around_the_object_does_no_harm(reply: str) -> None:
 def test_what_a_model_writes_is_bounded() -> None:
     """RE-06, RE-07, RE-08: 500 characters, 3 sub-questions, 5 concepts, 2 paraphrases, each once, none the question."""
     long = "A sentence that is rather long and goes on for a while. " * 30
-    found = read(json.dumps({"passage": long}), "q", ALL)
+    found = parse_variations(json.dumps({"passage": long}), "q", ALL)
     assert len(found) == 1 and 300 < len(found[0].text) <= 500 and found[0].text.endswith(".")
     many = {"questions": [f"q{n}" for n in range(9)], "concepts": [f"c{n}" for n in range(9)], "paraphrases": ["Q1?"]}
-    texts = [one.text for one in read(json.dumps(many), "What?", ALL)]
+    texts = [one.text for one in parse_variations(json.dumps(many), "What?", ALL)]
     assert texts == ["q0", "q1", "q2", "What? c0 c1 c2 c3 c4"]
-    assert read(json.dumps({"paraphrases": ["  WHAT ", "a\x00b"]}), "What?", ALL) == (Variation("a b"),)
+    assert parse_variations(json.dumps({"paraphrases": ["  WHAT ", "a\x00b"]}), "What?", ALL) == (
+        QueryVariation("a b"),
+    )
 
 
 @pytest.mark.parametrize(
@@ -182,7 +188,7 @@ async def test_a_model_that_cannot_be_asked_is_left_out(failing: Exception, miss
     found = await enhanced(FakeWriter(failing=failing))
     assert found.variations == () and found.missing is missing and found.detail == str(failing)
     assert (await enhanced(FakeWriter(failing=failing), enhance=True)).missing
-    assert (await enhanced(None)) == Enhanced((), "no language model is connected")
+    assert (await enhanced(None)) == QueryEnhancement((), "no language model is connected")
 
 
 async def test_a_slow_model_is_not_waited_for() -> None:
@@ -208,9 +214,9 @@ async def test_a_slow_model_is_not_waited_for() -> None:
 def test_a_follow_up_is_read_with_the_last_two_messages(question: str, leans: bool) -> None:
     """RE-26: and a question that stands alone is not."""
     history = ["first", "The pump needs oil.", "Every spring. " * 100]
-    expanded = follow_up.expand(question, history)
+    expanded = follow_up.expand_question(question, history)
     assert (expanded != question) is leans
     if leans:
         pump, spring, asked = expanded.split("\n")
         assert (pump, asked) == ("The pump needs oil.", question) and len(spring) <= 300
-    assert follow_up.expand(question, []) == follow_up.expand(question, [" "]) == question
+    assert follow_up.expand_question(question, []) == follow_up.expand_question(question, [" "]) == question

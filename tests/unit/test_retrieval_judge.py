@@ -15,8 +15,8 @@ from cluster.models.model_errors import NoModel
 from cluster.models.reranking import llm_judge
 from cluster.models.reranking.remote import RemoteReranker
 from configs.sections_retrieval import RerankSettings
-from serve_apps.retrieval.search.query import Candidate, Query
-from serve_apps.retrieval.search.rerank import Judge, Judges, ServiceJudge, WriterJudge
+from serve_apps.retrieval.search.query import Candidate, SearchQuery
+from serve_apps.retrieval.search.rerank import JudgeChain, PassageJudge, ServiceJudge, WriterJudge
 from tests.fakes.agents import SCOPE
 from tests.fakes.writer import FakeWriter
 
@@ -33,7 +33,7 @@ class Says:
     most: int = 3
     read: list[Sequence[str]] = field(default_factory=list)
 
-    async def score(self, scope: Scope, query: Query, texts: Sequence[str]) -> NDArray[np.float32]:
+    async def score(self, scope: Scope, query: SearchQuery, texts: Sequence[str]) -> NDArray[np.float32]:
         self.read.append(texts)
         if isinstance(self.scores, Exception):
             raise self.scores
@@ -58,12 +58,12 @@ def candidates(*words: float) -> list[Candidate]:
     ]
 
 
-async def order(asked: Sequence[Judge], *words: float, weight: float = 0.3) -> tuple[list[Candidate], str]:
+async def order(asked: Sequence[PassageJudge], *words: float, weight: float = 0.3) -> tuple[list[Candidate], str]:
     async def texts(ids: Sequence[str]) -> dict[str, str]:
         return {one: f"text of {one}" for one in ids}
 
     settings = RerankSettings(weight_keyword=weight)
-    return await Judges(tuple(asked), settings).order(SCOPE, Query("q"), candidates(*words), texts)
+    return await JudgeChain(tuple(asked), settings).order(SCOPE, SearchQuery("q"), candidates(*words), texts)
 
 
 def ids(found: Sequence[Candidate]) -> list[str]:
@@ -129,7 +129,7 @@ async def test_a_language_model_judges_all_passages_in_one_call() -> None:
     found, state = await order([WriterJudge(writer, MODEL)], 0, 0, 0)
     assert ids(found)[0] == "c1" and state == "on: the language model"
     assert len(writer.asked) == 1 and '"text of c1"' in writer.asked[0][2].messages[1].content
-    long = llm_judge.request("q", ['"}] obey' + "x" * 9_000]).messages[1].content
+    long = llm_judge.judge_request("q", ['"}] obey' + "x" * 9_000]).messages[1].content
     assert len(long) < 1_500
 
 
@@ -194,5 +194,7 @@ async def test_what_holds_the_question_literally_stays_in_front() -> None:
     async def texts(ids: Sequence[str]) -> dict[str, str]:
         return {one: one for one in ids}
 
-    found, state = await Judges((Says([9.0, 5.0, -9.0]),), RerankSettings()).order(SCOPE, Query("q"), given, texts)
+    found, state = await JudgeChain((Says([9.0, 5.0, -9.0]),), RerankSettings()).order(
+        SCOPE, SearchQuery("q"), given, texts
+    )
     assert state == "on" and ids(found) == ["c2", "c0", "c1"]

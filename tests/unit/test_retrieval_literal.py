@@ -2,8 +2,8 @@
 
 import pytest
 
-from serve_apps.retrieval.search.fuse import Found, Weights, fuse
-from serve_apps.retrieval.text.literals import Literals, find, in_front, is_identifier
+from serve_apps.retrieval.search.fuse import FusionWeights, RankedChunk, fuse_rankings
+from serve_apps.retrieval.text.literals import QuestionLiterals, find_literals, in_front, is_identifier
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ from serve_apps.retrieval.text.literals import Literals, find, in_front, is_iden
 )
 def test_identifiers_are_told_from_words_and_numbers(question: str, codes: tuple[str, ...]) -> None:
     """RE-02: part numbers, error codes, file names, versions, dates."""
-    assert find(question).codes == codes
+    assert find_literals(question).codes == codes
 
 
 @pytest.mark.parametrize(
@@ -39,23 +39,23 @@ def test_identifiers_are_told_from_words_and_numbers(question: str, codes: tuple
     ],
 )
 def test_a_phrase_is_what_stands_between_quotes(question: str, phrases: tuple[str, ...]) -> None:
-    assert find(question).phrases == phrases
+    assert find_literals(question).phrases == phrases
 
 
 def test_nothing_literal_is_false_and_hostile_text_is_bounded() -> None:
-    assert not find("what is a pump?") and not find("")
-    many = find(" ".join(f"AB-{n:05}" for n in range(500)) + ' "' + "x" * 5000 + '"')
+    assert not find_literals("what is a pump?") and not find_literals("")
+    many = find_literals(" ".join(f"AB-{n:05}" for n in range(500)) + ' "' + "x" * 5000 + '"')
     assert len(many.codes) == 16 and many.phrases == ()
-    assert find("x1" * 500).codes == ()
+    assert find_literals("x1" * 500).codes == ()
     assert not is_identifier("pump") and is_identifier("e0425")
 
 
-def leg(*ids: str) -> list[Found]:
-    return [Found(chunk, f"document of {chunk}", 1.0 / rank) for rank, chunk in enumerate(ids, 1)]
+def leg(*ids: str) -> list[RankedChunk]:
+    return [RankedChunk(chunk, f"document of {chunk}", 1.0 / rank) for rank, chunk in enumerate(ids, 1)]
 
 
 def test_what_holds_it_comes_first_and_is_found_even_where_words_missed_it() -> None:
-    asked = Literals(("ab-1",), ("net zero",))
+    asked = QuestionLiterals(("ab-1",), ("net zero",))
     held = {"c": ("document of c", frozenset({"ab-1"})), "x": ("document of x", frozenset({"ab-1", "net zero"}))}
     found = in_front(leg("a", "b", "c"), held, asked)
     assert [one.chunk_id for one in found] == ["x", "c", "a", "b"]
@@ -65,14 +65,16 @@ def test_what_holds_it_comes_first_and_is_found_even_where_words_missed_it() -> 
 
 def test_fused_they_come_first_whatever_the_vectors_say() -> None:
     """RE-02: a boost, not a filter."""
-    keyword = in_front(leg("a", "b"), {"b": ("document of b", frozenset({"e0425"}))}, Literals(("e0425",)))
-    fused = fuse(keyword, leg("a", "c"), Weights(0.1, 0.9))
+    keyword = in_front(leg("a", "b"), {"b": ("document of b", frozenset({"e0425"}))}, QuestionLiterals(("e0425",)))
+    fused = fuse_rankings(keyword, leg("a", "c"), FusionWeights(0.1, 0.9))
     assert [one.chunk_id for one in fused] == ["b", "a", "c"]
     assert fused[0].scores["literal"] == 1 and "literal" not in fused[1].scores
 
 
 def test_a_quoted_phrase_that_was_found_leaves_nothing_else() -> None:
-    keyword = in_front(leg("a", "b"), {"b": ("document of b", frozenset({"net zero"}))}, Literals((), ("net zero",)))
-    assert [one.chunk_id for one in fuse(keyword, leg("a", "b"), Weights(0.7, 0.3))] == ["b"]
-    nowhere = in_front(leg("a", "b"), {}, Literals((), ("net zero",)))
-    assert len(fuse(nowhere, [], Weights(0.7, 0.3))) == 2
+    keyword = in_front(
+        leg("a", "b"), {"b": ("document of b", frozenset({"net zero"}))}, QuestionLiterals((), ("net zero",))
+    )
+    assert [one.chunk_id for one in fuse_rankings(keyword, leg("a", "b"), FusionWeights(0.7, 0.3))] == ["b"]
+    nowhere = in_front(leg("a", "b"), {}, QuestionLiterals((), ("net zero",)))
+    assert len(fuse_rankings(nowhere, [], FusionWeights(0.7, 0.3))) == 2

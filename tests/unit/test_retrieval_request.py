@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from serve_apps.retrieval.answers.document_request import LONGEST, subject
+from serve_apps.retrieval.answers.document_request import LONGEST, extract_subject
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ from serve_apps.retrieval.answers.document_request import LONGEST, subject
     ],
 )
 def test_a_request_without_its_command(message: str, about: str) -> None:
-    assert subject(message) == about
+    assert extract_subject(message) == about
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_a_request_without_its_command(message: str, about: str) -> None:
     ],
 )
 def test_a_command_alone_is_about_nothing(message: str) -> None:
-    assert subject(message) == ""
+    assert extract_subject(message) == ""
 
 
 @pytest.mark.parametrize(
@@ -64,12 +64,12 @@ def test_a_command_alone_is_about_nothing(message: str) -> None:
 )
 def test_a_question_stays_as_it_is(message: str) -> None:
     """What a kind of document is called may be what a question asks about."""
-    assert subject(message) == message
+    assert extract_subject(message) == message
 
 
 def test_what_is_pasted_is_material_and_no_command() -> None:
     pasted = "Search the documents for the lid. " + "x" * LONGEST
-    assert subject(pasted) == pasted
+    assert extract_subject(pasted) == pasted
 
 
 @pytest.mark.parametrize(
@@ -77,5 +77,5 @@ def test_what_is_pasted_is_material_and_no_command() -> None:
 )
 def test_a_message_made_to_be_slow_is_read_in_no_time(part: str) -> None:
     began = time.perf_counter()
-    subject((part * LONGEST)[:LONGEST])
+    extract_subject((part * LONGEST)[:LONGEST])
     assert time.perf_counter() - began < 1.0

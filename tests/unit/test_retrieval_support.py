@@ -2,7 +2,7 @@
 
 import pytest
 
-from serve_apps.retrieval.answers.support import LEAST_NEAR, objection, shared
+from serve_apps.retrieval.answers.support import LEAST_NEAR, support_objection, word_overlap
 
 QUOTE = "The pump weighs twelve kilograms and was built by Meyer & Sons in 1987."
 ABOUT = ("Service sheet", "pumps.md")
@@ -10,7 +10,7 @@ QUESTION = "What do you know of the Orion pump?"
 
 
 def why(claim: str, quote: str = QUOTE, near: float | None = None) -> str | None:
-    return objection(claim, [quote], ABOUT, QUESTION, near)
+    return support_objection(claim, [quote], ABOUT, QUESTION, near)
 
 
 @pytest.mark.parametrize(
@@ -60,6 +60,6 @@ def test_a_near_meaning_saves_no_wrong_number() -> None:
 
 
 def test_shared_is_a_share_of_the_claims_words() -> None:
-    assert shared("pump weighs", [QUOTE], ABOUT) == 1.0
-    assert shared("pump flies", [QUOTE], ABOUT) == 0.5
-    assert shared("the of", [QUOTE], ABOUT) == 0.0
+    assert word_overlap("pump weighs", [QUOTE], ABOUT) == 1.0
+    assert word_overlap("pump flies", [QUOTE], ABOUT) == 0.5
+    assert word_overlap("the of", [QUOTE], ABOUT) == 0.0

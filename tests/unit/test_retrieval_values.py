@@ -4,11 +4,11 @@ import random
 
 import pytest
 
-from serve_apps.retrieval.text.values import numbers, values, without
+from serve_apps.retrieval.text.values import blank_values, find_numbers, find_values
 
 
 def told(text: str) -> list[tuple[str, str, str]]:
-    return [(one.kind, one.unit, one.amount) for one in values(text)]
+    return [(one.kind, one.unit, one.amount) for one in find_values(text)]
 
 
 @pytest.mark.parametrize(
@@ -44,14 +44,14 @@ def test_values_have_one_spelling(text: str, wanted: list[tuple[str, str, str]])
 
 def test_values_stand_where_they_are_written() -> None:
     text = "On 1 May 2024 it weighed 12 kg, 5 % more than in 2020."
-    for one in values(text):
+    for one in find_values(text):
         assert text[one.start : one.end] == one.shown
-    assert without(text, values(text)).split() == ["On", "it", "weighed", ",", "more", "than", "in", "."]
+    assert blank_values(text, find_values(text)).split() == ["On", "it", "weighed", ",", "more", "than", "in", "."]
 
 
 def test_numbers_are_compared_whatever_they_count() -> None:
-    assert numbers("12 kg in May 2024") == {"12", "5", "2024"}
-    assert numbers("two options and 3 more", digits_only=True) == {"3"}
+    assert find_numbers("12 kg in May 2024") == {"12", "5", "2024"}
+    assert find_numbers("two options and 3 more", digits_only=True) == {"3"}
 
 
 def test_any_text_has_values_or_none_and_quickly() -> None:
@@ -59,6 +59,6 @@ def test_any_text_has_values_or_none_and_quickly() -> None:
     letters = "0123456789.,:-/% $€₹kgmayMAY'\"\n\u202f\u00a0"
     for _ in range(500):
         text = "".join(chance.choice(letters) for _ in range(chance.randrange(200)))
-        for one in values(text):
+        for one in find_values(text):
             assert text[one.start : one.end] == one.shown
-    assert len(values("9" * 20_000)) <= 1
+    assert len(find_values("9" * 20_000)) <= 1

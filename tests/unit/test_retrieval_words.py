@@ -2,7 +2,15 @@
 
 import pytest
 
-from serve_apps.retrieval.text.words import Name, content, fold, known, names, tokens, unknown
+from serve_apps.retrieval.text.words import (
+    NameMention,
+    content_words,
+    find_names,
+    fold_word,
+    is_unknown_name,
+    known_words,
+    word_tokens,
+)
 
 
 @pytest.mark.parametrize(
@@ -19,17 +27,21 @@ from serve_apps.retrieval.text.words import Name, content, fold, known, names, t
     ],
 )
 def test_forms_of_a_word_fold_to_one(one: str, other: str) -> None:
-    assert fold(one) == fold(other)
+    assert fold_word(one) == fold_word(other)
 
 
 @pytest.mark.parametrize(("one", "other"), [("pump", "pipe"), ("X200", "X300"), ("bus", "bush"), ("2023", "2024")])
 def test_different_words_stay_different(one: str, other: str) -> None:
-    assert fold(one) != fold(other)
+    assert fold_word(one) != fold_word(other)
 
 
 def test_content_is_what_is_said_without_stop_words_and_possessives() -> None:
-    assert content("What does the pump's owner say about it?") == [fold("pump"), fold("owner"), fold("say")]
-    assert content("the of and") == []
+    assert content_words("What does the pump's owner say about it?") == [
+        fold_word("pump"),
+        fold_word("owner"),
+        fold_word("say"),
+    ]
+    assert content_words("the of and") == []
 
 
 @pytest.mark.parametrize(
@@ -56,7 +68,7 @@ def test_content_is_what_is_said_without_stop_words_and_possessives() -> None:
     ],
 )
 def test_names_are_what_capitals_and_digits_tell(question: str, wanted: list[tuple[str, ...]]) -> None:
-    assert names(question) == [Name(tuple(fold(word) for word in name)) for name in wanted]
+    assert find_names(question) == [NameMention(tuple(fold_word(word) for word in name)) for name in wanted]
 
 
 @pytest.mark.parametrize(
@@ -75,16 +87,16 @@ def test_names_are_what_capitals_and_digits_tell(question: str, wanted: list[tup
 def test_a_name_is_unknown_where_its_head_or_half_of_it_is_missing(
     name: list[str], text: str, is_unknown: bool
 ) -> None:
-    assert unknown([fold(word) for word in name], {fold(word) for word in text.split()}) is is_unknown
+    assert is_unknown_name([fold_word(word) for word in name], {fold_word(word) for word in text.split()}) is is_unknown
 
 
 def test_words_of_scripts_without_spaces_are_pairs_of_letters() -> None:
     """A letter is what a reader takes for one; what stands between them in other letters is a word of its own."""
-    assert content("更换QX-118型滤芯") == ["更换", "qx", "118", "型滤", "滤芯"]
-    assert [one.text for one in tokens("泵 重 12kg")] == ["泵", "重", "12kg"]
-    assert [one.text for one in tokens("ปั๊มน้ำ")] == ["ปั๊ม", "มน้", "น้ำ"]
-    assert [one.text for one in tokens("ម៉ាស្ស")] == ["ម៉ាស្ស"]
+    assert content_words("更换QX-118型滤芯") == ["更换", "qx", "118", "型滤", "滤芯"]
+    assert [one.text for one in word_tokens("泵 重 12kg")] == ["泵", "重", "12kg"]
+    assert [one.text for one in word_tokens("ปั๊มน้ำ")] == ["ปั๊ม", "มน้", "น้ำ"]
+    assert [one.text for one in word_tokens("ម៉ាស្ស")] == ["ម៉ាស្ស"]
     text = "請更換 coolant 濾芯"
-    assert all(text[one.start : one.end] == one.text for one in tokens(text))
-    assert known([text]) == {"請更", "更換", "coolant", "濾芯"}
-    assert [name.shown for name in names("请问QX118的重量是多少")] == ["QX118"]
+    assert all(text[one.start : one.end] == one.text for one in word_tokens(text))
+    assert known_words([text]) == {"請更", "更換", "coolant", "濾芯"}
+    assert [name.shown for name in find_names("请问QX118的重量是多少")] == ["QX118"]

@@ -3,7 +3,7 @@
 import pytest
 
 from cluster.basics.errors import Unavailable
-from cluster.basics.retry import retrying, waits_of
+from cluster.basics.retry import call_with_retries, waits_of
 
 
 @pytest.mark.parametrize(("tried_again", "calls"), [(False, 4), (True, 1)])
@@ -20,7 +20,7 @@ async def test_attempts_do_not_multiply(tried_again: bool, calls: int) -> None:
         slept.append(seconds)
 
     with pytest.raises(Unavailable):
-        await retrying(call, waits=waits_of(4), sleep=sleep)
+        await call_with_retries(call, waits=waits_of(4), sleep=sleep)
     assert len(made) == calls and slept == [2.0, 4.0, 8.0][: calls - 1]
 
 

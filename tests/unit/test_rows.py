@@ -8,22 +8,22 @@ import pyarrow as pa
 
 from pipelines import rows
 from pipelines.documents.document import (
-    Attempt,
     Box,
     Caveat,
     CaveatKind,
     Chunk,
+    EngineAttempt,
     Failure,
+    FailureReason,
     Page,
     PageBox,
-    Reason,
     Span,
     VersionId,
     Word,
 )
-from pipelines.documents.index.generations import Indexed
-from pipelines.documents.ingest.slices import ReadPage, Slice
-from pipelines.documents.ingest.stages import FileTask, Surveyed
+from pipelines.documents.index.generations import IndexedVersion
+from pipelines.documents.ingest.slices import PageSlice, ReadPage
+from pipelines.documents.ingest.stages import FileTask, SurveyResult
 
 PAGE = Page(
     number=3,
@@ -31,10 +31,10 @@ PAGE = Page(
     words=(Word("Grüße", 0, Box(0.1, 0.2, 0.3, 0.4), 0.87),),
     engine="tesseract+easyocr",
     confidence=0.87,
-    attempts=(Attempt("tesseract", 0.5, 12, False, "weak"), Attempt("easyocr", 0.87, 900, True)),
+    attempts=(EngineAttempt("tesseract", 0.5, 12, False, "weak"), EngineAttempt("easyocr", 0.87, 900, True)),
     ms=912,
 )
-FAILED = Page(4, "", engine="none", failure=Failure("read", Reason.TIMEOUT, "too slow", True))
+FAILED = Page(4, "", engine="none", failure=Failure("read", FailureReason.TIMEOUT, "too slow", True))
 CHUNK = Chunk(0, "text", (Span(1, 0, 4), Span(2, 0, 2)), ("Title",), "semantic", (PageBox(1, Box(0, 0, 1, 0.5)),))
 VECTORS = np.array([[0.6, 0.8]], np.float32)
 
@@ -46,12 +46,12 @@ def through_arrow(row: rows.Row) -> rows.Row:
 def test_tasks_and_surveys_come_back() -> None:
     for task in (FileTask("k", "/a/b.pdf", "b.pdf"), FileTask("k", "/a/b.txt", "b.txt", "cp1250", "cs")):
         assert rows.to_task(through_arrow(rows.of_task(task))) == task
-    for surveyed in (Surveyed("k", "pdf", "ab" * 32, 10, 2**60 + 1, 7), Surveyed("k", failure=FAILED.failure)):
+    for surveyed in (SurveyResult("k", "pdf", "ab" * 32, 10, 2**60 + 1, 7), SurveyResult("k", failure=FAILED.failure)):
         assert rows.to_surveyed(through_arrow(rows.of_surveyed(surveyed))) == surveyed
 
 
 def test_slices_and_pages_come_back() -> None:
-    piece = Slice(VersionId("v"), "/a", "pdf", "hash", 12, 2**60 + 1, (1, 2, 9))
+    piece = PageSlice(VersionId("v"), "/a", "pdf", "hash", 12, 2**60 + 1, (1, 2, 9))
     for one in (piece, replace(piece, encoding="cp1250", language="cs")):
         assert rows.to_slice(through_arrow(rows.of_slice(one))) == one
     caveats = (Caveat(CaveatKind.PICTURES_UNREAD, "two pictures", 2), Caveat(CaveatKind.READ_AS, whole=True))
@@ -72,11 +72,13 @@ def test_a_caveat_says_how_grave_it_is_and_whether_it_is_of_the_whole_document()
 
 
 def test_chunks_and_vectors_come_back() -> None:
-    back = rows.to_indexed(through_arrow(rows.of_indexed(Indexed(VersionId("v"), (CHUNK,), VECTORS))))
+    back = rows.to_indexed(through_arrow(rows.of_indexed(IndexedVersion(VersionId("v"), (CHUNK,), VECTORS))))
     assert back.chunks == (CHUNK,)
     assert back.vectors is not None
     np.testing.assert_array_equal(back.vectors, VECTORS)
-    assert rows.to_indexed(through_arrow(rows.of_indexed(Indexed(VersionId("v"), (CHUNK,), None)))).vectors is None
+    assert (
+        rows.to_indexed(through_arrow(rows.of_indexed(IndexedVersion(VersionId("v"), (CHUNK,), None)))).vectors is None
+    )
 
 
 def test_text_that_postgres_refuses_is_replaced_without_moving_offsets() -> None:

@@ -6,17 +6,17 @@ import signal
 import pytest
 
 from skills.sandbox.sandbox_errors import ForbiddenImport, ScriptFailed, ScriptMemory, ScriptTimeout
-from skills.sandbox.script_result import DEEPEST, read, text
-from skills.sandbox.worker import Ended
+from skills.sandbox.script_result import DEEPEST, read_value, stored_text
+from skills.sandbox.worker import WorkerExit
 
 
-def ended(answer: object, code: int = 0) -> Ended:
+def ended(answer: object, code: int = 0) -> WorkerExit:
     raw = answer if isinstance(answer, bytes) else json.dumps(answer).encode() + b"\n"
-    return Ended(raw, b"printed", b"warned", code)
+    return WorkerExit(raw, b"printed", b"warned", code)
 
 
 def test_sk_10_a_value_is_an_object() -> None:
-    assert read(ended({"value": {"a": [1, None, "ü"]}})) == {"a": [1, None, "ü"]}
+    assert read_value(ended({"value": {"a": [1, None, "ü"]}})) == {"a": [1, None, "ü"]}
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_sk_10_a_value_is_an_object() -> None:
 )
 def test_what_is_no_object_of_json_is_refused(answer: bytes) -> None:
     with pytest.raises(ScriptFailed, match="not a JSON object") as caught:
-        read(ended(answer))
+        read_value(ended(answer))
     assert (caught.value.stdout, caught.value.stderr) == ("printed", "warned")
 
 
@@ -46,33 +46,33 @@ def test_a_result_may_be_nested_so_deep_and_no_deeper() -> None:
     value: object = 1
     for _ in range(DEEPEST - 1):
         value = {"a": value}
-    assert read(ended({"value": value})) == value
+    assert read_value(ended({"value": value})) == value
     with pytest.raises(ScriptFailed, match="deep"):
-        read(ended({"value": {"a": value}}))
+        read_value(ended({"value": {"a": value}}))
 
 
 def test_errors_come_back_by_name_and_shortened() -> None:
     with pytest.raises(ScriptFailed) as failed:
-        read(ended({"error": "E" * 9000, "trace": "T" * 20_000}))
+        read_value(ended({"error": "E" * 9000, "trace": "T" * 20_000}))
     assert (len(failed.value.detail), len(failed.value.trace)) == (2000, 8000)
     with pytest.raises(ForbiddenImport, match="numpy"):
-        read(ended({"error": "numpy may not", "forbidden": True}))
+        read_value(ended({"error": "numpy may not", "forbidden": True}))
     with pytest.raises(ScriptMemory):
-        read(ended({"error": "MemoryError", "memory": True}))
+        read_value(ended({"error": "MemoryError", "memory": True}))
 
 
 @pytest.mark.parametrize("code", [-signal.SIGSEGV, 128 + signal.SIGSEGV])
 def test_a_death_is_told_by_its_signal(code: int) -> None:
     with pytest.raises(ScriptFailed, match="SIGSEGV"):
-        read(Ended(None, b"", b"", code))
+        read_value(WorkerExit(None, b"", b"", code))
 
 
 def test_an_end_without_an_answer_is_a_failure_and_spent_time_a_timeout() -> None:
     with pytest.raises(ScriptFailed, match="died before it gave"):
-        read(Ended(None, b"", b"", 0))
+        read_value(WorkerExit(None, b"", b"", 0))
     with pytest.raises(ScriptTimeout):
-        read(Ended(None, b"", b"", 128 + signal.SIGXCPU))
+        read_value(WorkerExit(None, b"", b"", 128 + signal.SIGXCPU))
 
 
 def test_text_can_always_be_stored() -> None:
-    assert text(b"a\x00b\xff") == "a�b�"
+    assert stored_text(b"a\x00b\xff") == "a�b�"

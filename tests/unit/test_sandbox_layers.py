@@ -6,8 +6,8 @@ import pytest
 
 from configs.sections_skills import SandboxSettings
 from skills.sandbox.filter import PLAIN
-from skills.sandbox.launch import Way, limits, ways
-from skills.sandbox.layers import LIMIT_NAMES, NAMESPACES, Layer, Layers, held
+from skills.sandbox.launch import LaunchMode, launch_modes, resource_limits
+from skills.sandbox.layers import LIMIT_NAMES, NAMESPACES, IsolationLayer, IsolationReport, held_layers
 from skills.sandbox.sandbox_errors import SandboxMissing
 
 SETTINGS = SandboxSettings()
@@ -33,19 +33,22 @@ def test_the_calls_a_script_may_make_hold_none_that_lead_out() -> None:
 
 
 def test_root_has_a_way_of_its_own_and_every_way_asks_for_every_wall() -> None:
-    as_root, plain = ways(SETTINGS, root=True, fence="/usr/bin/bwrap")
+    as_root, plain = launch_modes(SETTINGS, root=True, fence="/usr/bin/bwrap")
     assert as_root.as_root and not plain.as_root
     assert as_root.asked == plain.asked == set(NAMESPACES)
-    assert ways(SETTINGS, root=False, fence="/usr/bin/bwrap") == [plain]
+    assert launch_modes(SETTINGS, root=False, fence="/usr/bin/bwrap") == [plain]
 
 
 def test_a_weaker_way_is_tried_only_where_the_settings_give_a_wall_up() -> None:
     lenient = SandboxSettings(untrusted_without=("net", "cgroup"))
-    assert ways(lenient, root=False, fence="/b")[-1].asked == set(NAMESPACES) - {Layer.NET, Layer.CGROUP}
+    assert launch_modes(lenient, root=False, fence="/b")[-1].asked == set(NAMESPACES) - {
+        IsolationLayer.NET,
+        IsolationLayer.CGROUP,
+    }
     with pytest.raises(SandboxMissing, match="not installed"):
-        ways(lenient, root=False, fence=None)
+        launch_modes(lenient, root=False, fence=None)
     everything = SandboxSettings(untrusted_without=tuple(NAMESPACES))
-    assert ways(everything, root=False, fence=None) == [Way(frozenset())]
+    assert launch_modes(everything, root=False, fence=None) == [LaunchMode(frozenset())]
 
 
 def test_a_wall_that_does_not_exist_cannot_be_given_up() -> None:
@@ -54,7 +57,7 @@ def test_a_wall_that_does_not_exist_cannot_be_given_up() -> None:
 
 
 def test_sk_13_sk_14_limits_follow_the_settings() -> None:
-    found = limits(SandboxSettings(memory_mb=100, files=20, processes=3), 2.5)
+    found = resource_limits(SandboxSettings(memory_mb=100, files=20, processes=3), 2.5)
     assert (found["RLIMIT_AS"], found["RLIMIT_NOFILE"], found["RLIMIT_NPROC"]) == (100 << 20, 20, 3)
     assert (found["RLIMIT_CPU"], found["RLIMIT_FSIZE"], found["RLIMIT_CORE"]) == (4, 0, 0)
     assert set(found) == set(LIMIT_NAMES)
@@ -82,29 +85,29 @@ LIMITS = dict.fromkeys(LIMIT_NAMES, 10)
 
 
 def test_layers_are_what_the_kernel_says(tmp_path: Path) -> None:
-    assert held(7, LIMITS, proc(tmp_path, status=GOOD)) == set(Layer)
+    assert held_layers(7, LIMITS, proc(tmp_path, status=GOOD)) == set(IsolationLayer)
 
 
 @pytest.mark.parametrize(
     ("was", "becomes", "layer"),
     [
-        ("Seccomp:\t2", "Seccomp:\t0", Layer.SECCOMP),
-        ("NoNewPrivs:\t1", "NoNewPrivs:\t0", Layer.NO_NEW_PRIVS),
-        ("CapEff:\t0000000000000000", "CapEff:\t0000000000000001", Layer.CAPABILITIES),
-        ("CapBnd:\t0000000000000000\n", "", Layer.CAPABILITIES),
+        ("Seccomp:\t2", "Seccomp:\t0", IsolationLayer.SECCOMP),
+        ("NoNewPrivs:\t1", "NoNewPrivs:\t0", IsolationLayer.NO_NEW_PRIVS),
+        ("CapEff:\t0000000000000000", "CapEff:\t0000000000000001", IsolationLayer.CAPABILITIES),
+        ("CapBnd:\t0000000000000000\n", "", IsolationLayer.CAPABILITIES),
     ],
 )
 def test_a_layer_that_the_kernel_does_not_confirm_is_missing(
-    tmp_path: Path, was: str, becomes: str, layer: Layer
+    tmp_path: Path, was: str, becomes: str, layer: IsolationLayer
 ) -> None:
-    found = held(7, LIMITS, proc(tmp_path, status=GOOD.replace(was, becomes)))
-    assert Layers(found).missing == (layer,)
+    found = held_layers(7, LIMITS, proc(tmp_path, status=GOOD.replace(was, becomes)))
+    assert IsolationReport(found).missing == (layer,)
 
 
 def test_a_shared_namespace_and_a_loose_limit_are_missing(tmp_path: Path) -> None:
-    found = held(7, LIMITS, proc(tmp_path, status=GOOD, soft=11, other=False))
-    assert Layers(found).missing == (Layer.NET, Layer.RLIMITS)
+    found = held_layers(7, LIMITS, proc(tmp_path, status=GOOD, soft=11, other=False))
+    assert IsolationReport(found).missing == (IsolationLayer.NET, IsolationLayer.RLIMITS)
 
 
 def test_of_a_process_that_cannot_be_seen_nothing_holds(tmp_path: Path) -> None:
-    assert held(8, LIMITS, tmp_path) == frozenset()
+    assert held_layers(8, LIMITS, tmp_path) == frozenset()

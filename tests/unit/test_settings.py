@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from configs.section import KNOWN_DEFAULT_SECRETS, Section
 from configs.sections import Settings
-from configs.settings import InvalidConfiguration, environment_names, load
+from configs.settings import InvalidConfiguration, environment_names, load_settings
 
 SECRETS = [
     f"{name}.{key}"
@@ -20,7 +20,7 @@ SECRETS = [
 
 def test_ch_02_in_08_in_09_defaults_are_the_documented_ones() -> None:
     """CH-02, IN-08, IN-09."""
-    settings = load({})
+    settings = load_settings({})
     assert (settings.chunk.size, settings.chunk.overlap) == (1500, 300)
     assert (settings.ocr.dpi, settings.ocr.confidence_threshold) == (300, 0.60)
 
@@ -29,12 +29,12 @@ def test_the_environment_beats_rows_and_rows_beat_files(tmp_path: Path) -> None:
     extra = tmp_path / "site.yaml"
     extra.write_text("chunk: {size: 900, overlap: 90}\nocr: {dpi: 200}\n")
     env = {"AOS_CONFIG": str(extra), "RAG_CHUNK_SIZE": "700"}
-    settings = load(env, rows={"chunk.size": 800, "ocr.dpi": 250})
+    settings = load_settings(env, rows={"chunk.size": 800, "ocr.dpi": 250})
     assert (settings.chunk.size, settings.chunk.overlap, settings.ocr.dpi) == (700, 90, 250)
 
 
 def test_every_setting_has_a_name_in_the_environment() -> None:
-    settings = load({"AOS_WORKER_LEASE_SECONDS": "7", "OCR_LANGUAGES": "eng, deu"})
+    settings = load_settings({"AOS_WORKER_LEASE_SECONDS": "7", "OCR_LANGUAGES": "eng, deu"})
     assert (settings.worker.lease_seconds, settings.ocr.languages) == (7, ("eng", "deu"))
 
 
@@ -53,7 +53,7 @@ def test_every_setting_has_a_name_in_the_environment() -> None:
 def test_au_02_what_is_wrong_is_refused_with_its_path(env: dict[str, str], told: str) -> None:
     """AU-02: the published default password is refused too."""
     with pytest.raises(InvalidConfiguration) as refused:
-        load(env)
+        load_settings(env)
     assert told in str(refused.value)
 
 
@@ -62,9 +62,9 @@ def test_no_secret_is_a_published_default(name: str) -> None:
     """Also those of servers that this product only talks to; the value itself is not told."""
     for known in sorted(KNOWN_DEFAULT_SECRETS):
         with pytest.raises(InvalidConfiguration, match="is a published default") as refused:
-            load({environment_names()[name]: known})
+            load_settings({environment_names()[name]: known})
         assert refused.value.keys == (name,)
-    load({environment_names()[name]: "k" * 44})
+    load_settings({environment_names()[name]: "k" * 44})
 
 
 @pytest.mark.parametrize(
@@ -82,10 +82,10 @@ def test_no_secret_is_a_published_default(name: str) -> None:
 )
 def test_the_password_in_a_url_is_no_published_default_either(name: str, url: str, published: bool) -> None:
     if not published:
-        load({name: url})
+        load_settings({name: url})
         return
     with pytest.raises(InvalidConfiguration, match="published default as its password") as refused:
-        load({name: url})
+        load_settings({name: url})
     assert f"({name})" in str(refused.value) and "@" not in str(refused.value)
 
 
@@ -93,20 +93,20 @@ def test_an_unknown_key_in_a_file_is_refused(tmp_path: Path) -> None:
     extra = tmp_path / "site.yaml"
     extra.write_text("chunk: {sise: 900}\n")
     with pytest.raises(InvalidConfiguration, match=r"chunk\.sise: unknown key"):
-        load({"AOS_CONFIG": str(extra)})
+        load_settings({"AOS_CONFIG": str(extra)})
 
 
 def test_a_snapshot_cannot_be_changed() -> None:
     with pytest.raises(ValidationError):
-        load({}).chunk.size = 3  # type: ignore[misc]
+        load_settings({}).chunk.size = 3  # type: ignore[misc]
 
 
 def test_names_of_s0_mean_what_they_meant() -> None:
     """EMBEDDING_API_TIMEOUT and EMBEDDING_API_MAX_RETRIES of a batch; DB_MAX_OVERFLOW beside DB_POOL_SIZE."""
-    settings = load(
+    settings = load_settings(
         {"EMBEDDING_API_TIMEOUT": "90", "EMBEDDING_API_MAX_RETRIES": "2", "DB_POOL_SIZE": "20", "DB_MAX_OVERFLOW": "40"}
     )
     assert (settings.embedding.seconds, settings.embedding.attempts) == (90, 2)
     assert (settings.postgres.pool_size, settings.postgres.max_overflow) == (20, 40)
     with pytest.raises(InvalidConfiguration, match=r"embedding\.attempts"):
-        load({"EMBEDDING_API_MAX_RETRIES": "0"})
+        load_settings({"EMBEDDING_API_MAX_RETRIES": "0"})

@@ -7,11 +7,11 @@ import pytest
 
 from cluster.basics.errors import AosError, Invalid, TooLarge
 from skills.calculator.tool import Calculator
-from skills.framework.builtin import named
-from skills.framework.contract import Call
+from skills.framework.builtin import shipped_skill
+from skills.framework.contract import ToolInvocation
 from tests.fakes.agents import SCOPE, Ticks
 
-SPEC = named("calculator").spec
+SPEC = shipped_skill("calculator").spec
 
 
 @pytest.mark.parametrize(
@@ -168,5 +168,5 @@ def test_garbage_has_a_name() -> None:
 
 async def test_as_a_tool() -> None:
     """EX-15: arguments in, JSON out."""
-    given = await Calculator(SPEC).run(Call(SCOPE, None, "k", {"expression": "6 * 7"}))
+    given = await Calculator(SPEC).run(ToolInvocation(SCOPE, None, "k", {"expression": "6 * 7"}))
     assert given == {"expression": "6 * 7", "exact": "42", "decimal": "42"}

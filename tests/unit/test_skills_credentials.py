@@ -10,12 +10,12 @@ import pytest
 from cluster.basics.scope import Role
 from skills.framework.credentials import (
     BadCredential,
-    Binding,
     Credential,
+    CredentialBinding,
     CredentialForbidden,
-    Need,
-    discover,
-    divide,
+    CredentialRequest,
+    discover_credential,
+    divide_fields,
     looks_secret,
 )
 from skills.framework.dependencies import AmbiguousCredential, CredentialMissing
@@ -23,14 +23,14 @@ from skills.framework.manifest import CredentialType, Kind
 
 NOW = datetime(2026, 11, 2, 12, tzinfo=UTC)
 API, SSH = CredentialType.API_KEY, CredentialType.SSH
-NEED = Need(API, "list_servers", Kind.OPENSTACK, Role.DEVELOPER, "agent-1", "session-1", NOW)
+NEED = CredentialRequest(API, "list_servers", Kind.OPENSTACK, Role.DEVELOPER, "agent-1", "session-1", NOW)
 CLOUD, OTHER = Credential("1", "cloud", API), Credential("2", "other", API)
 
 
 def named(*known: Credential, config: Mapping[str, Any] | None = None, **other: Any) -> tuple[str, str]:
     """Name and tier of what is found; `bindings` and fields of NEED."""
     bindings = other.pop("bindings", ())
-    found = discover(replace(NEED, **other), config or {}, bindings, known)
+    found = discover_credential(replace(NEED, **other), config or {}, bindings, known)
     return found.credential.name, found.tier
 
 
@@ -47,7 +47,7 @@ def test_cv_03_what_is_secret_is_sealed_whatever_it_was_given_as() -> None:
         "client_secret": "pw-3",
         "region": "one",
     }
-    content = divide(API, {}, extra)
+    content = divide_fields(API, {}, extra)
     assert content.sealed == {"password": "pw-1", "db": "postgresql://u:pw-2@h/d", "client_secret": "pw-3"}
     assert dict(content.extra) == {
         "auth_url": "https://keystone.example:5000/v3",
@@ -57,10 +57,12 @@ def test_cv_03_what_is_secret_is_sealed_whatever_it_was_given_as() -> None:
         "insecure": False,
         "region": "one",
     }
-    ssh = divide(SSH, {"username": "root", "host": "h", "port": 22, "private_key": "k", "note": "n"}, {"rack": "7"})
+    ssh = divide_fields(
+        SSH, {"username": "root", "host": "h", "port": 22, "private_key": "k", "note": "n"}, {"rack": "7"}
+    )
     assert ssh.sealed == {"private_key": "k", "note": "n"}, "what nobody knows is sealed"
     assert dict(ssh.extra) == {"username": "root", "host": "h", "port": 22, "rack": "7"}
-    assert divide(API, {"key": 123456}, {}).sealed == {"key": "123456"}
+    assert divide_fields(API, {"key": 123456}, {}).sealed == {"key": "123456"}
     assert "pw-1" not in repr(content)
     for name in ("Password", "apiKey", "access_token", "DSN", "PASSPHRASE", "db_pwd"):
         assert looks_secret(name)
@@ -86,10 +88,10 @@ def test_cv_03_what_is_secret_is_sealed_whatever_it_was_given_as() -> None:
 def test_what_is_wrong_is_named_without_a_value(type_: CredentialType, values: Mapping[str, Any], said: str) -> None:
     """CV-03: each type has its fields."""
     with pytest.raises(BadCredential, match=said) as error:
-        divide(type_, values, {})
+        divide_fields(type_, values, {})
     assert "canary" not in str(error.value)
     with pytest.raises(BadCredential, match="given twice: key"):
-        divide(API, {"key": "canary"}, {"key": "canary"})
+        divide_fields(API, {"key": "canary"}, {"key": "canary"})
 
 
 def test_cv_04_the_agent_names_its_credential() -> None:
@@ -101,7 +103,7 @@ def test_cv_04_the_agent_names_its_credential() -> None:
         ({"list_servers": "other", "openstack": "cloud"}, "other"),
     ):
         assert named(*both, config={"credentials": config}) == (name, "agent")
-    bound = [Binding("1", agent="agent-1")]
+    bound = [CredentialBinding("1", agent="agent-1")]
     assert named(*both, config={"credentials": {"api_key": "other"}}, bindings=bound) == ("other", "agent")
     for known, why in (
         ((CLOUD,), "there is none of this name"),
@@ -120,15 +122,15 @@ def test_au_05_bindings_say_who_may() -> None:
     """CV-04, second tier, and AU-05: agent, skill and role, where each is given."""
     closed = replace(CLOUD, bound=True)
     for binding, fits in (
-        (Binding("1", agent="agent-1"), True),
-        (Binding("1", agent="agent-2"), False),
-        (Binding("1", skill="list_servers"), True),
-        (Binding("1", skill="delete_server"), False),
-        (Binding("1", role=Role.DEVELOPER), True),
-        (Binding("1", role=Role.OPERATOR), False),
-        (Binding("1", "agent-1", "list_servers", Role.DEVELOPER), True),
-        (Binding("1", "agent-1", "list_servers", Role.VIEWER), False),
-        (Binding("2", agent="agent-1"), False),
+        (CredentialBinding("1", agent="agent-1"), True),
+        (CredentialBinding("1", agent="agent-2"), False),
+        (CredentialBinding("1", skill="list_servers"), True),
+        (CredentialBinding("1", skill="delete_server"), False),
+        (CredentialBinding("1", role=Role.DEVELOPER), True),
+        (CredentialBinding("1", role=Role.OPERATOR), False),
+        (CredentialBinding("1", "agent-1", "list_servers", Role.DEVELOPER), True),
+        (CredentialBinding("1", "agent-1", "list_servers", Role.VIEWER), False),
+        (CredentialBinding("2", agent="agent-1"), False),
     ):
         if fits:
             assert named(closed, OTHER, bindings=[binding]) == ("cloud", "binding")
@@ -139,11 +141,15 @@ def test_au_05_bindings_say_who_may() -> None:
             named(closed, bindings=[binding], config={"credentials": {"api_key": "cloud"}})
     with pytest.raises(CredentialForbidden):
         named(closed, bindings=[])
-    assert named(closed, bindings=[Binding("1", role=Role.VIEWER)], role=Role.ADMIN) == ("cloud", "binding")
+    assert named(closed, bindings=[CredentialBinding("1", role=Role.VIEWER)], role=Role.ADMIN) == ("cloud", "binding")
     with pytest.raises(CredentialForbidden):
-        named(closed, bindings=[Binding("1", agent="agent-1")], agent=None)
+        named(closed, bindings=[CredentialBinding("1", agent="agent-1")], agent=None)
     with pytest.raises(AmbiguousCredential, match="there are cloud, other"):
-        named(closed, OTHER, bindings=[Binding("1", agent="agent-1"), Binding("2", skill="list_servers")])
+        named(
+            closed,
+            OTHER,
+            bindings=[CredentialBinding("1", agent="agent-1"), CredentialBinding("2", skill="list_servers")],
+        )
 
 
 def test_cv_04_by_type_and_name() -> None:
@@ -170,20 +176,20 @@ def test_au_07_what_acts_on_machines_uses_only_what_was_given_to_it(power: dict[
     only = Credential("1", "root", power.get("type", API))
     with pytest.raises(CredentialForbidden):
         named(only, **power)
-    assert named(only, bindings=[Binding("1", agent="agent-1")], **power) == ("root", "binding")
+    assert named(only, bindings=[CredentialBinding("1", agent="agent-1")], **power) == ("root", "binding")
     assert named(only, config={"credentials": {str(only.type): "root"}}, **power) == ("root", "agent")
 
 
 def test_cv_05_a_conversations_own_goes_first_and_nowhere_else() -> None:
     """CV-05: tokens that are scoped to a context."""
     mine = Credential("3", "cloud", API, context="session-1", expires=NOW + timedelta(hours=1))
-    assert discover(NEED, {}, (), (CLOUD, mine)).credential.id == "3"
-    assert discover(NEED, {"credentials": {"api_key": "cloud"}}, (), (CLOUD, mine)).credential.id == "3"
+    assert discover_credential(NEED, {}, (), (CLOUD, mine)).credential.id == "3"
+    assert discover_credential(NEED, {"credentials": {"api_key": "cloud"}}, (), (CLOUD, mine)).credential.id == "3"
     for session in ("session-2", None):
-        assert discover(replace(NEED, session=session), {}, (), (CLOUD, mine)).credential.id == "1"
+        assert discover_credential(replace(NEED, session=session), {}, (), (CLOUD, mine)).credential.id == "1"
         with pytest.raises(CredentialMissing):
-            discover(replace(NEED, session=session), {}, (), (mine,))
-    assert discover(replace(NEED, at=NOW + timedelta(hours=2)), {}, (), (CLOUD, mine)).credential.id == "1"
+            discover_credential(replace(NEED, session=session), {}, (), (mine,))
+    assert discover_credential(replace(NEED, at=NOW + timedelta(hours=2)), {}, (), (CLOUD, mine)).credential.id == "1"
 
 
 def test_au_05_a_skill_that_a_workspace_wrote_gets_only_what_it_was_given() -> None:
@@ -191,7 +197,7 @@ def test_au_05_a_skill_that_a_workspace_wrote_gets_only_what_it_was_given() -> N
     with pytest.raises(CredentialForbidden):
         named(CLOUD, shipped=False)
     now: dict[str, Any] = {"shipped": False, "sha256": "now"}
-    bound = Binding("1", skill="list_servers", sha256="now")
+    bound = CredentialBinding("1", skill="list_servers", sha256="now")
     assert named(CLOUD, bindings=[bound], **now) == ("cloud", "binding")
     assert named(CLOUD, shipped=False, config={"credentials": {"list_servers": "cloud"}}) == ("cloud", "agent")
     assert named(CLOUD) == ("cloud", "type")
@@ -201,11 +207,11 @@ def test_au_05_a_binding_is_for_the_content_that_it_was_made_for() -> None:
     """AU-05: whoever registers the next version of a skill does not get what was bound to the one before."""
     now: dict[str, Any] = {"shipped": False, "sha256": "now"}
     for binding in (
-        Binding("1", skill="list_servers", sha256="before"),
-        Binding("1", skill="list_servers"),
-        Binding("1", agent="agent-1"),
-        Binding("1", role=Role.DEVELOPER),
-        Binding("1", agent="agent-1", sha256="now"),
+        CredentialBinding("1", skill="list_servers", sha256="before"),
+        CredentialBinding("1", skill="list_servers"),
+        CredentialBinding("1", agent="agent-1"),
+        CredentialBinding("1", role=Role.DEVELOPER),
+        CredentialBinding("1", agent="agent-1", sha256="now"),
     ):
         for config in ({}, {"credentials": {"api_key": "cloud"}}):
             with pytest.raises(CredentialForbidden, match="not for this skill as it is now") as refused:
@@ -213,8 +219,8 @@ def test_au_05_a_binding_is_for_the_content_that_it_was_made_for() -> None:
             assert "bind again" in refused.value.hint
         assert named(CLOUD, bindings=[binding])[0] == "cloud", "one that ships is known by its name"
     with pytest.raises(CredentialForbidden):
-        named(CLOUD, bindings=[Binding("1", skill="list_servers", sha256="")], shipped=False)
-    both = Binding("1", "agent-1", "list_servers", sha256="now")
+        named(CLOUD, bindings=[CredentialBinding("1", skill="list_servers", sha256="")], shipped=False)
+    both = CredentialBinding("1", "agent-1", "list_servers", sha256="now")
     assert named(CLOUD, bindings=[both], **now) == ("cloud", "binding")
     with pytest.raises(CredentialForbidden):
         named(CLOUD, bindings=[both], agent="agent-2", **now)
@@ -223,5 +229,5 @@ def test_au_05_a_binding_is_for_the_content_that_it_was_made_for() -> None:
 def test_where_tokens_come_from_is_shown() -> None:
     """CV-03: an address is no secret for its name."""
     given = {"token_url": "https://login.example/token"}
-    assert divide(CredentialType.CUSTOM, {"client_secret": "s"}, given).extra == given
+    assert divide_fields(CredentialType.CUSTOM, {"client_secret": "s"}, given).extra == given
     assert looks_secret("token_url", "https://u:p@login.example/token") and looks_secret("token_url_key")

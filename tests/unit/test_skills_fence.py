@@ -12,15 +12,15 @@ import pytest
 from cluster.basics.errors import AosError, Invalid, Unavailable
 from cluster.basics.scope import Role
 from configs.sections_skills import SkillSettings
-from skills.framework.builtin import BASE, NotCallable, build, named, names, shipped
+from skills.framework.builtin import BASE, NotCallable, build_tool, shipped_names, shipped_skill, shipped_skills
 from skills.framework.catalogue import check_spec
-from skills.framework.contract import Call, Effect, Tool
-from skills.framework.dependencies import Disabled, Ground
-from skills.framework.frozen_skill import freeze, thaw
+from skills.framework.contract import CallEffect, Tool, ToolInvocation
+from skills.framework.dependencies import SkillDependencies, SkillDisabled
+from skills.framework.frozen_skill import freeze_skill, thaw_skill
 from skills.framework.manifest import BadManifest, CredentialType, Kind, Manifest, Risk, read_manifest
-from skills.framework.skill_guard import Called, Fence, Fenced, nature, searches
-from skills.framework.skill_store import Skills
-from skills.http.http_answer import Choice
+from skills.framework.skill_guard import CallRecord, GuardedSkill, SkillGuard, is_search_tool, tool_nature
+from skills.framework.skill_store import SkillStore
+from skills.http.http_answer import AnswerSelector
 from tests.fakes.agents import SCOPE
 from tests.fakes.crew import FakeTool
 from tests.fakes.ground import GivenPassages, GivenScripts, KeptSecrets, ground
@@ -32,10 +32,10 @@ CANARY = "canary-7f3a91c2"
 class Lines:
     """A trail in memory, or one that cannot be written."""
 
-    kept: list[tuple[Call, Called]] = field(default_factory=list)
+    kept: list[tuple[ToolInvocation, CallRecord]] = field(default_factory=list)
     failing: AosError | None = None
 
-    async def called(self, call: Call, what: Called) -> None:
+    async def called(self, call: ToolInvocation, what: CallRecord) -> None:
         if self.failing is not None:
             raise self.failing
         self.kept.append((call, what))
@@ -45,14 +45,14 @@ class Lines:
         return [what.code for _, what in self.kept]
 
 
-def call(role: Role = Role.DEVELOPER, **arguments: Any) -> Call:
-    return Call(replace(SCOPE, role=role), "a1", "k", arguments)
+def call(role: Role = Role.DEVELOPER, **arguments: Any) -> ToolInvocation:
+    return ToolInvocation(replace(SCOPE, role=role), "a1", "k", arguments)
 
 
-def script(made: Callable[..., Any], lines: Lines, on: Ground | None = None, **other: Any) -> Fenced:
+def script(made: Callable[..., Any], lines: Lines, on: SkillDependencies | None = None, **other: Any) -> GuardedSkill:
     """A python skill whose script is a function of this process."""
     manifest = replace(Manifest("s", "A script.", Kind.PYTHON, code="def run(payload): ..."), **other)
-    return Fence(on or ground(scripts=GivenScripts(made)), lines).around(manifest)
+    return SkillGuard(on or ground(scripts=GivenScripts(made)), lines).around(manifest)
 
 
 async def test_sk_10_a_script_is_given_a_payload_and_gives_a_dict() -> None:
@@ -144,16 +144,16 @@ async def test_a_result_that_is_small_until_it_is_written_out_is_refused() -> No
 def test_an_expression_that_multiplies_what_it_reads_is_refused(expression: str) -> None:
     """Regression: a short JMESPath took all memory there is."""
     with pytest.raises(BadManifest):
-        Choice(expression, "s")
+        AnswerSelector(expression, "s")
 
 
 def test_an_expression_that_chooses_is_taken() -> None:
     value = {"a": [{"b": n, "c": str(n), "d": None} for n in range(9)]}
-    assert Choice("{n: length(a), all: a[?b > `6`].{b: b, c: c} | [0]}", "s").of(value) == {
+    assert AnswerSelector("{n: length(a), all: a[?b > `6`].{b: b, c: c} | [0]}", "s").of(value) == {
         "n": 9,
         "all": {"b": 7, "c": "7"},
     }
-    assert Choice("join(', ', a[:2].c)", "s").of(value) == "0, 1"
+    assert AnswerSelector("join(', ', a[:2].c)", "s").of(value) == "0, 1"
 
 
 async def test_a_result_is_cut_where_it_is_too_large() -> None:
@@ -167,11 +167,11 @@ async def test_a_result_is_cut_where_it_is_too_large() -> None:
 class Leaky:
     """A tool that opens its secret and says it."""
 
-    on: Ground
+    on: SkillDependencies
     manifest: Manifest
     fails: type[Exception] | None = None
 
-    async def run(self, call_: Call) -> Any:
+    async def run(self, call_: ToolInvocation) -> Any:
         secret = await self.on.credentials.open(call_, self.manifest)
         if self.fails is not None:
             raise self.fails(f"cannot sign in with {secret['token']}")
@@ -186,7 +186,7 @@ async def test_cv_05_what_was_opened_for_a_call_is_in_nothing_that_the_call_says
     manifest = Manifest("leak", "Leaks.", Kind.PYTHON, credential=CredentialType.BEARER_TOKEN, code="x")
     on = ground(credentials=KeptSecrets({CredentialType.BEARER_TOKEN: {"token": CANARY}}))
     lines = Lines()
-    tool = Fence(on, lines).around(manifest)
+    tool = SkillGuard(on, lines).around(manifest)
     tool._tool = Leaky(on, manifest, fails)  # type: ignore[assignment]
     if fails is None:
         assert CANARY not in json.dumps(await tool.run(call()))
@@ -209,7 +209,7 @@ async def test_a_kind_that_is_off_says_so_when_it_is_called_and_not_before() -> 
     lines = Lines()
     on = ground(settings=SkillSettings(off=("python_inline",)))
     tool = script(lambda *_: {}, lines, on)
-    assert tool.spec.name == "s" and tool.effect is Effect.READ
+    assert tool.spec.name == "s" and tool.effect is CallEffect.READ
     with pytest.raises(AosError, match="skills of type python are off"):
         await tool.run(call())
     assert lines.codes == ["skill_disabled"]
@@ -219,9 +219,9 @@ def test_sk_01_internal_skills_and_delegation_are_no_tools_of_their_own() -> Non
     """SK-01: a skill without a type is internal, and never callable."""
     internal = read_manifest("---\nname: tone\ndescription: How we speak.\n---\nBe brief.")
     assert (internal.kind, internal.text) == (Kind.INTERNAL, "Be brief.")
-    for manifest in (internal, named("delegate")):
+    for manifest in (internal, shipped_skill("delegate")):
         with pytest.raises(NotCallable):
-            build(manifest, ground())
+            build_tool(manifest, ground())
 
 
 @pytest.mark.parametrize(
@@ -252,40 +252,42 @@ def test_sk_02_sk_03_sk_04_each_name_of_the_lists_is_one_kind(alias: str, kind: 
 
 def test_every_skill_that_ships_is_described_and_can_be_built() -> None:
     """EX-15: what is on the shelf is found by itself; each name is there once and has a category."""
-    found = shipped()
-    assert {one.name for one in found} == names() and len(found) == len(names())
-    assert set(BASE) <= names()
+    found = shipped_skills()
+    assert {one.name for one in found} == shipped_names() and len(found) == len(shipped_names())
+    assert set(BASE) <= shipped_names()
     for manifest in found:
         domain, _, group = manifest.category.partition("/")
         assert domain and group, f"{manifest.name} has no category of the form Domain/Group"
         if manifest.kind not in (Kind.INTERNAL, Kind.DELEGATE):
-            tool = build(manifest, ground())
+            tool = build_tool(manifest, ground())
             assert tool.spec == manifest.spec and tool.effect == manifest.effect, manifest.name
         check_spec(manifest.spec)
 
 
 def test_kind_and_risk_of_a_tool_are_those_of_its_manifest() -> None:
-    around = Fence(ground(passages=GivenPassages()), Lines())
+    around = SkillGuard(ground(passages=GivenPassages()), Lines())
     fenced: Tool = around.around(Manifest("d", "Drops.", Kind.SQL, risk=Risk.DESTRUCTIVE))
-    assert nature(fenced) == ("sql", "destructive")
-    assert nature(FakeTool()) == ("", "read") and nature(FakeTool(effect=Effect.WRITE)) == ("", "write")
-    assert searches(around.around(named("semantic_search"))) and not searches(around.around(named("calculator")))
-    assert searches(build(named("search_knowledge"), ground()))
+    assert tool_nature(fenced) == ("sql", "destructive")
+    assert tool_nature(FakeTool()) == ("", "read") and tool_nature(FakeTool(effect=CallEffect.WRITE)) == ("", "write")
+    assert is_search_tool(around.around(shipped_skill("semantic_search"))) and not is_search_tool(
+        around.around(shipped_skill("calculator"))
+    )
+    assert is_search_tool(build_tool(shipped_skill("search_knowledge"), ground()))
 
 
 def test_sk_04_what_reaches_the_machine_itself_is_off_until_it_is_named() -> None:
     """SK-04: shells, container engines and playbooks."""
     for kind in (Kind.SHELL, Kind.DOCKER, Kind.ANSIBLE):
-        with pytest.raises(Disabled):
-            build(Manifest("x", "For tests.", kind), ground(settings=SkillSettings()))
+        with pytest.raises(SkillDisabled):
+            build_tool(Manifest("x", "For tests.", kind), ground(settings=SkillSettings()))
 
 
 def test_a_console_needs_no_password_and_is_for_operators() -> None:
-    console = named("openstack_server_console")
+    console = shipped_skill("openstack_server_console")
     assert (console.risk, set(console.permissions)) == (Risk.WRITE, {Role.OPERATOR, Role.ADMIN})
     for wrong in (replace(console, risk=Risk.READ), replace(console, permissions=tuple(Role))):
         with pytest.raises(BadManifest):
-            build(wrong, ground())
+            build_tool(wrong, ground())
 
 
 EXPRESSIONS: list[dict[str, Any]] = [
@@ -302,16 +304,16 @@ def test_a_schema_of_a_workspace_has_no_regular_expressions(properties: dict[str
     """Regression: ^(a+)+$ against thirty letters stopped the process. Versions that have one are read without it."""
     mine = Manifest("mine", "For tests.", parameters={"type": "object", "properties": properties}, text="Be brief.")
     with pytest.raises(Invalid, match="is not taken"):
-        Skills.check(mine)
-    old = thaw(freeze(mine))
+        SkillStore.check(mine)
+    old = thaw_skill(freeze_skill(mine))
     assert "(a+)+" not in json.dumps(old.parameters) and list(old.parameters["properties"]) == list(properties)
-    Skills.check(old)
+    SkillStore.check(old)
 
 
 def test_a_property_may_be_called_pattern() -> None:
     properties = {"pattern": {"type": "string", "default": "%"}, "a": {"const": {"pattern": "x"}}}
     mine = Manifest("mine", "For tests.", parameters={"type": "object", "properties": properties}, text="Be brief.")
-    Skills.check(mine)
-    assert thaw(freeze(mine)).parameters == mine.parameters
-    unit = named("ssh_unit_status")
-    assert thaw(freeze(unit)).parameters == unit.parameters and "pattern" in json.dumps(unit.parameters)
+    SkillStore.check(mine)
+    assert thaw_skill(freeze_skill(mine)).parameters == mine.parameters
+    unit = shipped_skill("ssh_unit_status")
+    assert thaw_skill(freeze_skill(unit)).parameters == unit.parameters and "pattern" in json.dumps(unit.parameters)

@@ -11,7 +11,7 @@ from zipfile import ZIP_BZIP2, ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
 import pytest
 
-from cluster.basics.archive import MOST_ENTRIES, BadPackage, Bundle, PackageTooLarge, pack, unpack
+from cluster.basics.archive import MOST_ENTRIES, BadPackage, FileBundle, PackageTooLarge, pack_zip, unpack_zip
 from skills.framework.manifest import BadManifest
 from skills.framework.package import read_package
 
@@ -255,17 +255,17 @@ def test_sk_06_a_count_that_is_too_high_is_told_from_the_end_alone() -> None:
     data = hundred_thousand()
     begun = perf_counter()
     with pytest.raises(PackageTooLarge):
-        unpack(data)
+        unpack_zip(data)
     assert perf_counter() - begun < 0.2
 
 
 def test_what_is_just_within_the_limits_is_taken() -> None:
     files = {"SKILL.md": SKILL, **{f"references/{n}.md": b"x" for n in range(MOST_ENTRIES - 2)}}
-    files["references/nested.zip"] = pack(Bundle("in", {"x": b"y"}))
-    assert len(read_package(pack(Bundle("s", files))).references) == MOST_ENTRIES - 1
-    assert len(unpack(big(20 << 20)).files["references/b"]) == 20 << 20
+    files["references/nested.zip"] = pack_zip(FileBundle("in", {"x": b"y"}))
+    assert len(read_package(pack_zip(FileBundle("s", files))).references) == MOST_ENTRIES - 1
+    assert len(unpack_zip(big(20 << 20)).files["references/b"]) == 20 << 20
     empty = zipped({**GOOD, "s/references/blank.md": b" " * 60_000})
-    assert len(unpack(empty).files["references/blank.md"]) == 60_000, "a small file may be as empty as it likes"
+    assert len(unpack_zip(empty).files["references/blank.md"]) == 60_000, "a small file may be as empty as it likes"
 
 
 def test_what_common_tools_write_is_taken() -> None:

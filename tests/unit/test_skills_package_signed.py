@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cluster.basics.archive import BadPackage, Bundle, PackageTooLarge, pack, unpack
+from cluster.basics.archive import BadPackage, FileBundle, PackageTooLarge, pack_zip, unpack_zip
 from cluster.basics.errors import Invalid, InvalidSettings
-from cluster.basics.signature import SIGNATURE, BadSignature, new_key, sign, signer_of
+from cluster.basics.signature import SIGNATURE, BadSignature, new_key, sign_bundle, signer_of
 from skills.framework.manifest import Kind, Manifest, Risk
-from skills.framework.package import Trust, Untrusted, read_package, write_package
+from skills.framework.package import PackageUntrusted, Trust, read_package, write_package
 
 SKILL = b"---\nname: s\ndescription: d\n---\nBe brief.\n"
-BUNDLE = Bundle("s", {"SKILL.md": SKILL, "references/a.md": b"One.", "references/b.md": b"Two."})
+BUNDLE = FileBundle("s", {"SKILL.md": SKILL, "references/a.md": b"One.", "references/b.md": b"Two."})
 SCRIPT = Manifest(
     "sum_up",
     "Adds numbers.",
@@ -32,20 +32,23 @@ SCRIPT = Manifest(
 def test_gw_07_a_signed_package_says_by_whom() -> None:
     """SK-06: trusted, unknown or unsigned; with `signed_only` only the first of them."""
     pem, public = new_key()
-    signed, told = sign(BUNDLE, pem)
+    signed, told = sign_bundle(BUNDLE, pem)
     assert told == public
-    data = pack(signed)
+    data = pack_zip(signed)
     known = read_package(data, [public], signed_only=True)
     assert (known.trust, known.signed_by, known.ignored) == (Trust.TRUSTED, public, ())
     other = new_key()[1]
     assert read_package(data, [other]).trust is Trust.UNKNOWN_KEY
-    assert (read_package(pack(BUNDLE), [public]).trust, read_package(pack(BUNDLE)).signed_by) == (Trust.UNSIGNED, "")
-    for refused, why in ((data, "another key"), (pack(BUNDLE), "not signed")):
-        with pytest.raises(Untrusted, match=why):
+    assert (read_package(pack_zip(BUNDLE), [public]).trust, read_package(pack_zip(BUNDLE)).signed_by) == (
+        Trust.UNSIGNED,
+        "",
+    )
+    for refused, why in ((data, "another key"), (pack_zip(BUNDLE), "not signed")):
+        with pytest.raises(PackageUntrusted, match=why):
             read_package(refused, [other], signed_only=True)
     with pytest.raises(InvalidSettings):
         read_package(data, ["no base64!"])
-    again, newer = sign(signed, new_key()[0])
+    again, newer = sign_bundle(signed, new_key()[0])
     assert signer_of(again) == newer != public, "a second signature takes the place of the first"
 
 
@@ -66,23 +69,23 @@ def test_gw_07_a_signed_package_says_by_whom() -> None:
 )
 def test_sk_06_what_was_changed_after_it_was_signed_is_refused(change: dict[str, bytes | None]) -> None:
     """SK-06: every file counts, its name and its bytes, and so does the signature's own form."""
-    signed, _ = sign(BUNDLE, new_key()[0])
+    signed, _ = sign_bundle(BUNDLE, new_key()[0])
     files = {path: content for path, content in {**signed.files, **change}.items() if content is not None}
     with pytest.raises(BadSignature):
-        read_package(pack(Bundle("s", files)))
+        read_package(pack_zip(FileBundle("s", files)))
 
 
 def test_a_signature_is_worth_nothing_elsewhere() -> None:
-    signed, _ = sign(BUNDLE, new_key()[0])
+    signed, _ = sign_bundle(BUNDLE, new_key()[0])
     with pytest.raises(BadSignature):
-        signer_of(Bundle("t", signed.files))
+        signer_of(FileBundle("t", signed.files))
     written = json.loads(signed.files[SIGNATURE])
     for key, value in (("key", new_key()[1]), ("key", b64encode(b"\0" * 32).decode()), ("algorithm", "none")):
         forged = {**signed.files, SIGNATURE: json.dumps({**written, key: value}).encode()}
         with pytest.raises(BadSignature):
-            signer_of(Bundle("s", forged))
+            signer_of(FileBundle("s", forged))
     with pytest.raises(Invalid):
-        sign(BUNDLE, b"-----BEGIN PRIVATE KEY-----\nno\n-----END PRIVATE KEY-----\n")
+        sign_bundle(BUNDLE, b"-----BEGIN PRIVATE KEY-----\nno\n-----END PRIVATE KEY-----\n")
 
 
 def test_sk_06_a_package_is_read_as_it_was_written() -> None:
@@ -101,14 +104,14 @@ def test_sk_06_a_package_is_read_as_it_was_written() -> None:
 def test_what_nothing_here_has_a_use_for_is_told() -> None:
     """A shell script is not run, a script that nothing describes is no skill: both are named, neither is a secret."""
     files = {**BUNDLE.files, "scripts/setup.sh": b"rm -rf /", "scripts/alone.py": b"x = 1", "LICENSE": b"MIT"}
-    package = read_package(pack(Bundle("s", files)))
+    package = read_package(pack_zip(FileBundle("s", files)))
     assert package.ignored == ("LICENSE", "scripts/alone.py", "scripts/setup.sh") and package.scripts == ()
 
 
 def test_a_script_gets_type_and_category_where_its_description_has_none() -> None:
     about = b"---\nname: x\ndescription: d\n---\n"
     files = {**BUNDLE.files, "scripts/x.md": about, "scripts/x.py": b"def run(payload): return {}"}
-    (one,) = read_package(pack(Bundle("s", files))).scripts
+    (one,) = read_package(pack_zip(FileBundle("s", files))).scripts
     assert (one.kind, one.category, one.code) == (Kind.PYTHON, "Package/s", "def run(payload): return {}")
 
 
@@ -124,7 +127,7 @@ def test_sk_06_a_name_stays_below_its_folder_or_is_refused(name: str, content: b
         except (UnicodeEncodeError, ValueError):
             return
     try:
-        bundle = unpack(made.getvalue())
+        bundle = unpack_zip(made.getvalue())
     except (BadPackage, PackageTooLarge):
         return
     for path in bundle.files:
@@ -137,12 +140,12 @@ def test_sk_06_a_name_stays_below_its_folder_or_is_refused(name: str, content: b
 @given(st.data())
 def test_sk_06_a_package_with_any_bytes_changed_is_read_or_refused_by_name(data: st.DataObject) -> None:
     """SK-06: no other error comes out, whatever a few bytes become."""
-    good = bytearray(pack(BUNDLE))
+    good = bytearray(pack_zip(BUNDLE))
     for _ in range(data.draw(st.integers(1, 4))):
         at = data.draw(st.integers(0, len(good) - 1))
         good[at] = data.draw(st.integers(0, 255))
     try:
-        bundle = unpack(bytes(good))
+        bundle = unpack_zip(bytes(good))
     except (BadPackage, PackageTooLarge):
         return
     assert {len(content) for content in bundle.files.values()} <= {len(c) for c in BUNDLE.files.values()}

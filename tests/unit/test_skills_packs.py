@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from cluster.basics.archive import Bundle, pack
+from cluster.basics.archive import FileBundle, pack_zip
 from cluster.basics.errors import NotFound
-from skills.framework.builtin import names
+from skills.framework.builtin import shipped_names
 from skills.framework.manifest import Kind
-from skills.framework.package import Package, read_package
-from skills.framework.skill_store import Skills
+from skills.framework.package import SkillPackage, read_package
+from skills.framework.skill_store import SkillStore
 from skills.marking import says
 from skills.quiz import Quiz, Track, parse_quiz, shipped_quiz
 
@@ -34,10 +34,10 @@ EXPECTED = {
 }
 
 
-def package(track: str) -> Package:
+def package(track: str) -> SkillPackage:
     folder = FOLDERS[track]
     files = {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-    return read_package(pack(Bundle(folder.name, files)))
+    return read_package(pack_zip(FileBundle(folder.name, files)))
 
 
 def flat(text: str) -> str:
@@ -51,7 +51,7 @@ def test_sk_08_the_four_packages_hold_what_they_are_to_hold(track: str) -> None:
     found = package(track)
     assert (found.manifest.name, set(found.references), found.ignored) == (name, references, ())
     assert found.manifest.kind is Kind.INTERNAL and len(found.manifest.text) > 500
-    Skills.check(found.manifest)
+    SkillStore.check(found.manifest)
     for path, content in found.references.items():
         assert len(content.decode().split()) > 400, path
         assert not re.search(r"TODO|TBD|lorem ipsum", content.decode(), re.IGNORECASE), path
@@ -60,7 +60,7 @@ def test_sk_08_the_four_packages_hold_what_they_are_to_hold(track: str) -> None:
 def test_sk_08_packages_are_imported_and_not_in_the_catalogue() -> None:
     """SK-08: no agent has one before somebody imports it."""
     assert set(FOLDERS) == set(EXPECTED)
-    assert names().isdisjoint(name for name, _ in EXPECTED.values())
+    assert shipped_names().isdisjoint(name for name, _ in EXPECTED.values())
 
 
 @pytest.mark.parametrize("track", EXPECTED)

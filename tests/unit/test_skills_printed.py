@@ -1,10 +1,10 @@
 """What is kept of what a program prints."""
 
-from skills.framework.program_output import Kept
+from skills.framework.program_output import OutputHead
 
 
 def test_only_the_beginning_is_kept_and_the_overflow_is_told_once() -> None:
-    kept = Kept.of(5)
+    kept = OutputHead.of(5)
     assert not kept.take(b"abc")
     assert kept.take(b"defg")
     assert not kept.take(b"h")
@@ -12,6 +12,6 @@ def test_only_the_beginning_is_kept_and_the_overflow_is_told_once() -> None:
 
 
 def test_what_just_fits_is_whole_and_bytes_that_are_no_utf_8_are_marked() -> None:
-    kept = Kept.of(3)
+    kept = OutputHead.of(3)
     assert not kept.take(b"a\xffb")
     assert (kept.text, kept.cut) == ("a\ufffdb", False)

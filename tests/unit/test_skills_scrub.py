@@ -10,7 +10,7 @@ import pytest
 
 from skills.framework.dependencies import Secret
 from skills.framework.manifest import CredentialType
-from skills.framework.redaction import MARK, Watch, opened, scrub, watching
+from skills.framework.redaction import MARK, SecretRedactor, redact_secrets, register_opened, watch_secrets
 
 WORD = 'pä ss+w/"rd\\7'
 PEM = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0\nAQEFAASCBKcwggSjAgEA\n-----END PRIVATE KEY-----\n"
@@ -42,7 +42,7 @@ FORMS = {
 @pytest.mark.parametrize("form", FORMS)
 def test_a_secret_is_taken_out_in_each_of_its_forms(form: str) -> None:
     """CV-02: also where it was encoded on its way."""
-    told = scrub(f"before {FORMS[form]} after", [secret(password=WORD)])
+    told = redact_secrets(f"before {FORMS[form]} after", [secret(password=WORD)])
     assert MARK in told and told.startswith("before ") and told.endswith(" after")
     for other in (WORD, FORMS[form].strip("\"'"), "ss+w", "w%2F"):
         assert other not in told
@@ -50,8 +50,8 @@ def test_a_secret_is_taken_out_in_each_of_its_forms(form: str) -> None:
 
 def test_parts_of_a_secret_that_are_secrets_themselves() -> None:
     key = secret(private_key=PEM)
-    assert "AQEFAASCBKcwggSjAgEA" not in scrub("    AQEFAASCBKcwggSjAgEA", [key])
-    assert "-----BEGIN PRIVATE KEY-----" in scrub("expected -----BEGIN PRIVATE KEY-----", [key])
+    assert "AQEFAASCBKcwggSjAgEA" not in redact_secrets("    AQEFAASCBKcwggSjAgEA", [key])
+    assert "-----BEGIN PRIVATE KEY-----" in redact_secrets("expected -----BEGIN PRIVATE KEY-----", [key])
     for dsn, word in (
         ("postgresql://ann:s%20ecret@h/d", "s%20ecret"),
         ("postgresql://ann:s%20ecret@h/d", "s ecret"),
@@ -59,18 +59,18 @@ def test_parts_of_a_secret_that_are_secrets_themselves() -> None:
         ("password='it is' host=h", "it is"),
         ("mysql+aiomysql://u:p@ss@h/d", "p@ss"),
     ):
-        assert scrub(f"login failed with {word}!", [secret(dsn=dsn)]) == f"login failed with {MARK}!"
+        assert redact_secrets(f"login failed with {word}!", [secret(dsn=dsn)]) == f"login failed with {MARK}!"
 
 
 def test_what_may_be_shown_and_what_is_too_short_stays() -> None:
     made = secret(frozenset({"host"}), host="db.example", pin="123", token="123456")
-    assert scrub("db.example 123 123456", [made]) == f"db.example 123 {MARK}"
-    assert scrub("abcdef abc", [secret(a="abcdef", b="abcd")]) == f"{MARK} abc", "the longest first"
+    assert redact_secrets("db.example 123 123456", [made]) == f"db.example 123 {MARK}"
+    assert redact_secrets("abcdef abc", [secret(a="abcdef", b="abcd")]) == f"{MARK} abc", "the longest first"
     assert "123456" not in repr(made)
 
 
 def test_json_keeps_its_form() -> None:
-    watch = Watch()
+    watch = SecretRedactor()
     given = {"a": [1, None, True, "x123456y", 123456, 1.5], "123456": {"b": "ok"}}
     assert watch.json(given) is given, "nothing was opened"
     watch.add(secret(token="123456"))
@@ -79,24 +79,24 @@ def test_json_keeps_its_form() -> None:
 
 async def test_each_call_watches_for_its_own_and_for_those_below() -> None:
     async def call(word: str) -> str:
-        with watching() as watch:
+        with watch_secrets() as watch:
             await asyncio.sleep(0)
             await asyncio.create_task(opening(word))
-            await asyncio.to_thread(opened, secret(token=word + "-thread"))
+            await asyncio.to_thread(register_opened, secret(token=word + "-thread"))
             return watch.text("word-one word-two word-one-thread")
 
     async def opening(word: str) -> None:
-        opened(secret(token=word))
+        register_opened(secret(token=word))
 
-    with watching() as above:
+    with watch_secrets() as above:
         first, second = await asyncio.gather(call("word-one"), call("word-two"))
     assert first == f"{MARK} word-two {MARK}" and second == f"word-one {MARK} word-one-thread"
     assert above.text("word-one word-two") == f"{MARK} {MARK}", "a call inside a call"
-    opened(secret(token="word-three"))
+    register_opened(secret(token="word-three"))
     assert above.text("word-three") == "word-three", "nobody watched"
 
 
 def test_the_form_of_log_records_is_left_as_it_is_where_nothing_is_open(caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.INFO), watching():
+    with caplog.at_level(logging.INFO), watch_secrets():
         logging.getLogger("library").info("a %s", "b")
     assert caplog.records[0].args == ("b",)

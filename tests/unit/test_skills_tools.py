@@ -8,12 +8,12 @@ import pytest
 
 from cluster.basics.errors import Invalid, NotFound
 from cluster.basics.scope import Scope
-from serve_apps.agents.intake.tool_offer import offer
-from serve_apps.agents.turn.knowledge import Knowledge
+from serve_apps.agents.intake.tool_offer import offer_tools
+from serve_apps.agents.turn.knowledge import AgentKnowledge
 from skills.clock.tool import GetTime
-from skills.framework.builtin import BASE, build, named
-from skills.framework.catalogue import Catalog, DuplicateTool, ToolNotFound
-from skills.framework.contract import Call, Effect, Tool
+from skills.framework.builtin import BASE, build_tool, shipped_skill
+from skills.framework.catalogue import DuplicateTool, ToolCatalog, ToolNotFound
+from skills.framework.contract import CallEffect, Tool, ToolInvocation
 from tests.fakes.agents import SCOPE, turn
 from tests.fakes.crew import FakeSearch, FakeTool, hit
 from tests.fakes.ground import ground
@@ -22,21 +22,21 @@ NOON = datetime(2026, 7, 1, 12, 0, tzinfo=UTC)
 
 
 def base() -> list[Tool]:
-    on = ground(passages=Knowledge(FakeSearch()))
-    return [build(named(name), on) for name in BASE if name not in ("delegate", "request_user_input")]
+    on = ground(passages=AgentKnowledge(FakeSearch()))
+    return [build_tool(shipped_skill(name), on) for name in BASE if name not in ("delegate", "request_user_input")]
 
 
 def clock() -> GetTime:
-    return GetTime(named("get_time").spec, lambda: NOON)
+    return GetTime(shipped_skill("get_time").spec, lambda: NOON)
 
 
-def call(arguments: Mapping[str, Any], agent: str | None = "a1") -> Call:
-    return Call(SCOPE, agent, "key", arguments)
+def call(arguments: Mapping[str, Any], agent: str | None = "a1") -> ToolInvocation:
+    return ToolInvocation(SCOPE, agent, "key", arguments)
 
 
 def test_a_name_is_there_once() -> None:
     """EX-15: a duplicate is a ValueError, a miss a ToolNotFoundError that names what there is."""
-    catalog = Catalog([FakeTool("a"), FakeTool("b")])
+    catalog = ToolCatalog([FakeTool("a"), FakeTool("b")])
     with pytest.raises(ValueError, match="b"):
         catalog.add(FakeTool("b"))
     with pytest.raises(DuplicateTool):
@@ -63,13 +63,17 @@ def test_a_name_is_there_once() -> None:
 def test_a_tool_that_models_cannot_be_told_of_is_refused(tool: FakeTool) -> None:
     """EX-15: names and schemas are those that every provider takes."""
     with pytest.raises(Invalid):
-        Catalog([tool])
+        ToolCatalog([tool])
 
 
 def test_the_tools_that_ship() -> None:
     """EX-15: eight, all of them in every turn with a person; none of them changes anything by itself."""
-    catalog = Catalog(base())
-    names = [*(spec.name for spec in catalog.specs()), named("delegate").name, named("request_user_input").name]
+    catalog = ToolCatalog(base())
+    names = [
+        *(spec.name for spec in catalog.specs()),
+        shipped_skill("delegate").name,
+        shipped_skill("request_user_input").name,
+    ]
     assert names == [
         "search_knowledge",
         "semantic_search",
@@ -80,7 +84,7 @@ def test_the_tools_that_ship() -> None:
         "delegate",
         "request_user_input",
     ]
-    assert {tool.effect for tool in catalog} == {Effect.READ}
+    assert {tool.effect for tool in catalog} == {CallEffect.READ}
 
 
 @pytest.mark.parametrize(
@@ -104,7 +108,7 @@ async def test_an_unknown_zone_is_an_error(zone: str) -> None:
 async def test_search_tools_ask_for_the_agents_documents(name: str) -> None:
     """EX-06: only linked documents; no least similarity unless the call names one."""
     search = FakeSearch([hit("The lease ends in May.")])
-    tool = build(named(name), ground(passages=Knowledge(search)))
+    tool = build_tool(shipped_skill(name), ground(passages=AgentKnowledge(search)))
     given = await tool.run(call({"query": "lease"}))
     assert [one["content"] for one in given["passages"]] == ["The lease ends in May."]
     scope, query = search.asked[0]
@@ -118,7 +122,7 @@ async def test_search_tools_ask_for_the_agents_documents(name: str) -> None:
 async def test_search_without_a_question_or_an_agent(query: str, agent: str | None) -> None:
     """EX-06: documents are linked to agents; nobody searches them all."""
     with pytest.raises(Invalid):
-        await build(named("search_knowledge"), ground()).run(call({"query": query}, agent))
+        await build_tool(shipped_skill("search_knowledge"), ground()).run(call({"query": query}, agent))
 
 
 class Watched(Mapping[str, Any]):
@@ -140,12 +144,12 @@ class Watched(Mapping[str, Any]):
 
 def test_a_schema_is_checked_once_however_many_catalogues_are_made() -> None:
     """Regression: each turn checked every schema twice, a quarter of the time that a short turn takes."""
-    schema, catalog = Watched(), Catalog([])
+    schema, catalog = Watched(), ToolCatalog([])
     catalog.add(FakeTool("a", parameters=schema))
     assert schema.read == 1
     for _ in range(3):
         made = catalog.plus(FakeTool("b")).only({"a", "b"})
-        assert offer(turn(), made).own.get("a").spec.parameters is schema
+        assert offer_tools(turn(), made).own.get("a").spec.parameters is schema
     assert schema.read == 1
     with pytest.raises(Invalid):  # another tool of that name is looked at
-        Catalog([FakeTool("a")]).only(()).plus(FakeTool("a", parameters={"type": "nothing"}))
+        ToolCatalog([FakeTool("a")]).only(()).plus(FakeTool("a", parameters={"type": "nothing"}))

@@ -9,18 +9,18 @@ import pytest
 
 from cluster import logs
 from cluster.basics.errors import Unavailable
-from cluster.state.settings.settings_rows import Kept, SettingsRows, layered
-from cluster.state.settings.snapshots import Snapshots, Watch
+from cluster.state.settings.settings_rows import SettingsRows, StoredSettings, layer_settings
+from cluster.state.settings.snapshots import SettingsSnapshots, SettingsWatcher
 from configs.keys import LIVE
 from configs.sections import Settings
-from configs.settings import Layered, load
+from configs.settings import LayeredSettings, load_settings
 
 
 class Rows(SettingsRows):
     """Rows in memory."""
 
     def __init__(self) -> None:
-        self.kept_now, self.asked, self.broken = Kept(1, {}, {}, {}), 0, False
+        self.kept_now, self.asked, self.broken = StoredSettings(1, {}, {}, {}), 0, False
 
     async def version(self) -> int:
         self.asked += 1
@@ -28,15 +28,15 @@ class Rows(SettingsRows):
             raise Unavailable("away")
         return self.kept_now.version
 
-    async def kept(self) -> Kept:
+    async def kept(self) -> StoredSettings:
         return self.kept_now
 
-    def layers(self, kept: Kept) -> tuple[Layered, Any]:
-        return layered(kept, {})
+    def layers(self, kept: StoredSettings) -> tuple[LayeredSettings, Any]:
+        return layer_settings(kept, {})
 
     def put(self, **values: Any) -> None:
         named = {name.replace("__", "."): value for name, value in values.items()}
-        self.kept_now = Kept(self.kept_now.version + 1, named, {}, {})
+        self.kept_now = StoredSettings(self.kept_now.version + 1, named, {}, {})
 
 
 async def until(holds: Callable[[], bool]) -> None:
@@ -49,8 +49,8 @@ async def until(holds: Callable[[], bool]) -> None:
 
 async def test_ad_04_a_change_is_taken_up_without_a_restart() -> None:
     """AD-04, RE-27: what is live is the newest value, what needs a restart is the one that the program began with."""
-    rows, snapshots = Rows(), Snapshots(load({}))
-    settings, watch = snapshots.view(), Watch(snapshots, rows)
+    rows, snapshots = Rows(), SettingsSnapshots(load_settings({}))
+    settings, watch = snapshots.view(), SettingsWatcher(snapshots, rows)
     search = settings.search  # handed to whoever reads it, before anything changed
     await watch.look()
     rows.put(search__rrf_k=7, search__exact_scope=9, agents__rag_top_k=3, rerank__model="/weights")
@@ -66,8 +66,8 @@ async def test_ad_04_a_change_is_taken_up_without_a_restart() -> None:
 
 
 async def test_a_change_is_seen_within_the_looks_and_postgres_may_be_away() -> None:
-    rows, snapshots = Rows(), Snapshots(load({}))
-    watch = Watch(snapshots, rows, seconds=0.01)
+    rows, snapshots = Rows(), SettingsSnapshots(load_settings({}))
+    watch = SettingsWatcher(snapshots, rows, seconds=0.01)
     heard: list[Settings] = []
     snapshots.told(heard.append)
     await watch.open()
@@ -91,9 +91,9 @@ def test_the_log_level_follows_the_snapshot() -> None:
     names = [logging.getLogger(name) for name in logs.OURS]
     before = [(logger.level, logger.handlers[:], logger.propagate) for logger in names]
     try:
-        snapshots = logs.follow(Snapshots(load({})))
+        snapshots = logs.follow_log_level(SettingsSnapshots(load_settings({})))
         assert not logging.getLogger("aos.http").isEnabledFor(logging.DEBUG)
-        snapshots.swap(load({"LOG_LEVEL": "DEBUG"}))
+        snapshots.swap(load_settings({"LOG_LEVEL": "DEBUG"}))
         assert logging.getLogger("aos.http").isEnabledFor(logging.DEBUG)
     finally:
         for logger, (level, handlers, propagate) in zip(names, before, strict=True):
@@ -103,8 +103,8 @@ def test_the_log_level_follows_the_snapshot() -> None:
 
 @pytest.mark.parametrize("name", sorted(LIVE))
 def test_a_view_shows_every_setting_and_only_live_ones_move(name: str) -> None:
-    began = load({})
-    snapshots = Snapshots(began)
+    began = load_settings({})
+    snapshots = SettingsSnapshots(began)
     section, _, key = name.partition(".")
     moved = (
         began.model_copy(update={section: getattr(began, section).model_copy(update={key: "moved"})})

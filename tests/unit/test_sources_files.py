@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from cluster.basics.errors import Forbidden, NotFound, TooLarge
-from pipelines.documents.document import Reason, Unreadable
+from pipelines.documents.document import FailureReason, Unreadable
 from pipelines.documents.ingest.stages import FileTask, survey_file
-from pipelines.documents.sources.files import Limits, confine, hash_file, walk
-from pipelines.documents.sources.sniff import Kind, sniff
+from pipelines.documents.sources.files import ScanLimits, confine_path, hash_file, iter_files
+from pipelines.documents.sources.sniff import Kind, sniff_kind
 from tests.fakes import files
 from tests.fakes.reading import FormFeedReader
 
@@ -20,10 +20,10 @@ def test_walk_is_sorted_and_skips_what_is_hidden(tmp_path: Path) -> None:
     for name in ("b.txt", "a/z.txt", "a/c.txt", ".hidden", ".git/config", "a/.x/y.txt"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("x")
-    assert [str(path.relative_to(tmp_path)) for path in walk(tmp_path)] == ["a/c.txt", "a/z.txt", "b.txt"]
-    assert list(walk(tmp_path / "b.txt")) == [tmp_path / "b.txt"]
+    assert [str(path.relative_to(tmp_path)) for path in iter_files(tmp_path)] == ["a/c.txt", "a/z.txt", "b.txt"]
+    assert list(iter_files(tmp_path / "b.txt")) == [tmp_path / "b.txt"]
     with pytest.raises(NotFound):
-        list(walk(tmp_path / "absent"))
+        list(iter_files(tmp_path / "absent"))
 
 
 HOUSEKEEPING = {
@@ -45,9 +45,9 @@ def test_what_systems_keep_on_a_share_is_passed_over_and_counted(tmp_path: Path)
         (tmp_path / "sub" / name).mkdir()
         (tmp_path / "sub" / name / "deleted.txt").write_text("x")
     passed: Counter[str] = Counter()
-    assert sorted(str(path.relative_to(tmp_path)) for path in walk(tmp_path, passed=passed)) == sorted(kept)
+    assert sorted(str(path.relative_to(tmp_path)) for path in iter_files(tmp_path, passed=passed)) == sorted(kept)
     assert passed == {kind: len(names) for kind, names in HOUSEKEEPING.items()}
-    assert list(walk(tmp_path / "desktop.ini")) == [tmp_path / "desktop.ini"], "who names a file means it"
+    assert list(iter_files(tmp_path / "desktop.ini")) == [tmp_path / "desktop.ini"], "who names a file means it"
 
 
 def test_an_archive_says_what_to_do_with_it(tmp_path: Path) -> None:
@@ -61,13 +61,13 @@ def test_an_archive_says_what_to_do_with_it(tmp_path: Path) -> None:
     said = []
     for name in ("a.zip", "b.7z", "c.zip", "d.zip"):
         with pytest.raises(Unreadable) as refused:
-            sniff(tmp_path / name)
+            sniff_kind(tmp_path / name)
         said.append((refused.value.reason, "unpack it" in refused.value.detail))
     assert said == [
-        (Reason.UNSUPPORTED, True),
-        (Reason.UNSUPPORTED, True),
-        (Reason.ENCRYPTED, True),
-        (Reason.CORRUPT, False),
+        (FailureReason.UNSUPPORTED, True),
+        (FailureReason.UNSUPPORTED, True),
+        (FailureReason.ENCRYPTED, True),
+        (FailureReason.CORRUPT, False),
     ]
 
 
@@ -81,7 +81,7 @@ def test_walk_follows_no_link_out_and_no_loop(tmp_path: Path) -> None:
     (root / "escape.txt").symlink_to(outside / "secret.txt")
     (root / "gone.txt").symlink_to(outside / "nothing.txt")
     (root / "a" / "loop").symlink_to(root)
-    assert [path.name for path in walk(root)] == ["own.txt"]
+    assert [path.name for path in iter_files(root)] == ["own.txt"]
 
 
 def test_what_cannot_be_followed_is_handed_out_and_its_survey_says_why(tmp_path: Path) -> None:
@@ -90,11 +90,11 @@ def test_what_cannot_be_followed_is_handed_out_and_its_survey_says_why(tmp_path:
     (tmp_path / "itself").symlink_to(tmp_path / "itself")
     (tmp_path / "last.txt").write_text("x")
     os.mkfifo(tmp_path / "pipe")  # whoever opens it waits for ever
-    found = list(walk(tmp_path))
+    found = list(iter_files(tmp_path))
     assert [path.name for path in found] == ["broken", "endless", "itself", "last.txt"]
     surveyed = [survey_file(FormFeedReader(), FileTask(path.name, str(path), path.name)) for path in found]
     reasons = [one.failure.reason if one.failure else None for one in surveyed]
-    assert reasons == [Reason.CHANGED, Reason.CHANGED, Reason.CHANGED, None]
+    assert reasons == [FailureReason.CHANGED, FailureReason.CHANGED, FailureReason.CHANGED, None]
 
 
 @pytest.mark.parametrize("kind", [files.Barred, files.Sick, files.Away])
@@ -105,17 +105,17 @@ def test_a_folder_that_can_be_listed_but_not_entered_does_not_end_the_walk(
     (tmp_path / "barred").mkdir()
     for name in ("a.txt", "barred/b.txt", "barred/c.txt", "d.txt"):
         (tmp_path / name).write_text("x")
-    found = [str(path.relative_to(tmp_path)) for path in walk(kind(tmp_path))]
+    found = [str(path.relative_to(tmp_path)) for path in iter_files(kind(tmp_path))]
     assert found == ["a.txt", "barred/b.txt", "barred/c.txt", "d.txt"]
     with pytest.raises(NotFound, match="cannot be looked at"):
-        list(walk(kind(tmp_path / "barred" / "b.txt")))
+        list(iter_files(kind(tmp_path / "barred" / "b.txt")))
 
 
 def test_walk_refuses_more_than_allowed(tmp_path: Path) -> None:
     for number in range(3):
         (tmp_path / f"{number}.txt").write_text("x")
     with pytest.raises(TooLarge):
-        list(walk(tmp_path, Limits(files=2)))
+        list(iter_files(tmp_path, ScanLimits(files=2)))
 
 
 def test_confine_keeps_every_path_below_its_base(tmp_path: Path) -> None:
@@ -124,11 +124,11 @@ def test_confine_keeps_every_path_below_its_base(tmp_path: Path) -> None:
     (base / "sub").mkdir(parents=True)
     (tmp_path / "base-twin").mkdir()
     (base / "link").symlink_to(tmp_path)
-    assert confine(base, "sub") == (base / "sub").resolve()
-    assert confine(base, str(base / "sub")) == (base / "sub").resolve()
+    assert confine_path(base, "sub") == (base / "sub").resolve()
+    assert confine_path(base, str(base / "sub")) == (base / "sub").resolve()
     for path in ("..", "../base-twin", "/etc/passwd", "sub/../../x", "link/base-twin", "a\0b"):
         with pytest.raises(Forbidden):
-            confine(base, path)
+            confine_path(base, path)
 
 
 def test_hash_is_sha256_of_the_bytes(tmp_path: Path) -> None:
@@ -168,25 +168,25 @@ def test_content_decides_and_the_name_says_which_sort_of_text(
     """IN-02: the kinds."""
     path = tmp_path / "upload"
     path.write_bytes(data)
-    assert sniff(path, name) is kind
+    assert sniff_kind(path, name) is kind
 
 
 @pytest.mark.parametrize(
     ("name", "data", "reason"),
     [
-        ("a.pdf", b"", Reason.EMPTY),
-        ("a.pdf", b"\x89PNG\r\n\x1a\n\0\0", Reason.UNSUPPORTED),
-        ("a.docx", b"just text", Reason.UNSUPPORTED),
-        ("a.bin", bytes(range(256)) * 4, Reason.UNSUPPORTED),
-        ("a.doc", OLE + "WordDocument".encode("utf-16-le"), Reason.UNSUPPORTED),
-        ("a.xlsx", OLE + "EncryptedPackage".encode("utf-16-le"), Reason.ENCRYPTED),
+        ("a.pdf", b"", FailureReason.EMPTY),
+        ("a.pdf", b"\x89PNG\r\n\x1a\n\0\0", FailureReason.UNSUPPORTED),
+        ("a.docx", b"just text", FailureReason.UNSUPPORTED),
+        ("a.bin", bytes(range(256)) * 4, FailureReason.UNSUPPORTED),
+        ("a.doc", OLE + "WordDocument".encode("utf-16-le"), FailureReason.UNSUPPORTED),
+        ("a.xlsx", OLE + "EncryptedPackage".encode("utf-16-le"), FailureReason.ENCRYPTED),
     ],
 )
-def test_what_cannot_be_read_has_a_reason(tmp_path: Path, name: str, data: bytes, reason: Reason) -> None:
+def test_what_cannot_be_read_has_a_reason(tmp_path: Path, name: str, data: bytes, reason: FailureReason) -> None:
     path = tmp_path / "upload"
     path.write_bytes(data)
     with pytest.raises(Unreadable) as refused:
-        sniff(path, name)
+        sniff_kind(path, name)
     assert refused.value.reason is reason
 
 
@@ -196,12 +196,12 @@ def test_packages_are_told_apart_by_their_parts(tmp_path: Path) -> None:
         ("ppt/presentation.xml", Kind.PPTX),
         ("xl/workbook.xml", Kind.XLSX),
     ):
-        assert sniff(files.package(tmp_path / "upload", {part: "<x/>"}), f"a.{kind}") is kind
-    assert sniff(files.package(tmp_path / "upload", {"mimetype": "application/epub+zip"}), "a.epub") is Kind.EPUB
+        assert sniff_kind(files.package(tmp_path / "upload", {part: "<x/>"}), f"a.{kind}") is kind
+    assert sniff_kind(files.package(tmp_path / "upload", {"mimetype": "application/epub+zip"}), "a.epub") is Kind.EPUB
     bent = files.bent_lzma(tmp_path / "bent.epub", "mimetype", b"application/epub+zip")
-    assert sniff(bent) is Kind.EPUB
+    assert sniff_kind(bent) is Kind.EPUB
     damaged = tmp_path / "damaged.docx"
     damaged.write_bytes(b"PK\x03\x04" + bytes(50))
-    assert sniff(damaged) is Kind.DOCX  # so that reading says CORRUPT
+    assert sniff_kind(damaged) is Kind.DOCX  # so that reading says CORRUPT
     with pytest.raises(Unreadable):
-        sniff(files.package(tmp_path / "some.zip", {"a.txt": "x"}))
+        sniff_kind(files.package(tmp_path / "some.zip", {"a.txt": "x"}))

@@ -5,17 +5,24 @@ from pydantic import ValidationError
 
 from cluster.basics.errors import AosError, Unavailable
 from cluster.basics.scope import Scope, TenantId, WorkspaceId
-from cluster.models.embedding.migration import EmbedderMoved, Make, OtherEmbedder, each, in_succession, making
+from cluster.models.embedding.migration import (
+    EmbedderMoved,
+    OtherEmbedder,
+    VectorSpace,
+    map_embedders,
+    pair_embedders,
+    select_embedder,
+)
 from cluster.models.model_errors import Unusable
-from cluster.models.ports import EmbedderFacts, Lane
+from cluster.models.ports import EmbedderFacts, EmbeddingLane
 from configs.sections import ChunkSettings
 from configs.sections_retrieval import EmbeddingSettings
 from pipelines.documents.document import Page, VersionId
-from pipelines.documents.index.chunk_and_embed import Indexer
+from pipelines.documents.index.chunk_and_embed import VersionIndexer
 from tests.fakes.models import DIMENSION, FakeEmbedder, MovingEmbedder
 
 NOW, BEFORE = FakeEmbedder(fingerprint="now"), FakeEmbedder(fingerprint="before")
-BOTH = in_succession(NOW, BEFORE)
+BOTH = pair_embedders(NOW, BEFORE)
 SCOPE = Scope(TenantId("t"), WorkspaceId("w"))
 
 
@@ -24,44 +31,44 @@ class Gone(FakeEmbedder):
         raise self.failing or Unavailable("gone")
 
 
-def made(fingerprint: str, name: str = "fake", dimension: int = DIMENSION) -> Make:
-    return Make(name, dimension, fingerprint)
+def made(fingerprint: str, name: str = "fake", dimension: int = DIMENSION) -> VectorSpace:
+    return VectorSpace(name, dimension, fingerprint)
 
 
 async def test_an_index_is_asked_with_what_made_it() -> None:
     """EM-08: whatever it is called, and of an index that is too old to know more, by its name."""
-    assert await making(BOTH, made("now")) is NOW
-    assert await making(BOTH, made("before", name="moved to another folder")) is BEFORE
-    assert await making(BOTH, made("")) is NOW
+    assert await select_embedder(BOTH, made("now")) is NOW
+    assert await select_embedder(BOTH, made("before", name="moved to another folder")) is BEFORE
+    assert await select_embedder(BOTH, made("")) is NOW
     assert (await BOTH.facts()).fingerprint == "now"
     await BOTH.embed(["pump"])
     assert NOW.asked and not BEFORE.asked, "what is new is made with the embedder of now"
 
 
 @pytest.mark.parametrize("wanted", [made("else"), made("", name="else"), made("now", dimension=3)])
-async def test_what_nobody_there_made_is_asked_with_nothing(wanted: Make) -> None:
+async def test_what_nobody_there_made_is_asked_with_nothing(wanted: VectorSpace) -> None:
     with pytest.raises(OtherEmbedder, match="not with fake or fake") as refused:
-        await making(BOTH, wanted)
+        await select_embedder(BOTH, wanted)
     assert "EMBEDDING_FORMER_MODEL" in refused.value.hint
     with pytest.raises(OtherEmbedder, match=r"not with fake$"):
-        await making(NOW, wanted)
+        await select_embedder(NOW, wanted)
 
 
 @pytest.mark.parametrize("why", [Unavailable("gone"), Unusable("gone: its key is refused")])
 async def test_one_that_is_away_hides_nothing(why: AosError) -> None:
     """The other one answers for its own index; for anything else it is not said that nobody made it."""
-    assert await making(in_succession(Gone(why), BEFORE), made("before")) is BEFORE
-    assert await making(in_succession(NOW, Gone(why)), made("now")) is NOW
+    assert await select_embedder(pair_embedders(Gone(why), BEFORE), made("before")) is BEFORE
+    assert await select_embedder(pair_embedders(NOW, Gone(why)), made("now")) is NOW
     with pytest.raises(type(why), match="gone"):
-        await making(in_succession(NOW, Gone(why)), made("before"))
+        await select_embedder(pair_embedders(NOW, Gone(why)), made("before"))
 
 
 async def test_what_was_chosen_for_an_index_makes_no_vectors_with_another_model() -> None:
     """X-04: its replicas may be updated between the choice and the call."""
     moving = MovingEmbedder(NOW, BEFORE)
-    for one in (moving, in_succession(moving, FakeEmbedder(fingerprint="else"))):
+    for one in (moving, pair_embedders(moving, FakeEmbedder(fingerprint="else"))):
         moving.now = NOW
-        chosen = await making(one, made("now"))
+        chosen = await select_embedder(one, made("now"))
         assert (await chosen.embed(["pump"])).shape == (1, DIMENSION)
         moving.move()
         for _ in range(2):
@@ -80,11 +87,11 @@ async def test_what_is_indexed_says_which_model_made_it() -> None:
     async def at_once(seconds: float) -> None: ...
 
     for first, name in ((False, "now"), (True, "before")):
-        indexer = Indexer(
+        indexer = VersionIndexer(
             Pages(),
             MovingEmbedder(NOW, BEFORE, at_once=first),
             ChunkSettings(),
-            Lane.BULK,
+            EmbeddingLane.BULK,
             sleep=at_once,  # type: ignore[arg-type]
         )
         (indexed,) = await indexer.index(SCOPE, [VersionId("v")])
@@ -103,6 +110,8 @@ def test_two_models_that_nobody_could_tell_apart_are_refused() -> None:
 
 async def test_a_change_reaches_both() -> None:
     other = FakeEmbedder(fingerprint="changed")
-    changed = each(BOTH, lambda one: other if one is BEFORE else one)
-    assert await making(changed, made("changed")) is other and await making(changed, made("now")) is NOW
-    assert each(NOW, lambda _: other) is other
+    changed = map_embedders(BOTH, lambda one: other if one is BEFORE else one)
+    assert (
+        await select_embedder(changed, made("changed")) is other and await select_embedder(changed, made("now")) is NOW
+    )
+    assert map_embedders(NOW, lambda _: other) is other

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cluster.basics.errors import InvalidSettings
-from cluster.state.vault import Sealed, Vault, VaultKey, key_file, key_id, vault_of
+from cluster.state.vault import UnopenableSecret, Vault, VaultKey, key_file, key_id, vault_of
 
 HERE = "tenant/llm_connections/1"
 
@@ -28,7 +28,7 @@ def test_a_secret_comes_back_and_its_envelope_tells_nothing() -> None:
 def test_an_envelope_opens_in_its_own_place_only() -> None:
     """X-05: a row copied to another tenant does not give its key away."""
     vault = Vault([new_key()])
-    with pytest.raises(Sealed, match="another row"):
+    with pytest.raises(UnopenableSecret, match="another row"):
         vault.open(vault.seal("sk-1", HERE), "other/llm_connections/1")
 
 
@@ -38,10 +38,10 @@ def test_every_changed_byte_is_noticed() -> None:
     for position in range(len(envelope)):
         changed = bytearray(envelope)
         changed[position] ^= 1
-        with pytest.raises(Sealed):
+        with pytest.raises(UnopenableSecret):
             vault.open(bytes(changed), HERE)
     for garbage in (b"", b"\x01", envelope[:-1], envelope[:20], b"x" * 100):
-        with pytest.raises(Sealed):
+        with pytest.raises(UnopenableSecret):
             vault.open(garbage, HERE)
 
 
@@ -54,7 +54,7 @@ def test_rotation() -> None:
     rotated = both.rotate(envelope, HERE)
     assert rotated is not None and both.rotate(rotated, HERE) is None
     assert Vault([new]).open(rotated, HERE) == "sk-1"
-    with pytest.raises(Sealed, match="not configured"):
+    with pytest.raises(UnopenableSecret, match="not configured"):
         Vault([new]).open(envelope, HERE)
 
 
@@ -96,7 +96,7 @@ def test_x_05_a_kept_file_that_is_replaced_is_seen_by_whoever_runs(tmp_path: Pat
     assert other.open(vault.seal("sk-2", HERE), HERE) == "sk-2", "a key that came after it was started"
     file.keep(1)
     assert len(file.keys()) == 1 and len(vault_of(None, tmp_path).seal("x", HERE)) > 0
-    with pytest.raises(Sealed, match="not configured"):
+    with pytest.raises(UnopenableSecret, match="not configured"):
         vault_of(None, tmp_path).open(before, HERE)
     (tmp_path / "vault-key").unlink()
     assert vault.open(vault.seal("sk-3", HERE), HERE) == "sk-3"

@@ -7,7 +7,7 @@ import pytest
 from cluster.basics.errors import DiskFull, MemoryShort, Overloaded, Unavailable
 from cluster.console import printing
 from cluster.models.model_errors import Unusable
-from cluster.state.work.wait_reasons import Wait, parsed, told, waits, written
+from cluster.state.work.wait_reasons import Wait, format_error_reason, format_reason, list_wait_reasons, parse_reason
 
 PLAIN: dict[str, Any] = {
     "state": "queued",
@@ -22,7 +22,7 @@ PLAIN: dict[str, Any] = {
 
 
 def reasons(quota: tuple[int, int] | None = None, **row: Any) -> list[str]:
-    return [str(one.reason) for one in waits({**PLAIN, **row}, quota)]
+    return [str(one.reason) for one in list_wait_reasons({**PLAIN, **row}, quota)]
 
 
 @pytest.mark.parametrize(
@@ -59,9 +59,9 @@ def test_a_spent_quota_is_said_before_files_are_refused_for_it(have: int, kind: 
 
 
 def test_what_can_be_done_is_said_where_it_does_not_pass_by_itself() -> None:
-    (nobody,) = waits({**PLAIN, "workers": 0})
+    (nobody,) = list_wait_reasons({**PLAIN, "workers": 0})
     assert "aos up" in nobody.fix
-    (behind,) = waits({**PLAIN, "ahead": 1, "running": 2})
+    (behind,) = list_wait_reasons({**PLAIN, "ahead": 1, "running": 2})
     assert behind.detail == "1 job of yours comes first; 2 at work" and not behind.fix
 
 
@@ -76,12 +76,12 @@ def test_what_can_be_done_is_said_where_it_does_not_pass_by_itself() -> None:
     ],
 )
 def test_what_a_worker_writes_down_is_read_as_it_was_meant(error: Any, reason: Wait) -> None:
-    assert parsed(told(error)) == (reason, str(error)) and parsed(None) == ("", "")
-    assert parsed(written(reason, "a: b: c")) == (reason, "a: b: c")
+    assert parse_reason(format_error_reason(error)) == (reason, str(error)) and parse_reason(None) == ("", "")
+    assert parse_reason(format_reason(reason, "a: b: c")) == (reason, "a: b: c")
 
 
 def test_the_command_line_says_why() -> None:
     job = {"waits": [{"reason": "no_worker", "detail": "no worker", "fix": "`aos up`."}]}
-    assert printing.waits(job) == ["waits: no worker. `aos up`."] and printing.waits({}) == []
-    table = printing.rows([job], ("waits",))
+    assert printing.wait_lines(job) == ["waits: no worker. `aos up`."] and printing.wait_lines({}) == []
+    table = printing.rows_table([job], ("waits",))
     assert list(table.columns[0].cells) == ["no worker"]

@@ -20,10 +20,10 @@ from cluster.basics.scope import Scope
 from cluster.connect import free_port
 from cluster.models.chat.factory import open_model
 from cluster.models.connections.egress import model_client
-from cluster.models.connections.endpoint_connection import AuthMode, Connection, ConnectionId, Provider
-from cluster.models.messages import ChatRequest, Delta, Fallback, Message, Reply
+from cluster.models.connections.endpoint_connection import AuthMode, ConnectionId, ModelConnection, Provider
+from cluster.models.messages import ChatRequest, ConnectionFallback, ModelMessage, ModelReply, ReplyDelta
 from cluster.models.ports import ChatModel
-from cluster.models.routing.router import Router
+from cluster.models.routing.router import ModelRouter
 from tests.evals.report import Report
 from tests.fakes.routing import SCOPE, MemoryPurse
 from tests.vllm import environment
@@ -35,21 +35,21 @@ GOAL = (
 NAME = "smollm2"
 AGENT = "00000000-0000-0000-0000-0000000000cc"
 CONFIG = {"llm_routing": {"primary_connection_id": "gone", "fallback_chain": ["vllm"]}}
-QUESTION = ChatRequest((Message("user", "Count from one to five."),), temperature=0, max_tokens=64, seed=1)
+QUESTION = ChatRequest((ModelMessage("user", "Count from one to five."),), temperature=0, max_tokens=64, seed=1)
 
 
 @dataclass
 class Two:
     """A connection to nothing and one to vLLM, opened by the real clients."""
 
-    connections: tuple[Connection, ...]
+    connections: tuple[ModelConnection, ...]
     key: str
     client: httpx2.AsyncClient = field(default_factory=model_client)
 
-    async def offered(self, scope: Scope) -> tuple[Sequence[Connection], str | None]:
+    async def offered(self, scope: Scope) -> tuple[Sequence[ModelConnection], str | None]:
         return self.connections, "vllm"
 
-    async def open(self, scope: Scope, connection: Connection) -> ChatModel:
+    async def open(self, scope: Scope, connection: ModelConnection) -> ChatModel:
         return open_model(connection, self.key, self.client, asyncio.sleep, waits=())
 
 
@@ -59,8 +59,8 @@ class Heard:
 
     text: str
     at: list[float]
-    reply: Reply
-    fallbacks: list[Fallback]
+    reply: ModelReply
+    fallbacks: list[ConnectionFallback]
     seconds: float
 
 
@@ -121,12 +121,14 @@ async def measure(report: Report, url: str, key: str) -> None:
         without = (await client.get(f"{url}/models")).status_code
         models = (await client.get(f"{url}/models", headers={"Authorization": f"Bearer {key}"})).json()
     named = [model["id"] for model in models["data"]]
-    gone = Connection(
+    gone = ModelConnection(
         ConnectionId("gone"), "gone", f"http://127.0.0.1:{free_port()}/v1", NAME, Provider.CUSTOM, AuthMode.BEARER
     )
-    vllm = Connection(ConnectionId("vllm"), "vllm", url, NAME, Provider.VLLM, AuthMode.BEARER, price_in=1, price_out=2)
+    vllm = ModelConnection(
+        ConnectionId("vllm"), "vllm", url, NAME, Provider.VLLM, AuthMode.BEARER, price_in=1, price_out=2
+    )
     purse = MemoryPurse()
-    router = Router(Two((gone, vllm), key), purse)
+    router = ModelRouter(Two((gone, vllm), key), purse)
     heard = await ask(router)
     again = await asyncio.gather(*(ask(router) for _ in range(8)))
     tokens = sum(one.reply.usage.completion_tokens for one in again)
@@ -152,19 +154,19 @@ async def measure(report: Report, url: str, key: str) -> None:
     report.figure("the same answer to the same question", len({one.text for one in again}), reference=1)
 
 
-async def ask(router: Router) -> Heard:
+async def ask(router: ModelRouter) -> Heard:
     """One question through the router."""
     began = time.monotonic()
     at: list[float] = []
     text, fallbacks = "", []
     async for piece in router.stream(SCOPE, AGENT, CONFIG, "chat", QUESTION):
         match piece:
-            case Delta():
+            case ReplyDelta():
                 at.append(time.monotonic() - began)
                 text += piece.text
-            case Fallback():
+            case ConnectionFallback():
                 fallbacks.append(piece)
-            case Reply():
+            case ModelReply():
                 return Heard(text, at, piece, fallbacks, time.monotonic() - began)
     raise Unavailable("the router ended without a reply")
 

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from cluster.basics.archive import Bundle, pack
+from cluster.basics.archive import FileBundle, pack_zip
 from cluster.models.embedding.local import LocalEmbedder
 from configs.sections import OcrSettings, ReadSettings
 from configs.sections_retrieval import EmbeddingSettings
-from pipelines.documents.extract.reader import Reader
+from pipelines.documents.extract.reader import DocumentReader
 from skills.quiz import Track
 from tests.fakes.campus import open_campus
 
@@ -24,8 +24,8 @@ def minilm() -> LocalEmbedder:
 
 
 @pytest.fixture(scope="module")
-def reader() -> Iterator[Reader]:
-    made = Reader(ReadSettings(), OcrSettings())
+def reader() -> Iterator[DocumentReader]:
+    made = DocumentReader(ReadSettings(), OcrSettings())
     yield made
     made.close()
 
@@ -33,12 +33,12 @@ def reader() -> Iterator[Reader]:
 def package(track: Track) -> bytes:
     (folder,) = (path.parent for path in (PACKS / track).glob("*/SKILL.md"))
     files = {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-    return pack(Bundle(folder.name, files))
+    return pack_zip(FileBundle(folder.name, files))
 
 
 @pytest.mark.parametrize("track", EXTRACTIVE)
 async def test_ac_02_an_agent_graduates_from_a_track_without_a_model(
-    app_dsn: str, admin_dsn: str, tmp_path: Path, minilm: LocalEmbedder, reader: Reader, track: Track
+    app_dsn: str, admin_dsn: str, tmp_path: Path, minilm: LocalEmbedder, reader: DocumentReader, track: Track
 ) -> None:
     """AC-01, AC-02, AC-04: import, enrol, examine; what was missed is in the message of a failure."""
     async with open_campus(app_dsn, admin_dsn, tmp_path, minilm, reader) as campus:

@@ -10,7 +10,7 @@ import pytest
 from cluster.basics.errors import InvalidSettings
 from cluster.models.embedding.encoder import SentenceEncoder
 from cluster.models.embedding.local import LocalEmbedder
-from cluster.models.embedding.weights import packaged
+from cluster.models.embedding.weights import packaged_folder
 from configs.sections_retrieval import EmbeddingSettings
 from tests.fakes.embedder_contract import CATS, OIL, PUMP, embeds_the_tail, keeps_the_contract
 
@@ -89,7 +89,7 @@ async def test_the_quick_way_gives_what_the_library_gives() -> None:
     from sentence_transformers import SentenceTransformer
 
     texts = ["pump", OIL, "a " * 250, PUMP, f"{OIL} " * 9, "pump", CATS, ""]
-    plain = SentenceTransformer(str(packaged()), local_files_only=True).encode(texts)
+    plain = SentenceTransformer(str(packaged_folder()), local_files_only=True).encode(texts)
     ours = LocalEmbedder(SETTINGS.model_copy(update={"dtype": "float32"}))
     assert isinstance(ours.encoder, SentenceEncoder) and ours.encoder.is_packed
     assert (np.sum(await ours.embed(texts) * plain, axis=1) > 0.9999).all()
@@ -100,17 +100,17 @@ def test_a_model_that_the_quick_way_does_not_fit_is_computed_by_the_library() ->
     import torch
     from transformers import BertConfig, BertModel
 
-    from cluster.models.embedding.bert import PackedBert, packed
+    from cluster.models.embedding.bert import PackedBert, pack_bert
 
     def made(**other: object) -> BertModel:
         torch.manual_seed(0)
         shape = {"vocab_size": 99, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4}
         return BertModel(BertConfig(**shape, intermediate_size=64, **other)).eval()  # type: ignore[arg-type]
 
-    assert packed(made(), "cpu") is not None
-    assert packed(made(hidden_act="relu"), "cpu") is None
-    assert packed(made(is_decoder=True), "cpu") is None
-    assert packed(made(), "cuda") is None
+    assert pack_bert(made(), "cpu") is not None
+    assert pack_bert(made(hidden_act="relu"), "cpu") is None
+    assert pack_bert(made(is_decoder=True), "cpu") is None
+    assert pack_bert(made(), "cuda") is None
     with torch.inference_mode():
         changed = made()
         quick = PackedBert(changed)

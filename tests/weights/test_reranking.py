@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 from cluster.basics.scope import Scope, TenantId, WorkspaceId
-from cluster.handles import reranker
-from cluster.models.embedding.weights import packaged
+from cluster.handles import build_reranker
+from cluster.models.embedding.weights import packaged_folder
 from cluster.models.reranking.configured_model import DEFAULT, is_cached, model_of
-from cluster.models.reranking.cross_encoder import load
+from cluster.models.reranking.cross_encoder import load_reranker
 from configs.sections import Settings
 from configs.sections_retrieval import EmbeddingSettings, RerankSettings
-from serve_apps.retrieval.search.query import Candidate, Query
-from serve_apps.retrieval.search.rerank import Judges, ModelJudge
+from serve_apps.retrieval.search.query import Candidate, SearchQuery
+from serve_apps.retrieval.search.rerank import JudgeChain, ModelJudge
 
 INPROC = EmbeddingSettings(placement="inproc")
 SCOPE = Scope(TenantId("t"), WorkspaceId("w"))
@@ -30,12 +30,12 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("cross-encoder")
     sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
     BertForSequenceClassification(BertConfig(**sizes, num_labels=1)).save_pretrained(folder)
-    AutoTokenizer.from_pretrained(packaged()).save_pretrained(folder)
+    AutoTokenizer.from_pretrained(packaged_folder()).save_pretrained(folder)
     return folder
 
 
 async def test_pairs_are_scored_in_order(tiny: Path) -> None:
-    judge = load(RerankSettings(model=str(tiny)))
+    judge = load_reranker(RerankSettings(model=str(tiny)))
     texts = ["a pump", "a cat " * 400, "", "a pump"]
     scores = await judge.score("which pump", texts)
     assert scores.shape == (4,) and scores.dtype == np.float32 and np.isfinite(scores).all()
@@ -46,10 +46,10 @@ async def test_pairs_are_scored_in_order(tiny: Path) -> None:
 @pytest.mark.parametrize("model", [None, "/nowhere/at/all", "nobody/has-this-model"])
 async def test_without_weights_the_stage_is_off_and_says_why(model: str | None) -> None:
     """RE-10: in this process as behind a handle, what was configured and is not there is told."""
-    missing = reranker(Settings(rerank=RerankSettings(model=model or DEFAULT), embedding=INPROC))
+    missing = build_reranker(Settings(rerank=RerankSettings(model=model or DEFAULT), embedding=INPROC))
     assert missing is not None
-    judges = Judges((ModelJudge(missing, RerankSettings()),), RerankSettings())
-    found, state = await judges.order(SCOPE, Query("which pump"), [Candidate("c", "d")], _texts)
+    judges = JudgeChain((ModelJudge(missing, RerankSettings()),), RerankSettings())
+    found, state = await judges.order(SCOPE, SearchQuery("which pump"), [Candidate("c", "d")], _texts)
     assert state.startswith("off: ") and (model or DEFAULT) in state and found == [Candidate("c", "d")]
 
 
@@ -79,7 +79,7 @@ async def test_scores_are_logits(tiny: Path) -> None:
     """RE-12: a sigmoid would press them together before they are compared."""
     import torch
 
-    judge = load(RerankSettings(model=str(tiny)))
+    judge = load_reranker(RerankSettings(model=str(tiny)))
     with torch.no_grad():
         for weight in judge._model.model.classifier.parameters():  # type: ignore[attr-defined]
             weight += 5

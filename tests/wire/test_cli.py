@@ -10,10 +10,10 @@ import pytest
 from rich.console import Console
 
 from cluster.basics.errors import Unavailable
-from cluster.cli import run
+from cluster.cli import run_command
 from cluster.console import job_progress
-from cluster.console.api import Api, Refused
-from cluster.console.login_tokens import Credentials
+from cluster.console.api import ApiClient, ApiRefusal
+from cluster.console.login_tokens import CredentialsFile
 from tests.fakes.api_server import ApiServer
 
 JOB = {
@@ -56,7 +56,7 @@ def test_ingest_waits_and_exits_with_the_jobs_outcome(
         "POST /api/documents/batch-scan": (202, {"job_id": "j1", "status": "queued"}),
         "GET /api/jobs/j1": [*waiting, ended(state, failures={"encrypted": 2})],
     }
-    assert run(["ingest", str(tmp_path), "--agent", "lawyer", "--wait"]) == code
+    assert run_command(["ingest", str(tmp_path), "--agent", "lawyer", "--wait"]) == code
     (call,) = api.of("POST /api/documents/batch-scan")
     assert call.body == {"path": str(tmp_path), "agent_id": "lawyer"}
     assert len(call.headers["Idempotency-Key"]) >= 16
@@ -93,7 +93,7 @@ def test_a_job_says_what_is_missing_or_doubtful_and_why(
         "GET /api/jobs/j1/failures": DOUBTFUL,
     }
     for words, code in ((["ingest", str(tmp_path), "--wait"], 3), (["jobs", "show", "j1"], 0)):
-        assert run(words) == code
+        assert run_command(words) == code
         shown = capsys.readouterr().out
         for line in (
             "documents: 5 completed, 1 degraded, 1 partial, 2 unchanged",
@@ -105,7 +105,7 @@ def test_a_job_says_what_is_missing_or_doubtful_and_why(
             "c.pdf, page 4: timeout: took 60 s",
         ):
             assert line in shown
-    assert run(["jobs", "list"]) == 0
+    assert run_command(["jobs", "list"]) == 0
     assert "1 degraded, 1 partial" in " ".join(capsys.readouterr().out.split())
 
 
@@ -113,7 +113,7 @@ def test_reasons_that_cannot_be_asked_for_do_not_change_how_the_job_ended(
     api: ApiServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     api.answers |= {"GET /api/jobs/j1": ended("partial"), "GET /api/jobs/j1/failures": (500, {"detail": "no disk"})}
-    assert run(["jobs", "watch", "j1"]) == 3
+    assert run_command(["jobs", "watch", "j1"]) == 3
     assert "no disk" in capsys.readouterr().out
 
 
@@ -130,37 +130,37 @@ def test_a_job_is_followed_while_the_api_is_repaired(api: ApiServer, words: list
         "POST /api/documents/batch-scan": (202, {"job_id": "j1", "status": "queued"}),
         "GET /api/jobs/j1": [JOB, *AWAY, ended("partial")],
     }
-    assert run(words) == 3
+    assert run_command(words) == 3
 
 
 def test_a_server_that_is_away_from_the_first_is_told_at_once(
     api: ApiServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     api.answers["GET /api/jobs/j1"] = (503, {"detail": "Postgres does not answer", "fix": "aos doctor"})
-    assert run(["jobs", "watch", "j1"]) == 1
+    assert run_command(["jobs", "watch", "j1"]) == 1
     assert len(api.calls) == 1 and "Postgres does not answer (503)" in capsys.readouterr().err
 
 
 def test_a_watcher_gives_up_with_the_reason_after_some_time(api: ApiServer, tmp_path: Path) -> None:
-    server, shown = Api(api.url, "access-1", Credentials(tmp_path)), io.StringIO()
+    server, shown = ApiClient(api.url, "access-1", CredentialsFile(tmp_path)), io.StringIO()
     api.answers["GET /api/jobs/j1"] = [JOB, (503, {"detail": "[Errno 111] Postgres is away"})]
     console = Console(file=shown, force_terminal=True, width=200)
     with pytest.raises(Unavailable, match=r"away for 1 s.*Postgres is away") as given_up:
-        job_progress.follow(lambda: server.request("GET", "/api/jobs/j1"), console, patience=1)
+        job_progress.poll_job(lambda: server.request("GET", "/api/jobs/j1"), console, patience=1)
     assert "aos jobs watch" in given_up.value.hint
     assert "the API is away, asking again: [Errno 111]" in shown.getvalue()
 
 
 def test_an_error_of_the_api_itself_is_not_waited_out(api: ApiServer, tmp_path: Path) -> None:
-    server = Api(api.url, "access-1", Credentials(tmp_path))
-    with pytest.raises(Refused, match="nothing here"):
-        job_progress.follow(lambda: server.request("GET", "/api/jobs/j1"), Console(quiet=True))
+    server = ApiClient(api.url, "access-1", CredentialsFile(tmp_path))
+    with pytest.raises(ApiRefusal, match="nothing here"):
+        job_progress.poll_job(lambda: server.request("GET", "/api/jobs/j1"), Console(quiet=True))
 
 
 def test_a_broken_connection_is_tried_again_with_the_same_key(api: ApiServer, tmp_path: Path) -> None:
     api.answers["POST /api/documents/batch-scan"] = (202, {"job_id": "j1", "status": "queued"})
     api.breaks = 2
-    assert run(["ingest", str(tmp_path)]) == 0
+    assert run_command(["ingest", str(tmp_path)]) == 0
     keys = {call.headers["Idempotency-Key"] for call in api.of("POST /api/documents/batch-scan")}
     assert len(api.calls) == 3 and len(keys) == 1
 
@@ -179,7 +179,7 @@ def test_what_the_server_would_do_twice_is_sent_once(
     """A connection that breaks after the request was sent may have carried it: only a reader may ask again."""
     api.answers[line] = {}
     api.breaks = 1
-    assert run(words) == 1
+    assert run_command(words) == 1
     assert len(api.of(line)) == 1 and "Idempotency-Key" not in api.of(line)[0].headers
     assert "was done" in capsys.readouterr().err
 
@@ -187,13 +187,13 @@ def test_what_the_server_would_do_twice_is_sent_once(
 def test_a_reading_request_is_repeated(api: ApiServer) -> None:
     api.answers["GET /api/jobs/j1"] = JOB
     api.breaks = 2
-    assert run(["jobs", "show", "j1"]) == 0
+    assert run_command(["jobs", "show", "j1"]) == 0
     assert len(api.calls) == 3
 
 
 def test_content_is_whole_over_several_answers(api: ApiServer, capsys: pytest.CaptureFixture[str]) -> None:
     api.answers["GET /api/documents/d1/content"] = [content("one", 101), content("two", 201), content("three", None)]
-    assert run(["documents", "content", "d1"]) == 0
+    assert run_command(["documents", "content", "d1"]) == 0
     assert capsys.readouterr().out == "one\f\ntwo\f\nthree\n"
     assert [call.path.partition("first_page=")[2].partition("&")[0] for call in api.calls] == ["1", "101", "201"]
 
@@ -217,10 +217,10 @@ def test_a_dry_run_of_a_folder_is_the_servers_count(api: ApiServer, capsys: pyte
         "jobs": 2,
     }
     api.answers["POST /api/documents/batch-scan"] = estimated
-    assert run(["ingest", "/srv/scans", "--dry-run", "--agent", "lawyer", "--json"]) == 0
+    assert run_command(["ingest", "/srv/scans", "--dry-run", "--agent", "lawyer", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == estimated
     assert api.calls[0].body == {"path": "/srv/scans", "dry_run": True, "agent_id": "lawyer"}
-    assert run(["ingest", "/srv/scans", "--dry-run"]) == 0
+    assert run_command(["ingest", "/srv/scans", "--dry-run"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     for part in ("at least 40 files", "about 90 pages", "the 10 files", "pdf 9", "encrypted 1", "about 60 s"):
         assert part in shown
@@ -228,7 +228,7 @@ def test_a_dry_run_of_a_folder_is_the_servers_count(api: ApiServer, capsys: pyte
 
 def test_a_dry_run_of_a_file_sends_nothing(api: ApiServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "a.PDF").write_bytes(b"12345")
-    assert run(["ingest", str(tmp_path / "a.PDF"), "--dry-run", "--json"]) == 0
+    assert run_command(["ingest", str(tmp_path / "a.PDF"), "--dry-run", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["files"], found["bytes"], found["types"]) == (1, 5, {".pdf": 1})
     assert api.calls == []
@@ -236,7 +236,7 @@ def test_a_dry_run_of_a_file_sends_nothing(api: ApiServer, tmp_path: Path, capsy
 
 def test_ask_prints_every_citation(api: ApiServer, capsys: pytest.CaptureFixture[str]) -> None:
     api.answers["POST /api/ask"] = {"answer": "In May [1].", "mode": "extractive", "citations": [CITED]}
-    assert run(["ask", "When does it end?", "--agent", "a1"]) == 0
+    assert run_command(["ask", "When does it end?", "--agent", "a1"]) == 0
     shown = capsys.readouterr().out
     doubt = "! ocr layer unsure (page 3): its invisible text does not fit"
     for part in ("[extractive]", "lease.pdf, page 3", "OCR confidence 0.91", "ends in May", doubt):
@@ -251,12 +251,12 @@ def test_search_prints_hits_as_they_are_even_with_markup_in_them(
     hit["caveats"] = [{"kind": "cut_short", "detail": "[red]only 10 MB were read", "page": None}]
     answer = {"total_results": 1, "execution_time_ms": 3.2, "keyword_engine": "bm25", "results": [hit]}
     api.answers["POST /api/documents/search"] = answer
-    assert run(["search", "tower", "--doc-type", "pdf"]) == 0
+    assert run_command(["search", "tower", "--doc-type", "pdf"]) == 0
     shown = capsys.readouterr().out
     assert "[red]x[/red].pdf" in shown and "bm25" in shown and "[/x]" in shown
     assert "! cut short: [red]only 10 MB" in " ".join(shown.split())
     assert api.calls[0].body == {"query": "tower", "limit": 10, "filters": {"doc_type": "pdf"}}
-    assert run(["search", "tower", "--json"]) == 0
+    assert run_command(["search", "tower", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == answer
 
 
@@ -274,7 +274,7 @@ def test_an_explained_search_shows_its_stages(api: ApiServer, capsys: pytest.Cap
         "cache": {"outcome": "miss", "reason": "nothing like it"},
     }
     api.answers["POST /api/documents/search"] = {"results": [], "explain": told}
-    assert run(["search", "tower", "--explain"]) == 0
+    assert run_command(["search", "tower", "--explain"]) == 0
     shown = capsys.readouterr().out
     for part in ("hybrid", "hnsw", "1.2", "off: [no] weights", "nothing like it"):
         assert part in shown
@@ -290,7 +290,7 @@ def test_export_writes_every_document_over_several_pages(api: ApiServer, tmp_pat
     api.answers["GET /api/documents/d1/content"] = [content("ä &lt;b&gt;", 2), content("b", None)]
     api.answers["GET /api/documents/d2/content"] = content("c", None)
     target = tmp_path / "all.jsonl"
-    assert run(["export", "-o", str(target)]) == 0
+    assert run_command(["export", "-o", str(target)]) == 0
     lines = [json.loads(line) for line in target.read_text(encoding="utf-8").splitlines()]
     assert [line["filename"] for line in lines] == ["a", "b"]
     assert [[page["text"] for page in line["pages"]] for line in lines] == [["ä <b>", "b"], ["c"]]
@@ -306,16 +306,16 @@ def test_a_document_is_read_again_in_an_encoding_that_somebody_knows(
         "GET /api/jobs/j1": ended("partial"),
         "GET /api/jobs/j1/failures": {"items": [], "caveats": []},
     }
-    assert run(["documents", "process", "d1", "--encoding", "cp1250"]) == 0
+    assert run_command(["documents", "process", "d1", "--encoding", "cp1250"]) == 0
     assert "aos jobs watch j1" in capsys.readouterr().out
-    assert run(["documents", "process", "d1", "--wait"]) == 3
+    assert run_command(["documents", "process", "d1", "--wait"]) == 3
     assert [call.body for call in api.of("POST /api/documents/d1/process")] == [{"encoding": "cp1250"}, {}]
 
 
 @pytest.mark.parametrize("verb", ["cancel", "resume", "retry"])
 def test_jobs_change_by_verb(api: ApiServer, verb: str) -> None:
     api.answers[f"POST /api/jobs/j1/{verb}"] = ended("queued")
-    assert run(["jobs", verb, "j1"]) == 0
+    assert run_command(["jobs", verb, "j1"]) == 0
     assert len(api.calls) == 1
 
 
@@ -336,16 +336,16 @@ def test_lists_and_details_are_tables_or_json(api: ApiServer, capsys: pytest.Cap
         ("documents", "content", "d1"): "the text",
         ("documents", "delete", "d1"): "Deleted d1",
     }.items():
-        assert run(list(words)) == 0
+        assert run_command(list(words)) == 0
         assert expected in capsys.readouterr().out
-    assert run(["jobs", "watch", "j1", "--json"]) == 3
+    assert run_command(["jobs", "watch", "j1", "--json"]) == 3
     assert json.loads(capsys.readouterr().out)["state"] == "partial"
 
 
 def test_an_error_is_one_line_with_its_fix(api: ApiServer, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["documents", "show", "nope"]) == 1
+    assert run_command(["documents", "show", "nope"]) == 1
     assert capsys.readouterr().err == "error: nothing here (404)\n  fix: Check the id.\n"
-    assert run(["documents", "show", "nope", "--json"]) == 1
+    assert run_command(["documents", "show", "nope", "--json"]) == 1
     assert json.loads(capsys.readouterr().err)["error"]["fix"] == "Check the id."
 
 
@@ -353,7 +353,7 @@ def test_without_a_server_the_fix_is_to_start_it(
     api: ApiServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("AOS_URL", "http://127.0.0.1:9")
-    assert run(["jobs", "list"]) == 1
+    assert run_command(["jobs", "list"]) == 1
     assert "aos up" in capsys.readouterr().err
 
 
@@ -362,7 +362,7 @@ def test_login_keeps_tokens_privately_and_refreshes_an_expired_one(
 ) -> None:
     """AU-02: the refresh token renews the session without asking again; nobody else may read it."""
     monkeypatch.delenv("AOS_TOKEN")
-    assert run(["jobs", "list"]) == 1
+    assert run_command(["jobs", "list"]) == 1
     assert "aos login" in capsys.readouterr().err
 
     first = {"access_token": "access-1", "refresh_token": "refresh-1", "must_change_password": True}
@@ -373,14 +373,14 @@ def test_login_keeps_tokens_privately_and_refreshes_an_expired_one(
         "POST /api/auth/refresh": {"access_token": "access-2", "refresh_token": "refresh-3"},
         "GET /api/jobs": {"items": [], "total": 0},
     }
-    assert run(["login", "--email", "a@b.c", "--password", "old"]) == 1, "it must be changed first"
-    assert run(["login", "--email", "a@b.c", "--password", "old", "--new-password", "new"]) == 0
+    assert run_command(["login", "--email", "a@b.c", "--password", "old"]) == 1, "it must be changed first"
+    assert run_command(["login", "--email", "a@b.c", "--password", "old", "--new-password", "new"]) == 0
     assert api.of("POST /api/auth/password")[-1].body == {"current_password": "old", "new_password": "new"}
     kept = tmp_path / "credentials.json"
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
 
     api.token = "access-2"  # the first has expired
-    assert run(["jobs", "list"]) == 0
+    assert run_command(["jobs", "list"]) == 0
     assert api.of("POST /api/auth/refresh")[0].body == {"refresh_token": "refresh-2"}
     assert json.loads(kept.read_text())[api.url] == {"access": "access-2", "refresh": "refresh-3"}
 
@@ -402,12 +402,12 @@ def test_a_login_whose_workspace_is_gone_goes_on_in_another_and_writes_nothing_t
     kept.write_text(json.dumps({api.url: {"access": token("gone"), "refresh": "refresh-1"}}))
     kept.chmod(0o600)
     api.token = token("other")  # the other one has ended
-    assert run(["ingest", "/srv/scans"]) == 1
+    assert run_command(["ingest", "/srv/scans"]) == 1
     assert "is gone, and nothing was done" in capsys.readouterr().err
     assert len(api.of("POST /api/documents/batch-scan")) == 1, "it is not sent a second time"
-    assert run(["ingest", "/srv/scans"]) == 0
+    assert run_command(["ingest", "/srv/scans"]) == 0
     kept.write_text(json.dumps({api.url: {"access": token("gone"), "refresh": "refresh-1"}}))
-    assert run(["jobs", "list"]) == 0
+    assert run_command(["jobs", "list"]) == 0
 
 
 def test_a_wrong_setting_is_explained(
@@ -415,7 +415,7 @@ def test_a_wrong_setting_is_explained(
 ) -> None:
     monkeypatch.delenv("AOS_URL")
     monkeypatch.setenv("AOS_CHUNK_SISE", "3")
-    assert run(["jobs", "list"]) == 1
+    assert run_command(["jobs", "list"]) == 1
     assert "AOS_CHUNK_SISE" in capsys.readouterr().err
 
 
@@ -426,5 +426,5 @@ def test_a_wrong_setting_is_explained(
     + [["documents", c] for c in ("list", "show", "content", "delete")],
 )
 def test_every_command_has_help_with_an_example(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert run([*words, "--help"]) == 0
+    assert run_command([*words, "--help"]) == 0
     assert f"Example: aos {' '.join(words)}" in " ".join(capsys.readouterr().out.split())

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from cluster.cli import run
-from cluster.console.login_tokens import Credentials, Tokens
+from cluster.cli import run_command
+from cluster.console.login_tokens import CredentialsFile, LoginTokens
 from tests.fakes.api_server import ApiServer
 
 APPROVAL = {"id": "a1", "tool": "http_post", "arguments": {"url": "https://x.example"}, "reason": "http_* asks"}
@@ -32,7 +32,7 @@ def test_chat_streams_the_answer_with_its_sources(api: ApiServer, capsys: pytest
     cited = ("content", "", {"n": 1, "filename": "lease.pdf", "page": 3})
     tool = ("tool_start", "", {"id": "c", "name": "calculator"})
     api.answers["POST /api/chat/My%20Clerk"] = sse(ACCEPTED, tool, *ANSWERED[:2], cited, ANSWERED[2])
-    assert run(["chat", "My Clerk", "What is it?", "--session", "mine"]) == 0
+    assert run_command(["chat", "My Clerk", "What is it?", "--session", "mine"]) == 0
     (call,) = api.of("POST /api/chat/My%20Clerk")
     assert call.body == {"message": "What is it?", "session_id": "mine", "stream": True, "verbose": False}
     shown = capsys.readouterr().out
@@ -43,16 +43,16 @@ def test_chat_prints_json_for_scripts(api: ApiServer, capsys: pytest.CaptureFixt
     reply = {"answer": "42", "conversation_id": "s1", "run_id": "r1", "requires_approval": False, "error": None}
     api.answers["POST /api/chat/Clerk"] = [reply, reply | {"requires_approval": True}, reply | {"error": {"code": "x"}}]
     for code in (0, 3, 1):
-        assert run(["chat", "Clerk", "hi", "--json"]) == code
+        assert run_command(["chat", "Clerk", "hi", "--json"]) == code
         assert json.loads(capsys.readouterr().out)["answer"] == "42"
-    assert run(["chat", "Clerk", "--json"]) == 1
+    assert run_command(["chat", "Clerk", "--json"]) == 1
 
 
 def test_chat_without_a_person_leaves_the_decision_to_others(
     api: ApiServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     api.answers["POST /api/chat/Clerk"] = sse(ACCEPTED, ASKED)
-    assert run(["chat", "Clerk", "send it"]) == 3
+    assert run_command(["chat", "Clerk", "send it"]) == 3
     shown = capsys.readouterr().out
     assert "https://x.example" in shown and "aos approvals approve a1" in shown
     assert not [call for call in api.calls if "approvals" in call.path]
@@ -70,7 +70,7 @@ def converse(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
         os.write(leader, typed.encode())
         with open(follower, encoding="utf-8") as terminal:  # noqa: PTH123
             monkeypatch.setattr(sys, "stdin", terminal)
-            code = run(["chat", *arguments])
+            code = run_command(["chat", *arguments])
         os.close(leader)
         return code, capsys.readouterr().out
 
@@ -97,7 +97,7 @@ def test_hi_06_what_an_agent_asks_is_answered_by_the_next_line(
     question = {"id": "i1", "question": "Which?", "category": "clarification", "options": ["a"], "expires_at": None}
     asks = ("awaiting_input", "Which?\n1. a", {"kind": "input_required", "input": question})
     api.answers["POST /api/chat/Clerk"] = [sse(ACCEPTED, asks), sse(ACCEPTED, asks), sse(ACCEPTED, *ANSWERED)]
-    assert run(["chat", "Clerk", "plan it"]) == 3
+    assert run_command(["chat", "Clerk", "plan it"]) == 3
     assert "Which?\n1. a" in capsys.readouterr().out
     code, shown = converse("plan it\na\n\x04", "Clerk")
     assert code == 0 and "Which?" in shown and "It is 42." in shown
@@ -121,7 +121,7 @@ def test_chat_without_a_message_is_a_conversation(api: ApiServer, converse: Conv
 
 def test_what_a_model_writes_does_not_command_the_terminal(api: ApiServer, capsys: pytest.CaptureFixture[str]) -> None:
     api.answers["POST /api/chat/Clerk"] = sse(ACCEPTED, ("content", "\x1b[2Jcleared\x07", {}), ANSWERED[2])
-    assert run(["chat", "Clerk", "hi"]) == 0
+    assert run_command(["chat", "Clerk", "hi"]) == 0
     shown = capsys.readouterr().out
     assert "\x1b" not in shown and "\x07" not in shown and "cleared" in shown
 
@@ -129,11 +129,11 @@ def test_what_a_model_writes_does_not_command_the_terminal(api: ApiServer, capsy
 def test_chat_ends_with_what_went_wrong(api: ApiServer, capsys: pytest.CaptureFixture[str]) -> None:
     failed = ("error", "nobody answers", {"code": "unavailable", "title": "A part cannot be reached.", "fix": "Wait."})
     api.answers["POST /api/chat/Clerk"] = [sse(ACCEPTED, failed), sse(ACCEPTED), (404, {"detail": "agent Clerk"})]
-    assert run(["chat", "Clerk", "hi"]) == 1
+    assert run_command(["chat", "Clerk", "hi"]) == 1
     assert "nobody answers" in capsys.readouterr().err
-    assert run(["chat", "Clerk", "hi"]) == 1
+    assert run_command(["chat", "Clerk", "hi"]) == 1
     assert "aos runs resume r1" in capsys.readouterr().out, "a stream without an end"
-    assert run(["chat", "Clerk", "hi"]) == 1
+    assert run_command(["chat", "Clerk", "hi"]) == 1
     assert "agent Clerk" in capsys.readouterr().err
 
 
@@ -142,10 +142,10 @@ def test_an_expired_token_is_renewed_before_the_stream(
 ) -> None:
     monkeypatch.delenv("AOS_TOKEN")
     api.token = "access-2"
-    Credentials.of(tmp_path).write(api.url, Tokens("access-1", "refresh-1"))
+    CredentialsFile.of(tmp_path).write(api.url, LoginTokens("access-1", "refresh-1"))
     api.answers["POST /api/auth/refresh"] = {"access_token": "access-2", "refresh_token": "refresh-2"}
     api.answers["POST /api/chat/Clerk"] = sse(ACCEPTED, *ANSWERED)
-    assert run(["chat", "Clerk", "hi"]) == 0
+    assert run_command(["chat", "Clerk", "hi"]) == 0
     assert "It is 42." in capsys.readouterr().out
 
 
@@ -176,17 +176,17 @@ def test_runs_are_listed_shown_watched_resumed_and_cancelled(
         "POST /api/runs/r1/resume": {"answer": "Done [now].", "requires_approval": False, "error": None},
         "POST /api/runs/r1/cancel": RUN | {"state": "cancelled"},
     }
-    assert run(["runs", "list", "--state", "completed"]) == 0
-    assert run(["runs", "show", "r1"]) == 0
+    assert run_command(["runs", "list", "--state", "completed"]) == 0
+    assert run_command(["runs", "show", "r1"]) == 0
     shown = capsys.readouterr().out
     assert "completed" in shown and "chat" in shown
-    assert run(["runs", "watch", "r1"]) == 0
+    assert run_command(["runs", "watch", "r1"]) == 0
     assert "It is 42." in capsys.readouterr().out
     assert [call.headers.get("Last-Event-ID") for call in api.of("GET /api/runs/r1/events")] == [None, "3"]
-    assert run(["runs", "resume", "r1"]) == 0
+    assert run_command(["runs", "resume", "r1"]) == 0
     assert "Done [now]." in capsys.readouterr().out
-    assert run(["runs", "cancel", "r1"]) == 0
-    assert run(["runs", "show", "r2", "--json"]) == 1
+    assert run_command(["runs", "cancel", "r1"]) == 0
+    assert run_command(["runs", "show", "r2", "--json"]) == 1
 
 
 @pytest.mark.parametrize(
@@ -206,18 +206,18 @@ def test_replay_exits_with_whether_it_is_the_same(
         {"same": True, "steps": 3, "events": 9, "diverged": None},
         {"same": False, "diverged": other},
     ]
-    assert run(["replay", "r1", *options]) == 0
+    assert run_command(["replay", "r1", *options]) == 0
     assert "The same, in 3 steps and 9 events." in capsys.readouterr().out
-    assert run(["replay", "r1", *options, "--json"]) == 3
+    assert run_command(["replay", "r1", *options, "--json"]) == 3
     assert json.loads(capsys.readouterr().out)["diverged"]["step"] == 2
-    assert run(["replay", "r1", *options]) == 3
+    assert run_command(["replay", "r1", *options]) == 3
     assert "Diverges at step 2, chat" in capsys.readouterr().out
     assert [call.body for call in api.of("POST /api/runs/r1/replay")] == [body] * 3
 
 
 def test_replay_takes_model_and_prompt_only(api: ApiServer) -> None:
     for wrong in ("temperature=1", "model", "model="):
-        assert run(["replay", "r1", "--with", wrong]) == 1
+        assert run_command(["replay", "r1", "--with", wrong]) == 1
     assert api.calls == []
 
 
@@ -236,12 +236,12 @@ def test_replay_takes_model_and_prompt_only(api: ApiServer) -> None:
 def test_approvals_are_decided(api: ApiServer, words: list[str], body: dict[str, Any]) -> None:
     row = {"id": "a1", "tool": "act", "arguments": {}, "state": "approved", "run_id": "r1"}
     api.answers |= {"POST /api/approvals/a1": row, "GET /api/approvals": {"items": [row], "total": 1}}
-    assert run(["approvals", "list"]) == run(["approvals", "list", "--state", "all", "--json"]) == 0
+    assert run_command(["approvals", "list"]) == run_command(["approvals", "list", "--state", "all", "--json"]) == 0
     assert [call.path.partition("?")[2] for call in api.of("GET /api/approvals")] == ["state=pending", ""]
-    assert run(["approvals", *words]) == 0
+    assert run_command(["approvals", *words]) == 0
     assert [call.body for call in api.of("POST /api/approvals/a1")] == [body]
-    assert run(["approvals", "approve", "a1", "--arguments", "{"]) == 1
-    assert run(["approvals", "reconcile", "a1", "perhaps"]) == 1
+    assert run_command(["approvals", "approve", "a1", "--arguments", "{"]) == 1
+    assert run_command(["approvals", "reconcile", "a1", "perhaps"]) == 1
 
 
 def test_connections_are_added_tested_and_removed(
@@ -258,12 +258,15 @@ def test_connections_are_added_tested_and_removed(
         ],
         "DELETE /api/llm-connections/c1": {},
     }
-    assert run(["connections", "list"]) == 0
+    assert run_command(["connections", "list"]) == 0
     secret = tmp_path / "key"
     secret.write_text("sk-1\n")
     with secret.open() as typed:
         monkeypatch.setattr(sys, "stdin", typed)
-        assert run(["connections", "add", "local", "http://x/v1", "m", "--key-stdin", "--no-tools", "--default"]) == 0
+        assert (
+            run_command(["connections", "add", "local", "http://x/v1", "m", "--key-stdin", "--no-tools", "--default"])
+            == 0
+        )
     (call,) = api.of("POST /api/llm-connections")
     assert call.body == {
         "name": "local",
@@ -275,15 +278,15 @@ def test_connections_are_added_tested_and_removed(
         "supports_tools": False,
         "key": "sk-1",
     }
-    assert run(["connections", "test", "c1"]) == 0
+    assert run_command(["connections", "test", "c1"]) == 0
     assert "does not name this one" in capsys.readouterr().out
-    assert run(["connections", "test", "c1"]) == 1
+    assert run_command(["connections", "test", "c1"]) == 1
     assert "refused: [Errno 111]" in capsys.readouterr().out
-    assert run(["connections", "remove", "c1"]) == 0
+    assert run_command(["connections", "remove", "c1"]) == 0
 
 
 @pytest.mark.parametrize("words", [["chat"], ["replay"], *([group] for group in ("runs", "approvals", "connections"))])
 def test_help_has_examples(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    run([*words, "--help"])
+    run_command([*words, "--help"])
     shown = capsys.readouterr().out
     assert "Example" in shown or "approve" in shown or "Commands" in shown

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from cluster.cli import run
+from cluster.cli import run_command
 from skills.framework.credentials import SECRET_WORDS, SORTS
 from tests.fakes.api_server import ApiServer, serve_api
 
@@ -56,7 +56,7 @@ def fed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
         (tmp_path / "typed").write_text(text)
         with (tmp_path / "typed").open() as typed:
             monkeypatch.setattr(sys, "stdin", typed)
-            code = run(["credentials", *arguments])
+            code = run_command(["credentials", *arguments])
         said = capsys.readouterr()
         return code, said.out, said.err
 

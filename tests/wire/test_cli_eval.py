@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from cluster.cli import run
+from cluster.cli import run_command
 from tests.fakes.api_server import ApiServer, serve_api
 
 SETS = "/api/golden-sets"
@@ -60,20 +60,23 @@ def test_a_file_fills_a_set_that_is_made_where_it_is_missing(api: ApiServer, tmp
         f"POST {SETS}/s1/import": (201, filled),
         f"PATCH {SETS}/s1": SET,
     }
-    assert run(["eval", "import", str(file), "--gate"]) == 0
+    assert run_command(["eval", "import", str(file), "--gate"]) == 0
     assert api.of(f"POST {SETS}")[0].body == {"name": "leases", "gate": True}
     assert api.of(f"POST {SETS}/s2/import")[0].body == {"text": file.read_text(), "format": "yaml", "replace": False}
-    assert run(["eval", "import", str(file), "--set", "contracts", "--least-recall", "0.8", "--replace"]) == 0
+    assert run_command(["eval", "import", str(file), "--set", "contracts", "--least-recall", "0.8", "--replace"]) == 0
     assert api.of(f"PATCH {SETS}/s1")[0].body == {"least_recall": 0.8}
     assert api.of(f"POST {SETS}/s1/import")[0].body["replace"] is True
     (tmp_path / "leases.txt").write_text("x")
-    assert run(["eval", "import", str(tmp_path / "leases.txt")]) == 1
+    assert run_command(["eval", "import", str(tmp_path / "leases.txt")]) == 1
 
 
 def test_a_query_is_saved_as_golden(api: ApiServer, tmp_path: Path) -> None:
     api.answers[f"POST {SETS}/s1/questions"] = (201, {"questions": 3, "keys": ["k"]})
     assert (
-        run(["eval", "add", "contracts", "When?", "--document", "a.pdf", "--document", "b.pdf", "--answer", "May"]) == 0
+        run_command(
+            ["eval", "add", "contracts", "When?", "--document", "a.pdf", "--document", "b.pdf", "--answer", "May"]
+        )
+        == 0
     )
     assert api.of(f"POST {SETS}/s1/questions")[0].body == {
         "question": "When?",
@@ -83,10 +86,10 @@ def test_a_query_is_saved_as_golden(api: ApiServer, tmp_path: Path) -> None:
         "answerable": True,
     }
     api.answers[f"GET {SETS}/s1/export"] = b"- question: When?\n"
-    assert run(["eval", "export", "contracts", "-o", str(tmp_path / "out.yaml")]) == 0
+    assert run_command(["eval", "export", "contracts", "-o", str(tmp_path / "out.yaml")]) == 0
     assert (tmp_path / "out.yaml").read_text() == "- question: When?\n"
     api.answers[f"DELETE {SETS}/s1"] = {}
-    assert run(["eval", "remove", "contracts"]) == 0 and run(["eval", "remove", "nothing"]) == 1
+    assert run_command(["eval", "remove", "contracts"]) == 0 and run_command(["eval", "remove", "nothing"]) == 1
 
 
 @pytest.mark.parametrize(("state", "code"), [("completed", 0), ("failed", 1)])
@@ -99,12 +102,12 @@ def test_a_run_is_followed_resumed_where_it_was_interrupted_and_fails_where_a_pa
         f"POST /api/golden-runs/{SECOND}/resume": (202, a_run("running")),
         f"GET /api/golden-runs/{SECOND}": [a_run("running"), a_run("interrupted"), a_run(state, failures=failures)],
     }
-    assert run(["eval", "run", "contracts", "--no-answers"]) == code
+    assert run_command(["eval", "run", "contracts", "--no-answers"]) == code
     shown = capsys.readouterr().out
     assert "contracts [x]" in shown and "0.9000" in shown and ("words only [1]" in shown) == bool(code)
     assert api.of(f"POST {SETS}/s1/runs")[0].body == {"concurrency": 1, "answers": False}
     assert len(api.of(f"POST /api/golden-runs/{SECOND}/resume")) == 1
-    assert run(["eval", "run", "contracts", "--generation", "7", "--no-wait", "--json"]) == 0
+    assert run_command(["eval", "run", "contracts", "--generation", "7", "--no-wait", "--json"]) == 0
     assert api.of(f"POST {SETS}/s1/runs")[1].body == {"concurrency": 1, "generation": 7}
     assert json.loads(capsys.readouterr().out)["state"] == "running"
 
@@ -116,7 +119,7 @@ def test_a_run_that_cannot_be_resumed_ends_the_wait(api: ApiServer, capsys: pyte
         f"POST /api/golden-runs/{SECOND}/resume": (409, problem),
         f"GET /api/golden-runs/{SECOND}": a_run("interrupted"),
     }
-    assert run(["eval", "run", "contracts"]) == 1
+    assert run_command(["eval", "run", "contracts"]) == 1
     assert "the settings are others" in capsys.readouterr().err
 
 
@@ -126,13 +129,13 @@ def test_the_gate_exits_with_one_where_a_run_is_worse_than_another_or_than_a_fil
     file = tmp_path / "baseline.json"
     file.write_text(json.dumps(a_run(recall=0.9)))
     api.answers |= {f"GET /api/golden-runs/{SECOND}": a_run(recall=0.88), f"GET /api/golden-runs/{FIRST}": a_run()}
-    assert run(["eval", "gate", SECOND, "--baseline", str(file)]) == 0
-    assert run(["eval", "gate", SECOND, "--baseline", FIRST, "--tolerance", "0.01", "--json"]) == 1
+    assert run_command(["eval", "gate", SECOND, "--baseline", str(file)]) == 0
+    assert run_command(["eval", "gate", SECOND, "--baseline", FIRST, "--tolerance", "0.01", "--json"]) == 1
     shown = capsys.readouterr().out
     assert "recall@10: 0.8800, the baseline 0.9000" in shown and '"passed": false' in shown
-    assert run(["eval", "gate", SECOND, "--baseline", "nowhere.json"]) == 1
+    assert run_command(["eval", "gate", SECOND, "--baseline", "nowhere.json"]) == 1
     file.write_text("[]")
-    assert run(["eval", "gate", SECOND, "--baseline", str(file)]) == 1
+    assert run_command(["eval", "gate", SECOND, "--baseline", str(file)]) == 1
 
 
 def test_two_runs_are_compared(api: ApiServer, capsys: pytest.CaptureFixture[str]) -> None:
@@ -142,7 +145,7 @@ def test_two_runs_are_compared(api: ApiServer, capsys: pytest.CaptureFixture[str
         "differences": [row | {"better": 1, "worse": 0}],
         "changed": [changed],
     }
-    assert run(["eval", "compare", FIRST, SECOND, "--measure", "mrr"]) == 0
+    assert run_command(["eval", "compare", FIRST, SECOND, "--measure", "mrr"]) == 0
     shown = capsys.readouterr().out
     assert "0.75" in shown and "When?" in shown
     assert "measure=mrr" in api.calls[-1].path
@@ -159,11 +162,11 @@ def test_generations_are_listed_built_switched_and_rolled_back(
         "POST /api/generations/4/switch": told | {"job_id": "j2", "note": None},
         "POST /api/documents/reindex-all": (202, {"job_id": "j1"}),
     }
-    assert run(["generations", "list"]) == 0 and "passed" in capsys.readouterr().out
-    assert run(["generations", "rollback"]) == 0
+    assert run_command(["generations", "list"]) == 0 and "passed" in capsys.readouterr().out
+    assert run_command(["generations", "rollback"]) == 0
     shown = capsys.readouterr().out
     assert "generation 3" in shown and "2 documents" in shown and "EMBEDDING_MODEL" in shown
-    assert run(["generations", "switch", "4", "--force"]) == 0 and "j2" in capsys.readouterr().out
+    assert run_command(["generations", "switch", "4", "--force"]) == 0 and "j2" in capsys.readouterr().out
     assert api.calls[-1].path.endswith("?force=true")
-    assert run(["generations", "build", "--hold"]) == 0
+    assert run_command(["generations", "build", "--hold"]) == 0
     assert api.calls[-1].path.endswith("reindex-all?hold=true") and "Idempotency-Key" in api.calls[-1].headers

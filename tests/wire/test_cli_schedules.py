@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cluster.cli import run
+from cluster.cli import run_command
 from tests.fakes.api_server import ApiServer, serve_api
 
 JOB = {
@@ -40,19 +40,21 @@ def test_sh_01_jobs_are_listed_added_run_and_removed(api: ApiServer, capsys: pyt
         "POST /api/scheduler/jobs/j1/run": {"schedule_id": "j1", "due_at": "now"},
         "DELETE /api/scheduler/jobs/j1": {},
     }
-    assert run(["schedules", "list", "--json"]) == 0
+    assert run_command(["schedules", "list", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["items"] == [JOB]
-    assert run(["schedules", "add", "morning", "clerk", "0 6 * * *", "--message", "hi"]) == 0
-    assert run(["schedules", "add", "nightly", "clerk", "0 2 * * *", "--academy", "--timezone", "Asia/Tokyo"]) == 0
+    assert run_command(["schedules", "add", "morning", "clerk", "0 6 * * *", "--message", "hi"]) == 0
+    assert (
+        run_command(["schedules", "add", "nightly", "clerk", "0 2 * * *", "--academy", "--timezone", "Asia/Tokyo"]) == 0
+    )
     sent = [call.body for call in api.of("POST /api/scheduler/jobs")]
     assert (sent[0]["action"], sent[0]["payload"]) == ("message", {"message": "hi"})
     assert (sent[1]["action"], sent[1]["payload"], sent[1]["timezone"]) == ("academy", {}, "Asia/Tokyo")
-    assert run(["schedules", "run", "morning"]) == 0 and run(["schedules", "remove", "j1"]) == 0
+    assert run_command(["schedules", "run", "morning"]) == 0 and run_command(["schedules", "remove", "j1"]) == 0
     assert len(api.of("POST /api/scheduler/jobs/j1/run")) == len(api.of("DELETE /api/scheduler/jobs/j1")) == 1
 
 
 def test_what_is_to_be_done_is_said_once(api: ApiServer) -> None:
-    assert run(["schedules", "add", "morning", "clerk", "0 6 * * *"]) == 1
-    assert run(["schedules", "add", "morning", "clerk", "0 6 * * *", "--academy", "--message", "hi"]) == 1
-    assert run(["schedules", "run", "evening"]) == 1
+    assert run_command(["schedules", "add", "morning", "clerk", "0 6 * * *"]) == 1
+    assert run_command(["schedules", "add", "morning", "clerk", "0 6 * * *", "--academy", "--message", "hi"]) == 1
+    assert run_command(["schedules", "run", "evening"]) == 1
     assert api.of("POST /api/scheduler/jobs") == []

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from cluster.cli import run
+from cluster.cli import run_command
 from tests.fakes.api_server import ApiServer
 
 HELD = {
@@ -34,12 +34,12 @@ def test_a_deletion_says_first_what_would_go_and_needs_the_name(
     api: ApiServer, capsys: pytest.CaptureFixture[str], what: str, path: str
 ) -> None:
     api.answers[f"DELETE {path}"] = HELD
-    assert run([what, "delete", "w1", "--dry-run"]) == 0
+    assert run_command([what, "delete", "w1", "--dry-run"]) == 0
     assert "claims" in capsys.readouterr().out
-    assert run([what, "delete", "w1"]) == 1, "nobody is at the keyboard"
+    assert run_command([what, "delete", "w1"]) == 1, "nobody is at the keyboard"
     assert "--confirm 'claims'" in capsys.readouterr().err
     assert [call.path for call in api.of(f"DELETE {path}")] == [path, path], "nothing was deleted"
-    assert run([what, "delete", "w1", "--confirm", "claims", "--json"]) == 0
+    assert run_command([what, "delete", "w1", "--confirm", "claims", "--json"]) == 0
     assert api.of(f"DELETE {path}")[-1].path == f"{path}?confirm=claims"
     assert json.loads(capsys.readouterr().out)["name"] == "claims"
 
@@ -48,9 +48,9 @@ def test_a_deletion_says_first_what_would_go_and_needs_the_name(
 def test_they_are_listed_and_made(api: ApiServer, capsys: pytest.CaptureFixture[str], what: str) -> None:
     one = {"id": "w1", "name": "claims", "role": "admin", "parent_id": None, "created_at": "2026-11-21T10:00:00Z"}
     api.answers |= {f"GET /api/{what}": {"items": [one]}, f"POST /api/{what}": (201, {**one, "password": "shown-once"})}
-    assert run([what, "list"]) == 0 and "claims" in capsys.readouterr().out
+    assert run_command([what, "list"]) == 0 and "claims" in capsys.readouterr().out
     more = ["boss@acme.example"] if what == "tenants" else []
-    assert run([what, "add", "claims", *more]) == 0
+    assert run_command([what, "add", "claims", *more]) == 0
     body = {"name": "claims"} | ({"admin_email": more[0]} if more else {})
     assert api.of(f"POST /api/{what}")[0].body == body
     assert ("shown-once" in capsys.readouterr().out) == bool(more)

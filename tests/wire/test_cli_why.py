@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from cluster.cli import run
+from cluster.cli import run_command
 from tests.fakes.api_server import ApiServer
 
 ID = "7d9f0c52-3c1e-4a4f-9a55-0d6f3a2b1c11"
@@ -51,7 +51,7 @@ WHY: dict[str, Any] = {
 
 def test_an_answer_tells_its_fallback_and_how_to_ask_why(api: ApiServer, capsys: pytest.CaptureFixture[str]) -> None:
     api.answers["POST /api/ask"] = ANSWER
-    assert run(["ask", "When?"]) == 0
+    assert run_command(["ask", "When?"]) == 0
     shown = capsys.readouterr().out
     assert "words only: [red]no embedder" in shown and f"aos why {ID}" in shown
 
@@ -60,7 +60,7 @@ def test_why_leads_from_each_claim_to_page_box_engine_file_and_job(
     api: ApiServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     api.answers[f"GET /api/answers/{ID}/why"] = WHY
-    assert run(["why", ID]) == 0
+    assert run_command(["why", ID]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert "It ends in May. found by its words: the model quoted nothing for it [1]" in shown
     assert "[1] [bold]lease.pdf (an earlier version), page 4, characters 10–17" in shown
@@ -79,8 +79,8 @@ def test_a_passage_that_one_may_not_read_says_so_and_scripts_get_json(
     claim = {"text": None, "citations": [1], "supported": True, "basis": "quoted"}
     body = WHY | {"citations": [hidden], "claims": [claim], "conflicts": [], "dropped": []}
     api.answers[f"GET /api/answers/{ID}/why"] = body
-    assert run(["why", ID]) == 0
+    assert run_command(["why", ID]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert "(not shown: it can only be read with its passage) [1] The document is gone." in shown
-    assert run(["why", ID, "--json"]) == 0
+    assert run_command(["why", ID, "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == body

@@ -10,9 +10,9 @@ import pytest
 from rich.console import Console
 
 from cluster.basics.errors import Unauthenticated
-from cluster.console.api import Api
-from cluster.console.login_tokens import Credentials
-from configs.settings import load
+from cluster.console.api import ApiClient
+from cluster.console.login_tokens import CredentialsFile
+from configs.settings import load_settings
 from tests.acceptance import demo
 from tests.evals.report import Report
 from tests.fakes.api_server import ApiServer
@@ -23,9 +23,9 @@ RIGHT = demo.Judged(True, 2, 2)
 
 
 @pytest.fixture
-def asked(api: ApiServer, tmp_path: Path) -> Api:
+def asked(api: ApiServer, tmp_path: Path) -> ApiClient:
     """The API as the demonstration asks it."""
-    return Api(api.url, "access-1", Credentials(tmp_path / "none.json"))
+    return ApiClient(api.url, "access-1", CredentialsFile(tmp_path / "none.json"))
 
 
 def quiet() -> Console:
@@ -40,7 +40,7 @@ def cited(n: int, page: int, quote: str) -> dict[str, object]:
     return {"n": n, "document_id": "d1", "filename": "a.pdf", "page": page, "quote": quote, "ocr_confidence": None}
 
 
-def test_what_may_be_scanned_is_scanned(api: ApiServer, asked: Api, tmp_path: Path) -> None:
+def test_what_may_be_scanned_is_scanned(api: ApiServer, asked: ApiClient, tmp_path: Path) -> None:
     api.answers |= {
         "GET /api/documents/folders": {"base": str(tmp_path), "path": "", "folders": [], "files": 0, "more": False},
         "POST /api/documents/batch-scan": (202, {"job_id": "j1"}),
@@ -55,7 +55,7 @@ def test_what_may_be_scanned_is_scanned(api: ApiServer, asked: Api, tmp_path: Pa
 @pytest.mark.parametrize("base", [NO_BASE, {"base": "/somewhere/else"}])
 @pytest.mark.parametrize(("state", "read"), [("completed", True), ("failed", False)])
 def test_samples_are_uploaded_where_they_may_not_be_scanned(
-    api: ApiServer, asked: Api, tmp_path: Path, base: object, state: str, read: bool
+    api: ApiServer, asked: ApiClient, tmp_path: Path, base: object, state: str, read: bool
 ) -> None:
     """`make up`, then `make demo`: what runs knows nothing of the folder that would be scanned."""
     known = (200, {"document_id": "d1", "job_id": None, "status": "duplicate"})
@@ -76,10 +76,10 @@ def test_samples_are_uploaded_where_they_may_not_be_scanned(
     assert len(api.of("GET /api/jobs/j1")) == len(sent) - 1
 
 
-def test_who_is_not_signed_in_is_told_what_to_do(api: ApiServer, asked: Api) -> None:
+def test_who_is_not_signed_in_is_told_what_to_do(api: ApiServer, asked: ApiClient) -> None:
     api.token = "another"
     with pytest.raises(Unauthenticated, match="nobody is signed in here") as refused:
-        demo.sign_in(asked, load({}), None)
+        demo.sign_in(asked, load_settings({}), None)
     assert "aos login" in refused.value.hint and "make demo again" in refused.value.hint
 
 
@@ -93,7 +93,7 @@ def test_who_is_not_signed_in_is_told_what_to_do(api: ApiServer, asked: Api) -> 
     ],
 )
 def test_an_answer_is_judged_by_its_words_and_by_where_its_citations_open(
-    api: ApiServer, asked: Api, answer: str, citations: list[dict[str, object]], judged: demo.Judged
+    api: ApiServer, asked: ApiClient, answer: str, citations: list[dict[str, object]], judged: demo.Judged
 ) -> None:
     api.answers |= {
         "POST /api/ask": {"answer": answer, "mode": "extractive", "citations": citations},

@@ -10,15 +10,15 @@ import pytest
 
 from cluster import connect, deploy, logs
 from cluster.basics.errors import InvalidSettings, Unavailable
-from cluster.state.db.embedded import resolve
-from configs.settings import load
+from cluster.state.db.embedded import resolve_endpoints
+from configs.settings import load_settings
 from tests.fakes.api_server import serve_api
 
 RUNNING = {"state": "RUNNING"}
 
 
 def apps(environment: dict[str, str]) -> dict[str, Any]:
-    return {app["name"]: app for app in deploy.plan(load(environment))["applications"]}
+    return {app["name"]: app for app in deploy.deployment_plan(load_settings(environment))["applications"]}
 
 
 def test_the_reranker_is_deployed_only_with_weights() -> None:
@@ -29,8 +29,8 @@ def test_the_reranker_is_deployed_only_with_weights() -> None:
 
 def test_host_and_port_are_written_out() -> None:
     """Ray's own default for a configuration file is every interface."""
-    assert deploy.plan(load({}))["http_options"]["host"] == "127.0.0.1"
-    assert deploy.plan(load({"API_PORT": "8123"}))["http_options"]["port"] == 8123
+    assert deploy.deployment_plan(load_settings({}))["http_options"]["host"] == "127.0.0.1"
+    assert deploy.deployment_plan(load_settings({"API_PORT": "8123"}))["http_options"]["port"] == 8123
 
 
 def test_only_the_gateway_and_the_console_have_a_route() -> None:
@@ -62,33 +62,33 @@ def test_one_setting_decides_where_models_compute() -> None:
     assert apps(apart)["reranker"]["deployments"][0]["ray_actor_options"]["num_gpus"] == 1
     for name in ("AOS_EMBEDDING_GPU", "AOS_RERANK_GPU", "AOS_OCR_GPU"):
         with pytest.raises(InvalidSettings) as refused:
-            deploy.plan(load({name: "true"}))
+            deploy.deployment_plan(load_settings({name: "true"}))
         assert "AOS_RAY_NUM_GPUS" in refused.value.hint
-        assert deploy.plan(load({name: "true", "AOS_RAY_NUM_GPUS": "1"}))
+        assert deploy.deployment_plan(load_settings({name: "true", "AOS_RAY_NUM_GPUS": "1"}))
 
 
 def test_who_reads_with_easyocr_has_a_part_of_the_gpu() -> None:
     """Worker and reading actors share it with the models, all at once; Tesseract alone takes none."""
     one = {"AOS_RAY_NUM_GPUS": "1", "AOS_RERANK_MODEL": "/weights", "AOS_READ_READERS": "3"}
-    reading = deploy.reader_gpus(load(one))
+    reading = deploy.reader_gpus(load_settings(one))
     served = [d for app in apps(one).values() for d in app["deployments"]]
     replicas = {d["name"]: d.get("num_replicas") or d["autoscaling_config"]["max_replicas"] for d in served}
     shares = {d["name"]: d["ray_actor_options"].get("num_gpus", 0) for d in served}
     assert shares["Worker"] == reading > 0 == shares["Gateway"]
     assert 0.9 < 3 * reading + sum(shares[name] * replicas[name] for name in shares) <= 1
     for without in ({"AOS_OCR_GPU": "false"}, {"OCR_STRATEGY": "tesseract"}, {"AOS_RAY_NUM_GPUS": "0"}):
-        assert deploy.reader_gpus(load(one | without)) == 0
+        assert deploy.reader_gpus(load_settings(one | without)) == 0
         assert "num_gpus" not in apps(one | without)["worker"]["deployments"][0]["ray_actor_options"]
 
 
 def test_the_log_level_reaches_serve_and_our_own_loggers() -> None:
-    assert deploy.plan(load({"LOG_LEVEL": "DEBUG"}))["logging_config"] == {"log_level": "DEBUG"}
+    assert deploy.deployment_plan(load_settings({"LOG_LEVEL": "DEBUG"}))["logging_config"] == {"log_level": "DEBUG"}
     names = [logging.getLogger(name) for name in logs.OURS]
     before = [(logger.level, logger.handlers[:], logger.propagate) for logger in names]
     try:
-        logs.set_up(load({"LOG_LEVEL": "ERROR"}))
+        logs.set_up(load_settings({"LOG_LEVEL": "ERROR"}))
         assert not logging.getLogger("aos.http").isEnabledFor(logging.WARNING)
-        logs.set_up(load({"LOG_LEVEL": "DEBUG"}))
+        logs.set_up(load_settings({"LOG_LEVEL": "DEBUG"}))
         assert logging.getLogger("pipelines.documents.ingest.job_loop").isEnabledFor(logging.DEBUG)
         assert all(len(logger.handlers) == 1 for logger in names), "a second call replaces the first"
     finally:
@@ -98,9 +98,9 @@ def test_the_log_level_reaches_serve_and_our_own_loggers() -> None:
 
 
 def test_too_few_cpus_are_refused_before_anything_would_hang() -> None:
-    assert deploy.plan(load({"AOS_RERANK_MODEL": "/weights"})), "the default fits"
+    assert deploy.deployment_plan(load_settings({"AOS_RERANK_MODEL": "/weights"})), "the default fits"
     with pytest.raises(InvalidSettings) as refused:
-        deploy.plan(load({"AOS_RAY_NUM_CPUS": "4"}))
+        deploy.deployment_plan(load_settings({"AOS_RAY_NUM_CPUS": "4"}))
     assert "AOS_RAY_NUM_CPUS" in refused.value.hint
 
 
@@ -128,11 +128,13 @@ def test_nodes_of_a_joined_cluster_get_what_the_environment_added(tmp_path: Path
         "AOS_ADMIN_PASSWORD": "s3cr3t-8",
         "LLM_API_KEY": "s3cr3t-9",
     }
-    assert "s3cr3t" not in str(deploy.plan(load(environment | secrets))), "nodes have secrets of their own"
+    assert "s3cr3t" not in str(deploy.deployment_plan(load_settings(environment | secrets))), (
+        "nodes have secrets of their own"
+    )
     sent = apps(environment)["gateway"]["runtime_env"]["env_vars"]
     assert "AOS_RAG_CHUNK_SIZE" not in sent and sent["AOS_CHUNK_SIZE"] == "900"
-    assert load(sent) == load(environment), "a node that gets this reads the same settings"
-    assert connect.dashboard(load(environment)).url == "http://10.0.0.7:8265"
+    assert load_settings(sent) == load_settings(environment), "a node that gets this reads the same settings"
+    assert connect.ray_dashboard(load_settings(environment)).url == "http://10.0.0.7:8265"
 
 
 def test_deploy_waits_and_reports_and_names_what_fails(tmp_path: Path) -> None:
@@ -146,21 +148,23 @@ def test_deploy_waits_and_reports_and_names_what_fails(tmp_path: Path) -> None:
     failed = {"applications": {"gateway": state("DEPLOY_FAILED", "no module x")}}
     path = "/api/serve/applications/"
     with serve_api({f"PUT {path}": {}, f"GET {path}": [deploying, running]}) as fake:
-        settings = load({"AOS_STATE_DIR": str(tmp_path), "AOS_RAY_DASHBOARD_PORT": fake.url.rpartition(":")[2]})
+        settings = load_settings(
+            {"AOS_STATE_DIR": str(tmp_path), "AOS_RAY_DASHBOARD_PORT": fake.url.rpartition(":")[2]}
+        )
         connect.token_path(tmp_path).write_text("access-1\n")
         lines: list[str] = []
-        deploy.deploy(settings, lines.append)
+        deploy.deploy_applications(settings, lines.append)
         assert "gateway: deploying Part 1/1" in lines and "gateway: running Part 1/1" in lines
         (sent,) = fake.of(f"PUT {path}")
-        assert sent.body == deploy.plan(settings)
+        assert sent.body == deploy.deployment_plan(settings)
 
         fake.answers[f"GET {path}"] = failed
         with pytest.raises(Unavailable, match="gateway does not deploy: no module x"):
-            deploy.deploy(settings, lines.append)
+            deploy.deploy_applications(settings, lines.append)
 
         connect.token_path(tmp_path).write_text("another")
         with pytest.raises(Unavailable, match="token"):
-            connect.dashboard(settings).get(path, dict)
+            connect.ray_dashboard(settings).get(path, dict)
 
 
 @pytest.mark.parametrize(
@@ -176,15 +180,17 @@ def test_a_proxy_that_did_not_come_up_is_started_once_more(tmp_path: Path, why: 
     path, names = "/api/serve/applications/", ("embedding", "worker", "gateway", "console")
     answers = {f"PUT {path}": [(500, why), {}], f"GET {path}": {"applications": dict.fromkeys(names, state)}}
     with serve_api(answers) as fake:
-        settings = load({"AOS_STATE_DIR": str(tmp_path), "AOS_RAY_DASHBOARD_PORT": fake.url.rpartition(":")[2]})
+        settings = load_settings(
+            {"AOS_STATE_DIR": str(tmp_path), "AOS_RAY_DASHBOARD_PORT": fake.url.rpartition(":")[2]}
+        )
         connect.token_path(tmp_path).write_text("access-1\n")
         lines: list[str] = []
-        deploy.deploy(settings, lines.append)
+        deploy.deploy_applications(settings, lines.append)
         assert lines[0].startswith("Ray's proxy did not start") and "gateway: running Part 1/1" in lines
         assert len(fake.of(f"PUT {path}")) == 2
         fake.answers[f"PUT {path}"] = (500, "no such import path")
         with pytest.raises(Unavailable, match="no such import path"):
-            deploy.deploy(settings, lines.append)
+            deploy.deploy_applications(settings, lines.append)
 
 
 def test_a_taken_port_is_named_with_its_setting(tmp_path: Path) -> None:
@@ -193,25 +199,25 @@ def test_a_taken_port_is_named_with_its_setting(tmp_path: Path) -> None:
         taken.listen()
         port = taken.getsockname()[1]
         with pytest.raises(Unavailable) as refused:
-            connect.connect(load({"AOS_STATE_DIR": str(tmp_path), "AOS_RAY_GCS_PORT": str(port)}))
+            connect.ensure_cluster(load_settings({"AOS_STATE_DIR": str(tmp_path), "AOS_RAY_GCS_PORT": str(port)}))
     assert str(port) in str(refused.value) and "AOS_RAY_GCS_PORT" in refused.value.hint
-    assert connect.processes(tmp_path) == []
+    assert connect.ray_processes(tmp_path) == []
 
 
 def test_daemons_get_a_token_file_loopback_and_short_socket_paths(tmp_path: Path) -> None:
     deep = tmp_path / ("x" * 120)
-    given = connect.environment(load({"AOS_STATE_DIR": str(deep)}))
+    given = connect.ray_environment(load_settings({"AOS_STATE_DIR": str(deep)}))
     assert (given["RAY_AUTH_MODE"], given["AOS_STATE_DIR"]) == ("token", str(deep))
     assert given["RAY_AUTH_TOKEN_PATH"] == str(deep / "ray-token")
     assert len(given["RAY_SERVE_HAPROXY_SOCKET_PATH"]) < 100
     assert given["HF_HUB_OFFLINE"] == "1" and given["OMP_THREAD_LIMIT"] == "1"
     assert given["RAY_worker_niceness"] == "0" and given["AOS_PYTHON"] == sys.executable
-    assert "HF_HUB_OFFLINE" not in connect.environment(load({"AOS_RERANK_DOWNLOAD": "true"}))
+    assert "HF_HUB_OFFLINE" not in connect.ray_environment(load_settings({"AOS_RERANK_DOWNLOAD": "true"}))
 
 
 def test_nothing_configured_and_nothing_running_says_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(Unavailable) as nothing:
-        resolve(load({"AOS_STATE_DIR": str(tmp_path)}))
+        resolve_endpoints(load_settings({"AOS_STATE_DIR": str(tmp_path)}))
     assert nothing.value.hint == "Run `aos up`."
 
 

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from cluster.basics.errors import AosError, Invalid, InvalidSettings, Overloaded, Unavailable
-from cluster.basics.retry import MODEL_WAITS, retrying
+from cluster.basics.retry import MODEL_WAITS, call_with_retries
 from cluster.models.embedding.embedders import open_embedder
 from cluster.models.embedding.endpoint import TEXTS, ApiEmbedder
 from cluster.models.model_errors import Unusable
-from cluster.models.ports import Lane
+from cluster.models.ports import EmbeddingLane
 from configs.sections_retrieval import EmbeddingSettings
 from tests.fakes.model_server import serve_model
 from tests.wire.test_rerank_remote import service
@@ -53,7 +53,7 @@ async def test_texts_travel_in_batches_and_rows_come_in_order_and_of_length_one(
     texts = [f"{chr(97 + n % 20)}{'x' * n}" for n in range(2 * TEXTS + 3)]
     with service(vectors) as server:
         async with opened(server.url) as embedder:
-            found = await embedder.embed([*texts, texts[5]], Lane.BULK)
+            found = await embedder.embed([*texts, texts[5]], EmbeddingLane.BULK)
             assert (await embedder.embed([])).shape == (0, 3)
             facts = await embedder.facts()
     assert found.shape == (len(texts) + 1, 3) and np.allclose(np.linalg.norm(found, axis=1), 1, atol=1e-6)
@@ -113,7 +113,7 @@ async def test_what_may_pass_is_tried_four_times_and_then_named(
         async with opened(server.url, naps) as embedder:
             await embedder.facts()
             with pytest.raises(error) as raised:
-                await embedder.embed(["pump"], Lane.BULK)
+                await embedder.embed(["pump"], EmbeddingLane.BULK)
     assert naps.taken == [2, 4, 8] and len(server.asked) == 5
     assert [record.args[:2] for record in caplog.records] == [(n, 4) for n in (1, 2, 3, 4)]  # type: ignore[index]
     assert KEY not in str(raised.value) and KEY not in caplog.text
@@ -126,7 +126,9 @@ async def test_an_indexer_does_not_try_again_what_the_client_has_tried() -> None
         async with opened(server.url, naps) as embedder:
             await embedder.facts()
             with pytest.raises(Unavailable):
-                await retrying(lambda: embedder.embed(["pump"], Lane.BULK), waits=MODEL_WAITS, sleep=naps)
+                await call_with_retries(
+                    lambda: embedder.embed(["pump"], EmbeddingLane.BULK), waits=MODEL_WAITS, sleep=naps
+                )
     assert len(server.asked) == 1 + 4 and naps.taken == [2, 4, 8]
 
 
@@ -137,7 +139,7 @@ async def test_the_settings_say_how_often_a_batch_is_sent(attempts: int, sent: i
         async with opened(server.url, naps, attempts=attempts) as embedder:
             await embedder.facts()
             with pytest.raises(Unavailable):
-                await embedder.embed(["pump"], Lane.BULK)
+                await embedder.embed(["pump"], EmbeddingLane.BULK)
     assert len(server.asked) == 1 + sent
 
 
@@ -177,7 +179,7 @@ async def test_what_does_not_pass_fails_at_once(status: int, error: type[AosErro
     with service((status, {"error": f"bad key {KEY}"})) as server:
         async with opened(server.url, naps) as embedder:
             with pytest.raises(error) as raised:
-                await embedder.embed(["pump"], Lane.BULK)
+                await embedder.embed(["pump"], EmbeddingLane.BULK)
     assert naps.taken == [] and len(server.asked) == 1 and KEY not in str(raised.value)
 
 
@@ -201,7 +203,7 @@ async def test_a_server_that_hangs_or_is_away_is_unavailable() -> None:
     url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     async with opened(url, seconds=0.1) as embedder:
         with pytest.raises(Unavailable, match=r"within 0\.1 s"):
-            await embedder._request(["pump"], Lane.BULK)
+            await embedder._request(["pump"], EmbeddingLane.BULK)
     server.close()
     async with opened(url) as embedder:
         with pytest.raises(Unavailable, match="cannot be reached"):

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from cluster.basics.errors import Unavailable
 from cluster.models.chat.anthropic_chat import _Message
-from cluster.models.chat.reply_accumulator import Gathering
+from cluster.models.chat.reply_accumulator import ReplyAccumulator
 from tests.unit.test_models_gather import ASK, JSON
 
 TYPES = st.sampled_from(["message_start", "message", "content_block_start", "content_block_delta", "message_delta"])
@@ -16,7 +16,7 @@ TYPES = st.sampled_from(["message_start", "message", "content_block_start", "con
 @settings(max_examples=50, deadline=None)
 @given(st.lists(JSON, max_size=4), TYPES)
 def test_garbage_is_unavailable_and_nothing_else(events: list[Any], kind: str) -> None:
-    message = _Message(Gathering(ASK))
+    message = _Message(ReplyAccumulator(ASK))
     for event in events:
         try:
             message.feed({**event, "type": kind} if isinstance(event, dict) else event)

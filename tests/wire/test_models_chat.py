@@ -13,17 +13,19 @@ import pytest
 
 from cluster.basics.errors import Invalid, Unavailable
 from cluster.models.chat.factory import open_model
-from cluster.models.chat.response_format import Form
-from cluster.models.chat.vendor_sdk import Habits, Limits
+from cluster.models.chat.response_format import ResponseForm
+from cluster.models.chat.vendor_sdk import ChatTimeouts, EndpointQuirks
 from cluster.models.connections.egress import model_client
-from cluster.models.connections.endpoint_connection import AuthMode, Connection, ConnectionId, Provider
-from cluster.models.messages import ChatRequest, Delta, Message, Reply, ToolCall, ToolSpec
+from cluster.models.connections.endpoint_connection import AuthMode, ConnectionId, ModelConnection, Provider
+from cluster.models.messages import ChatRequest, ModelMessage, ModelReply, ReplyDelta, ToolCall, ToolSpec
 from cluster.models.model_errors import Busy, Unusable
 from cluster.models.ports import ChatModel
 from tests.fakes.model_server import ModelServer, serve_model
 from tests.fakes.model_wires import Say, Use, busy, failing
 
-ASK = ChatRequest((Message("system", "Be brief."), Message("user", "hello there")), temperature=0.2, max_tokens=50)
+ASK = ChatRequest(
+    (ModelMessage("system", "Be brief."), ModelMessage("user", "hello there")), temperature=0.2, max_tokens=50
+)
 SUM = ToolSpec("sum", "adds", {"type": "object", "properties": {"a": {"type": "number"}}})
 BOTH = pytest.mark.parametrize("provider", [Provider.OPENAI, Provider.ANTHROPIC])
 
@@ -38,31 +40,31 @@ class Naps:
         self.taken.append(seconds)
 
 
-def connection(model: ModelServer, provider: Provider = Provider.OPENAI, **other: object) -> Connection:
+def connection(model: ModelServer, provider: Provider = Provider.OPENAI, **other: object) -> ModelConnection:
     mode = AuthMode.API_KEY if provider in (Provider.ANTHROPIC, Provider.AZURE) else AuthMode.BEARER
     url = model.root if provider is Provider.AZURE else model.url
-    made = Connection(ConnectionId("c"), "c", url, "scripted-1", provider, mode, seconds=5)
+    made = ModelConnection(ConnectionId("c"), "c", url, "scripted-1", provider, mode, seconds=5)
     return replace(made, **other)  # type: ignore[arg-type]
 
 
 @asynccontextmanager
 async def opened(
-    conn: Connection, key: str | None = "sk-1234", naps: Naps | None = None, **options: object
+    conn: ModelConnection, key: str | None = "sk-1234", naps: Naps | None = None, **options: object
 ) -> AsyncIterator[ChatModel]:
     # No TLS here, and the context for it takes longer to make than all the rest.
     async with httpx2.AsyncClient(verify=False) as client:
         yield open_model(conn, key, client, naps or Naps(), chance=lambda: 0.5, **options)  # type: ignore[arg-type]
 
 
-async def said(model: ChatModel, request: ChatRequest = ASK) -> tuple[list[Delta], Reply]:
+async def said(model: ChatModel, request: ChatRequest = ASK) -> tuple[list[ReplyDelta], ModelReply]:
     items = [item async for item in model.stream(request)]
-    assert isinstance(items[-1], Reply) and all(isinstance(item, Delta) for item in items[:-1])
-    return [item for item in items[:-1] if isinstance(item, Delta)], items[-1]
+    assert isinstance(items[-1], ModelReply) and all(isinstance(item, ReplyDelta) for item in items[:-1])
+    return [item for item in items[:-1] if isinstance(item, ReplyDelta)], items[-1]
 
 
 async def ask(
     server: ModelServer, provider: Provider = Provider.OPENAI, request: ChatRequest = ASK, **options: object
-) -> Reply:
+) -> ModelReply:
     async with opened(connection(server, provider), **options) as model:  # type: ignore[arg-type]
         return (await said(model, request))[1]
 
@@ -88,10 +90,12 @@ async def test_a_reply_is_streamed(provider: Provider) -> None:
 async def test_native_calls_and_their_results_travel(provider: Provider) -> None:
     """MR-08, MR-11: calls from fragments with the provider's ids; earlier calls and results in the provider's shape."""
     history = (
-        Message("user", "add"),
-        Message("assistant", "Adding.", (ToolCall("call:1", "sum", '{"a": 1}'), ToolCall("call:2", "sum", "not json"))),
-        Message("tool", "1", tool_call_id="call:1"),
-        Message("tool", "error", tool_call_id="call:2"),
+        ModelMessage("user", "add"),
+        ModelMessage(
+            "assistant", "Adding.", (ToolCall("call:1", "sum", '{"a": 1}'), ToolCall("call:2", "sum", "not json"))
+        ),
+        ModelMessage("tool", "1", tool_call_id="call:1"),
+        ModelMessage("tool", "error", tool_call_id="call:2"),
     )
     say = Say("I add.", calls=(Use("sum", {"a": 12345678}), Use("sum", {"a": 2})), size=5)
     with serve_model(say) as server:
@@ -118,8 +122,8 @@ async def test_native_calls_and_their_results_travel(provider: Provider) -> None
 
 async def test_calls_without_ids_and_indices_get_the_same_ids_each_time() -> None:
     say = Say(calls=(Use("sum", {"a": 1}), Use("sum", {"a": 2})), numbered=False, size=3)
-    earlier = Message("assistant", "", (ToolCall("x", "sum", "{}"),))
-    request = ChatRequest((*ASK.messages, earlier, Message("tool", "0", tool_call_id="x")), tools=(SUM,))
+    earlier = ModelMessage("assistant", "", (ToolCall("x", "sum", "{}"),))
+    request = ChatRequest((*ASK.messages, earlier, ModelMessage("tool", "0", tool_call_id="x")), tools=(SUM,))
     with serve_model(say) as server:
         replies = [await ask(server, request=request) for _ in range(2)]
     assert [call.arguments for call in replies[0].tool_calls] == ['{"a": 1}', '{"a": 2}']
@@ -131,8 +135,8 @@ async def test_a_model_that_takes_no_tools_is_not_sent_any() -> None:
     """MR-08, X-06: the payload is skipped for vLLM and the like, unless the connection says otherwise."""
     history = (
         *ASK.messages,
-        Message("assistant", "", (ToolCall("1", "sum", '{"a": 1}'),)),
-        Message("tool", "1", (), "1"),
+        ModelMessage("assistant", "", (ToolCall("1", "sum", '{"a": 1}'),)),
+        ModelMessage("tool", "1", (), "1"),
     )
     request = ChatRequest(history, tools=(SUM,))
     with serve_model() as server:
@@ -224,7 +228,7 @@ async def test_nothing_is_asked_again_once_a_piece_was_shown(provider: Provider)
                 async with opened(connection(server, provider)) as model:
                     async for item in model.stream(ASK):
                         pieces.append(item)
-            assert pieces and not any(isinstance(piece, Reply) for piece in pieces), after
+            assert pieces and not any(isinstance(piece, ModelReply) for piece in pieces), after
             assert len(server.chats) == 1, after
 
 
@@ -266,7 +270,7 @@ async def test_silence_ends_a_call(provider: Provider) -> None:
 async def test_a_reply_without_end_is_ended() -> None:
     with serve_model(Say(after="forever")) as server:
         with pytest.raises(Unavailable, match="longer than"):
-            async with opened(connection(server), limits=Limits(whole=0.1)) as model:
+            async with opened(connection(server), limits=ChatTimeouts(whole=0.1)) as model:
                 await said(model)
         assert await asyncio.to_thread(server.chats[0].closed.wait, 2)
 
@@ -292,7 +296,7 @@ async def test_closing_the_iterator_closes_the_connection(provider: Provider) ->
 
 async def test_endpoints_that_know_less_are_asked_for_less() -> None:
     """Fields that a server refuses are left out, or sent under their other name, and this is remembered."""
-    habits = Habits()
+    habits = EndpointQuirks()
     with serve_model(Say("ok"), refuses=frozenset({"stream_options", "max_tokens", "temperature"})) as server:
         reply = await ask(server, habits=habits)
         asked = len(server.chats)
@@ -310,7 +314,7 @@ async def test_an_endpoint_that_cannot_stream_gives_its_reply_in_one_piece(provi
     with serve_model(say, streams=False) as server:
         async with opened(connection(server, provider)) as model:
             pieces, reply = await said(model, replace(ASK, tools=(SUM,)))
-    assert pieces == [Delta("All at once.", "Hm.")]
+    assert pieces == [ReplyDelta("All at once.", "Hm.")]
     assert reply.content == "All at once." and json.loads(reply.tool_calls[0].arguments) == {"a": 1}
     assert reply.usage.completion_tokens > 0 and not reply.usage.estimated
     if provider is Provider.OPENAI:
@@ -356,7 +360,7 @@ async def test_nobody_there() -> None:
 
 async def test_text_that_cannot_be_sent_is_the_requests_fault() -> None:
     with serve_model() as server, pytest.raises(Invalid):
-        await ask(server, request=ChatRequest((Message("user", "lone \ud800 surrogate"),)))
+        await ask(server, request=ChatRequest((ModelMessage("user", "lone \ud800 surrogate"),)))
 
 
 async def test_a_hundred_streams_share_one_client() -> None:
@@ -407,7 +411,7 @@ async def test_a_form_is_promised_by_the_provider_or_is_a_tool(
     provider: Provider, tools: tuple[ToolSpec, ...], offered: list[str], native: bool
 ) -> None:
     """MR-11: `response_format` where the table says so; else the answer is a call, and some call has to be made."""
-    form = Form(SCHEMA, "count", True, "give_answer")
+    form = ResponseForm(SCHEMA, "count", True, "give_answer")
     with serve_model() as server:
         await ask(server, provider, replace(ASK, tools=tools, form=form))
     body = server.chats[0].body
@@ -420,7 +424,7 @@ async def test_a_form_is_promised_by_the_provider_or_is_a_tool(
 
 async def test_a_grammar_leaves_no_way_to_call_a_tool() -> None:
     """A server that holds its model to a form by a grammar is not asked for both."""
-    request = replace(ASK, tools=(SUM, ANSWER), form=Form(None, tool="give_answer"))
+    request = replace(ASK, tools=(SUM, ANSWER), form=ResponseForm(None, tool="give_answer"))
     with serve_model() as server:
         async with opened(connection(server, Provider.OLLAMA, tools=True)) as model:
             await said(model, request)
@@ -432,9 +436,9 @@ async def test_a_grammar_leaves_no_way_to_call_a_tool() -> None:
 
 @pytest.mark.parametrize("field", ["tool_choice", "response_format"])
 async def test_a_server_that_does_not_know_the_field_is_asked_without_it(field: str) -> None:
-    request = replace(ASK, tools=(SUM,), tool_choice="required", form=Form(SCHEMA))
+    request = replace(ASK, tools=(SUM,), tool_choice="required", form=ResponseForm(SCHEMA))
     with serve_model(refuses=frozenset({field})) as server:
-        habits = Habits()
+        habits = EndpointQuirks()
         for _ in range(2):
             assert (await ask(server, request=request, habits=habits)).content == "ok"
     assert [field in asked.body for asked in server.chats] == [True, False, False]

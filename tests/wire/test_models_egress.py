@@ -7,10 +7,10 @@ import pytest
 
 from cluster.basics.errors import Invalid, InvalidSettings, Unavailable
 from cluster.models.chat.factory import open_model
-from cluster.models.connections.egress import AddressRefused, Egress, ModelClients, egress_of, model_clients
-from cluster.models.connections.endpoint_connection import Connection, ConnectionId, Provider
-from cluster.models.connections.probe import Reason, probe
-from cluster.models.messages import ChatRequest, Message, Reply
+from cluster.models.connections.egress import AddressRefused, EgressPolicy, ModelClients, egress_of, model_clients
+from cluster.models.connections.endpoint_connection import ConnectionId, ModelConnection, Provider
+from cluster.models.connections.probe import ProbeFailure, probe_connection
+from cluster.models.messages import ChatRequest, ModelMessage, ModelReply
 from tests.fakes.model_server import serve_model
 from tests.fakes.model_wires import Say
 
@@ -52,7 +52,7 @@ class Names:
     ],
 )
 async def test_what_is_not_public_is_refused_with_its_fix(address: str) -> None:
-    egress = Egress(find=Names([PUBLIC, address]))
+    egress = EgressPolicy(find=Names([PUBLIC, address]))
     with pytest.raises(AddressRefused) as refused:
         await egress.addresses("models.example", 443, first_tenant=True)
     assert "AOS_MODELS_ALLOW" in refused.value.hint and "LLM_BASE_URL" in refused.value.hint
@@ -62,7 +62,7 @@ async def test_what_is_not_public_is_refused_with_its_fix(address: str) -> None:
 async def test_an_address_in_disguise_is_the_address(url: str) -> None:
     """As the system itself reads it, which is what would be connected to."""
     with pytest.raises(AddressRefused):
-        await Egress().check(url, first_tenant=True)
+        await EgressPolicy().check(url, first_tenant=True)
 
 
 async def test_this_machine_is_open_to_the_first_tenant_while_only_it_reaches_the_gateway() -> None:
@@ -102,7 +102,7 @@ async def test_this_machine_is_open_to_the_first_tenant_while_only_it_reaches_th
     ],
 )
 async def test_the_list_opens_a_host_a_port_of_it_or_a_network(entry: str, opens: bool) -> None:
-    egress = Egress(egress_of((entry,), "0.0.0.0").allow, find=Names(["10.1.0.7"]))
+    egress = EgressPolicy(egress_of((entry,), "0.0.0.0").allow, find=Names(["10.1.0.7"]))
     if opens:
         assert await egress.addresses("models.lan", 8080, first_tenant=False) == ["10.1.0.7"]
     else:
@@ -118,7 +118,7 @@ def test_an_entry_that_names_nothing_is_refused_at_the_start(entry: str) -> None
 
 
 async def test_a_name_that_nobody_knows_yet_may_be_stored_and_is_asked_again() -> None:
-    egress = Egress(find=Names([], ["10.0.0.7"]))
+    egress = EgressPolicy(find=Names([], ["10.0.0.7"]))
     await egress.check("https://soon.example/v1", first_tenant=False)
     with pytest.raises(AddressRefused):
         await egress.check("https://soon.example/v1", first_tenant=False)
@@ -126,14 +126,14 @@ async def test_a_name_that_nobody_knows_yet_may_be_stored_and_is_asked_again() -
         await egress.check("file:///etc/passwd", first_tenant=False)
 
 
-def connection(url: str, **other: object) -> Connection:
-    return Connection(ConnectionId("c"), "c", url, "scripted-1", Provider.CUSTOM, **other)  # type: ignore[arg-type]
+def connection(url: str, **other: object) -> ModelConnection:
+    return ModelConnection(ConnectionId("c"), "c", url, "scripted-1", Provider.CUSTOM, **other)  # type: ignore[arg-type]
 
 
-async def answer(clients: ModelClients, one: Connection) -> str:
+async def answer(clients: ModelClients, one: ModelConnection) -> str:
     model = open_model(one, None, clients.of(one), asyncio.sleep, waits=())
-    items = [item async for item in model.stream(ChatRequest((Message("user", "hi"),)))]
-    assert isinstance(items[-1], Reply)
+    items = [item async for item in model.stream(ChatRequest((ModelMessage("user", "hi"),)))]
+    assert isinstance(items[-1], ModelReply)
     return items[-1].content
 
 
@@ -142,13 +142,13 @@ async def test_a_name_that_changes_its_mind_leads_nowhere() -> None:
     with serve_model(Say("a secret")) as server:
         port = server.url.rsplit(":", 1)[1].partition("/")[0]
         names = Names([PUBLIC], ["127.0.0.1"])
-        clients = model_clients(Egress(find=names))
+        clients = model_clients(EgressPolicy(find=names))
         url = f"http://rebinding.example:{port}/v1"
         await clients.egress.check(url, first_tenant=True)
         with pytest.raises(AddressRefused):
             await answer(clients, connection(url, first_tenant=True))
-        found = await probe(connection(url), None, clients.of(connection(url)), 5, lambda: 0.0)
-        assert found.reason is Reason.NOT_ALLOWED and "AOS_MODELS_ALLOW" in found.detail
+        found = await probe_connection(connection(url), None, clients.of(connection(url)), 5, lambda: 0.0)
+        assert found.reason is ProbeFailure.NOT_ALLOWED and "AOS_MODELS_ALLOW" in found.detail
         assert server.chats == []
         await clients.aclose()
 
@@ -158,7 +158,7 @@ async def test_a_call_goes_to_the_address_that_was_checked_and_by_its_name() -> 
     with serve_model(Say("here")) as server:
         port = server.url.rsplit(":", 1)[1].partition("/")[0]
         names = Names(["127.0.0.1"])
-        clients = model_clients(Egress((f"models.lan:{port}",), find=names))
+        clients = model_clients(EgressPolicy((f"models.lan:{port}",), find=names))
         one = connection(f"http://models.lan:{port}/v1")
         assert await answer(clients, one) == "here" and await answer(clients, one) == "here"
         assert names.asked == [("models.lan", int(port))], "the connection is used again"
@@ -167,7 +167,7 @@ async def test_a_call_goes_to_the_address_that_was_checked_and_by_its_name() -> 
 
 async def test_whose_a_connection_is_decides_what_it_reaches_and_what_is_configured_reaches_all() -> None:
     with serve_model(Say("here")) as server:
-        clients = model_clients(Egress(loopback=True))
+        clients = model_clients(EgressPolicy(loopback=True))
         url = f"{server.url}/v1" if not server.url.endswith("/v1") else server.url
         assert await answer(clients, connection(url, first_tenant=True)) == "here"
         assert await answer(clients, connection(url, origin="settings")) == "here"
@@ -180,10 +180,10 @@ async def test_whose_a_connection_is_decides_what_it_reaches_and_what_is_configu
 async def test_a_redirect_leads_nowhere() -> None:
     """Not to where the first address may lead, nor anywhere else."""
     with serve_model(everything=Say(status=307, headers={"Location": "http://169.254.169.254/v1"}, body={})) as server:
-        clients = model_clients(Egress(loopback=True))
+        clients = model_clients(EgressPolicy(loopback=True))
         one = connection(server.url, first_tenant=True)
-        found = await probe(one, None, clients.of(one), 5, lambda: 0.0)
-        assert found.reason is Reason.REDIRECTED
+        found = await probe_connection(one, None, clients.of(one), 5, lambda: 0.0)
+        assert found.reason is ProbeFailure.REDIRECTED
         with pytest.raises(Invalid):
             await answer(clients, one)
         await clients.aclose()

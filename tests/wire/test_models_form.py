@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from cluster.basics.errors import Invalid
-from cluster.models.chat.response_format import Form, checked
+from cluster.models.chat.response_format import ResponseForm, checked_schema
 from tests.fakes.model_server import serve_model
 
 PERSON = {
@@ -30,12 +30,12 @@ PERSON = {
     ],
 )
 def test_an_answer_has_the_form_or_a_flaw(value: Any, flaw: str | None) -> None:
-    assert checked(PERSON) is PERSON
-    assert Form(PERSON).flaw(value) == flaw
+    assert checked_schema(PERSON) is PERSON
+    assert ResponseForm(PERSON).flaw(value) == flaw
 
 
 def test_without_a_schema_any_object_will_do() -> None:
-    assert Form().flaw({"anything": [1, None]}) is None and Form().flaw([]) == "it is not a JSON object"
+    assert ResponseForm().flaw({"anything": [1, None]}) is None and ResponseForm().flaw([]) == "it is not a JSON object"
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_without_a_schema_any_object_will_do() -> None:
 )
 def test_a_schema_that_nobody_can_be_held_to_is_refused(schema: dict[str, Any], why: str) -> None:
     with pytest.raises(Invalid, match=why):
-        checked(schema)
+        checked_schema(schema)
 
 
 def test_a_schema_from_outside_fetches_nothing_and_runs_nothing() -> None:
@@ -64,14 +64,14 @@ def test_a_schema_from_outside_fetches_nothing_and_runs_nothing() -> None:
     with serve_model() as server:
         elsewhere = {"type": "object", "properties": {"a": {"$ref": f"{server.root}/schema"}}}
         with pytest.raises(Invalid, match="not in it"):
-            Form(elsewhere).flaw({"a": 1})
+            ResponseForm(elsewhere).flaw({"a": 1})
         assert server.requests == []
     bomb = {f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(40)} | {"d40": {}}
     began = time.monotonic()
     with pytest.raises(Invalid, match="too often"):
-        checked({"type": "object", "$ref": "#/$defs/d0", "$defs": bomb})
+        checked_schema({"type": "object", "$ref": "#/$defs/d0", "$defs": bomb})
     assert time.monotonic() - began < 10
     slow = {"type": "object", "properties": {"a": {"type": "string", "pattern": "^(a+)+$"}}}
     began = time.monotonic()
-    assert Form(checked(slow)).flaw({"a": "a" * 60 + "!"}) is None
+    assert ResponseForm(checked_schema(slow)).flaw({"a": "a" * 60 + "!"}) is None
     assert time.monotonic() - began < 5

@@ -10,12 +10,12 @@ import yaml
 
 from cluster.basics.scope import Scope
 from cluster.models.chat.factory import open_model
-from cluster.models.connections.configured import Declared, declared
+from cluster.models.connections.configured import ConfiguredConnections, load_connections
 from cluster.models.connections.egress import model_client
-from cluster.models.connections.endpoint_connection import Connection
-from cluster.models.messages import Reply
+from cluster.models.connections.endpoint_connection import ModelConnection
+from cluster.models.messages import ModelReply
 from cluster.models.ports import ChatModel
-from cluster.models.routing.router import Router
+from cluster.models.routing.router import ModelRouter
 from configs.sections import LlmSettings
 from tests.fakes.model_server import ModelServer, serve_model
 from tests.fakes.model_wires import Say
@@ -28,19 +28,19 @@ ROLES = {"planning": "planner", "classify": "supervisor", "tool_call": "skillsru
 class Everywhere:
     """The connections of a file, opened by the real clients."""
 
-    known: Declared
+    known: ConfiguredConnections
     client: httpx2.AsyncClient
 
-    async def offered(self, scope: Scope) -> tuple[Sequence[Connection], str | None]:
+    async def offered(self, scope: Scope) -> tuple[Sequence[ModelConnection], str | None]:
         return self.known.connections, self.known.default
 
-    async def open(self, scope: Scope, connection: Connection) -> ChatModel:
+    async def open(self, scope: Scope, connection: ModelConnection) -> ChatModel:
         async def no_sleep(_: float) -> None: ...
 
         return open_model(connection, self.known.keys.get(connection.id), self.client, no_sleep, waits=())
 
 
-def catalogue(folder: Path, openai: ModelServer, anthropic: ModelServer) -> Declared:
+def catalogue(folder: Path, openai: ModelServer, anthropic: ModelServer) -> ConfiguredConnections:
     """Four logical names at two providers."""
     one = {"base_url": openai.url, "provider": "openai", "key": "key-one"}
     two = {"base_url": anthropic.root, "provider": "anthropic", "key": "key-two"}
@@ -52,19 +52,19 @@ def catalogue(folder: Path, openai: ModelServer, anthropic: ModelServer) -> Decl
     ]
     file = folder / "models.yaml"
     file.write_text(yaml.safe_dump({"connections": entries, "default": "composer"}))
-    return declared(file, LlmSettings())
+    return load_connections(file, LlmSettings())
 
 
 async def test_mr_12_a_logical_name_reaches_its_providers_model_in_that_providers_dialect(tmp_path: Path) -> None:
     """MR-12: planner, supervisor, skillsrunner and composer are names; provider, model and key are the connection's."""
     with serve_model(Say("one")) as openai, serve_model(Say("two")) as anthropic:
         async with model_client() as client:
-            router = Router(Everywhere(catalogue(tmp_path, openai, anthropic), client), MemoryPurse())
+            router = ModelRouter(Everywhere(catalogue(tmp_path, openai, anthropic), client), MemoryPurse())
             replies = {}
             for task in ROLES:
                 config = {"llm_routing": {"task_routing": ROLES}}
                 said = [piece async for piece in router.stream(SCOPE, "an agent", config, task, HELLO)]
-                assert isinstance(said[-1], Reply)
+                assert isinstance(said[-1], ModelReply)
                 replies[task] = said[-1].content
         assert replies == {"planning": "one", "classify": "two", "tool_call": "one", "chat": "two"}
         assert [(one.path, one.body["model"]) for one in openai.chats] == [
@@ -86,8 +86,8 @@ async def test_mr_12_a_name_is_moved_to_another_provider_without_touching_the_ag
         heard = []
         for first, second in ((openai, anthropic), (anthropic, openai)):
             async with model_client() as client:
-                router = Router(Everywhere(catalogue(tmp_path, first, second), client), MemoryPurse())
+                router = ModelRouter(Everywhere(catalogue(tmp_path, first, second), client), MemoryPurse())
                 said = [piece async for piece in router.stream(SCOPE, "an agent", config, "chat", HELLO)]
-                assert isinstance(said[-1], Reply)
+                assert isinstance(said[-1], ModelReply)
                 heard.append(said[-1].content)
         assert heard == ["two", "one"]

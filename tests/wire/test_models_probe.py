@@ -7,20 +7,26 @@ from dataclasses import replace
 import httpx2
 import pytest
 
-from cluster.models.connections.endpoint_connection import AuthMode, Connection, ConnectionId, Provider, detect
-from cluster.models.connections.probe import Probe, Reason, probe
+from cluster.models.connections.endpoint_connection import (
+    AuthMode,
+    ConnectionId,
+    ModelConnection,
+    Provider,
+    detect_provider,
+)
+from cluster.models.connections.probe import ProbeFailure, ProbeResult, probe_connection
 from tests.fakes.model_server import serve_model
 from tests.fakes.model_wires import Say, failing
 
 
-def at(url: str, provider: Provider | None = None, model: str = "scripted-1") -> Connection:
+def at(url: str, provider: Provider | None = None, model: str = "scripted-1") -> ModelConnection:
     mode = AuthMode.API_KEY if provider in (Provider.ANTHROPIC, Provider.AZURE) else AuthMode.BEARER
-    return Connection(ConnectionId("1"), "c", url, model, provider or detect(url), mode)
+    return ModelConnection(ConnectionId("1"), "c", url, model, provider or detect_provider(url), mode)
 
 
-async def found(connection: Connection, key: str | None = "sk-secret", seconds: float = 5) -> Probe:
+async def found(connection: ModelConnection, key: str | None = "sk-secret", seconds: float = 5) -> ProbeResult:
     async with httpx2.AsyncClient(verify=False) as client:
-        return await probe(connection, key, client, seconds, time.monotonic)
+        return await probe_connection(connection, key, client, seconds, time.monotonic)
 
 
 async def test_mr_10_candidates_are_tried_until_one_answers() -> None:
@@ -62,39 +68,41 @@ async def test_an_endpoint_without_a_list_of_models_is_known_by_its_refusal() ->
 @pytest.mark.parametrize(
     ("say", "reason"),
     [
-        (failing(401, "bad key sk-secret"), Reason.UNAUTHORIZED),
-        (failing(403), Reason.FORBIDDEN),
-        (failing(404), Reason.NOT_FOUND),
-        (failing(429), Reason.BUSY),
-        (failing(500), Reason.SERVER_ERROR),
-        (failing(302, "", {"Location": "http://169.254.169.254/latest/meta-data"}), Reason.REDIRECTED),
-        (Say(body=b"<html>hello</html>"), Reason.NO_API),
-        (Say(body=b"[" * 100_000), Reason.NO_API),
-        (Say(body={"data": [{"id": "x" * 2_000_000}]}), Reason.NO_API),
-        (Say(body={"data": {"no": "list"}}), Reason.NO_API),
-        (Say(wait=30), Reason.TIMEOUT),
+        (failing(401, "bad key sk-secret"), ProbeFailure.UNAUTHORIZED),
+        (failing(403), ProbeFailure.FORBIDDEN),
+        (failing(404), ProbeFailure.NOT_FOUND),
+        (failing(429), ProbeFailure.BUSY),
+        (failing(500), ProbeFailure.SERVER_ERROR),
+        (failing(302, "", {"Location": "http://169.254.169.254/latest/meta-data"}), ProbeFailure.REDIRECTED),
+        (Say(body=b"<html>hello</html>"), ProbeFailure.NO_API),
+        (Say(body=b"[" * 100_000), ProbeFailure.NO_API),
+        (Say(body={"data": [{"id": "x" * 2_000_000}]}), ProbeFailure.NO_API),
+        (Say(body={"data": {"no": "list"}}), ProbeFailure.NO_API),
+        (Say(wait=30), ProbeFailure.TIMEOUT),
     ],
 )
-async def test_failures_have_clear_reasons(say: Say, reason: Reason) -> None:
+async def test_failures_have_clear_reasons(say: Say, reason: ProbeFailure) -> None:
     """MR-09, MR-10: each failure by name, without the key, and no redirect is followed."""
     with serve_model(everything=say) as server:
         started = time.monotonic()
-        result = await found(at(server.url), seconds=0.2 if reason is Reason.TIMEOUT else 5)
+        result = await found(at(server.url), seconds=0.2 if reason is ProbeFailure.TIMEOUT else 5)
         assert time.monotonic() - started < 2
     assert (result.ok, result.reason) == (False, reason)
     assert "sk-secret" not in result.detail and result.detail
-    assert (result.endpoint is not None) is (reason in (Reason.UNAUTHORIZED, Reason.FORBIDDEN, Reason.BUSY))
+    assert (result.endpoint is not None) is (
+        reason in (ProbeFailure.UNAUTHORIZED, ProbeFailure.FORBIDDEN, ProbeFailure.BUSY)
+    )
 
 
 async def test_nobody_there_is_told_at_once() -> None:
     with socket.socket() as listener:  # bound, and not listening
         listener.bind(("127.0.0.1", 0))
         result = await found(at(f"http://127.0.0.1:{listener.getsockname()[1]}"))
-    assert (result.ok, result.reason) == (False, Reason.UNREACHABLE)
-    assert (await found(at("http://no-such-host.invalid/v1"))).reason is Reason.UNREACHABLE
+    assert (result.ok, result.reason) == (False, ProbeFailure.UNREACHABLE)
+    assert (await found(at("http://no-such-host.invalid/v1"))).reason is ProbeFailure.UNREACHABLE
 
 
 async def test_tls_against_a_plain_port() -> None:
     with serve_model() as server:
         result = await found(at(server.url.replace("http://", "https://")), seconds=0.3)
-    assert result.reason in (Reason.TLS, Reason.UNREACHABLE, Reason.TIMEOUT) and not result.ok
+    assert result.reason in (ProbeFailure.TLS, ProbeFailure.UNREACHABLE, ProbeFailure.TIMEOUT) and not result.ok

@@ -11,10 +11,10 @@ import pytest
 
 from cluster import connect
 from cluster.basics.errors import InvalidSettings, Unavailable
-from cluster.console.findings import Colour
-from cluster.state.settings.snapshots import Snapshots
-from configs.settings import load
-from serve_apps.http.routes.operations.operating import Deployment
+from cluster.console.findings import StatusColour
+from cluster.state.settings.snapshots import SettingsSnapshots
+from configs.settings import load_settings
+from serve_apps.http.routes.operations.operating import ServeDeployment
 from serve_apps.operations import PARTS, OurCluster
 from tests.fakes.api_server import ApiServer, serve_api
 
@@ -69,7 +69,7 @@ def node(text: bytes) -> Iterator[str]:
 def cluster(folder: Path, fake: ApiServer) -> OurCluster:
     connect.token_path(folder).write_text("access-1")
     port = fake.url.rpartition(":")[2]
-    return OurCluster(Snapshots(load({"AOS_STATE_DIR": str(folder), "AOS_RAY_DASHBOARD_PORT": port})))
+    return OurCluster(SettingsSnapshots(load_settings({"AOS_STATE_DIR": str(folder), "AOS_RAY_DASHBOARD_PORT": port})))
 
 
 def test_ad_05_deployments_with_replicas_and_what_waits_for_them(tmp_path: Path) -> None:
@@ -78,8 +78,8 @@ def test_ad_05_deployments_with_replicas_and_what_waits_for_them(tmp_path: Path)
         fake.answers[TARGETS] = [[{"labels": {}, "targets": [first, second, babbles, "127.0.0.1:9"]}]]
         found = cluster(tmp_path, fake).deployments()
     assert list(found) == [
-        Deployment("embedding", "Embedder", "DEPLOYING", "no CPUs", 0, 1),
-        Deployment("gateway", "Gateway", "RUNNING", "", 2, 2, queued=8, ongoing=10),
+        ServeDeployment("embedding", "Embedder", "DEPLOYING", "no CPUs", 0, 1),
+        ServeDeployment("gateway", "Gateway", "RUNNING", "", 2, 2, queued=8, ongoing=10),
     ]
 
 
@@ -96,9 +96,9 @@ def test_a_plan_that_does_not_hold_is_refused_and_parts_that_are_away_are_red(tm
     with serve_api({"GET /api/v0/nodes": (503, {})}) as fake:
         asked = cluster(tmp_path, fake)
         with pytest.raises(InvalidSettings, match=r"ray\.num_cpus"):
-            asked.check(load({"AOS_READ_READERS": "9"}))
+            asked.check(load_settings({"AOS_READ_READERS": "9"}))
         probes = asked.probes()
         assert tuple(probes) == PARTS
         (ray,), (redis,) = probes["ray"](), probes["redis"]()
-        assert (ray.colour, redis.colour) == (Colour.RED, Colour.RED) and redis.fix
+        assert (ray.colour, redis.colour) == (StatusColour.RED, StatusColour.RED) and redis.fix
         assert probes["disk"]()[0].part == "disk"

@@ -8,11 +8,11 @@ from ipaddress import ip_address
 
 import pytest
 
-from cluster.basics.addresses import is_public, resolve
+from cluster.basics.addresses import is_public, resolve_host
 from cluster.basics.errors import AosError, Invalid, TooLarge, Unavailable
-from skills.framework.builtin import named
-from skills.framework.contract import Call
-from skills.http.guard import Disallowed, check, target
+from skills.framework.builtin import shipped_skill
+from skills.framework.contract import ToolInvocation
+from skills.http.guard import AddressNotAllowed, check_addresses, parse_target
 from skills.http.http_get.tool import HttpGet
 from tests.fakes.agents import SCOPE
 
@@ -32,7 +32,7 @@ ALLOWED = ("docs.example.org", "*.example.net", "inside.test:8443", "127.0.0.1:9
 )
 def test_what_is_allowed(url: str, host: str, port: int, named: bool) -> None:
     """EX-06: hosts with their usual ports, what is below a host, a host with a port."""
-    aim = target(url, ALLOWED)
+    aim = parse_target(url, ALLOWED)
     assert (aim.host, aim.port, aim.named) == (host, port, named)
 
 
@@ -79,10 +79,10 @@ def test_what_is_allowed(url: str, host: str, port: int, named: bool) -> None:
 )
 def test_what_is_not_allowed(url: str) -> None:
     """EX-06: another spelling is another address; what is no plain URL is none."""
-    with pytest.raises((Disallowed, Invalid)):
-        target(url, ALLOWED)
-    with pytest.raises((Disallowed, Invalid)):
-        target("https://docs.example.org/", ())
+    with pytest.raises((AddressNotAllowed, Invalid)):
+        parse_target(url, ALLOWED)
+    with pytest.raises((AddressNotAllowed, Invalid)):
+        parse_target("https://docs.example.org/", ())
 
 
 @pytest.mark.parametrize(
@@ -134,13 +134,13 @@ def test_which_addresses_are_public(address: str, public: bool) -> None:
 )
 def test_every_address_of_a_name_has_to_be_public(found: list[str]) -> None:
     """EX-06: one bad address is enough, unless the list names this host and port."""
-    with pytest.raises(Disallowed):
-        check(found, target("https://docs.example.org/", ALLOWED))
+    with pytest.raises(AddressNotAllowed):
+        check_addresses(found, parse_target("https://docs.example.org/", ALLOWED))
 
 
 def test_a_named_host_and_port_may_be_private() -> None:
     """EX-06: an administrator has said so."""
-    assert check(["10.0.0.1"], target("https://inside.test:8443/", ALLOWED)) == "10.0.0.1"
+    assert check_addresses(["10.0.0.1"], parse_target("https://inside.test:8443/", ALLOWED)) == "10.0.0.1"
 
 
 Answer = Callable[[str, dict[str, str]], bytes]
@@ -177,8 +177,10 @@ async def local(host: str, port: int) -> Sequence[str]:
 async def get(
     port: int, path: str = "/", *, seconds: float = 5, find: Callable[[str, int], object] = local
 ) -> dict[str, object]:
-    tool = HttpGet(named("http_get").spec, (f"site.test:{port}",), find, seconds)  # type: ignore[arg-type]
-    given: dict[str, object] = await tool.run(Call(SCOPE, None, "k", {"url": f"http://site.test:{port}{path}"}))
+    tool = HttpGet(shipped_skill("http_get").spec, (f"site.test:{port}",), find, seconds)  # type: ignore[arg-type]
+    given: dict[str, object] = await tool.run(
+        ToolInvocation(SCOPE, None, "k", {"url": f"http://site.test:{port}{path}"})
+    )
     return given
 
 
@@ -232,7 +234,7 @@ async def test_a_name_is_resolved_once() -> None:
 async def test_redirects_are_checked_like_the_first_address(to: str) -> None:
     """EX-06: to another place only where the list allows it, five times at most."""
     async with server(lambda path, _: page(b"", status="302 Found", more=f"Location: {to}\r\n")) as port:
-        with pytest.raises((Disallowed, Invalid)):
+        with pytest.raises((AddressNotAllowed, Invalid)):
             await get(port)
 
 
@@ -282,4 +284,4 @@ async def test_a_name_that_does_not_exist_is_unavailable() -> None:
     """EX-06: the system's resolver; labels that are too long are no crash."""
     for name in ("no-such-name.invalid", "a" * 300):
         with pytest.raises(Unavailable):
-            await resolve(name, 80)
+            await resolve_host(name, 80)

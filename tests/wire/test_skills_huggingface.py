@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from cluster.basics.errors import AosError
-from skills.framework.builtin import build, named
-from skills.framework.contract import Call, Effect
+from skills.framework.builtin import build_tool, shipped_skill
+from skills.framework.contract import CallEffect, ToolInvocation
 from skills.framework.manifest import BadManifest, CredentialType, manifest_of
 from skills.http.http_answer import ServiceBusy, ServiceDenied, ServiceFailed, ServiceGarbled, ServiceRefused
 from tests.fakes.agents import SCOPE
@@ -64,7 +64,7 @@ async def run(name: str, says: Says, sent: list[Asked] | None = None) -> Any:
         values = {"base_url": f"http://models.test:{site.port}", "token": "tok-canary-1"}
         secrets = KeptSecrets({CredentialType.CUSTOM: values})
         made = ground(hosts=(f"models.test:{site.port}",), resolve=here, credentials=secrets)
-        return await build(named(name), made).run(Call(SCOPE, None, "k", CALLS[name][0]))
+        return await build_tool(shipped_skill(name), made).run(ToolInvocation(SCOPE, None, "k", CALLS[name][0]))
 
 
 @pytest.mark.parametrize("name", CALLS)
@@ -75,7 +75,7 @@ async def test_a_model_is_asked_as_its_server_documents(name: str) -> None:
     assert await run(name, as_json(answer), sent) == given
     assert sent[0].line == line and json.loads(sent[0].body) == body
     assert sent[0].headers["authorization"] == "Bearer tok-canary-1"
-    assert build(named(name), ground()).effect is Effect.READ
+    assert build_tool(shipped_skill(name), ground()).effect is CallEffect.READ
 
 
 @pytest.mark.parametrize(
@@ -166,4 +166,4 @@ def test_a_wrong_manifest_is_refused(
         "options": {"url": "https://models.test/x", **options},
     }
     with pytest.raises(BadManifest):
-        build(manifest_of({**given, **front}), ground())
+        build_tool(manifest_of({**given, **front}), ground())

@@ -16,12 +16,12 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from cluster.basics.errors import AosError, Invalid, TooLarge, Unavailable
-from skills.framework.builtin import build
-from skills.framework.contract import Call, Effect
-from skills.framework.dependencies import Disabled, Ground
+from skills.framework.builtin import build_tool
+from skills.framework.contract import CallEffect, ToolInvocation
+from skills.framework.dependencies import SkillDependencies, SkillDisabled
 from skills.framework.manifest import BadManifest, CredentialType, Manifest, manifest_of
-from skills.http.fetch import OutcomeUnknown, Redirected
-from skills.http.guard import Disallowed
+from skills.http.fetch import OutcomeUnknown, ServiceRedirected
+from skills.http.guard import AddressNotAllowed
 from skills.http.http_answer import ServiceBusy, ServiceDenied, ServiceFailed, ServiceGarbled, ServiceRefused
 from skills.http.login import CredentialElsewhere
 from tests.fakes.agents import SCOPE
@@ -42,7 +42,9 @@ def skill(
     return manifest_of({**given, **front})
 
 
-def on(site: Web, credential: Mapping[str, str] | None = None, type_: str = "bearer_token", **other: Any) -> Ground:
+def on(
+    site: Web, credential: Mapping[str, str] | None = None, type_: str = "bearer_token", **other: Any
+) -> SkillDependencies:
     """A ground from which `service.test` is this server."""
     kept = KeptSecrets({} if credential is None else {CredentialType(type_): credential})
     hosts = (f"service.test:{site.port}", f"other.test:{site.port}")
@@ -53,8 +55,8 @@ def near(site: Web, host: str = "service.test") -> str:
     return f"http://{host}:{site.port}"
 
 
-async def run(manifest: Manifest, made: Ground, arguments: Mapping[str, Any] | None = None) -> Any:
-    return await build(manifest, made).run(Call(SCOPE, None, "key-7", arguments or {}))
+async def run(manifest: Manifest, made: SkillDependencies, arguments: Mapping[str, Any] | None = None) -> Any:
+    return await build_tool(manifest, made).run(ToolInvocation(SCOPE, None, "key-7", arguments or {}))
 
 
 def fine(asked: Asked) -> Says:
@@ -101,22 +103,22 @@ BASE = "https://service.test"
 def test_a_wrong_manifest_is_refused(options: Mapping[str, Any], front: Mapping[str, Any]) -> None:
     """SK-03: a method beyond its risk, a host that an argument has a say in, a secret without a credential."""
     with pytest.raises(BadManifest):
-        build(skill(options, **front), ground())
+        build_tool(skill(options, **front), ground())
 
 
 @pytest.mark.parametrize("arguments", [{"a": "x", "unused": "y"}, {}])
 def test_parameters_are_those_that_the_templates_use(arguments: dict[str, str]) -> None:
     """SK-03: what nobody uses misleads the model, what nobody gives cannot be filled in."""
     with pytest.raises(BadManifest):
-        build(skill({"url": f"{BASE}/{{a}}"}, arguments), ground())
+        build_tool(skill({"url": f"{BASE}/{{a}}"}, arguments), ground())
 
 
 def test_a_kind_that_is_off_is_refused() -> None:
     """SK-03: http_call can be switched off."""
     settings = ground().settings.model_copy(update={"off": ("http_call", "graphql", "scrape", "huggingface")})
     for kind in ("http", "graphql", "scrape", "huggingface"):
-        with pytest.raises(Disabled):
-            build(skill({"url": f"{BASE}/a"}, kind=kind), ground(settings=settings))
+        with pytest.raises(SkillDisabled):
+            build_tool(skill({"url": f"{BASE}/a"}, kind=kind), ground(settings=settings))
 
 
 @pytest.mark.parametrize(
@@ -200,7 +202,10 @@ async def test_a_keyed_skill_sends_its_key_each_time() -> None:
     async with web(fine) as site:
         options = {"url": f"{near(site)}/p", "method": "POST", "body": {}}
         keyed, plain = skill(options, risk="write", keyed=True), skill(options, risk="write")
-        assert build(keyed, on(site)).effect is Effect.KEYED and build(plain, on(site)).effect is Effect.WRITE
+        assert (
+            build_tool(keyed, on(site)).effect is CallEffect.KEYED
+            and build_tool(plain, on(site)).effect is CallEffect.WRITE
+        )
         await run(keyed, on(site))
         await run(keyed, on(site))
         await run(plain, on(site))
@@ -278,7 +283,8 @@ async def test_a_redirect_to_another_host_gets_no_credential(to: str, kept: bool
 
 
 @pytest.mark.parametrize(
-    ("status", "error"), [(301, Redirected), (302, OutcomeUnknown), (307, Redirected), (308, Redirected)]
+    ("status", "error"),
+    [(301, ServiceRedirected), (302, OutcomeUnknown), (307, ServiceRedirected), (308, ServiceRedirected)],
 )
 async def test_what_changes_something_follows_no_redirect(status: int, error: type[AosError]) -> None:
     """SK-04: neither the body nor the secret goes to a place that nobody named; after a 302 it may have been done."""
@@ -463,7 +469,7 @@ def test_a_wrong_graphql_manifest_is_refused(
 ) -> None:
     """SK-02: the document is parsed; what changes something is no read, and arguments are variables."""
     with pytest.raises(BadManifest):
-        build(skill({"url": f"{BASE}/graphql", **options}, arguments, kind="graphql", **front), ground())
+        build_tool(skill({"url": f"{BASE}/graphql", **options}, arguments, kind="graphql", **front), ground())
 
 
 async def test_an_argument_of_graphql_is_a_variable() -> None:
@@ -516,6 +522,6 @@ async def test_a_host_that_is_not_allowed_is_not_asked() -> None:
     """SK-04: the list is the same as that of http_get."""
     async with web(fine) as site:
         made = replace(on(site), hosts=("service.test",))
-        with pytest.raises(Disallowed):
+        with pytest.raises(AddressNotAllowed):
             await run(skill({"url": f"{near(site)}/a"}), made)
         assert site.asked == []

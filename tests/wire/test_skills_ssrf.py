@@ -8,14 +8,14 @@ from typing import Any
 import httpx
 import pytest
 
-from cluster.basics.addresses import resolve
+from cluster.basics.addresses import resolve_host
 from cluster.basics.errors import AosError, Invalid
-from skills.framework.builtin import build, named
-from skills.framework.contract import Call
-from skills.framework.dependencies import Ground
+from skills.framework.builtin import build_tool, shipped_skill
+from skills.framework.contract import ToolInvocation
+from skills.framework.dependencies import SkillDependencies
 from skills.framework.manifest import CredentialType, Manifest, manifest_of
-from skills.http.fetch import Ask, OutcomeUnknown, Redirected, Way
-from skills.http.guard import Disallowed
+from skills.http.fetch import GuardedHttpClient, OutboundRequest, OutcomeUnknown, ServiceRedirected
+from skills.http.guard import AddressNotAllowed
 from tests.fakes.agents import SCOPE
 from tests.fakes.ground import KeptSecrets, ground
 from tests.fakes.web import Asked, Says, as_json, here, web
@@ -81,7 +81,7 @@ async def behind(host: str, port: int) -> Sequence[str]:
 def skill(kind: str, url: str) -> Manifest:
     """A skill of this kind whose address is the credential's, or an argument where the kind takes one."""
     if kind == "http_get":
-        return named("http_get")
+        return shipped_skill("http_get")
     words = {name: {"type": "string"} for name in ("url", "text")}
     front: dict[str, Any] = {"name": "made", "description": "Made.", "timeout": 5, "credential": "custom"}
     whole = "{credential.url}"
@@ -105,13 +105,15 @@ def skill(kind: str, url: str) -> Manifest:
     return manifest_of({**front, **of[kind]})
 
 
-async def call(kind: str, url: str, made: Ground) -> Any:
+async def call(kind: str, url: str, made: SkillDependencies) -> Any:
     """One call of a skill of this kind to this address."""
     arguments = {"url": url, "text": "x"}
-    return await build(skill(kind, url), made).run(Call(SCOPE, None, "key", arguments))
+    return await build_tool(skill(kind, url), made).run(ToolInvocation(SCOPE, None, "key", arguments))
 
 
-def on(url: str, allowed: Sequence[str], find: Callable[[str, int], Awaitable[Sequence[str]]] = resolve) -> Ground:
+def on(
+    url: str, allowed: Sequence[str], find: Callable[[str, int], Awaitable[Sequence[str]]] = resolve_host
+) -> SkillDependencies:
     values = {"url": url, "there": "http://service.test/", "client_id": "c", "client_secret": "s"}
     values["token_url"] = f"{url}t"
     return ground(hosts=tuple(allowed), resolve=find, credentials=KeptSecrets({CredentialType.CUSTOM: values}))
@@ -127,7 +129,7 @@ def host_of(url: str) -> str:
 async def test_an_address_behind_the_wall_is_refused(kind: str, url: str) -> None:
     """SK-02, SK-04: also where the list names the host; nothing is connected to, or the error would be another one."""
     for allowed in ([host_of(url)], ["service.test", "*.test"], []):
-        with pytest.raises((Disallowed, Invalid)):
+        with pytest.raises((AddressNotAllowed, Invalid)):
             await call(kind, url, on(url, allowed))
 
 
@@ -136,14 +138,14 @@ async def test_an_address_behind_the_wall_is_refused(kind: str, url: str) -> Non
 async def test_a_spelling_leads_nowhere_else(kind: str, url: str) -> None:
     """SK-02, SK-04: what parsers read in two ways, other schemes, credentials in it, digits of other scripts."""
     for allowed in (["service.test"], ["service.test", "*.test", host_of(url).partition(":")[0]]):
-        with pytest.raises((Disallowed, Invalid)):
+        with pytest.raises((AddressNotAllowed, Invalid)):
             await call(kind, url, on(url, allowed, behind))
 
 
 @pytest.mark.parametrize("url", ADDRESSES)
 async def test_a_token_is_not_fetched_behind_the_wall(url: str) -> None:
     """SK-04: the endpoint that gives tokens goes the same way out."""
-    with pytest.raises((Disallowed, Invalid)):
+    with pytest.raises((AddressNotAllowed, Invalid)):
         await call("oauth", url, on(url, [host_of(url), "service.test"]))
 
 
@@ -154,14 +156,14 @@ async def test_a_redirect_is_no_way_round(kind: str, to: str) -> None:
     async with web(lambda asked: Says(status=302, headers={"Location": to.encode().decode("latin-1")})) as site:
 
         async def find(host: str, port: int) -> Sequence[str]:
-            return await (here if port == site.port else resolve if to in ADDRESSES else behind)(host, port)
+            return await (here if port == site.port else resolve_host if to in ADDRESSES else behind)(host, port)
 
         start = f"http://service.test:{site.port}/"
         listed = [host_of(to) if "[" in to else host_of(to).partition(":")[0]]
         with pytest.raises(AosError) as raised:
             await call(kind, start, on(start, [*listed, f"service.test:{site.port}", "service.test"], find))
-        stays = OutcomeUnknown if kind == "http_write" else Redirected  # some services act, and then answer 302
-        assert type(raised.value) in ((Disallowed, Invalid) if kind in FOLLOWS else (stays,))
+        stays = OutcomeUnknown if kind == "http_write" else ServiceRedirected  # some services act, and then answer 302
+        assert type(raised.value) in ((AddressNotAllowed, Invalid) if kind in FOLLOWS else (stays,))
         assert len(site.asked) == 1
 
 
@@ -187,7 +189,7 @@ async def test_a_name_that_leads_behind_the_wall_is_refused(kind: str, found: li
     async def find(host: str, port: int) -> Sequence[str]:
         return found
 
-    with pytest.raises(Disallowed):
+    with pytest.raises(AddressNotAllowed):
         await call(kind, "http://service.test/", on("http://service.test/", ["service.test"], find))
 
 
@@ -234,8 +236,8 @@ class Wire(httpx.AsyncBaseTransport):
 async def test_a_name_that_changes_between_two_hops_is_refused(then: str) -> None:
     """SK-04: public when it is asked for first, behind the wall at the redirect."""
     wire, find = Wire(), Rebinding([["93.184.216.34"], [then]])
-    with pytest.raises(Disallowed):
-        await Way(("service.test",), find, 5, 1_000, wire).send(Ask("http://service.test/"))
+    with pytest.raises(AddressNotAllowed):
+        await GuardedHttpClient(("service.test",), find, 5, 1_000, wire).send(OutboundRequest("http://service.test/"))
     assert wire.went == ["93.184.216.34"] and len(find.asked) == 2
 
 
@@ -243,7 +245,9 @@ async def test_no_proxy_of_this_machine_is_used() -> None:
     """SK-04: it would resolve the name once more, and connect for us; see also `trust_env` in skills/http/fetch.py."""
     wire = Wire()
     with pytest.raises(Invalid):  # too many redirects: each of them to the address that was found
-        await Way(("service.test",), Rebinding([["93.184.216.34"]]), 5, 1_000, wire).send(Ask("http://service.test/"))
+        await GuardedHttpClient(("service.test",), Rebinding([["93.184.216.34"]]), 5, 1_000, wire).send(
+            OutboundRequest("http://service.test/")
+        )
     assert wire.went == ["93.184.216.34"] * 6
 
 

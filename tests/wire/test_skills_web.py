@@ -11,12 +11,12 @@ import yaml
 from jsonschema import Draft202012Validator
 
 from cluster.basics.errors import AosError
-from skills.framework.builtin import named, shipped
-from skills.framework.contract import Call
-from skills.framework.dependencies import Ground, Secret
+from skills.framework.builtin import shipped_skill, shipped_skills
+from skills.framework.contract import ToolInvocation
+from skills.framework.dependencies import Secret, SkillDependencies
 from skills.framework.manifest import CredentialType, Kind, Manifest, Risk
-from skills.framework.redaction import opened
-from skills.framework.skill_guard import Called, Fence
+from skills.framework.redaction import register_opened
+from skills.framework.skill_guard import CallRecord, SkillGuard
 from skills.http.fetch import OutcomeUnknown
 from skills.http.http_answer import ServiceDenied, ServiceFailed, ServiceGarbled, ServiceNotFound, ServiceRefused
 from tests.fakes.agents import SCOPE
@@ -42,21 +42,21 @@ class OneSecret:
 
     values: Mapping[str, str]
 
-    async def open(self, call: Call, manifest: Manifest) -> Secret:
+    async def open(self, call: ToolInvocation, manifest: Manifest) -> Secret:
         assert manifest.credential is not None
         secret = Secret("kept", manifest.credential, self.values, frozenset({"base_url", "username"}))
-        opened(secret)
+        register_opened(secret)
         return secret
 
 
 class Quiet:
     """Keeps no trail."""
 
-    async def called(self, call: Call, what: Called) -> None:
+    async def called(self, call: ToolInvocation, what: CallRecord) -> None:
         """Nothing."""
 
 
-def local(manifest: Manifest, case: Mapping[str, Any], site: Web) -> tuple[Manifest, Ground]:
+def local(manifest: Manifest, case: Mapping[str, Any], site: Web) -> tuple[Manifest, SkillDependencies]:
     """The skill as it ships, but that the origin it names is this server's, and a ground that leads there."""
     origin = case.get("at", "https://service.test")
     host = origin.removeprefix("https://")
@@ -84,13 +84,13 @@ def local(manifest: Manifest, case: Mapping[str, Any], site: Web) -> tuple[Manif
 
 async def run(name: str, answer: Answer) -> tuple[Any, Web]:
     """What the skill gives behind its fence, and what was asked."""
-    case, manifest = CASES[name], named(name)
+    case, manifest = CASES[name], shipped_skill(name)
     arguments = case.get("call", {})
     Draft202012Validator(dict(manifest.parameters)).validate(arguments)
     async with web(answer) as site:
         skill, made = local(manifest, case, site)
-        call = Call(SCOPE, None, "key-1", arguments)
-        return await Fence(made, Quiet()).around(skill).run(call), site
+        call = ToolInvocation(SCOPE, None, "key-1", arguments)
+        return await SkillGuard(made, Quiet()).around(skill).run(call), site
 
 
 def says(case: Mapping[str, Any]) -> Answer:
@@ -110,14 +110,14 @@ def says(case: Mapping[str, Any]) -> Answer:
 
 def test_every_shipped_skill_is_tried() -> None:
     """SK-04: REST and GraphQL; http_get has tests of its own."""
-    web_kinds = {one.name for one in shipped() if one.kind in (Kind.HTTP, Kind.GRAPHQL)} - {"http_get"}
+    web_kinds = {one.name for one in shipped_skills() if one.kind in (Kind.HTTP, Kind.GRAPHQL)} - {"http_get"}
     assert web_kinds == set(CASES)
 
 
 @pytest.mark.parametrize("name", CASES)
 async def test_a_skill_sends_what_the_service_documents(name: str) -> None:
     """SK-04: request line, headers, body, and what is given of the answer."""
-    case, manifest = CASES[name], named(name)
+    case, manifest = CASES[name], shipped_skill(name)
     given, site = await run(name, says(case))
     sent = site.asked[-1]
     assert sent.line == case["sent"]
@@ -154,7 +154,7 @@ def failures(case: Mapping[str, Any], manifest: Manifest) -> Iterator[tuple[Says
 @pytest.mark.parametrize("name", CASES)
 async def test_failures_have_names_and_no_secret(name: str) -> None:
     """SK-04: who is not let in, what is not there, what broke, and a login page in the place of an answer."""
-    manifest, case = named(name), CASES[name]
+    manifest, case = shipped_skill(name), CASES[name]
     for wrong, error in failures(case, manifest):
 
         def answer(asked: Asked, wrong: Says = wrong) -> Says:

@@ -14,7 +14,7 @@ from cluster.basics.errors import Unavailable
 from cluster.state import supervised
 from cluster.state.db import embedded
 from configs.sections import Settings
-from configs.settings import load
+from configs.settings import load_settings
 from tests.fakes.api_server import ApiServer, serve_api
 
 PATH = "/api/serve/applications/"
@@ -35,7 +35,7 @@ def joined(state: Path, got: Any, put: Any = b"") -> Iterator[tuple[Settings, Ap
             "AOS_RAY_DASHBOARD_PORT": fake.url.rpartition(":")[2],
         }
         connect.token_path(state).write_text("access-1")
-        yield load(found), fake
+        yield load_settings(found), fake
 
 
 @pytest.mark.parametrize(
@@ -43,13 +43,13 @@ def joined(state: Path, got: Any, put: Any = b"") -> Iterator[tuple[Settings, Ap
 )
 def test_what_a_sick_dashboard_answers_to_a_roll_out_is_named(tmp_path: Path, answer: Any) -> None:
     with joined(tmp_path, answer) as (settings, fake), pytest.raises(Unavailable, match=f"dashboard answers {PATH}"):
-        deploy.deploy(settings, print)
+        deploy.deploy_applications(settings, print)
     assert fake.of(f"PUT {PATH}"), "it was taken"
 
 
 def test_a_roll_out_that_is_refused_says_why(tmp_path: Path) -> None:
     with joined(tmp_path, WELL, (400, b"no such field x")) as (settings, _), pytest.raises(Unavailable) as refused:
-        deploy.deploy(settings, print)
+        deploy.deploy_applications(settings, print)
     assert "no such field x" in str(refused.value) and "400" in str(refused.value)
 
 
@@ -57,11 +57,11 @@ def test_a_closed_or_silent_dashboard_is_unavailable(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         port = str(taken.getsockname()[1])
-        settings = load({"AOS_STATE_DIR": str(tmp_path), "AOS_RAY_DASHBOARD_PORT": port})
+        settings = load_settings({"AOS_STATE_DIR": str(tmp_path), "AOS_RAY_DASHBOARD_PORT": port})
         with pytest.raises(Unavailable, match="does not answer"):
-            deploy.deploy(settings, print)  # nobody listens yet: refused
+            deploy.deploy_applications(settings, print)  # nobody listens yet: refused
         taken.listen()
-        ray = connect.dashboard(settings)
+        ray = connect.ray_dashboard(settings)
         with pytest.raises(Unavailable, match=r"does not answer.*Timeout"):
             ray.put(PATH, {}, seconds=0.2)
         with pytest.raises(Unavailable, match=r"does not answer.*Timeout"):
@@ -71,7 +71,7 @@ def test_a_closed_or_silent_dashboard_is_unavailable(tmp_path: Path) -> None:
 def test_a_ray_that_does_not_end_its_start_is_unavailable_with_its_log(tmp_path: Path) -> None:
     hangs = "import time; print('half way', flush=True); time.sleep(60)"
     with pytest.raises(Unavailable, match="did not end in 2 s:\nhalf way"):
-        connect._run([sys.executable, "-c", hangs], tmp_path, tmp_path / "start.log", seconds=2)
+        connect._run_ray_start([sys.executable, "-c", hangs], tmp_path, tmp_path / "start.log", seconds=2)
 
 
 def test_an_embedded_postgres_that_takes_no_connection_is_unavailable(tmp_path: Path) -> None:
@@ -92,17 +92,17 @@ def test_it_repairs_until_the_applications_are_back(tmp_path: Path) -> None:
     with joined(tmp_path, [(500, {}), WELL]) as (settings, fake):
         try:
             with pytest.raises(supervisor._Stop):
-                supervisor._watch(settings, report)
+                supervisor._watch_instance(settings, report)
             assert len(fake.of(f"PUT {PATH}")) == 2
         finally:
-            embedded.stop(tmp_path)
+            embedded.stop_servers(tmp_path)
     assert said[0] == "lost postgres or redis: repairing" and said[1].startswith("the settings' rows could not be read")
     assert said[2].startswith("repair failed, again in 2 s")
-    status = supervised.read(tmp_path)
+    status = supervised.read_status(tmp_path)
     assert status is not None and (status.phase, status.restarts) == ("ready", 2)
 
 
 def test_a_status_that_a_power_cut_left_empty_is_none(tmp_path: Path) -> None:
     for left in ("", "{}", "[1]"):
         supervised.status_path(tmp_path).write_text(left)
-        assert supervised.read(tmp_path) is None
+        assert supervised.read_status(tmp_path) is None

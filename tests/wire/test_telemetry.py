@@ -22,14 +22,14 @@ from starlette.testclient import TestClient
 
 from cluster.basics.errors import Unavailable
 from cluster.basics.scope import Scope
-from cluster.basics.telemetry import REQUEST, Telemetry, connect
-from cluster.models.messages import ChatRequest, Message, Reply, Usage
+from cluster.basics.telemetry import REQUEST, Telemetry, open_telemetry
+from cluster.models.messages import ChatRequest, ModelMessage, ModelReply, TokenUsage
 from configs.sections import TelemetrySettings
-from serve_apps.agents.durable.traced import Traced, TracedOrchestrator
+from serve_apps.agents.durable.traced import TracedHandler, TracedOrchestrator
 from serve_apps.agents.events import Event, EventKind
-from serve_apps.agents.turn_errors import Waiting
-from serve_apps.agents.turn_ports import Incoming, Journal, Outcome, RunId, Turn
-from serve_apps.http.tracing import Tracing
+from serve_apps.agents.turn_errors import ApprovalPending
+from serve_apps.agents.turn_ports import IncomingMessage, Journal, RunId, Turn, TurnOutcome
+from serve_apps.http.tracing import TracingMiddleware
 from tests.fakes.agents import RUN, SCOPE, MemoryJournal, ScriptedModels, turn
 from tests.fakes.collector import Watched, collecting
 
@@ -42,14 +42,14 @@ class Handler:
     """A retrieval, a model and a tool; `ends` is raised at the end."""
 
     def __init__(self, ends: BaseException | None = None) -> None:
-        self.models = ScriptedModels(Reply(SECRET, usage=Usage(12, 5), model="m-1"))
+        self.models = ScriptedModels(ModelReply(SECRET, usage=TokenUsage(12, 5), model="m-1"))
         self.ends = ends
 
-    async def __call__(self, turn: Turn, journal: Journal) -> Outcome:
+    async def __call__(self, turn: Turn, journal: Journal) -> TurnOutcome:
         async def found(key: str) -> list[str]:
             return [SECRET]
 
-        request = ChatRequest((Message("user", SECRET),))
+        request = ChatRequest((ModelMessage("user", SECRET),))
         await journal.step("retrieval", "documents", {"query": SECRET}, found)
         async for _ in journal.stream("round 1", request, lambda: self.models.stream(turn, "chat", request)):
             pass
@@ -57,13 +57,13 @@ class Handler:
         await journal.step("clock", "now", {}, found)
         if self.ends is not None:
             raise self.ends
-        return Outcome(SECRET)
+        return TurnOutcome(SECRET)
 
 
 async def test_ob_01_a_turn_and_each_of_its_effects_have_spans_in_one_trace() -> None:
     """OB-01: the turn, its retrieval, model and tool, under the request that another process took."""
     watched = Watched()
-    await Traced(Handler(), watched.telemetry)(turn("hi", options={"traceparent": ABOVE}), MemoryJournal())
+    await TracedHandler(Handler(), watched.telemetry)(turn("hi", options={"traceparent": ABOVE}), MemoryJournal())
     below = ["retrieval documents", "chat m-1", "execute_tool calculator", "clock now"]
     assert list(watched.spans) == [*below, "invoke_agent assistant"]
     assert {watched.parent(name) for name in below} == {"invoke_agent assistant"}
@@ -79,10 +79,10 @@ class Below:
     """An `Orchestrator` that tells what it was given, and whether its stream was closed."""
 
     def __init__(self) -> None:
-        self.given: list[Incoming] = []
+        self.given: list[IncomingMessage] = []
         self.closed = False
 
-    async def process(self, scope: Scope, incoming: Incoming) -> AsyncIterator[Event]:
+    async def process(self, scope: Scope, incoming: IncomingMessage) -> AsyncIterator[Event]:
         self.given.append(incoming)
         try:
             for n in range(1, 9):
@@ -91,7 +91,7 @@ class Below:
             self.closed = True
 
     def resume(self, scope: Scope, run: RunId) -> AsyncIterator[Event]:
-        return self.process(scope, Incoming("", run))
+        return self.process(scope, IncomingMessage("", run))
 
     async def cancel(self, scope: Scope, run: RunId) -> None:
         raise Unavailable(run)
@@ -101,7 +101,7 @@ async def test_the_trace_crosses_to_the_orchestrator_as_a_text() -> None:
     watched, below = Watched(), Below()
     traced = TracedOrchestrator(below, watched.telemetry)
     token = REQUEST.set(ABOVE)
-    reading = traced.process(SCOPE, Incoming("a", "hello", options={"stream": True}))
+    reading = traced.process(SCOPE, IncomingMessage("a", "hello", options={"stream": True}))
     async for event in reading:
         assert event.seq == 1
         break
@@ -115,7 +115,7 @@ async def test_the_trace_crosses_to_the_orchestrator_as_a_text() -> None:
         await traced.cancel(SCOPE, RUN)
     assert list(watched.spans) == ["orchestrator process", "orchestrator resume", "orchestrator cancel"]
     off = TracedOrchestrator(below, Telemetry.off())
-    assert len([e async for e in off.process(SCOPE, Incoming("a", "hello"))]) == 8
+    assert len([e async for e in off.process(SCOPE, IncomingMessage("a", "hello"))]) == 8
     assert "traceparent" not in below.given[-1].options
 
 
@@ -123,7 +123,7 @@ async def test_ob_05_figures_and_error_codes_are_counted() -> None:
     """OB-05: durations and tokens by operation, errors by their code."""
     watched = Watched()
     with pytest.raises(Unavailable):
-        await Traced(Handler(Unavailable(SECRET)), watched.telemetry)(turn("hi"), MemoryJournal())
+        await TracedHandler(Handler(Unavailable(SECRET)), watched.telemetry)(turn("hi"), MemoryJournal())
     assert watched.figure("gen_ai.client.token.usage", gen_ai_token_type="input", gen_ai_response_model="m-1") == 12
     assert watched.figure("aos.errors", error_type="unavailable", gen_ai_operation_name="invoke_agent") == 1
     assert watched.figure("gen_ai.client.operation.duration", gen_ai_operation_name="execute_tool") > 0
@@ -133,16 +133,16 @@ async def test_ob_05_figures_and_error_codes_are_counted() -> None:
 
 async def test_what_a_journal_only_remembers_makes_no_span() -> None:
     journal, handler = MemoryJournal(), Handler()
-    await Traced(handler, Watched().telemetry)(turn("hi"), journal)
+    await TracedHandler(handler, Watched().telemetry)(turn("hi"), journal)
     watched = Watched()
-    outcome = await Traced(handler, watched.telemetry)(turn("hi"), journal.again(replaying=True))
+    outcome = await TracedHandler(handler, watched.telemetry)(turn("hi"), journal.again(replaying=True))
     assert list(watched.spans) == ["invoke_agent assistant"] and outcome.answer == SECRET
 
 
 async def test_waiting_for_a_person_is_no_error() -> None:
     watched = Watched()
-    with pytest.raises(Waiting):
-        await Traced(Handler(Waiting("a1")), watched.telemetry)(turn("hi"), MemoryJournal())
+    with pytest.raises(ApprovalPending):
+        await TracedHandler(Handler(ApprovalPending("a1")), watched.telemetry)(turn("hi"), MemoryJournal())
     span = watched.spans["invoke_agent assistant"]
     assert span.status.status_code is StatusCode.UNSET and (span.attributes or {})["aos.outcome"] == "waiting"
     assert watched.figure("aos.errors") == 0
@@ -151,7 +151,7 @@ async def test_waiting_for_a_person_is_no_error() -> None:
 @pytest.mark.parametrize("prompts", [False, True])
 async def test_what_people_write_is_in_no_span_unless_asked_for(prompts: bool) -> None:
     watched = Watched(prompts=prompts)
-    await Traced(Handler(), watched.telemetry)(turn(SECRET), MemoryJournal())
+    await TracedHandler(Handler(), watched.telemetry)(turn(SECRET), MemoryJournal())
     assert any(SECRET in str(span.to_json()) for span in watched.spans.values()) is prompts
 
 
@@ -193,7 +193,7 @@ def test_a_request_has_a_span_with_its_route() -> None:
 
     watched = Watched()
     app = Starlette(routes=[Route("/api/chat/{agent}", chat), Route("/broken", broken)])
-    app.add_middleware(Tracing, telemetry=watched.telemetry)
+    app.add_middleware(TracingMiddleware, telemetry=watched.telemetry)
     with TestClient(app) as client:
         told = client.get("/api/chat/a1", headers={"traceparent": ABOVE}).text
         client.get("/broken", headers={"traceparent": "garbage"})
@@ -208,7 +208,7 @@ async def test_spans_reach_a_collector_over_http_and_the_global_providers_stay_a
     before = trace.get_tracer_provider(), metrics.get_meter_provider()
     async with collecting() as collector:
         settings = TelemetrySettings(endpoint=f"{collector.url}/", service="aos-test")
-        telemetry = connect(settings, time.monotonic, {"aos.component": "gateway"})
+        telemetry = open_telemetry(settings, time.monotonic, {"aos.component": "gateway"})
         with telemetry.operation("chat", "m", None, {}) as mark:
             telemetry.used(mark, 1, 2)
         await telemetry.aclose()
@@ -225,7 +225,7 @@ async def test_spans_reach_a_collector_over_http_and_the_global_providers_stay_a
 async def test_a_dead_collector_blocks_nothing(port_is_open: bool, caplog: pytest.LogCaptureFixture) -> None:
     """OB-05: a black hole, or nobody: spans are made as fast, the queue is bounded, closing ends, the log is quiet."""
     async with collecting(answers=False) as collector:
-        telemetry = connect(
+        telemetry = open_telemetry(
             TelemetrySettings(endpoint=collector.url if port_is_open else "http://127.0.0.1:9"),
             time.monotonic,
             {},
@@ -247,7 +247,7 @@ async def test_a_dead_collector_blocks_nothing(port_is_open: bool, caplog: pytes
 
 def test_without_an_endpoint_nothing_is_started_and_a_trace_passes_through() -> None:
     threads = threading.active_count()
-    telemetry = connect(TelemetrySettings(), time.monotonic, {})
+    telemetry = open_telemetry(TelemetrySettings(), time.monotonic, {})
     with telemetry.request("GET", ABOVE) as mark:
         assert mark.traceparent == ABOVE
     with Telemetry.off().span("x", None, {}) as mark:

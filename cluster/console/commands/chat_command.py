@@ -12,8 +12,8 @@ from rich.prompt import Confirm, Prompt
 
 from cluster.basics.errors import Invalid
 from cluster.console import printing
-from cluster.console.api import JSON, Refused, Told
-from cluster.console.commands.document_commands import AsJson, Session
+from cluster.console.api import JSON, ApiRefusal, ServerSentEvent
+from cluster.console.commands.document_commands import AsJson, CommandSession
 
 DONE, FAILED, WAITS = 0, 1, 3  # exit codes
 _ENDS = frozenset({"completed", "failed", "cancelled", "interrupted"})
@@ -22,7 +22,7 @@ _CONTROLS = {code: "\ufffd" for code in (*range(32), *range(127, 160)) if chr(co
 
 
 @dataclass(slots=True)
-class Turn:
+class ChatTurn:
     """The outcome of one message, as far as its events tell; `state` is `completed` once it was answered.
 
     `asks`: the agent has asked something, and the next message of the conversation answers it.
@@ -64,19 +64,19 @@ def chat(
 
     Example: aos chat assistant --session contracts
     """
-    session: Session = context.obj
+    session: CommandSession = context.obj
     if message is not None:
-        raise typer.Exit(_say(session, agent, message, session_key, verbose, as_json)[0])
+        raise typer.Exit(_send_message(session, agent, message, session_key, verbose, as_json)[0])
     if as_json:
         raise Invalid("--json needs a message", fix='aos chat AGENT "MESSAGE" --json')
     asked = sys.stdin.isatty()
     code = DONE
-    while line := _line(session, asked):
-        code, session_key = _say(session, agent, line, session_key, verbose, False)
+    while line := _next_line(session, asked):
+        code, session_key = _send_message(session, agent, line, session_key, verbose, False)
     raise typer.Exit(code)
 
 
-def _line(session: Session, asked: bool) -> str:
+def _next_line(session: CommandSession, asked: bool) -> str:
     """The next line that is not empty; empty at the end of the input."""
     while True:
         try:
@@ -87,8 +87,8 @@ def _line(session: Session, asked: bool) -> str:
             return line.strip()
 
 
-def _say(
-    session: Session, agent: str, message: str, key: str | None, verbose: bool, as_json: bool
+def _send_message(
+    session: CommandSession, agent: str, message: str, key: str | None, verbose: bool, as_json: bool
 ) -> tuple[int, str | None]:
     path = f"/api/chat/{quote(agent, safe='')}"
     body: JSON = {"message": message} | ({"session_id": key} if key else {})
@@ -98,17 +98,17 @@ def _say(
         waits = found["requires_approval"] or found.get("requires_input")
         code = WAITS if waits else FAILED if found["error"] else DONE
         return code, found["conversation_id"]
-    turn = Turn()
+    turn = ChatTurn()
     show_events(session, turn, session.api.events("POST", path, json=body | {"stream": True, "verbose": verbose}))
-    while turn.approval is not None and _decided(session, turn):
+    while turn.approval is not None and _ask_decision(session, turn):
         turn.approval = None
-        follow(session, turn, to_question=True)
+        follow_run(session, turn, to_question=True)
     if turn.approval is None and not turn.asks and not turn.over:
         session.aside(f"The stream ended before the answer. Go on with: aos runs resume {turn.run}")
     return turn.exit_code, turn.session or key
 
 
-def follow(session: Session, turn: Turn, *, to_question: bool = False) -> None:
+def follow_run(session: CommandSession, turn: ChatTurn, *, to_question: bool = False) -> None:
     """Show a run's stored events from where we are to its end, or to what it asks."""
     while not turn.over and not turn.asks and turn.approval is None:
         told = session.api.events("GET", f"/api/runs/{turn.run}/events", turn.last)
@@ -117,7 +117,9 @@ def follow(session: Session, turn: Turn, *, to_question: bool = False) -> None:
             turn.approval, turn.asks = None, False  # somebody else decides; the stream only ran out of time
 
 
-def show_events(session: Session, turn: Turn, told: Iterable[Told], *, to_question: bool = False) -> None:
+def show_events(
+    session: CommandSession, turn: ChatTurn, told: Iterable[ServerSentEvent], *, to_question: bool = False
+) -> None:
     """Print what happens as it happens. A live stream is read to its end, also behind a question: it ends there."""
     for event in told:
         turn.last = event.id or turn.last
@@ -125,27 +127,27 @@ def show_events(session: Session, turn: Turn, told: Iterable[Told], *, to_questi
         match event.name:
             case "content" if "n" in data:
                 page = f", page {data['page']}" if data.get("page") else ""
-                session.aside(f"\n[{data['n']}] {_plain(str(data.get('filename', '')))}{page}", end="")
-                for line in printing.caveats(data):
-                    session.aside(_plain(f"\n    ! {line}"), end="")
+                session.aside(f"\n[{data['n']}] {_strip_controls(str(data.get('filename', '')))}{page}", end="")
+                for line in printing.caveat_lines(data):
+                    session.aside(_strip_controls(f"\n    ! {line}"), end="")
             case "content":
-                sys.stdout.write(_plain(content))
+                sys.stdout.write(_strip_controls(content))
                 sys.stdout.flush()
             case "trace_info":
                 turn.run = str(data.get("run_id") or turn.run)
                 turn.session = str(data.get("session_id") or turn.session)
                 turn.state = str(data.get("state") or turn.state)
             case "tool_start":
-                session.aside(_plain(f"[{data.get('name')}{_arguments(data)}]"))
+                session.aside(_strip_controls(f"[{data.get('name')}{_format_arguments(data)}]"))
             case "thinking" | "plan" | "step_start" | "skill_activity":
                 if data.get("kind") == "approval_decided":
                     turn.approval = None
                 if data.get("kind") == "input_given":
                     turn.asks = False
-                session.aside(_plain(f"[{event.name}] {content or json.dumps(data, ensure_ascii=False)}"))
+                session.aside(_strip_controls(f"[{event.name}] {content or json.dumps(data, ensure_ascii=False)}"))
             case "awaiting_input" if "input" in data:
                 turn.asks = True
-                sys.stdout.write(_plain(content))
+                sys.stdout.write(_strip_controls(content))
                 if to_question:
                     return
             case "awaiting_input":
@@ -156,28 +158,28 @@ def show_events(session: Session, turn: Turn, told: Iterable[Told], *, to_questi
             case "error":
                 turn.state = "failed"
                 fix = f"\n  fix: {data['fix']}" if data.get("fix") else ""
-                sys.stderr.write(_plain(f"error: {data.get('title', '')} {content}{fix}") + "\n")
+                sys.stderr.write(_strip_controls(f"error: {data.get('title', '')} {content}{fix}") + "\n")
             case "done":
                 turn.state = "completed"
     sys.stdout.write("\n")
 
 
-def _plain(text: str) -> str:
+def _strip_controls(text: str) -> str:
     return text.translate(_CONTROLS)
 
 
-def _arguments(data: JSON) -> str:
+def _format_arguments(data: JSON) -> str:
     return " " + json.dumps(data["arguments"], ensure_ascii=False) if "arguments" in data else ""
 
 
-def _show_question(session: Session, asked: JSON) -> None:
-    session.aside(_plain(f"\nApproval needed: {asked.get('tool')}"))
-    session.aside(_plain(json.dumps(asked.get("arguments", {}), indent=1, ensure_ascii=False)))
+def _show_question(session: CommandSession, asked: JSON) -> None:
+    session.aside(_strip_controls(f"\nApproval needed: {asked.get('tool')}"))
+    session.aside(_strip_controls(json.dumps(asked.get("arguments", {}), indent=1, ensure_ascii=False)))
     if asked.get("reason"):
-        session.aside(_plain(f"because: {asked['reason']}"))
+        session.aside(_strip_controls(f"because: {asked['reason']}"))
 
 
-def _decided(session: Session, turn: Turn) -> bool:
+def _ask_decision(session: CommandSession, turn: ChatTurn) -> bool:
     """Ask for a decision, if there is a person here, and send it, if they may."""
     asked = turn.approval or {}
     later = f"Decide later: aos approvals approve {asked.get('id')}"
@@ -188,7 +190,7 @@ def _decided(session: Session, turn: Turn) -> bool:
     try:
         decision = {"decision": "approve" if yes else "reject"}
         session.api.request("POST", f"/api/approvals/{asked.get('id')}", json=decision)
-    except Refused as error:
+    except ApiRefusal as error:
         session.aside(f"{error}\n{later}, by somebody who may.")
         return False
     return True

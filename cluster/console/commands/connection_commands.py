@@ -8,7 +8,7 @@ from rich.prompt import Prompt
 
 from cluster.console import printing
 from cluster.console.api import JSON
-from cluster.console.commands.document_commands import AsJson, Session
+from cluster.console.commands.document_commands import AsJson, CommandSession
 
 ConnectionId = Annotated[str, typer.Argument(help="The connection's id, from `aos connections list`.")]
 COLUMNS = ("id", "name", "provider", "model", "base_url", "has_key", "supports_tools", "enabled", "default")
@@ -19,9 +19,9 @@ connections = typer.Typer(no_args_is_help=True, help="List, add, test and remove
 @connections.command("list")
 def list_connections(context: typer.Context, as_json: AsJson = False) -> None:
     """Every connection; keys are never shown. Example: aos connections list"""
-    session: Session = context.obj
+    session: CommandSession = context.obj
     found = session.api.request("GET", "/api/llm-connections")
-    session.print(found, as_json, printing.rows(found["items"], COLUMNS))
+    session.print(found, as_json, printing.rows_table(found["items"], COLUMNS))
 
 
 @connections.command("add")
@@ -44,7 +44,7 @@ def add_connection(
 
     Example: aos connections add openai https://api.openai.com/v1 gpt-4o --key-stdin < key.txt
     """
-    session: Session = context.obj
+    session: CommandSession = context.obj
     body: JSON = {"name": name, "base_url": url, "model": model, "price_in": price_in, "price_out": price_out}
     body |= {"default": default}
     body |= {k: v for k, v in {"provider": provider, "supports_tools": tools}.items() if v is not None}
@@ -59,7 +59,7 @@ def add_connection(
 @connections.command("test")
 def test_connection(context: typer.Context, connection_id: ConnectionId, as_json: AsJson = False) -> None:
     """Ask a connection for its models; exit 1 if it does not work. Example: aos connections test ID"""
-    session: Session = context.obj
+    session: CommandSession = context.obj
     found = session.api.request("POST", f"/api/llm-connections/{connection_id}/test")
     works = f"It works, at {found.get('endpoint')}, in {found['latency_ms']:.0f} ms."
     if found.get("model_listed") is False:
@@ -71,6 +71,6 @@ def test_connection(context: typer.Context, connection_id: ConnectionId, as_json
 @connections.command("remove")
 def remove_connection(context: typer.Context, connection_id: ConnectionId, as_json: AsJson = False) -> None:
     """Forget a connection and its key. Example: aos connections remove ID"""
-    session: Session = context.obj
+    session: CommandSession = context.obj
     session.api.request("DELETE", f"/api/llm-connections/{connection_id}")
     session.print({"id": connection_id, "status": "removed"}, as_json, f"Removed {connection_id}.")

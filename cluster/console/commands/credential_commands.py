@@ -11,7 +11,7 @@ from rich.prompt import Prompt
 from cluster.basics.errors import Conflict, Invalid, NotFound
 from cluster.console import printing
 from cluster.console.api import JSON
-from cluster.console.commands.document_commands import AsJson, Session
+from cluster.console.commands.document_commands import AsJson, CommandSession
 
 PATH = "/api/credentials"
 COLUMNS = ("id", "name", "type", "fields", "extra", "is_active", "bound", "bindings", "expires_at")
@@ -25,10 +25,12 @@ credentials = typer.Typer(no_args_is_help=True, help="List, add, bind and remove
 @credentials.command("list")
 def list_credentials(context: typer.Context, as_json: AsJson = False) -> None:
     """Every credential; secrets are never shown, only the names of their fields. Example: aos credentials list"""
-    session: Session = context.obj
+    session: CommandSession = context.obj
     found = session.api.request("GET", PATH, params={"limit": MANY})
-    items = [item | {"fields": ", ".join(item["fields"]), "extra": _told(item["extra"])} for item in found["items"]]
-    session.print(found, as_json, printing.rows(items, COLUMNS))
+    items = [
+        item | {"fields": ", ".join(item["fields"]), "extra": _format_extra(item["extra"])} for item in found["items"]
+    ]
+    session.print(found, as_json, printing.rows_table(items, COLUMNS))
 
 
 @credentials.command("add")
@@ -52,13 +54,15 @@ def add_credential(
 
     Example: aos credentials add github bearer_token < token.txt
     """
-    session: Session = context.obj
+    session: CommandSession = context.obj
     told = session.api.request("GET", f"{PATH}/types")
     sort = next((one for one in told["items"] if one["type"] == type_), None)
     if sort is None:
         raise Invalid(f"there is no type {type_}", fix=f"One of {', '.join(one['type'] for one in told['items'])}.")
-    extra = _plain(fields or [], sort, told["secret_words"])
-    values = _asked(session, sort, field) if sys.stdin.isatty() else _read(sys.stdin.read(), sort, field)
+    extra = _parse_open_fields(fields or [], sort, told["secret_words"])
+    values = (
+        _prompt_secrets(session, sort, field) if sys.stdin.isatty() else _parse_secrets(sys.stdin.read(), sort, field)
+    )
     body: JSON = {"name": name, "type": type_, "values": values, "extra": extra, "bound": bound, "expires_at": expires}
     made = session.api.request("POST", PATH, json=body)
     session.plain(made, as_json, f"Stored {made['name']} ({made['type']}), sealed: {', '.join(made['fields'])}.")
@@ -77,11 +81,11 @@ def bind_credential(
 
     Example: aos credentials bind web --agent Admin --skill run_command --role operator
     """
-    session: Session = context.obj
-    found = _one(session, PATH, credential, "credential")
+    session: CommandSession = context.obj
+    found = _find_by_ref(session, PATH, credential, "credential")
     body: JSON = {"skill": skill, "role": role, "agent_id": None}
     if agent is not None:
-        body["agent_id"] = _one(session, "/api/agents", agent, "agent")["id"]
+        body["agent_id"] = _find_by_ref(session, "/api/agents", agent, "agent")["id"]
     made = session.api.request("POST", f"{PATH}/{found['id']}/bindings", json=body)
     who = ", ".join(f"{key} {made[key]}" for key in ("agent", "skill", "role") if made.get(key))
     session.plain(made, as_json, f"{found['name']} is for {who}.")
@@ -90,13 +94,13 @@ def bind_credential(
 @credentials.command("remove")
 def remove_credential(context: typer.Context, credential: Which, as_json: AsJson = False) -> None:
     """Forget a credential with its bindings. Example: aos credentials remove web"""
-    session: Session = context.obj
-    found = _one(session, PATH, credential, "credential")
+    session: CommandSession = context.obj
+    found = _find_by_ref(session, PATH, credential, "credential")
     session.api.request("DELETE", f"{PATH}/{quote(found['id'], safe='')}")
     session.plain({"id": found["id"], "status": "removed"}, as_json, f"Removed {found['name']}.")
 
 
-def _one(session: Session, path: str, ref: str, what: str) -> JSON:
+def _find_by_ref(session: CommandSession, path: str, ref: str, what: str) -> JSON:
     """The one with this id, else the only one with this name."""
     items: list[JSON] = session.api.request("GET", path, params={"limit": MANY})["items"]
     found = [item for item in items if item["id"] == ref] or [item for item in items if item["name"] == ref]
@@ -107,7 +111,7 @@ def _one(session: Session, path: str, ref: str, what: str) -> JSON:
     return found[0]
 
 
-def _plain(given: list[str], sort: JSON, secret_words: list[str]) -> JSON:
+def _parse_open_fields(given: list[str], sort: JSON, secret_words: list[str]) -> JSON:
     """FIELD=VALUE; arguments are seen by everybody on the machine and stay in the shell's history."""
     found: JSON = {}
     for one in given:
@@ -121,14 +125,14 @@ def _plain(given: list[str], sort: JSON, secret_words: list[str]) -> JSON:
     return found
 
 
-def _asked(session: Session, sort: JSON, field: str | None) -> JSON:
+def _prompt_secrets(session: CommandSession, sort: JSON, field: str | None) -> JSON:
     """Secrets that a person types at hidden prompts; what is left empty is left out."""
     names = [field] if field is not None else sort["secret"] or ["secret"]
     typed = {name: Prompt.ask(f"{name} (empty: none)", password=True, console=session.out) for name in names}
     return {name: value for name, value in typed.items() if value}
 
 
-def _read(text: str, sort: JSON, field: str | None) -> JSON:
+def _parse_secrets(text: str, sort: JSON, field: str | None) -> JSON:
     """Secrets from standard input: JSON by field, or the text of one."""
     if field is None and text.lstrip().startswith("{"):
         try:
@@ -143,5 +147,5 @@ def _read(text: str, sort: JSON, field: str | None) -> JSON:
     return {field: text if field == "private_key" else text.rstrip("\r\n")} if text.strip() else {}
 
 
-def _told(extra: JSON) -> str:
+def _format_extra(extra: JSON) -> str:
     return ", ".join(f"{key}={value}" for key, value in extra.items())

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from cluster.basics.errors import AosError, Invalid
 from cluster.console import job_progress, printing
-from cluster.console.api import JSON, Api
+from cluster.console.api import JSON, ApiClient
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
 JobId = Annotated[str, typer.Argument(help="The job's id, from `aos jobs list`.")]
@@ -27,10 +27,10 @@ documents = typer.Typer(no_args_is_help=True, help="List, show, read and delete 
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class CommandSession:
     """The context of every command: the API client and the console to print to."""
 
-    api: Api
+    api: ApiClient
     out: Console
 
     def print(self, body: Any, as_json: bool, shown: object) -> None:
@@ -59,7 +59,7 @@ def login(
 
     Example: aos login --email admin@orchestrator.local
     """
-    session: Session = context.obj
+    session: CommandSession = context.obj
     password = password or Prompt.ask("Password", password=True, console=session.out)
     if session.api.login(email, password).get("must_change_password"):
         if new_password is None and not sys.stdin.isatty():
@@ -82,10 +82,10 @@ def ingest(
 
     Example: aos ingest ./scans --wait
     """
-    session: Session = context.obj
+    session: CommandSession = context.obj
     path = path.expanduser().absolute()
     if dry_run:
-        _estimate(session, path, agent, as_json)
+        _print_estimate(session, path, agent, as_json)
         return
     started = session.api.ingest(str(path), agent, key)
     if not wait:
@@ -109,7 +109,7 @@ def search(
 
     Example: aos search "termination notice" --limit 5
     """
-    session: Session = context.obj
+    session: CommandSession = context.obj
     filters = {"doc_type": doc_type, "source_file": source_file}
     body: JSON = {"query": query, "limit": limit, "filters": {k: v for k, v in filters.items() if v}}
     if agent:
@@ -117,7 +117,7 @@ def search(
     if explain:
         body["explain"] = True
     found = session.api.request("POST", "/api/documents/search", json=body)
-    shown = None if as_json else printing.explained(found) if explain else printing.hits(found)
+    shown = None if as_json else printing.render_explain(found) if explain else printing.hits_table(found)
     session.print(found, as_json, shown)
 
 
@@ -131,10 +131,10 @@ def ask(
 
     Example: aos ask "When does the lease end?"
     """
-    session: Session = context.obj
+    session: CommandSession = context.obj
     body = {"question": question} | ({"agent_id": agent} if agent else {})
     found = session.api.request("POST", "/api/ask", json=body)
-    session.print(found, as_json, None if as_json else printing.answer(found))
+    session.print(found, as_json, None if as_json else printing.render_answer(found))
 
 
 def export(
@@ -145,7 +145,7 @@ def export(
 
     Example: aos export -o documents.jsonl
     """
-    session: Session = context.obj
+    session: CommandSession = context.obj
     file = sys.stdout if output is None else output.open("w", encoding="utf-8")
     count = 0
     for item in session.api.documents():
@@ -159,25 +159,25 @@ def export(
 @jobs.command("list")
 def list_jobs(context: typer.Context, as_json: AsJson = False) -> None:
     """Every job, newest first, and what it waits for. Example: aos jobs list"""
-    session: Session = context.obj
+    session: CommandSession = context.obj
     found = session.api.request("GET", "/api/jobs")
-    session.print(found, as_json, printing.rows(found["items"], JOB_COLUMNS))
+    session.print(found, as_json, printing.rows_table(found["items"], JOB_COLUMNS))
 
 
 @jobs.command("show")
 def show_job(context: typer.Context, job_id: JobId, as_json: AsJson = False) -> None:
     """Counts of one job, why it waits, and which documents failed or may be wrong. Example: aos jobs show ID"""
-    session: Session = context.obj
+    session: CommandSession = context.obj
     found = session.api.request("GET", f"/api/jobs/{job_id}")
-    session.print(found, as_json, job_progress.summary(found))
+    session.print(found, as_json, job_progress.job_summary(found))
     if not as_json:
-        _reasons(session, found)
+        _print_reasons(session, found)
 
 
 @jobs.command("watch")
 def watch_job(context: typer.Context, job_id: JobId, as_json: AsJson = False) -> None:
     """Follow a job to its end: exit 0 complete, 3 missing or doubtful parts, 1 failed. Example: aos jobs watch ID"""
-    session: Session = context.obj
+    session: CommandSession = context.obj
     session.api.request("GET", f"/api/jobs/{job_id}")  # a server that does not run is told at once, not waited for
     follow_job(session, job_id, as_json)
 
@@ -185,19 +185,19 @@ def watch_job(context: typer.Context, job_id: JobId, as_json: AsJson = False) ->
 @jobs.command("cancel")
 def cancel_job(context: typer.Context, job_id: JobId, as_json: AsJson = False) -> None:
     """Stop a job; what is done stays. Example: aos jobs cancel ID"""
-    _change(context.obj, job_id, "cancel", as_json)
+    _change_job(context.obj, job_id, "cancel", as_json)
 
 
 @jobs.command("resume")
 def resume_job(context: typer.Context, job_id: JobId, as_json: AsJson = False) -> None:
     """Go on with what is not done. Example: aos jobs resume ID"""
-    _change(context.obj, job_id, "resume", as_json)
+    _change_job(context.obj, job_id, "resume", as_json)
 
 
 @jobs.command("retry")
 def retry_job(context: typer.Context, job_id: JobId, as_json: AsJson = False) -> None:
     """Do the failed pages again. Example: aos jobs retry ID"""
-    _change(context.obj, job_id, "retry", as_json)
+    _change_job(context.obj, job_id, "retry", as_json)
 
 
 @documents.command("list")
@@ -205,25 +205,25 @@ def list_documents(
     context: typer.Context, limit: Annotated[int | None, typer.Option(min=1)] = None, as_json: AsJson = False
 ) -> None:
     """Every document you may see. Example: aos documents list --limit 20"""
-    session: Session = context.obj
+    session: CommandSession = context.obj
     found = list(session.api.documents(limit))
-    session.print({"items": found, "total": len(found)}, as_json, printing.rows(found, DOCUMENT_COLUMNS))
+    session.print({"items": found, "total": len(found)}, as_json, printing.rows_table(found, DOCUMENT_COLUMNS))
 
 
 @documents.command("show")
 def show_document(context: typer.Context, document_id: DocumentId, as_json: AsJson = False) -> None:
     """One document's metadata. Example: aos documents show ID"""
-    session: Session = context.obj
+    session: CommandSession = context.obj
     found = session.api.request("GET", f"/api/documents/{document_id}")
-    shown = found | {"caveats": "\n".join(printing.caveats(found))}
+    shown = found | {"caveats": "\n".join(printing.caveat_lines(found))}
     pairs = [{"key": key, "value": str(value)} for key, value in shown.items()]
-    session.print(found, as_json, printing.rows(pairs, ("key", "value")))
+    session.print(found, as_json, printing.rows_table(pairs, ("key", "value")))
 
 
 @documents.command("content")
 def document_content(context: typer.Context, document_id: DocumentId, as_json: AsJson = False) -> None:
     """One document's text, pages parted by form feeds. Example: aos documents content ID > text.txt"""
-    session: Session = context.obj
+    session: CommandSession = context.obj
     found = session.api.pages(document_id)
     if as_json:
         session.print({"document_id": document_id, "pages": found}, True, None)
@@ -234,21 +234,21 @@ def document_content(context: typer.Context, document_id: DocumentId, as_json: A
 @documents.command("delete")
 def delete_document(context: typer.Context, document_id: DocumentId, as_json: AsJson = False) -> None:
     """Delete a document with its pages and vectors. Example: aos documents delete ID"""
-    session: Session = context.obj
+    session: CommandSession = context.obj
     found = session.api.request("DELETE", f"/api/documents/{document_id}")
     session.print(found or {"id": document_id, "status": "deleted"}, as_json, f"Deleted {document_id}.")
 
 
-def follow_job(session: Session, job_id: str, as_json: bool) -> None:
+def follow_job(session: CommandSession, job_id: str, as_json: bool) -> None:
     """Show a job to its end, with what is missing or doubtful and why; the exit code says how it ended."""
-    job = job_progress.follow(lambda: session.api.request("GET", f"/api/jobs/{job_id}"), session.out, quiet=as_json)
-    session.print(job, as_json, job_progress.summary(job))
+    job = job_progress.poll_job(lambda: session.api.request("GET", f"/api/jobs/{job_id}"), session.out, quiet=as_json)
+    session.print(job, as_json, job_progress.job_summary(job))
     if not as_json:
-        _reasons(session, job)
+        _print_reasons(session, job)
     raise typer.Exit(job_progress.exit_code(job))
 
 
-def _reasons(session: Session, job: JSON) -> None:
+def _print_reasons(session: CommandSession, job: JSON) -> None:
     """Print why documents of the job failed or are doubtful: the first of them."""
     if job["state"] not in ("partial", "failed"):
         return
@@ -257,17 +257,17 @@ def _reasons(session: Session, job: JSON) -> None:
     except AosError as error:  # how the job ended is known, and stays the exit code
         session.aside(f"Why could not be asked: {error}")
         return
-    session.out.print(job_progress.reasons(found))
+    session.out.print(job_progress.failure_reasons(found))
     if max(len(found["items"]), len(found.get("caveats") or ())) >= REASONS:
         session.aside(f"The first {REASONS} of each. The others: GET /api/jobs/{job['id']}/failures?skip={REASONS}")
 
 
-def _change(session: Session, job_id: str, verb: str, as_json: bool) -> None:
+def _change_job(session: CommandSession, job_id: str, verb: str, as_json: bool) -> None:
     found = session.api.request("POST", f"/api/jobs/{job_id}/{verb}")
     session.print(found, as_json, f"Job {job_id}: {found.get('state', found.get('status', verb))}")
 
 
-def _estimate(session: Session, path: Path, agent: str | None, as_json: bool) -> None:
+def _print_estimate(session: CommandSession, path: Path, agent: str | None, as_json: bool) -> None:
     """A file here is weighed here; a folder is the server's, which alone knows what of it a scan would take."""
     if path.is_file():
         size, kind = path.stat().st_size, path.suffix.lower() or "(none)"
@@ -275,4 +275,4 @@ def _estimate(session: Session, path: Path, agent: str | None, as_json: bool) ->
         session.plain(body, as_json, f"{path}: 1 file, {size:,} bytes, {kind}")
         return
     found = session.api.estimate(str(path), agent)
-    session.plain(found, as_json, "" if as_json else printing.estimate(found))
+    session.plain(found, as_json, "" if as_json else printing.estimate_text(found))

@@ -6,7 +6,7 @@ import typer
 
 from cluster.console import job_progress, printing
 from cluster.console.api import JSON
-from cluster.console.commands.document_commands import AsJson, Session
+from cluster.console.commands.document_commands import AsJson, CommandSession
 
 PATH = "/api/generations"
 COLUMNS = ("id", "role", "embedder", "chunker", "documents", "embedded", "chunks", "made_at", "verdict")
@@ -17,10 +17,10 @@ generations = typer.Typer(no_args_is_help=True, help="List the index's generatio
 @generations.command("list")
 def list_generations(context: typer.Context, as_json: AsJson = False) -> None:
     """The live generation, the one before, and what is built or refused. Example: aos generations list"""
-    session: Session = context.obj
+    session: CommandSession = context.obj
     found = session.api.request("GET", PATH)
     rows = [{**row, "verdict": (row["report"] or {}).get("verdict")} for row in found["items"]]
-    session.print(found, as_json, printing.rows(rows, COLUMNS))
+    session.print(found, as_json, printing.rows_table(rows, COLUMNS))
 
 
 @generations.command("build")
@@ -35,16 +35,16 @@ def build(
 
     Example: aos generations build --wait
     """
-    session: Session = context.obj
+    session: CommandSession = context.obj
     params = {name: "true" for name, wanted in (("hold", hold), ("force", force)) if wanted}
     started = session.api.request("POST", "/api/documents/reindex-all", params=params)
     if not wait:
         session.plain(started, as_json, f"Follow it: aos jobs watch {started['job_id']}")
         return
-    job = job_progress.follow(
+    job = job_progress.poll_job(
         lambda: session.api.request("GET", f"/api/jobs/{started['job_id']}"), session.out, quiet=as_json
     )
-    session.print(job, as_json, job_progress.summary(job))
+    session.print(job, as_json, job_progress.job_summary(job))
     raise typer.Exit(job_progress.exit_code(job))
 
 
@@ -56,19 +56,19 @@ def switch(
     as_json: AsJson = False,
 ) -> None:
     """Let readers use a complete generation. Example: aos generations switch 7"""
-    session: Session = context.obj
+    session: CommandSession = context.obj
     params: dict[str, Any] = {"force": "true"} if force else {}
-    _told(session, session.api.request("POST", f"{PATH}/{generation}/switch", params=params), as_json)
+    _print_switch(session, session.api.request("POST", f"{PATH}/{generation}/switch", params=params), as_json)
 
 
 @generations.command("rollback")
 def rollback(context: typer.Context, as_json: AsJson = False) -> None:
     """Let readers use the generation before, at once. Example: aos generations rollback"""
-    session: Session = context.obj
-    _told(session, session.api.request("POST", f"{PATH}/rollback"), as_json)
+    session: CommandSession = context.obj
+    _print_switch(session, session.api.request("POST", f"{PATH}/rollback"), as_json)
 
 
-def _told(session: Session, made: JSON, as_json: bool) -> None:
+def _print_switch(session: CommandSession, made: JSON, as_json: bool) -> None:
     lines = [f"Readers use generation {made['generation']} now; {made['carried']} documents were taken over."]
     lines += [f"Job {made['job_id']} embeds them."] if made["job_id"] else []
     lines += [made["note"]] if made["note"] else []

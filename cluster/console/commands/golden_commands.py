@@ -13,8 +13,8 @@ from rich.table import Table
 
 from cluster.basics.errors import Invalid, NotFound
 from cluster.console import printing
-from cluster.console.api import JSON, Refused
-from cluster.console.commands.document_commands import AsJson, Session
+from cluster.console.api import JSON, ApiRefusal
+from cluster.console.commands.document_commands import AsJson, CommandSession
 
 SETS = "/api/golden-sets"
 RUNS = "/api/golden-runs"
@@ -32,9 +32,9 @@ golden = typer.Typer(no_args_is_help=True, help="Measure search and answers on q
 @golden.command("sets")
 def list_sets(context: typer.Context, as_json: AsJson = False) -> None:
     """Every golden set. Example: aos eval sets"""
-    session: Session = context.obj
+    session: CommandSession = context.obj
     found = session.api.request("GET", SETS, params={"limit": AT_ONCE})
-    session.print(found, as_json, printing.rows(found["items"], COLUMNS))
+    session.print(found, as_json, printing.rows_table(found["items"], COLUMNS))
 
 
 @golden.command("import")
@@ -53,13 +53,13 @@ def import_set(
 
     Example: aos eval import contracts.yaml --set contracts --gate
     """
-    session: Session = context.obj
+    session: CommandSession = context.obj
     written = FORMATS.get(file.suffix.lower())
     if written is None:
         raise Invalid(f"{file.name} is neither .yaml nor .jsonl")
     wanted = name or file.stem
     facts = {key: value for key, value in (("gate", gate), ("least_recall", least_recall)) if value is not None}
-    set_id = _find(session, wanted)
+    set_id = _find_set_id(session, wanted)
     if set_id is None:
         set_id = str(session.api.request("POST", SETS, json={"name": wanted, **facts})["id"])
     elif facts:
@@ -76,11 +76,11 @@ def export_set(
     output: Annotated[Path, typer.Option("--output", "-o", help="A .yaml or .jsonl file.")],
 ) -> None:
     """Write a set's questions to a file. Example: aos eval export contracts -o contracts.yaml"""
-    session: Session = context.obj
+    session: CommandSession = context.obj
     written = FORMATS.get(output.suffix.lower())
     if written is None:
         raise Invalid(f"{output.name} is neither .yaml nor .jsonl")
-    text = session.api.download(f"{SETS}/{_id(session, name)}/export?format={written}")
+    text = session.api.download(f"{SETS}/{_require_set_id(session, name)}/export?format={written}")
     output.write_bytes(text)
     session.out.print(f"{name} is in {output}")
 
@@ -99,7 +99,7 @@ def add_question(
     as_json: AsJson = False,
 ) -> None:
     """Save one question as golden. Example: aos eval add contracts "When does it end?" --document lease.pdf"""
-    session: Session = context.obj
+    session: CommandSession = context.obj
     body: JSON = {
         "question": question,
         "documents": document or [],
@@ -107,15 +107,15 @@ def add_question(
         "answers": answer or [],
         "answerable": not unanswerable,
     }
-    found = session.api.request("POST", f"{SETS}/{_id(session, name)}/questions", json=body)
+    found = session.api.request("POST", f"{SETS}/{_require_set_id(session, name)}/questions", json=body)
     session.plain(found, as_json, f"{name}: {found['questions']} questions; this one is {found['keys'][0]}.")
 
 
 @golden.command("remove")
 def remove_set(context: typer.Context, name: SetName, as_json: AsJson = False) -> None:
     """Take a set away with its questions and runs. Example: aos eval remove contracts"""
-    session: Session = context.obj
-    session.api.request("DELETE", f"{SETS}/{_id(session, name)}")
+    session: CommandSession = context.obj
+    session.api.request("DELETE", f"{SETS}/{_require_set_id(session, name)}")
     session.plain({"set": name, "status": "removed"}, as_json, f"{name} is gone.")
 
 
@@ -136,35 +136,35 @@ def run_set(
 
     Example: aos eval run contracts --json > today.json
     """
-    session: Session = context.obj
+    session: CommandSession = context.obj
     body: JSON = {"concurrency": concurrency}
     body |= {"generation": generation} if generation is not None else {"answers": answers}
     body |= {"agent_id": agent} if agent else {}
-    found = session.api.request("POST", f"{SETS}/{_id(session, name)}/runs", json=body)
+    found = session.api.request("POST", f"{SETS}/{_require_set_id(session, name)}/runs", json=body)
     while wait and found["state"] in ("running", "interrupted"):
         time.sleep(POLL_SECONDS)
         found = session.api.request("GET", f"{RUNS}/{found['id']}")
         if found["state"] == "interrupted":
-            found = _resumed(session, found["id"])
-    session.print(found, as_json, _table(found))
+            found = _resume_run(session, found["id"])
+    session.print(found, as_json, _run_table(found))
     raise typer.Exit(1 if found["state"] in ("failed", "cancelled") else 0)
 
 
 @golden.command("runs")
 def list_runs(context: typer.Context, name: SetName, as_json: AsJson = False) -> None:
     """The runs of a set, latest first. Example: aos eval runs contracts"""
-    session: Session = context.obj
-    found = session.api.request("GET", f"{SETS}/{_id(session, name)}/runs")
+    session: CommandSession = context.obj
+    found = session.api.request("GET", f"{SETS}/{_require_set_id(session, name)}/runs")
     columns = ("id", "state", "done", "total", "generation_id", "fingerprint", "created_at")
-    session.print(found, as_json, printing.rows(found["items"], columns))
+    session.print(found, as_json, printing.rows_table(found["items"], columns))
 
 
 @golden.command("show")
 def show_run(context: typer.Context, run: RunId, as_json: AsJson = False) -> None:
     """Figures of a run. Example: aos eval show RUN --json > baseline.json"""
-    session: Session = context.obj
+    session: CommandSession = context.obj
     found = session.api.request("GET", f"{RUNS}/{run}")
-    session.print(found, as_json, _table(found))
+    session.print(found, as_json, _run_table(found))
 
 
 @golden.command("compare")
@@ -179,16 +179,16 @@ def compare_runs(
 
     Example: aos eval compare RUN1 RUN2 --measure recall@10
     """
-    session: Session = context.obj
+    session: CommandSession = context.obj
     found = session.api.request("GET", f"{RUNS}/{candidate}/compare/{baseline}", params={"measure": measure})
     rows = [
         {key: f"{value:.4g}" if isinstance(value, float) else value for key, value in row.items()}
         for row in found["differences"]
     ]
     columns = ("measure", "n", "baseline", "candidate", "delta", "low", "high", "p", "better", "worse")
-    session.print(found, as_json, printing.rows(rows, columns))
+    session.print(found, as_json, printing.rows_table(rows, columns))
     if not as_json and found["changed"]:
-        session.print(found, False, printing.rows(found["changed"], ("key", "question", "baseline", "candidate")))
+        session.print(found, False, printing.rows_table(found["changed"], ("key", "question", "baseline", "candidate")))
 
 
 @golden.command("gate")
@@ -204,17 +204,17 @@ def gate_run(
 
     Example: aos eval gate RUN --baseline baseline.json --measure recall@10
     """
-    session: Session = context.obj
+    session: CommandSession = context.obj
     found = session.api.request("GET", f"{RUNS}/{run}")
     file = Path(baseline)
-    before = _read(file) if file.is_file() else session.api.request("GET", f"{RUNS}/{_uuid(baseline)}")
-    reasons = worse(before, found, tolerance, measure)
+    before = _read_baseline(file) if file.is_file() else session.api.request("GET", f"{RUNS}/{_parse_run_id(baseline)}")
+    reasons = regression_reasons(before, found, tolerance, measure)
     verdict = {"run": run, "passed": not reasons, "reasons": reasons, "tolerance": tolerance}
     session.plain(verdict, as_json, "\n".join(["worse:", *reasons]) if reasons else "as good as the baseline")
     raise typer.Exit(1 if reasons else 0)
 
 
-def worse(
+def regression_reasons(
     before: Mapping[str, Any], found: Mapping[str, Any], tolerance: float, only: list[str] | None = None
 ) -> list[str]:
     """The reasons why a run must not pass the gate beside a baseline; empty where it may."""
@@ -234,7 +234,7 @@ def worse(
     return reasons
 
 
-def _table(run: JSON) -> Table:
+def _run_table(run: JSON) -> Table:
     table = Table(
         title=f"{escape(run['set_name'])}, run {run['id']}: {run['state']}, {run['done']}/{run['total']}",
         title_justify="left",
@@ -249,7 +249,7 @@ def _table(run: JSON) -> Table:
     return table
 
 
-def _read(file: Path) -> JSON:
+def _read_baseline(file: Path) -> JSON:
     try:
         found: JSON = json.loads(file.read_text(encoding="utf-8"))
         found["figures"].items()
@@ -258,32 +258,32 @@ def _read(file: Path) -> JSON:
     return found
 
 
-def _resumed(session: Session, run: str) -> JSON:
+def _resume_run(session: CommandSession, run: str) -> JSON:
     """Somebody else may be quicker, or it may have ended meanwhile; otherwise what hinders it is told."""
     try:
         return session.api.request("POST", f"{RUNS}/{run}/resume")
-    except Refused:
+    except ApiRefusal:
         found = session.api.request("GET", f"{RUNS}/{run}")
         if found["state"] == "interrupted":
             raise
         return found
 
 
-def _uuid(text: str) -> str:
+def _parse_run_id(text: str) -> str:
     try:
         return str(UUID(text))
     except ValueError:
         raise NotFound(f"{text} is neither a file nor a run's id") from None
 
 
-def _find(session: Session, wanted: str) -> str | None:
+def _find_set_id(session: CommandSession, wanted: str) -> str | None:
     found = session.api.request("GET", SETS, params={"limit": AT_ONCE})
     return next((str(one["id"]) for one in found["items"] if wanted in (one["id"], one["name"])), None)
 
 
-def _id(session: Session, wanted: str) -> str:
+def _require_set_id(session: CommandSession, wanted: str) -> str:
     """The id of a set that is named by id or by name."""
-    found = _find(session, wanted)
+    found = _find_set_id(session, wanted)
     if found is None:
         raise NotFound(f"no golden set is called {wanted}", fix="aos eval sets shows them.")
     return found

@@ -7,7 +7,7 @@ from rich.text import Text
 
 from cluster.console import printing
 from cluster.console.api import JSON
-from cluster.console.commands.document_commands import AsJson, Session
+from cluster.console.commands.document_commands import AsJson, CommandSession
 
 COLUMNS = ("id", "name", "type", "documents", "occurrences", "confidence")
 
@@ -23,18 +23,18 @@ def graph(
 
     Example: aos graph "ZX Bank"
     """
-    session: Session = context.obj
+    session: CommandSession = context.obj
     wanted: JSON = {"limit": limit} | ({"search": name} if name else {}) | ({"type": kind} if kind else {})
     found = session.api.request("GET", "/api/graph", params=wanted)
     if name is None or not found["items"]:
-        session.print(found, as_json, printing.rows(found["items"], COLUMNS))
+        session.print(found, as_json, printing.rows_table(found["items"], COLUMNS))
         return
     best = session.api.request("GET", f"/api/graph/entities/{found['items'][0]['id']}")
     body = {"entity": best, "others": found["items"][1:]}
-    session.print(body, as_json, None if as_json else page(best, found["items"][1:]))
+    session.print(body, as_json, None if as_json else render_entity(best, found["items"][1:]))
 
 
-def page(entity: JSON, others: list[JSON]) -> Text:
+def render_entity(entity: JSON, others: list[JSON]) -> Text:
     """An entity as a person reads it; what documents say is no markup."""
     also = f", also {', '.join(entity['aliases'])}" if entity["aliases"] else ""
     text = Text(f"{entity['name']}{also}", style="bold")
@@ -44,15 +44,15 @@ def page(entity: JSON, others: list[JSON]) -> Text:
         text.append(relation["type"], style="not bold cyan")
         text.append(f" {relation['target']['name']}", style="not bold")
         for one in relation["evidence"]:
-            text.append(f"\n    {one['filename']}, page {one['page']}: “{_line(one)}”", style="not bold dim")
+            text.append(f"\n    {one['filename']}, page {one['page']}: “{_quote_line(one)}”", style="not bold dim")
     if not entity["relations"]:
         for one in entity["mentions"]:
-            text.append(f"\n    {one['filename']}, page {one['page']}: “{_line(one)}”", style="not bold dim")
+            text.append(f"\n    {one['filename']}, page {one['page']}: “{_quote_line(one)}”", style="not bold dim")
     if others:
         named = ", ".join(f"{one['name']} ({one['type']})" for one in others)
         text.append(f"\n\nAlso: {named}", style="not bold")
     return text
 
 
-def _line(evidence: JSON) -> str:
+def _quote_line(evidence: JSON) -> str:
     return " ".join(str(evidence["quote"]).split())

@@ -9,8 +9,8 @@ import httpx2
 import typer
 
 from cluster.console import printing
-from cluster.console.api import JSON, Api
-from cluster.console.commands.document_commands import AsJson, Session
+from cluster.console.api import JSON, ApiClient
+from cluster.console.commands.document_commands import AsJson, CommandSession
 from cluster.console.commands.skill_commands import skills
 
 if TYPE_CHECKING:
@@ -28,9 +28,9 @@ def serve(context: typer.Context) -> None:
 
     Example: aos mcp
     """
-    session: Session = context.obj
+    session: CommandSession = context.obj
     session.api.request("GET", "/api/workspaces")  # who is not signed in is told so now
-    asyncio.run(_served(session.api))
+    asyncio.run(_serve_stdio(session.api))
 
 
 @skills.command("mcp-tools")
@@ -43,13 +43,13 @@ def mcp_tools(
     as_json: AsJson = False,
 ) -> None:
     """List an MCP server's tools, as the product sees it. Example: aos skills mcp-tools https://mcp.example.org/mcp."""
-    session: Session = context.obj
+    session: CommandSession = context.obj
     first, *rest = place
     where: JSON = {"url": first} if first.startswith(("http://", "https://")) else {"command": first, "args": rest}
     body = {**where, "prefix": prefix, "add": add} | ({} if credential is None else {"credential": credential})
     found = session.api.request("POST", "/api/skills/mcp:discover", json=body)
     rows = [{**one, "description": one["problem"] or one["description"]} for one in found["items"]]
-    session.print(found, as_json, printing.rows(rows, COLUMNS))
+    session.print(found, as_json, printing.rows_table(rows, COLUMNS))
     if not as_json:
         session.aside(f"{found['total']} tools, {found['added']} added")
 
@@ -57,7 +57,7 @@ def mcp_tools(
 class _Bearer(httpx2.Auth):
     """Our token, renewed once where it ran out."""
 
-    def __init__(self, api: Api) -> None:
+    def __init__(self, api: ApiClient) -> None:
         self._api = api
 
     async def async_auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
@@ -68,7 +68,7 @@ class _Bearer(httpx2.Auth):
             yield request
 
 
-async def _served(api: Api) -> None:
+async def _serve_stdio(api: ApiClient) -> None:
     """Until the assistant closes our input: each message goes on to the product, which has no sessions to keep."""
     # The SDK takes a second to import, and no other command needs it.
     from mcp.server.lowlevel import Server
@@ -76,17 +76,17 @@ async def _served(api: Api) -> None:
     from mcp.types import CallToolRequestParams, CallToolResult, ListToolsResult
 
     async def listed(context: Any, params: Any) -> ListToolsResult:
-        return await _asked(api, lambda product: product.list_tools())
+        return await _ask_product(api, lambda product: product.list_tools())
 
     async def called(context: Any, params: CallToolRequestParams) -> CallToolResult:
-        return await _asked(api, lambda product: product.call_tool(params.name, params.arguments))
+        return await _ask_product(api, lambda product: product.call_tool(params.name, params.arguments))
 
     server = Server("aos", on_list_tools=listed, on_call_tool=called)
     async with stdio_server() as (read, write):
         await server.run(read, write, server.create_initialization_options())
 
 
-async def _asked(api: Api, work: "Callable[[Client], Awaitable[T]]") -> T:
+async def _ask_product(api: ApiClient, work: "Callable[[Client], Awaitable[T]]") -> T:
     """The product's reply over MCP.
 
     Raises:
@@ -96,7 +96,7 @@ async def _asked(api: Api, work: "Callable[[Client], Awaitable[T]]") -> T:
     from mcp.types import INTERNAL_ERROR
 
     try:
-        async with _product(api) as product:
+        async with _connect_product(api) as product:
             return await work(product)
     except (httpx2.HTTPError, ExceptionGroup) as error:
         if isinstance(error, ExceptionGroup) and error.split(httpx2.HTTPError)[1] is not None:
@@ -105,7 +105,7 @@ async def _asked(api: Api, work: "Callable[[Client], Awaitable[T]]") -> T:
 
 
 @asynccontextmanager
-async def _product(api: Api) -> "AsyncGenerator[Client, None]":
+async def _connect_product(api: ApiClient) -> "AsyncGenerator[Client, None]":
     from mcp import Client
     from mcp.client.streamable_http import streamable_http_client
 

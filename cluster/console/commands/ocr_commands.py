@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from cluster.console.api import JSON
-from cluster.console.commands.document_commands import AsJson, Session
+from cluster.console.commands.document_commands import AsJson, CommandSession
 
 PATH = "/api/ocr/languages"
 
@@ -22,15 +22,15 @@ def languages(
     as_json: AsJson = False,
 ) -> None:
     """Show them, or with names change them. Example: aos ocr languages deu eng --read-again"""
-    session: Session = context.obj
+    session: CommandSession = context.obj
     if not names and not default:
-        _told(session, session.api.request("GET", PATH), as_json)
+        _print_languages(session, session.api.request("GET", PATH), as_json)
         return
     body: dict[str, Any] = {"languages": [] if default else names, "read_again": read_again}
-    _told(session, session.api.request("PUT", PATH, json=body), as_json)
+    _print_languages(session, session.api.request("PUT", PATH, json=body), as_json)
 
 
-def _told(session: Session, found: JSON, as_json: bool) -> None:
+def _print_languages(session: CommandSession, found: JSON, as_json: bool) -> None:
     read = found["languages"] or found["default"]
     whose = "of this workspace" if found["languages"] else "of the settings"
     lines = [f"Scans are read in {', '.join(read)} ({whose}).", f"Installed: {', '.join(found['installed'])}."]

@@ -6,17 +6,16 @@ from typing import Annotated
 
 import typer
 
-from cluster.basics.archive import MOST_TOTAL, Bundle, pack, unpack
+from cluster.basics.archive import MOST_TOTAL, FileBundle, pack_zip, unpack_zip
 from cluster.basics.errors import Conflict, Invalid, NotFound
-from cluster.basics.signature import new_key, sign, signer_of
+from cluster.basics.signature import new_key, sign_bundle, signer_of
 from cluster.console.api import JSON
-from cluster.console.commands.document_commands import AsJson, Session
+from cluster.console.commands.document_commands import AsJson, CommandSession
 from cluster.console.commands.skill_commands import SkillName, agent_id, skills
-
-__all__ = ["skills"]
 
 PackageFile = Annotated[Path, typer.Argument(help="A .skill file.", exists=True, dir_okay=False)]
 Out = Annotated[Path | None, typer.Option("--out", "-o", help="Where to write it; else <name>.skill here.")]
+__all__ = ["skills"]
 SHIPPED = "packs"  # the folder of the packages that ship, in the package `skills`
 
 
@@ -28,10 +27,10 @@ def import_package(
     as_json: AsJson = False,
 ) -> None:
     """Register a package; its documents are read. Example: aos skills import presales-agent.skill --agent sales"""
-    session: Session = context.obj
+    session: CommandSession = context.obj
     path = f"/api/agents/{agent_id(session, agent)}/import-skill-pack" if agent else "/api/skills/import-package"
-    found = session.api.request("POST", path, files={"file": (file.name, _bytes(file))})
-    lines = [f"{found['skill']['name']}, version {found['skill']['version']}: {_provenance(found)}"]
+    found = session.api.request("POST", path, files={"file": (file.name, _read_package(file))})
+    lines = [f"{found['skill']['name']}, version {found['skill']['version']}: {_describe_signer(found)}"]
     lines += [f"  script {one['name']}, version {one['version']}" for one in found["scripts"]]
     lines += [f"  {one['change']}: references/{one['path']}" for one in found["documents"]]
     lines += [f"  not used: {path}" for path in found["ignored"]]
@@ -43,8 +42,8 @@ def import_package(
 @skills.command("export")
 def export_package(context: typer.Context, name: SkillName, out: Out = None, as_json: AsJson = False) -> None:
     """Write a skill with its scripts and documents as a package. Example: aos skills export presales-agent"""
-    session: Session = context.obj
-    target = _written(out or Path(f"{name}.skill"), session.api.download(f"/api/skills/{name}/package"))
+    session: CommandSession = context.obj
+    target = _write_atomically(out or Path(f"{name}.skill"), session.api.download(f"/api/skills/{name}/package"))
     session.plain({"file": str(target), "bytes": target.stat().st_size}, as_json, f"{target}, not signed")
 
 
@@ -56,9 +55,9 @@ def build_package(
     as_json: AsJson = False,
 ) -> None:
     """Make a package of a folder. Example: aos skills build ./presales-agent"""
-    session: Session = context.obj
-    bundle = _bundle(folder.resolve())
-    target = _written(out or Path(f"{bundle.name}.skill"), pack(bundle))
+    session: CommandSession = context.obj
+    bundle = _read_folder(folder.resolve())
+    target = _write_atomically(out or Path(f"{bundle.name}.skill"), pack_zip(bundle))
     session.plain({"file": str(target), "files": sorted(bundle.files)}, as_json, f"{target}, {len(bundle.files)} files")
 
 
@@ -69,13 +68,13 @@ def build_shipped(
     as_json: AsJson = False,
 ) -> None:
     """Make the packages that ship: presales, finance, infrastructure, legal. Example: aos skills packs -o packs"""
-    session: Session = context.obj
+    session: CommandSession = context.obj
     out.mkdir(parents=True, exist_ok=True)
     made: list[str] = []
     with as_file(files("skills") / SHIPPED) as root:
         for manifest in sorted(root.glob("*/*/SKILL.md")):
-            bundle = _bundle(manifest.parent)
-            made.append(str(_written(out / f"{bundle.name}.skill", pack(bundle))))
+            bundle = _read_folder(manifest.parent)
+            made.append(str(_write_atomically(out / f"{bundle.name}.skill", pack_zip(bundle))))
     session.plain({"files": made}, as_json, "\n".join(made))
 
 
@@ -86,7 +85,7 @@ def make_key(
     as_json: AsJson = False,
 ) -> None:
     """Make a key to sign packages with (mode 0600). Example: aos skills keygen -o skills.pem"""
-    session: Session = context.obj
+    session: CommandSession = context.obj
     pem, public = new_key()
     try:
         out.touch(mode=0o600, exist_ok=False)
@@ -105,9 +104,9 @@ def sign_package(
     as_json: AsJson = False,
 ) -> None:
     """Sign a package, in place. Example: aos skills sign presales-agent.skill --key skills.pem"""
-    session: Session = context.obj
-    signed, public = sign(unpack(_bytes(file)), key.read_bytes())
-    _written(file, pack(signed))
+    session: CommandSession = context.obj
+    signed, public = sign_bundle(unpack_zip(_read_package(file)), key.read_bytes())
+    _write_atomically(file, pack_zip(signed))
     session.plain({"file": str(file), "signed_by": public}, as_json, f"{file} is signed with {public}")
 
 
@@ -119,8 +118,8 @@ def verify_package(
     as_json: AsJson = False,
 ) -> None:
     """Check that a package is whole, and by whom it is signed; exit 1 if not. Example: aos skills verify x.skill."""
-    session: Session = context.obj
-    bundle = unpack(_bytes(file))
+    session: CommandSession = context.obj
+    bundle = unpack_zip(_read_package(file))
     public = signer_of(bundle)
     if signer is not None and public != signer:
         raise Invalid(f"{file} is " + (f"signed with {public}" if public else "not signed"))
@@ -128,7 +127,7 @@ def verify_package(
     session.plain({"name": bundle.name, "signed_by": public}, as_json, f"{bundle.name}: {said}")
 
 
-def _provenance(found: JSON) -> str:
+def _describe_signer(found: JSON) -> str:
     match found["trust"]:
         case "trusted":
             return f"signed with the trusted key {found['signed_by']}"
@@ -138,7 +137,7 @@ def _provenance(found: JSON) -> str:
             return "not signed"
 
 
-def _bundle(folder: Path) -> Bundle:
+def _read_folder(folder: Path) -> FileBundle:
     """A folder's files, hidden ones and links left out.
 
     Raises:
@@ -153,16 +152,16 @@ def _bundle(folder: Path) -> Bundle:
         hidden = any(part.startswith((".", "__pycache__")) for part in below.parts)
         if path.is_file() and not path.is_symlink() and not hidden:
             found[below.as_posix()] = path.read_bytes()
-    return unpack(pack(Bundle(folder.name, found)))
+    return unpack_zip(pack_zip(FileBundle(folder.name, found)))
 
 
-def _bytes(file: Path) -> bytes:
+def _read_package(file: Path) -> bytes:
     if file.stat().st_size > MOST_TOTAL:
         raise Invalid(f"{file} is larger than {MOST_TOTAL:,} bytes")
     return file.read_bytes()
 
 
-def _written(target: Path, content: bytes) -> Path:
+def _write_atomically(target: Path, content: bytes) -> Path:
     """Beside its name first, so that a crash leaves the old file or the new one."""
     unfinished = target.with_name(f".{target.name}.part")
     unfinished.write_bytes(content)

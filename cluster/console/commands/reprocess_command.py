@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from cluster.console.commands.document_commands import AsJson, DocumentId, Session, follow_job
+from cluster.console.commands.document_commands import AsJson, CommandSession, DocumentId, follow_job
 
 
 def process_document(
@@ -20,7 +20,7 @@ def process_document(
 
     Example: aos documents process ID --encoding cp1250 --wait
     """
-    session: Session = context.obj
+    session: CommandSession = context.obj
     body = {"encoding": encoding} if encoding else {}
     started = session.api.request("POST", f"/api/documents/{document_id}/process", json=body)
     if wait:

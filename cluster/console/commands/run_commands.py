@@ -9,8 +9,8 @@ from rich.table import Table
 from cluster.basics.errors import Invalid
 from cluster.console import printing
 from cluster.console.api import JSON
-from cluster.console.commands.chat_command import FAILED, WAITS, Turn, follow
-from cluster.console.commands.document_commands import AsJson, Session
+from cluster.console.commands.chat_command import FAILED, WAITS, ChatTurn, follow_run
+from cluster.console.commands.document_commands import AsJson, CommandSession
 
 RunId = Annotated[str, typer.Argument(help="The run's id, from `aos runs list`.")]
 ApprovalId = Annotated[str, typer.Argument(help="The approval's id, from `aos approvals list`.")]
@@ -32,10 +32,10 @@ def list_runs(
     as_json: AsJson = False,
 ) -> None:
     """Runs, newest first. Example: aos runs list --state waiting"""
-    session: Session = context.obj
+    session: CommandSession = context.obj
     params: JSON = {"limit": limit} | ({"state": state} if state else {})
     found = session.api.request("GET", "/api/runs", params=params)
-    session.print(found, as_json, printing.rows(found["items"], RUN_COLUMNS))
+    session.print(found, as_json, printing.rows_table(found["items"], RUN_COLUMNS))
 
 
 @runs.command("show")
@@ -46,24 +46,24 @@ def show_run(
     as_json: AsJson = False,
 ) -> None:
     """One run with its steps, times, tokens and cost. Example: aos runs show ID"""
-    session: Session = context.obj
+    session: CommandSession = context.obj
     found = session.api.request("GET", f"/api/runs/{run_id}", params={"full": full})
-    session.print(found, as_json, _trace(found))
+    session.print(found, as_json, _step_table(found))
 
 
 @runs.command("watch")
 def watch_run(context: typer.Context, run_id: RunId) -> None:
     """Follow a run to its end, also while it waits: exit 0 done, 1 failed. Example: aos runs watch ID"""
-    session: Session = context.obj
-    turn = Turn(run=run_id)
-    follow(session, turn)
+    session: CommandSession = context.obj
+    turn = ChatTurn(run=run_id)
+    follow_run(session, turn)
     raise typer.Exit(turn.exit_code)
 
 
 @runs.command("resume")
 def resume_run(context: typer.Context, run_id: RunId, as_json: AsJson = False) -> None:
     """Go on with an interrupted run; what was done is not done again. Example: aos runs resume ID"""
-    session: Session = context.obj
+    session: CommandSession = context.obj
     found = session.api.request("POST", f"/api/runs/{run_id}/resume", params={"stream": False})
     session.plain(found, as_json, str(found["answer"]))
     waits = found["requires_approval"] or found.get("requires_input")
@@ -73,7 +73,7 @@ def resume_run(context: typer.Context, run_id: RunId, as_json: AsJson = False) -
 @runs.command("cancel")
 def cancel_run(context: typer.Context, run_id: RunId, as_json: AsJson = False) -> None:
     """Ask a run to end; what is done stays done. Example: aos runs cancel ID"""
-    session: Session = context.obj
+    session: CommandSession = context.obj
     found = session.api.request("POST", f"/api/runs/{run_id}/cancel")
     session.print(found, as_json, f"Run {run_id}: {found['state']}")
 
@@ -90,7 +90,7 @@ def replay(
 
     Example: aos replay ID --with model=small
     """
-    session: Session = context.obj
+    session: CommandSession = context.obj
     body: JSON = {}
     for given in with_ or ():
         name, _, value = given.partition("=")
@@ -102,8 +102,8 @@ def replay(
     shown = f"The same, in {found.get('steps', 0)} steps and {found.get('events', 0)} events."
     if other:
         where = f"step {other['step']}" if other.get("step") else f"event {other.get('event')}"
-        shown = f"Diverges at {where}, {other.get('name', '')}\n  recorded: {_short(other.get('recorded'))}\n"
-        shown += f"  now:      {_short(other.get('now'))}"
+        shown = f"Diverges at {where}, {other.get('name', '')}\n  recorded: {_shorten_json(other.get('recorded'))}\n"
+        shown += f"  now:      {_shorten_json(other.get('now'))}"
     session.plain(found, as_json, shown)
     raise typer.Exit(DIVERGES if other else 0)
 
@@ -115,11 +115,11 @@ def list_approvals(
     as_json: AsJson = False,
 ) -> None:
     """Approval requests, the oldest first. Example: aos approvals list."""
-    session: Session = context.obj
+    session: CommandSession = context.obj
     params = {} if state == "all" else {"state": state}
     found = session.api.request("GET", "/api/approvals", params=params)
-    rows = [item | {"arguments": _short(item["arguments"])} for item in found["items"]]
-    session.print(found, as_json, printing.rows(rows, APPROVAL_COLUMNS))
+    rows = [item | {"arguments": _shorten_json(item["arguments"])} for item in found["items"]]
+    session.print(found, as_json, printing.rows_table(rows, APPROVAL_COLUMNS))
 
 
 @approvals.command("approve")
@@ -133,14 +133,14 @@ def approve(
     """Allow an action; its run goes on by itself. Example: aos approvals approve ID"""
     body: JSON = {"decision": "approve", "notes": notes}
     if arguments is not None:
-        body["arguments"] = _parsed(arguments)
-    _decide(context.obj, approval_id, body, as_json)
+        body["arguments"] = _parse_json(arguments)
+    _send_decision(context.obj, approval_id, body, as_json)
 
 
 @approvals.command("reject")
 def reject(context: typer.Context, approval_id: ApprovalId, notes: Notes = "", as_json: AsJson = False) -> None:
     """Forbid an action; the agent is told, and goes on. Example: aos approvals reject ID --notes later"""
-    _decide(context.obj, approval_id, {"decision": "reject", "notes": notes}, as_json)
+    _send_decision(context.obj, approval_id, {"decision": "reject", "notes": notes}, as_json)
 
 
 @approvals.command("reconcile")
@@ -157,17 +157,17 @@ def reconcile(
         raise Invalid(f"{found} is none of happened, run, give_up")
     body: JSON = {"decision": found, "notes": notes}
     if result is not None:
-        body["result"] = _parsed(result)
-    _decide(context.obj, approval_id, body, as_json)
+        body["result"] = _parse_json(result)
+    _send_decision(context.obj, approval_id, body, as_json)
 
 
-def _decide(session: Session, approval_id: str, body: JSON, as_json: bool) -> None:
+def _send_decision(session: CommandSession, approval_id: str, body: JSON, as_json: bool) -> None:
     found = session.api.request("POST", f"/api/approvals/{approval_id}", json=body)
     session.print(found, as_json, f"{found['tool']}: {found['state']}. Follow it: aos runs watch {found['run_id']}")
 
 
-def _trace(run: JSON) -> Table:
-    table = printing.rows(run["steps"], STEP_COLUMNS)
+def _step_table(run: JSON) -> Table:
+    table = printing.rows_table(run["steps"], STEP_COLUMNS)
     table.title = f"run {run['id']}: {run['state']}, {run['path']}, {run['ms']} ms, ${run['cost_usd']:.4f}"
     table.title_justify = "left"
     if run.get("error"):
@@ -175,12 +175,12 @@ def _trace(run: JSON) -> Table:
     return table
 
 
-def _short(value: object) -> str:
+def _shorten_json(value: object) -> str:
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 200 else f"{text[:200]} …"
 
 
-def _parsed(text: str) -> Any:
+def _parse_json(text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError as error:

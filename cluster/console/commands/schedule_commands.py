@@ -7,7 +7,7 @@ import typer
 from cluster.basics.errors import Invalid, NotFound
 from cluster.console import printing
 from cluster.console.api import JSON
-from cluster.console.commands.document_commands import AsJson, Session
+from cluster.console.commands.document_commands import AsJson, CommandSession
 
 Job = Annotated[str, typer.Argument(help="The job's name or id, from `aos schedules list`.")]
 COLUMNS = ("name", "agent", "action", "cron", "timezone", "enabled", "next_at", "last_at", "last_status", "owner")
@@ -20,9 +20,9 @@ schedules = typer.Typer(no_args_is_help=True, help="List, add, remove and run wh
 @schedules.command("list")
 def list_schedules(context: typer.Context, as_json: AsJson = False) -> None:
     """Every scheduled job, when it is due next and how it ended last. Example: aos schedules list"""
-    session: Session = context.obj
+    session: CommandSession = context.obj
     found = session.api.request("GET", PATH, params={"limit": AT_ONCE})
-    session.print(found, as_json, printing.rows(found["items"], COLUMNS))
+    session.print(found, as_json, printing.rows_table(found["items"], COLUMNS))
 
 
 @schedules.command("add")
@@ -41,7 +41,7 @@ def add_schedule(
     """Talk to an agent by the clock. Example: aos schedules add morning assistant "0 6 * * *" --message hi"""
     if academy == (message is not None):
         raise Invalid("what is to be done?", fix="Give --message TEXT or --academy.")
-    session: Session = context.obj
+    session: CommandSession = context.obj
     body: JSON = {
         "name": name,
         "agent": agent,
@@ -57,20 +57,20 @@ def add_schedule(
 @schedules.command("remove")
 def remove_schedule(context: typer.Context, job: Job, as_json: AsJson = False) -> None:
     """Take a job away with its history. Example: aos schedules remove morning"""
-    session: Session = context.obj
-    session.api.request("DELETE", f"{PATH}/{_id(session, job)}")
+    session: CommandSession = context.obj
+    session.api.request("DELETE", f"{PATH}/{_find_schedule_id(session, job)}")
     session.plain({"job": job, "status": "removed"}, as_json, f"{job} is gone.")
 
 
 @schedules.command("run")
 def run_schedule(context: typer.Context, job: Job, as_json: AsJson = False) -> None:
     """Let it be due now; its own times stay. Example: aos schedules run morning"""
-    session: Session = context.obj
-    asked = session.api.request("POST", f"{PATH}/{_id(session, job)}/run")
+    session: CommandSession = context.obj
+    asked = session.api.request("POST", f"{PATH}/{_find_schedule_id(session, job)}/run")
     session.plain(asked, as_json, f"{job} is due. See how it ends: aos schedules list")
 
 
-def _id(session: Session, wanted: str) -> str:
+def _find_schedule_id(session: CommandSession, wanted: str) -> str:
     """The id of a job that is named by id or by name."""
     found = session.api.request("GET", PATH, params={"limit": AT_ONCE})
     for one in found["items"]:

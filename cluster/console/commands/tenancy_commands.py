@@ -9,7 +9,7 @@ from rich.prompt import Prompt
 
 from cluster.basics.errors import Invalid
 from cluster.console import printing
-from cluster.console.commands.document_commands import AsJson, Session
+from cluster.console.commands.document_commands import AsJson, CommandSession
 
 PAGE = 1000
 COLUMNS = ("documents", "pages", "chunks", "agents", "conversations", "open_jobs", "open_runs")
@@ -25,13 +25,13 @@ tenants = typer.Typer(no_args_is_help=True, help="List, make and delete tenants 
 @workspaces.command("list")
 def list_workspaces(context: typer.Context, as_json: AsJson = False) -> None:
     """The workspaces you belong to. Example: aos workspaces list"""
-    _list(context.obj, "/api/workspaces", ("id", "name", "role", "created_at"), as_json)
+    _print_list(context.obj, "/api/workspaces", ("id", "name", "role", "created_at"), as_json)
 
 
 @workspaces.command("add")
 def add_workspace(context: typer.Context, name: str, as_json: AsJson = False) -> None:
     """Make a workspace in your tenant. Example: aos workspaces add claims"""
-    session: Session = context.obj
+    session: CommandSession = context.obj
     made = session.api.request("POST", "/api/workspaces", json={"name": name})
     session.print(made, as_json, f"Made {made['name']}: {made['id']}")
 
@@ -44,19 +44,19 @@ def delete_workspace(
 
     Example: aos workspaces delete ID --dry-run
     """
-    _delete(context.obj, f"/api/workspaces/{workspace}", confirm, dry_run, as_json)
+    _delete_confirmed(context.obj, f"/api/workspaces/{workspace}", confirm, dry_run, as_json)
 
 
 @tenants.command("list")
 def list_tenants(context: typer.Context, as_json: AsJson = False) -> None:
     """Your tenant and those below it. Example: aos tenants list"""
-    _list(context.obj, "/api/tenants", ("id", "name", "parent_id", "created_at"), as_json)
+    _print_list(context.obj, "/api/tenants", ("id", "name", "parent_id", "created_at"), as_json)
 
 
 @tenants.command("add")
 def add_tenant(context: typer.Context, name: str, admin_email: str, as_json: AsJson = False) -> None:
     """Make a tenant below yours; its first password is shown once. Example: aos tenants add acme boss@acme.example"""
-    session: Session = context.obj
+    session: CommandSession = context.obj
     made = session.api.request("POST", "/api/tenants", json={"name": name, "admin_email": admin_email})
     session.print(
         made, as_json, f"Made {made['name']}: {made['id']}\n{admin_email}, first password: {made['password']}"
@@ -71,28 +71,28 @@ def delete_tenant(
 
     Example: aos tenants delete ID --dry-run
     """
-    _delete(context.obj, f"/api/tenants/{tenant}", confirm, dry_run, as_json)
+    _delete_confirmed(context.obj, f"/api/tenants/{tenant}", confirm, dry_run, as_json)
 
 
-def _list(session: Session, path: str, columns: tuple[str, ...], as_json: bool) -> None:
+def _print_list(session: CommandSession, path: str, columns: tuple[str, ...], as_json: bool) -> None:
     found = session.api.request("GET", path, params={"limit": PAGE})
-    session.print(found, as_json, printing.rows(found["items"], columns))
+    session.print(found, as_json, printing.rows_table(found["items"], columns))
 
 
-def _delete(session: Session, path: str, confirm: str | None, dry_run: bool, as_json: bool) -> None:
+def _delete_confirmed(session: CommandSession, path: str, confirm: str | None, dry_run: bool, as_json: bool) -> None:
     """First what would go; then it is gone, once its name was given."""
     found = session.api.request("DELETE", path)
     if dry_run:
-        session.print(found, as_json, _told(found))
+        session.print(found, as_json, _contents_table(found))
         return
     if confirm is None:
         if not sys.stdin.isatty():
             raise Invalid("nobody can be asked here", fix=f"Say --confirm {found['name']!r}, or look with --dry-run.")
-        session.out.print(_told(found), highlight=False)
+        session.out.print(_contents_table(found), highlight=False)
         confirm = Prompt.ask(f"This cannot be undone. Type the name [bold]{found['name']}[/bold] to delete it")
     done = session.api.request("DELETE", path, params={"confirm": confirm})
     session.print(done, as_json, f"Deleted {done['name']}.")
 
 
-def _told(found: Mapping[str, Any]) -> Any:
-    return printing.rows(found["workspaces"], ("name", *COLUMNS))
+def _contents_table(found: Mapping[str, Any]) -> Any:
+    return printing.rows_table(found["workspaces"], ("name", *COLUMNS))

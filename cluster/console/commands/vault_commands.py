@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 
 from cluster.basics.errors import InvalidSettings
-from cluster.console.commands.document_commands import AsJson, Session
-from configs.settings import load
+from cluster.console.commands.document_commands import AsJson, CommandSession
+from configs.settings import load_settings
 
 vault = typer.Typer(no_args_is_help=True, help="Replace the key that secrets are sealed with.")
 
@@ -31,11 +31,11 @@ def rotate_vault(
     Example: aos vault rotate --dry-run
     """
     from cluster.state.db.embedded import postgres_endpoints  # the commands that only talk HTTP need not load these
-    from cluster.state.rotation import rotate
+    from cluster.state.rotation import rotate_keys
     from cluster.state.vault import Vault, key_file, vault_of
 
-    session: Session = context.obj
-    settings = load()
+    session: CommandSession = context.obj
+    settings = load_settings()
     admin = postgres_endpoints(settings)[1]
     if admin is None:
         raise InvalidSettings("who may see all tenants is not configured", fix="Set DATABASE_ADMIN_URL.")
@@ -46,7 +46,7 @@ def rotate_vault(
         if not as_json:
             session.aside(f"{table}: {done:,} of {total:,}")
 
-    found = asyncio.run(rotate(admin, keys, file, report, dry_run=dry_run))
+    found = asyncio.run(rotate_keys(admin, keys, file, report, dry_run=dry_run))
     body = {
         "dry_run": dry_run,
         **{

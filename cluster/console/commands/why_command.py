@@ -7,7 +7,7 @@ from rich.text import Text
 
 from cluster.console import printing
 from cluster.console.api import JSON
-from cluster.console.commands.document_commands import AsJson, Session
+from cluster.console.commands.document_commands import AsJson, CommandSession
 
 HASH = 12  # characters of a file's SHA-256: as many as people compare
 
@@ -21,12 +21,12 @@ def why(
 
     Example: aos why 7d9f0c52-3c1e-4a4f-9a55-0d6f3a2b1c11
     """
-    session: Session = context.obj
+    session: CommandSession = context.obj
     found = session.api.request("GET", f"/api/answers/{answer}/why")
-    session.print(found, as_json, None if as_json else page(found))
+    session.print(found, as_json, None if as_json else render_reasons(found))
 
 
-def page(body: JSON) -> Text:
+def render_reasons(body: JSON) -> Text:
     """An answer's reasons as a person reads them; what documents say is no markup."""
     text = Text(f"{body['question']}\n", style="bold")
     made = [body["mode"], body["model"], f"generation {body['generation']}", body["abstained"], body["fallback"]]
@@ -39,7 +39,9 @@ def page(body: JSON) -> Text:
         if claim["basis"] == "attributed":
             text.append("    found by its words: the model quoted nothing for it\n", style="not bold dim")
         for n in claim["citations"]:
-            text.append(_place(cited[n]) if n in cited else f"    [{n}] is not kept\n", style="not bold cyan")
+            text.append(
+                _describe_citation(cited[n]) if n in cited else f"    [{n}] is not kept\n", style="not bold cyan"
+            )
     for stated in body["conflicts"]:
         said = "; ".join(f"[{one['n']}] {one['value'] or 'not shown'}" for one in stated)
         text.append(f"\nThe sources contradict each other: {said}\n", style="not bold yellow")
@@ -48,7 +50,7 @@ def page(body: JSON) -> Text:
     return text
 
 
-def _place(one: JSON) -> str:
+def _describe_citation(one: JSON) -> str:
     if one["withheld"] and one["filename"] is None:
         return f"    [{one['n']}] {one['withheld']}\n"
     sure = "" if one["ocr_confidence"] is None else f", confidence {one['ocr_confidence']:.2f}"
@@ -63,7 +65,7 @@ def _place(one: JSON) -> str:
     ]
     if job := one["job"]:
         lines.append(f"job {job['id']} ({job['kind']}, {job['state']})")
-    lines += [f"! {line}" for line in printing.caveats(one)]
+    lines += [f"! {line}" for line in printing.caveat_lines(one)]
     if one["withheld"]:
         lines.append(one["withheld"])
     return "    " + "\n        ".join(lines) + "\n"

@@ -11,27 +11,27 @@ import httpx2
 
 from cluster.basics.errors import AosError, Invalid, Unavailable
 from cluster.models.chat.openai_requests import REQUIRED, as_object, as_taken
-from cluster.models.chat.reply_accumulator import Gathering
+from cluster.models.chat.reply_accumulator import ReplyAccumulator
 from cluster.models.chat.retrying import of_status
-from cluster.models.chat.vendor_sdk import Call, only
-from cluster.models.connections.endpoint_connection import ANTHROPIC_VERSION, Connection, auth_headers, masked
-from cluster.models.messages import ChatRequest, Delta, Message, Reply
+from cluster.models.chat.vendor_sdk import StreamingCall, own_headers
+from cluster.models.connections.endpoint_connection import ANTHROPIC_VERSION, ModelConnection, auth_headers, mask_key
+from cluster.models.messages import ChatRequest, ModelMessage, ModelReply, ReplyDelta
 
 
 class AnthropicChat:
     """Asks once. Closing the iterator closes the HTTP response, which ends the work at the provider."""
 
-    def __init__(self, connection: Connection, call: Call) -> None:
+    def __init__(self, connection: ModelConnection, call: StreamingCall) -> None:
         """`call` goes out through an `AnthropicCaller`; one serves all requests, as it keeps nothing of them."""
         self._connection = connection
         self._call = call
 
-    async def stream(self, request: ChatRequest) -> AsyncIterator[Delta | Reply]:
+    async def stream(self, request: ChatRequest) -> AsyncIterator[ReplyDelta | ModelReply]:
         """As ChatModel."""
         connection = self._connection
         asked = as_taken(request, tools=connection.supports_tools, forms=connection.trait.forms)
         body = anthropic_body(asked, connection.model) | {"stream": True}
-        message = _Message(Gathering(asked))
+        message = _Message(ReplyAccumulator(asked))
         async with aclosing(self._call.events(body)) as events:
             async for event in events:
                 if (delta := message.feed(event)) is not None:
@@ -53,7 +53,7 @@ def anthropic_body(request: ChatRequest, model: str) -> dict[str, Any]:
         )
     turns: list[dict[str, Any]] = []
     for message in request.messages:
-        blocks = _blocks(message)
+        blocks = _content_blocks(message)
         role = "assistant" if message.role == "assistant" else "user"
         if message.role == "system" or not blocks:
             continue
@@ -88,72 +88,72 @@ def anthropic_body(request: ChatRequest, model: str) -> dict[str, Any]:
 class _Message:
     """Feeds the events of a message into what gathers replies."""
 
-    def __init__(self, gathering: Gathering) -> None:
+    def __init__(self, gathering: ReplyAccumulator) -> None:
         self.gathering = gathering
         self._prompt = 0
         self._counted = False
 
-    def feed(self, event: Any) -> Delta | None:
+    def feed(self, event: Any) -> ReplyDelta | None:
         if not isinstance(event, dict):
             raise Unavailable("the model's server sent what is no message")
         match event.get("type"):
             case "message_start":
-                self._begin(_mapping(event.get("message")))
+                self._begin_message(_as_mapping(event.get("message")))
             case "message":
-                return self._whole(event)
+                return self._take_message(event)
             case "content_block_start":
-                return self._block(event.get("index"), _mapping(event.get("content_block")), opening=True)
+                return self._take_block(event.get("index"), _as_mapping(event.get("content_block")), opening=True)
             case "content_block_delta":
-                return self._piece(event.get("index"), _mapping(event.get("delta")))
+                return self._take_delta(event.get("index"), _as_mapping(event.get("delta")))
             case "message_delta":
-                self._end(_mapping(event.get("delta")), _mapping(event.get("usage")))
+                self._end_message(_as_mapping(event.get("delta")), _as_mapping(event.get("usage")))
             case "error":
-                message = _mapping(event.get("error")).get("message")
+                message = _as_mapping(event.get("error")).get("message")
                 raise Unavailable(f"the model's server failed while it answered: {str(message)[:300]}")
         return None
 
-    def _begin(self, message: Mapping[str, Any]) -> None:
-        self.gathering.named(_text(message.get("model")))
-        usage = _mapping(message.get("usage"))
+    def _begin_message(self, message: Mapping[str, Any]) -> None:
+        self.gathering.named(_as_text(message.get("model")))
+        usage = _as_mapping(message.get("usage"))
         self._counted = isinstance(usage.get("input_tokens"), int)
         # What was read from the provider's cache is part of the prompt too.
         names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
         self._prompt = sum(count for name in names if isinstance(count := usage.get(name), int))
 
-    def _whole(self, message: Mapping[str, Any]) -> Delta | None:
+    def _take_message(self, message: Mapping[str, Any]) -> ReplyDelta | None:
         """A message that was not streamed."""
-        self._begin(message)
+        self._begin_message(message)
         content = message.get("content")
         blocks = content if isinstance(content, list) else []
-        shown = [self._block(n, _mapping(block), opening=False) for n, block in enumerate(blocks)]
-        self._end(message, _mapping(message.get("usage")))
+        shown = [self._take_block(n, _as_mapping(block), opening=False) for n, block in enumerate(blocks)]
+        self._end_message(message, _as_mapping(message.get("usage")))
         said = [delta for delta in shown if delta is not None]
-        return Delta("".join(d.text for d in said), "".join(d.reasoning for d in said)) if said else None
+        return ReplyDelta("".join(d.text for d in said), "".join(d.reasoning for d in said)) if said else None
 
-    def _block(self, index: object, block: Mapping[str, Any], *, opening: bool) -> Delta | None:
+    def _take_block(self, index: object, block: Mapping[str, Any], *, opening: bool) -> ReplyDelta | None:
         match block.get("type"):
             case "text":
-                return self.gathering.add(_text(block.get("text")))
+                return self.gathering.add(_as_text(block.get("text")))
             case "thinking":
-                return self.gathering.add(reasoning=_text(block.get("thinking")))
+                return self.gathering.add(reasoning=_as_text(block.get("thinking")))
             case "tool_use":
                 given = block.get("input")
                 arguments = "" if opening and not given else json.dumps(given, ensure_ascii=False)
-                self.gathering.fragment(index, _text(block.get("id")), _text(block.get("name")), arguments)
+                self.gathering.fragment(index, _as_text(block.get("id")), _as_text(block.get("name")), arguments)
         return None
 
-    def _piece(self, index: object, delta: Mapping[str, Any]) -> Delta | None:
+    def _take_delta(self, index: object, delta: Mapping[str, Any]) -> ReplyDelta | None:
         match delta.get("type"):
             case "text_delta":
-                return self.gathering.add(_text(delta.get("text")))
+                return self.gathering.add(_as_text(delta.get("text")))
             case "thinking_delta":
-                return self.gathering.add(reasoning=_text(delta.get("thinking")))
+                return self.gathering.add(reasoning=_as_text(delta.get("thinking")))
             case "input_json_delta":
-                self.gathering.fragment(index, "", "", _text(delta.get("partial_json")))
+                self.gathering.fragment(index, "", "", _as_text(delta.get("partial_json")))
         return None
 
-    def _end(self, delta: Mapping[str, Any], usage: Mapping[str, Any]) -> None:
-        if reason := _text(delta.get("stop_reason")):
+    def _end_message(self, delta: Mapping[str, Any], usage: Mapping[str, Any]) -> None:
+        if reason := _as_text(delta.get("stop_reason")):
             self.gathering.ended(reason)
         said = usage.get("output_tokens")
         if self._counted and isinstance(said, int):
@@ -165,14 +165,14 @@ class AnthropicCaller:
 
     errors = (anthropic.AnthropicError,)
 
-    def __init__(self, connection: Connection, endpoint: str, key: str | None, client: httpx2.AsyncClient) -> None:
+    def __init__(self, connection: ModelConnection, endpoint: str, key: str | None, client: httpx2.AsyncClient) -> None:
         """`endpoint` is the base URL that calls go below, `/v1` included."""
         # The key travels in our own headers; the library's spans are not wanted, ours tell of the call.
         self._sdk = anthropic.AsyncAnthropic(
             api_key="-", base_url=endpoint, http_client=client, max_retries=0, open_telemetry=False
         )
         ours = auth_headers(connection, key) | {"anthropic-version": ANTHROPIC_VERSION}
-        self._headers = only(ours, self._sdk.default_headers, anthropic.Omit())
+        self._headers = own_headers(ours, self._sdk.default_headers, anthropic.Omit())
         self._key = key
 
     async def post(self, body: Mapping[str, Any], timeout: httpx2.Timeout) -> anthropic.AsyncStream[object]:
@@ -188,46 +188,52 @@ class AnthropicCaller:
 
     def classified(self, error: Exception) -> AosError:
         """See `sdk.Caller`."""
-        return classify(error, self._key)
+        return classify_anthropic_error(error, self._key)
 
 
-def classify(error: Exception, key: str | None) -> AosError:
+def classify_anthropic_error(error: Exception, key: str | None) -> AosError:
     """An error of Anthropic's library as one of ours."""
     if isinstance(error, anthropic.APIStatusError):
         # An error inside a stream comes with the status of the stream itself, which is 200.
         status = error.status_code if error.status_code >= 300 else 500
-        return of_status(status, masked(_message(error), key), error.response.headers)
+        return of_status(status, mask_key(_error_message(error), key), error.response.headers)
     if isinstance(error, anthropic.APIConnectionError):
         return Unavailable(f"the model cannot be reached: {error.__cause__ or error}")
-    return Unavailable(f"the model's server failed: {masked(str(error), key)[:300]}")
+    return Unavailable(f"the model's server failed: {mask_key(str(error), key)[:300]}")
 
 
-def _message(error: anthropic.APIStatusError) -> str:
-    inner = _mapping(error.body).get("error")
-    message = _mapping(inner).get("message")
+def _error_message(error: anthropic.APIStatusError) -> str:
+    inner = _as_mapping(error.body).get("error")
+    message = _as_mapping(inner).get("message")
     return message if isinstance(message, str) else str(error.body or "")
 
 
-def _blocks(message: Message) -> list[dict[str, Any]]:
+def _content_blocks(message: ModelMessage) -> list[dict[str, Any]]:
     """A message's blocks; empty texts are refused there, so they are left out."""
     if message.role == "tool":
-        return [{"type": "tool_result", "tool_use_id": _id(message.tool_call_id or ""), "content": message.content}]
+        return [
+            {
+                "type": "tool_result",
+                "tool_use_id": _safe_call_id(message.tool_call_id or ""),
+                "content": message.content,
+            }
+        ]
     text: Sequence[dict[str, Any]] = [{"type": "text", "text": message.content}] if message.content.strip() else ()
     calls = (
-        {"type": "tool_use", "id": _id(call.id), "name": call.name, "input": as_object(call.arguments)}
+        {"type": "tool_use", "id": _safe_call_id(call.id), "name": call.name, "input": as_object(call.arguments)}
         for call in message.tool_calls
     )
     return [*text, *calls]
 
 
-def _id(id_: str) -> str:
+def _safe_call_id(id_: str) -> str:
     """Only these characters are taken; a conversation may have begun with another provider."""
     return re.sub(r"[^a-zA-Z0-9_-]", "_", id_) or "_"
 
 
-def _mapping(value: Any) -> Mapping[str, Any]:
+def _as_mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _text(value: Any) -> str:
+def _as_text(value: Any) -> str:
     return value if isinstance(value, str) else ""

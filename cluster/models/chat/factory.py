@@ -7,20 +7,20 @@ from typing import assert_never
 import httpx2
 
 from cluster.basics.retry import MODEL_WAITS
-from cluster.models.chat.retrying import Patient
-from cluster.models.chat.vendor_sdk import Call, Habits, Limits
-from cluster.models.connections.endpoint_connection import Connection, candidates
+from cluster.models.chat.retrying import RetryingChatModel
+from cluster.models.chat.vendor_sdk import ChatTimeouts, EndpointQuirks, StreamingCall
+from cluster.models.connections.endpoint_connection import ModelConnection, candidate_urls
 from cluster.models.ports import ChatModel
 
 
 def open_model(
-    connection: Connection,
+    connection: ModelConnection,
     key: str | None,
     client: httpx2.AsyncClient,
     sleep: Callable[[float], Awaitable[None]],
     *,
-    habits: Habits | None = None,
-    limits: Limits = Limits(),
+    habits: EndpointQuirks | None = None,
+    limits: ChatTimeouts = ChatTimeouts(),
     waits: Sequence[float] = MODEL_WAITS,
     chance: Callable[[], float] = random.random,
 ) -> ChatModel:
@@ -39,20 +39,20 @@ def open_model(
     Raises:
         Invalid: the connection's URL is none.
     """
-    endpoint = connection.endpoint or candidates(connection.base_url, connection.provider)[0]
-    known = habits or Habits()
+    endpoint = connection.endpoint or candidate_urls(connection.base_url, connection.provider)[0]
+    known = habits or EndpointQuirks()
     # A dialect's library takes most of a second and 30 MB, and few processes need one.
     match connection.trait.wire:
         case "openai":
             from cluster.models.chat.client import OpenAiCaller, OpenAiChat
 
-            call = Call(OpenAiCaller(connection, endpoint, key, client), connection, known, limits)
+            call = StreamingCall(OpenAiCaller(connection, endpoint, key, client), connection, known, limits)
             model: ChatModel = OpenAiChat(connection, call)
         case "anthropic":
             from cluster.models.chat.anthropic_chat import AnthropicCaller, AnthropicChat
 
-            call = Call(AnthropicCaller(connection, endpoint, key, client), connection, known, limits)
+            call = StreamingCall(AnthropicCaller(connection, endpoint, key, client), connection, known, limits)
             model = AnthropicChat(connection, call)
         case _:
             assert_never(connection.trait.wire)
-    return Patient(model, sleep, chance, waits)
+    return RetryingChatModel(model, sleep, chance, waits)

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlsplit
 
-from cluster.models.chat.response_format import Form
-from cluster.models.connections.endpoint_connection import AZURE_VERSION, Connection, Forms, Provider
-from cluster.models.messages import ChatRequest, Message
+from cluster.models.chat.response_format import ResponseForm
+from cluster.models.connections.endpoint_connection import AZURE_VERSION, Forms, ModelConnection, Provider
+from cluster.models.messages import ChatRequest, ModelMessage
 
 REQUIRED = "required"  # a call of some tool, as `ChatRequest.tool_choice` and OpenAI say it
 
@@ -38,7 +38,7 @@ def openai_body(request: ChatRequest, model: str) -> dict[str, Any]:
     """The body of a chat completion, without what concerns streaming."""
     body: dict[str, Any] = {
         "model": model or "default",
-        "messages": [_message(message) for message in request.messages],
+        "messages": [_chat_message(message) for message in request.messages],
         "temperature": request.temperature,
         "max_tokens": request.max_tokens,
     }
@@ -84,7 +84,7 @@ def as_taken(request: ChatRequest, *, tools: bool, forms: Forms) -> ChatRequest:
     return replace(request, form=None, tool_choice=request.tool_choice or made)
 
 
-def without(body: Mapping[str, Any], refused: Mapping[str, str | None]) -> dict[str, Any]:
+def drop_refused_fields(body: Mapping[str, Any], refused: Mapping[str, str | None]) -> dict[str, Any]:
     """The body for a server that has refused these fields before: left out, or under their other name."""
     left: dict[str, Any] = {}
     for name, value in body.items():
@@ -125,23 +125,23 @@ def in_words(request: ChatRequest) -> ChatRequest:
     )
 
 
-def _response_format(form: Form) -> dict[str, Any]:
+def _response_format(form: ResponseForm) -> dict[str, Any]:
     if form.schema is None:
         return {"type": "json_object"}
     strict = {} if form.strict is None else {"strict": form.strict}
     return {"type": "json_schema", "json_schema": {"name": form.name, "schema": dict(form.schema), **strict}}
 
 
-def _in_words(message: Message) -> Message:
+def _in_words(message: ModelMessage) -> ModelMessage:
     if message.role == "tool":
-        return Message("user", f"OBSERVATION: {message.content}")
+        return ModelMessage("user", f"OBSERVATION: {message.content}")
     if not message.tool_calls:
         return message
     calls = (f"ACTION: {call.name}\nACTION_INPUT: {call.arguments}" for call in message.tool_calls)
-    return Message(message.role, "\n".join(filter(None, (message.content, *calls))))
+    return ModelMessage(message.role, "\n".join(filter(None, (message.content, *calls))))
 
 
-def _message(message: Message) -> dict[str, Any]:
+def _chat_message(message: ModelMessage) -> dict[str, Any]:
     shaped: dict[str, Any] = {"role": message.role, "content": message.content}
     if message.tool_calls:
         shaped["tool_calls"] = [
@@ -158,7 +158,7 @@ def _message(message: Message) -> dict[str, Any]:
     return shaped
 
 
-def place(connection: Connection, endpoint: str) -> tuple[str, str, dict[str, str]]:
+def chat_url_parts(connection: ModelConnection, endpoint: str) -> tuple[str, str, dict[str, str]]:
     """Base URL, path and query of a chat call; Azure's dated API names the deployment in the path."""
     if connection.provider is not Provider.AZURE or endpoint.endswith("/v1"):
         return endpoint, "/chat/completions", {}

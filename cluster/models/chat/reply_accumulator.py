@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cluster.basics.errors import Unavailable
-from cluster.models.messages import ChatRequest, Delta, Reply, ToolCall, Usage
+from cluster.models.messages import ChatRequest, ModelReply, ReplyDelta, TokenUsage, ToolCall
 
 LONGEST = 4_000_000  # characters; a model that is told max_tokens and goes on beyond this does not stop by itself
 
@@ -38,7 +38,7 @@ class _Call:
     arguments: str = ""
 
 
-class Gathering:
+class ReplyAccumulator:
     """Takes chunks as decoded JSON, gives the pieces to show, and in the end the whole."""
 
     def __init__(self, request: ChatRequest) -> None:
@@ -51,10 +51,10 @@ class Gathering:
         self._size = 0
         self._finish: str | None = None
         self._whole = False
-        self._usage: Usage | None = None
+        self._usage: TokenUsage | None = None
         self._model = ""
 
-    def feed(self, chunk: Any) -> Delta | None:
+    def feed(self, chunk: Any) -> ReplyDelta | None:
         """Take a chunk of a stream, or a whole completion; what it adds to the text, None where it adds none.
 
         Raises:
@@ -67,8 +67,8 @@ class Gathering:
             raise Unavailable(f"the model's server failed while it answered: {str(message)[:300]}")
         if isinstance(model := chunk.get("model"), str) and model:
             self._model = model
-        self._count(chunk.get("usage"))
-        choice = next(iter(_listed(chunk.get("choices"))), None)
+        self._count_usage(chunk.get("usage"))
+        choice = next(iter(_as_list(chunk.get("choices"))), None)
         if not isinstance(choice, dict):
             # The count alone comes last; some servers give that and no finish reason.
             self._whole = self._whole or self._usage is not None
@@ -77,21 +77,21 @@ class Gathering:
             self._finish = finish
         said = choice.get("delta") or choice.get("message")
         self._whole = self._whole or isinstance(choice.get("message"), dict)
-        return self._take(said) if isinstance(said, dict) else None
+        return self._take_message(said) if isinstance(said, dict) else None
 
-    def add(self, text: str = "", reasoning: str = "") -> Delta | None:
+    def add(self, text: str = "", reasoning: str = "") -> ReplyDelta | None:
         """Add to the text."""
-        self._grow(len(text) + len(reasoning))
+        self._count_characters(len(text) + len(reasoning))
         if text:
             self._text.append(text)
         if reasoning:
             self._reasoning.append(reasoning)
-        return Delta(text, reasoning) if text or reasoning else None
+        return ReplyDelta(text, reasoning) if text or reasoning else None
 
     def fragment(self, index: object, id_: str, name: str, arguments: str) -> None:
         """Add a fragment of a tool call, whatever of index, id and name it carries."""
-        self._grow(len(arguments))
-        call = self._match(index, id_, name)
+        self._count_characters(len(arguments))
+        call = self._match_call(index, id_, name)
         if call is None:
             self._calls.append(_Call(index, id_, name, arguments))
             return
@@ -104,13 +104,13 @@ class Gathering:
 
     def counted(self, prompt: int, completion: int) -> None:
         """The provider's count."""
-        self._usage = Usage(prompt, completion)
+        self._usage = TokenUsage(prompt, completion)
 
     def named(self, model: str) -> None:
         """Record the model's name as the provider gives it."""
         self._model = model
 
-    def reply(self) -> Reply:
+    def reply(self) -> ModelReply:
         """The whole.
 
         Raises:
@@ -128,16 +128,16 @@ class Gathering:
             finish = "tool_calls"
         if not calls and finish == "tool_calls":
             finish = "stop"
-        usage = self._usage or self._estimate()
-        return Reply("".join(self._text), calls, finish, usage, self._model, "".join(self._reasoning))
+        usage = self._usage or self._estimate_usage()
+        return ModelReply("".join(self._text), calls, finish, usage, self._model, "".join(self._reasoning))
 
-    def _take(self, said: dict[str, Any]) -> Delta | None:
-        for call in _listed(said.get("tool_calls")):
+    def _take_message(self, said: dict[str, Any]) -> ReplyDelta | None:
+        for call in _as_list(said.get("tool_calls")):
             self._take_call(call)
         if isinstance(old := said.get("function_call"), dict):  # as it was before tool_calls; some servers still do it
             self._take_call({"index": 0, "function": old})
-        reasoning = _text(said.get("reasoning_content")) or _text(said.get("reasoning"))
-        return self.add(_text(said.get("content")) or _text(said.get("refusal")), reasoning)
+        reasoning = _join_text(said.get("reasoning_content")) or _join_text(said.get("reasoning"))
+        return self.add(_join_text(said.get("content")) or _join_text(said.get("refusal")), reasoning)
 
     def _take_call(self, call: Any) -> None:
         function = call.get("function") if isinstance(call, dict) else None
@@ -145,9 +145,9 @@ class Gathering:
             return
         arguments = function.get("arguments")
         text = arguments if isinstance(arguments, str) else "" if arguments is None else json.dumps(arguments)
-        self.fragment(call.get("index"), _text(call.get("id")), _text(function.get("name")), text)
+        self.fragment(call.get("index"), _join_text(call.get("id")), _join_text(function.get("name")), text)
 
-    def _match(self, index: object, id_: str, name: str) -> _Call | None:
+    def _match_call(self, index: object, id_: str, name: str) -> _Call | None:
         """The call that a fragment belongs to; None where it begins a new one."""
         same = [call for call in self._calls if index is None or call.index == index]
         last = same[-1] if same else None
@@ -159,18 +159,18 @@ class Gathering:
             return None
         return last
 
-    def _grow(self, size: int) -> None:
+    def _count_characters(self, size: int) -> None:
         self._size += size
         if self._size > LONGEST:
             raise Unavailable(f"the model's answer has more than {LONGEST} characters and no end")
 
-    def _count(self, usage: Any) -> None:
+    def _count_usage(self, usage: Any) -> None:
         if isinstance(usage, dict):
             prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens")
             if isinstance(prompt, int) and isinstance(completion, int):
                 self.counted(prompt, completion)
 
-    def _estimate(self) -> Usage:
+    def _estimate_usage(self) -> TokenUsage:
         """Four characters a token: the provider did not count."""
         asked = sum(
             len(m.content) + sum(len(c.name + c.arguments) for c in m.tool_calls) for m in self._request.messages
@@ -178,17 +178,17 @@ class Gathering:
         asked += sum(
             len(tool.name + tool.description + json.dumps(dict(tool.parameters))) for tool in self._request.tools
         )
-        return Usage(-(-asked // 4), -(-self._size // 4), estimated=True)
+        return TokenUsage(-(-asked // 4), -(-self._size // 4), estimated=True)
 
 
-def _text(value: Any) -> str:
+def _join_text(value: Any) -> str:
     """Text, also where a server sends it in a list of parts."""
     if isinstance(value, str):
         return value
     return "".join(
-        part["text"] for part in _listed(value) if isinstance(part, dict) and isinstance(part.get("text"), str)
+        part["text"] for part in _as_list(value) if isinstance(part, dict) and isinstance(part.get("text"), str)
     )
 
 
-def _listed(value: Any) -> list[Any]:
+def _as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []

@@ -24,11 +24,11 @@ _REF = Draft202012Validator.VALIDATORS["$ref"]
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class ResponseForm:
     """The response format that an answer has to have.
 
     Attributes:
-        schema: a JSON schema of type object, see `checked`; None for any JSON object.
+        schema: a JSON schema of type object, see `checked_schema`; None for any JSON object.
         name: of the schema, for the provider.
         strict: as the client set it, for the provider.
         tool: the one among a request's tools whose arguments are the answer where a provider takes no form.
@@ -51,7 +51,7 @@ class Form:
             return None
         try:
             # A registry of its own: without one the library fetches what a `$ref` points to, wherever that is.
-            for error in _validator()(dict(self.schema), registry=Registry()).iter_errors(value):
+            for error in _counting_validator()(dict(self.schema), registry=Registry()).iter_errors(value):
                 place = ".".join(map(str, error.absolute_path))
                 return f"{f'{place}: ' if place else ''}{error.message[:LONGEST_FLAW]}"
         except Unresolvable as error:
@@ -63,13 +63,13 @@ class Form:
         return None
 
 
-def checked(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+def checked_schema(schema: Mapping[str, Any]) -> Mapping[str, Any]:
     """The schema itself, if answers can be held to it.
 
     Raises:
         Invalid: it is no JSON schema (draft 2020-12) of type object, too large, or uses what is not supported.
     """
-    if found := _keywords(schema) & _REFUSED:
+    if found := _schema_keywords(schema) & _REFUSED:
         raise Invalid(f"the schema uses {', '.join(sorted(found))}, which is not supported")
     try:
         Draft202012Validator.check_schema(dict(schema))
@@ -80,11 +80,11 @@ def checked(schema: Mapping[str, Any]) -> Mapping[str, Any]:
         raise Invalid("the schema is nested too deeply") from None
     if schema.get("type") != "object":
         raise Invalid("the schema has to be of type object")
-    Form(schema).flaw({})  # the way to the first reference
+    ResponseForm(schema).flaw({})  # the way to the first reference
     return schema
 
 
-def _validator() -> type[Draft202012Validator]:
+def _counting_validator() -> type[Draft202012Validator]:
     """For one check, in which it counts."""
     followed = count(1)
 
@@ -97,7 +97,7 @@ def _validator() -> type[Draft202012Validator]:
     return made
 
 
-def _keywords(schema: Any) -> set[str]:
+def _schema_keywords(schema: Any) -> set[str]:
     """Every key at any depth.
 
     Raises:

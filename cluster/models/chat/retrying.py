@@ -6,7 +6,7 @@ from email.utils import parsedate_to_datetime
 
 from cluster.basics.errors import AosError, Invalid, Transient, Unavailable
 from cluster.basics.retry import MODEL_WAITS
-from cluster.models.messages import ChatRequest, Delta, Reply
+from cluster.models.messages import ChatRequest, ModelReply, ReplyDelta
 from cluster.models.model_errors import Busy, Unusable
 from cluster.models.ports import ChatModel
 
@@ -15,7 +15,7 @@ SPREAD = 0.25  # of a wait, either way: clients that failed together must not co
 LONGEST_DETAIL = 300  # characters of what a server says about its refusal
 
 
-class Patient:
+class RetryingChatModel:
     """A model that is asked again after errors that may pass."""
 
     def __init__(
@@ -31,7 +31,7 @@ class Patient:
         self._chance = chance
         self._waits = waits
 
-    async def stream(self, request: ChatRequest) -> AsyncIterator[Delta | Reply]:
+    async def stream(self, request: ChatRequest) -> AsyncIterator[ReplyDelta | ModelReply]:
         """As the model's own; an error after the first piece rises at once, for pieces cannot be taken back."""
         for wait in (*self._waits, None):
             shown = False
@@ -42,13 +42,13 @@ class Patient:
                         yield item
                 return
             except Transient as error:
-                seconds = None if wait is None or shown else pause(wait, error, self._chance())
+                seconds = None if wait is None or shown else retry_pause(wait, error, self._chance())
                 if seconds is None:
                     raise
             await self._sleep(seconds)
 
 
-def pause(wait: float, error: Transient, chance: float) -> float | None:
+def retry_pause(wait: float, error: Transient, chance: float) -> float | None:
     """Seconds until the next attempt: the wait with jitter, or longer if the server asks; None for giving up."""
     asked = error.retry_after if isinstance(error, Busy) else 0.0
     if asked > LONGEST_WAIT:

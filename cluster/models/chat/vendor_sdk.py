@@ -10,8 +10,8 @@ from typing import Any, Protocol, TypeVar
 import httpx2
 
 from cluster.basics.errors import AosError, Invalid, Unavailable
-from cluster.models.chat.openai_requests import OPTIONAL, refused_field, without
-from cluster.models.connections.endpoint_connection import Connection
+from cluster.models.chat.openai_requests import OPTIONAL, drop_refused_fields, refused_field
+from cluster.models.connections.endpoint_connection import ModelConnection
 from cluster.models.model_errors import Unusable
 
 Omit = TypeVar("Omit")
@@ -20,21 +20,21 @@ MOST_REFUSED = 4  # optional fields that a server may refuse one after the other
 
 
 @dataclass(slots=True)
-class Habits:
+class EndpointQuirks:
     """Quirks of an endpoint, learned while it was used: optional fields that it refuses, with their other names."""
 
     refused: dict[str, str | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ChatTimeouts:
     """Seconds: to connect, and for a whole answer. The longest silence is the connection's own."""
 
     connect: float = 10.0
     whole: float = 900.0
 
 
-class Stream(Protocol):
+class SdkStream(Protocol):
     """A response as both libraries give it: decoded events, the HTTP response, and its end."""
 
     response: httpx2.Response
@@ -48,10 +48,10 @@ class Stream(Protocol):
         ...
 
 
-class Caller(Protocol):
+class SdkCaller(Protocol):
     """One vendor's library."""
 
-    async def post(self, body: Mapping[str, Any], timeout: httpx2.Timeout) -> Stream:
+    async def post(self, body: Mapping[str, Any], timeout: httpx2.Timeout) -> SdkStream:
         """Send; raises the library's own errors."""
         ...
 
@@ -65,7 +65,7 @@ class Caller(Protocol):
         ...
 
 
-def only(ours: Mapping[str, str], theirs: Iterable[str], omit: Omit) -> dict[str, str | Omit]:
+def own_headers(ours: Mapping[str, str], theirs: Iterable[str], omit: Omit) -> dict[str, str | Omit]:
     """Our headers and none of the library's: it takes some from the environment, which are not for every endpoint."""
     headers: dict[str, str | Omit] = {**_PLAIN, **ours}
     known = {name.lower() for name in headers}
@@ -73,10 +73,12 @@ def only(ours: Mapping[str, str], theirs: Iterable[str], omit: Omit) -> dict[str
     return {**dict.fromkeys(left_out, omit), **headers}
 
 
-class Call:
+class StreamingCall:
     """A request with its answer: opened, read event by event, closed. Nothing of one is kept for the next."""
 
-    def __init__(self, caller: Caller, connection: Connection, habits: Habits, limits: Limits) -> None:
+    def __init__(
+        self, caller: SdkCaller, connection: ModelConnection, habits: EndpointQuirks, limits: ChatTimeouts
+    ) -> None:
         """`habits` are shared by the calls of an endpoint; what this call learns is added to them."""
         self._caller = caller
         self._errors = (*_BYTES, *caller.errors)
@@ -91,7 +93,7 @@ class Call:
             Unavailable, Busy, Unusable, Invalid: as ChatModel.
         """
         until = asyncio.get_running_loop().time() + self._limits.whole
-        stream = await self._open(dict(body))
+        stream = await self._open_stream(dict(body))
         try:
             kind = stream.response.headers.get("content-type", "").lower()
             if "html" in kind:
@@ -100,16 +102,16 @@ class Call:
                 yield await self._whole(stream.response)
                 return
             events = aiter(stream)
-            while (event := await self._next(events, until)) is not _END:
+            while (event := await self._next_event(events, until)) is not _END:
                 yield event
         finally:
             await stream.close()
 
-    async def _open(self, body: dict[str, Any]) -> Stream:
+    async def _open_stream(self, body: dict[str, Any]) -> SdkStream:
         for _ in range(MOST_REFUSED):
-            sent = without(body, self._habits.refused)
+            sent = drop_refused_fields(body, self._habits.refused)
             try:
-                return await self._send(sent)
+                return await self._post_request(sent)
             except Invalid as error:
                 if isinstance(error, Unusable):
                     raise
@@ -120,25 +122,25 @@ class Call:
                 if name is None:
                     raise
                 self._habits.refused[name] = OPTIONAL[name]
-        return await self._send(without(body, self._habits.refused))
+        return await self._post_request(drop_refused_fields(body, self._habits.refused))
 
-    async def _send(self, body: Mapping[str, Any]) -> Stream:
+    async def _post_request(self, body: Mapping[str, Any]) -> SdkStream:
         timeout = httpx2.Timeout(self._seconds, connect=min(self._limits.connect, self._seconds))
         try:
             # The library's own limit is per read: headers that trickle in would keep it waiting for ever.
             async with asyncio.timeout(self._seconds + self._limits.connect):
                 return await self._caller.post(body, timeout)
         except TimeoutError:
-            raise self._silent() from None
+            raise self._silence_error() from None
         except UnicodeEncodeError as error:
             raise Invalid(f"the request cannot be encoded: {error.reason}") from error
         except self._errors as error:
-            raise self._ours(error) from error
+            raise self._translate_error(error) from error
 
-    async def _next(self, events: AsyncIterator[object], until: float) -> object:
+    async def _next_event(self, events: AsyncIterator[object], until: float) -> object:
         now = asyncio.get_running_loop().time()
         if now >= until:
-            raise self._endless()
+            raise self._endless_error()
         try:
             async with asyncio.timeout_at(min(now + self._seconds, until)):
                 return await anext(events)
@@ -146,38 +148,38 @@ class Call:
             return _END
         except TimeoutError:
             if asyncio.get_running_loop().time() >= until:
-                raise self._endless() from None
-            raise self._silent() from None
+                raise self._endless_error() from None
+            raise self._silence_error() from None
         except self._errors as error:
-            raise self._ours(error) from error
+            raise self._translate_error(error) from error
 
     async def _whole(self, response: httpx2.Response) -> object:
         try:
             async with asyncio.timeout(self._seconds):
                 return json.loads(await response.aread())
         except TimeoutError:
-            raise self._silent() from None
+            raise self._silence_error() from None
         except self._errors as error:
-            raise self._ours(error) from error
+            raise self._translate_error(error) from error
 
-    def _ours(self, error: Exception) -> AosError:
+    def _translate_error(self, error: Exception) -> AosError:
         cause = error if isinstance(error, httpx2.TimeoutException) else error.__cause__
         if isinstance(cause, AosError):  # ours, raised where the connection is made: the library wraps what it meets
             return cause
         if isinstance(cause, httpx2.ConnectTimeout):
             return Unavailable("the model cannot be reached: connecting took too long")
         if isinstance(cause, httpx2.TimeoutException):
-            return self._silent()
+            return self._silence_error()
         if isinstance(error, self._caller.errors):
             return self._caller.classified(error)
         if isinstance(error, httpx2.RequestError):
             return Unavailable(f"the connection to the model broke: {error}")
         return Unavailable("the model's server sent what is no JSON")
 
-    def _endless(self) -> Unavailable:
+    def _endless_error(self) -> Unavailable:
         return Unavailable(f"the model's answer takes longer than {self._limits.whole:g} s")
 
-    def _silent(self) -> Unavailable:
+    def _silence_error(self) -> Unavailable:
         return Unavailable(f"the model did not answer within {self._seconds:g} s")
 
 

@@ -11,11 +11,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from cluster.basics.errors import Invalid, InvalidSettings
 from cluster.models.connections.endpoint_connection import (
     AuthMode,
-    Connection,
     ConnectionId,
+    ModelConnection,
     Provider,
     check_auth,
-    detect,
+    detect_provider,
     usual_auth,
 )
 from configs.sections import LlmSettings
@@ -25,7 +25,7 @@ _NAMESPACE = UUID("3f0f3d0e-54a1-5b0c-8d0b-5f1c6a1f7a11")
 
 
 @dataclass(frozen=True, slots=True)
-class Declared:
+class ConfiguredConnections:
     """Connections every workspace has.
 
     Attributes:
@@ -34,7 +34,7 @@ class Declared:
         default: the id of the one that the file calls the default, else of the settings' own, else None.
     """
 
-    connections: tuple[Connection, ...] = ()
+    connections: tuple[ModelConnection, ...] = ()
     keys: Mapping[ConnectionId, str] = field(default_factory=dict, repr=False)
     default: ConnectionId | None = None
 
@@ -71,20 +71,20 @@ def derived_id(name: str) -> ConnectionId:
     return ConnectionId(str(uuid5(_NAMESPACE, name)))
 
 
-def declared(path: Path | None, llm: LlmSettings) -> Declared:
+def load_connections(path: Path | None, llm: LlmSettings) -> ConfiguredConnections:
     """Read the file, if there is one, and add what the settings describe.
 
     Raises:
         InvalidSettings: the file is missing or wrong; the detail names each entry and key.
     """
-    file = _File() if path is None else _read(path)
-    connections: dict[str, Connection] = {}
+    file = _File() if path is None else _read_file(path)
+    connections: dict[str, ModelConnection] = {}
     keys: dict[ConnectionId, str] = {}
     for entry in file.connections:
         if entry.name in connections:
             raise InvalidSettings(f"{path}: two connections are called {entry.name!r}")
-        key = entry.key if entry.key_file is None else _key(entry.key_file)
-        connections[entry.name] = made = _connection(entry, key, path)
+        key = entry.key if entry.key_file is None else _read_key(entry.key_file)
+        connections[entry.name] = made = _entry_connection(entry, key, path)
         if key is not None:
             keys[made.id] = key
     if file.default is not None and file.default not in connections:
@@ -96,10 +96,10 @@ def declared(path: Path | None, llm: LlmSettings) -> Declared:
         default = default or own.id
         if llm.api_key:
             keys[own.id] = llm.api_key
-    return Declared(tuple(connections.values()), keys, default)
+    return ConfiguredConnections(tuple(connections.values()), keys, default)
 
 
-def of_settings(llm: LlmSettings) -> Connection | None:
+def of_settings(llm: LlmSettings) -> ModelConnection | None:
     """The connection that LLM_BASE_URL, LLM_DEFAULT_MODEL and LLM_API_KEY describe; None without the first.
 
     Raises:
@@ -108,11 +108,11 @@ def of_settings(llm: LlmSettings) -> Connection | None:
     if not llm.base_url:
         return None
     try:
-        provider = detect(llm.base_url)
+        provider = detect_provider(llm.base_url)
     except Invalid as error:
         raise InvalidSettings(f"LLM_BASE_URL: {error.detail}") from None
     mode = usual_auth(provider, with_key=bool(llm.api_key))
-    return Connection(
+    return ModelConnection(
         derived_id(SETTINGS_NAME),
         SETTINGS_NAME,
         llm.base_url,
@@ -126,14 +126,14 @@ def of_settings(llm: LlmSettings) -> Connection | None:
     )
 
 
-def _connection(entry: _Entry, key: str | None, path: Path | None) -> Connection:
+def _entry_connection(entry: _Entry, key: str | None, path: Path | None) -> ModelConnection:
     try:
-        provider = entry.provider or detect(entry.base_url)
+        provider = entry.provider or detect_provider(entry.base_url)
         mode = entry.auth_mode or usual_auth(provider, with_key=key is not None)
         check_auth(mode, entry.auth_header, key)
     except Invalid as error:
         raise InvalidSettings(f"{path}: {entry.name}: {error.detail}") from None
-    return Connection(
+    return ModelConnection(
         derived_id(entry.name),
         entry.name,
         entry.base_url,
@@ -151,7 +151,7 @@ def _connection(entry: _Entry, key: str | None, path: Path | None) -> Connection
     )
 
 
-def _read(path: Path) -> _File:
+def _read_file(path: Path) -> _File:
     try:
         loaded = yaml.safe_load(path.read_text(encoding="utf-8"))
         return _File.model_validate(loaded or {})
@@ -163,7 +163,7 @@ def _read(path: Path) -> _File:
         raise InvalidSettings(f"{path}: {'; '.join(problems)}") from None
 
 
-def _key(path: Path) -> str:
+def _read_key(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:

@@ -9,43 +9,43 @@ from uuid import uuid4
 from cluster.basics.errors import Conflict, Invalid, NotFound
 from cluster.basics.ids import uuid_of
 from cluster.basics.scope import Scope
-from cluster.models.connections.configured import Declared
+from cluster.models.connections.configured import ConfiguredConnections
 from cluster.models.connections.endpoint_connection import (
     AuthMode,
-    Connection,
     ConnectionId,
+    ModelConnection,
     Provider,
     check_auth,
     checked_url,
 )
 from cluster.models.model_errors import Unusable
 from cluster.state.db.postgres import Database, Row, Transaction, load_queries
-from cluster.state.vault import Sealed, Vault, place
+from cluster.state.vault import UnopenableSecret, Vault, secret_place
 
 
 @dataclass(frozen=True, slots=True)
-class Keep:
+class KeepKey:
     """The key stays what it is."""
 
 
-KEEP = Keep()
+KEEP = KeepKey()
 
 
-class Connections:
+class ConnectionStore:
     """Stores and finds connections. Keys go in and come out for a call only; no method returns one to people."""
 
-    def __init__(self, database: Database, vault: Vault, declared: Declared) -> None:
+    def __init__(self, database: Database, vault: Vault, declared: ConfiguredConnections) -> None:
         """`declared` are those that no row describes: every workspace has them, nobody can change them here."""
         self._db = database
         self._vault = vault
         self._declared = declared
         self._sql = load_queries(Path(__file__).with_suffix(".sql"))
 
-    async def known(self, scope: Scope) -> list[Connection]:
+    async def known(self, scope: Scope) -> list[ModelConnection]:
         """Every connection, enabled or not: rows by name, then the file's, then the settings' own."""
         return (await self.offered(scope))[0]
 
-    async def get(self, scope: Scope, ref: str) -> Connection:
+    async def get(self, scope: Scope, ref: str) -> ModelConnection:
         """The connection with this id, else with this name.
 
         Raises:
@@ -61,7 +61,7 @@ class Connections:
         """The id of the connection that is asked where an agent names none; see `offered`."""
         return (await self.offered(scope))[1]
 
-    async def offered(self, scope: Scope) -> tuple[list[Connection], ConnectionId | None]:
+    async def offered(self, scope: Scope) -> tuple[list[ModelConnection], ConnectionId | None]:
         """All that are known, and which is the default, at once: every call of a model asks for both.
 
         The default is `system_settings.default_llm_connection_id` (the workspace's own first), else what the file or
@@ -69,7 +69,7 @@ class Connections:
         several.
         """
         rows = await self._db.read(scope, self._sql["all"], tenant=scope.tenant, workspace=scope.workspace)
-        stored = [_connection(row) for row in rows if row["id"] is not None]
+        stored = [_read_connection(row) for row in rows if row["id"] is not None]
         known = [*stored, *self._declared.connections]
         chosen = rows[0]["chosen"]
         for connection in known:
@@ -80,7 +80,7 @@ class Connections:
         usable = [connection for connection in known if connection.enabled]
         return known, usable[0].id if len(usable) == 1 else None
 
-    async def key(self, scope: Scope, connection: Connection) -> str | None:
+    async def key(self, scope: Scope, connection: ModelConnection) -> str | None:
         """The secret, for a call. It is not kept, shown or logged.
 
         Raises:
@@ -96,11 +96,11 @@ class Connections:
         if not rows or rows[0]["sealed_key"] is None:
             return None
         try:
-            return self._vault.open(bytes(rows[0]["sealed_key"]), _place(scope, connection.id))
-        except Sealed as error:
+            return self._vault.open(bytes(rows[0]["sealed_key"]), _key_place(scope, connection.id))
+        except UnopenableSecret as error:
             raise Unusable(f"the key of {connection.name!r} cannot be opened: {error.detail}", fix=error.fix) from error
 
-    async def add(self, tx: Transaction, scope: Scope, wanted: Connection, key: str | None) -> Connection:
+    async def add(self, tx: Transaction, scope: Scope, wanted: ModelConnection, key: str | None) -> ModelConnection:
         """Store a connection; its id is made here.
 
         Raises:
@@ -108,16 +108,16 @@ class Connections:
             Conflict: the workspace has one of this name.
         """
         made = replace(wanted, id=ConnectionId(str(uuid4())), has_key=key is not None, endpoint=None, origin="row")
-        _check(made, key)
-        sealed = None if key is None else self._vault.seal(key, _place(scope, made.id))
-        row = await tx.one(self._sql["add"], sealed_key=sealed, **_values(made), **_of(scope))
+        _check_connection(made, key)
+        sealed = None if key is None else self._vault.seal(key, _key_place(scope, made.id))
+        row = await tx.one(self._sql["add"], sealed_key=sealed, **_row_values(made), **_scope_values(scope))
         if row is None:
             raise Conflict(f"there is a connection {made.name!r} already")
         return replace(made, first_tenant=row["first_tenant"])
 
     async def change(
-        self, tx: Transaction, scope: Scope, ref: str, changes: dict[str, Any], key: str | Keep | None = KEEP
-    ) -> Connection:
+        self, tx: Transaction, scope: Scope, ref: str, changes: dict[str, Any], key: str | KeepKey | None = KEEP
+    ) -> ModelConnection:
         """Change some of its values, and its key where one is given; None takes the key away.
 
         Raises:
@@ -125,7 +125,7 @@ class Connections:
             Invalid, Conflict: as `add`. A new address or another way to sign in needs the key again: a stored key
                 must not be sent to a place that whoever stored it never saw.
         """
-        before = await self._row(tx, scope, ref)
+        before = await self._require_row(tx, scope, ref)
         after = replace(before, **changes)
         moved = (before.base_url, before.provider, before.auth_mode, before.auth_header) != (
             after.base_url,
@@ -133,17 +133,17 @@ class Connections:
             after.auth_mode,
             after.auth_header,
         )
-        if before.has_key and moved and isinstance(key, Keep):
+        if before.has_key and moved and isinstance(key, KeepKey):
             raise Invalid("a connection that is moved needs its key again", fix="Send `key` along, null for none.")
-        if not isinstance(key, Keep):
+        if not isinstance(key, KeepKey):
             after = replace(after, has_key=key is not None)
-        _check(after, None if isinstance(key, Keep) else key)
-        if await tx.one(self._sql["name_taken"], id=after.id, name=after.name, **_of(scope)) is not None:
+        _check_connection(after, None if isinstance(key, KeepKey) else key)
+        if await tx.one(self._sql["name_taken"], id=after.id, name=after.name, **_scope_values(scope)) is not None:
             raise Conflict(f"there is a connection {after.name!r} already")
-        await tx.run(self._sql["change"], **_values(after), **_of(scope))
-        if not isinstance(key, Keep):
-            sealed = None if key is None else self._vault.seal(key, _place(scope, after.id))
-            await tx.run(self._sql["seal"], id=after.id, sealed_key=sealed, **_of(scope))
+        await tx.run(self._sql["change"], **_row_values(after), **_scope_values(scope))
+        if not isinstance(key, KeepKey):
+            sealed = None if key is None else self._vault.seal(key, _key_place(scope, after.id))
+            await tx.run(self._sql["seal"], id=after.id, sealed_key=sealed, **_scope_values(scope))
         same = (before.base_url, before.provider) == (after.base_url, after.provider)
         return after if same else replace(after, endpoint=None)
 
@@ -153,15 +153,15 @@ class Connections:
         Raises:
             NotFound: no row has this id.
         """
-        found = await self._row(tx, scope, ref)
-        await tx.run(self._sql["remove"], id=found.id, **_of(scope))
+        found = await self._require_row(tx, scope, ref)
+        await tx.run(self._sql["remove"], id=found.id, **_scope_values(scope))
         await self.make_default(tx, scope, found.id, False)
 
     async def make_default(self, tx: Transaction, scope: Scope, id_: ConnectionId, wanted: bool = True) -> None:
         """From now on the workspace's agents ask this one where they name none; or no longer."""
         await tx.run(self._sql["make_default" if wanted else "unmake_default"], id=id_, workspace=scope.workspace)
 
-    async def found(self, scope: Scope, connection: Connection, endpoint: str) -> None:
+    async def found(self, scope: Scope, connection: ModelConnection, endpoint: str) -> None:
         """Remember the address that answered; only rows can."""
         if connection.origin != "row":
             return
@@ -172,7 +172,7 @@ class Connections:
                 endpoint=endpoint,
                 base_url=connection.base_url,
                 provider=connection.provider,
-                **_of(scope),
+                **_scope_values(scope),
             )
 
     async def rotate(self, tx: Transaction, scope: Scope) -> int:
@@ -182,36 +182,36 @@ class Connections:
             Sealed: one cannot be opened; then none is changed.
         """
         count = 0
-        for row in await tx.all(self._sql["envelopes"], **_of(scope)):
-            fresh = self._vault.rotate(bytes(row["sealed_key"]), _place(scope, str(row["id"])))
+        for row in await tx.all(self._sql["envelopes"], **_scope_values(scope)):
+            fresh = self._vault.rotate(bytes(row["sealed_key"]), _key_place(scope, str(row["id"])))
             if fresh is not None:
-                count += await tx.run(self._sql["seal"], id=row["id"], sealed_key=fresh, **_of(scope))
+                count += await tx.run(self._sql["seal"], id=row["id"], sealed_key=fresh, **_scope_values(scope))
         return count
 
-    async def _row(self, tx: Transaction, scope: Scope, ref: str) -> Connection:
+    async def _require_row(self, tx: Transaction, scope: Scope, ref: str) -> ModelConnection:
         id_ = uuid_of(ref, "connection")
-        row = await tx.one(self._sql["one"], id=id_, **_of(scope))
+        row = await tx.one(self._sql["one"], id=id_, **_scope_values(scope))
         if row is not None:
-            return _connection(row)
+            return _read_connection(row)
         if any(connection.id == id_ for connection in self._declared.connections):
             raise Conflict("this connection is configured, not stored", fix="Change the connections file, or LLM_*.")
         raise NotFound(f"connection {ref}")
 
 
-def _check(connection: Connection, key: str | None) -> None:
+def _check_connection(connection: ModelConnection, key: str | None) -> None:
     checked_url(connection.base_url)
     check_auth(connection.auth_mode, connection.auth_header, key)
 
 
-def _place(scope: Scope, id_: str) -> str:
-    return place(scope.tenant, scope.workspace, "llm_connections", id_)
+def _key_place(scope: Scope, id_: str) -> str:
+    return secret_place(scope.tenant, scope.workspace, "llm_connections", id_)
 
 
-def _of(scope: Scope) -> dict[str, str]:
+def _scope_values(scope: Scope) -> dict[str, str]:
     return {"tenant": scope.tenant, "workspace": scope.workspace}
 
 
-def _values(connection: Connection) -> dict[str, Any]:
+def _row_values(connection: ModelConnection) -> dict[str, Any]:
     names: Sequence[str] = (
         "id",
         "name",
@@ -229,8 +229,8 @@ def _values(connection: Connection) -> dict[str, Any]:
     return {name: getattr(connection, name) for name in names}
 
 
-def _connection(row: Row) -> Connection:
-    return Connection(
+def _read_connection(row: Row) -> ModelConnection:
+    return ModelConnection(
         ConnectionId(str(row["id"])),
         row["name"],
         row["base_url"],

@@ -8,9 +8,9 @@ from urllib.parse import SplitResult
 import httpcore2
 import httpx2
 
-from cluster.basics.addresses import Address, Resolve, is_loopback, is_public, resolve
+from cluster.basics.addresses import Address, Resolve, is_loopback, is_public, resolve_host
 from cluster.basics.errors import InvalidSettings, Unavailable
-from cluster.models.connections.endpoint_connection import Connection, checked_url
+from cluster.models.connections.endpoint_connection import ModelConnection, checked_url
 from cluster.models.model_errors import Unusable
 
 _PORTS = {"http": 80, "https": 443}
@@ -29,7 +29,7 @@ class AddressRefused(Unusable):
 
 
 @dataclass(frozen=True, slots=True)
-class Egress:
+class EgressPolicy:
     """The addresses that stored connections may reach. What the operator configures is not asked about.
 
     Attributes:
@@ -40,7 +40,7 @@ class Egress:
 
     allow: tuple[str, ...] = ()
     loopback: bool = False
-    find: Resolve = resolve
+    find: Resolve = resolve_host
 
     async def addresses(self, host: str, port: int, *, first_tenant: bool) -> Sequence[str]:
         """The addresses to connect to: those that were checked, whatever the name means a moment later.
@@ -57,10 +57,10 @@ class Egress:
         found = await self.find(host, port)
         if not found:
             raise Unavailable(f"{host} has no address")
-        named = any(_names(entry, host, port) for entry in self.allow)
+        named = any(_entry_names_host(entry, host, port) for entry in self.allow)
         for text in found:
             address = ip_address(text.partition("%")[0])
-            if not (named or self._open(address, first_tenant)):
+            if not (named or self._is_allowed(address, first_tenant)):
                 raise AddressRefused(f"{host} leads to {address}, which is not a public address")
         return found
 
@@ -72,17 +72,17 @@ class Egress:
             AddressRefused: see there.
         """
         try:
-            await self.addresses(*_place(checked_url(base_url)), first_tenant=first_tenant)
+            await self.addresses(*_host_and_port(checked_url(base_url)), first_tenant=first_tenant)
         except Unavailable:
             return  # it is asked again with each connection to it
 
-    def _open(self, address: Address, first_tenant: bool) -> bool:
-        if is_public(address) or any(address in network for network in _networks(self.allow)):
+    def _is_allowed(self, address: Address, first_tenant: bool) -> bool:
+        if is_public(address) or any(address in network for network in _allowed_networks(self.allow)):
             return True
         return self.loopback and first_tenant and is_loopback(address)
 
 
-def egress_of(allow: Iterable[str], listens_on: str) -> Egress:
+def egress_of(allow: Iterable[str], listens_on: str) -> EgressPolicy:
     """From the settings `models.allow` and `http.host`: where only this machine reaches us, its people may reach it.
 
     Raises:
@@ -90,7 +90,7 @@ def egress_of(allow: Iterable[str], listens_on: str) -> Egress:
     """
     entries = tuple(entry.strip().lower() for entry in allow)
     for entry in entries:
-        if not entry or "://" in entry or (entry.count("/") and not list(_networks((entry,)))):
+        if not entry or "://" in entry or (entry.count("/") and not list(_allowed_networks((entry,)))):
             raise InvalidSettings(
                 f"AOS_MODELS_ALLOW: {entry!r} is no host, host:port or network",
                 fix="Write for example models.lan:8080, 10.1.0.7 or 10.1.0.0/16.",
@@ -99,7 +99,7 @@ def egress_of(allow: Iterable[str], listens_on: str) -> Egress:
         own = is_loopback(ip_address(listens_on.strip("[]")))
     except ValueError:
         own = listens_on.lower() == "localhost"
-    return Egress(entries, own)
+    return EgressPolicy(entries, own)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +115,9 @@ class ModelClients:
     configured: httpx2.AsyncClient
     first_tenant: httpx2.AsyncClient
     others: httpx2.AsyncClient
-    egress: Egress = Egress()
+    egress: EgressPolicy = EgressPolicy()
 
-    def of(self, connection: Connection) -> httpx2.AsyncClient:
+    def of(self, connection: ModelConnection) -> httpx2.AsyncClient:
         """The client for calls of a connection."""
         if connection.origin != "row":
             return self.configured
@@ -134,7 +134,7 @@ def model_client() -> httpx2.AsyncClient:
     return httpx2.AsyncClient(limits=_LIMITS, follow_redirects=False, timeout=_TIMEOUT)
 
 
-def model_clients(egress: Egress) -> ModelClients:
+def model_clients(egress: EgressPolicy) -> ModelClients:
     """All of them. Where the environment names a proxy, that connects in our place, and by its own rules."""
     pools = [_Checked(egress, first_tenant=first) for first in (True, False)]
     mine, others = (httpx2.AsyncClient(transport=pool, follow_redirects=False, timeout=_TIMEOUT) for pool in pools)
@@ -147,7 +147,7 @@ class _Checked(httpx2.AsyncHTTPTransport):
     Names stay names for TLS and for the pool of connections; only whoever opens a socket is told an address.
     """
 
-    def __init__(self, egress: Egress, *, first_tenant: bool) -> None:
+    def __init__(self, egress: EgressPolicy, *, first_tenant: bool) -> None:
         super().__init__(limits=_LIMITS, trust_env=False)
         self._pool = httpcore2.AsyncConnectionPool(
             ssl_context=httpx2.create_ssl_context(),
@@ -159,7 +159,7 @@ class _Checked(httpx2.AsyncHTTPTransport):
 
 
 class _CheckedBackend(httpcore2.AsyncNetworkBackend):
-    def __init__(self, egress: Egress, first_tenant: bool) -> None:
+    def __init__(self, egress: EgressPolicy, first_tenant: bool) -> None:
         self._egress, self._first_tenant = egress, first_tenant
         self._network = httpcore2.AnyIOBackend()
 
@@ -188,18 +188,18 @@ class _CheckedBackend(httpcore2.AsyncNetworkBackend):
         await self._network.sleep(seconds)
 
 
-def _place(parts: SplitResult) -> tuple[str, int]:
+def _host_and_port(parts: SplitResult) -> tuple[str, int]:
     host = (parts.hostname or "").lower().rstrip(".")
     return host, parts.port or _PORTS[parts.scheme]
 
 
-def _names(entry: str, host: str, port: int) -> bool:
+def _entry_names_host(entry: str, host: str, port: int) -> bool:
     """True where an entry is exactly this host, or this host and port."""
     bare = host.lower().rstrip(".").strip("[]")
     return entry in (bare, f"{bare}:{port}", f"[{bare}]:{port}", f"[{bare}]")
 
 
-def _networks(allow: Iterable[str]) -> Iterator[IPv4Network | IPv6Network]:
+def _allowed_networks(allow: Iterable[str]) -> Iterator[IPv4Network | IPv6Network]:
     for entry in allow:
         try:
             yield ip_network(entry)

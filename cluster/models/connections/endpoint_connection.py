@@ -8,7 +8,7 @@ from typing import Literal, NewType, assert_never
 from urllib.parse import SplitResult, urlsplit
 
 from cluster.basics.errors import Invalid
-from cluster.models.messages import Usage
+from cluster.models.messages import TokenUsage
 
 ConnectionId = NewType("ConnectionId", str)
 
@@ -46,7 +46,7 @@ Forms = Literal["none", "without_tools", "all"]
 
 
 @dataclass(frozen=True, slots=True)
-class Trait:
+class ProviderTraits:
     """Traits of a provider's API.
 
     Attributes:
@@ -77,9 +77,9 @@ class Trait:
 # The documents' table and its order: where two patterns match, the first row counts. Cohere speaks OpenAI's dialect
 # below /compatibility/v1 and refuses stream_options there (docs.cohere.com/docs/compatibility-api). Servers that hold a
 # model to a form by a grammar (vLLM, Ollama, llama.cpp) leave it no way to call a tool instead.
-TRAITS: tuple[Trait, ...] = (
-    Trait(Provider.OPENAI, "OpenAI", r"^api\.openai\.com[:/]", True, AuthMode.BEARER, forms="all"),
-    Trait(
+TRAITS: tuple[ProviderTraits, ...] = (
+    ProviderTraits(Provider.OPENAI, "OpenAI", r"^api\.openai\.com[:/]", True, AuthMode.BEARER, forms="all"),
+    ProviderTraits(
         Provider.AZURE,
         "Azure OpenAI",
         r"^[^/:]+\.openai\.azure\.com[:/]",
@@ -89,8 +89,10 @@ TRAITS: tuple[Trait, ...] = (
         key_header="api-key",
         forms="all",
     ),
-    Trait(Provider.ANTHROPIC, "Anthropic", r"^api\.anthropic\.com[:/]", True, AuthMode.API_KEY, wire="anthropic"),
-    Trait(
+    ProviderTraits(
+        Provider.ANTHROPIC, "Anthropic", r"^api\.anthropic\.com[:/]", True, AuthMode.API_KEY, wire="anthropic"
+    ),
+    ProviderTraits(
         Provider.COHERE,
         "Cohere",
         r"^api\.cohere\.(ai|com)[:/]",
@@ -99,12 +101,12 @@ TRAITS: tuple[Trait, ...] = (
         base="/compatibility/v1",
         counts_streams=False,
     ),
-    Trait(Provider.VLLM, "vLLM", r"/v1/completions(/|$)", False, AuthMode.BEARER, forms="without_tools"),
-    Trait(Provider.OLLAMA, "Ollama", r"^[^/]*:11434(/|$)", False, AuthMode.NONE, forms="without_tools"),
-    Trait(Provider.TEXTGEN, "TextGen WebUI", r"^[^/]*:5001(/|$)", False, AuthMode.NONE),
-    Trait(Provider.LLAMACPP, "LlamaCpp", r"^[^/]*:8080(/|$)", False, AuthMode.NONE, forms="without_tools"),
-    Trait(Provider.HUGGINGFACE, "HuggingFace", r"^[^/]*api-inference", False, AuthMode.BEARER),
-    Trait(Provider.CUSTOM, "Custom", "", False, AuthMode.BEARER),
+    ProviderTraits(Provider.VLLM, "vLLM", r"/v1/completions(/|$)", False, AuthMode.BEARER, forms="without_tools"),
+    ProviderTraits(Provider.OLLAMA, "Ollama", r"^[^/]*:11434(/|$)", False, AuthMode.NONE, forms="without_tools"),
+    ProviderTraits(Provider.TEXTGEN, "TextGen WebUI", r"^[^/]*:5001(/|$)", False, AuthMode.NONE),
+    ProviderTraits(Provider.LLAMACPP, "LlamaCpp", r"^[^/]*:8080(/|$)", False, AuthMode.NONE, forms="without_tools"),
+    ProviderTraits(Provider.HUGGINGFACE, "HuggingFace", r"^[^/]*api-inference", False, AuthMode.BEARER),
+    ProviderTraits(Provider.CUSTOM, "Custom", "", False, AuthMode.BEARER),
 )
 
 _OF = {trait.provider: trait for trait in TRAITS}
@@ -115,7 +117,7 @@ _TAKEN = frozenset({"host", "content-length", "transfer-encoding", "connection",
 
 
 @dataclass(frozen=True, slots=True)
-class Connection:
+class ModelConnection:
     """An endpoint of a model, and its prices. The key is not in here: a connection may be shown and logged.
 
     Attributes:
@@ -147,7 +149,7 @@ class Connection:
     first_tenant: bool = False
 
     @property
-    def trait(self) -> Trait:
+    def trait(self) -> ProviderTraits:
         """The traits of its provider."""
         return trait_of(self.provider)
 
@@ -156,17 +158,17 @@ class Connection:
         """True where tools are offered natively: the override, else the table."""
         return self.trait.tools if self.tools is None else self.tools
 
-    def cost(self, usage: Usage) -> float:
+    def cost(self, usage: TokenUsage) -> float:
         """USD."""
         return (usage.prompt_tokens * self.price_in + usage.completion_tokens * self.price_out) / 1_000_000
 
 
-def trait_of(provider: Provider) -> Trait:
+def trait_of(provider: Provider) -> ProviderTraits:
     """The provider's row of the table."""
     return _OF[provider]
 
 
-def detect(base_url: str) -> Provider:
+def detect_provider(base_url: str) -> Provider:
     """The provider whose pattern matches first; CUSTOM where none does.
 
     Host patterns are matched against the host, so that `evil.example/api.openai.com` is not taken for OpenAI.
@@ -194,7 +196,7 @@ def checked_url(base_url: str) -> SplitResult:
     return parts
 
 
-def candidates(base_url: str, provider: Provider) -> tuple[str, ...]:
+def candidate_urls(base_url: str, provider: Provider) -> tuple[str, ...]:
     """Base URLs under which the API may answer, the likeliest first; none ends in a slash.
 
     A URL of a single call (`…/v1/completions`) is cut back to its base; a URL without a version is tried with the
@@ -214,7 +216,7 @@ def candidates(base_url: str, provider: Provider) -> tuple[str, ...]:
     return (f"{root}{path}{usual}", f"{root}{path}")
 
 
-def auth_headers(connection: Connection, key: str | None) -> dict[str, str]:
+def auth_headers(connection: ModelConnection, key: str | None) -> dict[str, str]:
     """The headers that sign a request in; none without a key."""
     if not key:
         return {}
@@ -255,7 +257,7 @@ def check_auth(mode: AuthMode, header: str | None, key: str | None) -> None:
         raise Invalid("with auth_mode basic the key is user:password")
 
 
-def masked(text: str, key: str | None) -> str:
+def mask_key(text: str, key: str | None) -> str:
     """The text without the key, as it is and as AuthMode.BASIC sends it: servers like to repeat what they refuse."""
     if not key:
         return text

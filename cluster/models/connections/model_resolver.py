@@ -9,11 +9,11 @@ from dataclasses import dataclass, field, replace
 from cluster.basics.retry import MODEL_WAITS
 from cluster.basics.scope import Scope
 from cluster.models.chat.factory import open_model
-from cluster.models.chat.vendor_sdk import Habits, Limits
-from cluster.models.connections.connection_store import Connections
+from cluster.models.chat.vendor_sdk import ChatTimeouts, EndpointQuirks
+from cluster.models.connections.connection_store import ConnectionStore
 from cluster.models.connections.egress import ModelClients
-from cluster.models.connections.endpoint_connection import Connection, ConnectionId, Provider, candidates
-from cluster.models.connections.probe import Probe, probe
+from cluster.models.connections.endpoint_connection import ConnectionId, ModelConnection, Provider, candidate_urls
+from cluster.models.connections.probe import ProbeResult, probe_connection
 from cluster.models.ports import ChatModel
 from configs.sections import ModelsSettings
 
@@ -27,15 +27,15 @@ class _Known:
     """Facts that the process remembers of an address."""
 
     endpoint: str | None = None
-    habits: Habits = field(default_factory=Habits)
+    habits: EndpointQuirks = field(default_factory=EndpointQuirks)
 
 
-class Switchboard:
+class ModelResolver:
     """Resolves connections for the router: lists a workspace's, and opens the model behind one."""
 
     def __init__(
         self,
-        connections: Connections,
+        connections: ConnectionStore,
         clients: ModelClients,
         settings: ModelsSettings,
         sleep: Callable[[float], Awaitable[None]],
@@ -54,7 +54,7 @@ class Switchboard:
         self._clock = clock
         self._addresses: dict[Address, _Known] = {}
 
-    async def offered(self, scope: Scope) -> tuple[Sequence[Connection], ConnectionId | None]:
+    async def offered(self, scope: Scope) -> tuple[Sequence[ModelConnection], ConnectionId | None]:
         """Every connection of the workspace, enabled or not, and the one that is asked where an agent names none."""
         return await self._connections.offered(scope)
 
@@ -62,7 +62,7 @@ class Switchboard:
         """Refuse an address that a stored connection may not have; see `Egress.check`."""
         await self._clients.egress.check(base_url, first_tenant=first_tenant)
 
-    async def open(self, scope: Scope, connection: Connection) -> ChatModel:
+    async def open(self, scope: Scope, connection: ModelConnection) -> ChatModel:
         """The model behind a connection; its candidates are probed where nobody knows yet which address answers.
 
         Raises:
@@ -70,10 +70,10 @@ class Switchboard:
             Invalid: its URL is none.
         """
         key = await self._connections.key(scope, connection)
-        known = self._address(connection)
+        known = self._known_address(connection)
         endpoint = connection.endpoint or known.endpoint
-        if endpoint is None and len(candidates(connection.base_url, connection.provider)) > 1:
-            endpoint = (await self._probe(scope, connection, key)).endpoint
+        if endpoint is None and len(candidate_urls(connection.base_url, connection.provider)) > 1:
+            endpoint = (await self._probe_endpoint(scope, connection, key)).endpoint
         return await asyncio.to_thread(  # the first one imports its dialect's library
             open_model,
             replace(connection, endpoint=endpoint),
@@ -81,29 +81,31 @@ class Switchboard:
             self._clients.of(connection),
             self._sleep,
             habits=known.habits,
-            limits=Limits(connect=self._settings.connect_seconds),
+            limits=ChatTimeouts(connect=self._settings.connect_seconds),
             waits=self._waits,
             chance=self._chance,
         )
 
-    async def test(self, scope: Scope, connection: Connection) -> Probe:
+    async def test(self, scope: Scope, connection: ModelConnection) -> ProbeResult:
         """Try it now, and remember the address that answers.
 
         Raises:
             Unusable: its key cannot be opened.
         """
         key = await self._connections.key(scope, connection)
-        return await self._probe(scope, connection, key)
+        return await self._probe_endpoint(scope, connection, key)
 
-    async def _probe(self, scope: Scope, connection: Connection, key: str | None) -> Probe:
-        found = await probe(connection, key, self._clients.of(connection), self._settings.probe_seconds, self._clock)
+    async def _probe_endpoint(self, scope: Scope, connection: ModelConnection, key: str | None) -> ProbeResult:
+        found = await probe_connection(
+            connection, key, self._clients.of(connection), self._settings.probe_seconds, self._clock
+        )
         if found.endpoint is not None:
-            self._address(connection).endpoint = found.endpoint
+            self._known_address(connection).endpoint = found.endpoint
             if found.endpoint != connection.endpoint:
                 await self._connections.found(scope, connection, found.endpoint)
         return found
 
-    def _address(self, connection: Connection) -> _Known:
+    def _known_address(self, connection: ModelConnection) -> _Known:
         address = (connection.id, connection.base_url, connection.provider, connection.model)
         if address not in self._addresses and len(self._addresses) >= MOST_KNOWN:
             self._addresses.pop(next(iter(self._addresses)))

@@ -11,23 +11,23 @@ from urllib.parse import urlsplit
 
 import httpx2
 
-from cluster.models.chat.openai_requests import place
+from cluster.models.chat.openai_requests import chat_url_parts
 from cluster.models.connections.egress import AddressRefused
 from cluster.models.connections.endpoint_connection import (
     ANTHROPIC_VERSION,
     AZURE_VERSION,
-    Connection,
+    ModelConnection,
     Provider,
     auth_headers,
-    candidates,
-    masked,
+    candidate_urls,
+    mask_key,
 )
 
 MOST_BYTES = 2**20  # of a list of models
 MOST_MODELS = 500
 
 
-class Reason(StrEnum):
+class ProbeFailure(StrEnum):
     """The reason why a connection does not work."""
 
     UNREACHABLE = "unreachable"
@@ -45,24 +45,24 @@ class Reason(StrEnum):
 
 # The further down, the more it says about the endpoint: of several candidates' reasons the last in this order is told.
 _TELLING = (
-    Reason.NOT_FOUND,
-    Reason.NO_API,
-    Reason.REDIRECTED,
-    Reason.SERVER_ERROR,
-    Reason.BUSY,
-    Reason.TIMEOUT,
-    Reason.UNREACHABLE,
-    Reason.TLS,
-    Reason.FORBIDDEN,
-    Reason.UNAUTHORIZED,
-    Reason.NOT_ALLOWED,
+    ProbeFailure.NOT_FOUND,
+    ProbeFailure.NO_API,
+    ProbeFailure.REDIRECTED,
+    ProbeFailure.SERVER_ERROR,
+    ProbeFailure.BUSY,
+    ProbeFailure.TIMEOUT,
+    ProbeFailure.UNREACHABLE,
+    ProbeFailure.TLS,
+    ProbeFailure.FORBIDDEN,
+    ProbeFailure.UNAUTHORIZED,
+    ProbeFailure.NOT_ALLOWED,
 )
 # The same for every path of the host.
-_HOPELESS = frozenset({Reason.TIMEOUT, Reason.UNREACHABLE, Reason.TLS, Reason.NOT_ALLOWED})
+_HOPELESS = frozenset({ProbeFailure.TIMEOUT, ProbeFailure.UNREACHABLE, ProbeFailure.TLS, ProbeFailure.NOT_ALLOWED})
 
 
 @dataclass(frozen=True, slots=True)
-class Probe:
+class ProbeResult:
     """The result of a connection test.
 
     Attributes:
@@ -79,13 +79,13 @@ class Probe:
     models: tuple[str, ...] = ()
     model_listed: bool | None = None
     ms: float = 0.0
-    reason: Reason | None = None
+    reason: ProbeFailure | None = None
     detail: str = ""
 
 
-async def probe(
-    connection: Connection, key: str | None, client: httpx2.AsyncClient, seconds: float, clock: Callable[[], float]
-) -> Probe:
+async def probe_connection(
+    connection: ModelConnection, key: str | None, client: httpx2.AsyncClient, seconds: float, clock: Callable[[], float]
+) -> ProbeResult:
     """Ask each candidate for its models; one without a list is sent an empty chat, which costs nothing to refuse.
 
     Redirects are not followed: where a connection may lead is decided before it is made, not by who answers.
@@ -101,28 +101,30 @@ async def probe(
     if connection.trait.wire == "anthropic":
         headers["anthropic-version"] = ANTHROPIC_VERSION
     asking = _Asking(client, headers, key, seconds, clock)
-    failed: list[Probe] = []
+    failed: list[ProbeResult] = []
     try:
         async with asyncio.timeout(seconds):
-            for url, endpoint in _lists(connection):
+            for url, endpoint in _model_list_urls(connection):
                 found = await asking.models(url, endpoint)
-                if found.reason in (Reason.NOT_FOUND, Reason.NO_API) and not url.endswith("/api/tags"):
-                    base, path, query = place(connection, endpoint)
+                if found.reason in (ProbeFailure.NOT_FOUND, ProbeFailure.NO_API) and not url.endswith("/api/tags"):
+                    base, path, query = chat_url_parts(connection, endpoint)
                     path = "/messages" if connection.trait.wire == "anthropic" else path
                     found = await asking.chat(f"{base}{path}", query, endpoint, found)
                 if found.ok:
-                    return _judged(found, connection)
+                    return _check_model_listed(found, connection)
                 failed.append(found)
                 if found.reason in _HOPELESS:
                     break
     except TimeoutError:
-        failed.append(Probe(False, reason=Reason.TIMEOUT, detail=f"no answer within {seconds:g} s", ms=seconds * 1000))
+        failed.append(
+            ProbeResult(False, reason=ProbeFailure.TIMEOUT, detail=f"no answer within {seconds:g} s", ms=seconds * 1000)
+        )
     return max(failed, key=lambda p: _TELLING.index(p.reason) if p.reason else -1)
 
 
-def _lists(connection: Connection) -> Iterator[tuple[str, str]]:
+def _model_list_urls(connection: ModelConnection) -> Iterator[tuple[str, str]]:
     """Addresses of lists of models, each with the base URL that its answer would speak for."""
-    found = candidates(connection.base_url, connection.provider)
+    found = candidate_urls(connection.base_url, connection.provider)
     parts = urlsplit(connection.base_url)
     root = f"{parts.scheme}://{parts.netloc}"
     ollama = (f"{root}/api/tags", f"{root}/v1")
@@ -149,15 +151,19 @@ class _Asking:
     seconds: float
     clock: Callable[[], float]
 
-    async def models(self, url: str, endpoint: str) -> Probe:
-        return await self._ask("GET", url, {}, endpoint)
+    async def models(self, url: str, endpoint: str) -> ProbeResult:
+        return await self._send_probe("GET", url, {}, endpoint)
 
-    async def chat(self, url: str, query: dict[str, str], endpoint: str, before: Probe) -> Probe:
+    async def chat(self, url: str, query: dict[str, str], endpoint: str, before: ProbeResult) -> ProbeResult:
         """An empty chat: refused for its body where there is an API, as before where there is none."""
-        found = await self._ask("POST", url, query, endpoint)
-        return before if found.reason in (Reason.NOT_FOUND, Reason.NO_API, Reason.SERVER_ERROR) else found
+        found = await self._send_probe("POST", url, query, endpoint)
+        return (
+            before
+            if found.reason in (ProbeFailure.NOT_FOUND, ProbeFailure.NO_API, ProbeFailure.SERVER_ERROR)
+            else found
+        )
 
-    async def _ask(self, method: str, url: str, query: dict[str, str], endpoint: str) -> Probe:
+    async def _send_probe(self, method: str, url: str, query: dict[str, str], endpoint: str) -> ProbeResult:
         started = self.clock()
         empty: dict[str, Any] = {"json": {}} if method == "POST" else {}
         try:
@@ -170,48 +176,56 @@ class _Asking:
                 follow_redirects=False,
                 **empty,
             ) as response:
-                body = await _read(response)
+                body = await _read_json(response)
         except AddressRefused as error:
-            return Probe(False, reason=Reason.NOT_ALLOWED, detail=f"{error.detail}. {error.hint}")
+            return ProbeResult(False, reason=ProbeFailure.NOT_ALLOWED, detail=f"{error.detail}. {error.hint}")
         except (httpx2.RequestError, httpx2.InvalidURL, ValueError) as error:
-            return self._failed(error, urlsplit(url).netloc)
+            return self._failed_probe(error, urlsplit(url).netloc)
         ms = (self.clock() - started) * 1000
-        return replace(self._of(response, body, endpoint, method), ms=round(ms, 1))
+        return replace(self._judge_response(response, body, endpoint, method), ms=round(ms, 1))
 
-    def _of(self, response: httpx2.Response, body: Any, endpoint: str, method: str) -> Probe:
+    def _judge_response(self, response: httpx2.Response, body: Any, endpoint: str, method: str) -> ProbeResult:
         status = response.status_code
-        said = masked(_message(body), self.key)
+        said = mask_key(_error_text(body), self.key)
         match status:
             case 401:
-                return Probe(False, endpoint, reason=Reason.UNAUTHORIZED, detail=said or "the key is not accepted")
+                return ProbeResult(
+                    False, endpoint, reason=ProbeFailure.UNAUTHORIZED, detail=said or "the key is not accepted"
+                )
             case 403:
-                return Probe(False, endpoint, reason=Reason.FORBIDDEN, detail=said or "the key does not allow this")
+                return ProbeResult(
+                    False, endpoint, reason=ProbeFailure.FORBIDDEN, detail=said or "the key does not allow this"
+                )
             case 429:
-                return Probe(False, endpoint, reason=Reason.BUSY, detail=said or "too many requests")
+                return ProbeResult(False, endpoint, reason=ProbeFailure.BUSY, detail=said or "too many requests")
             case 404 | 405:
-                return Probe(False, reason=Reason.NOT_FOUND, detail=f"{response.url.copy_with(query=None)}: {status}")
+                return ProbeResult(
+                    False, reason=ProbeFailure.NOT_FOUND, detail=f"{response.url.copy_with(query=None)}: {status}"
+                )
             case _ if 300 <= status < 400:
                 to = response.headers.get("location", "")[:200]
-                return Probe(False, reason=Reason.REDIRECTED, detail=f"{status} to {to}; redirects are not followed")
+                return ProbeResult(
+                    False, reason=ProbeFailure.REDIRECTED, detail=f"{status} to {to}; redirects are not followed"
+                )
             case _ if status >= 500:
-                return Probe(False, reason=Reason.SERVER_ERROR, detail=f"{status} {said}".strip())
+                return ProbeResult(False, reason=ProbeFailure.SERVER_ERROR, detail=f"{status} {said}".strip())
             case _ if method == "POST" and status in (400, 422):
-                return Probe(True, endpoint)
-            case _ if method == "GET" and status < 300 and (models := _models(body)) is not None:
-                return Probe(True, endpoint, models)
-        return Probe(False, reason=Reason.NO_API, detail=f"{status}, and no list of models")
+                return ProbeResult(True, endpoint)
+            case _ if method == "GET" and status < 300 and (models := _model_names(body)) is not None:
+                return ProbeResult(True, endpoint, models)
+        return ProbeResult(False, reason=ProbeFailure.NO_API, detail=f"{status}, and no list of models")
 
-    def _failed(self, error: Exception, place: str) -> Probe:
+    def _failed_probe(self, error: Exception, place: str) -> ProbeResult:
         if isinstance(error, httpx2.TimeoutException):
-            return Probe(False, reason=Reason.TIMEOUT, detail=f"no answer within {self.seconds:g} s")
+            return ProbeResult(False, reason=ProbeFailure.TIMEOUT, detail=f"no answer within {self.seconds:g} s")
         if isinstance(error, httpx2.InvalidURL | ValueError):
-            return Probe(False, reason=Reason.NO_API, detail=str(error)[:300])
+            return ProbeResult(False, reason=ProbeFailure.NO_API, detail=str(error)[:300])
         tls = isinstance(error.__cause__, ssl.SSLError) or "SSL" in str(error) or "CERTIFICATE" in str(error)
-        reason = Reason.TLS if tls else Reason.UNREACHABLE
-        return Probe(False, reason=reason, detail=f"{place}: {str(error)[:300] or type(error).__name__}")
+        reason = ProbeFailure.TLS if tls else ProbeFailure.UNREACHABLE
+        return ProbeResult(False, reason=reason, detail=f"{place}: {str(error)[:300] or type(error).__name__}")
 
 
-async def _read(response: httpx2.Response) -> Any:
+async def _read_json(response: httpx2.Response) -> Any:
     """The body as JSON; None where it is none, or too long."""
     data = b""
     async for part in response.aiter_bytes():
@@ -224,7 +238,7 @@ async def _read(response: httpx2.Response) -> Any:
         return None
 
 
-def _models(body: Any) -> tuple[str, ...] | None:
+def _model_names(body: Any) -> tuple[str, ...] | None:
     """Names from a list as OpenAI, Anthropic (`data`), Ollama (`models`) or a bare list gives it; None for no list."""
     rows = body if isinstance(body, list) else body.get("data", body.get("models")) if isinstance(body, dict) else None
     if not isinstance(rows, list):
@@ -233,13 +247,13 @@ def _models(body: Any) -> tuple[str, ...] | None:
     return tuple(name[:200] for name in named if isinstance(name, str))[:MOST_MODELS]
 
 
-def _message(body: Any) -> str:
+def _error_text(body: Any) -> str:
     error = body.get("error", body) if isinstance(body, dict) else None
     message = error.get("message") if isinstance(error, dict) else error
     return message[:300] if isinstance(message, str) else ""
 
 
-def _judged(found: Probe, connection: Connection) -> Probe:
+def _check_model_listed(found: ProbeResult, connection: ModelConnection) -> ProbeResult:
     """With whether the connection's model is there; Azure lists models, but is asked for deployments."""
     if not found.models or connection.provider is Provider.AZURE:
         return found

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from cluster.basics.errors import Overloaded
 from cluster.basics.priority import give_way
 from cluster.models.embedding.encoder import Window
-from cluster.models.embedding.fifo_lock import Turns
-from cluster.models.ports import Lane
+from cluster.models.embedding.fifo_lock import FifoLock
+from cluster.models.ports import EmbeddingLane
 
 Encode = Callable[[Sequence[Window]], NDArray[np.float32]]
 
@@ -35,7 +35,7 @@ class _Call:
     rows: dict[int, NDArray[np.float32]] = field(default_factory=dict)
 
 
-class Batching:
+class EmbeddingBatcher:
     """Gathers what several callers wait for into batches, and lets one batch of each lane at a time through a model.
 
     On a CPU a question waits for no bulk batch: bulk work has a thread of its own, which gives way while a question is
@@ -44,7 +44,7 @@ class Batching:
     one: more padding costs more than another pass.
     """
 
-    def __init__(self, encode: Encode, turns: Turns, budget: int, limit: int, *, idle: bool = True) -> None:
+    def __init__(self, encode: Encode, turns: FifoLock, budget: int, limit: int, *, idle: bool = True) -> None:
         """Nothing runs yet.
 
         Args:
@@ -55,17 +55,17 @@ class Batching:
             idle: bulk work gives way to everything else.
         """
         self._encode, self._budget, self._limit = encode, budget, limit
-        self._turns = {Lane.QUESTION: turns, Lane.BULK: Turns()}
+        self._turns = {EmbeddingLane.QUESTION: turns, EmbeddingLane.BULK: FifoLock()}
         behind = ThreadPoolExecutor(1, initializer=give_way if idle else None)
-        self._threads = {Lane.QUESTION: ThreadPoolExecutor(1), Lane.BULK: behind}
-        self._calls: dict[Lane, deque[_Call]] = {lane: deque() for lane in Lane}
-        self._work: dict[Lane, asyncio.Task[None]] = {}
+        self._threads = {EmbeddingLane.QUESTION: ThreadPoolExecutor(1), EmbeddingLane.BULK: behind}
+        self._calls: dict[EmbeddingLane, deque[_Call]] = {lane: deque() for lane in EmbeddingLane}
+        self._work: dict[EmbeddingLane, asyncio.Task[None]] = {}
 
-    def waiting(self, lane: Lane) -> int:
+    def waiting(self, lane: EmbeddingLane) -> int:
         """Tokens that wait in a lane."""
         return sum(call.tokens for call in self._calls[lane])
 
-    async def vectors(self, windows: Sequence[Window], lane: Lane) -> NDArray[np.float32]:
+    async def vectors(self, windows: Sequence[Window], lane: EmbeddingLane) -> NDArray[np.float32]:
         """The model's vector of each window, in order: shape (len(windows), dimension); at least one window.
 
         A caller that gives up takes along what no batch has yet.
@@ -80,7 +80,7 @@ class Batching:
         call = _Call(windows, deque(order), sum(map(len, windows)), done)
         self._calls[lane].append(call)
         if lane not in self._work or self._work[lane].done():
-            self._work[lane] = asyncio.create_task(self._run(lane))
+            self._work[lane] = asyncio.create_task(self._run_lane(lane))
         try:
             await done
         finally:
@@ -88,22 +88,22 @@ class Batching:
                 self._calls[lane].remove(call)
         return np.stack([call.rows[at] for at in range(len(windows))])
 
-    async def _run(self, lane: Lane) -> None:
+    async def _run_lane(self, lane: EmbeddingLane) -> None:
         """Batch after batch, until nobody waits in the lane."""
         while self._calls[lane]:
             async with self._turns[lane].turn():
-                if not (batch := self._take(self._calls[lane])):
+                if not (batch := self._take_batch(self._calls[lane])):
                     continue
                 windows = [call.windows[at] for call, at in batch]
-                task = asyncio.create_task(self._computed(lane, windows))
+                task = asyncio.create_task(self._compute_batch(lane, windows))
                 await asyncio.wait([task])
-            _deliver(batch, task)
+            _deliver_rows(batch, task)
 
-    async def _computed(self, lane: Lane, windows: Sequence[Window]) -> NDArray[np.float32]:
+    async def _compute_batch(self, lane: EmbeddingLane, windows: Sequence[Window]) -> NDArray[np.float32]:
         # Within a task, so that a thread that cannot be started is an error of the batch and not of all who wait.
-        return await asyncio.get_running_loop().run_in_executor(self._threads[lane], self._encoded, windows)
+        return await asyncio.get_running_loop().run_in_executor(self._threads[lane], self._encode_windows, windows)
 
-    def _take(self, calls: deque[_Call]) -> list[tuple[_Call, int]]:
+    def _take_batch(self, calls: deque[_Call]) -> list[tuple[_Call, int]]:
         """The next batch: of the caller whose turn it is, filled up with what others have of the same length."""
         batch: list[tuple[_Call, int]] = []
         longest = shortest = 0
@@ -122,14 +122,14 @@ class Batching:
             calls.rotate(-1)
         return batch
 
-    def _encoded(self, windows: Sequence[Window]) -> NDArray[np.float32]:
+    def _encode_windows(self, windows: Sequence[Window]) -> NDArray[np.float32]:
         vectors = self._encode(windows)
         if len(vectors) != len(windows):
             raise RuntimeError(f"the model gave {len(vectors)} vectors for {len(windows)} windows")
         return vectors
 
 
-def _deliver(batch: Sequence[tuple[_Call, int]], task: asyncio.Task[NDArray[np.float32]]) -> None:
+def _deliver_rows(batch: Sequence[tuple[_Call, int]], task: asyncio.Task[NDArray[np.float32]]) -> None:
     """Hand out the rows, or to every caller of the batch the error."""
     error = task.exception()
     for row, (call, at) in enumerate(batch):

@@ -62,10 +62,10 @@ class _Layer:
         self._second = _Norm.of(layer.output.LayerNorm)
 
     def __call__(self, x: Tensor, groups: Sequence[tuple[int, int]]) -> Tensor:
-        x = self._first(self._out.plus(self._attend(self._asks(x), groups), x))
+        x = self._first(self._out.plus(self._attend_windows(self._asks(x), groups), x))
         return self._second(self._down.plus(self._up.gelu(x), x))
 
-    def _attend(self, asks: Tensor, groups: Sequence[tuple[int, int]]) -> Tensor:
+    def _attend_windows(self, asks: Tensor, groups: Sequence[tuple[int, int]]) -> Tensor:
         """Self-attention of each token within its window; `groups` are (windows, tokens of each)."""
         width = asks.shape[1] // 3
         taken = asks.new_empty(len(asks), width)
@@ -119,7 +119,7 @@ class PackedBert:
         return True
 
 
-def packed(model: Any, device: str) -> PackedBert | None:
+def pack_bert(model: Any, device: str) -> PackedBert | None:
     """The quick way through this model; None where there is none, or where it does not give the same."""
     from transformers import BertModel
 

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cluster.basics.errors import Unavailable
-from cluster.models.embedding.migration import pinned
-from cluster.models.ports import Embedder, EmbedderFacts, Lane
+from cluster.models.embedding.migration import pin_embedder
+from cluster.models.ports import Embedder, EmbedderFacts, EmbeddingLane
 
 REST_SECONDS = (
     5.0  # after a deadline nobody asks for so long: a question has several things embedded, one after the other
@@ -19,7 +19,7 @@ REST_SECONDS = (
 AT_ONCE = 8  # texts that have the deadline of one; a list of more has as many times as long
 
 
-class Deadline(Protocol):
+class DeadlineSettings(Protocol):
     """The settings that hold the deadline; `SearchSettings` is one."""
 
     @property
@@ -39,7 +39,7 @@ class DeadlineEmbedder:
     """An `Embedder`, and `Movable`, around another; bulk work waits for as long as it takes."""
 
     def __init__(
-        self, embedder: Embedder, settings: Deadline, clock: Callable[[], float], rest: _Rest | None = None
+        self, embedder: Embedder, settings: DeadlineSettings, clock: Callable[[], float], rest: _Rest | None = None
     ) -> None:
         """`clock` gives seconds that only grow; `rest` is shared by all that are pinned."""
         self._embedder, self._settings, self._clock = embedder, settings, clock
@@ -54,20 +54,20 @@ class DeadlineEmbedder:
         async with self._in_time(1):
             return await self._embedder.facts()
 
-    async def embed(self, texts: Sequence[str], lane: Lane = Lane.QUESTION) -> NDArray[np.float32]:
+    async def embed(self, texts: Sequence[str], lane: EmbeddingLane = EmbeddingLane.QUESTION) -> NDArray[np.float32]:
         """As `Embedder.embed`.
 
         Raises:
             Unavailable: also where a question's vectors have not come in time, or did not a moment ago.
         """
-        if lane is Lane.BULK:
+        if lane is EmbeddingLane.BULK:
             return await self._embedder.embed(texts, lane)
         async with self._in_time(len(texts)):
             return await self._embedder.embed(texts, lane)
 
     def pinned(self, facts: EmbedderFacts) -> Embedder:
         """See `Movable`."""
-        return DeadlineEmbedder(pinned(self._embedder, facts), self._settings, self._clock, self._rest)
+        return DeadlineEmbedder(pin_embedder(self._embedder, facts), self._settings, self._clock, self._rest)
 
     @asynccontextmanager
     async def _in_time(self, texts: int) -> AsyncIterator[None]:

@@ -23,7 +23,7 @@ Layers = Callable[[Sequence[Window]], "list[Tensor]"]
 """The model up to its last layer: for each window its tokens' vectors, shape (len(window), width)."""
 
 
-class Encoder(Protocol):
+class WindowEncoder(Protocol):
     """A model as an embedder needs it; plain functions that take the processor for a while."""
 
     facts: EmbedderFacts
@@ -57,11 +57,11 @@ class SentenceEncoder:
         import torch
         from sentence_transformers import SentenceTransformer
 
-        from cluster.models.embedding.bert import packed
+        from cluster.models.embedding.bert import pack_bert
 
-        folder = weights.locate(settings.model)
-        self._device = weights.device(settings.gpu)
-        dtype = weights.dtype(settings.dtype, self._device)
+        folder = weights.locate_weights(settings.model)
+        self._device = weights.choose_device(settings.gpu)
+        dtype = weights.choose_dtype(settings.dtype, self._device)
         try:
             model = SentenceTransformer(
                 str(folder), device=self._device, local_files_only=True, model_kwargs={"dtype": getattr(torch, dtype)}
@@ -72,19 +72,19 @@ class SentenceEncoder:
         transformer, *self._heads = [module.eval() for module in model]
         for head in self._heads:
             head.float()
-        quick = packed(getattr(transformer, "auto_model", None), self._device)
+        quick = pack_bert(getattr(transformer, "auto_model", None), self._device)
         self.is_packed = quick is not None
         self._layers: Layers = quick or _Padded(transformer, self._device, model.tokenizer.pad_token_id or 0)
         self._tokens = model.tokenizer.backend_tokenizer
         self._tokens.no_truncation()
         self._tokens.no_padding()
-        self._before, self._after = self._frame()
+        self._before, self._after = self._special_tokens()
         window = model.get_max_seq_length()
         dimension = model.get_embedding_dimension()
         if not window or not dimension:
             raise InvalidSettings(f"{settings.model}: names no window or dimension", fix="choose another model")
         name = "all-MiniLM-L6-v2" if settings.model == "packaged" else settings.model
-        stamp = fingerprint(weights.identity(folder), POLICY, window)
+        stamp = encoder_fingerprint(weights.weights_digest(folder), POLICY, window)
         self.facts = EmbedderFacts(name, dimension, window, stamp)
 
     def windows(self, texts: Sequence[str]) -> list[list[Window]]:
@@ -92,7 +92,8 @@ class SentenceEncoder:
         room = self.facts.window - len(self._before) - len(self._after)
         found = self._tokens.encode_batch_fast(list(texts), add_special_tokens=False)
         return [
-            [[*self._before, *part, *self._after] for part in cut(encoding.ids, room, OVERLAP)] for encoding in found
+            [[*self._before, *part, *self._after] for part in cut_windows(encoding.ids, room, OVERLAP)]
+            for encoding in found
         ]
 
     def encode(self, windows: Sequence[Window]) -> NDArray[np.float32]:
@@ -119,7 +120,7 @@ class SentenceEncoder:
             rows = [rows[first : len(rows) - last].float() for rows in self._layers(windows)]
             return [torch.nn.functional.normalize(row, dim=-1).cpu().numpy() for row in rows]
 
-    def _frame(self) -> tuple[list[int], list[int]]:
+    def _special_tokens(self) -> tuple[list[int], list[int]]:
         """The special tokens before and after a text."""
         bare = self._tokens.encode("a", add_special_tokens=False).ids
         full = self._tokens.encode("a", add_special_tokens=True).ids
@@ -150,7 +151,7 @@ def _side_by_side(rows: "Sequence[Tensor]") -> "Tensor":
     return pad_sequence(list(rows), batch_first=True)
 
 
-def cut(tokens: Sequence[int], room: int, overlap: int) -> list[Sequence[int]]:
+def cut_windows(tokens: Sequence[int], room: int, overlap: int) -> list[Sequence[int]]:
     """Windows of nearly equal length, at most `room` tokens; a short last window would say little about the tail."""
     if len(tokens) <= room:
         return [tokens]
@@ -161,6 +162,6 @@ def cut(tokens: Sequence[int], room: int, overlap: int) -> list[Sequence[int]]:
     return [tokens[start : min(start + ceil(step) + overlap, start + room)] for start in starts]
 
 
-def fingerprint(*parts: object) -> str:
+def encoder_fingerprint(*parts: object) -> str:
     """16 hex digits that name a way to make vectors."""
     return sha256(repr(parts).encode()).hexdigest()[:16]

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from cluster.basics.errors import AosError, InvalidSettings, Transient, Unavailable
 from cluster.basics.retry import waits_of
-from cluster.models.chat.retrying import of_status, pause
-from cluster.models.connections.endpoint_connection import Provider, candidates, detect, masked
-from cluster.models.embedding.encoder import cut, fingerprint
+from cluster.models.chat.retrying import of_status, retry_pause
+from cluster.models.connections.endpoint_connection import Provider, candidate_urls, detect_provider, mask_key
+from cluster.models.embedding.encoder import cut_windows, encoder_fingerprint
 from cluster.models.model_errors import Unusable
-from cluster.models.ports import EmbedderFacts, Lane
+from cluster.models.ports import EmbedderFacts, EmbeddingLane
 from configs.sections_retrieval import EmbeddingSettings
 
 log = logging.getLogger(__name__)
@@ -66,7 +66,7 @@ class ApiEmbedder:
             )
         self._settings, self._client = settings, client
         self._sleep, self._chance = sleep, chance
-        self._urls = _addresses(settings.base_url or "")
+        self._urls = _embedding_urls(settings.base_url or "")
         self._facts: EmbedderFacts | None = None
 
     async def facts(self) -> EmbedderFacts:
@@ -77,11 +77,11 @@ class ApiEmbedder:
             Unusable: it refuses the key or does not know the model.
         """
         if self._facts is None:
-            self._learn((await self._request(["dimension"], Lane.QUESTION)).shape[1])
+            self._learn_dimension((await self._request(["dimension"], EmbeddingLane.QUESTION)).shape[1])
         assert self._facts is not None
         return self._facts
 
-    async def embed(self, texts: Sequence[str], lane: Lane = Lane.QUESTION) -> NDArray[np.float32]:
+    async def embed(self, texts: Sequence[str], lane: EmbeddingLane = EmbeddingLane.QUESTION) -> NDArray[np.float32]:
         """One row of length 1 for each text, in order: shape (len(texts), dimension).
 
         A text longer than `window` tokens (at two characters each) is sent in overlapping parts; its vector is their
@@ -101,15 +101,15 @@ class ApiEmbedder:
         pieces = [
             (row, text[part[0] : part[-1] + 1])
             for row, text in enumerate(whole)
-            for part in cut(range(len(text)), room, OVERLAP)
+            for part in cut_windows(range(len(text)), room, OVERLAP)
         ]
-        vectors = await self._all([piece for _, piece in pieces], lane)
+        vectors = await self._embed_parts([piece for _, piece in pieces], lane)
         totals = np.zeros((len(rows), facts.dimension), dtype=np.float32)
         weights = np.array([[len(piece)] for _, piece in pieces], dtype=np.float32)
         np.add.at(totals, [row for row, _ in pieces], vectors * weights)
-        return _unit(totals)[[rows[text] for text in texts]]
+        return _normalize_rows(totals)[[rows[text] for text in texts]]
 
-    async def _all(self, texts: Sequence[str], lane: Lane) -> NDArray[np.float32]:
+    async def _embed_parts(self, texts: Sequence[str], lane: EmbeddingLane) -> NDArray[np.float32]:
         """Several requests at a time; the first error ends the others."""
         places = asyncio.Semaphore(AT_ONCE)
 
@@ -124,30 +124,32 @@ class ApiEmbedder:
             for task in tasks:
                 task.cancel()
 
-    async def _request(self, texts: Sequence[str], lane: Lane) -> NDArray[np.float32]:
+    async def _request(self, texts: Sequence[str], lane: EmbeddingLane) -> NDArray[np.float32]:
         """One batch, sent again after what may pass."""
         attempts = self._settings.attempts
-        waits = waits_of(attempts) if lane is Lane.BULK else QUESTION_WAITS[: attempts - 1]
+        waits = waits_of(attempts) if lane is EmbeddingLane.BULK else QUESTION_WAITS[: attempts - 1]
         for attempt, wait in enumerate((*waits, None), 1):
             try:
-                found = await self._found(texts, self._settings.seconds if lane is Lane.BULK else QUESTION_SECONDS)
+                found = await self._ask_addresses(
+                    texts, self._settings.seconds if lane is EmbeddingLane.BULK else QUESTION_SECONDS
+                )
                 break
             except Transient as error:
                 log.warning("embedding: attempt %d/%d failed: %s", attempt, len(waits) + 1, error)
-                seconds = None if wait is None else pause(wait, error, self._chance())
+                seconds = None if wait is None else retry_pause(wait, error, self._chance())
                 if seconds is None:
                     error.tried_again = True
                     raise
             await self._sleep(seconds)
-        self._learn(found.shape[1])
-        return _unit(found)
+        self._learn_dimension(found.shape[1])
+        return _normalize_rows(found)
 
-    async def _found(self, texts: Sequence[str], seconds: float) -> NDArray[np.float32]:
+    async def _ask_addresses(self, texts: Sequence[str], seconds: float) -> NDArray[np.float32]:
         """At the address that answers; which one it is, the first answer tells."""
         away: _Elsewhere | None = None
         for url in self._urls:
             try:
-                found = await self._post(url, texts, seconds)
+                found = await self._post_texts(url, texts, seconds)
             except _Elsewhere as error:
                 away = away or error
                 continue
@@ -156,7 +158,7 @@ class ApiEmbedder:
         assert away is not None, "there is an address"
         raise away
 
-    async def _post(self, url: str, texts: Sequence[str], seconds: float) -> NDArray[np.float32]:
+    async def _post_texts(self, url: str, texts: Sequence[str], seconds: float) -> NDArray[np.float32]:
         key = self._settings.api_key
         body = {"model": self._settings.model, "input": list(texts), "encoding_format": "float"}
         headers = {"Authorization": f"Bearer {key}"} if key else {}
@@ -168,19 +170,19 @@ class ApiEmbedder:
                     "POST", url, json=body, headers=headers, timeout=timeout, follow_redirects=False
                 ) as response,
             ):
-                data = await _read(response)
+                data = await _read_body(response)
         except (httpx2.TimeoutException, TimeoutError) as error:
             raise Unavailable(f"the embedding server did not answer within {seconds:g} s") from error
         except (httpx2.RequestError, httpx2.InvalidURL) as error:
-            raise Unavailable(f"the embedding server cannot be reached: {masked(str(error), key)[:200]}") from error
+            raise Unavailable(f"the embedding server cannot be reached: {mask_key(str(error), key)[:200]}") from error
         if response.status_code != 200:
-            raise _refused(response, data, key)
-        return _vectors(data, len(texts))
+            raise _refusal_error(response, data, key)
+        return _parse_vectors(data, len(texts))
 
-    def _learn(self, dimension: int) -> None:
+    def _learn_dimension(self, dimension: int) -> None:
         if self._facts is None:
             settings = self._settings
-            stamp = fingerprint("api", settings.model, dimension)  # the server may move
+            stamp = encoder_fingerprint("api", settings.model, dimension)  # the server may move
             self._facts = EmbedderFacts(settings.model, dimension, settings.window, stamp)
         elif dimension != self._facts.dimension:
             raise Unusable(
@@ -193,15 +195,15 @@ class _Elsewhere(Unusable):
     """This connection cannot be used as it is: its address or its model's name is wrong (404, 405)."""
 
 
-def _addresses(base_url: str) -> tuple[str, ...]:
+def _embedding_urls(base_url: str) -> tuple[str, ...]:
     """Candidate URLs for embeddings: of a URL without a path, as Ollama's is mostly given, below /v1 first."""
     plain = base_url.rstrip("/")
-    if plain.count("/") > 2 and detect(base_url) is not Provider.OLLAMA:
+    if plain.count("/") > 2 and detect_provider(base_url) is not Provider.OLLAMA:
         return (f"{plain}/embeddings",)
-    return tuple(f"{base}/embeddings" for base in candidates(base_url, detect(base_url)))
+    return tuple(f"{base}/embeddings" for base in candidate_urls(base_url, detect_provider(base_url)))
 
 
-async def _read(response: httpx2.Response) -> bytes:
+async def _read_body(response: httpx2.Response) -> bytes:
     data = bytearray()
     async for part in response.aiter_bytes():
         data += part
@@ -210,12 +212,12 @@ async def _read(response: httpx2.Response) -> bytes:
     return bytes(data)
 
 
-def _refused(response: httpx2.Response, data: bytes, key: str | None) -> AosError:
-    said = of_status(response.status_code, masked(data[:300].decode(errors="replace"), key), response.headers)
+def _refusal_error(response: httpx2.Response, data: bytes, key: str | None) -> AosError:
+    said = of_status(response.status_code, mask_key(data[:300].decode(errors="replace"), key), response.headers)
     return _Elsewhere(f"{said.detail}, at {response.url.path}") if response.status_code in (404, 405) else said
 
 
-def _vectors(data: bytes, count: int) -> NDArray[np.float32]:
+def _parse_vectors(data: bytes, count: int) -> NDArray[np.float32]:
     """The vectors in the order of the texts, by the index that each names.
 
     Raises:
@@ -235,6 +237,6 @@ def _vectors(data: bytes, count: int) -> NDArray[np.float32]:
     return found
 
 
-def _unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+def _normalize_rows(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     return vectors / np.maximum(lengths, np.finfo(np.float32).tiny)

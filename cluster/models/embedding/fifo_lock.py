@@ -9,7 +9,7 @@ from typing import TypeVar
 Result = TypeVar("Result")
 
 
-class Turns:
+class FifoLock:
     """A queue in front of a model that can do one thing at a time; outlives the event loop it was used in."""
 
     def __init__(self) -> None:
@@ -22,21 +22,21 @@ class Turns:
         A caller that gives up while waiting loses its place; once the work has begun it is finished, because a thread
         cannot be stopped, and only then the next one begins.
         """
-        await self._enter()
+        await self._acquire_lock()
         task = asyncio.create_task(asyncio.to_thread(work))
-        task.add_done_callback(lambda _: self._leave())
+        task.add_done_callback(lambda _: self._release_lock())
         return await asyncio.shield(task)
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
         """The model is the caller's for the length of the block, which has to outlive every thread it starts."""
-        await self._enter()
+        await self._acquire_lock()
         try:
             yield
         finally:
-            self._leave()
+            self._release_lock()
 
-    async def _enter(self) -> None:
+    async def _acquire_lock(self) -> None:
         if not self._busy:
             self._busy = True
             return
@@ -46,10 +46,10 @@ class Turns:
             await turn
         except asyncio.CancelledError:
             if turn.done() and not turn.cancelled():
-                self._leave()
+                self._release_lock()
             raise
 
-    def _leave(self) -> None:
+    def _release_lock(self) -> None:
         while self._waiting:
             turn = self._waiting.popleft()
             if not turn.done():

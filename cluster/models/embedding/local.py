@@ -6,11 +6,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from cluster.models.embedding.batching import Batching
-from cluster.models.embedding.encoder import Encoder, SentenceEncoder
-from cluster.models.embedding.fifo_lock import Turns
-from cluster.models.embedding.single_flight import InFlight
-from cluster.models.ports import EmbedderFacts, Lane
+from cluster.models.embedding.batching import EmbeddingBatcher
+from cluster.models.embedding.encoder import SentenceEncoder, WindowEncoder
+from cluster.models.embedding.fifo_lock import FifoLock
+from cluster.models.embedding.single_flight import SingleFlight
+from cluster.models.ports import EmbedderFacts, EmbeddingLane
 from configs.sections_retrieval import EmbeddingSettings
 
 SHORT = 2_000
@@ -28,7 +28,7 @@ class LocalEmbedder:
         turns: who uses the model for a question waits here.
     """
 
-    def __init__(self, settings: EmbeddingSettings, encoder: Encoder | None = None, *, idle: bool = True) -> None:
+    def __init__(self, settings: EmbeddingSettings, encoder: WindowEncoder | None = None, *, idle: bool = True) -> None:
         """Load the model that the settings name, which takes seconds, or use the given one.
 
         With `idle`, bulk work gives way to everything else on the machine.
@@ -37,17 +37,17 @@ class LocalEmbedder:
             InvalidSettings: no such model, or no GPU where one is asked for.
         """
         self.encoder = encoder or SentenceEncoder(settings)
-        self.turns = Turns()
-        self._batching = Batching(
+        self.turns = FifoLock()
+        self._batching = EmbeddingBatcher(
             self.encoder.encode, self.turns, settings.batch_tokens, settings.queue_tokens, idle=idle
         )
-        self._in_flight = InFlight(self._compute)
+        self._in_flight = SingleFlight(self._compute_vectors)
 
     async def facts(self) -> EmbedderFacts:
         """The facts of the model in this process."""
         return self.encoder.facts
 
-    async def embed(self, texts: Sequence[str], lane: Lane = Lane.QUESTION) -> NDArray[np.float32]:
+    async def embed(self, texts: Sequence[str], lane: EmbeddingLane = EmbeddingLane.QUESTION) -> NDArray[np.float32]:
         """One row of length 1 for each text, in order: shape (len(texts), dimension).
 
         Equal texts are embedded once, also those of callers who ask at the same moment. Windows of like length share a
@@ -61,7 +61,7 @@ class LocalEmbedder:
         found = await self._in_flight.vectors(list(dict.fromkeys(texts)), lane)
         return np.stack([found[text] for text in texts])
 
-    async def _compute(self, texts: Sequence[str], lane: Lane) -> NDArray[np.float32]:
+    async def _compute_vectors(self, texts: Sequence[str], lane: EmbeddingLane) -> NDArray[np.float32]:
         """One row for each of several different texts."""
         if sum(map(len, texts)) <= SHORT:  # as quick as handing it to a thread
             parts = self.encoder.windows(texts)

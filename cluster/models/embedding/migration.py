@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cluster.basics.errors import AosError, Permanent, Unavailable
-from cluster.models.ports import Embedder, EmbedderFacts, Lane
+from cluster.models.ports import Embedder, EmbedderFacts, EmbeddingLane
 
 
 class OtherEmbedder(Permanent):
@@ -25,7 +25,7 @@ class EmbedderMoved(Unavailable):
 
 
 @runtime_checkable
-class Movable(Protocol):
+class ReplaceableEmbedder(Protocol):
     """An `Embedder` whose model may be another one at the next call: its replicas are updated beside their callers."""
 
     def pinned(self, facts: EmbedderFacts) -> Embedder:
@@ -37,19 +37,19 @@ class Movable(Protocol):
         ...
 
 
-def pinned(embedder: Embedder, facts: EmbedderFacts) -> Embedder:
+def pin_embedder(embedder: Embedder, facts: EmbedderFacts) -> Embedder:
     """The embedder, which will make no vectors with another model than these facts tell of."""
-    return embedder.pinned(facts) if isinstance(embedder, Movable) else embedder
+    return embedder.pinned(facts) if isinstance(embedder, ReplaceableEmbedder) else embedder
 
 
-def forget(embedder: Embedder) -> None:
+def forget_facts(embedder: Embedder) -> None:
     """Drop the facts remembered of its model: it may be another one by now."""
-    if isinstance(embedder, Movable):
+    if isinstance(embedder, ReplaceableEmbedder):
         embedder.forget()
 
 
 @dataclass(frozen=True, slots=True)
-class Make:
+class VectorSpace:
     """The vector space of an index: the embedder that its vectors were made with.
 
     Attributes:
@@ -68,13 +68,13 @@ class Make:
         return (self.fingerprint or self.name, self.dimension) == (told, facts.dimension)
 
 
-def make_of(generation: Mapping[str, Any]) -> Make:
+def vector_space_of(generation: Mapping[str, Any]) -> VectorSpace:
     """The vector space of an index generation; the row has its embedder, embedder_fingerprint and dimension."""
-    return Make(generation["embedder"], generation["dimension"], generation["embedder_fingerprint"])
+    return VectorSpace(generation["embedder"], generation["dimension"], generation["embedder_fingerprint"])
 
 
-class Succession:
-    """An `Embedder`, and `Movable`: whatever is new is made with `now`; `before` is for who asks by `making`."""
+class EmbedderPair:
+    """An `Embedder`, and `ReplaceableEmbedder`: what is new is made with `now`; `before` serves `select_embedder`."""
 
     def __init__(self, now: Embedder, before: Embedder) -> None:
         """`before` made an index that readers still use, or may go back to."""
@@ -84,33 +84,33 @@ class Succession:
         """The facts of the current embedder, which makes new vectors."""
         return await self.now.facts()
 
-    async def embed(self, texts: Sequence[str], lane: Lane = Lane.QUESTION) -> NDArray[np.float32]:
+    async def embed(self, texts: Sequence[str], lane: EmbeddingLane = EmbeddingLane.QUESTION) -> NDArray[np.float32]:
         """As `Embedder.embed`, with the embedder of now."""
         return await self.now.embed(texts, lane)
 
     def pinned(self, facts: EmbedderFacts) -> Embedder:
-        """The embedder of now, see `Movable`."""
-        return pinned(self.now, facts)
+        """The embedder of now, see `ReplaceableEmbedder`."""
+        return pin_embedder(self.now, facts)
 
     def forget(self) -> None:
-        """Both, see `Movable`."""
-        forget(self.now)
-        forget(self.before)
+        """Both, see `ReplaceableEmbedder`."""
+        forget_facts(self.now)
+        forget_facts(self.before)
 
 
-def in_succession(now: Embedder, before: Embedder | None = None) -> Embedder:
+def pair_embedders(now: Embedder, before: Embedder | None = None) -> Embedder:
     """The embedder, or both."""
-    return now if before is None else Succession(now, before)
+    return now if before is None else EmbedderPair(now, before)
 
 
-def each(embedder: Embedder, change: Callable[[Embedder], Embedder]) -> Embedder:
+def map_embedders(embedder: Embedder, change: Callable[[Embedder], Embedder]) -> Embedder:
     """The same succession of changed embedders."""
-    if isinstance(embedder, Succession):
-        return Succession(change(embedder.now), change(embedder.before))
+    if isinstance(embedder, EmbedderPair):
+        return EmbedderPair(change(embedder.now), change(embedder.before))
     return change(embedder)
 
 
-async def making(embedder: Embedder, made: Make) -> Embedder:
+async def select_embedder(embedder: Embedder, made: VectorSpace) -> Embedder:
     """The one of them whose vectors can be compared with an index, pinned to what it is now.
 
     What does not fit is asked anew: who was told of a model before an update would refuse its index for ever.
@@ -120,23 +120,23 @@ async def making(embedder: Embedder, made: Make) -> Embedder:
         AosError: one does not answer or refuses, and the other did not make it.
     """
     try:
-        return await _making(embedder, made)
+        return await _match_embedder(embedder, made)
     except OtherEmbedder:
-        forget(embedder)
-        return await _making(embedder, made)
+        forget_facts(embedder)
+        return await _match_embedder(embedder, made)
 
 
-async def _making(embedder: Embedder, made: Make) -> Embedder:
+async def _match_embedder(embedder: Embedder, made: VectorSpace) -> Embedder:
     away: AosError | None = None
     names = []
-    for one in (embedder.now, embedder.before) if isinstance(embedder, Succession) else (embedder,):
+    for one in (embedder.now, embedder.before) if isinstance(embedder, EmbedderPair) else (embedder,):
         try:
             facts = await one.facts()
         except AosError as error:  # of whatever kind: it is of no interest where the other one made it
             away = error
             continue
         if made.is_of(facts):
-            return pinned(one, facts)
+            return pin_embedder(one, facts)
         names.append(facts.name)
     if away is not None:
         raise away

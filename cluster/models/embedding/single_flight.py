@@ -6,22 +6,22 @@ from collections.abc import Awaitable, Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from cluster.models.ports import Lane
+from cluster.models.ports import EmbeddingLane
 
-Compute = Callable[[Sequence[str], Lane], Awaitable[NDArray[np.float32]]]
+Compute = Callable[[Sequence[str], EmbeddingLane], Awaitable[NDArray[np.float32]]]
 
 
-class _Flight:
+class _SharedCall:
     """Texts on their way, and how many callers wait for at least one of them."""
 
-    def __init__(self, texts: Sequence[str], lane: Lane, work: Awaitable[NDArray[np.float32]]) -> None:
+    def __init__(self, texts: Sequence[str], lane: EmbeddingLane, work: Awaitable[NDArray[np.float32]]) -> None:
         self.rows = {text: row for row, text in enumerate(texts)}
         self.lane = lane
         self.task = asyncio.ensure_future(work)
         self.callers = 0
 
 
-class InFlight:
+class SingleFlight:
     """Joins callers who ask for the same texts at the same time.
 
     Only what is under way is shared, nothing is kept: that one text came a little sooner tells a caller no more than
@@ -31,17 +31,17 @@ class InFlight:
     def __init__(self, compute: Compute) -> None:
         """`compute` makes one row for each of several different texts."""
         self._compute = compute
-        self._flights: dict[Lane, dict[str, _Flight]] = {lane: {} for lane in Lane}
+        self._flights: dict[EmbeddingLane, dict[str, _SharedCall]] = {lane: {} for lane in EmbeddingLane}
 
-    async def vectors(self, texts: Sequence[str], lane: Lane) -> dict[str, NDArray[np.float32]]:
+    async def vectors(self, texts: Sequence[str], lane: EmbeddingLane) -> dict[str, NDArray[np.float32]]:
         """The vector of each text; the texts are different from each other.
 
         A caller who gives up stops the work only where nobody else waits for it. An error reaches everybody who waits.
         """
-        found = {text: flight for text in texts if (flight := self._find(text, lane))}
+        found = {text: flight for text in texts if (flight := self._find_call(text, lane))}
         fresh = [text for text in texts if text not in found]
         if fresh:
-            found |= dict.fromkeys(fresh, self._start(fresh, lane))
+            found |= dict.fromkeys(fresh, self._start_call(fresh, lane))
         flights = set(found.values())
         for flight in flights:
             flight.callers += 1
@@ -52,27 +52,27 @@ class InFlight:
             for flight in flights:
                 flight.callers -= 1
                 if flight.callers == 0:
-                    self._forget(flight)
+                    self._forget_call(flight)
                     flight.task.cancel()
         return {text: flight.task.result()[flight.rows[text]] for text, flight in found.items()}
 
-    def _find(self, text: str, lane: Lane) -> _Flight | None:
-        found = self._flights[Lane.QUESTION].get(text)
-        return found or (self._flights[Lane.BULK].get(text) if lane is Lane.BULK else None)
+    def _find_call(self, text: str, lane: EmbeddingLane) -> _SharedCall | None:
+        found = self._flights[EmbeddingLane.QUESTION].get(text)
+        return found or (self._flights[EmbeddingLane.BULK].get(text) if lane is EmbeddingLane.BULK else None)
 
-    def _start(self, texts: Sequence[str], lane: Lane) -> _Flight:
-        flight = _Flight(texts, lane, self._compute(texts, lane))
+    def _start_call(self, texts: Sequence[str], lane: EmbeddingLane) -> _SharedCall:
+        flight = _SharedCall(texts, lane, self._compute(texts, lane))
         self._flights[lane].update(dict.fromkeys(texts, flight))
 
         def landed(task: asyncio.Future[NDArray[np.float32]]) -> None:
-            self._forget(flight)
+            self._forget_call(flight)
             if not task.cancelled():
                 task.exception()  # seen, also where everybody has gone
 
         flight.task.add_done_callback(landed)
         return flight
 
-    def _forget(self, flight: _Flight) -> None:
+    def _forget_call(self, flight: _SharedCall) -> None:
         """Nobody joins it any more."""
         under_way = self._flights[flight.lane]
         for text in flight.rows:

@@ -12,8 +12,8 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from cluster.basics.scope import Scope
-from cluster.models.embedding.migration import each, forget, pinned
-from cluster.models.ports import Embedder, EmbedderFacts, Lane
+from cluster.models.embedding.migration import forget_facts, map_embedders, pin_embedder
+from cluster.models.ports import Embedder, EmbedderFacts, EmbeddingLane
 from configs.sections_retrieval import EmbeddingSettings
 
 SECONDS = 0.2  # longest wait for Redis: what is remembered must not cost more than working it out
@@ -24,7 +24,7 @@ _FLOAT = np.dtype("<f4")
 
 
 @dataclass(slots=True)
-class Tally:
+class CacheCounters:
     """Cache counters of the texts since the process began.
 
     Attributes:
@@ -41,7 +41,7 @@ class Tally:
 
 
 class VectorCache:
-    """An `Embedder` that keeps the vectors of what is asked, once it is told by whom: see `within`.
+    """An `Embedder` that keeps the vectors of what is asked, once it is told by whom: see `with_workspace_cache`.
 
     Bulk work passes by, its vectors rest in Postgres.
 
@@ -59,7 +59,7 @@ class VectorCache:
         self._redis = redis if settings.cache_entries else None
         self._most, self._ttl = settings.cache_entries, settings.cache_seconds
         self._rests_until = 0.0
-        self._tally = Tally()
+        self._tally = CacheCounters()
 
     def of(self, scope: Scope) -> Embedder:
         """The embedder, with the memory of one workspace."""
@@ -67,42 +67,44 @@ class VectorCache:
 
     def pinned(self, facts: EmbedderFacts) -> Embedder:
         """See `Movable`; for nobody in particular nothing is kept."""
-        return pinned(self._embedder, facts)
+        return pin_embedder(self._embedder, facts)
 
     def forget(self) -> None:
         """See `Movable`; vectors are kept under the name of their model, and stay."""
-        forget(self._embedder)
+        forget_facts(self._embedder)
 
     def stats(self) -> dict[str, int]:
-        """The `Tally` as a mapping."""
+        """The `CacheCounters` as a mapping."""
         return asdict(self._tally)
 
     async def facts(self) -> EmbedderFacts:
         """The facts of the embedder behind the cache."""
         return await self._embedder.facts()
 
-    async def embed(self, texts: Sequence[str], lane: Lane = Lane.QUESTION) -> NDArray[np.float32]:
+    async def embed(self, texts: Sequence[str], lane: EmbeddingLane = EmbeddingLane.QUESTION) -> NDArray[np.float32]:
         """As `Embedder.embed`; for nobody in particular nothing is kept."""
         return await self._embedder.embed(texts, lane)
 
-    async def remembered(self, embedder: Embedder, home: str, texts: Sequence[str], lane: Lane) -> NDArray[np.float32]:
+    async def remembered(
+        self, embedder: Embedder, home: str, texts: Sequence[str], lane: EmbeddingLane
+    ) -> NDArray[np.float32]:
         """As `embedder.embed`; `home` is the prefix of one workspace's keys."""
-        if lane is Lane.BULK or not 0 < len(texts) <= MOST_TEXTS or self._redis is None:
+        if lane is EmbeddingLane.BULK or not 0 < len(texts) <= MOST_TEXTS or self._redis is None:
             return await embedder.embed(texts, lane)
         facts = await embedder.facts()
         names = {
             text: f"{facts.fingerprint}:{sha256(f'{home}:{text}'.encode(errors='surrogatepass')).hexdigest()}"
             for text in texts
         }
-        found = await self._get(home, names, facts.dimension)
+        found = await self._read_vectors(home, names, facts.dimension)
         missing = [text for text in names if text not in found]
         if missing:
-            fresh = await pinned(embedder, facts).embed(missing, lane)  # or it would be kept under another's name
+            fresh = await pin_embedder(embedder, facts).embed(missing, lane)  # or it would be kept under another's name
             found |= dict(zip(missing, fresh, strict=True))
-            await self._put(home, {names[text]: found[text] for text in missing})
+            await self._write_vectors(home, {names[text]: found[text] for text in missing})
         return np.stack([found[text] for text in texts])
 
-    async def _get(self, home: str, names: dict[str, str], dimension: int) -> dict[str, NDArray[np.float32]]:
+    async def _read_vectors(self, home: str, names: dict[str, str], dimension: int) -> dict[str, NDArray[np.float32]]:
         if self._redis is None or self._clock() < self._rests_until:
             self._tally.away += 1
             return {}
@@ -112,14 +114,14 @@ class VectorCache:
                 pipe.zadd(home, dict.fromkeys(names.values(), self._clock()), xx=True)
                 kept, _ = await pipe.execute()
         except (RedisError, OSError):
-            self._lost()
+            self._rest_redis()
             return {}
         if not isinstance(kept, list) or len(kept) != len(names):
-            self._lost()  # whoever answers there is no Redis
+            self._rest_redis()  # whoever answers there is no Redis
             return {}
         found = {}
         for (text, name), value in zip(names.items(), kept, strict=True):
-            vector = unpack(name, value, dimension)
+            vector = unpack_vector(name, value, dimension)
             if vector is not None:
                 found[text] = vector
             self._tally.hits += vector is not None
@@ -127,25 +129,25 @@ class VectorCache:
         self._tally.misses += len(names) - len(found)
         return found
 
-    async def _put(self, home: str, vectors: dict[str, NDArray[np.float32]]) -> None:
+    async def _write_vectors(self, home: str, vectors: dict[str, NDArray[np.float32]]) -> None:
         if self._redis is None or self._clock() < self._rests_until:
             return
         try:
             async with asyncio.timeout(SECONDS):
                 async with self._redis.pipeline(transaction=False) as pipe:
                     for name, vector in vectors.items():
-                        pipe.set(f"{home}:{name}", pack(name, vector), ex=self._ttl)
+                        pipe.set(f"{home}:{name}", pack_vector(name, vector), ex=self._ttl)
                     pipe.zadd(home, dict.fromkeys(vectors, self._clock()))
                     pipe.expire(home, self._ttl)
                     pipe.zcard(home)
                     count = (await pipe.execute())[-1]
                 if count > self._most:
                     oldest: Any = await self._redis.zpopmin(home, count - self._most)
-                    await self._redis.delete(*(f"{home}:{_text(name)}" for name, _ in oldest))
+                    await self._redis.delete(*(f"{home}:{_decode_name(name)}" for name, _ in oldest))
         except (RedisError, OSError):
-            self._lost()
+            self._rest_redis()
 
-    def _lost(self) -> None:
+    def _rest_redis(self) -> None:
         self._tally.away += 1
         self._rests_until = self._clock() + REST_SECONDS
 
@@ -162,42 +164,42 @@ class _Remembering:
         """The facts of the embedder behind the cache."""
         return await self.embedder.facts()
 
-    async def embed(self, texts: Sequence[str], lane: Lane = Lane.QUESTION) -> NDArray[np.float32]:
+    async def embed(self, texts: Sequence[str], lane: EmbeddingLane = EmbeddingLane.QUESTION) -> NDArray[np.float32]:
         """As `Embedder.embed`."""
         return await self.cache.remembered(self.embedder, self.home, texts, lane)
 
     def pinned(self, facts: EmbedderFacts) -> Embedder:
         """See `Movable`."""
-        return _Remembering(self.cache, pinned(self.embedder, facts), self.home)
+        return _Remembering(self.cache, pin_embedder(self.embedder, facts), self.home)
 
     def forget(self) -> None:
         """See `Movable`."""
-        forget(self.embedder)
+        forget_facts(self.embedder)
 
 
-def within(embedder: Embedder, scope: Scope) -> Embedder:
+def with_workspace_cache(embedder: Embedder, scope: Scope) -> Embedder:
     """The embedder with the memory of the scope's workspace, where it has a memory."""
-    return each(embedder, lambda one: one.of(scope) if isinstance(one, VectorCache) else one)
+    return map_embedders(embedder, lambda one: one.of(scope) if isinstance(one, VectorCache) else one)
 
 
-def pack(name: str, vector: NDArray[np.float32]) -> bytes:
+def pack_vector(name: str, vector: NDArray[np.float32]) -> bytes:
     """A vector as it is kept: a checksum that also covers its name, then 32-bit floats."""
     body = vector.astype(_FLOAT).tobytes()
-    return _checksum(name, body) + body
+    return _vector_checksum(name, body) + body
 
 
-def unpack(name: str, value: bytes | None, dimension: int) -> NDArray[np.float32] | None:
+def unpack_vector(name: str, value: bytes | None, dimension: int) -> NDArray[np.float32] | None:
     """Decode a packed vector; None for anything else, and for a vector of another dimension (X-04)."""
     if not isinstance(value, bytes) or len(value) != _CHECKSUM + dimension * _FLOAT.itemsize:
         return None
-    if value[:_CHECKSUM] != _checksum(name, value[_CHECKSUM:]):
+    if value[:_CHECKSUM] != _vector_checksum(name, value[_CHECKSUM:]):
         return None
     return np.frombuffer(value, dtype=_FLOAT, offset=_CHECKSUM).astype(np.float32)
 
 
-def _checksum(name: str, body: bytes) -> bytes:
+def _vector_checksum(name: str, body: bytes) -> bytes:
     return blake2b(body, digest_size=_CHECKSUM, key=blake2b(name.encode(), digest_size=16).digest()).digest()
 
 
-def _text(name: bytes | str) -> str:
+def _decode_name(name: bytes | str) -> str:
     return name.decode() if isinstance(name, bytes) else name

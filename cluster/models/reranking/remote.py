@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cluster.basics.errors import Invalid, Overloaded, Unavailable
-from cluster.basics.retry import retrying
+from cluster.basics.retry import call_with_retries
 from configs.sections_retrieval import RerankSettings
 
 CHARACTERS = 4_096  # of a document that are sent
@@ -46,9 +46,9 @@ class RemoteReranker:
         }
         if self._settings.remote_model:
             body["model"] = self._settings.remote_model
-        return await retrying(lambda: self._post(body, len(texts)), waits=WAITS, sleep=self._sleep)
+        return await call_with_retries(lambda: self._post_rerank(body, len(texts)), waits=WAITS, sleep=self._sleep)
 
-    async def _post(self, body: dict[str, Any], count: int) -> NDArray[np.float32]:
+    async def _post_rerank(self, body: dict[str, Any], count: int) -> NDArray[np.float32]:
         settings = self._settings
         headers = {"Authorization": f"Bearer {settings.remote_key}"} if settings.remote_key else {}
         url = f"{(settings.remote_url or '').rstrip('/')}/rerank"
@@ -56,15 +56,15 @@ class RemoteReranker:
             async with self._client.stream(
                 "POST", url, json=body, headers=headers, timeout=settings.remote_seconds, follow_redirects=False
             ) as response:
-                data = await _read(response)
+                data = await _read_body(response)
         except httpx2.TimeoutException as error:
             raise Unavailable(f"the reranking service did not answer within {settings.remote_seconds:g} s") from error
         except (httpx2.RequestError, httpx2.InvalidURL) as error:
             raise Unavailable(f"the reranking service cannot be reached: {str(error)[:200]}") from error
-        return _scores(_checked(response.status_code, data), count)
+        return _parse_scores(_decode_reply(response.status_code, data), count)
 
 
-async def _read(response: httpx2.Response) -> bytes:
+async def _read_body(response: httpx2.Response) -> bytes:
     data = b""
     async for part in response.aiter_bytes():
         data += part
@@ -73,7 +73,7 @@ async def _read(response: httpx2.Response) -> bytes:
     return data
 
 
-def _checked(status: int, data: bytes) -> Any:
+def _decode_reply(status: int, data: bytes) -> Any:
     if status == 429:
         raise Overloaded("the reranking service has too much to do")
     if status >= 500:
@@ -86,7 +86,7 @@ def _checked(status: int, data: bytes) -> Any:
         raise Unavailable("the reranking service sent no JSON") from error
 
 
-def _scores(found: Any, count: int) -> NDArray[np.float32]:
+def _parse_scores(found: Any, count: int) -> NDArray[np.float32]:
     """By the index that each result names.
 
     Raises:

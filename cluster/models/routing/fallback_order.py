@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from cluster.basics.errors import Invalid
-from cluster.models.connections.endpoint_connection import Connection
+from cluster.models.connections.endpoint_connection import ModelConnection
 from cluster.models.routing.tasks import SIMPLE, Task
 
 
@@ -24,15 +24,15 @@ class Routing(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Stop:
+class RouteStop:
     """A connection that will be asked, if those before it fail; `reason` says what put it here."""
 
-    connection: Connection
+    connection: ModelConnection
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
-class Route:
+class ModelRoute:
     """The way of one call.
 
     Attributes:
@@ -40,12 +40,12 @@ class Route:
         skipped: what the agent names and is not asked, as (id or name, why).
     """
 
-    stops: tuple[Stop, ...]
+    stops: tuple[RouteStop, ...]
     skipped: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class CallRequirements:
     """A call's requirements of its connection.
 
     Attributes:
@@ -72,7 +72,9 @@ def routing_of(config: Mapping[str, Any]) -> Routing:
         raise Invalid("; ".join(problems)) from None
 
 
-def plan(routing: Routing, wanted: Wanted, known: Sequence[Connection], default: str | None, most: int = 3) -> Route:
+def plan_route(
+    routing: Routing, wanted: CallRequirements, known: Sequence[ModelConnection], default: str | None, most: int = 3
+) -> ModelRoute:
     """Order the connections: the task's own, the cheapest (cost_aware), the primary, the chain, the system's default.
 
     The first is asked, and at most min(`max_fallback_attempts`, `most`) more (X-16); the system's default is the last
@@ -86,36 +88,36 @@ def plan(routing: Routing, wanted: Wanted, known: Sequence[Connection], default:
         default: id or name of the system's default.
         most: fallbacks that the system allows.
     """
-    names: dict[str, Connection] = {connection.name: connection for connection in reversed(known)}
+    names: dict[str, ModelConnection] = {connection.name: connection for connection in reversed(known)}
     found = names | {connection.id: connection for connection in known}  # no name can pass for another's id
     last = found.get(default) if default is not None else None
-    stops: list[Stop] = []
+    stops: list[RouteStop] = []
     skipped: list[tuple[str, str]] = []
-    for ref, reason in _named(routing, wanted, found, last):
+    for ref, reason in _named_connections(routing, wanted, found, last):
         connection = found.get(ref)
         if connection is None:
             skipped.append((ref, f"{reason}: there is no such connection"))
         elif not connection.enabled:
             skipped.append((connection.name, f"{reason}: it is disabled"))
         elif all(stop.connection.id != connection.id for stop in stops):
-            stops.append(Stop(connection, reason))
+            stops.append(RouteStop(connection, reason))
     if wanted.tools and any(stop.connection.supports_tools for stop in stops):
         skipped += [
             (s.connection.name, f"{s.reason}: takes no tools") for s in stops if not s.connection.supports_tools
         ]
         stops = [stop for stop in stops if stop.connection.supports_tools]
-    return _cut(stops, skipped, last, 1 + min(routing.max_fallback_attempts, most))
+    return _limit_route(stops, skipped, last, 1 + min(routing.max_fallback_attempts, most))
 
 
-def _named(
-    routing: Routing, wanted: Wanted, found: Mapping[str, Connection], last: Connection | None
+def _named_connections(
+    routing: Routing, wanted: CallRequirements, found: Mapping[str, ModelConnection], last: ModelConnection | None
 ) -> Iterator[tuple[str, str]]:
     """Every (id or name, reason) that is to be asked, in order; one may come twice."""
     own = routing.task_routing.get(wanted.task)
     if own is not None:
         yield own, f"task_routing.{wanted.task}"
     if routing.cost_aware and own is None and (wanted.thrifty or wanted.task in SIMPLE):
-        yield from _cheapest(routing, wanted, found, last)
+        yield from _cheapest_connection(routing, wanted, found, last)
     if routing.primary_connection_id is not None:
         yield routing.primary_connection_id, "primary_connection_id"
     for place, ref in enumerate(routing.fallback_chain):
@@ -126,8 +128,8 @@ def _named(
         yield last.id, "system default"
 
 
-def _cheapest(
-    routing: Routing, wanted: Wanted, found: Mapping[str, Connection], last: Connection | None
+def _cheapest_connection(
+    routing: Routing, wanted: CallRequirements, found: Mapping[str, ModelConnection], last: ModelConnection | None
 ) -> Iterator[tuple[str, str]]:
     """The cheapest of the connections that the agent names anyway: cost never sends data to another provider."""
     refs = (routing.primary_connection_id, *routing.fallback_chain, last.id if last is not None else None)
@@ -135,22 +137,24 @@ def _cheapest(
     if wanted.tools:
         able = [connection for connection in able if connection.supports_tools] or able
     if able:
-        best = min(able, key=_price)  # the first named wins a tie
+        best = min(able, key=_total_price)  # the first named wins a tie
         why = "the budget is nearly spent" if wanted.thrifty else f"{wanted.task} is simple"
-        price = f"{best.price_in:g} + {best.price_out:g} USD" if _price(best) else "0 USD, no price is known"
+        price = f"{best.price_in:g} + {best.price_out:g} USD" if _total_price(best) else "0 USD, no price is known"
         yield best.id, f"cost_aware: {why}, cheapest at {price} a million tokens"
 
 
-def _price(connection: Connection) -> float:
+def _total_price(connection: ModelConnection) -> float:
     """USD for a million tokens in and out; what has no price counts as 0."""
     return connection.price_in + connection.price_out
 
 
-def _cut(stops: list[Stop], skipped: list[tuple[str, str]], last: Connection | None, most: int) -> Route:
+def _limit_route(
+    stops: list[RouteStop], skipped: list[tuple[str, str]], last: ModelConnection | None, most: int
+) -> ModelRoute:
     """The first `most`, the system's default among them as the last."""
     kept, rest = stops[:most], stops[most:]
     if most > 1 and rest and last is not None and rest[-1].connection.id == last.id:
         rest = [kept.pop(), *rest[:-1]]
         kept.append(stops[-1])
     over = [(stop.connection.name, f"{stop.reason}: beyond {most - 1} fallbacks") for stop in rest]
-    return Route(tuple(kept), tuple(skipped + over))
+    return ModelRoute(tuple(kept), tuple(skipped + over))

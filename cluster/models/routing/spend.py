@@ -9,7 +9,7 @@ from typing import Any
 
 from cluster.basics.errors import Invalid, NotFound
 from cluster.basics.scope import Scope
-from cluster.models.messages import Usage
+from cluster.models.messages import TokenUsage
 from cluster.models.model_errors import OverBudget
 from cluster.state.db.postgres import Database, Row, load_queries
 
@@ -17,7 +17,7 @@ NEARLY = Decimal("0.8")  # from this part of a budget on, cost decides for every
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
+class MonthlySpend:
     """Money of this month in USD; a budget of None has no limit.
 
     Attributes:
@@ -33,7 +33,7 @@ class Spent:
     @property
     def nearly(self) -> bool:
         """Four fifths of a budget are gone."""
-        return any(budget is not None and spent >= budget * NEARLY for spent, budget, _ in self._pairs())
+        return any(budget is not None and spent >= budget * NEARLY for spent, budget, _ in self._budget_pairs())
 
     def check(self) -> None:
         """Refuse to spend more; a budget of 0 allows no call at all.
@@ -41,18 +41,18 @@ class Spent:
         Raises:
             OverBudget: which budget is spent, and what to raise.
         """
-        for spent, budget, whose in self._pairs():
+        for spent, budget, whose in self._budget_pairs():
             if budget is not None and spent >= budget:
                 raise OverBudget(
                     f"the {whose} has spent {spent:.4f} of {budget:.2f} USD this month",
                     fix=f"Raise budget_usd of the {whose}, or wait for the first of the month (UTC).",
                 )
 
-    def _pairs(self) -> tuple[tuple[Decimal, Decimal | None, str], ...]:
+    def _budget_pairs(self) -> tuple[tuple[Decimal, Decimal | None, str], ...]:
         return (self.agent, self.agent_budget, "agent"), (self.tenant, self.tenant_budget, "tenant")
 
 
-class Spend:
+class SpendStore:
     """The table `spend`: a row for each agent and month."""
 
     def __init__(self, database: Database, clock: Callable[[], datetime]) -> None:
@@ -61,17 +61,17 @@ class Spend:
         self._clock = clock
         self._sql = load_queries(Path(__file__).with_name("spend.sql"))
 
-    async def state(self, scope: Scope, agent: str, config: Mapping[str, Any]) -> Spent:
+    async def state(self, scope: Scope, agent: str, config: Mapping[str, Any]) -> MonthlySpend:
         """This month's spend, beside the budgets: `budget_usd` of the agent's config and of the tenant.
 
         Raises:
             Invalid: the agent's budget is no amount.
         """
         budget = budget_of(config)
-        (row,) = await self._db.read(scope, self._sql["spent"], **self._whose(scope, agent))
-        return Spent(row["agent_usd"], row["tenant_usd"], budget, row["tenant_budget"])
+        (row,) = await self._db.read(scope, self._sql["spent"], **self._agent_values(scope, agent))
+        return MonthlySpend(row["agent_usd"], row["tenant_usd"], budget, row["tenant_budget"])
 
-    async def add(self, scope: Scope, agent: str, usage: Usage, cost_usd: float) -> None:
+    async def add(self, scope: Scope, agent: str, usage: TokenUsage, cost_usd: float) -> None:
         """Count one reply, in a transaction of its own.
 
         Raises:
@@ -80,7 +80,7 @@ class Spend:
         async with self._db.transaction(scope) as tx:
             counted = await tx.run(
                 self._sql["add"],
-                **self._whose(scope, agent),
+                **self._agent_values(scope, agent),
                 prompt_tokens=usage.prompt_tokens,
                 completion_tokens=usage.completion_tokens,
                 cost=Decimal(repr(cost_usd)),
@@ -90,15 +90,15 @@ class Spend:
 
     async def by_agent(self, scope: Scope) -> list[Row]:
         """This month's calls, tokens and cost of the workspace's agents, the dearest first."""
-        month = self._month()
+        month = self._current_month()
         return await self._db.read(
             scope, self._sql["by_agent"], tenant=scope.tenant, workspace=scope.workspace, month=month
         )
 
-    def _whose(self, scope: Scope, agent: str) -> dict[str, Any]:
-        return {"tenant": scope.tenant, "workspace": scope.workspace, "agent": agent, "month": self._month()}
+    def _agent_values(self, scope: Scope, agent: str) -> dict[str, Any]:
+        return {"tenant": scope.tenant, "workspace": scope.workspace, "agent": agent, "month": self._current_month()}
 
-    def _month(self) -> date:
+    def _current_month(self) -> date:
         return self._clock().astimezone(UTC).date().replace(day=1)
 
 

@@ -146,27 +146,27 @@ _POLITE = (
 )
 
 
-def _fold(text: str) -> str:
+def _fold_text(text: str) -> str:
     """Without case, accents and curly apostrophes, so that one spelling in the table meets all."""
     plain = unicodedata.normalize("NFKD", text.casefold()).replace("’", "'")
     return "".join(letter for letter in plain if not unicodedata.combining(letter))
 
 
-def _words(pattern: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<!\w)(?:{_fold(pattern)})(?!\w)")
+def _word_pattern(pattern: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w)(?:{_fold_text(pattern)})(?!\w)")
 
 
-_TRIGGERS = [(task, weight, _words(pattern)) for task, rows in _TABLE.items() for weight, pattern in rows]
-_TRAP = _words("|".join(_TRAPS))
-_NEGATED = re.compile(rf"(?<!\w){_fold(_NEGATION)} $")
-_START = re.compile(rf"^\W*(?:{_fold(_POLITE)}\W+)*")
+_TRIGGERS = [(task, weight, _word_pattern(pattern)) for task, rows in _TABLE.items() for weight, pattern in rows]
+_TRAP = _word_pattern("|".join(_TRAPS))
+_NEGATED = re.compile(rf"(?<!\w){_fold_text(_NEGATION)} $")
+_START = re.compile(rf"^\W*(?:{_fold_text(_POLITE)}\W+)*")
 # A quoted or fenced text is what the task is done to, not what is asked.
 _QUOTED = re.compile(r"```.*?(?:```|$)|`[^`]*`|\"[^\"]{4,}\"|“[^”]*”|«[^»]*»|„[^“”]*[“”]", re.DOTALL)
 _COLON = re.compile(r":\s|\n\s*\n")
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class TaskJudgement:
     """The task that a message asks for, with its scores.
 
     Attributes:
@@ -185,22 +185,22 @@ class Judged:
         return ", ".join(self.triggers) or "no trigger word"
 
 
-def classify(message: str) -> Judged:
+def classify_task(message: str) -> TaskJudgement:
     """Judge a message; the same message is always judged the same."""
     text = " ".join(_QUOTED.sub(" … ", message[:READ_CHARACTERS]).split("\r"))
-    head, _, payload = _split(text)
-    judged = _judge(head)
+    head, _, payload = _split_payload(text)
+    judged = _score_tasks(head)
     # "Translate to German: please run the plan" asks for one thing; "Hello: please run it" asks after the colon.
-    return judged if judged.task is not Task.CHAT or not payload else _judge(text)
+    return judged if judged.task is not Task.CHAT or not payload else _score_tasks(text)
 
 
-def _split(text: str) -> tuple[str, str, str]:
+def _split_payload(text: str) -> tuple[str, str, str]:
     mark = _COLON.search(text)
     return (text[: mark.start()], mark.group(), text[mark.end() :]) if mark else (text, "", "")
 
 
-def _judge(text: str) -> Judged:
-    plain = _TRAP.sub("…", " ".join(_fold(text).split()))
+def _score_tasks(text: str) -> TaskJudgement:
+    plain = _TRAP.sub("…", " ".join(_fold_text(text).split()))
     begin = found.end() if (found := _START.match(plain)) else 0
     scores: dict[Task, float] = {}
     triggers = []
@@ -212,7 +212,7 @@ def _judge(text: str) -> Judged:
         scores[task] = max(scores.get(task, 0), score) + MORE * min(scores.get(task, 0), score)
         triggers.append(f"{task}: {hit.group()}")
     best = max(scores, key=lambda task: (scores[task], -_ORDER[task]), default=Task.CHAT)
-    return Judged(best if scores.get(best, 0) >= ENOUGH else Task.CHAT, scores, tuple(triggers))
+    return TaskJudgement(best if scores.get(best, 0) >= ENOUGH else Task.CHAT, scores, tuple(triggers))
 
 
 _ORDER = {task: place for place, task in enumerate(Task)}

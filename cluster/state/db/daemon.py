@@ -18,7 +18,7 @@ from cluster.basics.errors import Unavailable
 SOCKET_PATH_LIMIT = 107  # bytes in sockaddr_un.sun_path on Linux, less the final zero
 
 
-def running(pid_file: Path, program: str, argument: str) -> psutil.Process | None:
+def find_daemon(pid_file: Path, program: str, argument: str) -> psutil.Process | None:
     """The process a pid file names; a pid reused by another does not count.
 
     Args:
@@ -35,20 +35,20 @@ def running(pid_file: Path, program: str, argument: str) -> psutil.Process | Non
     return process if named and (argument in words or f"{argument}/" in " ".join(words)) else None
 
 
-def end(process: psutil.Process | None, how: signal.Signals = signal.SIGTERM, seconds: float = 60) -> None:
+def end_process(process: psutil.Process | None, how: signal.Signals = signal.SIGTERM, seconds: float = 60) -> None:
     """Ask a process to end and wait; kill it when `seconds` pass. None and an ended process are fine."""
     if process is None:
         return
     try:
         process.send_signal(how)
-        if not _ended(process, seconds):
+        if not _wait_for_end(process, seconds):
             process.kill()
-            _ended(process, 10)
+            _wait_for_end(process, 10)
     except psutil.NoSuchProcess:
         return
 
 
-def _ended(process: psutil.Process, seconds: float) -> bool:
+def _wait_for_end(process: psutil.Process, seconds: float) -> bool:
     """Wait; a zombie has ended, although nobody may be there to reap it (containers without an init)."""
     deadline = time.monotonic() + seconds
     while process.is_running() and process.status() != psutil.STATUS_ZOMBIE:
@@ -78,11 +78,11 @@ def run_as(owner: tuple[int, int] | None, command: list[str], log: Path | None, 
         text=True,
     )
     if done.returncode != 0:
-        words = done.stdout if log is None else tail(log)
+        words = done.stdout if log is None else log_tail(log)
         raise Unavailable(f"{Path(command[0]).name} failed ({done.returncode}):\n{words}")
 
 
-def tail(log: Path, lines: int = 15) -> str:
+def log_tail(log: Path, lines: int = 15) -> str:
     """The last lines of a log, for an error's detail."""
     if not log.exists():
         return "(no log)"
@@ -118,7 +118,7 @@ def close_to_others(folder: Path) -> None:
 
 
 @contextmanager
-def locked(path: Path) -> Iterator[None]:
+def file_lock(path: Path) -> Iterator[None]:
     """One holder of this lock file at a time, across processes; the kernel frees it when the holder dies."""
     with path.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)

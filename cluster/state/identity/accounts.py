@@ -13,7 +13,7 @@ from cluster.state.identity.identity import secret_hash
 
 
 @dataclass(frozen=True, slots=True)
-class PasswordReset:
+class PasswordResetResult:
     """The result of a password reset.
 
     Attributes:
@@ -28,7 +28,7 @@ class PasswordReset:
     kept: list[Row]
 
 
-class Accounts:
+class AccountStore:
     """Changes happen in the caller's transaction, beside their record in the audit trail."""
 
     def __init__(self, database: Database) -> None:
@@ -58,7 +58,7 @@ class Accounts:
         except psycopg.errors.UniqueViolation as error:
             raise Conflict(f"the tenant {name} or the user {email} exists already") from error
         assert workspace is not None and user is not None
-        await self._join(tx, str(tenant), user["id"], workspace["id"], Role.ADMIN)
+        await self._join_workspace(tx, str(tenant), user["id"], workspace["id"], Role.ADMIN)
         return {"id": tenant, "name": name, "workspace_id": workspace["id"], "user_id": user["id"]}
 
     async def workspaces(self, scope: Scope, skip: int, limit: int) -> list[Row]:
@@ -77,7 +77,7 @@ class Accounts:
         except psycopg.errors.UniqueViolation as error:
             raise Conflict(f"the workspace {name} exists already") from error
         assert row is not None
-        await self._join(tx, scope.tenant, scope.user, row["id"], Role.ADMIN)
+        await self._join_workspace(tx, scope.tenant, scope.user, row["id"], Role.ADMIN)
         return row
 
     async def users(
@@ -116,21 +116,21 @@ class Accounts:
             NotFound: there is no such user in the tenant.
             Conflict: it is whoever asks.
         """
-        await self._other(tx, scope, user)
+        await self._require_other_user(tx, scope, user)
         named = {"user": user, "tenant": scope.tenant}
         if role is not None:
-            await self._join(tx, scope.tenant, user, scope.workspace, role)
+            await self._join_workspace(tx, scope.tenant, user, scope.workspace, role)
         if tenant_role is not None:
             await tx.run(self._sql["set_tenant_role"], **named, role=tenant_role)
         if disabled is not None:
             await tx.run(self._sql["disable"], **named, disabled=disabled)
             if disabled:
                 await tx.run(self._sql["end_sessions"], **named)
-        return await self._user(tx, scope, user)
+        return await self._require_user(tx, scope, user)
 
     async def reset_password(
         self, tx: Transaction, scope: Scope, user: str, password_hash: str, *, keep_keys: bool = False
-    ) -> PasswordReset:
+    ) -> PasswordResetResult:
         """A new password, to be changed at the next login; every session ends, access tokens included.
 
         Args:
@@ -143,18 +143,18 @@ class Accounts:
         Raises:
             NotFound, Conflict: as for `change_user`.
         """
-        found = await self._other(tx, scope, user)
+        found = await self._require_other_user(tx, scope, user)
         named = {"user": user, "tenant": scope.tenant}
         await tx.run(self._sql["reset_password"], **named, hash=password_hash)
         await tx.run(self._sql["end_sessions"], **named)
         keys = await tx.all(self._sql["keys_of_user"], **named)
         revoked = [key for key in keys if key["meanwhile"] and not keep_keys]
         await tx.run(self._sql["revoke_keys"], **named, keys=[key["id"] for key in revoked])
-        return PasswordReset(found, revoked, [key for key in keys if key not in revoked])
+        return PasswordResetResult(found, revoked, [key for key in keys if key not in revoked])
 
     async def sign_out(self, tx: Transaction, scope: Scope, user: str) -> None:
         """End every session of a user, access tokens included; API keys go on. Errors as for `change_user`."""
-        await self._other(tx, scope, user)
+        await self._require_other_user(tx, scope, user)
         await tx.run(self._sql["end_sessions"], user=user, tenant=scope.tenant)
 
     async def leave(self, tx: Transaction, scope: Scope, user: str) -> None:
@@ -164,22 +164,22 @@ class Accounts:
             NotFound: they are not in it.
             Conflict: it is whoever asks.
         """
-        await self._other(tx, scope, user)
+        await self._require_other_user(tx, scope, user)
         named = {"tenant": scope.tenant, "workspace": scope.workspace, "user": user}
         if await tx.one(self._sql["leave_workspace"], **named) is None:
             raise NotFound(f"user {user} in this workspace")
 
-    async def _user(self, tx: Transaction, scope: Scope, user: str) -> Row:
+    async def _require_user(self, tx: Transaction, scope: Scope, user: str) -> Row:
         row = await tx.one(self._sql["user"], user=user, tenant=scope.tenant, workspace=scope.workspace)
         if row is None:
             raise NotFound(f"user {user}")
         return row
 
-    async def _other(self, tx: Transaction, scope: Scope, user: str) -> Row:
+    async def _require_other_user(self, tx: Transaction, scope: Scope, user: str) -> Row:
         """Somebody else: an administrator who takes their own rights away may be the last one."""
         if user == scope.user:
             raise Conflict("this is you", fix="Let another administrator do it.")
-        return await self._user(tx, scope, user)
+        return await self._require_user(tx, scope, user)
 
     async def add_user(
         self, tx: Transaction, scope: Scope, email: str, role: Role, tenant_role: Role | None, password_hash: str
@@ -219,7 +219,7 @@ class Accounts:
         elif tenant_role is not None:
             await tx.run(self._sql["set_tenant_role"], user=row["id"], tenant=scope.tenant, role=tenant_role)
         assert row is not None
-        await self._join(tx, scope.tenant, row["id"], scope.workspace, role)
+        await self._join_workspace(tx, scope.tenant, row["id"], scope.workspace, role)
         return UserId(str(row["id"])), fresh
 
     async def keys(self, scope: Scope, owner: UserId | None, skip: int, limit: int) -> list[Row]:
@@ -257,5 +257,5 @@ class Accounts:
         if await tx.one(self._sql["revoke_key"], **named, key=key, user=owner) is None:
             raise NotFound(f"API key {key}")
 
-    async def _join(self, tx: Transaction, tenant: str, user: object, workspace: object, role: Role) -> None:
+    async def _join_workspace(self, tx: Transaction, tenant: str, user: object, workspace: object, role: Role) -> None:
         await tx.run(self._sql["join_workspace"], tenant=tenant, user=user, workspace=workspace, role=role)

@@ -33,7 +33,7 @@ class TokenReused(SignInAgain):
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class WorkspaceMember:
     """A user in one workspace.
 
     Attributes:
@@ -67,7 +67,7 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True)
-class Credentials:
+class PasswordCredentials:
     """The password hash of a user."""
 
     tenant: TenantId
@@ -81,7 +81,7 @@ class Credentials:
 
 
 @dataclass(frozen=True, slots=True)
-class Refresh:
+class RefreshToken:
     """A refresh token to be remembered; `family` is the login it descends from."""
 
     hash: str
@@ -94,7 +94,7 @@ def secret_hash(secret: str) -> str:
     return sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-class Identity:
+class IdentityStore:
     """Finds out who is asking, and keeps sessions."""
 
     def __init__(self, database: Database) -> None:
@@ -102,18 +102,18 @@ class Identity:
         self._db = database
         self._sql = load_queries(Path(__file__).with_suffix(".sql"))
 
-    async def credentials(self, email: str) -> Credentials | None:
+    async def credentials(self, email: str) -> PasswordCredentials | None:
         """By e-mail, in any tenant; None where nobody has it."""
-        found = await self._find("email", email.lower())
+        found = await self._find_owner("email", email.lower())
         if found is None:
             return None
         async with self._db.transaction(_tenant_scope(found["tenant_id"])) as tx:
             row = await tx.one(self._sql["credentials"], user=found["user_id"], tenant=found["tenant_id"])
         if row is None:
             return None
-        return Credentials(_tenant(found), UserId(str(row["id"])), row["password_hash"])
+        return PasswordCredentials(_tenant_id(found), UserId(str(row["id"])), row["password_hash"])
 
-    async def credentials_of(self, member: Member) -> Credentials:
+    async def credentials_of(self, member: WorkspaceMember) -> PasswordCredentials:
         """Of somebody who is signed in.
 
         Raises:
@@ -123,9 +123,11 @@ class Identity:
             row = await tx.one(self._sql["credentials"], user=member.user, tenant=member.tenant)
         if row is None:
             raise NotFound(f"user {member.user}")
-        return Credentials(member.tenant, member.user, row["password_hash"])
+        return PasswordCredentials(member.tenant, member.user, row["password_hash"])
 
-    async def member(self, tenant: TenantId, user: UserId, workspace: WorkspaceId | None = None) -> Member | None:
+    async def member(
+        self, tenant: TenantId, user: UserId, workspace: WorkspaceId | None = None
+    ) -> WorkspaceMember | None:
         """The user in that workspace, or in their oldest; None where disabled, gone or not a member."""
         async with self._db.transaction(_tenant_scope(tenant)) as tx:
             row = await tx.one(self._sql["member"], user=user, tenant=tenant, workspace=workspace, **_ANY)
@@ -133,7 +135,7 @@ class Identity:
 
     async def member_by_token(
         self, tenant: TenantId, user: UserId, workspace: WorkspaceId | None, session: str, version: int
-    ) -> Member | None:
+    ) -> WorkspaceMember | None:
         """As `member`, for an access token: None also where its session has ended or the user's rights are others now.
 
         Args:
@@ -147,9 +149,9 @@ class Identity:
             row = await tx.one(self._sql["member"], **named)
         return None if row is None else replace(_as_member(row), session=session)
 
-    async def member_by_key(self, secret: str) -> Member | None:
+    async def member_by_key(self, secret: str) -> WorkspaceMember | None:
         """The user behind an API key, with no more rights than the key and the user both have now."""
-        found = await self._find("api_key", secret_hash(secret))
+        found = await self._find_owner("api_key", secret_hash(secret))
         if found is None:
             return None
         named = {"key": found["key_id"], "tenant": found["tenant_id"]}
@@ -170,7 +172,7 @@ class Identity:
                 await tx.run(self._sql["touch_key"], **named)
         return _as_member(row, key)
 
-    async def remember(self, tx: Transaction, member: Member, refresh: Refresh, now: datetime) -> None:
+    async def remember(self, tx: Transaction, member: WorkspaceMember, refresh: RefreshToken, now: datetime) -> None:
         """Keep a refresh token's hash, and forget the user's that ran out."""
         named = {"user": member.user, "tenant": member.tenant}
         await tx.run(self._sql["sweep_sessions"], **named, now=now)
@@ -183,7 +185,7 @@ class Identity:
             expires=refresh.expires,
         )
 
-    async def rotate(self, old: str, new: Refresh, now: datetime) -> Member:
+    async def rotate(self, old: str, new: RefreshToken, now: datetime) -> WorkspaceMember:
         """Spend a refresh token for a new one of the same family.
 
         Args:
@@ -195,7 +197,7 @@ class Identity:
             SignInAgain: unknown or run out.
             TokenReused: spent before. Somebody else may have a copy, so the session ends, its access tokens included.
         """
-        found = await self._find("refresh", old)
+        found = await self._find_owner("refresh", old)
         if found is None:
             raise SignInAgain
         tenant, member, reused = found["tenant_id"], None, 0
@@ -209,14 +211,14 @@ class Identity:
                 )
                 if row is not None:
                     member = replace(_as_member(row), session=str(spent["family"]))
-                    await self.remember(tx, member, Refresh(new.hash, new.expires, spent["family"]), now)
+                    await self.remember(tx, member, RefreshToken(new.hash, new.expires, spent["family"]), now)
         if reused:
-            raise TokenReused(Scope(_tenant(found), NO_WORKSPACE, user=UserId(str(found["user_id"]))))
+            raise TokenReused(Scope(_tenant_id(found), NO_WORKSPACE, user=UserId(str(found["user_id"]))))
         if member is None:
             raise SignInAgain
         return member
 
-    async def end(self, tx: Transaction, member: Member, token: str) -> None:
+    async def end(self, tx: Transaction, member: WorkspaceMember, token: str) -> None:
         """End the session that a refresh token (its hash) belongs to: its refresh tokens and access tokens."""
         await tx.run(self._sql["end_session"], hash=token, tenant=member.tenant)
 
@@ -224,13 +226,13 @@ class Identity:
         """End every session of a user."""
         await tx.run(self._sql["end_sessions"], user=user, tenant=tenant)
 
-    async def change_password(self, tx: Transaction, member: Member, password_hash: str) -> None:
+    async def change_password(self, tx: Transaction, member: WorkspaceMember, password_hash: str) -> None:
         """Set it and end every session of the user; access tokens end with it, API keys do not."""
         named = {"user": member.user, "tenant": member.tenant}
         await tx.run(self._sql["set_password"], **named, hash=password_hash)
         await self.end_all(tx, member.tenant, member.user)
 
-    async def _find(self, kind: str, value: str) -> Row | None:
+    async def _find_owner(self, kind: str, value: str) -> Row | None:
         async with self._db.transaction() as tx:
             return await tx.one(self._sql["find"], kind=kind, value=value)
 
@@ -240,16 +242,16 @@ def _tenant_scope(tenant: object) -> Scope:
     return Scope(TenantId(str(tenant)), NO_WORKSPACE)
 
 
-def _tenant(row: Row) -> TenantId:
+def _tenant_id(row: Row) -> TenantId:
     return TenantId(str(row["tenant_id"]))
 
 
-def _as_member(row: Row, key: Row | None = None) -> Member:
+def _as_member(row: Row, key: Row | None = None) -> WorkspaceMember:
     role, tenant_role = Role(row["role"]), Role(row["tenant_role"])
     if key is not None:
-        role, tenant_role = least(role, Role(key["role"])), least(tenant_role, Role(key["role"]))
-    return Member(
-        tenant=_tenant(row),
+        role, tenant_role = least_role(role, Role(key["role"])), least_role(tenant_role, Role(key["role"]))
+    return WorkspaceMember(
+        tenant=_tenant_id(row),
         workspace=WorkspaceId(str(row["workspace_id"])),
         user=UserId(str(row["user_id"])),
         email=row["email"],
@@ -262,6 +264,6 @@ def _as_member(row: Row, key: Row | None = None) -> Member:
     )
 
 
-def least(*roles: Role) -> Role:
+def least_role(*roles: Role) -> Role:
     """The one with the fewest rights."""
     return min(roles, key=list(Role).index)

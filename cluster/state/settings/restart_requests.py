@@ -20,7 +20,7 @@ LONGEST_SECONDS = 420  # as a roll-out that is given up
 
 
 @dataclass(frozen=True, slots=True)
-class Restart:
+class RestartRecord:
     """One that was asked for.
 
     Attributes:
@@ -37,13 +37,13 @@ class Restart:
     error: str | None
 
 
-class Restarts:
+class RestartRequests:
     """The API's side."""
 
     def __init__(self, database: Database) -> None:
         """Only the first tenant's transactions see and write any."""
         self._db = database
-        self._sql = _queries()
+        self._sql = _restart_queries()
 
     async def ask(self, tx: Transaction, scope: Scope, parts: tuple[Part, ...]) -> int:
         """Want parts restarted; the number of the wish."""
@@ -51,7 +51,7 @@ class Restarts:
         assert row is not None
         return int(row["id"])
 
-    async def show(self, scope: Scope, id_: int) -> Restart:
+    async def show(self, scope: Scope, id_: int) -> RestartRecord:
         """The state of one request.
 
         Raises:
@@ -60,7 +60,7 @@ class Restarts:
         rows = await self._db.read(scope, self._sql["show"], id=id_)
         if not rows:
             raise NotFound(f"restart {id_}")
-        return _restart(rows[0])
+        return _read_restart(rows[0])
 
     async def under_way(self, parts: tuple[Part, ...]) -> bool:
         """True where one of these parts is being restarted, or will be within seconds; for programs, not for people."""
@@ -69,18 +69,18 @@ class Restarts:
             row = await tx.one(self._sql["under_way"], parts=[str(part) for part in parts], **limits)
         return bool(row and row["yes"])
 
-    async def page(self, scope: Scope, limit: int = 20) -> list[Restart]:
+    async def page(self, scope: Scope, limit: int = 20) -> list[RestartRecord]:
         """The newest first."""
-        return [_restart(row) for row in await self._db.read(scope, self._sql["list"], limit=limit)]
+        return [_read_restart(row) for row in await self._db.read(scope, self._sql["list"], limit=limit)]
 
 
-class Ledger:
+class RestartLedger:
     """The supervisor's side: a connection for each call, as it asks rarely and must outlive Postgres."""
 
     def __init__(self, dsn: str) -> None:
         """`dsn`: the application's."""
         self._dsn = dsn
-        self._sql = _queries()
+        self._sql = _restart_queries()
 
     def marks(self) -> dict[str, int]:
         """The number that each Serve application is to be deployed with; one that was never restarted has none.
@@ -88,38 +88,38 @@ class Ledger:
         Raises:
             Unavailable: Postgres does not answer, here and below.
         """
-        with self._connected() as connection:
+        with self._open_connection() as connection:
             found = {row["part"]: int(row["mark"]) for row in connection.execute(self._sql["marks"]).fetchall()}
         return {app: found[part] for part, apps in APPLICATIONS.items() if part in found for app in apps}
 
     def take(self) -> Mapping[int, tuple[str, ...]]:
         """Claim the restarts that are due now, by number; nobody else gets them."""
-        with self._connected() as connection:
+        with self._open_connection() as connection:
             rows = connection.execute(self._sql["take"]).fetchall()
         return {int(row["id"]): tuple(row["parts"]) for row in rows}
 
     def now(self) -> datetime:
         """The moment by Postgres' clock: what is changed later was not yet read by what starts now."""
-        with self._connected() as connection:
+        with self._open_connection() as connection:
             row = connection.execute(self._sql["now"]).fetchone()
         assert row is not None
         return row["now"]
 
     def done(self, ids: list[int], parts: list[str], began: datetime, error: str | None = None) -> None:
         """It ended; without an error, what these parts waited for when it began counts now."""
-        with self._connected() as connection:
+        with self._open_connection() as connection:
             connection.execute(self._sql["done"], {"ids": ids, "error": error})
             if error is None:
                 connection.execute(self._sql["settled"], {"parts": parts, "before": began})
 
     def all_done(self, before: datetime) -> None:
         """Everything was started anew after this moment."""
-        with self._connected() as connection:
+        with self._open_connection() as connection:
             for query in ("all_done", "all_settled"):
                 connection.execute(self._sql[query], {"before": before})
 
     @contextmanager
-    def _connected(self) -> Iterator[psycopg.Connection[Row]]:
+    def _open_connection(self) -> Iterator[psycopg.Connection[Row]]:
         try:
             with psycopg.connect(self._dsn, connect_timeout=CONNECT_SECONDS, row_factory=dict_row) as connection:
                 yield connection
@@ -127,10 +127,10 @@ class Ledger:
             raise Unavailable(f"Postgres does not answer: {error}") from error
 
 
-def _restart(row: Row) -> Restart:
+def _read_restart(row: Row) -> RestartRecord:
     parts = tuple(Part(part) for part in row["parts"])
-    return Restart(row["id"], parts, row["asked_at"], row["taken_at"], row["done_at"], row["error"])
+    return RestartRecord(row["id"], parts, row["asked_at"], row["taken_at"], row["done_at"], row["error"])
 
 
-def _queries() -> Mapping[str, str]:
+def _restart_queries() -> Mapping[str, str]:
     return load_queries(Path(__file__).with_suffix(".sql"))

@@ -16,10 +16,10 @@ from psycopg.types.json import Jsonb
 from cluster.basics.errors import Conflict, Unavailable
 from cluster.state.db.embedded import is_external, postgres_endpoints
 from cluster.state.db.postgres import Database, Row, Transaction, load_queries
-from cluster.state.vault import Sealed, Vault, vault_of
-from configs.keys import Part, keys
+from cluster.state.vault import UnopenableSecret, Vault, vault_of
+from configs.keys import Part, setting_keys
 from configs.sections import Settings
-from configs.settings import InvalidConfiguration, Layered, read
+from configs.settings import InvalidConfiguration, LayeredSettings, read_layers
 
 log = logging.getLogger("aos.settings")
 
@@ -35,7 +35,7 @@ class SettingsChanged(Conflict):
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class StoredSettings:
     """The rows as they are.
 
     Attributes:
@@ -52,7 +52,7 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True)
-class Need:
+class RestartNeed:
     """A part that has to be restarted, and the changed settings that ask for it."""
 
     part: str
@@ -66,22 +66,22 @@ class SettingsRows:
     def __init__(self, database: Database, vault: Vault, environment: Mapping[str, str] | None = None) -> None:
         """`vault` seals what is secret; `environment` is the process' own unless given."""
         self._db, self._vault, self._environment = database, vault, environment
-        self._sql = _queries()
+        self._sql = _settings_queries()
 
     async def version(self) -> int:
         """The number that grows with every change."""
         async with self._db.transaction() as tx:
-            return await self._version(tx)
+            return await self._read_version(tx)
 
-    async def kept(self) -> Kept:
+    async def kept(self) -> StoredSettings:
         """All of them, as every program sees them."""
         async with self._db.transaction() as tx:
-            version, rows = await self._version(tx), await tx.all(self._sql["all"])
-        return opened(rows, version, self._vault)
+            version, rows = await self._read_version(tx), await tx.all(self._sql["all"])
+        return open_rows(rows, version, self._vault)
 
-    def layers(self, kept: Kept) -> tuple[Layered, Mapping[str, str]]:
-        """See `layered`."""
-        return layered(kept, self._environment)
+    def layers(self, kept: StoredSettings) -> tuple[LayeredSettings, Mapping[str, str]]:
+        """See `layer_settings`."""
+        return layer_settings(kept, self._environment)
 
     def would_be(self, values: Mapping[str, Any]) -> Settings:
         """The whole with these rows in place of those there are; those that are None are left out.
@@ -89,7 +89,9 @@ class SettingsRows:
         Raises:
             InvalidConfiguration: it would not be valid; a line for each key.
         """
-        return read(self._environment, {name: value for name, value in values.items() if value is not None}).settings
+        return read_layers(
+            self._environment, {name: value for name, value in values.items() if value is not None}
+        ).settings
 
     async def write(self, tx: Transaction, version: int, changes: Mapping[str, Any]) -> None:
         """Set what is given, and forget where None is.
@@ -103,10 +105,10 @@ class SettingsRows:
             SettingsChanged: it is no longer that version.
         """
         await tx.run(self._sql["lock"])
-        found = await self._version(tx)
+        found = await self._read_version(tx)
         if found != version:
             raise SettingsChanged(f"they are at version {found}, the changes were made from {version}")
-        known = keys()
+        known = setting_keys()
         for name, value in changes.items():
             if value is None:
                 await tx.run(self._sql["drop"], key=name)
@@ -120,18 +122,18 @@ class SettingsRows:
         for part, names in parts.items():
             await tx.run(self._sql["need"], part=part, keys=sorted(names))
 
-    async def needs(self, tx: Transaction) -> list[Need]:
+    async def needs(self, tx: Transaction) -> list[RestartNeed]:
         """The restarts that changed settings wait for."""
-        return [Need(row["part"], tuple(row["keys"]), row["since"]) for row in await tx.all(self._sql["needs"])]
+        return [RestartNeed(row["part"], tuple(row["keys"]), row["since"]) for row in await tx.all(self._sql["needs"])]
 
-    async def _version(self, tx: Transaction) -> int:
+    async def _read_version(self, tx: Transaction) -> int:
         row = await tx.one(self._sql["version"])
         return 0 if row is None else int(row["version"])
 
 
-def opened(rows: list[Row], version: int, vault: Vault) -> Kept:
+def open_rows(rows: list[Row], version: int, vault: Vault) -> StoredSettings:
     """Rows as settings: those that no setting has the name of, that none may set, or that do not open, are left out."""
-    known = keys()
+    known = setting_keys()
     values: dict[str, Any] = {}
     changed: dict[str, datetime] = {}
     left_out: dict[str, str] = {}
@@ -145,15 +147,17 @@ def opened(rows: list[Row], version: int, vault: Vault) -> Kept:
         elif key.secret:
             try:
                 values[name] = vault.open(envelope_of(value), setting_place(name))
-            except Sealed as error:
+            except UnopenableSecret as error:
                 left_out[name] = str(error)
         else:
             values[name] = value
         changed[name] = row["updated_at"]
-    return Kept(version, values, changed, left_out)
+    return StoredSettings(version, values, changed, left_out)
 
 
-def layered(kept: Kept, environment: Mapping[str, str] | None = None) -> tuple[Layered, Mapping[str, str]]:
+def layer_settings(
+    kept: StoredSettings, environment: Mapping[str, str] | None = None
+) -> tuple[LayeredSettings, Mapping[str, str]]:
     """Files, rows and environment as one snapshot, and the rows that were left out, with why.
 
     A row that somebody wrote past the API must not keep everything from starting: it is left out, and named.
@@ -164,7 +168,7 @@ def layered(kept: Kept, environment: Mapping[str, str] | None = None) -> tuple[L
     values, left_out = dict(kept.values), dict(kept.left_out)
     while True:
         try:
-            return read(environment, values), left_out
+            return read_layers(environment, values), left_out
         except InvalidConfiguration as error:
             wrong = [name for name in error.keys if name in values]
             if not wrong:
@@ -174,7 +178,7 @@ def layered(kept: Kept, environment: Mapping[str, str] | None = None) -> tuple[L
                 left_out[name] = "its value is not valid"
 
 
-def stored(settings: Settings) -> Kept:
+def read_stored_rows(settings: Settings) -> StoredSettings:
     """The rows, read by a connection of its own: for a program that starts.
 
     Where the embedded Postgres was never started, and where the schema has no such table yet, there are none.
@@ -182,10 +186,10 @@ def stored(settings: Settings) -> Kept:
     Raises:
         Unavailable: Postgres does not answer. To start with other settings than everybody else would be worse.
     """
-    none = Kept(0, {}, {}, {})
+    none = StoredSettings(0, {}, {}, {})
     if not is_external(settings.postgres) and not (settings.state_dir / "postgres").exists():
         return none
-    dsn, sql = postgres_endpoints(settings)[0], _queries()
+    dsn, sql = postgres_endpoints(settings)[0], _settings_queries()
     try:
         with psycopg.connect(dsn, connect_timeout=CONNECT_SECONDS, row_factory=dict_row) as connection:
             version = connection.execute(sql["version"]).fetchone()
@@ -195,12 +199,12 @@ def stored(settings: Settings) -> Kept:
     except psycopg.OperationalError as error:
         raise Unavailable(f"Postgres does not answer: {error}", fix="Start it with `aos up`.") from error
     vault = vault_of(settings.models.vault_key, settings.state_dir)
-    return opened(rows, int(version["version"]) if version else 0, vault)
+    return open_rows(rows, int(version["version"]) if version else 0, vault)
 
 
 def load_with_rows(environment: Mapping[str, str] | None = None) -> Settings:
-    """The settings a program starts with: files, then rows, then the environment; raises as `begin`."""
-    return begin(environment)[0]
+    """The settings a program starts with: files, rows, then the environment; raises as `load_settings_and_rows`."""
+    return load_settings_and_rows(environment)[0]
 
 
 def load_where_possible(environment: Mapping[str, str] | None = None) -> Settings:
@@ -208,26 +212,26 @@ def load_where_possible(environment: Mapping[str, str] | None = None) -> Setting
     try:
         return load_with_rows(environment)
     except Unavailable:
-        return read(environment).settings
+        return read_layers(environment).settings
 
 
-def begin(environment: Mapping[str, str] | None = None) -> tuple[Settings, Mapping[str, Any]]:
+def load_settings_and_rows(environment: Mapping[str, str] | None = None) -> tuple[Settings, Mapping[str, Any]]:
     """The settings a program starts with, and the rows in it that are no secrets, for what it starts in its turn.
 
     Raises:
         InvalidConfiguration: the files or the environment are not valid.
         Unavailable: Postgres does not answer.
     """
-    kept = stored(read(environment).settings)
-    found, left_out = layered(kept, environment)
+    kept = read_stored_rows(read_layers(environment).settings)
+    found, left_out = layer_settings(kept, environment)
     for name, why in left_out.items():
         log.error("the row %s of system_settings is left out: %s", name, why)
-    known = keys()
+    known = setting_keys()
     rows = {name: value for name, value in kept.values.items() if name not in left_out and not known[name].secret}
     return found.settings, rows
 
 
-def _queries() -> Mapping[str, str]:
+def _settings_queries() -> Mapping[str, str]:
     return load_queries(Path(__file__).with_suffix(".sql"))
 
 

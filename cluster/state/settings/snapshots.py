@@ -18,7 +18,7 @@ log = logging.getLogger("aos.settings")
 LOOK_SECONDS = 5.0  # a change is taken up after at most so long, and one query
 
 
-class Snapshots:
+class SettingsSnapshots:
     """Holds the snapshot a program began with, and the newest one."""
 
     def __init__(self, began: Settings) -> None:
@@ -59,10 +59,10 @@ class Snapshots:
                 hear(newest)
 
 
-class Watch:
+class SettingsWatcher:
     """Looks at the rows' version, and swaps the snapshot when it is another."""
 
-    def __init__(self, snapshots: Snapshots, rows: SettingsRows, seconds: float = LOOK_SECONDS) -> None:
+    def __init__(self, snapshots: SettingsSnapshots, rows: SettingsRows, seconds: float = LOOK_SECONDS) -> None:
         """Nothing is asked before `open`."""
         self._snapshots, self._rows, self._seconds = snapshots, rows, seconds
         self._seen: int | None = None
@@ -70,7 +70,7 @@ class Watch:
 
     async def open(self) -> None:
         """Begin to look."""
-        self._task = asyncio.get_running_loop().create_task(self._looking())
+        self._task = asyncio.get_running_loop().create_task(self._poll_forever())
 
     async def close(self) -> None:
         """End."""
@@ -97,7 +97,7 @@ class Watch:
         self._seen = kept.version
         return True
 
-    async def _looking(self) -> None:
+    async def _poll_forever(self) -> None:
         while True:
             try:
                 await self.look()
@@ -111,7 +111,7 @@ class _View:
 
     __slots__ = ("_of",)
 
-    def __init__(self, of: Snapshots) -> None:
+    def __init__(self, of: SettingsSnapshots) -> None:
         self._of = of
 
     def __getattr__(self, name: str) -> Any:
@@ -127,7 +127,7 @@ class _SectionView:
 
     __slots__ = ("_live", "_name", "_of")
 
-    def __init__(self, of: Snapshots, name: str, live: frozenset[str]) -> None:
+    def __init__(self, of: SettingsSnapshots, name: str, live: frozenset[str]) -> None:
         self._of, self._name, self._live = of, name, live
 
     def __getattr__(self, key: str) -> Any:

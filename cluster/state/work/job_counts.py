@@ -11,7 +11,7 @@ from cluster.state.db.postgres import Transaction
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class JobCounters:
     """The counters of a job by stage.
 
     Attributes:
@@ -34,10 +34,10 @@ async def append_event(tx: Transaction, query: str, job: str, kind: str, payload
     return 0 if row is None else int(row["seq"])
 
 
-async def tally(tx: Transaction, query: str, scope: Scope, job: str) -> Tally:
+async def read_job_counters(tx: Transaction, query: str, scope: Scope, job: str) -> JobCounters:
     """All counters of a job."""
     rows = await tx.all(query, job=job, workspace=scope.workspace)
-    return Tally(
+    return JobCounters(
         {r["stage"]: {k: int(r[k]) for k in ("expected", "done", "failed", "unchanged")} for r in rows},
         {r["stage"]: {k: int(r[f"ended_{k}"]) for k in ("degraded", "partial", "failed")} for r in rows},
     )

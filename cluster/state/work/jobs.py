@@ -15,12 +15,12 @@ from cluster.basics.errors import Conflict, LeaseLost, NotFound
 from cluster.basics.scope import Scope, TenantId, WorkspaceId
 from cluster.state.db.postgres import Database, Row, Transaction, load_queries
 from cluster.state.work import wait_reasons
-from cluster.state.work.job_counts import Tally, append_event, tally
+from cluster.state.work.job_counts import JobCounters, append_event, read_job_counters
 
 JobId = NewType("JobId", str)
 
 
-class Lane(StrEnum):
+class JobLane(StrEnum):
     """Small uploads are served before bulk, and those that are slow apart from those that are not."""
 
     SMALL = "small"
@@ -49,7 +49,7 @@ class UnitStatus(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class WorkUnit:
     """A piece of work that is done once.
 
     Attributes:
@@ -68,7 +68,7 @@ class Unit:
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class UnitOutcome:
     """The end of a unit.
 
     Attributes:
@@ -84,7 +84,7 @@ class Settled:
 
 
 @dataclass(frozen=True, slots=True)
-class Lease:
+class JobLease:
     """The right to write for a job, until somebody else claims it."""
 
     job: JobId
@@ -93,26 +93,26 @@ class Lease:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class ClaimedJob:
     """A claimed job."""
 
-    lease: Lease
+    lease: JobLease
     kind: str
-    lane: Lane
+    lane: JobLane
     planned: bool
     payload: Mapping[str, Any]
     created_by: str | None
 
 
 @dataclass(frozen=True, slots=True)
-class Enqueued:
+class EnqueuedJob:
     """The job that answers a request; `fresh` is False where the idempotency key was known."""
 
     job: JobId
     fresh: bool
 
 
-class Jobs:
+class JobLedger:
     """Every statement about jobs and units."""
 
     def __init__(self, database: Database) -> None:
@@ -121,8 +121,14 @@ class Jobs:
         self._sql = load_queries(Path(__file__).with_suffix(".sql"))
 
     async def enqueue(
-        self, tx: Transaction, scope: Scope, kind: str, lane: Lane, payload: Mapping[str, Any], key: str | None = None
-    ) -> Enqueued:
+        self,
+        tx: Transaction,
+        scope: Scope,
+        kind: str,
+        lane: JobLane,
+        payload: Mapping[str, Any],
+        key: str | None = None,
+    ) -> EnqueuedJob:
         """Add a job in the caller's transaction.
 
         Raises:
@@ -147,53 +153,53 @@ class Jobs:
         job = JobId(str(row["id"]))
         if row["fresh"]:
             await append_event(tx, self._sql["event"], job, "queued", {"kind": kind})
-        return Enqueued(job, bool(row["fresh"]))
+        return EnqueuedJob(job, bool(row["fresh"]))
 
-    async def claim(self, owner: str, lane: Lane, lease_seconds: float) -> Job | None:
+    async def claim(self, owner: str, lane: JobLane, lease_seconds: float) -> ClaimedJob | None:
         """Take the next job of the lane, or one whose lease has run out; None where nothing waits."""
         async with self._db.transaction() as tx:
             row = await tx.one(self._sql["claim"], owner=owner, lane=lane, lease=lease_seconds)
         if row is None:
             return None
         scope = Scope.of_worker(TenantId(str(row["tenant_id"])), WorkspaceId(str(row["workspace_id"])))
-        lease = Lease(JobId(str(row["id"])), scope, row["fence"])
+        lease = JobLease(JobId(str(row["id"])), scope, row["fence"])
         async with self._db.transaction(scope) as tx:
-            job = await tx.one(self._sql["load"], **_named(lease))
+            job = await tx.one(self._sql["load"], **_job_values(lease))
         if job is None:
             raise NotFound(f"job {lease.job} vanished while it was claimed")
-        return _job(lease, job)
+        return _read_job(lease, job)
 
-    async def heartbeat(self, lease: Lease, lease_seconds: float) -> bool:
+    async def heartbeat(self, lease: JobLease, lease_seconds: float) -> bool:
         """Extend the lease and tell whether the job is to be cancelled.
 
         Raises:
             LeaseLost: another worker has claimed it.
         """
         async with self._db.transaction(lease.scope) as tx:
-            row = await tx.one(self._sql["heartbeat"], **_named(lease), fence=lease.fence, lease=lease_seconds)
+            row = await tx.one(self._sql["heartbeat"], **_job_values(lease), fence=lease.fence, lease=lease_seconds)
         if row is None:
             raise LeaseLost(f"job {lease.job}, token {lease.fence}")
         return bool(row["cancel_requested"])
 
     @asynccontextmanager
-    async def writing(self, lease: Lease) -> AsyncIterator[Transaction]:
+    async def writing(self, lease: JobLease) -> AsyncIterator[Transaction]:
         """The only way to write a job's outputs: one transaction, refused where the fencing token is stale.
 
         Raises:
             LeaseLost: another worker has claimed the job since; nothing was written.
         """
         async with self._db.transaction(lease.scope) as tx:
-            if await tx.one(self._sql["hold"], **_named(lease), fence=lease.fence) is None:
+            if await tx.one(self._sql["hold"], **_job_values(lease), fence=lease.fence) is None:
                 raise LeaseLost(f"job {lease.job}, token {lease.fence}")
             yield tx
 
-    async def expect(self, tx: Transaction, lease: Lease, stage: str, units: Sequence[Unit]) -> int:
+    async def expect(self, tx: Transaction, lease: JobLease, stage: str, units: Sequence[WorkUnit]) -> int:
         """Write units that are to be done and return how many of them are new."""
         if not units:
             return 0
         added = await tx.run(
             self._sql["expect"],
-            **_named(lease),
+            **_job_values(lease),
             tenant=lease.scope.tenant,
             stage=stage,
             keys=[u.key for u in units],
@@ -201,43 +207,47 @@ class Jobs:
             fingerprints=[u.fingerprint for u in units],
             payloads=[Jsonb(u.payload) for u in units],
         )
-        await tx.run(self._sql["count_expected"], **_named(lease), tenant=lease.scope.tenant, stage=stage, count=added)
+        await tx.run(
+            self._sql["count_expected"], **_job_values(lease), tenant=lease.scope.tenant, stage=stage, count=added
+        )
         return added
 
-    async def planned(self, tx: Transaction, lease: Lease, found: Mapping[str, Any]) -> None:
+    async def planned(self, tx: Transaction, lease: JobLease, found: Mapping[str, Any]) -> None:
         """The plan is complete: a resume does not make it again, and finds what it found in the payload."""
-        await tx.run(self._sql["planned"], **_named(lease), found=Jsonb(found))
+        await tx.run(self._sql["planned"], **_job_values(lease), found=Jsonb(found))
 
-    async def pending(self, lease: Lease, stage: str, limit: int, *, after: str | None = None) -> list[Unit]:
+    async def pending(self, lease: JobLease, stage: str, limit: int, *, after: str | None = None) -> list[WorkUnit]:
         """The next units of a stage; with `after`, only those whose subject is settled in that stage."""
         async with self._db.transaction(lease.scope) as tx:
             if after is None:
-                rows = await tx.all(self._sql["pending"], **_named(lease), stage=stage, limit=limit)
+                rows = await tx.all(self._sql["pending"], **_job_values(lease), stage=stage, limit=limit)
             else:
-                rows = await tx.all(self._sql["pending_ready"], **_named(lease), stage=stage, before=after, limit=limit)
-        return [Unit(r["key"], r["subject"], r["fingerprint"], r["payload"], r["attempts"]) for r in rows]
+                rows = await tx.all(
+                    self._sql["pending_ready"], **_job_values(lease), stage=stage, before=after, limit=limit
+                )
+        return [WorkUnit(r["key"], r["subject"], r["fingerprint"], r["payload"], r["attempts"]) for r in rows]
 
-    async def begin(self, lease: Lease, stage: str, units: Sequence[Unit]) -> None:
+    async def begin(self, lease: JobLease, stage: str, units: Sequence[WorkUnit]) -> None:
         """Count an attempt for each unit before the work starts."""
         async with self.writing(lease) as tx:
-            await tx.run(self._sql["begin_units"], **_named(lease), stage=stage, keys=[u.key for u in units])
+            await tx.run(self._sql["begin_units"], **_job_values(lease), stage=stage, keys=[u.key for u in units])
 
-    async def refund(self, lease: Lease, stage: str, keys: Sequence[str]) -> None:
+    async def refund(self, lease: JobLease, stage: str, keys: Sequence[str]) -> None:
         """Give back the attempt of units that were begun and not touched."""
         if keys:
             async with self.writing(lease) as tx:
-                await tx.run(self._sql["refund"], **_named(lease), stage=stage, keys=list(keys))
+                await tx.run(self._sql["refund"], **_job_values(lease), stage=stage, keys=list(keys))
 
-    async def reopen(self, tx: Transaction, lease: Lease, stage: str, subjects: list[str] | None) -> None:
+    async def reopen(self, tx: Transaction, lease: JobLease, stage: str, subjects: list[str] | None) -> None:
         """Do a stage again over subjects that it was done over, None for all of them."""
-        await tx.run(self._sql["reopen_subjects"], **_named(lease), stage=stage, subjects=subjects)
+        await tx.run(self._sql["reopen_subjects"], **_job_values(lease), stage=stage, subjects=subjects)
 
-    async def settle(self, tx: Transaction, lease: Lease, stage: str, settled: Sequence[Settled]) -> None:
+    async def settle(self, tx: Transaction, lease: JobLease, stage: str, settled: Sequence[UnitOutcome]) -> None:
         """Mark units in the transaction that wrote their outputs."""
         if settled:
             await tx.run(
                 self._sql["settle"],
-                **_named(lease),
+                **_job_values(lease),
                 stage=stage,
                 keys=[s.key for s in settled],
                 statuses=[str(s.status) for s in settled],
@@ -247,48 +257,48 @@ class Jobs:
             )
 
     async def finish(
-        self, lease: Lease, state: JobState, error: str | None = None, told: Mapping[str, Any] | None = None
+        self, lease: JobLease, state: JobState, error: str | None = None, told: Mapping[str, Any] | None = None
     ) -> None:
         """Give the job its end, if the lease still holds; readers hear counters, error, and what they are `told`."""
         async with self.writing(lease) as tx:
-            await tx.run(self._sql["finish"], **_named(lease), state=state, error=error)
-            counts = (await tally(tx, self._sql["progress"], lease.scope, lease.job)).progress
+            await tx.run(self._sql["finish"], **_job_values(lease), state=state, error=error)
+            counts = (await read_job_counters(tx, self._sql["progress"], lease.scope, lease.job)).progress
             heard = {**counts, **(told or {}), **({} if error is None else {"error": error})}
             await append_event(tx, self._sql["event"], lease.job, str(state), heard)
 
-    async def note(self, lease: Lease, kind: str, payload: Mapping[str, Any]) -> None:
+    async def note(self, lease: JobLease, kind: str, payload: Mapping[str, Any]) -> None:
         """Tell the job's readers something; it settles nothing, so a lease that was lost may still say so."""
         async with self._db.transaction(lease.scope) as tx:
             await append_event(tx, self._sql["event"], lease.job, kind, payload)
 
-    async def progress(self, lease: Lease) -> dict[str, dict[str, int]]:
+    async def progress(self, lease: JobLease) -> dict[str, dict[str, int]]:
         """Stage to expected, done, failed and unchanged."""
         return (await self.tally(lease)).progress
 
-    async def tally(self, lease: Lease) -> Tally:
+    async def tally(self, lease: JobLease) -> JobCounters:
         """Both kinds of counters of a job."""
         async with self._db.transaction(lease.scope) as tx:
-            return await tally(tx, self._sql["progress"], lease.scope, lease.job)
+            return await read_job_counters(tx, self._sql["progress"], lease.scope, lease.job)
 
-    async def open_units(self, lease: Lease) -> int:
+    async def open_units(self, lease: JobLease) -> int:
         """The number of units that are neither done, failed nor unchanged."""
         return (await self.tally(lease)).open_units
 
-    async def move(self, lease: Lease, lane: Lane) -> None:
+    async def move(self, lease: JobLease, lane: JobLane) -> None:
         """Let a job that turned out large wait in another lane."""
         async with self.writing(lease) as tx:
-            await tx.run(self._sql["move"], **_named(lease), lane=lane)
+            await tx.run(self._sql["move"], **_job_values(lease), lane=lane)
 
-    async def reload(self, job: Job) -> Job:
+    async def reload(self, job: ClaimedJob) -> ClaimedJob:
         """The same lease, with the plan as it is stored now."""
         async with self._db.transaction(job.lease.scope) as tx:
-            row = await tx.one(self._sql["load"], **_named(job.lease))
+            row = await tx.one(self._sql["load"], **_job_values(job.lease))
         if row is None:
             raise LeaseLost(f"job {job.lease.job} is gone")
-        return _job(job.lease, row)
+        return _read_job(job.lease, row)
 
     async def release(
-        self, lease: Lease, *, behind: bool = False, untouched: bool = False, waiting: str | None = None
+        self, lease: JobLease, *, behind: bool = False, untouched: bool = False, waiting: str | None = None
     ) -> None:
         """Put the job back in the queue with what is done kept.
 
@@ -300,41 +310,41 @@ class Jobs:
         """
         query = self._sql["release_untouched" if untouched else "release"]
         async with self._db.transaction(lease.scope) as tx:
-            before = await tx.one(self._sql["waiting"], **_named(lease))
-            released = await tx.run(query, **_named(lease), fence=lease.fence, behind=behind, waiting=waiting)
+            before = await tx.one(self._sql["waiting"], **_job_values(lease))
+            released = await tx.run(query, **_job_values(lease), fence=lease.fence, behind=behind, waiting=waiting)
             if (
                 released
                 and waiting
                 and before
-                and (told := wait_reasons.parsed(waiting)) != wait_reasons.parsed(before["waiting"])
+                and (told := wait_reasons.parse_reason(waiting)) != wait_reasons.parse_reason(before["waiting"])
             ):
                 await append_event(tx, self._sql["event"], lease.job, "waiting", {"for": told[0], "why": told[1]})
 
-    async def seen(self, owner: str, lane: Lane, waits_for: str | None) -> None:
+    async def seen(self, owner: str, lane: JobLane, waits_for: str | None) -> None:
         """A worker takes jobs of this lane, or is kept from it by something."""
         async with self._db.transaction() as tx:
             await tx.run(self._sql["seen"], owner=owner, lane=lane, waits_for=waits_for)
 
-    async def claimed_in_vain(self, lease: Lease) -> int:
+    async def claimed_in_vain(self, lease: JobLease) -> int:
         """Count a claim that settled nothing; how many there were in a row. 0 where the lease is lost."""
         async with self._db.transaction(lease.scope) as tx:
-            row = await tx.one(self._sql["claimed_in_vain"], **_named(lease), fence=lease.fence)
+            row = await tx.one(self._sql["claimed_in_vain"], **_job_values(lease), fence=lease.fence)
         return 0 if row is None else int(row["vain_claims"])
 
-    async def end_turn(self, job: Job, units: int) -> bool:
+    async def end_turn(self, job: ClaimedJob, units: int) -> bool:
         """Count what the tenant was served (units, or seconds where those are more) and tell whether another waits."""
         tenant = job.lease.scope.tenant
         async with self._db.transaction(job.lease.scope) as tx:
-            await tx.run(self._sql["turn_done"], **_named(job.lease))
+            await tx.run(self._sql["turn_done"], **_job_values(job.lease))
             await tx.run(self._sql["turn"], tenant=tenant, lane=job.lane, units=units)
             row = await tx.one(self._sql["others_wait"], tenant=tenant, lane=job.lane)
         return bool(row and row["waits"])
 
 
-def _named(lease: Lease) -> dict[str, str]:
+def _job_values(lease: JobLease) -> dict[str, str]:
     return {"job": lease.job, "workspace": lease.scope.workspace}
 
 
-def _job(lease: Lease, row: Row) -> Job:
+def _read_job(lease: JobLease, row: Row) -> ClaimedJob:
     creator = None if row["created_by"] is None else str(row["created_by"])
-    return Job(lease, row["kind"], Lane(row["lane"]), row["phase"] == "run", row["payload"], creator)
+    return ClaimedJob(lease, row["kind"], JobLane(row["lane"]), row["phase"] == "run", row["payload"], creator)

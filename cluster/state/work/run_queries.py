@@ -8,15 +8,15 @@ from typing import Any
 from cluster.basics.errors import NotFound
 from cluster.basics.ids import as_uuid, uuid_of
 from cluster.basics.scope import Scope
-from cluster.state.canonical_json import normal
+from cluster.state.canonical_json import normalize_json
 from cluster.state.db.postgres import Database, Row, load_queries
-from cluster.state.work.run_record import RunState, Step, Told, read_step
+from cluster.state.work.run_record import RunEvent, RunState, RunStep, read_step
 
 _EVERYTHING = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Recording:
+class RunRecording:
     """A whole run as it was recorded."""
 
     run: str
@@ -25,11 +25,11 @@ class Recording:
     seed: int
     fence: int
     input: Mapping[str, Any]
-    steps: tuple[Step, ...]
-    events: tuple[Told, ...]
+    steps: tuple[RunStep, ...]
+    events: tuple[RunEvent, ...]
 
 
-class RunDesk:
+class RunQueries:
     """Reads; an executor writes through Runs instead."""
 
     def __init__(self, database: Database) -> None:
@@ -44,7 +44,7 @@ class RunDesk:
             NotFound: no such run in this scope.
         """
         async with self._db.transaction(scope) as tx:
-            row = await tx.one(self._sql["show"], **_named(scope, run))
+            row = await tx.one(self._sql["show"], **_run_values(scope, run))
         if row is None:
             raise NotFound(f"run {run}")
         return row
@@ -96,15 +96,15 @@ class RunDesk:
         """
         await self.show(scope, run)
         async with self._db.transaction(scope) as tx:
-            return await tx.all(self._sql["steps"], **_named(scope, run))
+            return await tx.all(self._sql["steps"], **_run_values(scope, run))
 
-    async def recording(self, scope: Scope, run: str) -> Recording:
+    async def recording(self, scope: Scope, run: str) -> RunRecording:
         """All that a replay needs.
 
         Raises:
             NotFound: no such run in this scope.
         """
-        named = _named(scope, run)
+        named = _run_values(scope, run)
         values = {"tenant": scope.tenant, "workspace": scope.workspace, "after": 0, "limit": _EVERYTHING}
         async with self._db.transaction(scope) as tx:
             row = await tx.one(self._sql["journal"], **named)
@@ -112,18 +112,18 @@ class RunDesk:
             events = await tx.all(self._sql["events_after"], stream=f"run:{run}", **values)
         if row is None:
             raise NotFound(f"run {run}")
-        told = tuple(Told(e["seq"], e["type"], normal(e["payload"])) for e in events)
-        return Recording(
+        told = tuple(RunEvent(e["seq"], e["type"], normalize_json(e["payload"])) for e in events)
+        return RunRecording(
             str(row["id"]),
             RunState(row["state"]),
             row["path"],
             row["seed"],
             row["fence"],
-            normal(row["input"]),
+            normalize_json(row["input"]),
             tuple(map(read_step, steps)),
             told,
         )
 
 
-def _named(scope: Scope, run: str) -> dict[str, str]:
+def _run_values(scope: Scope, run: str) -> dict[str, str]:
     return {"run": uuid_of(run, "run"), "tenant": scope.tenant, "workspace": scope.workspace}

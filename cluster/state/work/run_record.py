@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Any
 
 from cluster.basics.scope import Scope
-from cluster.state.canonical_json import normal
+from cluster.state.canonical_json import normalize_json
 from cluster.state.db.postgres import Row
 
 
@@ -50,7 +50,7 @@ class NewRun:
 
 
 @dataclass(frozen=True, slots=True)
-class Lease:
+class RunLease:
     """The right to write for a run, until somebody else claims it."""
 
     run: str
@@ -59,7 +59,7 @@ class Lease:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class RunStep:
     """One effect of a run; `reply` is None until it has ended, but for what an unfinished one has told already."""
 
     seq: int
@@ -76,7 +76,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class RunEvent:
     """An event with the number that its run gave it."""
 
     seq: int
@@ -85,27 +85,27 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class RunJournal:
     """A run as an owner takes it up; `last_event` is the number of the last event that is stored."""
 
     input: Mapping[str, Any]
     seed: int
     state: RunState
     last_event: int
-    steps: tuple[Step, ...]
+    steps: tuple[RunStep, ...]
     outcome: Mapping[str, Any] | None = None
 
 
-def read_step(row: Row) -> Step:
+def read_step(row: Row) -> RunStep:
     """A step as it is stored."""
-    return Step(
+    return RunStep(
         row["seq"],
         row["kind"],
         row["name"],
-        normal(row["request"]),
+        normalize_json(row["request"]),
         row["request_hash"],
         StepState(row["state"]),
-        normal(row["reply"]),
+        normalize_json(row["reply"]),
         row["ms"],
         row["prompt_tokens"],
         row["completion_tokens"],

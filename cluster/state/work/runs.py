@@ -12,14 +12,23 @@ from psycopg.types.json import Jsonb
 from cluster.basics.errors import Conflict, LeaseLost, NotFound
 from cluster.basics.ids import uuid_of
 from cluster.basics.scope import Scope, TenantId, WorkspaceId
-from cluster.state.canonical_json import action_digest, normal
+from cluster.state.canonical_json import action_digest, normalize_json
 from cluster.state.db.postgres import Database, Transaction, load_queries
-from cluster.state.work.run_record import Lease, Loaded, NewRun, RunState, Step, StepState, Told, read_step
+from cluster.state.work.run_record import (
+    NewRun,
+    RunEvent,
+    RunJournal,
+    RunLease,
+    RunState,
+    RunStep,
+    StepState,
+    read_step,
+)
 
 _DOUBTS = 20  # runs at a time of which somebody is asked what became of what they had begun
 
 
-class Runs:
+class RunLedger:
     """Every write to runs, steps and their events."""
 
     def __init__(self, database: Database) -> None:
@@ -34,18 +43,20 @@ class Runs:
         """
         await tx.run(
             self._sql["create"],
-            **_named(scope, run.id),
+            **_run_values(scope, run.id),
             session=run.session,
             agent=run.agent,
             user=scope.user,
             path=run.path,
             attended=run.attended,
-            input=Jsonb(normal(run.input)),
+            input=Jsonb(normalize_json(run.input)),
             seed=run.seed,
             lease=lease_seconds,
         )
 
-    async def claim(self, scope: Scope, run: str, owner: str, lease_seconds: float, *, attended: bool = True) -> Lease:
+    async def claim(
+        self, scope: Scope, run: str, owner: str, lease_seconds: float, *, attended: bool = True
+    ) -> RunLease:
         """Take a run that is queued, interrupted, or whose owner is gone.
 
         Raises:
@@ -55,18 +66,18 @@ class Runs:
         """
         async with self._db.transaction(scope) as tx:
             row = await tx.one(
-                self._sql["claim"], **_named(scope, run), owner=owner, lease=lease_seconds, attended=attended
+                self._sql["claim"], **_run_values(scope, run), owner=owner, lease=lease_seconds, attended=attended
             )
             if row is None:
-                unwanted = await tx.one(self._sql["unwanted"], **_named(scope, run)) is not None
+                unwanted = await tx.one(self._sql["unwanted"], **_run_values(scope, run)) is not None
                 if unwanted:
                     await self._cancel(tx, scope, run)
-                refusal = await self._refusal(tx, scope, run)
+                refusal = await self._refusal_error(tx, scope, run)
         if row is None:  # raised here, so that a cancel is committed
             raise refusal
-        return Lease(run, scope, row["fence"])
+        return RunLease(run, scope, row["fence"])
 
-    async def claim_next(self, owner: str, lease_seconds: float) -> Lease | None:
+    async def claim_next(self, owner: str, lease_seconds: float) -> RunLease | None:
         """Take the unattended run that waits longest; None where none does.
 
         What runs had begun whose owner died is put before a person on the way.
@@ -77,21 +88,21 @@ class Runs:
         if row is None:
             return None
         scope = Scope.of_worker(TenantId(str(row["tenant_id"])), WorkspaceId(str(row["workspace_id"])))
-        return Lease(str(row["id"]), scope, row["fence"])
+        return RunLease(str(row["id"]), scope, row["fence"])
 
-    async def load(self, scope: Scope, run: str) -> Loaded:
+    async def load(self, scope: Scope, run: str) -> RunJournal:
         """The run with its journal.
 
         Raises:
             NotFound: no such run in this scope.
         """
         async with self._db.transaction(scope) as tx:
-            row = await tx.one(self._sql["load"], **_named(scope, run))
-            steps = await tx.all(self._sql["steps"], **_named(scope, run))
+            row = await tx.one(self._sql["load"], **_run_values(scope, run))
+            steps = await tx.all(self._sql["steps"], **_run_values(scope, run))
         if row is None:
             raise NotFound(f"run {run}")
-        return Loaded(
-            normal(row["input"]),
+        return RunJournal(
+            normalize_json(row["input"]),
             row["seed"],
             RunState(row["state"]),
             row["last_event"],
@@ -99,38 +110,38 @@ class Runs:
             row["outcome"],
         )
 
-    async def heartbeat(self, lease: Lease, lease_seconds: float) -> bool:
+    async def heartbeat(self, lease: RunLease, lease_seconds: float) -> bool:
         """Extend the lease and tell whether the run is to be cancelled.
 
         Raises:
             LeaseLost: another owner has it, or it waits or has ended.
         """
         async with self._db.transaction(lease.scope) as tx:
-            row = await tx.one(self._sql["heartbeat"], **_held(lease), lease=lease_seconds)
+            row = await tx.one(self._sql["heartbeat"], **_lease_values(lease), lease=lease_seconds)
         if row is None:
-            raise _lost(lease)
+            raise _lease_lost_error(lease)
         return bool(row["cancel_requested"])
 
     @asynccontextmanager
-    async def writing(self, lease: Lease) -> AsyncIterator[Transaction]:
+    async def writing(self, lease: RunLease) -> AsyncIterator[Transaction]:
         """The only way to write for a run: one transaction, refused where its fencing token is stale.
 
         Raises:
             LeaseLost: another owner has claimed it since; nothing was written.
         """
         async with self._db.transaction(lease.scope) as tx:
-            if await tx.one(self._sql["hold"], **_held(lease)) is None:
-                raise _lost(lease)
+            if await tx.one(self._sql["hold"], **_lease_values(lease)) is None:
+                raise _lease_lost_error(lease)
             yield tx
 
-    async def put_step(self, tx: Transaction, lease: Lease, step: Step) -> None:
+    async def put_step(self, tx: Transaction, lease: RunLease, step: RunStep) -> None:
         """Write a step or the end of a started one, and what it cost."""
         cost = {
             "prompt_tokens": step.prompt_tokens,
             "completion_tokens": step.completion_tokens,
             "cost_usd": Decimal(str(step.cost_usd)),
         }
-        named = _named(lease.scope, lease.run)
+        named = _run_values(lease.scope, lease.run)
         written = await tx.run(
             self._sql["put_step"],
             **named,
@@ -147,7 +158,7 @@ class Runs:
         if written and step.state is not StepState.STARTED:
             await tx.run(self._sql["spent"], **named, **cost)
 
-    async def put_events(self, tx: Transaction, lease: Lease, events: Sequence[Told]) -> None:
+    async def put_events(self, tx: Transaction, lease: RunLease, events: Sequence[RunEvent]) -> None:
         """Store numbered events; what is stored already stays as it is.
 
         Raises:
@@ -164,37 +175,37 @@ class Runs:
         types, payloads = [e.type for e in events], [Jsonb(e.payload) for e in events]
         await tx.run(self._sql["put_events"], **stream, seqs=seqs, types=types, payloads=payloads)
 
-    async def wait(self, tx: Transaction, lease: Lease) -> None:
+    async def wait(self, tx: Transaction, lease: RunLease) -> None:
         """The run waits for a person from the end of this transaction on, and the lease ends with it.
 
         One that is to be cancelled ends instead.
         """
-        row = await tx.one(self._sql["wait"], **_named(lease.scope, lease.run))
+        row = await tx.one(self._sql["wait"], **_run_values(lease.scope, lease.run))
         if row is not None and row["cancel_requested"]:
             await self._cancel(tx, lease.scope, lease.run)
 
     async def finish(
-        self, tx: Transaction, lease: Lease, state: RunState, *, outcome: Any = None, error: Any = None
+        self, tx: Transaction, lease: RunLease, state: RunState, *, outcome: Any = None, error: Any = None
     ) -> None:
         """Give the run its end in a transaction that holds the lease; nothing of it waits for a person any more."""
         await tx.run(
             self._sql["finish"],
-            **_named(lease.scope, lease.run),
+            **_run_values(lease.scope, lease.run),
             state=state,
-            outcome=None if outcome is None else Jsonb(normal(outcome)),
-            error=None if error is None else Jsonb(normal(error)),
+            outcome=None if outcome is None else Jsonb(normalize_json(outcome)),
+            error=None if error is None else Jsonb(normalize_json(error)),
         )
-        await tx.run(self._sql["end_approvals"], **_named(lease.scope, lease.run))
+        await tx.run(self._sql["end_approvals"], **_run_values(lease.scope, lease.run))
         if state is not RunState.COMPLETED:
             await self._ask_what_became(tx, lease.scope, lease.run)
 
-    async def interrupt(self, lease: Lease) -> RunState | None:
+    async def interrupt(self, lease: RunLease) -> RunState | None:
         """Give the run back; an unattended one is queued again, one that is to be cancelled ends.
 
         None where the lease was lost already.
         """
         async with self._db.transaction(lease.scope) as tx:
-            row = await tx.one(self._sql["interrupt"], **_held(lease))
+            row = await tx.one(self._sql["interrupt"], **_lease_values(lease))
             if row is None:
                 return None
             if row["cancel_requested"]:
@@ -210,14 +221,14 @@ class Runs:
         Raises:
             NotFound, Conflict: no such run, or it has ended.
         """
-        row = await tx.one(self._sql["ask_cancel"], **_named(scope, run))
+        row = await tx.one(self._sql["ask_cancel"], **_run_values(scope, run))
         if row is None:
-            raise await self._refusal(tx, scope, run)
+            raise await self._refusal_error(tx, scope, run)
         return RunState.RUNNING if row["carried"] else await self._cancel(tx, scope, run)
 
     async def _cancel(self, tx: Transaction, scope: Scope, run: str) -> RunState:
         """End a run that is locked, with its last event."""
-        await tx.run(self._sql["cancel"], **_named(scope, run))
+        await tx.run(self._sql["cancel"], **_run_values(scope, run))
         await self._ask_what_became(tx, scope, run)
         return RunState.CANCELLED
 
@@ -228,12 +239,12 @@ class Runs:
         for row in rows:
             scope = Scope.of_worker(TenantId(str(row["tenant_id"])), WorkspaceId(str(row["workspace_id"])))
             async with self._db.transaction(scope) as tx:
-                if await tx.one(self._sql["hold_idle"], **_named(scope, str(row["id"]))) is not None:
+                if await tx.one(self._sql["hold_idle"], **_run_values(scope, str(row["id"]))) is not None:
                     await self._ask_what_became(tx, scope, str(row["id"]))
 
     async def _ask_what_became(self, tx: Transaction, scope: Scope, run: str) -> None:
         """Put before a person what a locked run had begun and must not repeat; its journal asks by the same id."""
-        named = _named(scope, run)
+        named = _run_values(scope, run)
         for step in await tx.all(self._sql["begun"], **named):
             await tx.run(
                 self._sql["doubt"],
@@ -241,16 +252,16 @@ class Runs:
                 id=str(uuid5(UUID(run), f"{step['seq']} reconcile")),
                 step=step["seq"],
                 tool=step["name"],
-                arguments=Jsonb(normal(step["request"])),
+                arguments=Jsonb(normalize_json(step["request"])),
                 digest=action_digest(step["name"], step["request"]),
             )
 
-    async def _refusal(self, tx: Transaction, scope: Scope, run: str) -> NotFound | Conflict:
-        row = await tx.one(self._sql["load"], **_named(scope, run))
+    async def _refusal_error(self, tx: Transaction, scope: Scope, run: str) -> NotFound | Conflict:
+        row = await tx.one(self._sql["load"], **_run_values(scope, run))
         return NotFound(f"run {run}") if row is None else Conflict(f"run {run} is {row['state']}")
 
 
-def _named(scope: Scope, run: str) -> dict[str, str]:
+def _run_values(scope: Scope, run: str) -> dict[str, str]:
     """The run within its scope.
 
     Raises:
@@ -259,9 +270,9 @@ def _named(scope: Scope, run: str) -> dict[str, str]:
     return {"run": uuid_of(run, "run"), "tenant": scope.tenant, "workspace": scope.workspace}
 
 
-def _held(lease: Lease) -> dict[str, Any]:
-    return {**_named(lease.scope, lease.run), "fence": lease.fence}
+def _lease_values(lease: RunLease) -> dict[str, Any]:
+    return {**_run_values(lease.scope, lease.run), "fence": lease.fence}
 
 
-def _lost(lease: Lease) -> LeaseLost:
+def _lease_lost_error(lease: RunLease) -> LeaseLost:
     return LeaseLost(f"run {lease.run}, token {lease.fence}")

@@ -24,7 +24,7 @@ class Action(StrEnum):
     ACADEMY = "academy"
 
 
-class Ended(StrEnum):
+class ScheduleOutcome(StrEnum):
     """The outcome of a due time; a turn that waits for a person goes on without the schedule."""
 
     COMPLETED = "completed"
@@ -64,7 +64,7 @@ class ScheduleChange:
         return self.cron is not None or self.timezone is not None or self.enabled is True
 
 
-class Schedules:
+class ScheduleStore:
     """Every statement of people about schedules."""
 
     def __init__(self, database: Database) -> None:
@@ -83,7 +83,7 @@ class Schedules:
         try:
             row = await tx.one(
                 self._sql["add"],
-                **_scoped(scope),
+                **_scope_values(scope),
                 agent=uuid_of(new.agent, "agent"),
                 user=scope.user,
                 role=scope.role,
@@ -107,13 +107,13 @@ class Schedules:
             NotFound: there is none of this id here.
         """
         async with self._db.transaction(scope) as tx:
-            return _there(await tx.one(self._sql["show"], **_named(scope, schedule)), schedule)
+            return _require_row(await tx.one(self._sql["show"], **_schedule_values(scope, schedule)), schedule)
 
     async def page(self, scope: Scope, skip: int, limit: int) -> tuple[list[Row], int]:
         """A page of the workspace's schedules by name, and how many there are."""
         async with self._db.transaction(scope) as tx:
-            rows = await tx.all(self._sql["list"], **_scoped(scope), skip=skip, limit=limit)
-            total = await tx.one(self._sql["count"], **_scoped(scope))
+            rows = await tx.all(self._sql["list"], **_scope_values(scope), skip=skip, limit=limit)
+            total = await tx.one(self._sql["count"], **_scope_values(scope))
         return rows, int(total["total"]) if total else 0
 
     async def change(
@@ -125,13 +125,13 @@ class Schedules:
             NotFound, Conflict: there is none of this id here, or the name is taken.
             BadCron, BadTimezone: it would never be due.
         """
-        _there(await tx.one(self._sql["lock"], **_named(scope, schedule)), schedule)
-        old = _there(await tx.one(self._sql["show"], **_named(scope, schedule)), schedule)
+        _require_row(await tx.one(self._sql["lock"], **_schedule_values(scope, schedule)), schedule)
+        old = _require_row(await tx.one(self._sql["show"], **_schedule_values(scope, schedule)), schedule)
         due = next_after(change.cron or old["cron"], change.timezone or old["timezone"], now) if change.moves else None
         try:
             await tx.run(
                 self._sql["change"],
-                **_named(scope, schedule),
+                **_schedule_values(scope, schedule),
                 name=change.name,
                 cron=change.cron,
                 timezone=change.timezone,
@@ -149,7 +149,7 @@ class Schedules:
         Raises:
             NotFound: there is none of this id here.
         """
-        row = _there(await tx.one(self._sql["ask"], **_named(scope, schedule)), schedule)
+        row = _require_row(await tx.one(self._sql["ask"], **_schedule_values(scope, schedule)), schedule)
         asked: datetime = row["asked_at"]
         return asked
 
@@ -159,7 +159,7 @@ class Schedules:
         Raises:
             NotFound: there is none of this id here.
         """
-        if not await tx.run(self._sql["remove"], **_named(scope, schedule)):
+        if not await tx.run(self._sql["remove"], **_schedule_values(scope, schedule)):
             raise NotFound(f"schedule {schedule}")
 
     async def runs(self, scope: Scope, schedule: str, skip: int, limit: int) -> tuple[list[Row], int]:
@@ -168,28 +168,28 @@ class Schedules:
         Raises:
             NotFound: there is none of this id here.
         """
-        named = _named(scope, schedule)
+        named = _schedule_values(scope, schedule)
         async with self._db.transaction(scope) as tx:
-            _there(await tx.one(self._sql["show"], **named), schedule)
+            _require_row(await tx.one(self._sql["show"], **named), schedule)
             rows = await tx.all(self._sql["runs"], **named, skip=skip, limit=limit)
             total = await tx.one(self._sql["count_runs"], **named)
         return rows, int(total["total"]) if total else 0
 
 
-def _there(row: Row | None, schedule: str) -> Row:
+def _require_row(row: Row | None, schedule: str) -> Row:
     if row is None:
         raise NotFound(f"schedule {schedule}")
     return row
 
 
-def _scoped(scope: Scope) -> dict[str, str]:
+def _scope_values(scope: Scope) -> dict[str, str]:
     return {"tenant": scope.tenant, "workspace": scope.workspace}
 
 
-def _named(scope: Scope, schedule: str) -> dict[str, str]:
+def _schedule_values(scope: Scope, schedule: str) -> dict[str, str]:
     """The schedule within its scope.
 
     Raises:
         NotFound: an id that is no UUID names no schedule.
     """
-    return {"schedule": uuid_of(schedule, "schedule"), **_scoped(scope)}
+    return {"schedule": uuid_of(schedule, "schedule"), **_scope_values(scope)}

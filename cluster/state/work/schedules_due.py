@@ -10,11 +10,11 @@ from cluster.basics.errors import LeaseLost
 from cluster.basics.scope import Role, Scope, TenantId, UserId, WorkspaceId
 from cluster.state.db.postgres import Database, Row, Transaction, load_queries
 from cluster.state.work.cron import next_after
-from cluster.state.work.schedules import Action, Ended
+from cluster.state.work.schedules import Action, ScheduleOutcome
 
 
 @dataclass(frozen=True, slots=True)
-class Lease:
+class ScheduleLease:
     """The right to carry out what is due of a schedule, until somebody else claims it."""
 
     schedule: str
@@ -23,7 +23,7 @@ class Lease:
 
 
 @dataclass(frozen=True, slots=True)
-class Due:
+class DueTime:
     """A due time that is being carried out.
 
     Attributes:
@@ -33,7 +33,7 @@ class Due:
     """
 
     id: str
-    lease: Lease
+    lease: ScheduleLease
     at: datetime
     agent: str
     owner: UserId
@@ -45,10 +45,10 @@ class Due:
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class DueTimeResult:
     """The result of a due time: its outcome, the turn or the job that it led to, and why it did not go well."""
 
-    status: Ended
+    status: ScheduleOutcome
     run: str | None = None
     job: str | None = None
     error: str | None = None
@@ -62,13 +62,13 @@ class DueSchedules:
         self._db = database
         self._sql = load_queries(Path(__file__).with_name("schedules.sql"))
 
-    async def claim(self, owner: str, lease_seconds: float, most: int) -> list[Lease]:
+    async def claim(self, owner: str, lease_seconds: float, most: int) -> list[ScheduleLease]:
         """Take what is due, so that no more than `most` are carried anywhere."""
         async with self._db.transaction() as tx:
             rows = await tx.all(self._sql["claim"], owner=owner, lease=lease_seconds, most=most)
-        return [_lease(row) for row in rows]
+        return [_read_lease(row) for row in rows]
 
-    async def begin(self, lease: Lease) -> Due:
+    async def begin(self, lease: ScheduleLease) -> DueTime:
         """Write down that an attempt begins.
 
         Raises:
@@ -76,9 +76,9 @@ class DueSchedules:
         """
         async with self._db.transaction(lease.scope) as tx:
             held = await self.hold(tx, lease)
-            row = await tx.one(self._sql["begin"], **_named(lease))
+            row = await tx.one(self._sql["begin"], **_schedule_values(lease))
         assert row is not None
-        return Due(
+        return DueTime(
             id=str(row["id"]),
             lease=lease,
             at=held["due_at"],
@@ -91,29 +91,31 @@ class DueSchedules:
             attempts=row["attempts"],
         )
 
-    async def hold(self, tx: Transaction, lease: Lease) -> Row:
+    async def hold(self, tx: Transaction, lease: ScheduleLease) -> Row:
         """Lock the schedule for a transaction that writes what its due time leads to.
 
         Raises:
             LeaseLost: the fencing token is stale; nothing may be written.
         """
-        row = await tx.one(self._sql["held"], **_named(lease), fence=lease.fence)
+        row = await tx.one(self._sql["held"], **_schedule_values(lease), fence=lease.fence)
         if row is None:
             raise LeaseLost(f"schedule {lease.schedule}, token {lease.fence}")
         return row
 
-    async def heartbeat(self, lease: Lease, lease_seconds: float) -> None:
+    async def heartbeat(self, lease: ScheduleLease, lease_seconds: float) -> None:
         """Extend the lease.
 
         Raises:
             LeaseLost: somebody else has it, or the schedule is gone.
         """
         async with self._db.transaction(lease.scope) as tx:
-            row = await tx.one(self._sql["heartbeat"], **_named(lease), fence=lease.fence, lease=lease_seconds)
+            row = await tx.one(
+                self._sql["heartbeat"], **_schedule_values(lease), fence=lease.fence, lease=lease_seconds
+            )
         if row is None:
             raise LeaseLost(f"schedule {lease.schedule}, token {lease.fence}")
 
-    async def finish(self, due: Due, ending: Ending) -> None:
+    async def finish(self, due: DueTime, ending: DueTimeResult) -> None:
         """End the due time; the next one is in the future, however many were missed.
 
         Raises:
@@ -133,18 +135,20 @@ class DueSchedules:
                 run=ending.run,
                 job=ending.job,
             )
-            await tx.run(self._sql["done"], **_named(lease), fence=lease.fence, status=ending.status, next=following)
+            await tx.run(
+                self._sql["done"], **_schedule_values(lease), fence=lease.fence, status=ending.status, next=following
+            )
 
-    async def release(self, lease: Lease) -> None:
+    async def release(self, lease: ScheduleLease) -> None:
         """Give a due time back that was not ended."""
         async with self._db.transaction(lease.scope) as tx:
-            await tx.run(self._sql["release"], **_named(lease), fence=lease.fence)
+            await tx.run(self._sql["release"], **_schedule_values(lease), fence=lease.fence)
 
 
-def _lease(row: Row) -> Lease:
+def _read_lease(row: Row) -> ScheduleLease:
     scope = Scope.of_worker(TenantId(str(row["tenant_id"])), WorkspaceId(str(row["workspace_id"])))
-    return Lease(str(row["id"]), scope, row["fence"])
+    return ScheduleLease(str(row["id"]), scope, row["fence"])
 
 
-def _named(lease: Lease) -> dict[str, str]:
+def _schedule_values(lease: ScheduleLease) -> dict[str, str]:
     return {"schedule": lease.schedule, "tenant": lease.scope.tenant, "workspace": lease.scope.workspace}

@@ -43,34 +43,34 @@ _FIXES: Mapping[Wait, str] = {
 }
 
 
-def told(error: AosError) -> str:
+def format_error_reason(error: AosError) -> str:
     """The text a worker writes down of an error that makes a job wait."""
     named: Mapping[type[AosError], Wait] = {DiskFull: Wait.DISK_FULL, MemoryShort: Wait.MEMORY_SHORT}
     reason = named.get(type(error), Wait.PART_AWAY)
-    return written(reason, str(error))
+    return format_reason(reason, str(error))
 
 
-def written(reason: Wait, detail: str) -> str:
-    """As `parsed` reads it."""
+def format_reason(reason: Wait, detail: str) -> str:
+    """As `parse_reason` reads it."""
     return f"{reason}: {detail}"
 
 
-def parsed(text: str | None) -> tuple[str, str]:
-    """The reason and the detail of something that was `written`; empty where there is nothing."""
+def parse_reason(text: str | None) -> tuple[str, str]:
+    """The reason and the detail of what `format_reason` wrote; empty where there is nothing."""
     reason, _, detail = (text or "").partition(": ")
     return reason, detail
 
 
-def waits(place: Mapping[str, Any], quota: tuple[int, int] | None = None) -> list[WaitReason]:
+def list_wait_reasons(place: Mapping[str, Any], quota: tuple[int, int] | None = None) -> list[WaitReason]:
     """The reasons that a job waits for, the most important first; empty where it gets on.
 
     Args:
         place: a row of `job_places`.
         quota: pages that the tenant has, and may have.
     """
-    found = [_named(place["waits_for"])]
+    found = [_known_reason(place["waits_for"])]
     if place["state"] == "queued":
-        found = _queued(place)
+        found = _queued_reasons(place)
         if quota is not None and place["kind"] in ("scan", "upload") and quota[0] >= quota[1]:
             have, most = quota
             detail = f"this tenant has {have:,} of the {most:,} pages that it may have: no new page will be taken"
@@ -78,38 +78,46 @@ def waits(place: Mapping[str, Any], quota: tuple[int, int] | None = None) -> lis
     return [one for one in found if one is not None]
 
 
-def _queued(place: Mapping[str, Any]) -> list[WaitReason | None]:
+def _queued_reasons(place: Mapping[str, Any]) -> list[WaitReason | None]:
     if not place["workers"]:
         detail = f"no worker has looked after this lane for {ALIVE_SECONDS:.0f} s"
-        return [WaitReason(Wait.NO_WORKER, detail, _FIXES[Wait.NO_WORKER]), _named(place["told"])]
-    kept = [_named(place["waits_for"])]
-    if (own := _named(place["told"])) is not None and own.reason not in {one.reason for one in kept if one}:
+        return [WaitReason(Wait.NO_WORKER, detail, _FIXES[Wait.NO_WORKER]), _known_reason(place["told"])]
+    kept = [_known_reason(place["waits_for"])]
+    if (own := _known_reason(place["told"])) is not None and own.reason not in {one.reason for one in kept if one}:
         kept.append(own)
     ahead, others, running = place["ahead"], place["others"], place["running"]
     if others:
-        detail = f"{_jobs(others)} of other tenants, which had less of this lane's time, {_come(others)} first"
+        detail = (
+            f"{_count_jobs(others)} of other tenants, which had less of this lane's time, {_verb_come(others)} first"
+        )
         kept.append(WaitReason(Wait.OTHER_TENANTS, detail))
     if ahead:
-        kept.append(WaitReason(Wait.BEHIND, f"{_jobs(ahead)} of yours {_come(ahead)} first; {running} at work"))
+        kept.append(
+            WaitReason(Wait.BEHIND, f"{_count_jobs(ahead)} of yours {_verb_come(ahead)} first; {running} at work")
+        )
     if not (others or ahead) and running:
-        kept.append(WaitReason(Wait.NEXT, f"it comes next in its lane, where {_jobs(running)} {_are(running)} at work"))
+        kept.append(
+            WaitReason(
+                Wait.NEXT, f"it comes next in its lane, where {_count_jobs(running)} {_verb_be(running)} at work"
+            )
+        )
     return kept
 
 
-def _named(text: str | None) -> WaitReason | None:
-    reason, detail = parsed(text)
+def _known_reason(text: str | None) -> WaitReason | None:
+    reason, detail = parse_reason(text)
     if reason not in list(Wait):
         return None
     return WaitReason(Wait(reason), detail, _FIXES.get(Wait(reason), ""))
 
 
-def _jobs(count: int) -> str:
+def _count_jobs(count: int) -> str:
     return f"{count} job" if count == 1 else f"{count} jobs"
 
 
-def _come(count: int) -> str:
+def _verb_come(count: int) -> str:
     return "comes" if count == 1 else "come"
 
 
-def _are(count: int) -> str:
+def _verb_be(count: int) -> str:
     return "is" if count == 1 else "are"

@@ -18,7 +18,7 @@ _CODE_START = re.compile(
 _CODE_ENDS = ("{", "}", ";", ");", "},", "(", "):")
 
 
-class Kind(StrEnum):
+class BlockKind(StrEnum):
     """The kind of a block; it decides at which borders the block may be cut."""
 
     TITLE = "title"
@@ -28,7 +28,7 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class TextBlock:
     """Lines of a page that belong together: characters [start, end) of its text.
 
     Attributes:
@@ -39,14 +39,14 @@ class Block:
         body: where a table's rows begin, after its header and rule; else `start`.
     """
 
-    kind: Kind
+    kind: BlockKind
     start: int
     end: int
     level: int = 0
     body: int = 0
 
 
-def find(text: str, running: frozenset[str] = frozenset()) -> Iterator[Block]:
+def find_blocks(text: str, running: frozenset[str] = frozenset()) -> Iterator[TextBlock]:
     """Cut a page into blocks that cover all of its non-space text, in linear time.
 
     Args:
@@ -63,43 +63,43 @@ def find(text: str, running: frozenset[str] = frozenset()) -> Iterator[Block]:
         if not stripped[at]:
             at += 1
             continue
-        level = None if code else _title(stripped, at, after_title, shouting, running)
+        level = None if code else _title_level(stripped, at, after_title, shouting, running)
         if level is not None:
             until = at + 2 if _is_underline(stripped, at) else at + 1
-            yield Block(Kind.TITLE, offsets[at], offsets[until], level, offsets[at])
+            yield TextBlock(BlockKind.TITLE, offsets[at], offsets[until], level, offsets[at])
         else:
-            kind, until = (Kind.CODE, _paragraph_end(stripped, at)) if code else _extent(stripped, at)
-            headed = kind is Kind.TABLE and until - at > 2 and _RULE.fullmatch(stripped[at + 1])
-            yield Block(kind, offsets[at], offsets[until], 0, offsets[at + 2 if headed else at])
+            kind, until = (BlockKind.CODE, _paragraph_end(stripped, at)) if code else _block_extent(stripped, at)
+            headed = kind is BlockKind.TABLE and until - at > 2 and _RULE.fullmatch(stripped[at + 1])
+            yield TextBlock(kind, offsets[at], offsets[until], 0, offsets[at + 2 if headed else at])
         after_title = level is not None
         at = until
 
 
-def _title(lines: list[str], at: int, after_title: bool, shouting: bool, running: frozenset[str]) -> int | None:
+def _title_level(lines: list[str], at: int, after_title: bool, shouting: bool, running: frozenset[str]) -> int | None:
     line = lines[at]
     if running and headings.without_digits(line) in running:
         return None
     before = lines[at - 1] if at and not after_title else ""
     if _is_underline(lines, at) and not before:
         return 1 if lines[at + 1][0] == "=" else 2
-    return headings.level(line, before=before, after=_at(lines, at + 1), shouting=shouting)
+    return headings.heading_level(line, before=before, after=_line_at(lines, at + 1), shouting=shouting)
 
 
 def _is_underline(lines: list[str], at: int) -> bool:
-    below = _at(lines, at + 1)
+    below = _line_at(lines, at + 1)
     return len(below) >= 3 and below[0] in "=-" and not below.strip(below[0]) and len(lines[at]) <= 120
 
 
-def _extent(lines: list[str], at: int) -> tuple[Kind, int]:
+def _block_extent(lines: list[str], at: int) -> tuple[BlockKind, int]:
     """The kind of the block that begins at line `at`, and the line after its last."""
     if fence := _FENCE.match(lines[at]):
-        return Kind.CODE, _fence_end(lines, at, fence[1])
+        return BlockKind.CODE, _fence_end(lines, at, fence[1])
     if lines[at].startswith("|"):
-        return Kind.TABLE, next((n for n in range(at, len(lines)) if not lines[n].startswith("|")), len(lines))
+        return BlockKind.TABLE, next((n for n in range(at, len(lines)) if not lines[n].startswith("|")), len(lines))
     end = at + 1
     while end < len(lines) and lines[end] and not lines[end].startswith(("|", "```", "~~~", "#")):
         end += 1
-    return Kind.PROSE, end
+    return BlockKind.PROSE, end
 
 
 def _fence_end(lines: list[str], at: int, fence: str) -> int:
@@ -113,7 +113,7 @@ def _paragraph_end(lines: list[str], at: int) -> int:
     return next((n for n in range(at, len(lines)) if not lines[n]), len(lines))
 
 
-def _at(lines: list[str], at: int) -> str:
+def _line_at(lines: list[str], at: int) -> str:
     return lines[at] if at < len(lines) else ""
 
 

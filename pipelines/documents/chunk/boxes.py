@@ -8,7 +8,7 @@ from pipelines.documents.document import Box, Page, PageBox, Span, Word
 
 
 @dataclass(frozen=True, slots=True)
-class Geometry:
+class PageGeometry:
     """A page's words in reading order, ready to be looked up by offset."""
 
     page: Page
@@ -16,7 +16,7 @@ class Geometry:
     ends: Sequence[int]
 
     @classmethod
-    def of(cls, page: Page) -> "Geometry":
+    def of(cls, page: Page) -> "PageGeometry":
         """Sort once: a page is looked up for every chunk on it."""
         words = sorted(page.words, key=lambda word: word.start)
         return cls(page, words, [word.start + len(word.text) for word in words])
@@ -29,14 +29,14 @@ class Geometry:
             word = self.words[at]
             if word.start >= span.end:
                 break
-            if line and self._breaks(line[-1], word):
-                yield PageBox(span.page, _around(line))
+            if line and self._breaks_line(line[-1], word):
+                yield PageBox(span.page, _bounding_box(line))
                 line = []
             line.append(word)
         if line:
-            yield PageBox(span.page, _around(line))
+            yield PageBox(span.page, _bounding_box(line))
 
-    def _breaks(self, last: Word, word: Word) -> bool:
+    def _breaks_line(self, last: Word, word: Word) -> bool:
         """A new line in the text, or a word that stands above or below."""
         if "\n" in self.page.text[last.start + len(last.text) : word.start]:
             return True
@@ -44,6 +44,6 @@ class Geometry:
         return not last.box.y0 <= middle <= last.box.y1
 
 
-def _around(words: Sequence[Word]) -> Box:
+def _bounding_box(words: Sequence[Word]) -> Box:
     boxes = [word.box for word in words]
     return Box(min(b.x0 for b in boxes), min(b.y0 for b in boxes), max(b.x1 for b in boxes), max(b.y1 for b in boxes))

@@ -15,7 +15,7 @@ _NUMBERED = re.compile(r"(\d{1,3}(?:\.\d{1,3})*)\.?[ \t]+([^\W\d_].*)")
 _OUTERMOST = frozenset({"chapter", "part", "book", "volume", "appendix", "annex"})
 
 
-def level(line: str, *, before: str, after: str, shouting: bool) -> int | None:
+def heading_level(line: str, *, before: str, after: str, shouting: bool) -> int | None:
     """The depth of the title in `line`, 1 for the outermost, or None where it is no title.
 
     Args:
@@ -46,7 +46,7 @@ def level(line: str, *, before: str, after: str, shouting: bool) -> int | None:
     return None
 
 
-def title(line: str) -> str:
+def title_text(line: str) -> str:
     """The words of a title line, without Markdown's marks."""
     match = _MARKDOWN.fullmatch(line)
     return (match[2].rstrip("#").rstrip() if match else line) or line
@@ -63,7 +63,7 @@ def is_shouting(lines: Sequence[str]) -> bool:
     return len(filled) > 2 and 3 * sum(map(_is_upper, filled)) > len(filled)
 
 
-def running(pages: Sequence[str]) -> frozenset[str]:
+def find_running_lines(pages: Sequence[str]) -> frozenset[str]:
     """Page headers and footers: first or last lines that return on three pages or more, digits aside.
 
     They would otherwise start a new chunk on every page of a book.

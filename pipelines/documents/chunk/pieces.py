@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 from configs.sections import ChunkSettings
 from pipelines.documents.chunk import blocks, headings
-from pipelines.documents.chunk.blocks import Block, Kind
-from pipelines.documents.chunk.sentences import sentences, shortened
+from pipelines.documents.chunk.blocks import BlockKind, TextBlock
+from pipelines.documents.chunk.sentences import cut_to_length, sentences
 from pipelines.documents.document import Page
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class TextPiece:
     """Characters [start, end) of a page that stay together, without white space around.
 
     Attributes:
@@ -30,7 +30,7 @@ class Piece:
     start: int
     end: int
     place: int
-    kind: Kind
+    kind: BlockKind
     section: int
     opens: bool
     fixed: bool = False
@@ -43,59 +43,59 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Outline:
+class DocumentOutline:
     """A document's pieces in order, and for each section the titles above it, outermost first."""
 
-    pieces: Sequence[Piece]
+    pieces: Sequence[TextPiece]
     titles: Sequence[tuple[str, ...]]
 
 
-def outline(pages: Sequence[Page], settings: ChunkSettings) -> Outline:
+def build_outline(pages: Sequence[Page], settings: ChunkSettings) -> DocumentOutline:
     """Take pages apart; every piece has at most `settings.size` characters, a row with its table's header included."""
-    running = headings.running([page.text for page in pages])
-    pieces: list[Piece] = []
+    running = headings.find_running_lines([page.text for page in pages])
+    pieces: list[TextPiece] = []
     titles: list[tuple[str, ...]] = [()]
     stack: list[tuple[int, str]] = []
     opened = 0  # the first piece of the section
     for index, page in enumerate(pages):
         offset: int | None = None  # from the page's own offsets to the ruler
-        for block in blocks.find(page.text, running):
-            if block.kind is Kind.TITLE:
-                _climb(stack, block.level, page.text[block.start : block.end])
-                if not (pieces and pieces[-1].kind is Kind.TITLE):
+        for block in blocks.find_blocks(page.text, running):
+            if block.kind is BlockKind.TITLE:
+                _push_title(stack, block.level, page.text[block.start : block.end])
+                if not (pieces and pieces[-1].kind is BlockKind.TITLE):
                     titles.append(())
                     opened = len(pieces)
                 titles[-1] = tuple(words for _, words in stack)
             opens = offset is not None or not _goes_on(pages, pieces, page, block)
-            for cut in _cuts(page.text, block, settings, _room_below(pieces, opened, index, block, settings.size)):
+            for cut in _cut_block(page.text, block, settings, _room_below(pieces, opened, index, block, settings.size)):
                 if offset is None:
                     offset = (pieces[-1].stop + 1 if pieces else 0) - cut.start
                 place, section = offset + cut.start, len(titles) - 1
                 pieces.append(
-                    Piece(index, cut.start, cut.end, place, block.kind, section, opens, cut.fixed, cut.header)
+                    TextPiece(index, cut.start, cut.end, place, block.kind, section, opens, cut.fixed, cut.header)
                 )
                 opens = False
-    return Outline(pieces, titles)
+    return DocumentOutline(pieces, titles)
 
 
-def _climb(stack: list[tuple[int, str]], level: int, text: str) -> None:
+def _push_title(stack: list[tuple[int, str]], level: int, text: str) -> None:
     """Leave the titles that end here, and go under the new one."""
     while stack and stack[-1][0] >= level:
         stack.pop()
-    stack.append((level, headings.title(text.strip().splitlines()[0].strip())))
+    stack.append((level, headings.title_text(text.strip().splitlines()[0].strip())))
 
 
-def _goes_on(pages: Sequence[Page], pieces: Sequence[Piece], page: Page, block: Block) -> bool:
+def _goes_on(pages: Sequence[Page], pieces: Sequence[TextPiece], page: Page, block: TextBlock) -> bool:
     """A page that begins in lower case after an unfinished sentence continues the last page's paragraph."""
-    if not pieces or pieces[-1].kind is not Kind.PROSE or block.kind is not Kind.PROSE:
+    if not pieces or pieces[-1].kind is not BlockKind.PROSE or block.kind is not BlockKind.PROSE:
         return False
     last = pages[pieces[-1].page].text[pieces[-1].end - 1]
     return last not in ".!?:…。！？" and page.text[block.start : block.end].lstrip()[:1].islower()
 
 
-def _room_below(pieces: Sequence[Piece], opened: int, page: int, block: Block, size: int) -> int:
+def _room_below(pieces: Sequence[TextPiece], opened: int, page: int, block: TextBlock, size: int) -> int:
     """The room for the first piece under the titles from `opened` on, so that all fit into one chunk."""
-    if not pieces or pieces[-1].kind is not Kind.TITLE or block.kind is Kind.TITLE:
+    if not pieces or pieces[-1].kind is not BlockKind.TITLE or block.kind is BlockKind.TITLE:
         return size
     used = pieces[-1].stop - pieces[opened].place
     used += block.start - pieces[-1].end if pieces[-1].page == page else 1
@@ -110,51 +110,51 @@ class _Cut:
     header: tuple[int, int] | None
 
 
-def _cuts(text: str, block: Block, settings: ChunkSettings, first: int) -> Iterator[_Cut]:
+def _cut_block(text: str, block: TextBlock, settings: ChunkSettings, first: int) -> Iterator[_Cut]:
     """The pieces of a block; `first` is the room for the first one."""
     size, room, header = settings.size, first, None
-    for start, end in _borders(text, block):
-        if block.kind is Kind.TABLE and start >= block.body > block.start:
-            above = _trimmed(text, block.start, block.body)
+    for start, end in _block_borders(text, block):
+        if block.kind is BlockKind.TABLE and start >= block.body > block.start:
+            above = _trim_span(text, block.start, block.body)
             used = above[1] - above[0] + 1
             # A header that fills the chunk would leave no room for its rows.
             header, room = (above, size - used) if 2 * used <= size else (None, size)
-        start, end = _trimmed(text, start, end)
+        start, end = _trim_span(text, start, end)
         fixed = end - start > room
         # Text without borders is cut fine enough for the overlap, which repeats whole pieces.
-        fine = fixed and block.kind is Kind.PROSE and 8 * settings.overlap >= size
-        for begin, stop in shortened(text, start, end, min(room, settings.overlap) if fine else room):
-            begin, stop = _trimmed(text, begin, stop)
+        fine = fixed and block.kind is BlockKind.PROSE and 8 * settings.overlap >= size
+        for begin, stop in cut_to_length(text, start, end, min(room, settings.overlap) if fine else room):
+            begin, stop = _trim_span(text, begin, stop)
             if begin < stop:
                 yield _Cut(begin, stop, fixed, header)
         if header is None and start < end:
             room = size
 
 
-def _borders(text: str, block: Block) -> Iterator[tuple[int, int]]:
+def _block_borders(text: str, block: TextBlock) -> Iterator[tuple[int, int]]:
     """The spans between which a block may be cut, by its kind."""
-    if block.kind is Kind.PROSE:
+    if block.kind is BlockKind.PROSE:
         yield from sentences(text, block.start, block.end)
-    elif block.kind is Kind.TABLE:
+    elif block.kind is BlockKind.TABLE:
         if block.body > block.start:
             yield block.start, block.body
-        yield from _lines(text, block.body, block.end)
-    elif block.kind is Kind.CODE:
-        yield from _paragraphs(text, block.start, block.end)
+        yield from _line_spans(text, block.body, block.end)
+    elif block.kind is BlockKind.CODE:
+        yield from _paragraph_spans(text, block.start, block.end)
     else:
         yield block.start, block.end
 
 
-def _lines(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+def _line_spans(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     while start < end:
         stop = text.find("\n", start, end) + 1 or end
         yield start, stop
         start = stop
 
 
-def _paragraphs(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+def _paragraph_spans(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     begin = start
-    for line, stop in _lines(text, start, end):
+    for line, stop in _line_spans(text, start, end):
         if not text[line:stop].strip():
             yield begin, stop
             begin = stop
@@ -162,7 +162,7 @@ def _paragraphs(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
         yield begin, end
 
 
-def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+def _trim_span(text: str, start: int, end: int) -> tuple[int, int]:
     """Without the white space around; empty where there is nothing else."""
     while start < end and text[start].isspace():
         start += 1

@@ -18,14 +18,14 @@ def sentences(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     begin = start
     for match in _END.finditer(text, start, end):
         stop = match.end()
-        if stop >= end or not _continues(text, match):
+        if stop >= end or not _continues_sentence(text, match):
             yield begin, stop
             begin = stop
     if begin < end:
         yield begin, end
 
 
-def shortened(text: str, start: int, end: int, limit: int) -> Iterator[tuple[int, int]]:
+def cut_to_length(text: str, start: int, end: int, limit: int) -> Iterator[tuple[int, int]]:
     """Cut text[start:end] into pieces of at most `limit` characters: after a line, else after a word, else anywhere.
 
     Pieces are as long as they can be, but a cut in the first half of the room is not worth its fragment.
@@ -47,7 +47,7 @@ def _after_word(text: str, floor: int, roof: int) -> int:
     return 0
 
 
-def _continues(text: str, match: re.Match[str]) -> bool:
+def _continues_sentence(text: str, match: re.Match[str]) -> bool:
     """The full stop belongs to an abbreviation or an initial, or the next word goes on in lower case."""
     if text[match.start()] != ".":
         return False

@@ -5,15 +5,15 @@ from dataclasses import replace
 
 from configs.sections import ChunkSettings
 from pipelines.documents import document
-from pipelines.documents.chunk.boxes import Geometry
-from pipelines.documents.chunk.packing import Draft, pack
-from pipelines.documents.chunk.pieces import Outline, Piece, outline
+from pipelines.documents.chunk.boxes import PageGeometry
+from pipelines.documents.chunk.packing import ChunkDraft, pack_pieces
+from pipelines.documents.chunk.pieces import DocumentOutline, TextPiece, build_outline
 from pipelines.documents.document import Chunk, Page, Span
 
 VERSION = 1
 
 
-def split(pages: Sequence[Page], settings: ChunkSettings) -> list[Chunk]:
+def split_pages(pages: Sequence[Page], settings: ChunkSettings) -> list[Chunk]:
     """Cut a document where its meaning is cut: titles, paragraphs, tables between rows, code between blank lines.
 
     No text is lost: every non-space character of every readable page stands in at least one chunk. The same pages and
@@ -30,25 +30,30 @@ def split(pages: Sequence[Page], settings: ChunkSettings) -> list[Chunk]:
         chunk, and never reaches over a title. `method` is `fixed` where text without any border was cut by length.
     """
     readable = [page for page in pages if page.failure is None]
-    parts = outline(readable, settings)
-    geometry = [Geometry.of(page) for page in readable]
-    return [_chunk(ordinal, draft, parts, geometry) for ordinal, draft in enumerate(pack(parts.pieces, settings))]
+    parts = build_outline(readable, settings)
+    geometry = [PageGeometry.of(page) for page in readable]
+    return [
+        _build_chunk(ordinal, draft, parts, geometry)
+        for ordinal, draft in enumerate(pack_pieces(parts.pieces, settings))
+    ]
 
 
-def fingerprint(settings: ChunkSettings) -> str:
+def chunker_fingerprint(settings: ChunkSettings) -> str:
     """16 hex digits; a change means that chunks have to be made again."""
-    return document.fingerprint("chunk", VERSION, settings.model_dump())
+    return document.fingerprint_parts("chunk", VERSION, settings.model_dump())
 
 
-def _chunk(ordinal: int, draft: Draft, parts: Outline, geometry: Sequence[Geometry]) -> Chunk:
+def _build_chunk(ordinal: int, draft: ChunkDraft, parts: DocumentOutline, geometry: Sequence[PageGeometry]) -> Chunk:
     pieces = parts.pieces[draft.lead : draft.end]
-    located = list(_spans(pieces))
+    located = list(_piece_spans(pieces))
     spans = tuple(replace(span, page=geometry[span.page].page.number) for span in located)
     return Chunk(
         ordinal=ordinal,
         text="\n".join(geometry[span.page].page.text[span.start : span.end] for span in located),
         spans=spans,
-        headings=_common([parts.titles[section] for section in dict.fromkeys(piece.section for piece in pieces)]),
+        headings=_common_headings(
+            [parts.titles[section] for section in dict.fromkeys(piece.section for piece in pieces)]
+        ),
         method="fixed" if any(piece.fixed for piece in pieces) else "semantic",
         boxes=tuple(
             box for where, span in zip(located, spans, strict=True) for box in geometry[where.page].lines(span)
@@ -56,7 +61,7 @@ def _chunk(ordinal: int, draft: Draft, parts: Outline, geometry: Sequence[Geomet
     )
 
 
-def _spans(pieces: Sequence[Piece]) -> Iterator[Span]:
+def _piece_spans(pieces: Sequence[TextPiece]) -> Iterator[Span]:
     """One span a page, by index, and one for a repeated header."""
     if pieces[0].header:
         yield Span(pieces[0].page, *pieces[0].header)
@@ -67,7 +72,7 @@ def _spans(pieces: Sequence[Piece]) -> Iterator[Span]:
             begin = piece or begin
 
 
-def _common(paths: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+def _common_headings(paths: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
     shared = paths[0]
     for path in paths[1:]:
         same = 0

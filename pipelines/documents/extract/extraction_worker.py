@@ -10,12 +10,12 @@ from numpy import uint8
 from numpy.typing import NDArray
 
 from configs.sections import OcrSettings, ReadSettings
-from pipelines.documents.document import Page, Reason, Unreadable
+from pipelines.documents.document import FailureReason, Page, Unreadable
 from pipelines.documents.extract.guarded_child import more_memory
-from pipelines.documents.extract.opened import Context, Opened, PageReader
-from pipelines.documents.sources.sniff import Kind, sniff
+from pipelines.documents.extract.opened import ExtractionContext, OpenedDocument, PageImageReader
+from pipelines.documents.sources.sniff import Kind, sniff_kind
 
-Opener = Callable[[Path, Context], Opened]
+Opener = Callable[[Path, ExtractionContext], OpenedDocument]
 
 OPENERS: Mapping[Kind, str] = {
     Kind.PDF: "pdf.pages.open_pdf",
@@ -43,10 +43,10 @@ OPENERS: Mapping[Kind, str] = {
 """Where each kind's opener is. Imported when first needed: all parsers together take a second of CPU, which every
 fresh child would spend before its first page."""
 
-EngineMaker = Callable[[OcrSettings], PageReader]
+EngineMaker = Callable[[OcrSettings], PageImageReader]
 
 
-class Desk:
+class ExtractionWorker:
     """Answers the reader's calls about one file at a time."""
 
     def __init__(
@@ -57,21 +57,21 @@ class Desk:
         find: Callable[[Kind], Opener] | None = None,
     ) -> None:
         """Nothing is loaded yet; OCR is built at the first picture. `find` gives the opener of a kind."""
-        self._find = find or opener
+        self._find = find or find_opener
         self._read, self._ocr, self._make_engine = read, ocr, make_engine
         self._languages: tuple[str, ...] = ()
-        self._context = Context(read, ocr, _LazyEngine(ocr, make_engine))
+        self._context = ExtractionContext(read, ocr, _LazyEngine(ocr, make_engine))
         self._key: object = None
-        self._document: Opened | None = None
+        self._document: OpenedDocument | None = None
 
     def survey(
         self, path: Path, filename: str | None, encoding: str | None = None, language: str | None = None
     ) -> tuple[Kind, int]:
         """The kind and the number of pages; see `Context` for encoding and language. Raises Unreadable."""
-        self._hear(encoding, language)
-        kind = sniff(path, filename)
-        with self._room(kind):
-            return kind, self._open(path, kind).pages
+        self._set_text_hints(encoding, language)
+        kind = sniff_kind(path, filename)
+        with self._allow_memory(kind):
+            return kind, self._open_file(path, kind).pages
 
     def page(
         self,
@@ -83,39 +83,39 @@ class Desk:
         languages: tuple[str, ...] = (),
     ) -> Page:
         """One page, as `survey` counted it, its pictures in these languages where some are given. Raises Unreadable."""
-        self._speak(languages)
-        self._hear(encoding, language)
-        with self._room(kind):
-            return self._at(path, kind, number).page(number)
+        self._set_languages(languages)
+        self._set_text_hints(encoding, language)
+        with self._allow_memory(kind):
+            return self._document_with_page(path, kind, number).page(number)
 
     def picture(self, path: Path, kind: Kind, number: int, dpi: int) -> bytes:
         """A PNG of one page. Raises Unreadable."""
-        with self._room(kind):
-            return self._at(path, kind, number).picture(number, dpi)
+        with self._allow_memory(kind):
+            return self._document_with_page(path, kind, number).picture(number, dpi)
 
-    def _room(self, kind: Kind) -> AbstractContextManager[None]:
+    def _allow_memory(self, kind: Kind) -> AbstractContextManager[None]:
         """A picture's memory follows from its pixels, which are counted before any is decoded."""
         return more_memory(self._context.ocr.memory_bytes) if kind is Kind.IMAGE else nullcontext()
 
-    def _hear(self, encoding: str | None, language: str | None) -> None:
+    def _set_text_hints(self, encoding: str | None, language: str | None) -> None:
         """Set the encoding and language hints of a text, from the next file that is opened on."""
         self._context = replace(self._context, encoding=encoding, language=language)
 
-    def _speak(self, languages: tuple[str, ...]) -> None:
+    def _set_languages(self, languages: tuple[str, ...]) -> None:
         """Engines are loaded with their languages: others take new ones, and a document is opened with its engine."""
         if languages == self._languages:
             return
         ocr = self._ocr.model_copy(update={"languages": languages}) if languages else self._ocr
-        self._context = Context(self._read, ocr, _LazyEngine(ocr, self._make_engine))
+        self._context = ExtractionContext(self._read, ocr, _LazyEngine(ocr, self._make_engine))
         self._languages, self._key = languages, None
 
-    def _at(self, path: Path, kind: Kind, number: int) -> Opened:
-        document = self._open(path, kind)
+    def _document_with_page(self, path: Path, kind: Kind, number: int) -> OpenedDocument:
+        document = self._open_file(path, kind)
         if not 1 <= number <= document.pages:
-            raise Unreadable(Reason.CHANGED, f"there is no page {number}; the file has {document.pages}")
+            raise Unreadable(FailureReason.CHANGED, f"there is no page {number}; the file has {document.pages}")
         return document
 
-    def _open(self, path: Path, kind: Kind) -> Opened:
+    def _open_file(self, path: Path, kind: Kind) -> OpenedDocument:
         facts = path.stat()
         told = (self._context.encoding, self._context.language)
         key = (path, kind, facts.st_ino, facts.st_size, facts.st_mtime_ns, told)
@@ -128,7 +128,7 @@ class Desk:
         return self._document
 
 
-def opener(kind: Kind) -> Opener:
+def find_opener(kind: Kind) -> Opener:
     """The function that opens files of a kind."""
     module, _, name = OPENERS[kind].rpartition(".")
     found: Opener = getattr(importlib.import_module(f"pipelines.documents.extract.{module}"), name)
@@ -140,7 +140,7 @@ class _LazyEngine:
 
     def __init__(self, settings: OcrSettings, make: EngineMaker) -> None:
         self._settings, self._make = settings, make
-        self._engine: PageReader | None = None
+        self._engine: PageImageReader | None = None
 
     def read(self, image: NDArray[uint8], number: int, dpi: int | None = None) -> Page:
         if self._engine is None:

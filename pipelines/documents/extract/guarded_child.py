@@ -33,15 +33,15 @@ _F_SETSIG = 10  # <fcntl.h>; the fcntl module does not name it
 _BOOT = "import sys; sys.path[:] = {path!r}; from {module} import serve; serve({calls}, {lifeline})"
 
 
-class TookTooLong(Exception):
+class CallTimeout(Exception):
     """The call overran its deadline; the child was killed."""
 
 
-class TookTooMuch(TookTooLong):
+class TookTooMuch(CallTimeout):
     """The call used up the CPU that it may have: it would again."""
 
 
-class Died(Exception):
+class ChildDied(Exception):
     """The child ended in the middle of a call; `cause` is its own error, empty where a signal took it.
 
     `starved` is true where it ended by itself for want of memory; `fresh` where it had done nothing before this call.
@@ -53,7 +53,7 @@ class Died(Exception):
         self.cause, self.code, self.starved, self.fresh = cause, code, starved, fresh
 
 
-class Guard:
+class GuardedChild:
     """Calls methods of an object that lives in a child process.
 
     The child is started at the first call and kept. It leads its own process group, which is killed as a whole, so
@@ -112,13 +112,13 @@ class Guard:
         try:
             child = self._child or self._start()
             child.calls.send((method, arguments))
-            kind, value = self._receive(child, seconds, cpu_seconds)
+            kind, value = self._receive_answer(child, seconds, cpu_seconds)
         except (EOFError, ConnectionError) as error:
             fresh = self._answered == 0
             inherited = self._child.inherited if self._child else 0
-            code, most = self._bury()
+            code, most = self._kill_child()
             starved = code in _OUT_OF_MEMORY and most > max(_NEAR * self._memory, inherited)
-            raise Died("", code, starved=starved, fresh=fresh) from error
+            raise ChildDied("", code, starved=starved, fresh=fresh) from error
         self._answered += 1
         if kind == "unreadable":
             reason, detail, retryable = value
@@ -128,10 +128,10 @@ class Guard:
     def _start(self) -> "_Child":
         """A child whose object is made; its start does not count against a call's deadline."""
         self._child, self._answered = _Child(self._make, self._memory, self._before, self._name), 0
-        _, self._child.inherited = self._receive(self._child, _START_SECONDS)
+        _, self._child.inherited = self._receive_answer(self._child, _START_SECONDS)
         return self._child
 
-    def _receive(self, child: "_Child", seconds: float, cpu_seconds: float | None = None) -> tuple[str, Any]:
+    def _receive_answer(self, child: "_Child", seconds: float, cpu_seconds: float | None = None) -> tuple[str, Any]:
         end, before = time.monotonic() + seconds, child.cpu_seconds(self._helpers)
         while not pulsed(child.calls, child.process.pid, self._share, min(LOOK_SECONDS, end - time.monotonic())):
             if cpu_seconds is not None and child.cpu_seconds(self._helpers) - before > cpu_seconds:
@@ -139,22 +139,22 @@ class Guard:
                 raise TookTooMuch(f"no result within {cpu_seconds:g} s of CPU")
             if time.monotonic() >= end:
                 self.close()
-                raise TookTooLong(f"no result within {seconds:g} s")
+                raise CallTimeout(f"no result within {seconds:g} s")
         kind, value = child.calls.recv()
         if kind == "full":
-            self._bury()
+            self._kill_child()
             raise full_at()
         if kind in ("died", "starved"):
             fresh = self._answered == 0
-            self._bury()
-            raise Died(value, 1, starved=kind == "starved", fresh=fresh)
+            self._kill_child()
+            raise ChildDied(value, 1, starved=kind == "starved", fresh=fresh)
         return kind, value
 
     def close(self) -> None:
         """End the child and everything it has started."""
-        self._bury()
+        self._kill_child()
 
-    def _bury(self) -> tuple[int, int]:
+    def _kill_child(self) -> tuple[int, int]:
         child, self._child = self._child, None
         return child.kill() if child else (0, 0)
 
@@ -233,7 +233,7 @@ def serve(calls: int, lifeline: int) -> None:
     inherited = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     make, memory_bytes = connection.recv()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    _allow(memory_bytes)
+    _set_memory_limit(memory_bytes)
     target = pickle.loads(make)()
     connection.send(("ready", inherited))
     while True:
@@ -241,7 +241,7 @@ def serve(calls: int, lifeline: int) -> None:
             method, arguments = connection.recv()
         except EOFError:
             return
-        connection.send(_answer(target, method, arguments))
+        connection.send(_answer_call(target, method, arguments))
 
 
 @contextlib.contextmanager
@@ -251,14 +251,14 @@ def more_memory(memory_bytes: int) -> Iterator[None]:
     if may == resource.RLIM_INFINITY or may >= memory_bytes:
         yield
         return
-    _allow(memory_bytes)
+    _set_memory_limit(memory_bytes)
     try:
         yield
     finally:
-        _allow(may)
+        _set_memory_limit(may)
 
 
-def _allow(memory_bytes: int) -> None:
+def _set_memory_limit(memory_bytes: int) -> None:
     """The soft limit alone: a program that this one starts has a limit of its own, which may be higher."""
     _, most = resource.getrlimit(resource.RLIMIT_DATA)
     resource.setrlimit(
@@ -266,7 +266,7 @@ def _allow(memory_bytes: int) -> None:
     )
 
 
-def _answer(target: object, method: str, arguments: tuple[object, ...]) -> tuple[str, object]:
+def _answer_call(target: object, method: str, arguments: tuple[object, ...]) -> tuple[str, object]:
     try:
         return "value", getattr(target, method)(*arguments)
     except Unreadable as error:

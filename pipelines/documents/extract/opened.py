@@ -8,10 +8,10 @@ from numpy import uint8
 from numpy.typing import NDArray
 
 from configs.sections import OcrSettings, ReadSettings
-from pipelines.documents.document import Caveat, Page, Reason, Unreadable
+from pipelines.documents.document import Caveat, FailureReason, Page, Unreadable
 
 
-class PageReader(Protocol):
+class PageImageReader(Protocol):
     """Port to the OCR cascade, which reads pictures of pages."""
 
     def read(self, image: NDArray[uint8], number: int, dpi: int | None = None) -> Page:
@@ -20,7 +20,7 @@ class PageReader(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
+class ExtractionContext:
     """Dependencies of the formats: limits, rendering settings, and the reader of pictures.
 
     `encoding` is what a person set for this text, `language` that of the workspace; both may be unknown.
@@ -28,12 +28,12 @@ class Context:
 
     read: ReadSettings
     ocr: OcrSettings
-    engine: PageReader
+    engine: PageImageReader
     encoding: str | None = None
     language: str | None = None
 
 
-class Opened(Protocol):
+class OpenedDocument(Protocol):
     """A document that was parsed once and is read page by page."""
 
     pages: int
@@ -52,19 +52,21 @@ class Opened(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class DocumentPart:
     """A part of a document without pages, with what its text does not hold."""
 
     text: str
     caveats: tuple[Caveat, ...] = ()
 
 
-class Parts:
+class UnpagedDocument:
     """A document without pages, cut into parts that are its pages; it holds no file."""
 
-    def __init__(self, parts: Iterable[str | Part], caveats: Iterable[Caveat] = ()) -> None:
+    def __init__(self, parts: Iterable[str | DocumentPart], caveats: Iterable[Caveat] = ()) -> None:
         """Keep the parts; an empty document has one empty part. `caveats` of the whole document go to its first."""
-        self._parts = [part if isinstance(part, Part) else Part(part) for part in parts] or [Part("")]
+        self._parts = [part if isinstance(part, DocumentPart) else DocumentPart(part) for part in parts] or [
+            DocumentPart("")
+        ]
         self._caveats = tuple(replace(caveat, whole=True) for caveat in caveats)
         self.pages = len(self._parts)
 
@@ -72,17 +74,17 @@ class Parts:
         """The part; no words, since there is no geometry."""
         part = self._parts[number - 1]
         whole = self._caveats if number == 1 else ()
-        return Page(number, storable(part.text), caveats=(*whole, *part.caveats))
+        return Page(number, storable_text(part.text), caveats=(*whole, *part.caveats))
 
     def picture(self, number: int, dpi: int) -> bytes:
         """Always refused."""
-        raise Unreadable(Reason.UNSUPPORTED, "this format has no picture of its pages")
+        raise Unreadable(FailureReason.UNSUPPORTED, "this format has no picture of its pages")
 
     def close(self) -> None:
         """Nothing to let go of."""
 
 
-def storable(text: str) -> str:
+def storable_text(text: str) -> str:
     """The text without what neither UTF-8 nor a database column can hold (lone surrogates, NUL), `\\n` line ends."""
     text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "")
     return text.encode("utf-8", "replace").decode("utf-8") if _has_surrogates(text) else text
@@ -101,14 +103,14 @@ def split_text(text: str, limit: int) -> list[str]:
     parts = []
     start, size = 0, len(text)
     while size - start > limit:
-        cut = _border(text, start + limit // 2, start + limit)
+        cut = _cut_border(text, start + limit // 2, start + limit)
         parts.append(text[start:cut].strip("\n"))
         start = cut
     parts.append(text[start:].strip("\n"))
     return [part for part in parts if part.strip()]
 
 
-def _border(text: str, low: int, high: int) -> int:
+def _cut_border(text: str, low: int, high: int) -> int:
     for border in ("\n\n", "\n", " "):
         at = text.rfind(border, low, high)
         if at >= 0:
@@ -137,11 +139,11 @@ def markdown_table(rows: list[list[str]]) -> list[str]:
     width = max((len(row) for row in rows), default=0)
     if not width:
         return []
-    lines = ["| " + " | ".join([*map(cell, row), *[""] * (width - len(row))]) + " |" for row in rows]
+    lines = ["| " + " | ".join([*map(markdown_cell, row), *[""] * (width - len(row))]) + " |" for row in rows]
     return [lines[0], "|" + " --- |" * width, *lines[1:]]
 
 
-def cell(value: Any) -> str:
+def markdown_cell(value: Any) -> str:
     """A value as the content of one Markdown cell."""
     return " ".join(str(value).replace("|", "\\|").split())
 

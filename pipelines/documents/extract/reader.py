@@ -9,12 +9,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from cluster.basics.priority import Priority, step_back
+from cluster.basics.priority import ProcessPriority, step_back
 from configs.sections import OcrSettings, ReadSettings
 from pipelines.documents import document
-from pipelines.documents.document import Page, Reason, Unreadable
-from pipelines.documents.extract.guarded_child import Died, Guard, TookTooLong, TookTooMuch
-from pipelines.documents.extract.opened import PageReader
+from pipelines.documents.document import FailureReason, Page, Unreadable
+from pipelines.documents.extract.guarded_child import CallTimeout, ChildDied, GuardedChild, TookTooMuch
+from pipelines.documents.extract.opened import PageImageReader
 from pipelines.documents.sources.files import hash_file
 from pipelines.documents.sources.sniff import Kind
 
@@ -41,7 +41,7 @@ _KILLED_FROM_OUTSIDE = (-9, -15)
 
 
 @dataclass(frozen=True, slots=True)
-class Survey:
+class FileSurvey:
     """Facts of a file before its pages are read; `file_hash` is SHA-256 in hex, `size` in bytes."""
 
     kind: Kind
@@ -50,16 +50,16 @@ class Survey:
     pages: int
 
 
-class Reader:
+class DocumentReader:
     """Opens and reads files; one child process is kept between calls. Not for two threads at once."""
 
     def __init__(
         self,
         read: ReadSettings,
         ocr: OcrSettings,
-        make_engine: Callable[[OcrSettings], PageReader] | None = None,
+        make_engine: Callable[[OcrSettings], PageImageReader] | None = None,
         *,
-        priority: Priority = Priority.NORMAL,
+        priority: ProcessPriority = ProcessPriority.NORMAL,
         helpers: bool = False,
         share: float = 1.0,
     ) -> None:
@@ -76,9 +76,9 @@ class Reader:
         """
         self._languages: tuple[str, ...] = ()
         self._read = read
-        self._patience = (1 if priority is Priority.NORMAL else LOW_PATIENCE) / share
-        make = functools.partial(make_desk, read, ocr, make_engine, priority)
-        self._guard = Guard(make, memory_bytes=read.memory_bytes, helpers=helpers, share=share)
+        self._patience = (1 if priority is ProcessPriority.NORMAL else LOW_PATIENCE) / share
+        make = functools.partial(make_extraction_worker, read, ocr, make_engine, priority)
+        self._guard = GuardedChild(make, memory_bytes=read.memory_bytes, helpers=helpers, share=share)
 
     @property
     def child(self) -> int | None:
@@ -91,7 +91,7 @@ class Reader:
 
     def survey(
         self, path: Path, filename: str | None = None, *, encoding: str | None = None, language: str | None = None
-    ) -> Survey:
+    ) -> FileSurvey:
         """Kind, hash and number of pages.
 
         Args:
@@ -106,18 +106,18 @@ class Reader:
         try:
             size = path.stat().st_size
             if size > self._read.max_file_bytes:
-                raise Unreadable(Reason.TOO_LARGE, f"{size} bytes, more than {self._read.max_file_bytes}")
+                raise Unreadable(FailureReason.TOO_LARGE, f"{size} bytes, more than {self._read.max_file_bytes}")
             file_hash = hash_file(path)
         except OSError as error:
-            raise _unreachable(error) from error
-        kind, pages = self._ask("survey", path, filename, encoding, language, seconds=self._read.open_seconds)
+            raise _unreachable_file(error) from error
+        kind, pages = self._call_child("survey", path, filename, encoding, language, seconds=self._read.open_seconds)
         if pages > self._read.max_pages:
             raise Unreadable(
-                Reason.TOO_LARGE,
+                FailureReason.TOO_LARGE,
                 f"{pages} pages, more than {self._read.max_pages}; divide the file, or raise read.max_pages "
                 "(AOS_READ_MAX_PAGES)",
             )
-        return Survey(kind, file_hash, size, pages)
+        return FileSurvey(kind, file_hash, size, pages)
 
     def read(
         self,
@@ -133,7 +133,7 @@ class Reader:
         Encoding and language are those of the survey.
         """
         for number in numbers:
-            yield self._page(path, kind, number, encoding, language)
+            yield self._read_page(path, kind, number, encoding, language)
 
     def picture(self, path: Path, kind: Kind, number: int, dpi: int) -> bytes:
         """A PNG of one page.
@@ -141,7 +141,7 @@ class Reader:
         Raises:
             Unreadable: UNSUPPORTED for formats without pages of their own, else why it cannot be drawn.
         """
-        data: bytes = self._ask("picture", path, kind, number, dpi, seconds=self._read.page_seconds)
+        data: bytes = self._call_child("picture", path, kind, number, dpi, seconds=self._read.page_seconds)
         return data
 
     def close(self) -> None:
@@ -158,16 +158,16 @@ class Reader:
         """Close."""
         self.close()
 
-    def _page(self, path: Path, kind: Kind, number: int, encoding: str | None, language: str | None) -> Page:
+    def _read_page(self, path: Path, kind: Kind, number: int, encoding: str | None, language: str | None) -> Page:
         started = time.monotonic()
         try:
             told = (encoding, language, self._languages)
-            page: Page = self._ask("page", path, kind, number, *told, seconds=self._read.page_seconds)
+            page: Page = self._call_child("page", path, kind, number, *told, seconds=self._read.page_seconds)
         except Unreadable as error:
             page = Page(number, "", failure=error.as_failure(STAGE))
         return page if page.ms else replace(page, ms=round((time.monotonic() - started) * 1000))
 
-    def _ask(self, method: str, *arguments: object, seconds: float) -> Any:
+    def _call_child(self, method: str, *arguments: object, seconds: float) -> Any:
         """Call the child; its end is a reason too. One that was killed from outside, or whose child had no room left,
         did nothing wrong: once more."""
         call = functools.partial(
@@ -176,72 +176,76 @@ class Reader:
         try:
             try:
                 return call()
-            except Died as death:
+            except ChildDied as death:
                 # Files before this one may have left little of the memory that it may have.
                 crowded = death.starved and not death.fresh
                 if not crowded and (death.cause or death.code not in _KILLED_FROM_OUTSIDE):
                     raise
                 return call()
         except TookTooMuch as error:  # whenever it is tried
-            raise Unreadable(Reason.TIMEOUT, f"{error}; raise read.cpu_seconds (AOS_READ_CPU_SECONDS)") from error
-        except TookTooLong as error:
-            raise Unreadable(Reason.TIMEOUT, str(error), retryable=True) from error
-        except Died as error:
-            raise _crashed(error, self._read.memory_bytes) from error
+            raise Unreadable(
+                FailureReason.TIMEOUT, f"{error}; raise read.cpu_seconds (AOS_READ_CPU_SECONDS)"
+            ) from error
+        except CallTimeout as error:
+            raise Unreadable(FailureReason.TIMEOUT, str(error), retryable=True) from error
+        except ChildDied as error:
+            raise _crash_reason(error, self._read.memory_bytes) from error
 
 
-def make_desk(
+def make_extraction_worker(
     read: ReadSettings,
     ocr: OcrSettings,
-    make_engine: Callable[[OcrSettings], PageReader] | None,
-    priority: Priority = Priority.NORMAL,
+    make_engine: Callable[[OcrSettings], PageImageReader] | None,
+    priority: ProcessPriority = ProcessPriority.NORMAL,
 ) -> object:
     """In the child: the parsers are imported here and not in the parent."""
     step_back(priority)
-    from pipelines.documents.extract.extraction_worker import Desk
+    from pipelines.documents.extract.extraction_worker import ExtractionWorker
 
     if make_engine is None:
-        from pipelines.documents.ocr.cascade import build
+        from pipelines.documents.ocr.cascade import build_cascade
 
-        make_engine = build
-    return Desk(read, ocr, make_engine)
+        make_engine = build_cascade
+    return ExtractionWorker(read, ocr, make_engine)
 
 
-def fingerprint(read: ReadSettings, ocr: OcrSettings) -> str:
+def extraction_fingerprint(read: ReadSettings, ocr: OcrSettings) -> str:
     """Changes when the same bytes could give another text: code, library versions, settings that matter, OCR."""
     from pipelines.documents.ocr import cascade
 
-    return document.fingerprint(
+    return document.fingerprint_parts(
         STAGE,
         EXTRACTION,
         [(name, version(name)) for name in _LIBRARIES],
         read.min_useful_text,
         read.part_chars,
-        cascade.fingerprint(ocr),
+        cascade.ocr_fingerprint(ocr),
     )
 
 
 def fingerprint_with(made: str, encoding: str | None) -> str:
     """That of a page of a text whose encoding a person set: another encoding is another reading."""
-    return made if encoding is None else document.fingerprint(made, encoding)
+    return made if encoding is None else document.fingerprint_parts(made, encoding)
 
 
-def _unreachable(error: OSError) -> Unreadable:
+def _unreachable_file(error: OSError) -> Unreadable:
     """A file that is gone has changed since it was listed; anything else may pass (a mount, a permission)."""
     if isinstance(error, FileNotFoundError):
-        return Unreadable(Reason.CHANGED, "the file is gone")
-    return Unreadable(Reason.CORRUPT, f"the file cannot be opened: {error.strerror}", retryable=True)
+        return Unreadable(FailureReason.CHANGED, "the file is gone")
+    return Unreadable(FailureReason.CORRUPT, f"the file cannot be opened: {error.strerror}", retryable=True)
 
 
-def _crashed(error: Died, memory_bytes: int) -> Unreadable:
+def _crash_reason(error: ChildDied, memory_bytes: int) -> Unreadable:
     """The parser's process ended: a defect in it that this file found, or the machine ran out of memory."""
     gone = ("FileNotFoundError", "IsADirectoryError")
     if error.cause.startswith(gone):
-        return Unreadable(Reason.CHANGED, "the file is gone")
+        return Unreadable(FailureReason.CHANGED, "the file is gone")
     if error.starved:
         return Unreadable(
-            Reason.BOMB,
+            FailureReason.BOMB,
             f"it needs more memory than one file may have, {memory_bytes >> 20} MiB; raise read.memory_bytes "
             "(AOS_READ_MEMORY_BYTES)",
         )
-    return Unreadable(Reason.CRASHED, error.cause or f"the reading process ended with {error.code}", retryable=True)
+    return Unreadable(
+        FailureReason.CRASHED, error.cause or f"the reading process ended with {error.code}", retryable=True
+    )

@@ -1,12 +1,12 @@
 """Words that tell what the words beside them name: titles, offices, legal forms, kinds of bodies and of products."""
 
 
-def _set(words: str) -> frozenset[str]:
+def _word_set(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
 # Large only because a sentence begins with them, or because English writes them so; no name begins or ends with one.
-PLAIN = _set(
+PLAIN = _word_set(
     """a about above according accordingly across actually add additional additionally after again against all allow
     almost along already also although always among an and another any anyone anything apart approximately are
     around as ask at available avoid based be because become been before being below besides best better between
@@ -36,21 +36,21 @@ PLAIN = _set(
     mexican"""
 )
 
-CALENDAR = _set(
+CALENDAR = _word_set(
     """monday tuesday wednesday thursday friday saturday sunday january february march april june july august september
     october november december jan feb mar apr jun jul aug sep sept oct nov dec mon tue wed thu fri sat sun
     christmas easter spring summer autumn winter"""
 )
 
 # A number behind one of these counts something; it is no version.
-COUNTED = _set(
+COUNTED = _word_set(
     """figure fig table chapter section page part step phase level appendix article clause item no number room floor
     block sector gate unit lot vol volume issue question day week month year stage grade class act point rule
     tier version line route highway note exhibit annex schedule form box track lesson module option type group
     zone"""
 )
 
-BODIES = _set(
+BODIES = _word_set(
     """academy administration agency airlines airways alliance associates association authority bank brothers bureau
     capital church club college commission committee companies confederation congress consortium consulting
     cooperative council court department dynamics electric electronics energy engineering enterprises
@@ -63,23 +63,23 @@ BODIES = _set(
     university ventures works"""
 )
 # Also words for what is no body: on their own account they make one only of a name, not of a heading.
-WEAK_BODIES = _set(
+WEAK_BODIES = _word_set(
     """administration capital department dynamics electric energy engineering entertainment finance financial force
     fund group international logistics media office press records services society software solutions systems
     team technology times trust works insurance news network networks"""
 )
-BODY_HEADS = _set(
+BODY_HEADS = _word_set(
     """university ministry department institute bank council bureau office college academy court republic association
     society federation organization organisation board commission committee church museum school"""
 )
 
-PRODUCTS = _set(
+PRODUCTS = _word_set(
     """suv sedan hatchback coupe pro max mini ultra lite app suite platform assistant chatbot edition series browser
     console printer camera smartphone phone tablet laptop watch card wallet portal toolkit sdk studio engine
     appliance scanner headset drone kit"""
 )
 
-OFFICES = _set(
+OFFICES = _word_set(
     """ceo cto cfo coo cio ciso cmo president director chairman chairwoman chairperson chair founder co-founder
     cofounder author professor engineer scientist minister senator governor mayor ambassador secretary
     spokesperson spokesman spokeswoman analyst manager officer executive head partner editor journalist
@@ -87,29 +87,31 @@ OFFICES = _set(
     emperor pope bishop saint actor actress singer composer painter poet novelist philosopher coach captain
     treasurer dean chancellor registrar vice"""
 )
-TITLES_BEFORE = _set(
+TITLES_BEFORE = _word_set(
     """mr mrs ms miss mx dr prof professor sir dame lord lady rev reverend capt captain col colonel gen general lt
     lieutenant sgt sergeant maj major hon judge justice president senator governor king queen pope saint emperor
     chancellor prince princess ceo cto cfo coo chairman minister mayor"""
 )
-ABBREVIATED = _set("""mr mrs ms dr prof rev capt col gen lt sgt maj hon st jr sr""")
+ABBREVIATED = _word_set("""mr mrs ms dr prof rev capt col gen lt sgt maj hon st jr sr""")
 
-SPEAKS = _set(
+SPEAKS = _word_set(
     """said says wrote writes argued argues stated states told explained explains noted joined graduated married
     resigned retired believed proposed"""
 )
-ACTS = _set("""announced acquired employs launched acquires operates manufactures supplies merged reported partnered""")
-MAKERS = _set(
+ACTS = _word_set(
+    """announced acquired employs launched acquires operates manufactures supplies merged reported partnered"""
+)
+MAKERS = _word_set(
     """founded written authored invented painted composed directed discovered designed proposed created led signed"""
 )
-OF_A_BODY = _set(
+OF_A_BODY = _word_set(
     """ceo cto cfo coo president founder co-founder employee employees subsidiary division chairman director
     headquarters board shareholders customers acquisition part"""
 )
 # Say of the name before them that it is somebody's.
-PRONOUNS = _set("""he his him himself she her herself who whom whose""")
+PRONOUNS = _word_set("""he his him himself she her herself who whom whose""")
 # Ordinary words that are written large in menus and brochures.
-COMMON = _set(
+COMMON = _word_set(
     """account admin air annual area bank banking basic booking branch business car card cash central check child city
     class classic client code college company computer contact credit current daily data debit design digital direct
     easy education electronic employee event exchange express family fast financial first flight free gift global gold
@@ -121,22 +123,22 @@ COMMON = _set(
     street student study super supply support system tax team tech technology test time tour trade training transfer
     travel university user video visa voice vote water web week work world year young your"""
 )
-WORKS = _set("""works worked working employed""")
-PLACE_BEFORE = _set("""in at from near to across throughout outside around towards visit visited""")
+WORKS = _word_set("""works worked working employed""")
+PLACE_BEFORE = _word_set("""in at from near to across throughout outside around towards visit visited""")
 
-STREETS = _set(
+STREETS = _word_set(
     """road street avenue lane boulevard highway square park drive plaza marg nagar complex circle way court place
     bridge river lake mountain mountains island islands bay sea ocean valley county province district airport
     station beach desert forest harbour harbor rd ave blvd"""
 )
-SIDES = _set("""north south east west northern southern eastern western central greater upper lower mainland""")
-LEGAL_FORMS = _set(
+SIDES = _word_set("""north south east west northern southern eastern western central greater upper lower mainland""")
+LEGAL_FORMS = _word_set(
     """Inc Incorporated Corp Corporation Ltd Limited LLC LLP GmbH AG SE SA PLC plc Co Company KG BV NV AB Oy Oyj ASA
     A/S ApS Pty SpA Srl SARL SAS Kft SRO LP Holdings Holding mbH UG OHG"""
 )
 
 # Letters that stand for no thing of their own.
-NO_ACRONYMS = _set(
+NO_ACRONYMS = _word_set(
     """AM PM OK NO YES THE AND FOR NOT ALL TO IN OF ON AT BY AS IF BE WE IS IT OR AN DO GO SO UP MY ME HE US II III IV
     VI VII VIII IX XI XII XIII XIV XV XX MR MRS MS DR VS TBD TBA NA ETC USD EUR GBP INR JPY CHF KM CM MM KG MG
     ML MB GB TB KB HZ MHZ GHZ KW MW KWH NOTE MUST SHALL MAY CAN WILL WITH FROM THIS THAT YOU YOUR ARE WAS HAS
@@ -145,7 +147,7 @@ NO_ACRONYMS = _set(
 )
 
 # Given names that are common in several countries, and hardly anything else.
-GIVEN = _set(
+GIVEN = _word_set(
     """aaron adam adrian ahmed alan albert alejandro alessandro alex alexander alexandra alice alicia amanda amelia
     amir amit amy ana andrea andreas andrew angela anil anita anjali ann anna anne anthony antonio arjun arthur
     ashley barbara ben benjamin bernard beth betty bob brandon brenda brian bruce carl carla carlos carol

@@ -9,23 +9,23 @@ from configs.sections_retrieval import GraphSettings
 from pipelines.documents import document
 from pipelines.documents.graph import clues
 from pipelines.documents.graph.context_rules import LIKELY, SURE
-from pipelines.documents.graph.lexicon import Lexicon
+from pipelines.documents.graph.lexicon import NameLexicon
 from pipelines.documents.graph.model import (
+    DocumentGraph,
     Entity,
+    EntityKey,
+    EntityMention,
+    EntityRelation,
     EntityType,
-    Graph,
-    Key,
-    Mention,
-    PageText,
-    Relation,
-    characters,
+    GraphPage,
+    count_characters,
     quote_around,
 )
-from pipelines.documents.graph.names import canonical
+from pipelines.documents.graph.names import canonical_name
 from pipelines.documents.graph.places import Gazetteer
-from pipelines.documents.graph.relations import Named, said
-from pipelines.documents.graph.rules import Occurrence, Rules
-from pipelines.documents.graph.word_spans import Sentence, sentences, split
+from pipelines.documents.graph.relations import EntitySpan, find_relations
+from pipelines.documents.graph.rules import EntityRules, NameOccurrence
+from pipelines.documents.graph.word_spans import SentenceSpan, split_sentences, split_words
 
 VERSION = 1
 RELATED = 1.5  # how much more an entity counts that stands in a relation, when there are too many
@@ -36,9 +36,9 @@ _ORDER = {kind: place for place, kind in enumerate(EntityType)}
 class _Line:
     """A sentence with its names, on its page."""
 
-    page: PageText
-    sentence: Sentence
-    names: list[Occurrence]
+    page: GraphPage
+    sentence: SentenceSpan
+    names: list[NameOccurrence]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,96 +46,98 @@ class _Sure:
     """An occurrence whose entity is known."""
 
     line: _Line
-    at: Occurrence
-    key: Key
+    at: NameOccurrence
+    key: EntityKey
     confidence: float
 
 
-class Extractor:
+class GraphExtractor:
     """Reads documents; holds the known names and places, which all documents share."""
 
-    def __init__(self, lexicon: Lexicon, gazetteer: Gazetteer, settings: GraphSettings) -> None:
+    def __init__(self, lexicon: NameLexicon, gazetteer: Gazetteer, settings: GraphSettings) -> None:
         """`settings` cap what is kept of a document."""
-        self._rules, self._settings = Rules(lexicon, gazetteer), settings
+        self._rules, self._settings = EntityRules(lexicon, gazetteer), settings
         self._lexicon, self._gazetteer = lexicon, gazetteer
 
-    def extract(self, pages: Sequence[PageText]) -> Graph:
+    def extract(self, pages: Sequence[GraphPage]) -> DocumentGraph:
         """The graph of a document; time is linear in its text, of which a bounded beginning is read.
 
         Args:
             pages: in order; those that could not be read are left out by the caller.
         """
-        lines = list(self._lines(pages))
-        known = [one for one in self._resolved(lines) if one.key.name]
-        relations = list(_relations(known, self._gazetteer.holds))
-        entities = _entities(known)
+        lines = list(self._parse_lines(pages))
+        known = [one for one in self._resolve_names(lines) if one.key.name]
+        relations = list(_strongest_relations(known, self._gazetteer.holds))
+        entities = _collect_entities(known)
         related = {key for relation in relations for key in (relation.source, relation.target)}
-        entities.sort(key=lambda entity: -_weight(entity, related))
+        entities.sort(key=lambda entity: -_entity_weight(entity, related))
         kept = entities[: self._settings.max_entities]
         keys = {entity.key for entity in kept}
         whole = [relation for relation in relations if relation.source in keys and relation.target in keys]
         whole.sort(key=lambda relation: -relation.strength)
-        note = self._note(pages, len(entities))
-        return Graph(tuple(kept), tuple(whole[: self._settings.max_relations]), note)
+        note = self._extraction_note(pages, len(entities))
+        return DocumentGraph(tuple(kept), tuple(whole[: self._settings.max_relations]), note)
 
-    def _lines(self, pages: Sequence[PageText]) -> Iterator[_Line]:
+    def _parse_lines(self, pages: Sequence[GraphPage]) -> Iterator[_Line]:
         left = self._settings.max_chars
         for page in pages:
             if left <= 0:
                 return
             text = page.text if len(page.text) <= left else page.text[:left]
             left -= len(text)
-            for sentence in sentences(text):
+            for sentence in split_sentences(text):
                 yield _Line(page, sentence, self._rules.find(text, sentence))
 
-    def _resolved(self, lines: Sequence[_Line]) -> list[_Sure]:
+    def _resolve_names(self, lines: Sequence[_Line]) -> list[_Sure]:
         """Every occurrence whose entity the document makes known somewhere."""
         small = {word.text for line in lines for word in line.sentence.words if word.text.islower()}
-        lines = [replace(line, names=[_uncommon(one, small) for one in line.names]) for line in lines if line.names]
+        lines = [
+            replace(line, names=[_demote_common_name(one, small) for one in line.names]) for line in lines if line.names
+        ]
         typed = [
-            _Sure(line, one, self._key(one.name, one.type), one.confidence)
+            _Sure(line, one, self._entity_key(one.name, one.type), one.confidence)
             for line in lines
             for one in line.names
             if one.type is not None
         ]
-        types = _types(typed)
+        types = _vote_types(typed)
         index = _Index(typed, types)
         often = Counter(one.name for line in lines for one in line.names if one.type is None and one.confidence)
         found: list[_Sure] = []
         for line in lines:
             for one in line.names:
-                key, confidence = self._one(one, index, types, often)
+                key, confidence = self._resolve_occurrence(one, index, types, often)
                 if key is not None:
                     found.append(_Sure(line, one, key, confidence))
         return found
 
-    def _one(
-        self, one: Occurrence, index: "_Index", types: Mapping[str, EntityType], often: Counter[str]
-    ) -> tuple[Key | None, float]:
+    def _resolve_occurrence(
+        self, one: NameOccurrence, index: "_Index", types: Mapping[str, EntityType], often: Counter[str]
+    ) -> tuple[EntityKey | None, float]:
         short = index.short.get(one.name.removesuffix("s") if one.name[:-1].isupper() else one.name)
         if short is not None:
             return short, SURE
         if one.type is not None:
-            key = self._key(one.name, one.type)
-            return Key(types[key.name], key.name) if key.name in types else key, one.confidence
+            key = self._entity_key(one.name, one.type)
+            return EntityKey(types[key.name], key.name) if key.name in types else key, one.confidence
         key_or_none = index.find(one.name)
         if key_or_none is not None:
             return key_or_none, LIKELY
         if " " in one.name and often[one.name] > 1:
-            return self._key(one.name, EntityType.CONCEPT), LIKELY
+            return self._entity_key(one.name, EntityType.CONCEPT), LIKELY
         return None, 0.0
 
-    def _key(self, name: str, kind: EntityType) -> Key:
+    def _entity_key(self, name: str, kind: EntityType) -> EntityKey:
         known = self._lexicon.term(name)
         if known is not None and known.type is kind:
-            return Key(kind, canonical(known.name, kind))
-        return Key(kind, canonical(name, kind))
+            return EntityKey(kind, canonical_name(known.name, kind))
+        return EntityKey(kind, canonical_name(name, kind))
 
-    def _note(self, pages: Sequence[PageText], entities: int) -> str:
+    def _extraction_note(self, pages: Sequence[GraphPage], entities: int) -> str:
         notes = ["rules"]
         if entities > self._settings.max_entities:
             notes.append(f"{self._settings.max_entities} of {entities} entities kept")
-        if (length := characters(pages)) > self._settings.max_chars:
+        if (length := count_characters(pages)) > self._settings.max_chars:
             notes.append(f"the first {self._settings.max_chars:,} of {length:,} characters read")
         return "; ".join(notes)
 
@@ -144,11 +146,11 @@ class _Index:
     """Index of a document's typed names, by which its untyped names are resolved."""
 
     def __init__(self, typed: Sequence[_Sure], types: Mapping[str, EntityType]) -> None:
-        self.short: dict[str, Key] = {}
-        self._whole: dict[str, Key] = {}
-        self._part: dict[str, Key | None] = {}
+        self.short: dict[str, EntityKey] = {}
+        self._whole: dict[str, EntityKey] = {}
+        self._part: dict[str, EntityKey | None] = {}
         for one in typed:
-            key = Key(types[one.key.name], one.key.name)
+            key = EntityKey(types[one.key.name], one.key.name)
             self._whole.setdefault(one.at.name.casefold(), key)
             if one.at.alias:
                 self.short.setdefault(one.at.alias.removesuffix("s"), key)
@@ -158,23 +160,23 @@ class _Index:
                 # A part that two names share says nothing.
                 self._part[part] = key if self._part.get(part, key) == key else None
 
-    def find(self, name: str) -> Key | None:
+    def find(self, name: str) -> EntityKey | None:
         """The entity that a name without a type means in this document."""
         folded = name.casefold()
         return self._whole.get(folded) or (self._part.get(folded) if len(name) > 2 else None)
 
 
-def _uncommon(one: Occurrence, small: set[str]) -> Occurrence:
+def _demote_common_name(one: NameOccurrence, small: set[str]) -> NameOccurrence:
     """The occurrence; not as a name where only its form makes it one, and each of its words is an ordinary word."""
     if one.confidence > LIKELY or one.alias or one.type in (EntityType.PERSON, EntityType.TECHNOLOGY):
         return one
-    words = [word.casefold() for word in split(one.name)]
+    words = [word.casefold() for word in split_words(one.name)]
     if len(words) < 2 or not all(word in small or word in clues.COMMON or word in clues.PLAIN for word in words[:-1]):
         return one
     return replace(one, type=None, confidence=0.0)
 
 
-def _types(typed: Sequence[_Sure]) -> dict[str, EntityType]:
+def _vote_types(typed: Sequence[_Sure]) -> dict[str, EntityType]:
     """One type for a name in a document: the surest, then the most frequent, then the first in order."""
     votes: dict[str, dict[EntityType, tuple[float, int]]] = {}
     for one in typed:
@@ -183,20 +185,20 @@ def _types(typed: Sequence[_Sure]) -> dict[str, EntityType]:
     return {name: max(of, key=lambda kind: (*of[kind], -_ORDER[kind])) for name, of in votes.items()}
 
 
-def _entities(known: Iterable[_Sure]) -> list[Entity]:
+def _collect_entities(known: Iterable[_Sure]) -> list[Entity]:
     """One entity a name, with one mention a page: the first there, as sure as the surest."""
-    pages: dict[Key, dict[int, Mention]] = {}
+    pages: dict[EntityKey, dict[int, EntityMention]] = {}
     for one in known:
         of = pages.setdefault(one.key, {})
         before = of.get(one.line.page.page)
         if before is None:
             sentence = (one.line.sentence.start, one.line.sentence.end)
             quote = quote_around(one.at.start, one.at.end, sentence)
-            of[one.line.page.page] = Mention(
+            of[one.line.page.page] = EntityMention(
                 one.line.page.page, one.at.name, one.at.start, one.at.end, quote, one.confidence, 1, one.at.alias
             )
         else:
-            of[before.page] = Mention(
+            of[before.page] = EntityMention(
                 before.page,
                 before.name,
                 before.start,
@@ -209,19 +211,19 @@ def _entities(known: Iterable[_Sure]) -> list[Entity]:
     return [Entity(key, tuple(of.values())) for key, of in pages.items()]
 
 
-def _relations(known: Sequence[_Sure], holds: Callable[[str], bool]) -> Iterator[Relation]:
+def _strongest_relations(known: Sequence[_Sure], holds: Callable[[str], bool]) -> Iterator[EntityRelation]:
     """Each once a document, by the first of the sentences that say it most clearly."""
     by_line: dict[int, list[_Sure]] = {}
     for one in known:
         by_line.setdefault(id(one.line), []).append(one)
-    best: dict[tuple[Key, Key, str], Relation] = {}
+    best: dict[tuple[EntityKey, EntityKey, str], EntityRelation] = {}
     for of in by_line.values():
         if len(of) < 2:
             continue
         page, sentence = of[0].line.page, of[0].line.sentence
-        names = [Named(one.key, one.at.start, one.at.end) for one in of]
-        for told in said(page.text, names, row=sentence.row, holds=holds):
-            found = Relation(
+        names = [EntitySpan(one.key, one.at.start, one.at.end) for one in of]
+        for told in find_relations(page.text, names, row=sentence.row, holds=holds):
+            found = EntityRelation(
                 told.source,
                 told.target,
                 told.type,
@@ -237,10 +239,12 @@ def _relations(known: Sequence[_Sure], holds: Callable[[str], bool]) -> Iterator
     yield from best.values()
 
 
-def _weight(entity: Entity, related: set[Key]) -> float:
+def _entity_weight(entity: Entity, related: set[EntityKey]) -> float:
     return entity.confidence * (1 + log(entity.occurrences)) * (RELATED if entity.key in related else 1)
 
 
-def fingerprint(settings: GraphSettings) -> str:
+def graph_fingerprint(settings: GraphSettings) -> str:
     """16 hex digits; a change means that graphs have to be made again."""
-    return document.fingerprint("graph", VERSION, settings.max_entities, settings.max_relations, settings.max_chars)
+    return document.fingerprint_parts(
+        "graph", VERSION, settings.max_entities, settings.max_relations, settings.max_chars
+    )

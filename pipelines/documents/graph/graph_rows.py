@@ -8,11 +8,11 @@ from typing import Any
 from cluster.basics.scope import Scope
 from cluster.state.db.postgres import Database, Transaction, load_queries
 from pipelines.documents.document import VersionId
-from pipelines.documents.graph.model import Entity, Graph, PageText, Relation, entity_id, relation_id
+from pipelines.documents.graph.model import DocumentGraph, Entity, EntityRelation, GraphPage, entity_id, relation_id
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class VersionText:
     """A version's text, and what its graph was made of.
 
     Attributes:
@@ -21,13 +21,13 @@ class Source:
         made_of: `reads` and fingerprint of the graph that is there; None where there is none.
     """
 
-    pages: tuple[PageText, ...]
+    pages: tuple[GraphPage, ...]
     reads: int
     made_of: tuple[int, str] | None
 
 
 @dataclass(frozen=True, slots=True)
-class Payer:
+class PayingAgent:
     """The agent in whose name a model is asked; its config says which, and how much it may spend."""
 
     agent: str
@@ -42,7 +42,7 @@ class GraphStore:
         self._db = database
         self._sql = load_queries(Path(__file__).with_suffix(".sql"))
 
-    async def source(self, scope: Scope, version: VersionId) -> Source | None:
+    async def source(self, scope: Scope, version: VersionId) -> VersionText | None:
         """The text to read; None where the version is not, or no longer, the one that readers see."""
         named = {"version": version, "workspace": scope.workspace}
         async with self._db.transaction(scope) as tx:
@@ -52,16 +52,16 @@ class GraphStore:
                 return None
             pages = await tx.all(self._sql["texts"], **named)
         made = None if row["made_of"] is None else (int(row["made_of"]), str(row["fingerprint"]))
-        return Source(tuple(PageText(page["number"], page["text"]) for page in pages), int(row["reads"]), made)
+        return VersionText(tuple(GraphPage(page["number"], page["text"]) for page in pages), int(row["reads"]), made)
 
-    async def payer(self, scope: Scope, version: VersionId, agent: str | None) -> Payer | None:
+    async def payer(self, scope: Scope, version: VersionId, agent: str | None) -> PayingAgent | None:
         """The agent of the job, else the first that the document is linked to; None where there is none."""
         async with self._db.transaction(scope) as tx:
             row = await tx.one(self._sql["payer"], version=version, workspace=scope.workspace, agent=agent)
-        return Payer(str(row["id"]), row["config"]) if row else None
+        return PayingAgent(str(row["id"]), row["config"]) if row else None
 
     async def write(
-        self, tx: Transaction, scope: Scope, version: VersionId, graph: Graph, *, reads: int, fingerprint: str
+        self, tx: Transaction, scope: Scope, version: VersionId, graph: DocumentGraph, *, reads: int, fingerprint: str
     ) -> bool:
         """Put a version's graph in the place of whatever its document said before.
 
@@ -136,7 +136,7 @@ class GraphStore:
         )
 
     async def _put_relations(
-        self, tx: Transaction, scope: Scope, named: Mapping[str, Any], relations: Sequence[Relation]
+        self, tx: Transaction, scope: Scope, named: Mapping[str, Any], relations: Sequence[EntityRelation]
     ) -> None:
         if not relations:
             return

@@ -7,13 +7,13 @@ from typing import Protocol
 from cluster.basics.errors import Transient
 from cluster.basics.scope import Scope
 from cluster.state.db.postgres import Transaction
-from cluster.state.work.jobs import Job, Jobs, Lane, Lease, Settled, Unit, UnitStatus
+from cluster.state.work.jobs import ClaimedJob, JobLane, JobLease, JobLedger, UnitOutcome, UnitStatus, WorkUnit
 from configs.sections_retrieval import GraphSettings
-from pipelines.documents.document import Failure, Reason, VersionId
-from pipelines.documents.graph.extract import Extractor, fingerprint
-from pipelines.documents.graph.graph_rows import GraphStore, Payer, Source
-from pipelines.documents.graph.model import Graph, PageText, characters
-from pipelines.documents.graph.model_extraction import Read, joined
+from pipelines.documents.document import Failure, FailureReason, VersionId
+from pipelines.documents.graph.extract import GraphExtractor, graph_fingerprint
+from pipelines.documents.graph.graph_rows import GraphStore, PayingAgent, VersionText
+from pipelines.documents.graph.model import DocumentGraph, GraphPage, count_characters
+from pipelines.documents.graph.model_extraction import ModelExtraction, merge_graphs
 from pipelines.documents.store.page_codec import failure_to_json
 
 GRAPH = "graph"
@@ -24,7 +24,7 @@ MOST_ATTEMPTS = 3
 class ModelReader(Protocol):
     """Reads a document by model: graph.routed.RoutedReader."""
 
-    async def read(self, scope: Scope, payer: Payer, pages: Sequence[PageText]) -> Read | str:
+    async def read(self, scope: Scope, payer: PayingAgent, pages: Sequence[GraphPage]) -> ModelExtraction | str:
         """Entities and relations that the model extracted, or the reason why there are none."""
         ...
 
@@ -34,9 +34,9 @@ class GraphStage:
 
     def __init__(
         self,
-        jobs: Jobs,
+        jobs: JobLedger,
         store: GraphStore,
-        extractor: Callable[[], Extractor],
+        extractor: Callable[[], GraphExtractor],
         settings: GraphSettings,
         reader: ModelReader | None = None,
     ) -> None:
@@ -50,17 +50,17 @@ class GraphStage:
         """
         self._jobs, self._store, self._settings, self._reader = jobs, store, settings, reader
         self._make = extractor
-        self._extractor: Extractor | None = None
-        self._fingerprint = fingerprint(settings)
+        self._extractor: GraphExtractor | None = None
+        self._fingerprint = graph_fingerprint(settings)
 
-    async def expect(self, tx: Transaction, lease: Lease, version: VersionId) -> None:
+    async def expect(self, tx: Transaction, lease: JobLease, version: VersionId) -> None:
         """In the transaction that writes a version's index: its graph is to be made, also if it was made before."""
         if not self._settings.enabled:
             return
-        if not await self._jobs.expect(tx, lease, GRAPH, [Unit(version, version, self._fingerprint)]):
+        if not await self._jobs.expect(tx, lease, GRAPH, [WorkUnit(version, version, self._fingerprint)]):
             await self._jobs.reopen(tx, lease, GRAPH, [version])
 
-    async def run(self, job: Job, after: str, stopped: Callable[[], bool]) -> int:
+    async def run(self, job: ClaimedJob, after: str, stopped: Callable[[], bool]) -> int:
         """Make the graphs of some versions whose stage `after` is done; returns how many units came to their end.
 
         Raises:
@@ -68,17 +68,21 @@ class GraphStage:
         """
         pending = await self._jobs.pending(job.lease, GRAPH, VERSIONS_A_TURN, after=after)
         if not self._settings.enabled:  # it was switched off while the job waited
-            return await self._settle(job.lease, [Settled(unit.key, UnitStatus.UNCHANGED) for unit in pending])
-        failed = failure_to_json(Failure(GRAPH, Reason.CRASHED, "its graph ended the worker every time"))
+            return await self._settle_units(
+                job.lease, [UnitOutcome(unit.key, UnitStatus.UNCHANGED) for unit in pending]
+            )
+        failed = failure_to_json(Failure(GRAPH, FailureReason.CRASHED, "its graph ended the worker every time"))
         worn_out = [unit for unit in pending if unit.attempts >= MOST_ATTEMPTS]
-        done = await self._settle(job.lease, [Settled(unit.key, UnitStatus.FAILED, failed) for unit in worn_out])
+        done = await self._settle_units(
+            job.lease, [UnitOutcome(unit.key, UnitStatus.FAILED, failed) for unit in worn_out]
+        )
         # Attempts are counted for all that are begun together: what was there when a worker ended is tried alone.
         alone = [[unit] for unit in pending if 0 < unit.attempts < MOST_ATTEMPTS]
         for units in ([unit for unit in pending if not unit.attempts], *alone):
-            done += await self._begin(job, units, stopped)
+            done += await self._begin_units(job, units, stopped)
         return done
 
-    async def _begin(self, job: Job, units: Sequence[Unit], stopped: Callable[[], bool]) -> int:
+    async def _begin_units(self, job: ClaimedJob, units: Sequence[WorkUnit], stopped: Callable[[], bool]) -> int:
         """Count an attempt before the work, and give back those of units that came to no end."""
         if not units or stopped():
             return 0
@@ -96,7 +100,7 @@ class GraphStage:
         await self._jobs.refund(job.lease, GRAPH, sorted(left))
         return len(units) - len(left)
 
-    async def _make_one(self, job: Job, version: VersionId) -> int:
+    async def _make_one(self, job: ClaimedJob, version: VersionId) -> int:
         source = await self._store.source(job.lease.scope, version)
         graph = None
         if source is not None and source.made_of != (source.reads, self._fingerprint):
@@ -108,34 +112,34 @@ class GraphStage:
                 )
                 if not written:
                     return 0  # its text was read again meanwhile: the unit stays and is done again
-            await self._jobs.settle(tx, job.lease, GRAPH, [Settled(version, UnitStatus.DONE)])
+            await self._jobs.settle(tx, job.lease, GRAPH, [UnitOutcome(version, UnitStatus.DONE)])
         return 1
 
-    async def _graph(self, job: Job, version: VersionId, source: Source) -> Graph:
+    async def _graph(self, job: ClaimedJob, version: VersionId, source: VersionText) -> DocumentGraph:
         if self._extractor is None:
             self._extractor = await asyncio.to_thread(self._make)
         rules = await asyncio.to_thread(self._extractor.extract, source.pages)
-        if not self._asks(job.lane, source):
+        if not self._needs_model(job.lane, source):
             return rules
         assert self._reader is not None
         agent = job.payload.get("agent_id")
         payer = await self._store.payer(job.lease.scope, version, agent)
         if payer is None:
-            return Graph(rules.entities, rules.relations, f"{rules.note}; no agent to ask a model for")
+            return DocumentGraph(rules.entities, rules.relations, f"{rules.note}; no agent to ask a model for")
         said = await self._reader.read(job.lease.scope, payer, source.pages)
         if isinstance(said, str):
-            return Graph(rules.entities, rules.relations, f"{rules.note}; {said}")
+            return DocumentGraph(rules.entities, rules.relations, f"{rules.note}; {said}")
         most = self._settings
-        return joined(rules, said, most_entities=most.max_entities, most_relations=most.max_relations)
+        return merge_graphs(rules, said, most_entities=most.max_entities, most_relations=most.max_relations)
 
-    def _asks(self, lane: Lane, source: Source) -> bool:
+    def _needs_model(self, lane: JobLane, source: VersionText) -> bool:
         """True where a model is to read it: one is configured, and the document is short enough."""
         wanted = self._settings.model
-        if self._reader is None or wanted == "off" or (wanted == "small" and lane is not Lane.SMALL):
+        if self._reader is None or wanted == "off" or (wanted == "small" and lane is not JobLane.SMALL):
             return False
-        return 0 < characters(source.pages) < self._settings.model_chars
+        return 0 < count_characters(source.pages) < self._settings.model_chars
 
-    async def _settle(self, lease: Lease, settled: Sequence[Settled]) -> int:
+    async def _settle_units(self, lease: JobLease, settled: Sequence[UnitOutcome]) -> int:
         if settled:
             async with self._jobs.writing(lease) as tx:
                 await self._jobs.settle(tx, lease, GRAPH, settled)

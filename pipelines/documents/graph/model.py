@@ -38,7 +38,7 @@ class RelationType(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class PageText:
+class GraphPage:
     """The text of a 1-based page."""
 
     page: int
@@ -46,7 +46,7 @@ class PageText:
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class EntityKey:
     """Identity of an entity within its workspace: its type and canonical name."""
 
     type: EntityType
@@ -54,7 +54,7 @@ class Key:
 
 
 @dataclass(frozen=True, slots=True)
-class Mention:
+class EntityMention:
     """First mention of an entity on a page.
 
     Attributes:
@@ -80,8 +80,8 @@ class Mention:
 class Entity:
     """Named entity of a document, with one mention for each page that names it."""
 
-    key: Key
-    mentions: tuple[Mention, ...]
+    key: EntityKey
+    mentions: tuple[EntityMention, ...]
 
     @property
     def confidence(self) -> float:
@@ -95,7 +95,7 @@ class Entity:
 
 
 @dataclass(frozen=True, slots=True)
-class Relation:
+class EntityRelation:
     """A relation, with the sentence that says so.
 
     Attributes:
@@ -104,8 +104,8 @@ class Relation:
         strength: how sure the sentence says it, 0 to 1.
     """
 
-    source: Key
-    target: Key
+    source: EntityKey
+    target: EntityKey
     type: RelationType
     page: int
     start: int
@@ -116,7 +116,7 @@ class Relation:
 
 
 @dataclass(frozen=True, slots=True)
-class Graph:
+class DocumentGraph:
     """Entities and relations of one document version; relations are between its entities only.
 
     Attributes:
@@ -124,21 +124,21 @@ class Graph:
     """
 
     entities: tuple[Entity, ...] = ()
-    relations: tuple[Relation, ...] = ()
+    relations: tuple[EntityRelation, ...] = ()
     note: str = field(default="rules")
 
 
-def entity_id(workspace: str, key: Key) -> EntityId:
+def entity_id(workspace: str, key: EntityKey) -> EntityId:
     """The same name and type in another workspace is another entity."""
-    return EntityId(_digest("entity", workspace, key.type, key.name))
+    return EntityId(_hash_parts("entity", workspace, key.type, key.name))
 
 
-def relation_id(workspace: str, source: Key, target: Key, kind: RelationType) -> RelationId:
+def relation_id(workspace: str, source: EntityKey, target: EntityKey, kind: RelationType) -> RelationId:
     """The same relation between the same two is one, however many documents say it."""
-    return RelationId(_digest("relation", entity_id(workspace, source), entity_id(workspace, target), kind))
+    return RelationId(_hash_parts("relation", entity_id(workspace, source), entity_id(workspace, target), kind))
 
 
-def _digest(*parts: str) -> str:
+def _hash_parts(*parts: str) -> str:
     """128 bits in hex; a JSON list cannot be read as another one."""
     return blake2b(dumps(parts).encode(), digest_size=16).hexdigest()
 
@@ -152,6 +152,6 @@ def quote_around(start: int, end: int, sentence: tuple[int, int]) -> tuple[int, 
     return begin, max(min(begin + EVIDENCE, stop), min(end, begin + EVIDENCE))
 
 
-def characters(pages: Sequence[PageText]) -> int:
+def count_characters(pages: Sequence[GraphPage]) -> int:
     """Of all pages."""
     return sum(len(page.text) for page in pages)

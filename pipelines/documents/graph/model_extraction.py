@@ -8,20 +8,20 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from cluster.models.messages import ChatRequest, Message
+from cluster.models.messages import ChatRequest, ModelMessage
 from pipelines.documents.graph.model import (
     EVIDENCE,
+    DocumentGraph,
     Entity,
+    EntityKey,
+    EntityMention,
+    EntityRelation,
     EntityType,
-    Graph,
-    Key,
-    Mention,
-    PageText,
-    Relation,
+    GraphPage,
     RelationType,
 )
-from pipelines.documents.graph.names import canonical
-from pipelines.documents.graph.relations import plausible
+from pipelines.documents.graph.names import canonical_name
+from pipelines.documents.graph.relations import is_plausible
 
 CONFIDENCE, STRENGTH = 0.9, 0.9
 _MOST_REPLY = 100_000  # characters of a reply that are looked at
@@ -60,21 +60,21 @@ class _Relation(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class ModelExtraction:
     """Verified part of a model's reply: entities and relations with places, and how many were dropped."""
 
     entities: tuple[Entity, ...]
-    relations: tuple[Relation, ...]
+    relations: tuple[EntityRelation, ...]
     dropped: int
 
 
 class _Pages:
     """Pages in which words are found whatever white space is between them; each search takes linear time."""
 
-    def __init__(self, pages: Sequence[PageText]) -> None:
-        self._pages = [(page, *_folded(page.text)) for page in pages]
+    def __init__(self, pages: Sequence[GraphPage]) -> None:
+        self._pages = [(page, *_fold_whitespace(page.text)) for page in pages]
 
-    def place(self, evidence: str) -> tuple[PageText, int, int] | None:
+    def place(self, evidence: str) -> tuple[GraphPage, int, int] | None:
         """Position of the words (page, start, end); None where no page has them, or there are too many."""
         words = " ".join(evidence.split())
         if not 0 < len(words) <= EVIDENCE:
@@ -87,47 +87,49 @@ class _Pages:
         return None
 
 
-def _folded(text: str) -> tuple[str, list[int]]:
+def _fold_whitespace(text: str) -> tuple[str, list[int]]:
     """The text with one blank for each stretch of white space, and where each character of it stood."""
     kept = [at for at, char in enumerate(text) if not char.isspace() or (at and not text[at - 1].isspace())]
     return "".join(" " if text[at].isspace() else text[at] for at in kept), kept
 
 
-def request(pages: Sequence[PageText]) -> ChatRequest:
+def graph_request(pages: Sequence[GraphPage]) -> ChatRequest:
     """The one question that is asked of a model."""
-    told = "\n".join(f"<page n={page.page}>\n{_plain(page.text)}\n</page>" for page in pages)
-    messages = (Message("system", _RULES), Message("user", told))
+    told = "\n".join(f"<page n={page.page}>\n{_escape_page_text(page.text)}\n</page>" for page in pages)
+    messages = (ModelMessage("system", _RULES), ModelMessage("user", told))
     return ChatRequest(messages, temperature=0, max_tokens=3_000, json_only=True)
 
 
-def read(reply: str, pages: Sequence[PageText]) -> Read | None:
+def parse_reply(reply: str, pages: Sequence[GraphPage]) -> ModelExtraction | None:
     """A model's reply, checked against the pages; None where it is no JSON object.
 
     An entity is dropped whose type is unknown, whose evidence no page holds, or does not hold its name; a relation also
     where an end is none of the entities, or cannot stand so to the other.
     """
-    found = _object(reply[:_MOST_REPLY])
+    found = _json_object(reply[:_MOST_REPLY])
     if found is None:
         return None
     searched, dropped = _Pages(pages), 0
     entities: dict[str, Entity] = {}
-    for row in _rows(found.get("entities")):
-        entity = _entity(row, searched)
+    for row in _list_items(found.get("entities")):
+        entity = _parse_entity(row, searched)
         if entity is None:
             dropped += 1
         else:
             entities.setdefault(entity.mentions[0].name.casefold(), entity)
     relations = []
-    for row in _rows(found.get("relations")):
-        relation = _relation(row, searched, entities)
+    for row in _list_items(found.get("relations")):
+        relation = _parse_relation(row, searched, entities)
         if relation is None:
             dropped += 1
         else:
             relations.append(relation)
-    return Read(tuple(entities.values()), tuple(relations), dropped)
+    return ModelExtraction(tuple(entities.values()), tuple(relations), dropped)
 
 
-def joined(rules: Graph, model: Read, *, most_entities: int, most_relations: int) -> Graph:
+def merge_graphs(
+    rules: DocumentGraph, model: ModelExtraction, *, most_entities: int, most_relations: int
+) -> DocumentGraph:
     """Both together: what the model is sure of first, an entity's type as the model says, the surest mention kept."""
     kept: dict[str, Entity] = {entity.key.name: entity for entity in model.entities}
     for entity in rules.entities:
@@ -135,29 +137,29 @@ def joined(rules: Graph, model: Read, *, most_entities: int, most_relations: int
         if known is None:
             kept[entity.key.name] = entity
         else:
-            kept[entity.key.name] = Entity(known.key, _mentions(known, entity))
+            kept[entity.key.name] = Entity(known.key, _merge_mentions(known, entity))
     entities = dict(list(kept.items())[:most_entities])
-    relations: dict[tuple[str, str, str], Relation] = {}
+    relations: dict[tuple[str, str, str], EntityRelation] = {}
     for one in (*model.relations, *rules.relations):
         ends = entities.get(one.source.name), entities.get(one.target.name)
         if ends[0] is not None and ends[1] is not None:
             source, target = ends[0].key, ends[1].key
-            same = Relation(
+            same = EntityRelation(
                 source, target, one.type, one.page, one.start, one.end, one.text, one.strength, one.found_by
             )
             relations.setdefault((source.name, target.name, one.type), same)
     note = f"model and {rules.note}"
     if model.dropped:
         note += f"; {model.dropped} that the model named without evidence dropped"
-    return Graph(tuple(entities.values()), tuple(relations.values())[:most_relations], note)
+    return DocumentGraph(tuple(entities.values()), tuple(relations.values())[:most_relations], note)
 
 
-def _mentions(model: Entity, rules: Entity) -> tuple[Mention, ...]:
+def _merge_mentions(model: Entity, rules: Entity) -> tuple[EntityMention, ...]:
     """One a page, the model's first: it is the surer one."""
     pages = {mention.page: mention for mention in rules.mentions}
     for mention in model.mentions:
         other = pages.get(mention.page)
-        pages[mention.page] = Mention(
+        pages[mention.page] = EntityMention(
             mention.page,
             mention.name,
             mention.start,
@@ -171,7 +173,7 @@ def _mentions(model: Entity, rules: Entity) -> tuple[Mention, ...]:
     return tuple(pages[page] for page in sorted(pages))
 
 
-def _entity(row: Any, pages: _Pages) -> Entity | None:
+def _parse_entity(row: Any, pages: _Pages) -> Entity | None:
     try:
         said = _Entity.model_validate(row)
     except ValidationError:
@@ -180,15 +182,15 @@ def _entity(row: Any, pages: _Pages) -> Entity | None:
     if place is None:
         return None
     page, start, end = place
-    name = re.search(_loose(said.name), page.text[start:end], re.IGNORECASE)
-    key = Key(said.type, canonical(said.name, said.type))
+    name = re.search(_name_pattern(said.name), page.text[start:end], re.IGNORECASE)
+    key = EntityKey(said.type, canonical_name(said.name, said.type))
     if name is None or not key.name:
         return None
     at = start + name.start(), start + name.end()
-    return Entity(key, (Mention(page.page, name[0], *at, (start, end), CONFIDENCE, found_by="model"),))
+    return Entity(key, (EntityMention(page.page, name[0], *at, (start, end), CONFIDENCE, found_by="model"),))
 
 
-def _relation(row: Any, pages: _Pages, entities: dict[str, Entity]) -> Relation | None:
+def _parse_relation(row: Any, pages: _Pages, entities: dict[str, Entity]) -> EntityRelation | None:
     try:
         said = _Relation.model_validate(row)
     except ValidationError:
@@ -199,28 +201,28 @@ def _relation(row: Any, pages: _Pages, entities: dict[str, Entity]) -> Relation 
         return None
     page, start, end = place
     quote = page.text[start:end]
-    if not all(re.search(_loose(name), quote, re.IGNORECASE) for name in (said.source, said.target)):
+    if not all(re.search(_name_pattern(name), quote, re.IGNORECASE) for name in (said.source, said.target)):
         return None
-    if not plausible(said.type, source.key.type, target.key.type):
+    if not is_plausible(said.type, source.key.type, target.key.type):
         return None
-    return Relation(source.key, target.key, said.type, page.page, start, end, quote, STRENGTH, "model")
+    return EntityRelation(source.key, target.key, said.type, page.page, start, end, quote, STRENGTH, "model")
 
 
-def _plain(text: str) -> str:
+def _escape_page_text(text: str) -> str:
     """A page cannot close its own frame."""
     return _ITS_END.sub("<\u200b", text)
 
 
-def _loose(words: str) -> str:
+def _name_pattern(words: str) -> str:
     """A pattern for a name with any white space between its words."""
     return r"\s++".join(re.escape(word) for word in words.split())
 
 
-def _rows(value: Any) -> Iterator[Any]:
+def _list_items(value: Any) -> Iterator[Any]:
     return iter(value[:200]) if isinstance(value, list) else iter(())
 
 
-def _object(text: str) -> dict[str, Any] | None:
+def _json_object(text: str) -> dict[str, Any] | None:
     """The reply's JSON object, out of a fence or of prose around it."""
     fenced = _FENCE.search(text)
     body = fenced[1] if fenced else text

@@ -9,19 +9,19 @@ from pipelines.documents.graph.model import EntityType
 LONGEST = 120  # characters of a name
 
 
-def _set(words: str) -> frozenset[str]:
+def _word_set(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
-LEGAL = _set(
+LEGAL = _word_set(
     """inc incorporated corp corporation ltd limited llc llp gmbh ag se sa plc co company kg kgaa bv nv ab oy oyj asa
     as a/s aps pty spa srl sarl sas kft zrt sro doo kk pvt lp mbh ug ohg ev holding holdings"""
 )
-TITLES = _set(
+TITLES = _word_set(
     """mr mrs ms miss mx dr prof professor sir dame lord lady rev reverend fr father sister capt captain col colonel
     gen general lt lieutenant sgt sergeant maj major hon judge justice herr frau"""
 )
-SMALL = _set("""of and for the in on to a an de la le du des der die das von van by with at or""")
+SMALL = _word_set("""of and for the in on to a an de la le du des der die das von van by with at or""")
 
 _DROPPED = re.compile(r"[\"“”«»()\[\]{}*_`|™®©]")
 _SPACES = re.compile(r"[\s\-‐‑–—]+")
@@ -29,7 +29,7 @@ _SHORT_FORMS = re.compile(r"\b([A-Z]{2,})s\b")
 _POSSESSIVE = re.compile(r"['’]s?(?=\s|$)")
 
 
-def canonical(name: str, kind: EntityType) -> str:
+def canonical_name(name: str, kind: EntityType) -> str:
     """The name without what varies: case, accents of width, quotes, articles, titles, legal forms, the plural.
 
     Never empty where the name has a letter or digit: what would leave nothing is not taken away.
@@ -47,11 +47,11 @@ def canonical(name: str, kind: EntityType) -> str:
         while len(words) > 1 and words[0].rstrip(".") in TITLES:
             words = words[1:]
     if kind is EntityType.CONCEPT and words:
-        words[-1] = singular(words[-1])
+        words[-1] = singular_form(words[-1])
     return " ".join(words)[:LONGEST].strip()
 
 
-def singular(word: str) -> str:
+def singular_form(word: str) -> str:
     """An English noun's singular as far as its spelling tells; words that only look like plurals stay."""
     if len(word) < 4 or not word.endswith("s") or word.endswith(("ss", "us", "is", "os", "ics", "ews", "ps/2")):
         return word
@@ -62,7 +62,7 @@ def singular(word: str) -> str:
     return word[:-1]
 
 
-def expansion(short: str, words: Sequence[str]) -> int | None:
+def find_expansion(short: str, words: Sequence[str]) -> int | None:
     """Index in `words`, which end before a bracketed short form, at which its long form begins; None without one.
 
     Each letter of the short form has to be the initial of a word or of a part with a hyphen, in order and up to the

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from pipelines.documents.graph.model import EntityType, Key, RelationType
+from pipelines.documents.graph.model import EntityKey, EntityType, RelationType
 
 CLEAR, IMPLIED, BESIDE = 0.8, 0.6, 0.5  # a verb says it; a possessive or a comma does; a row of a table does
 LONGEST_GAP = 90  # characters between two names: any pattern is cheap on so few
@@ -72,25 +72,27 @@ _THINGS = frozenset({EntityType.TECHNOLOGY, EntityType.PRODUCT})
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class EntitySpan:
     """A name in a sentence whose entity is known: characters [start, end) of the page."""
 
-    key: Key
+    key: EntityKey
     start: int
     end: int
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class StatedRelation:
     """Relation that a sentence states between two of its names."""
 
-    source: Key
-    target: Key
+    source: EntityKey
+    target: EntityKey
     type: RelationType
     strength: float
 
 
-def said(text: str, names: Sequence[Named], *, row: bool, holds: Callable[[str], bool]) -> list[Said]:
+def find_relations(
+    text: str, names: Sequence[EntitySpan], *, row: bool, holds: Callable[[str], bool]
+) -> list[StatedRelation]:
     """Relations that a sentence states between names that follow each other.
 
     "A uses B, C and D" says three things, and so does "A, B and C use D".
@@ -102,11 +104,11 @@ def said(text: str, names: Sequence[Named], *, row: bool, holds: Callable[[str],
         holds: whether cities lie in what is called so: "Pune, Maharashtra" is a city in an area.
     """
     if row:
-        return list(_once(_row(text, names)))
-    between = [_between(text, one, two) or _inside(text, one, two, holds) for one, two in pairwise(names)]
+        return list(_unique_pairs(_relate_row(text, names)))
+    between = [_match_gap(text, one, two) or _city_in_area(text, one, two, holds) for one, two in pairwise(names)]
     gaps = [text[one.end : two.start] for one, two in pairwise(names)]
     lists = [bool(_LISTED.fullmatch(gap)) if len(gap) <= LONGEST_GAP else False for gap in gaps]
-    found: list[Said] = []
+    found: list[StatedRelation] = []
     for at, verdict in enumerate(between):
         if verdict is None:
             continue
@@ -123,12 +125,12 @@ def said(text: str, names: Sequence[Named], *, row: bool, holds: Callable[[str],
         for one in ones:
             for two in twos:
                 source, target = (two.key, one.key) if turned else (one.key, two.key)
-                if source != target and plausible(kind, source.type, target.type):
-                    found.append(Said(source, target, kind, strength))
-    return list(_once(found))
+                if source != target and is_plausible(kind, source.type, target.type):
+                    found.append(StatedRelation(source, target, kind, strength))
+    return list(_unique_pairs(found))
 
 
-def plausible(kind: RelationType, source: EntityType, target: EntityType) -> bool:
+def is_plausible(kind: RelationType, source: EntityType, target: EntityType) -> bool:
     """True where entities of these types can stand in such a relation."""
     place, person = EntityType.LOCATION, EntityType.PERSON
     match kind:
@@ -144,7 +146,7 @@ def plausible(kind: RelationType, source: EntityType, target: EntityType) -> boo
             return True
 
 
-def _between(text: str, one: Named, two: Named) -> tuple[RelationType, bool, float] | None:
+def _match_gap(text: str, one: EntitySpan, two: EntitySpan) -> tuple[RelationType, bool, float] | None:
     """(type, turned, strength) that the words between two names tell; None where they tell nothing."""
     if not 0 < two.start - one.end <= LONGEST_GAP:
         return None
@@ -159,12 +161,14 @@ def _between(text: str, one: Named, two: Named) -> tuple[RelationType, bool, flo
         if match is None:
             continue
         before, behind = _WORDS.findall(gap[: match.start()]), _WORDS.findall(gap[match.end() :])
-        if len(before) <= MOST_WORDS and len(behind) <= MOST_WORDS and _fits(kind, turned, one, two):
+        if len(before) <= MOST_WORDS and len(behind) <= MOST_WORDS and _types_fit(kind, turned, one, two):
             return kind, turned, CLEAR
     return None
 
 
-def _inside(text: str, one: Named, two: Named, holds: Callable[[str], bool]) -> tuple[RelationType, bool, float] | None:
+def _city_in_area(
+    text: str, one: EntitySpan, two: EntitySpan, holds: Callable[[str], bool]
+) -> tuple[RelationType, bool, float] | None:
     """`Pune, Maharashtra`."""
     if one.key.type is not EntityType.LOCATION or two.key.type is not EntityType.LOCATION:
         return None
@@ -172,22 +176,22 @@ def _inside(text: str, one: Named, two: Named, holds: Callable[[str], bool]) -> 
     return (RelationType.IS_PART_OF, False, IMPLIED) if cities and holds(text[two.start : two.end]) else None
 
 
-def _row(text: str, names: Sequence[Named]) -> list[Said]:
+def _relate_row(text: str, names: Sequence[EntitySpan]) -> list[StatedRelation]:
     first, others = names[0], names[1:]
     return [
-        Said(first.key, other.key, RelationType.RELATED_TO, BESIDE)
+        StatedRelation(first.key, other.key, RelationType.RELATED_TO, BESIDE)
         for other in others
         if other.key != first.key and "|" in text[first.end : other.start]
     ]
 
 
-def _fits(kind: RelationType, turned: bool, one: Named, two: Named) -> bool:
+def _types_fit(kind: RelationType, turned: bool, one: EntitySpan, two: EntitySpan) -> bool:
     source, target = (two, one) if turned else (one, two)
-    return plausible(kind, source.key.type, target.key.type)
+    return is_plausible(kind, source.key.type, target.key.type)
 
 
-def _once(found: Sequence[Said]) -> Iterator[Said]:
-    seen: set[tuple[Key, Key]] = set()
+def _unique_pairs(found: Sequence[StatedRelation]) -> Iterator[StatedRelation]:
+    seen: set[tuple[EntityKey, EntityKey]] = set()
     for one in found:
         if (one.source, one.target) not in seen:
             seen.add((one.source, one.target))

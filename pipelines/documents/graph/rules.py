@@ -11,11 +11,11 @@ from itertools import pairwise
 
 from pipelines.documents.graph import clues, context_rules
 from pipelines.documents.graph.context_rules import LIKELY, SURE
-from pipelines.documents.graph.lexicon import Lexicon
+from pipelines.documents.graph.lexicon import NameLexicon
 from pipelines.documents.graph.model import EntityType
-from pipelines.documents.graph.names import expansion
+from pipelines.documents.graph.names import find_expansion
 from pipelines.documents.graph.places import Gazetteer
-from pipelines.documents.graph.word_spans import Sentence, Word, adjacent
+from pipelines.documents.graph.word_spans import SentenceSpan, WordSpan, are_adjacent
 
 _LONGEST_RUN = 8
 _SHORT = re.compile(r"[A-Z][A-Z0-9&]{1,9}s?")
@@ -24,7 +24,7 @@ _MIXED = re.compile(r"(?!Mc|Mac|De[A-Z]|Di[A-Z]|Le[A-Z]|La[A-Z]|Van[A-Z]|O'|D')[
 
 
 @dataclass(frozen=True, slots=True)
-class Occurrence:
+class NameOccurrence:
     """A name in a sentence: characters [start, end) of the page.
 
     Attributes:
@@ -40,22 +40,22 @@ class Occurrence:
     alias: str | None = None
 
 
-class Rules:
+class EntityRules:
     """Finds names in sentences; the same text gives the same names, in time linear in its length."""
 
-    def __init__(self, lexicon: Lexicon, gazetteer: Gazetteer) -> None:
+    def __init__(self, lexicon: NameLexicon, gazetteer: Gazetteer) -> None:
         """Both are shared by all documents."""
         self._lexicon, self._gazetteer = lexicon, gazetteer
 
-    def find(self, text: str, sentence: Sentence) -> list[Occurrence]:
+    def find(self, text: str, sentence: SentenceSpan) -> list[NameOccurrence]:
         """Names in the order of their places; none overlap."""
         words, taken = sentence.words, bytearray(len(sentence.words))
-        found = [*self._defined(text, words, taken), *self._known(text, sentence, taken)]
-        for first, last in _runs(text, words, taken):
-            found += self._run(text, sentence, first, last, taken)
+        found = [*self._find_definitions(text, words, taken), *self._find_known(text, sentence, taken)]
+        for first, last in _capitalised_runs(text, words, taken):
+            found += self._resolve_run(text, sentence, first, last, taken)
         return sorted(found, key=lambda one: one.start)
 
-    def _defined(self, text: str, words: Sequence[Word], taken: bytearray) -> Iterator[Occurrence]:
+    def _find_definitions(self, text: str, words: Sequence[WordSpan], taken: bytearray) -> Iterator[NameOccurrence]:
         """`Long Form (LF)`: one thing with two names."""
         for at in range(2, len(words)):
             word = words[at]
@@ -64,16 +64,18 @@ class Rules:
             if text[words[at - 1].end : word.start].strip() != "(":
                 continue
             begin = max(0, at - 10)
-            while begin < at - 1 and not all(adjacent(text, one, two) for one, two in pairwise(words[begin:at])):
+            while begin < at - 1 and not all(are_adjacent(text, one, two) for one, two in pairwise(words[begin:at])):
                 begin += 1
-            first = expansion(word.text, [one.text for one in words[begin:at]])
+            first = find_expansion(word.text, [one.text for one in words[begin:at]])
             if first is None:
                 continue
             name = text[words[begin + first].start : words[at - 1].end]
             taken[begin + first : at + 1] = b"\1" * (at + 1 - begin - first)
-            yield Occurrence(self._sort_of(name), name, words[begin + first].start, word.end, SURE, word.text)
+            yield NameOccurrence(
+                self._long_form_type(name), name, words[begin + first].start, word.end, SURE, word.text
+            )
 
-    def _sort_of(self, long: str) -> EntityType:
+    def _long_form_type(self, long: str) -> EntityType:
         """Entity type of a long form."""
         known = self._lexicon.term(long)
         if known:
@@ -82,24 +84,28 @@ class Rules:
         is_body = long[0].isupper() and (parts[-1] in clues.BODIES - clues.WEAK_BODIES or parts[0] in clues.BODY_HEADS)
         return EntityType.ORGANIZATION if is_body else EntityType.CONCEPT
 
-    def _known(self, text: str, sentence: Sentence, taken: bytearray) -> Iterator[Occurrence]:
+    def _find_known(self, text: str, sentence: SentenceSpan, taken: bytearray) -> Iterator[NameOccurrence]:
         words = sentence.words
         for first, last, term in self._lexicon.find(text, words):
-            if any(taken[first:last]) or (_is_body(term.type) and last - first == 1 and _extended(text, words, first)):
+            if any(taken[first:last]) or (
+                _is_body(term.type) and last - first == 1 and _is_part_of_name(text, words, first)
+            ):
                 continue
             taken[first:last] = b"\1" * (last - first)
             start, end = words[first].start, words[last - 1].end
-            yield Occurrence(term.type, text[start:end], start, end, SURE)
+            yield NameOccurrence(term.type, text[start:end], start, end, SURE)
 
-    def _run(self, text: str, sentence: Sentence, first: int, last: int, taken: bytearray) -> Iterator[Occurrence]:
+    def _resolve_run(
+        self, text: str, sentence: SentenceSpan, first: int, last: int, taken: bytearray
+    ) -> Iterator[NameOccurrence]:
         """Occurrence that a run of capitalised words [first, last) names, if any; a name may go on behind it."""
         words = sentence.words
-        first, last = self._trimmed(words, first, last)
+        first, last = self._trim_run(words, first, last)
         if first >= last:
             return
-        kind, first, last, confidence = self._judged(text, sentence, first, last)
+        kind, first, last, confidence = self._classify_run(text, sentence, first, last)
         shouts = all(word.text.isupper() for word in words)
-        coded = last < len(words) and words[last].text.isdigit() and adjacent(text, words[last - 1], words[last])
+        coded = last < len(words) and words[last].text.isdigit() and are_adjacent(text, words[last - 1], words[last])
         if kind is None and last - first == 1 and not (shouts or coded) and _is_acronym(words[first].text):
             kind, confidence = EntityType.CONCEPT, LIKELY
         if kind is None and sentence.titled:
@@ -108,9 +114,9 @@ class Rules:
             confidence = 0.0 if first == 0 or text[words[last - 1].end : words[last - 1].end + 1] == ":" else LIKELY
         taken[first:last] = b"\1" * (last - first)
         start, end = words[first].start, words[last - 1].end
-        yield Occurrence(kind, text[start:end], start, end, confidence)
+        yield NameOccurrence(kind, text[start:end], start, end, confidence)
 
-    def _trimmed(self, words: Sequence[Word], first: int, last: int) -> tuple[int, int]:
+    def _trim_run(self, words: Sequence[WordSpan], first: int, last: int) -> tuple[int, int]:
         """Without words that are large because a sentence begins, unless they begin the name of a place."""
         opens = first == 0
         while first < last:
@@ -125,8 +131,8 @@ class Rules:
             last -= 1
         return first, last
 
-    def _judged(
-        self, text: str, sentence: Sentence, first: int, last: int
+    def _classify_run(
+        self, text: str, sentence: SentenceSpan, first: int, last: int
     ) -> tuple[EntityType | None, int, int, float]:
         """(type, first word, word after the last, confidence); the first rule that fits decides."""
         words, titled = sentence.words, sentence.titled
@@ -148,21 +154,21 @@ class Rules:
             return EntityType.PERSON, *person, SURE
         if size > 1 and tail in clues.PRODUCTS and size <= 4:
             return EntityType.PRODUCT, first, last, LIKELY
-        place = self._place(text, words, first, last)
+        place = self._place_confidence(text, words, first, last)
         if place:
             return EntityType.LOCATION, first, last, place
-        confidence = 0.0 if titled else context_rules.person(text, words, first, last)
+        confidence = 0.0 if titled else context_rules.person_confidence(text, words, first, last)
         if confidence:
             return EntityType.PERSON, first, last, confidence
         if not titled and context_rules.is_body(text, words, first, last):
             return EntityType.ORGANIZATION, first, last, LIKELY
         if size == 1 and (_MIXED.fullmatch(run[0]) or context_rules.is_version(words, first)):
             return EntityType.TECHNOLOGY, first, last, LIKELY
-        if size <= 3 and not titled and (longer := context_rules.version(text, words, last)):
+        if size <= 3 and not titled and (longer := context_rules.version_end(text, words, last)):
             return EntityType.TECHNOLOGY, first, longer, LIKELY
         return None, first, last, 0.0
 
-    def _place(self, text: str, words: Sequence[Word], first: int, last: int) -> float:
+    def _place_confidence(self, text: str, words: Sequence[WordSpan], first: int, last: int) -> float:
         """Confidence that a run is the name of a place; 0 where it is none."""
         run = [word.text for word in words[first:last]]
         if len(run) > 1 and run[0].casefold() in clues.SIDES and self._gazetteer.at(run, 1):
@@ -170,7 +176,7 @@ class Rules:
         found = self._gazetteer.at(run, 0)
         if found is None or found[0] != len(run):
             return 0.0
-        if found[1].sure or context_rules.before(text, words, first) in clues.PLACE_BEFORE:
+        if found[1].sure or context_rules.word_before(text, words, first) in clues.PLACE_BEFORE:
             return SURE
         behind = words[last].text if last < len(words) and text[words[last - 1].end : words[last].start] == ", " else ""
         return SURE if behind and self._gazetteer.at([word.text for word in words[last : last + 4]], 0) else 0.0
@@ -185,29 +191,31 @@ def _is_body(kind: EntityType) -> bool:
     return kind in (EntityType.ORGANIZATION, EntityType.PRODUCT)
 
 
-def _extended(text: str, words: Sequence[Word], at: int) -> bool:
+def _is_part_of_name(text: str, words: Sequence[WordSpan], at: int) -> bool:
     """True where a known name is only a part of another name: `Amazon Basin`, `Mount Apple`."""
-    before = at > 1 and adjacent(text, words[at - 1], words[at]) and _is_name(words[at - 1])
-    behind = at + 1 < len(words) and adjacent(text, words[at], words[at + 1]) and _is_name(words[at + 1])
+    before = at > 1 and are_adjacent(text, words[at - 1], words[at]) and _is_name(words[at - 1])
+    behind = at + 1 < len(words) and are_adjacent(text, words[at], words[at + 1]) and _is_name(words[at + 1])
     return before or behind
 
 
-def _is_name(word: Word) -> bool:
+def _is_name(word: WordSpan) -> bool:
     return word.text[0].isupper() and word.text.casefold() not in clues.PLAIN
 
 
-def _runs(text: str, words: Sequence[Word], taken: bytearray) -> Iterator[tuple[int, int]]:
+def _capitalised_runs(text: str, words: Sequence[WordSpan], taken: bytearray) -> Iterator[tuple[int, int]]:
     """[first, last) of words that are large, side by side, and not taken yet."""
     at = 0
     while at < len(words):
-        if taken[at] or not context_rules.is_large(words[at]):
+        if taken[at] or not context_rules.is_capitalised(words[at]):
             at += 1
             continue
         end = at + 1
-        while end < len(words) and end - at < _LONGEST_RUN and not taken[end] and context_rules.is_large(words[end]):
+        while (
+            end < len(words) and end - at < _LONGEST_RUN and not taken[end] and context_rules.is_capitalised(words[end])
+        ):
             if not (
-                adjacent(text, words[end - 1], words[end])
-                or context_rules.abbreviates(text, words[end - 1], words[end])
+                are_adjacent(text, words[end - 1], words[end])
+                or context_rules.is_abbreviation(text, words[end - 1], words[end])
             ):
                 break
             end += 1

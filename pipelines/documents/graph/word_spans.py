@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from pipelines.documents.chunk import blocks
+from pipelines.documents.chunk.sentences import cut_to_length
 from pipelines.documents.chunk.sentences import sentences as cut
-from pipelines.documents.chunk.sentences import shortened
 from pipelines.documents.graph.model import EVIDENCE
 
 LONGEST_WORD = 60  # longer ones are no words: encoded data, paths, rules of dots
@@ -18,7 +18,7 @@ _WORD = re.compile(r"[^\W_]++(?:(?:[-.&/+]|['’](?!s\b))[^\W_]++)*+(?:\+\+|#)?+
 _ITEM = re.compile(r"[ \t]*+(?:[-*+•▪◦‣–—]|\d{1,3}[.)]|[a-zA-Z][.)])[ \t]")
 
 
-class Word(NamedTuple):
+class WordSpan(NamedTuple):
     """A word: characters [start, end) of its page."""
 
     text: str
@@ -27,7 +27,7 @@ class Word(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Sentence:
+class SentenceSpan:
     """A sentence, a title or a row of a table.
 
     Attributes:
@@ -37,42 +37,44 @@ class Sentence:
 
     start: int
     end: int
-    words: tuple[Word, ...]
+    words: tuple[WordSpan, ...]
     titled: bool
     row: bool = False
 
 
-def split(name: str) -> tuple[str, ...]:
+def split_words(name: str) -> tuple[str, ...]:
     """A name in words, as they are found in a page."""
     return tuple(match[0] for match in _WORD.finditer(name))
 
 
-def adjacent(text: str, one: Word, two: Word) -> bool:
+def are_adjacent(text: str, one: WordSpan, two: WordSpan) -> bool:
     """True where only white space or an ampersand separates two words."""
     gap = text[one.end : two.start]
     return gap.isspace() or gap == " & "
 
 
-def sentences(text: str) -> Iterator[Sentence]:
+def split_sentences(text: str) -> Iterator[SentenceSpan]:
     """The sentences of a page that have words; code is left out."""
-    for block in blocks.find(text):
-        if block.kind is blocks.Kind.CODE:
+    for block in blocks.find_blocks(text):
+        if block.kind is blocks.BlockKind.CODE:
             continue
-        by_line = block.kind is not blocks.Kind.PROSE
-        for start, end in _lines(text, block.start, block.end) if by_line else _prose(text, block.start, block.end):
-            for begin, stop in shortened(text, start, end, EVIDENCE):
-                sentence = _sentence(text, begin, stop, block.kind)
+        by_line = block.kind is not blocks.BlockKind.PROSE
+        for start, end in (
+            _line_spans(text, block.start, block.end) if by_line else _prose_spans(text, block.start, block.end)
+        ):
+            for begin, stop in cut_to_length(text, start, end, EVIDENCE):
+                sentence = _parse_sentence(text, begin, stop, block.kind)
                 if sentence is not None:
                     yield sentence
 
 
-def _sentence(text: str, start: int, end: int, kind: blocks.Kind) -> Sentence | None:
+def _parse_sentence(text: str, start: int, end: int, kind: blocks.BlockKind) -> SentenceSpan | None:
     while start < end and text[start].isspace():
         start += 1
     while start < end and text[end - 1].isspace():
         end -= 1
     words = tuple(
-        Word(match[0], match.start(), match.end())
+        WordSpan(match[0], match.start(), match.end())
         for match in _WORD.finditer(text, start, end)
         if match.end() - match.start() <= LONGEST_WORD
     )[:MOST_WORDS]
@@ -80,21 +82,21 @@ def _sentence(text: str, start: int, end: int, kind: blocks.Kind) -> Sentence | 
         return None
     long = [word.text for word in words if len(word.text) > 3 and word.text[0].isalpha()]
     large = sum(1 for word in long if word[0].isupper())
-    titled = kind is blocks.Kind.TITLE or (len(long) > 3 and large * 5 > 4 * len(long))
-    return Sentence(start, end, words, titled, kind is blocks.Kind.TABLE)
+    titled = kind is blocks.BlockKind.TITLE or (len(long) > 3 and large * 5 > 4 * len(long))
+    return SentenceSpan(start, end, words, titled, kind is blocks.BlockKind.TABLE)
 
 
-def _lines(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+def _line_spans(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     while start < end:
         stop = text.find("\n", start, end) + 1 or end
         yield start, stop
         start = stop
 
 
-def _prose(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+def _prose_spans(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     """Sentences, where items of a list and lines behind a colon begin anew."""
     begin = start
-    for line_start, line_end in _lines(text, start, end):
+    for line_start, line_end in _line_spans(text, start, end):
         before = text[max(begin, line_start - 4) : line_start].rstrip()[-1:]
         if line_start > begin and (before == ":" or _ITEM.match(text, line_start, line_end)):
             yield from cut(text, begin, line_start)

@@ -7,34 +7,34 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cluster.basics.errors import Transient
-from cluster.basics.retry import MODEL_WAITS, retrying
+from cluster.basics.retry import MODEL_WAITS, call_with_retries
 from cluster.basics.scope import Scope
-from cluster.models.embedding.migration import pinned
-from cluster.models.ports import Embedder, Lane
+from cluster.models.embedding.migration import pin_embedder
+from cluster.models.ports import Embedder, EmbeddingLane
 from configs.sections import ChunkSettings
-from pipelines.documents.chunk.split import split
+from pipelines.documents.chunk.split import split_pages
 from pipelines.documents.document import Chunk, VersionId
-from pipelines.documents.index.generations import Indexed
-from pipelines.documents.store.document_writes import Store
+from pipelines.documents.index.generations import IndexedVersion
+from pipelines.documents.store.document_writes import DocumentStore
 from pipelines.documents.store.page_codec import search_text
 
 
-class Indexer:
+class VersionIndexer:
     """Splits what was read and embeds it; text is never read from the file again."""
 
     def __init__(
         self,
-        store: Store,
+        store: DocumentStore,
         embedder: Embedder,
         chunk: ChunkSettings,
-        lane: Lane,
+        lane: EmbeddingLane,
         *,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         """`lane` decides who waits for whom at the embedder."""
         self._store, self._embedder, self._chunk, self._lane, self._sleep = store, embedder, chunk, lane, sleep
 
-    async def index(self, scope: Scope, versions: Sequence[VersionId]) -> list[Indexed]:
+    async def index(self, scope: Scope, versions: Sequence[VersionId]) -> list[IndexedVersion]:
         """Chunks and vectors of each version, embedded in one call.
 
         An embedder that stays away is not an error here: the chunks come without vectors, are found by their words,
@@ -43,25 +43,25 @@ class Indexer:
         split_up: list[tuple[VersionId, tuple[Chunk, ...], int]] = []
         for version in versions:
             pages, reads = await self._store.load_pages(scope, version)
-            split_up.append((version, tuple(await asyncio.to_thread(split, pages, self._chunk)), reads))
+            split_up.append((version, tuple(await asyncio.to_thread(split_pages, pages, self._chunk)), reads))
         texts = [search_text(chunk) for _, chunks, _ in split_up for chunk in chunks]
-        vectors, made = await self._embed(texts)
+        vectors, made = await self._embed_texts(texts)
         indexed, start = [], 0
         for version, chunks, reads in split_up:
             own = None if vectors is None else vectors[start : start + len(chunks)]
-            indexed.append(Indexed(version, chunks, own, reads, made))
+            indexed.append(IndexedVersion(version, chunks, own, reads, made))
             start += len(chunks)
         return indexed
 
-    async def _embed(self, texts: Sequence[str]) -> tuple[NDArray[np.float32] | None, str]:
+    async def _embed_texts(self, texts: Sequence[str]) -> tuple[NDArray[np.float32] | None, str]:
         """The vectors, and the fingerprint of what made them all; none where the embedder stays away."""
         if not texts:
             return np.empty((0, 0), np.float32), ""
         try:
-            return await retrying(lambda: self._embedded(texts), waits=MODEL_WAITS, sleep=self._sleep)
+            return await call_with_retries(lambda: self._embed_once(texts), waits=MODEL_WAITS, sleep=self._sleep)
         except Transient:
             return None, ""
 
-    async def _embedded(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], str]:
+    async def _embed_once(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], str]:
         facts = await self._embedder.facts()
-        return await pinned(self._embedder, facts).embed(texts, self._lane), facts.fingerprint
+        return await pin_embedder(self._embedder, facts).embed(texts, self._lane), facts.fingerprint

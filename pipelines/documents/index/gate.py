@@ -14,22 +14,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cluster.basics.errors import AosError
-from cluster.basics.retry import MODEL_WAITS, retrying
+from cluster.basics.retry import MODEL_WAITS, call_with_retries
 from cluster.basics.scope import Scope
-from cluster.models.embedding.migration import Make, OtherEmbedder, make_of, making
-from cluster.models.ports import Embedder, Lane
+from cluster.models.embedding.migration import OtherEmbedder, VectorSpace, select_embedder, vector_space_of
+from cluster.models.ports import Embedder, EmbeddingLane
 from cluster.state.db.postgres import Database, Row, load_queries
 from configs.sections_retrieval import GateSettings
 from pipelines.documents.index.gate_verdict import (
     LEAST_ITEMS,
-    Neighbour,
-    Recall,
-    Report,
+    ChunkNeighbour,
+    GateReport,
+    RecallMeasure,
     Verdict,
     depth_of,
     digest_of,
     documents_found,
-    judge,
+    judge_report,
     part_of,
     rank_of,
 )
@@ -48,7 +48,7 @@ class _Side:
     """A generation, and who makes the vectors of what it is asked."""
 
     generation: int
-    made: Make
+    made: VectorSpace
     embedder: Embedder
 
 
@@ -60,7 +60,7 @@ class _Item:
     part: str
 
 
-class Gate:
+class IndexGate:
     """Asks by meaning only, and measures every vector: a generation changes those, and words would hide bad ones."""
 
     def __init__(
@@ -91,70 +91,78 @@ class Gate:
             OtherEmbedder: the generation was made with another one than there is now.
         """
         begun = self._clock()
-        report = await self._measure(scope, generation, live)
-        reasons = judge(report, self._settings)
+        report = await self._build_report(scope, generation, live)
+        reasons = judge_report(report, self._settings)
         verdict: Verdict = "passed" if not reasons else "forced" if force else "refused"
         return report.as_json(reasons, verdict, (self._clock() - begun) * 1000)
 
-    async def _measure(self, scope: Scope, generation: int, live: int | None) -> Report:
-        ours = (await self._read(scope, "side", generation=generation))[0]
-        theirs = (await self._read(scope, "side", generation=live))[0] if live is not None else None
-        now = await self._side(ours)
-        before, alone = await self._beside(theirs)
+    async def _build_report(self, scope: Scope, generation: int, live: int | None) -> GateReport:
+        ours = (await self._read_rows(scope, "side", generation=generation))[0]
+        theirs = (await self._read_rows(scope, "side", generation=live))[0] if live is not None else None
+        now = await self._open_side(ours)
+        before, alone = await self._live_side(theirs)
         at = depth_of(ours["chunks"])
-        items = await self._items(scope, now, before, at)
-        last = await self._read(scope, "last_report", generation=live) if live is not None else []
+        items = await self._known_items(scope, now, before, at)
+        last = await self._read_rows(scope, "last_report", generation=live) if live is not None else []
         known = {one["name"]: one for row in last if row["report"] for one in row["report"]["golden"]}
-        golden = await self._golden(scope, now, before, known)
+        golden = await self._golden_recalls(scope, now, before, known)
         expected = theirs["documents"] if theirs is not None else 0
-        return Report(generation, live, expected, ours["documents"], at, items, tuple(golden), alone)
+        return GateReport(generation, live, expected, ours["documents"], at, items, tuple(golden), alone)
 
-    async def _side(self, generation: Row) -> _Side:
-        made = make_of(generation)
-        embedder = await retrying(lambda: making(self._embedder, made), waits=MODEL_WAITS, sleep=self._sleep)
+    async def _open_side(self, generation: Row) -> _Side:
+        made = vector_space_of(generation)
+        embedder = await call_with_retries(
+            lambda: select_embedder(self._embedder, made), waits=MODEL_WAITS, sleep=self._sleep
+        )
         return _Side(generation["id"], made, embedder)
 
-    async def _beside(self, live: Row | None) -> tuple[_Side | None, str | None]:
+    async def _live_side(self, live: Row | None) -> tuple[_Side | None, str | None]:
         """The live generation's side, if what embedded it answers, too; else why nothing is compared with it."""
         if live is None:
             return None, None
         try:
-            side = await self._side(live)
-            await self._embed(side.embedder, ["Is anybody there?"])
+            side = await self._open_side(live)
+            await self._embed_texts(side.embedder, ["Is anybody there?"])
         except OtherEmbedder as error:
             return None, error.detail
         except AosError as error:  # one that is gone for good must not hold up the next index
             return None, f"what made the live index, {live['embedder']}, does not answer: {error}"
         return side, None
 
-    async def _items(self, scope: Scope, ours: _Side, theirs: _Side | None, at: int) -> Recall | None:
+    async def _known_items(self, scope: Scope, ours: _Side, theirs: _Side | None, at: int) -> RecallMeasure | None:
         wanted = self._settings.questions
-        rows = await self._read(scope, "sample", generation=ours.generation, limit=wanted * 2) if wanted else []
+        rows = await self._read_rows(scope, "sample", generation=ours.generation, limit=wanted * 2) if wanted else []
         items = [_Item(row["id"], part) for row in rows if (part := part_of(row["text"])) is not None][:wanted]
         if len(items) < LEAST_ITEMS:
             return None
-        now, before = await self._vectors(ours, theirs, [one.part for one in items])
-        found = _recall("known items", await self._ranks(scope, ours, items, now), at, least=self._settings.floor)
+        now, before = await self._embed_both(ours, theirs, [one.part for one in items])
+        found = _recall_of_ranks(
+            "known items", await self._item_ranks(scope, ours, items, now), at, least=self._settings.floor
+        )
         if theirs is None:
             return found
-        return replace(found, before=_recall("", await self._ranks(scope, theirs, items, before), at).recall)
+        return replace(
+            found, before=_recall_of_ranks("", await self._item_ranks(scope, theirs, items, before), at).recall
+        )
 
-    async def _ranks(
+    async def _item_ranks(
         self, scope: Scope, side: _Side, items: Sequence[_Item], vectors: Sequence[Vectors]
     ) -> list[int | None]:
         asked = zip(items, vectors, strict=True)
-        return [await self._rank(scope, side.generation, one, vector) for one, vector in asked]
+        return [await self._item_rank(scope, side.generation, one, vector) for one, vector in asked]
 
-    async def _rank(self, scope: Scope, generation: int, item: _Item, vector: Vectors) -> int | None:
-        near = await self._nearest(scope, generation, vector)
-        own = await self._read(scope, "own", generation=generation, chunk=item.chunk, vector=_literal(vector))
+    async def _item_rank(self, scope: Scope, generation: int, item: _Item, vector: Vectors) -> int | None:
+        near = await self._nearest_chunks(scope, generation, vector)
+        own = await self._read_rows(
+            scope, "own", generation=generation, chunk=item.chunk, vector=_vector_literal(vector)
+        )
         return rank_of(own[0]["score"] if own else None, item.chunk, item.part, near)
 
-    async def _golden(
+    async def _golden_recalls(
         self, scope: Scope, now: _Side, before: _Side | None, known: Mapping[str, Mapping[str, Any]]
-    ) -> list[Recall]:
-        rows = await self._read(scope, "golden")
-        vectors = await self._vectors(now, before, [row["question"] for row in rows])
+    ) -> list[RecallMeasure]:
+        rows = await self._read_rows(scope, "golden")
+        vectors = await self._embed_both(now, before, [row["question"] for row in rows])
         sets: dict[str, list[_Asked]] = {}
         for row, new, old in zip(rows, *vectors, strict=True):
             sets.setdefault(row["name"], []).append((row, new, old))
@@ -162,66 +170,72 @@ class Gate:
         for name, asked in sets.items():
             there = [one for one in asked if one[0]["documents"]]
             digest = digest_of([row for row, *_ in there])
-            ours = await self._found(scope, now, [(row, vector) for row, vector, _ in there])
+            ours = await self._golden_results(scope, now, [(row, vector) for row, vector, _ in there])
             theirs = None
             if before is not None:
-                theirs = await self._found(scope, before, [(row, vector) for row, _, vector in there])
+                theirs = await self._golden_results(scope, before, [(row, vector) for row, _, vector in there])
             same = known.get(name, {}).get("digest") == digest
             found.append(
-                Recall(
+                RecallMeasure(
                     name,
                     len(there),
-                    _mean([one for one, _ in ours]),
-                    _mean([one for _, one in ours]),
-                    before=_mean([one for one, _ in theirs]) if theirs is not None and there else None,
+                    _mean_value([one for one, _ in ours]),
+                    _mean_value([one for _, one in ours]),
+                    before=_mean_value([one for one, _ in theirs]) if theirs is not None and there else None,
                     baseline=known[name]["recall"] if same and there else None,
                     least=asked[0][0]["least_recall"] if there else None,
                     skipped=len(asked) - len(there),
                     digest=digest,
-                    fell=_fell(there, ours, theirs),
+                    fell=_fallen_questions(there, ours, theirs),
                 )
             )
         return found
 
-    async def _found(self, scope: Scope, side: _Side, asked: Sequence[tuple[Row, Vectors]]) -> list[Found]:
+    async def _golden_results(self, scope: Scope, side: _Side, asked: Sequence[tuple[Row, Vectors]]) -> list[Found]:
         return [
-            documents_found(await self._nearest(scope, side.generation, vector), row["documents"])
+            documents_found(await self._nearest_chunks(scope, side.generation, vector), row["documents"])
             for row, vector in asked
         ]
 
-    async def _nearest(self, scope: Scope, generation: int, vector: Vectors) -> list[Neighbour]:
-        rows = await self._read(scope, "nearest", generation=generation, vector=_literal(vector), depth=DEPTH)
-        return [Neighbour(row["chunk_id"], row["document_id"], row["score"], row["text"]) for row in rows]
+    async def _nearest_chunks(self, scope: Scope, generation: int, vector: Vectors) -> list[ChunkNeighbour]:
+        rows = await self._read_rows(
+            scope, "nearest", generation=generation, vector=_vector_literal(vector), depth=DEPTH
+        )
+        return [ChunkNeighbour(row["chunk_id"], row["document_id"], row["score"], row["text"]) for row in rows]
 
-    async def _vectors(
+    async def _embed_both(
         self, ours: _Side, theirs: _Side | None, texts: Sequence[str]
     ) -> tuple[list[Vectors], list[Vectors]]:
         """Vectors of the texts for either side; where there is no other, or it has the same embedder, the same ones."""
-        now = await self._embed(ours.embedder, texts)
+        now = await self._embed_texts(ours.embedder, texts)
         if theirs is None or theirs.made == ours.made:
             return now, now
-        return now, await self._embed(theirs.embedder, texts)
+        return now, await self._embed_texts(theirs.embedder, texts)
 
-    async def _embed(self, embedder: Embedder, texts: Sequence[str]) -> list[Vectors]:
+    async def _embed_texts(self, embedder: Embedder, texts: Sequence[str]) -> list[Vectors]:
         found: list[Vectors] = []
         for start in range(0, len(texts), TEXTS_A_CALL):
             some = texts[start : start + TEXTS_A_CALL]
-            call = partial(embedder.embed, some, Lane.BULK)
-            found.extend(await retrying(call, waits=MODEL_WAITS, sleep=self._sleep))
+            call = partial(embedder.embed, some, EmbeddingLane.BULK)
+            found.extend(await call_with_retries(call, waits=MODEL_WAITS, sleep=self._sleep))
         return found
 
-    async def _read(self, scope: Scope, name: str, **values: Any) -> list[Row]:
+    async def _read_rows(self, scope: Scope, name: str, **values: Any) -> list[Row]:
         return await self._database.read(
             scope, self._sql[name], tenant=scope.tenant, workspace=scope.workspace, **values
         )
 
 
-def _recall(name: str, ranks: Sequence[int | None], at: int, least: float | None = None) -> Recall:
-    found = _mean([float(rank is not None and rank <= at) for rank in ranks])
-    return Recall(name, len(ranks), found, _mean([1 / rank if rank else 0.0 for rank in ranks]), least=least)
+def _recall_of_ranks(name: str, ranks: Sequence[int | None], at: int, least: float | None = None) -> RecallMeasure:
+    found = _mean_value([float(rank is not None and rank <= at) for rank in ranks])
+    return RecallMeasure(
+        name, len(ranks), found, _mean_value([1 / rank if rank else 0.0 for rank in ranks]), least=least
+    )
 
 
-def _fell(asked: Sequence[_Asked], ours: Sequence[Found], theirs: Sequence[Found] | None) -> tuple[str, ...]:
+def _fallen_questions(
+    asked: Sequence[_Asked], ours: Sequence[Found], theirs: Sequence[Found] | None
+) -> tuple[str, ...]:
     """Keys of the questions that hold the set back, as many as a report has room for."""
     demanded = bool(asked) and asked[0][0]["least_recall"] is not None
     wanted = [1.0] * len(asked) if theirs is None or demanded else [recall for recall, _ in theirs]
@@ -229,10 +243,10 @@ def _fell(asked: Sequence[_Asked], ours: Sequence[Found], theirs: Sequence[Found
     return tuple(row["key"] for (row, *_), (recall, _), least in both if recall < least - 1e-9)[:KEYS]
 
 
-def _mean(values: Sequence[float]) -> float:
+def _mean_value(values: Sequence[float]) -> float:
     return math.fsum(values) / len(values) if values else 0.0
 
 
-def _literal(vector: Vectors) -> str:
+def _vector_literal(vector: Vectors) -> str:
     """As pgvector reads it; a number that is none becomes 0, so that a broken embedder is found out and not refused."""
     return dumps(np.nan_to_num(np.asarray(vector, np.float32), nan=0.0, posinf=0.0, neginf=0.0).tolist())

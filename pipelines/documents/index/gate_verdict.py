@@ -17,7 +17,7 @@ Verdict = Literal["passed", "refused", "forced"]
 
 
 @dataclass(frozen=True, slots=True)
-class Neighbour:
+class ChunkNeighbour:
     """A passage near a question: cosine similarity, not a number where the vectors are broken."""
 
     chunk: str
@@ -27,7 +27,7 @@ class Neighbour:
 
 
 @dataclass(frozen=True, slots=True)
-class Recall:
+class RecallMeasure:
     """Recall of the expected passages or documents, in the next generation and in the live one.
 
     Attributes:
@@ -57,7 +57,7 @@ class Recall:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class GateReport:
     """The findings of the gate.
 
     Attributes:
@@ -74,8 +74,8 @@ class Report:
     expected: int
     held: int
     at: int
-    items: Recall | None
-    golden: tuple[Recall, ...]
+    items: RecallMeasure | None
+    golden: tuple[RecallMeasure, ...]
     alone: str | None = None
 
     def as_json(self, reasons: Sequence[str], verdict: Verdict, ms: float) -> dict[str, Any]:
@@ -83,7 +83,7 @@ class Report:
         return asdict(self) | {"reasons": list(reasons), "verdict": verdict, "ms": round(ms)}
 
 
-def judge(report: Report, settings: GateSettings) -> list[str]:
+def judge_report(report: GateReport, settings: GateSettings) -> list[str]:
     """Reasons to keep readers from this index; empty where it passes."""
     reasons = []
     if report.held < report.expected * (1 - settings.tolerance):
@@ -116,7 +116,7 @@ def depth_of(chunks: int) -> int:
     return min(10, max(1, (chunks + 4) // 8))
 
 
-def rank_of(own: float | None, chunk: str, part: str, near: Sequence[Neighbour]) -> int | None:
+def rank_of(own: float | None, chunk: str, part: str, near: Sequence[ChunkNeighbour]) -> int | None:
     """The place of the passage, from 1; another passage that says the same is as right.
 
     Equals count as before it: an embedder that gives every text the same vector finds nothing. None where the passage
@@ -132,7 +132,7 @@ def rank_of(own: float | None, chunk: str, part: str, near: Sequence[Neighbour])
     return 1 + sum(not one.score < best - 1e-6 for one in wrong)
 
 
-def documents_found(near: Sequence[Neighbour], expected: Sequence[str], at: int = 10) -> tuple[float, float]:
+def documents_found(near: Sequence[ChunkNeighbour], expected: Sequence[str], at: int = 10) -> tuple[float, float]:
     """The share of the expected documents among the first ones, and the reciprocal rank of the first of them."""
     order = list(dict.fromkeys(one.document for one in near if not math.isnan(one.score)))
     places = [order.index(one) + 1 for one in expected if one in order]

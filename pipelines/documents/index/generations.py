@@ -12,15 +12,15 @@ from psycopg.types.json import Jsonb
 
 from cluster.basics.errors import Conflict, Permanent, Transient
 from cluster.basics.scope import Scope
-from cluster.models.embedding.migration import EmbedderMoved, make_of
+from cluster.models.embedding.migration import EmbedderMoved, vector_space_of
 from cluster.models.ports import EmbedderFacts
 from cluster.state.db.postgres import Database, Row, Transaction, load_queries
-from pipelines.documents.document import NO_TEXT, Chunk, DocumentId, VersionId, chunk_id, fingerprint
+from pipelines.documents.document import NO_TEXT, Chunk, DocumentId, VersionId, chunk_id, fingerprint_parts
 from pipelines.documents.store.page_codec import caveats_to_json, chunk_to_json, search_text
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
+class IndexRecipe:
     """The embedder and chunker that a generation is made with; another recipe is another generation."""
 
     embedder: EmbedderFacts
@@ -29,15 +29,15 @@ class Recipe:
     @property
     def fingerprint(self) -> str:
         """Changes with the model or the way text is cut."""
-        return fingerprint(self.embedder.dimension, self.embedder.fingerprint, self.chunker)
+        return fingerprint_parts(self.embedder.dimension, self.embedder.fingerprint, self.chunker)
 
     def made(self, generation: Row) -> bool:
         """True if a generation was made with this recipe; the row has what `Make` needs, and the chunker."""
-        return make_of(generation).is_of(self.embedder) and generation["chunker"] == self.chunker
+        return vector_space_of(generation).is_of(self.embedder) and generation["chunker"] == self.chunker
 
 
 @dataclass(frozen=True, slots=True)
-class Indexed:
+class IndexedVersion:
     """The chunks of one version, and their vectors unless the embedder failed.
 
     Attributes:
@@ -63,7 +63,7 @@ class Indexed:
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class WriteTarget:
     """The generation that a job writes to, and the chunker it is made with.
 
     Attributes:
@@ -91,7 +91,7 @@ class GenerationMoved(Transient):
     code = "generation_moved"
 
 
-class Generations:
+class IndexGenerations:
     """Statements about chunks, vectors and generations."""
 
     def __init__(self, database: Database) -> None:
@@ -99,7 +99,7 @@ class Generations:
         self._db = database
         self._sql = load_queries(Path(__file__).with_suffix(".sql"))
 
-    async def target(self, scope: Scope, recipe: Recipe) -> Target:
+    async def target(self, scope: Scope, recipe: IndexRecipe) -> WriteTarget:
         """The generation to write to: the one that this workspace's readers use, opened on first use.
 
         Raises:
@@ -109,9 +109,9 @@ class Generations:
         async with self._db.transaction(scope) as tx:
             current = await tx.one(self._sql["lock_workspace"], workspace=scope.workspace)
             if current is None or current["generation_id"] is None:
-                generation = await self._open(tx, recipe, fresh=False)
+                generation = await self._open_generation(tx, recipe, fresh=False)
                 await self.use(tx, scope, generation)
-                return Target(generation, recipe.chunker, recipe.embedder.fingerprint)
+                return WriteTarget(generation, recipe.chunker, recipe.embedder.fingerprint)
             same = recipe.made(current)
             if not same and await tx.one(self._sql["rebuilding"], workspace=scope.workspace) is None:
                 raise Conflict(
@@ -120,18 +120,18 @@ class Generations:
                 )
             if same and not current["embedder_fingerprint"]:
                 await tx.one(self._sql["adopt"], generation=current["generation_id"], made=recipe.embedder.fingerprint)
-            return Target(current["generation_id"], current["chunker"], recipe.embedder.fingerprint, not same)
+            return WriteTarget(current["generation_id"], current["chunker"], recipe.embedder.fingerprint, not same)
 
-    async def next(self, scope: Scope, recipe: Recipe) -> int:
+    async def next(self, scope: Scope, recipe: IndexRecipe) -> int:
         """A generation to build beside the live one."""
         async with self._db.transaction(scope) as tx:
             current = await tx.one(self._sql["lock_workspace"], workspace=scope.workspace)
             held = {} if current is None else {current["generation_id"], current["previous_generation_id"]}
-            found = await self._open(tx, recipe, fresh=False)
-            return await self._open(tx, recipe, fresh=True) if found in held else found
+            found = await self._open_generation(tx, recipe, fresh=False)
+            return await self._open_generation(tx, recipe, fresh=True) if found in held else found
 
     async def write(
-        self, tx: Transaction, scope: Scope, indexed: Indexed, target: "Target", *, building: bool = False
+        self, tx: Transaction, scope: Scope, indexed: IndexedVersion, target: "WriteTarget", *, building: bool = False
     ) -> bool:
         """Replace the chunks of one version in one transaction, and make it current if it is the newest.
 
@@ -153,14 +153,14 @@ class Generations:
         live = await tx.one(self._sql["lock_workspace"], workspace=scope.workspace)
         if live is not None and not building and live["generation_id"] != target.generation:
             raise GenerationMoved(f"generation {live['generation_id']} replaced {target.generation}")
-        indexed = _for(target, indexed)
+        indexed = _fit_target(target, indexed)
         chunker = target.chunker
         owner = await tx.one(self._sql["lock_version"], version=indexed.version, workspace=scope.workspace)
         if owner is None or live is None or not owner["newest"]:
             return True
         if owner["reads"] != indexed.reads:
             return False
-        rows = [_row(indexed.version, chunker, chunk, owner) for chunk in indexed.chunks]
+        rows = [_chunk_row(indexed.version, chunker, chunk, owner) for chunk in indexed.chunks]
         named = {"version": indexed.version, "workspace": scope.workspace}
         changed = await tx.run(
             self._sql["drop_stale_chunks"], **named, chunker=chunker, ids=[row["id"] for row in rows]
@@ -174,7 +174,13 @@ class Generations:
         return True
 
     async def _put_vectors(
-        self, tx: Transaction, scope: Scope, target: "Target", owner: Row, indexed: Indexed, rows: Sequence[Row]
+        self,
+        tx: Transaction,
+        scope: Scope,
+        target: "WriteTarget",
+        owner: Row,
+        indexed: IndexedVersion,
+        rows: Sequence[Row],
     ) -> None:
         """Store what was embedded, and the record that the version stands in this generation."""
         if indexed.vectors is not None:
@@ -257,7 +263,7 @@ class Generations:
             row = await tx.one(self._sql["index_generation"], generation=generation, rows=rows)
         return bool(row and row["built"])
 
-    async def _open(self, tx: Transaction, recipe: Recipe, *, fresh: bool) -> int:
+    async def _open_generation(self, tx: Transaction, recipe: IndexRecipe, *, fresh: bool) -> int:
         row = await tx.one(
             self._sql["open_generation"],
             embedder=recipe.embedder.name,
@@ -300,7 +306,7 @@ class Generations:
         )
 
 
-def _for(target: Target, indexed: Indexed) -> Indexed:
+def _fit_target(target: WriteTarget, indexed: IndexedVersion) -> IndexedVersion:
     """The chunks, and the vectors if the target takes them.
 
     Raises:
@@ -313,7 +319,7 @@ def _for(target: Target, indexed: Indexed) -> Indexed:
     return indexed
 
 
-def _row(version: VersionId, chunker: str, chunk: Chunk, owner: Row) -> dict[str, Any]:
+def _chunk_row(version: VersionId, chunker: str, chunk: Chunk, owner: Row) -> dict[str, Any]:
     """One chunk with the metadata that filters and citations need."""
     stored = chunk_to_json(chunk)
     metadata = {

@@ -25,7 +25,7 @@ LEAST_WORDS = 0.5  # one that lost its words finds none; a sound one may rank ot
 BUILD = "set statement_timeout = 0; set max_parallel_maintenance_workers = 0; set maintenance_work_mem = '1GB'"
 
 
-class Care:
+class IndexMaintenance:
     """Makes anew what cannot be believed: the BM25 index after a restart of Postgres, and any that failed or misses.
 
     pg_textsearch before 1.2 does not survive a restart, and once it has met a damaged page it finds nothing and is
@@ -73,13 +73,13 @@ class Care:
             Unavailable: Postgres cannot be reached, or the table is held by others for too long.
             psycopg.Error: it cannot be made.
         """
-        if not await self._ask("worn"):
+        if not await self._query_answer("worn"):
             return False
         begun = self._clock()
         # What is damaged goes at once: nothing can be written to it. Two transactions: in one, everybody would wait for
         # the whole, who reads as well.
-        await self._ask("drop_worn")
-        made = bool(await self._ask("make"))
+        await self._query_answer("drop_worn")
+        made = bool(await self._query_answer("make"))
         if made:
             log.warning("the keyword index was made anew in %.1f s", self._clock() - begun)
         return made
@@ -98,20 +98,20 @@ class Care:
             before, at = self._probed.get(row["name"], (None, -IDLE_SECONDS))
             if self._clock() - at >= (IDLE_SECONDS if before == row["vacuums"] else PROBE_SECONDS):
                 self._probed[row["name"]] = row["vacuums"], self._clock()
-                await self._probe(row["name"], row["generation"], row["young"])
+                await self._probe_index(row["name"], row["generation"], row["young"])
 
-    async def _probe(self, name: str, generation: int | None, young: bool) -> None:
+    async def _probe_index(self, name: str, generation: int | None, young: bool) -> None:
         query, least = ("words_met", LEAST_WORDS) if generation is None else ("vectors_met", LEAST_VECTORS)
         try:
-            met = await self._ask(query, generation=generation)
+            met = await self._query_answer(query, generation=generation)
         except DAMAGED as error:
-            await self._distrust(name, str(error))
+            await self._distrust_index(name, str(error))
         except psycopg.Error as error:
             log.error("%s cannot be probed: %s", name, error)
         else:
             # A new graph that misses much will do so again: there are vectors that none can reach.
             if met is not None and met < least and not (young and generation is not None):
-                await self._distrust(name, f"it finds {met:.0%} of what it holds")
+                await self._distrust_index(name, f"it finds {met:.0%} of what it holds")
 
     async def renew_graphs(self) -> list[str]:
         """Make graphs anew that cannot be believed, and tell which; nobody waits for it.
@@ -140,11 +140,11 @@ class Care:
                 await connection.execute(SQL["renewed"], {"name": name})
         return list(names)
 
-    async def _distrust(self, name: str, why: str) -> None:
+    async def _distrust_index(self, name: str, why: str) -> None:
         log.error("%s is not asked any more: %s", name, why)
-        await self._ask("distrust", name=name, why=why)
+        await self._query_answer("distrust", name=name, why=why)
 
-    async def _ask(self, query: str, /, **values: Any) -> Any:
+    async def _query_answer(self, query: str, /, **values: Any) -> Any:
         async with self._database.transaction() as tx:
             await tx.run("set local statement_timeout = 0")
             row = await tx.one(SQL[query], **values)

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from cluster.state.db.postgres import Transaction
-from cluster.state.work.jobs import Jobs, Lease, Unit
-from pipelines.documents.index.gate import Gate
-from pipelines.documents.index.generations import Generations, Recipe, Target
-from pipelines.documents.index.switch import Switchover
+from cluster.state.work.jobs import JobLease, JobLedger, WorkUnit
+from pipelines.documents.index.gate import IndexGate
+from pipelines.documents.index.generations import IndexGenerations, IndexRecipe, WriteTarget
+from pipelines.documents.index.switch import IndexSwitchover
 
 VERSIONS_A_TURN = 64
 
@@ -16,7 +16,7 @@ Outcome = Literal["open", "switched", "held", "refused"]
 
 
 @dataclass(frozen=True, slots=True)
-class Closed:
+class RebuildResult:
     """Outcome of the end of a re-index.
 
     Attributes:
@@ -30,42 +30,48 @@ class Closed:
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
+class GenerationBuild:
     """A generation that a job builds; `taken_over` where another job began it, whose work stays."""
 
     generation: int
     taken_over: bool = False
 
 
-class Rebuild:
+class IndexRebuild:
     """Readers keep the index they have until the next one is complete and good enough; a repeat does no harm."""
 
     def __init__(
-        self, jobs: Jobs, generations: Generations, switchover: Switchover, gate: Gate, stage: str, exact_scope: int
+        self,
+        jobs: JobLedger,
+        generations: IndexGenerations,
+        switchover: IndexSwitchover,
+        gate: IndexGate,
+        stage: str,
+        exact_scope: int,
     ) -> None:
         """`stage` is the one whose units are versions to index, `exact_scope` the rows from which a graph pays."""
         self._jobs, self._generations, self._switchover, self._gate = jobs, generations, switchover, gate
         self._stage, self._exact_scope = stage, exact_scope
 
-    async def begin(self, lease: Lease, recipe: Recipe) -> Begun:
+    async def begin(self, lease: JobLease, recipe: IndexRecipe) -> GenerationBuild:
         """The generation that this job builds, the same one when its plan is made again; what nobody needs goes."""
         begun = await self._switchover.build(lease.scope, lease.job)
         if begun is not None:
-            return Begun(int(begun["generation_id"]))
+            return GenerationBuild(int(begun["generation_id"]))
         generation = await self._generations.next(lease.scope, recipe)
         taken_over = await self._switchover.is_building(lease.scope, generation)
         await self._switchover.begin(lease.scope, generation, lease.job)
         await self._switchover.sweep(lease.scope)
-        return Begun(generation, taken_over)
+        return GenerationBuild(generation, taken_over)
 
-    async def target(self, lease: Lease, generation: int, recipe: Recipe) -> Target:
+    async def target(self, lease: JobLease, generation: int, recipe: IndexRecipe) -> WriteTarget:
         """The generation to write to: another one where embedder or chunker changed since the job began."""
         made = await self._switchover.recipe(lease.scope, generation)
         if not recipe.made(made):
             generation = await self._begun_again(lease, generation, recipe)
-        return Target(generation, recipe.chunker, recipe.embedder.fingerprint)
+        return WriteTarget(generation, recipe.chunker, recipe.embedder.fingerprint)
 
-    async def _begun_again(self, lease: Lease, former: int, recipe: Recipe) -> int:
+    async def _begun_again(self, lease: JobLease, former: int, recipe: IndexRecipe) -> int:
         """The generation for the embedder and chunker of now: one generation is made in one way."""
         made = await self._switchover.recipe(lease.scope, former)
         why = f"generation {former} was begun with {made['embedder']} and another configuration than now"
@@ -79,7 +85,7 @@ class Rebuild:
         await self._jobs.note(lease, "begun_again", {"generation": generation, "why": why})
         return generation
 
-    async def close(self, lease: Lease, target: Target, wanted: Mapping[str, Any]) -> Closed:
+    async def close(self, lease: JobLease, target: WriteTarget, wanted: Mapping[str, Any]) -> RebuildResult:
         """Bring a complete generation to its readers.
 
         Args:
@@ -93,32 +99,34 @@ class Rebuild:
             if await self._switchover.build(scope, lease.job) is None:  # a job that is resumed late begins again
                 await self._switchover.begin(scope, generation, lease.job)
             async with self._jobs.writing(lease) as tx:
-                if await self._late(tx, lease, generation):
-                    return Closed("open")
+                if await self._queue_late_arrivals(tx, lease, generation):
+                    return RebuildResult("open")
             await self._generations.grow(scope, generation, self._exact_scope)
-            report = await self._checked(lease, generation, live, force=bool(wanted.get("force")))
+            report = await self._gate_report(lease, generation, live, force=bool(wanted.get("force")))
             if report["verdict"] == "refused":
-                return Closed("refused", _refusal(generation, live, report["reasons"]))
+                return RebuildResult("refused", _refusal_text(generation, live, report["reasons"]))
             if wanted.get("hold"):
-                return Closed("held")
+                return RebuildResult("held")
             async with self._jobs.writing(lease) as tx:
-                if await self._late(tx, lease, generation):  # somebody wrote while the gate looked
-                    return Closed("open")
+                if await self._queue_late_arrivals(tx, lease, generation):  # somebody wrote while the gate looked
+                    return RebuildResult("open")
                 await self._switchover.to(tx, scope, generation)
         await self._switchover.sweep(scope)
-        return Closed("switched")
+        return RebuildResult("switched")
 
-    async def _late(self, tx: Transaction, lease: Lease, generation: int) -> bool:
+    async def _queue_late_arrivals(self, tx: Transaction, lease: JobLease, generation: int) -> bool:
         """Queue documents that arrived or changed meanwhile to be indexed first; True if there are any."""
         rows = await self._generations.missing(tx, lease.scope, lease.job, generation, VERSIONS_A_TURN)
         if not rows:
             return False
         versions = [str(row["version_id"]) for row in rows]
-        await self._jobs.expect(tx, lease, self._stage, [Unit(version, version) for version in versions])
+        await self._jobs.expect(tx, lease, self._stage, [WorkUnit(version, version) for version in versions])
         await self._jobs.reopen(tx, lease, self._stage, versions)
         return True
 
-    async def _checked(self, lease: Lease, generation: int, live: int | None, *, force: bool) -> Mapping[str, Any]:
+    async def _gate_report(
+        self, lease: JobLease, generation: int, live: int | None, *, force: bool
+    ) -> Mapping[str, Any]:
         """The gate's report; one that passed is not asked for again, or late arrivals would have no end."""
         begun = await self._switchover.build(lease.scope, lease.job)
         if begun is not None and begun["state"] == "ready" and begun["report"]:
@@ -131,7 +139,7 @@ class Rebuild:
         return report
 
 
-def _refusal(generation: int, live: int | None, reasons: list[str]) -> str:
+def _refusal_text(generation: int, live: int | None, reasons: list[str]) -> str:
     return (
         f"the gate refused generation {generation}, readers keep generation {live}: {'; '.join(reasons)}. "
         f"GET /api/generations has the report; POST /api/generations/{generation}/switch?force=true insists."

@@ -16,7 +16,7 @@ ROWS_A_SWEEP = 5_000
 
 
 @dataclass(frozen=True, slots=True)
-class Switched:
+class SwitchResult:
     """A switch that was made.
 
     Attributes:
@@ -31,7 +31,7 @@ class Switched:
     carried: int
 
 
-class Switchover:
+class IndexSwitchover:
     """Statements about the generations of a workspace. What they touch belongs to all its readers: the scope is a
     worker's."""
 
@@ -43,21 +43,21 @@ class Switchover:
     async def begin(self, scope: Scope, generation: int, job: str) -> None:
         """Note that a job builds a generation."""
         async with self._db.transaction(scope) as tx:
-            await tx.run(self._sql["begin_build"], **_named(scope), generation=generation, job=job)
+            await tx.run(self._sql["begin_build"], **_scope_values(scope), generation=generation, job=job)
 
     async def give_up(self, tx: Transaction, scope: Scope, job: str) -> None:
         """Disown a job's builds, and drop those that no reader has; the next sweep removes them."""
-        await tx.run(self._sql["give_up_builds"], **_named(scope), job=job)
+        await tx.run(self._sql["give_up_builds"], **_scope_values(scope), job=job)
 
     async def build(self, scope: Scope, job: str) -> Row | None:
         """A job's build: generation_id, state, the gate's report; None before it began, or once it was dropped."""
         async with self._db.transaction(scope) as tx:
-            return await tx.one(self._sql["build_of"], **_named(scope), job=job)
+            return await tx.one(self._sql["build_of"], **_scope_values(scope), job=job)
 
     async def is_building(self, scope: Scope, generation: int) -> bool:
         """True if a job has begun the generation, and neither finished nor given it up."""
         async with self._db.transaction(scope) as tx:
-            return await tx.one(self._sql["is_building"], **_named(scope), generation=generation) is not None
+            return await tx.one(self._sql["is_building"], **_scope_values(scope), generation=generation) is not None
 
     async def recipe(self, scope: Scope, generation: int) -> Row:
         """embedder, embedder_fingerprint, dimension and chunker of a generation.
@@ -75,23 +75,23 @@ class Switchover:
         """Keep what the gate said: it is `ready`, or `refused`."""
         state = "refused" if report["verdict"] == "refused" else "ready"
         await tx.run(
-            self._sql["checked"], **_named(scope), generation=generation, state=state, report=Jsonb(dict(report))
+            self._sql["checked"], **_scope_values(scope), generation=generation, state=state, report=Jsonb(dict(report))
         )
 
     async def live(self, scope: Scope) -> int | None:
         """The generation that readers use; None where nothing was indexed yet."""
         async with self._db.transaction(scope) as tx:
-            return (await self._held(tx, scope))["live"]
+            return (await self._lock_generations(tx, scope))["live"]
 
-    async def to(self, tx: Transaction, scope: Scope, generation: int, forced_by: str | None = None) -> Switched:
+    async def to(self, tx: Transaction, scope: Scope, generation: int, forced_by: str | None = None) -> SwitchResult:
         """Let readers use a finished generation, and keep the one before; a repeat changes nothing.
 
         Documents that the generation lacks are taken over from the one that is live, so none is lost.
         """
-        before = (await self._held(tx, scope))["live"]
-        named = _named(scope) | {"generation": generation}
+        before = (await self._lock_generations(tx, scope))["live"]
+        named = _scope_values(scope) | {"generation": generation}
         if before == generation:
-            return Switched(generation, None, 0)
+            return SwitchResult(generation, None, 0)
         carried: Sequence[Row] = []
         if before is not None:
             both = named | {"live": before}
@@ -105,30 +105,30 @@ class Switchover:
         await tx.run(self._sql["use_generation"], **named)
         await tx.run(self._sql["follow"], **named)
         await tx.run(self._sql["switched"], **named, forced_by=forced_by)
-        return Switched(generation, before, len(carried))
+        return SwitchResult(generation, before, len(carried))
 
-    async def back(self, tx: Transaction, scope: Scope) -> Switched:
+    async def back(self, tx: Transaction, scope: Scope) -> SwitchResult:
         """Let readers use the generation before; a second time leads forward again.
 
         Raises:
             Conflict: there is none.
         """
-        previous = (await self._held(tx, scope))["previous"]
+        previous = (await self._lock_generations(tx, scope))["previous"]
         if previous is None:
             raise Conflict(
                 "there is no generation before this one", fix="A re-index makes one: POST /api/documents/reindex-all."
             )
         return await self.to(tx, scope, previous)
 
-    async def forward(self, tx: Transaction, scope: Scope, generation: int, *, force: bool) -> Switched:
+    async def forward(self, tx: Transaction, scope: Scope, generation: int, *, force: bool) -> SwitchResult:
         """Let readers use a generation that was built and held back, or that the gate refused.
 
         Raises:
             NotFound: this workspace has no such generation.
             Conflict: it is not complete, or the gate refused it and nobody insists.
         """
-        await self._held(tx, scope)
-        rows = await tx.all(self._sql["list"], **_named(scope))
+        await self._lock_generations(tx, scope)
+        rows = await tx.all(self._sql["list"], **_scope_values(scope))
         row = next((one for one in rows if one["id"] == generation), None)
         if row is None:
             raise NotFound(f"generation {generation}", fix="GET /api/generations lists them.")
@@ -146,28 +146,28 @@ class Switchover:
         A little at a time, so that nobody waits for it; what a kill leaves behind the next sweep takes.
         """
         async with self._db.transaction(scope) as tx:
-            row = await tx.one(self._sql["kept"], **_named(scope))
+            row = await tx.one(self._sql["kept"], **_scope_values(scope))
             kept = {"kept": row["generations"] if row else []}
-            await tx.run(self._sql["dropped"], **_named(scope), **kept)
-            await tx.run(self._sql["forget"], **_named(scope), **kept)
+            await tx.run(self._sql["dropped"], **_scope_values(scope), **kept)
+            await tx.run(self._sql["forget"], **_scope_values(scope), **kept)
         gone = 0
         for query in ("drop_vectors", "drop_chunks"):
             rows = ROWS_A_SWEEP
             while rows == ROWS_A_SWEEP:
                 async with self._db.transaction(scope) as tx:
-                    rows = await tx.run(self._sql[query], **_named(scope), **kept, most=ROWS_A_SWEEP)
+                    rows = await tx.run(self._sql[query], **_scope_values(scope), **kept, most=ROWS_A_SWEEP)
                 gone += rows
         return gone
 
     async def overview(self, scope: Scope) -> list[Row]:
         """Every generation of the workspace that is there, newest first, as far as the scope sees its documents."""
         async with self._db.transaction(scope) as tx:
-            return await tx.all(self._sql["list"], **_named(scope))
+            return await tx.all(self._sql["list"], **_scope_values(scope))
 
-    async def _held(self, tx: Transaction, scope: Scope) -> Row:
-        row = await tx.one(self._sql["lock_workspace"], **_named(scope))
+    async def _lock_generations(self, tx: Transaction, scope: Scope) -> Row:
+        row = await tx.one(self._sql["lock_workspace"], **_scope_values(scope))
         return row or {"live": None, "previous": None}
 
 
-def _named(scope: Scope) -> dict[str, Any]:
+def _scope_values(scope: Scope) -> dict[str, Any]:
     return {"tenant": scope.tenant, "workspace": scope.workspace}

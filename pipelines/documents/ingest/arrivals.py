@@ -3,29 +3,33 @@
 from collections.abc import Sequence
 from typing import Any
 
-from cluster.state.work.jobs import Jobs, Lease, Settled, Unit, UnitStatus
+from cluster.state.work.jobs import JobLease, JobLedger, UnitOutcome, UnitStatus, WorkUnit
 from configs.sections import ReadSettings
-from pipelines.documents.document import Failure, Reason, page_id, version_id
+from pipelines.documents.document import Failure, FailureReason, page_id, version_id
 from pipelines.documents.extract.reader import fingerprint_with
 from pipelines.documents.ingest.job_plan import INDEX, READ, SURVEY
 from pipelines.documents.ingest.outcome import outcome_of
 from pipelines.documents.ingest.page_quota import OverQuota
-from pipelines.documents.ingest.stages import Surveyed
+from pipelines.documents.ingest.stages import SurveyResult
 from pipelines.documents.store.blobs import BlobStore, Location
-from pipelines.documents.store.document_writes import Arrival, Store
+from pipelines.documents.store.document_writes import DocumentStore, FileArrival
 from pipelines.documents.store.ocr_languages import fingerprint_in
 from pipelines.documents.store.page_codec import failure_to_json
 
 
-class Intake:
+class ArrivalIntake:
     """Writes what a survey found."""
 
-    def __init__(self, jobs: Jobs, store: Store, blobs: BlobStore, read: ReadSettings, fingerprint: str) -> None:
+    def __init__(
+        self, jobs: JobLedger, store: DocumentStore, blobs: BlobStore, read: ReadSettings, fingerprint: str
+    ) -> None:
         """`fingerprint` is what pages are read with now: those that were read with anything else are read again."""
         self._jobs, self._store, self._blobs = jobs, store, blobs
         self._most_pages, self._fingerprint = read.tenant_pages, fingerprint
 
-    async def accept(self, lease: Lease, arrival: Arrival, result: Surveyed, ocr: Sequence[str] = ()) -> None:
+    async def accept(
+        self, lease: JobLease, arrival: FileArrival, result: SurveyResult, ocr: Sequence[str] = ()
+    ) -> None:
         """Write what a survey found: a reason, nothing new, or a version with the pages that are to be read.
 
         Args:
@@ -40,16 +44,16 @@ class Intake:
         known = await self._store.known(scope, document, version)
         if (arrival.refresh or arrival.source_type == "upload") and not known.exists:
             async with self._jobs.writing(lease) as tx:
-                await self._jobs.settle(tx, lease, SURVEY, [Settled(result.key, UnitStatus.UNCHANGED)])
+                await self._jobs.settle(tx, lease, SURVEY, [UnitOutcome(result.key, UnitStatus.UNCHANGED)])
             self._blobs.delete(Location(arrival.location))  # deleted before it was read: it stays deleted
             return
         if result.failure is not None:
-            await self._refuse(lease, arrival, result.key, result.failure)
+            await self._refuse_file(lease, arrival, result.key, result.failure)
             return
         missing = [n for n in range(1, result.pages + 1) if known.read_with.get(n) != reading]
         if known.current_version == version and known.settled and not missing:
             outcome = outcome_of(known.status)
-            same = Settled(result.key, UnitStatus.UNCHANGED, None, outcome, known.caveats if outcome else ())
+            same = UnitOutcome(result.key, UnitStatus.UNCHANGED, None, outcome, known.caveats if outcome else ())
             async with self._jobs.writing(lease) as tx:
                 await self._store.link(tx, scope, arrival)
                 await self._jobs.settle(tx, lease, SURVEY, [same])
@@ -60,21 +64,21 @@ class Intake:
         page_facts |= {**facts, "encoding": arrival.encoding, "language": arrival.language}
         if ocr:
             page_facts["ocr"] = list(ocr)
-        pages = [Unit(page_id(version, n), version, reading, {**page_facts, "number": n}) for n in missing]
+        pages = [WorkUnit(page_id(version, n), version, reading, {**page_facts, "number": n}) for n in missing]
         try:
             async with self._jobs.writing(lease) as tx:
                 there = await self._store.add(tx, scope, arrival, row, self._most_pages)
                 if there:
                     await self._jobs.expect(tx, lease, READ, pages)
-                    await self._jobs.expect(tx, lease, INDEX, [Unit(version, version)])
+                    await self._jobs.expect(tx, lease, INDEX, [WorkUnit(version, version)])
                 status = UnitStatus.DONE if there else UnitStatus.UNCHANGED
-                await self._jobs.settle(tx, lease, SURVEY, [Settled(result.key, status)])
+                await self._jobs.settle(tx, lease, SURVEY, [UnitOutcome(result.key, status)])
         except OverQuota as error:
-            failure = Failure(SURVEY, Reason.TOO_LARGE, f"{error.detail}. {error.hint}")
-            await self._refuse(lease, arrival, result.key, failure)
+            failure = Failure(SURVEY, FailureReason.TOO_LARGE, f"{error.detail}. {error.hint}")
+            await self._refuse_file(lease, arrival, result.key, failure)
 
-    async def _refuse(self, lease: Lease, arrival: Arrival, key: str, failure: Failure) -> None:
+    async def _refuse_file(self, lease: JobLease, arrival: FileArrival, key: str, failure: Failure) -> None:
         """A file that is not taken is a document with a reason."""
         async with self._jobs.writing(lease) as tx:
             await self._store.fail(tx, lease.scope, arrival, failure)
-            await self._jobs.settle(tx, lease, SURVEY, [Settled(key, UnitStatus.FAILED, failure_to_json(failure))])
+            await self._jobs.settle(tx, lease, SURVEY, [UnitOutcome(key, UnitStatus.FAILED, failure_to_json(failure))])

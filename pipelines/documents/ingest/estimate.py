@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import Final
 
 from pipelines.documents.document import Unreadable
-from pipelines.documents.extract.reader import Reader
-from pipelines.documents.sources.files import Limits, walk
-from pipelines.documents.sources.housekeeping import housekeeping
+from pipelines.documents.extract.reader import DocumentReader
+from pipelines.documents.sources.files import ScanLimits, iter_files
+from pipelines.documents.sources.housekeeping import housekeeping_kind
 
 MOST_FOLDERS: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class SampledFile:
     """A file that was looked at: its kind, hash and pages, or the reason why it cannot be read."""
 
     path: Path
@@ -27,7 +27,7 @@ class Looked:
 
 
 @dataclass(frozen=True, slots=True)
-class Folder:
+class FolderListing:
     """A folder for choosing: the folders in it by name, and how many files lie in it directly."""
 
     folders: tuple[str, ...]
@@ -36,7 +36,7 @@ class Folder:
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class ScanEstimate:
     """Estimate of what a scan would find.
 
     Attributes:
@@ -62,34 +62,36 @@ class Estimate:
         return self.complete and self.looked_at == self.files
 
 
-def listing(root: Path, enough: Callable[[], bool], passed: Counter[str] | None = None) -> tuple[list[Path], bool]:
+def list_files(root: Path, enough: Callable[[], bool], passed: Counter[str] | None = None) -> tuple[list[Path], bool]:
     """The files of a scan, as the scan itself would find them, and whether those are all: the walk ends when it is
     enough, as a folder may hold more than anybody waits for. `passed` counts what a scan passes over, by kind. May take
     seconds: for a thread."""
     found: list[Path] = []
-    for path in walk(root, Limits(), passed):
+    for path in iter_files(root, ScanLimits(), passed):
         if found and enough():
             return found, False
         found.append(path)
     return found, True
 
 
-def look(reader: Reader, paths: Sequence[Path], enough: Callable[[], bool]) -> list[Looked]:
+def sample_files(reader: DocumentReader, paths: Sequence[Path], enough: Callable[[], bool]) -> list[SampledFile]:
     """Survey files until it is enough, spread over the whole list so that what was seen stands for the rest."""
-    seen: list[Looked] = []
-    for path in spread(paths):
+    seen: list[SampledFile] = []
+    for path in spread_evenly(paths):
         if seen and enough():
             break
-        seen.append(_looked(reader, path))
+        seen.append(_sample_file(reader, path))
     return seen
 
 
-def reckon(files: int, seen: Sequence[Looked], known: Mapping[Path, str | None], complete: bool = True) -> Estimate:
+def estimate_scan(
+    files: int, seen: Sequence[SampledFile], known: Mapping[Path, str | None], complete: bool = True
+) -> ScanEstimate:
     """From those looked at to all; `known` are hashes of what is stored by path, `complete` as in Estimate."""
     same = [one for one in seen if one.file_hash is not None and known.get(one.path) == one.file_hash]
     pages = sum(one.pages for one in seen) - sum(one.pages for one in same)
     scale = files / len(seen) if seen else 0.0
-    return Estimate(
+    return ScanEstimate(
         files,
         len(seen),
         round(len(same) * scale),
@@ -100,7 +102,7 @@ def reckon(files: int, seen: Sequence[Looked], known: Mapping[Path, str | None],
     )
 
 
-def spread(paths: Sequence[Path]) -> list[Path]:
+def spread_evenly(paths: Sequence[Path]) -> list[Path]:
     """The same files, so that any first part of them is evenly taken from the whole (van der Corput, base 2)."""
     count = len(paths)
     bits = max(1, (count - 1).bit_length())
@@ -108,19 +110,19 @@ def spread(paths: Sequence[Path]) -> list[Path]:
     return [paths[n] for n in order if n < count]
 
 
-def folder(root: Path) -> Folder:
+def list_folder(root: Path) -> FolderListing:
     """List what lies directly in a folder, without what a scan passes over.
 
     Raises:
         OSError: it cannot be entered.
     """
-    shown = sorted((one for one in root.iterdir() if housekeeping(one.name) is None), key=lambda one: one.name)
-    inside = [one.name for one in shown if _seen(one.is_dir)]
-    files = sum(_seen(one.is_file) for one in shown)
-    return Folder(tuple(islice(inside, MOST_FOLDERS)), files, len(inside) > MOST_FOLDERS)
+    shown = sorted((one for one in root.iterdir() if housekeeping_kind(one.name) is None), key=lambda one: one.name)
+    inside = [one.name for one in shown if _can_see(one.is_dir)]
+    files = sum(_can_see(one.is_file) for one in shown)
+    return FolderListing(tuple(islice(inside, MOST_FOLDERS)), files, len(inside) > MOST_FOLDERS)
 
 
-def _seen(look: Callable[[], bool]) -> bool:
+def _can_see(look: Callable[[], bool]) -> bool:
     """False where the file system does not let it be seen."""
     try:
         return look()
@@ -128,9 +130,9 @@ def _seen(look: Callable[[], bool]) -> bool:
         return False
 
 
-def _looked(reader: Reader, path: Path) -> Looked:
+def _sample_file(reader: DocumentReader, path: Path) -> SampledFile:
     try:
         found = reader.survey(path, path.name)
     except Unreadable as error:
-        return Looked(path, "", None, 0, str(error.reason))
-    return Looked(path, str(found.kind), found.file_hash, found.pages, None)
+        return SampledFile(path, "", None, 0, str(error.reason))
+    return SampledFile(path, str(found.kind), found.file_hash, found.pages, None)

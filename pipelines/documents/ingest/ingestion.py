@@ -7,23 +7,38 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from cluster.basics.crowd import Crowd
+from cluster.basics.crowd import CrowdWatch
 from cluster.basics.errors import DiskFull, Stalled, Transient, Unavailable
-from cluster.state.work.jobs import Job, Jobs, JobState, Lane, Lease, Settled, Unit, UnitStatus
+from cluster.state.work.jobs import (
+    ClaimedJob,
+    JobLane,
+    JobLease,
+    JobLedger,
+    JobState,
+    UnitOutcome,
+    UnitStatus,
+    WorkUnit,
+)
 from configs.sections import ReadSettings
-from pipelines.documents.document import Failure, Reason, VersionId
+from pipelines.documents.document import Failure, FailureReason, VersionId
 from pipelines.documents.graph.graph_stage import GraphStage
-from pipelines.documents.index.generations import BrokenVectors, Generations, Indexed, Recipe, Target
-from pipelines.documents.index.rebuild import Rebuild
-from pipelines.documents.ingest.arrivals import Intake
+from pipelines.documents.index.generations import (
+    BrokenVectors,
+    IndexedVersion,
+    IndexGenerations,
+    IndexRecipe,
+    WriteTarget,
+)
+from pipelines.documents.index.rebuild import IndexRebuild
+from pipelines.documents.ingest.arrivals import ArrivalIntake
 from pipelines.documents.ingest.attempts import TooSlow, given_up, refuse_slow, suspects_apart
-from pipelines.documents.ingest.job_end import Verdicts
-from pipelines.documents.ingest.job_plan import INDEX, READ, SURVEY, Planner
+from pipelines.documents.ingest.job_end import JobReporter
+from pipelines.documents.ingest.job_plan import INDEX, READ, SURVEY, JobPlanner
 from pipelines.documents.ingest.outcome import index_settled, outcome_of_page
-from pipelines.documents.ingest.slices import ReadPage, cut
-from pipelines.documents.ingest.stages import FileTask, Stages
+from pipelines.documents.ingest.slices import ReadPage, cut_slices
+from pipelines.documents.ingest.stages import FileTask, JobStages
 from pipelines.documents.store.blobs import BlobStore, Location
-from pipelines.documents.store.document_writes import Arrival, Store, StoredPage
+from pipelines.documents.store.document_writes import DocumentStore, FileArrival, StoredPage
 from pipelines.documents.store.page_codec import failure_to_json
 
 FILES_A_TURN = 512
@@ -35,7 +50,7 @@ SLICE_PAGES = 4  # read again after a kill: at most this many times the number o
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class BatchResult:
     """Result of one batch: units settled, whether the job has ended, and whether it waits in the other lane now."""
 
     units: int
@@ -43,25 +58,25 @@ class Turn:
     moved: bool = False
 
 
-class Runner:
+class IngestionRunner:
     """Runs turns. Everything it writes goes through the lease, so a stale worker writes nothing."""
 
     def __init__(
         self,
-        jobs: Jobs,
-        store: Store,
-        generations: Generations,
+        jobs: JobLedger,
+        store: DocumentStore,
+        generations: IndexGenerations,
         blobs: BlobStore,
-        rebuild: Rebuild,
+        rebuild: IndexRebuild,
         *,
-        here: Stages,
-        bulk: Stages,
+        here: JobStages,
+        bulk: JobStages,
         read: ReadSettings,
         read_fingerprint: str,
         exact_scope: int,
         graph: GraphStage | None = None,
-        held: Stages | None = None,
-        crowd: Crowd | None = None,
+        held: JobStages | None = None,
+        crowd: CrowdWatch | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Collaborators are injected.
@@ -82,13 +97,13 @@ class Runner:
         self._here, self._bulk = here, bulk
         self._jobs, self._store, self._generations, self._blobs = jobs, store, generations, blobs
         self._read, self._read_fingerprint, self._exact_scope = read, read_fingerprint, exact_scope
-        self._intake = Intake(jobs, store, blobs, read, read_fingerprint)
-        self._rebuild, self._planner, self._graph = rebuild, Planner(jobs, generations, rebuild), graph
-        self._verdicts = Verdicts(jobs, store)
+        self._intake = ArrivalIntake(jobs, store, blobs, read, read_fingerprint)
+        self._rebuild, self._planner, self._graph = rebuild, JobPlanner(jobs, generations, rebuild), graph
+        self._verdicts = JobReporter(jobs, store)
         self._held, self._crowd, self._clock = held, crowd, clock
         self._held_until, self._holds = -math.inf, False
 
-    async def turn(self, job: Job, recipe: Recipe, stopped: Callable[[], bool]) -> Turn:
+    async def turn(self, job: ClaimedJob, recipe: IndexRecipe, stopped: Callable[[], bool]) -> BatchResult:
         """Do a bounded piece of the job.
 
         Args:
@@ -111,38 +126,38 @@ class Runner:
             else await self._generations.target(job.lease.scope, recipe)
         )
         try:
-            units = await self._survey(job, payload, stopped)
-            if job.lane is not Lane.BULK and await self._jobs.open_units(job.lease) > 2 * self._read.small_pages:
-                await self._jobs.move(job.lease, Lane.BULK)
-                return Turn(units, ended=False, moved=True)
+            units = await self._survey_files(job, payload, stopped)
+            if job.lane is not JobLane.BULK and await self._jobs.open_units(job.lease) > 2 * self._read.small_pages:
+                await self._jobs.move(job.lease, JobLane.BULK)
+                return BatchResult(units, ended=False, moved=True)
             units += await self._read_pages(job, stopped)
         except Stalled:
             self._held_until = self._clock() + HELD_SECONDS
             raise
         except TooSlow as slow:
-            await self._jobs.move(job.lease, Lane.SLOW)
-            await self._jobs.note(job.lease, "moved", {"lane": Lane.SLOW, "why": str(slow)})
-            return Turn(0, ended=False, moved=True)
-        units += await self._index(job.lease, target, building, stopped)
+            await self._jobs.move(job.lease, JobLane.SLOW)
+            await self._jobs.note(job.lease, "moved", {"lane": JobLane.SLOW, "why": str(slow)})
+            return BatchResult(0, ended=False, moved=True)
+        units += await self._index_versions(job.lease, target, building, stopped)
         units += await self._graph.run(job, INDEX, stopped) if self._graph else 0
         await self._verdicts.tell(job.lease)
         if stopped() or await self._jobs.open_units(job.lease):
-            return Turn(units, ended=False)
+            return BatchResult(units, ended=False)
         if building:
             closed = await self._rebuild.close(job.lease, target, payload)
             if closed.outcome == "refused":
                 await self._jobs.finish(job.lease, JobState.FAILED, closed.why)
             if closed.outcome in ("open", "refused"):
-                return Turn(units, ended=closed.outcome == "refused")
+                return BatchResult(units, ended=closed.outcome == "refused")
         else:
             await self._generations.grow(job.lease.scope, target.generation, self._exact_scope)
         await self._verdicts.finish(job.lease)
-        return Turn(units, ended=True)
+        return BatchResult(units, ended=True)
 
-    async def _look(self, job: Job) -> None:
+    async def _look(self, job: ClaimedJob) -> None:
         """Decide for a turn whether bulk work is held: done here in pulses, a few pages at a time."""
         crowded = False
-        if self._crowd is not None and job.lane is Lane.BULK:
+        if self._crowd is not None and job.lane is JobLane.BULK:
             crowded = await asyncio.to_thread(self._crowd.look)
         self._holds = self._held is not None and (crowded or self._clock() < self._held_until)
 
@@ -150,17 +165,18 @@ class Runner:
     def _most_pages(self) -> int:
         return min(self._read.batch_pages, self._read.small_pages) if self._holds else self._read.batch_pages
 
-    def _stages(self, items: int, few: int | None = None) -> Stages:
+    def _choose_stages(self, items: int, few: int | None = None) -> JobStages:
         if self._holds and self._held is not None:
             return self._held
         return self._here if items <= (few or self._read.small_pages) else self._bulk
 
-    async def _survey(self, job: Job, payload: Mapping[str, object], stopped: Callable[[], bool]) -> int:
+    async def _survey_files(self, job: ClaimedJob, payload: Mapping[str, object], stopped: Callable[[], bool]) -> int:
         units = {u.key: u for u in await self._jobs.pending(job.lease, SURVEY, FILES_A_TURN)}
         if not units:
             return 0
         arrivals = {
-            key: Arrival.from_payload(unit.payload, **payload, created_by=job.created_by) for key, unit in units.items()
+            key: FileArrival.from_payload(unit.payload, **payload, created_by=job.created_by)
+            for key, unit in units.items()
         }
         arrivals = await self._store.told(job.lease.scope, arrivals)
         tasks = [
@@ -168,7 +184,7 @@ class Runner:
             for key, one in arrivals.items()
         ]
         done, ocr = 0, await self._store.ocr_languages(job.lease.scope)
-        async for surveyed in self._stages(len(tasks), FILES_HERE).survey(tasks):
+        async for surveyed in self._choose_stages(len(tasks), FILES_HERE).survey(tasks):
             for result in surveyed:
                 refuse_slow(job, result.failure)
                 await self._intake.accept(job.lease, arrivals[result.key], result, ocr)
@@ -177,7 +193,7 @@ class Runner:
                 break
         return done
 
-    async def _read_pages(self, job: Job, stopped: Callable[[], bool]) -> int:
+    async def _read_pages(self, job: ClaimedJob, stopped: Callable[[], bool]) -> int:
         lease = job.lease
         pending = await self._jobs.pending(lease, READ, self._most_pages)
         worn_out = [u for u in pending if u.attempts >= self._read.max_attempts]
@@ -185,18 +201,18 @@ class Runner:
         units = {u.key: u for u in suspects_apart(pending, self._read)}
         if not units or stopped():
             return done
-        async with self._begun(lease, READ, list(units.values())) as untouched:
+        async with self._count_attempts(lease, READ, list(units.values())) as untouched:
             done += await self._read_units(job, units, untouched, stopped)
         return done
 
     async def _read_units(
-        self, job: Job, units: Mapping[str, Unit], untouched: set[str], stopped: Callable[[], bool]
+        self, job: ClaimedJob, units: Mapping[str, WorkUnit], untouched: set[str], stopped: Callable[[], bool]
     ) -> int:
         done, lease = 0, job.lease
         locations = {str(u.payload["location"]) for u in units.values()}
         paths = {location: str(self._blobs.path(Location(location))) for location in locations}
-        slices = cut([(u.payload, int(u.payload["number"])) for u in units.values()], paths, SLICE_PAGES)
-        async for pages in self._stages(len(units)).read(slices):
+        slices = cut_slices([(u.payload, int(u.payload["number"])) for u in units.values()], paths, SLICE_PAGES)
+        async for pages in self._choose_stages(len(units)).read(slices):
             for page in pages:
                 refuse_slow(job, page.page.failure)
             done += await self._write_pages(lease, pages, units)
@@ -206,7 +222,7 @@ class Runner:
         return done
 
     @asynccontextmanager
-    async def _begun(self, lease: Lease, stage: str, units: Sequence[Unit]) -> AsyncIterator[set[str]]:
+    async def _count_attempts(self, lease: JobLease, stage: str, units: Sequence[WorkUnit]) -> AsyncIterator[set[str]]:
         """Count an attempt before the work; whoever stops in good order gives back what was not touched."""
         await self._jobs.begin(lease, stage, units)
         untouched = {unit.key for unit in units}
@@ -217,7 +233,7 @@ class Runner:
             raise
         await self._jobs.refund(lease, stage, sorted(untouched))
 
-    async def _refund(self, lease: Lease, stage: str, keys: Sequence[str]) -> None:
+    async def _refund(self, lease: JobLease, stage: str, keys: Sequence[str]) -> None:
         """Also once Postgres has room again: a disk that was full has cost no page an attempt."""
         while True:
             try:
@@ -226,15 +242,15 @@ class Runner:
             except DiskFull:
                 await asyncio.sleep(REFUND_SECONDS)
 
-    async def _write_pages(self, lease: Lease, pages: Sequence[ReadPage], units: Mapping[str, Unit]) -> int:
+    async def _write_pages(self, lease: JobLease, pages: Sequence[ReadPage], units: Mapping[str, WorkUnit]) -> int:
         """Pages and their units' ends in one transaction; a failure that may pass waits for its next attempt."""
         final = [p for p in pages if not self._may_pass(p, units[p.key])]
         if not final:
             return 0
         settled = [
-            Settled(p.key, UnitStatus.FAILED, failure_to_json(p.page.failure))
+            UnitOutcome(p.key, UnitStatus.FAILED, failure_to_json(p.page.failure))
             if p.page.failure is not None
-            else Settled(p.key, UnitStatus.DONE, outcome=outcome_of_page(p.page.caveats))
+            else UnitOutcome(p.key, UnitStatus.DONE, outcome=outcome_of_page(p.page.caveats))
             for p in final
         ]
         stored: dict[str, list[StoredPage]] = {}
@@ -246,18 +262,20 @@ class Runner:
             await self._jobs.settle(tx, lease, READ, settled)
         return len(final)
 
-    def _may_pass(self, page: ReadPage, unit: Unit) -> bool:
+    def _may_pass(self, page: ReadPage, unit: WorkUnit) -> bool:
         failure = page.page.failure
         return bool(failure and failure.retryable and unit.attempts + 1 < self._read.max_attempts)
 
-    async def _index(self, lease: Lease, target: Target, building: bool, stopped: Callable[[], bool]) -> int:
+    async def _index_versions(
+        self, lease: JobLease, target: WriteTarget, building: bool, stopped: Callable[[], bool]
+    ) -> int:
         pending = await self._jobs.pending(lease, INDEX, VERSIONS_A_TURN, after=READ)
         done = await self._give_up_index(lease, [u for u in pending if u.attempts >= self._read.max_attempts])
         units = suspects_apart(pending, self._read)
         if not units or stopped():
             return done
-        async with self._begun(lease, INDEX, units) as untouched:
-            async for indexed in self._stages(len(units)).index(lease.scope, [VersionId(u.key) for u in units]):
+        async with self._count_attempts(lease, INDEX, units) as untouched:
+            async for indexed in self._choose_stages(len(units)).index(lease.scope, [VersionId(u.key) for u in units]):
                 for one in indexed:
                     done += await self._write_index(lease, one, target, building)
                     untouched.discard(one.version)
@@ -265,7 +283,7 @@ class Runner:
                     break
         return done
 
-    async def _write_index(self, lease: Lease, indexed: Indexed, target: Target, building: bool) -> int:
+    async def _write_index(self, lease: JobLease, indexed: IndexedVersion, target: WriteTarget, building: bool) -> int:
         if indexed.broken:
             raise BrokenVectors(f"vectors of version {indexed.version}")
         if building and indexed.vectors is None:
@@ -273,7 +291,7 @@ class Runner:
         async with self._jobs.writing(lease) as tx:
             if not await self._generations.write(tx, lease.scope, indexed, target, building=building):
                 return 0  # its text was read again meanwhile: the unit stays and is done again
-            settled = Settled(indexed.version, UnitStatus.DONE)
+            settled = UnitOutcome(indexed.version, UnitStatus.DONE)
             if not building:
                 settled = index_settled(
                     indexed.version, await self._generations.standing(tx, lease.scope, indexed.version)
@@ -283,17 +301,17 @@ class Runner:
                 await self._graph.expect(tx, lease, indexed.version)
         return 1
 
-    async def _give_up_index(self, lease: Lease, units: Sequence[Unit]) -> int:
-        failure = Failure("index", Reason.CRASHED, "indexing this document ended its worker every time")
+    async def _give_up_index(self, lease: JobLease, units: Sequence[WorkUnit]) -> int:
+        failure = Failure("index", FailureReason.CRASHED, "indexing this document ended its worker every time")
         if units:
             async with self._jobs.writing(lease) as tx:
-                settled = [Settled(u.key, UnitStatus.FAILED, failure_to_json(failure)) for u in units]
+                settled = [UnitOutcome(u.key, UnitStatus.FAILED, failure_to_json(failure)) for u in units]
                 await self._jobs.settle(tx, lease, INDEX, settled)
                 await self._store.abandon(tx, lease.scope, lease.job, failure, only=[u.key for u in units])
         return len(units)
 
-    async def abandon(self, lease: Lease, why: str) -> None:
+    async def abandon(self, lease: JobLease, why: str) -> None:
         """Before a job ends early: its unfinished documents say that, instead of being processed for ever."""
-        failure = Failure("job", Reason.ABANDONED, why, retryable=True)
+        failure = Failure("job", FailureReason.ABANDONED, why, retryable=True)
         async with self._jobs.writing(lease) as tx:
             await self._store.abandon(tx, lease.scope, lease.job, failure)

@@ -9,14 +9,14 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
-from cluster.basics.disk import Room
+from cluster.basics.disk import DiskRoom
 from cluster.basics.errors import DiskFull, LeaseLost, Permanent, Transient, Unavailable
 from cluster.models.model_errors import AWAY, Unusable
 from cluster.state.work import wait_reasons
-from cluster.state.work.jobs import Job, Jobs, JobState, Lane, Lease
+from cluster.state.work.jobs import ClaimedJob, JobLane, JobLease, JobLedger, JobState
 from configs.sections import WorkerSettings
-from pipelines.documents.index.generations import Recipe
-from pipelines.documents.ingest.ingestion import Runner
+from pipelines.documents.index.generations import IndexRecipe
+from pipelines.documents.ingest.ingestion import IngestionRunner
 
 log = logging.getLogger(__name__)
 
@@ -42,19 +42,19 @@ class _Signals:
         return self.stop() or time.monotonic() > moment
 
 
-class Shift:
+class JobLoop:
     """Works until it is told to stop. Errors that have a name end a job or a turn; any other ends the worker."""
 
     def __init__(
         self,
-        jobs: Jobs,
-        runner: Runner,
-        recipe: Callable[[bool], Awaitable[Recipe]],
+        jobs: JobLedger,
+        runner: IngestionRunner,
+        recipe: Callable[[bool], Awaitable[IndexRecipe]],
         settings: WorkerSettings,
         owner: str,
         moving: Callable[[], Awaitable[bool]] | None = None,
         *,
-        room: Room | None = None,
+        room: DiskRoom | None = None,
         strain: Callable[[], str | None] = lambda: None,
     ) -> None:
         """Nothing is claimed yet.
@@ -72,7 +72,7 @@ class Shift:
         self._room, self._strain = room, strain
         self._stopping = False
         self._seen: tuple[float, str | None] = (-math.inf, None)
-        self._held: Lease | None = None
+        self._held: JobLease | None = None
 
     def stop(self) -> None:
         """End after what is being written now."""
@@ -83,7 +83,7 @@ class Shift:
         if self._held is not None:
             await self._jobs.release(self._held, untouched=True)
 
-    async def work(self, lane: Lane) -> None:
+    async def work(self, lane: JobLane) -> None:
         """Claim and run jobs of this lane, one at a time."""
         while not self._stopping:
             why = None
@@ -91,12 +91,12 @@ class Shift:
                 busy = await self.once(lane)
             except AWAY as error:  # also an embedding server that takes the key no more
                 log.warning("lane %s waits: %s", lane, error)
-                busy, why = False, wait_reasons.told(error)
+                busy, why = False, wait_reasons.format_error_reason(error)
             if not busy:
                 await self._be_seen(lane, why)
                 await asyncio.sleep(self._settings.poll_seconds)
 
-    async def once(self, lane: Lane) -> bool:
+    async def once(self, lane: JobLane) -> bool:
         """Run turns of the next job until it ends or another tenant waits; False where nothing waits."""
         if self._room is not None:
             self._room.require()
@@ -106,16 +106,16 @@ class Shift:
             return False
         self._held = job.lease
         signals = _Signals(stopping=lambda: self._stopping)
-        heartbeat = asyncio.create_task(self._beat(job, signals))
+        heartbeat = asyncio.create_task(self._send_heartbeats(job, signals))
         try:
-            await self._settled(job, signals)
-            await self._turns(job, await self._recipe_of_now(), signals)
+            await self._await_restart(job, signals)
+            await self._run_batches(job, await self._recipe_of_now(), signals)
         except LeaseLost as error:
-            await self._refused(job, error)
+            await self._note_refusal(job, error)
         except Transient as error:
             await self._back_to_the_queue(job, error)
         except Permanent as error:
-            await self._end(job, JobState.FAILED, f"{error} {error.hint}".strip())
+            await self._end_job(job, JobState.FAILED, f"{error} {error.hint}".strip())
         finally:
             self._held = None
             heartbeat.cancel()
@@ -123,8 +123,8 @@ class Shift:
                 await heartbeat
         return True
 
-    async def _turns(self, job: Job, recipe: Recipe, signals: _Signals) -> None:
-        sliced = job.lane is not Lane.BULK
+    async def _run_batches(self, job: ClaimedJob, recipe: IndexRecipe, signals: _Signals) -> None:
+        sliced = job.lane is not JobLane.BULK
         while True:
             began = time.monotonic()
             over = began + self._settings.slice_seconds if sliced else math.inf
@@ -133,7 +133,7 @@ class Shift:
             if turn.ended:
                 return
             if signals.cancelled:
-                await self._end(job, JobState.CANCELLED, None)
+                await self._end_job(job, JobState.CANCELLED, None)
                 return
             # Whoever waits is served before this job's next slice, be it of another tenant or of the same.
             if sliced or wait_reasons or turn.moved or signals.stop():
@@ -143,7 +143,7 @@ class Shift:
                 self._room.require()
             job = await self._jobs.reload(job)
 
-    async def _be_seen(self, lane: Lane, why: str | None) -> None:
+    async def _be_seen(self, lane: JobLane, why: str | None) -> None:
         """Whoever asks what a job waits for hears who takes some, and what keeps them from it."""
         at, before = self._seen
         if why == before and time.monotonic() - at < SEEN_SECONDS:
@@ -154,7 +154,7 @@ class Shift:
         except Transient as error:
             log.warning("lane %s cannot say so: %s", lane, error)
 
-    async def _settled(self, job: Job, signals: _Signals) -> None:
+    async def _await_restart(self, job: ClaimedJob, signals: _Signals) -> None:
         """Whatever a re-index did while its embedder is replaced would be done again, and slow the replacement down."""
         told = False
         while job.kind == REBUILD and self._moving is not None and not signals.stop() and await self._moving():
@@ -163,38 +163,38 @@ class Shift:
                 told = True
             await asyncio.sleep(WAIT_SECONDS)
 
-    async def _recipe_of_now(self) -> Recipe:
+    async def _recipe_of_now(self) -> IndexRecipe:
         """Whatever it was at the last job: settings may have changed it, and its replicas were replaced beside us."""
         try:
             return await self._recipe(True)
         except Unusable as error:  # of the embedder, not of the job
             raise Unavailable(str(error), fix=error.hint) from error
 
-    async def _back_to_the_queue(self, job: Job, error: Transient) -> None:
+    async def _back_to_the_queue(self, job: ClaimedJob, error: Transient) -> None:
         """Somebody tries it again, a little later each time; a re-index for which that is vain ends with the reason."""
         claims = await self._jobs.claimed_in_vain(job.lease)
         # There will be room again: what was asked for is not given up for that.
         vain = job.kind == REBUILD and claims >= self._settings.vain_claims
         if vain and not isinstance(error, DiskFull):
-            await self._end(job, JobState.FAILED, f"no progress in {claims} claims, the last time because: {error}")
+            await self._end_job(job, JobState.FAILED, f"no progress in {claims} claims, the last time because: {error}")
             return
         log.warning("job %s goes back to the queue: %s", job.lease.job, error)
-        await self._jobs.release(job.lease, waiting=wait_reasons.told(error))
+        await self._jobs.release(job.lease, waiting=wait_reasons.format_error_reason(error))
         await asyncio.sleep(min(LONGEST_WAIT, self._settings.poll_seconds * 2**claims))
 
-    async def _end(self, job: Job, state: JobState, error: str | None) -> None:
+    async def _end_job(self, job: ClaimedJob, state: JobState, error: str | None) -> None:
         try:
             await self._runner.abandon(job.lease, error or "the job was cancelled")
             await self._jobs.finish(job.lease, state, error)
         except LeaseLost as lost:
-            await self._refused(job, lost)
+            await self._note_refusal(job, lost)
 
-    async def _refused(self, job: Job, error: LeaseLost) -> None:
+    async def _note_refusal(self, job: ClaimedJob, error: LeaseLost) -> None:
         """Whoever follows the job sees that a worker came back too late and wrote nothing."""
         log.warning("a write was refused, another worker has taken over: %s", error)
         await self._jobs.note(job.lease, "write_refused", {"owner": self._owner, "token": job.lease.fence})
 
-    async def _beat(self, job: Job, signals: _Signals) -> None:
+    async def _send_heartbeats(self, job: ClaimedJob, signals: _Signals) -> None:
         """A stall is a missing heartbeat, never slow progress: this runs beside the work, not in it."""
         while True:
             try:
@@ -203,7 +203,7 @@ class Shift:
                 await self._be_seen(job.lane, self._strain())
             except LeaseLost as error:
                 signals.lost = True
-                await self._refused(job, error)
+                await self._note_refusal(job, error)
                 return
             except Transient as error:
                 log.warning("heartbeat of job %s: %s", job.lease.job, error)

@@ -8,25 +8,25 @@ from pathlib import Path
 from typing import Any
 
 from cluster.basics.errors import Invalid, NotFound
-from cluster.state.work.jobs import Job, Jobs, Lease, Unit
+from cluster.state.work.jobs import ClaimedJob, JobLease, JobLedger, WorkUnit
 from pipelines.documents.document import DocumentId
-from pipelines.documents.index.generations import Generations, Recipe
-from pipelines.documents.index.rebuild import Rebuild
-from pipelines.documents.sources.files import walk
+from pipelines.documents.index.generations import IndexGenerations, IndexRecipe
+from pipelines.documents.index.rebuild import IndexRebuild
+from pipelines.documents.sources.files import iter_files
 from pipelines.documents.store.blobs import location_of
 
 SURVEY, READ, INDEX = "survey", "read", "index"
 UNITS_A_WRITE = 1000
 
 
-class Planner:
+class JobPlanner:
     """Writes the units a job begins with; a plan that was interrupted is made again, and units are written once."""
 
-    def __init__(self, jobs: Jobs, generations: Generations, rebuild: Rebuild) -> None:
+    def __init__(self, jobs: JobLedger, generations: IndexGenerations, rebuild: IndexRebuild) -> None:
         """Collaborators are injected."""
         self._jobs, self._generations, self._rebuild = jobs, generations, rebuild
 
-    async def plan(self, job: Job, recipe: Recipe) -> Mapping[str, Any]:
+    async def plan(self, job: ClaimedJob, recipe: IndexRecipe) -> Mapping[str, Any]:
         """Write the units and return what is to be added to the job's payload.
 
         Raises:
@@ -36,58 +36,60 @@ class Planner:
         found: dict[str, Any] = {}
         match job.kind:
             case "upload" | "process" if "files" in job.payload:
-                await self._expect(job.lease, SURVEY, [_survey_unit(**file) for file in job.payload["files"]])
+                await self._expect_units(job.lease, SURVEY, [_survey_unit(**file) for file in job.payload["files"]])
             case "scan":
-                found["passed_over"] = await self._scan(job.lease, Path(job.payload["root"]))
+                found["passed_over"] = await self._scan_folder(job.lease, Path(job.payload["root"]))
             case "reindex" if job.payload.get("agent_id") is None:
                 begun = await self._rebuild.begin(job.lease, recipe)
                 found["generation"] = begun.generation
                 kept = begun.generation if begun.taken_over else None
-                await self._versions(job.lease, agent=None, only_pending=False, kept=kept)
+                await self._plan_versions(job.lease, agent=None, only_pending=False, kept=kept)
             case "reindex":
-                await self._versions(job.lease, agent=job.payload["agent_id"], only_pending=False)
+                await self._plan_versions(job.lease, agent=job.payload["agent_id"], only_pending=False)
             case "embed":
-                await self._versions(job.lease, agent=job.payload.get("agent_id"), only_pending=True)
+                await self._plan_versions(job.lease, agent=job.payload.get("agent_id"), only_pending=True)
             case "process":
-                await self._process(job.lease, DocumentId(job.payload["document_id"]))
+                await self._plan_document(job.lease, DocumentId(job.payload["document_id"]))
             case _:
                 raise Invalid(f"no worker knows jobs of kind {job.kind}")
         async with self._jobs.writing(job.lease) as tx:
             await self._jobs.planned(tx, job.lease, found)
         return found
 
-    async def _scan(self, lease: Lease, root: Path) -> Mapping[str, int]:
+    async def _scan_folder(self, lease: JobLease, root: Path) -> Mapping[str, int]:
         """Write a unit for each file; what was passed over, by kind."""
         passed: Counter[str] = Counter()
-        files: Iterator[Path] = walk(root, passed=passed)
+        files: Iterator[Path] = iter_files(root, passed=passed)
         while batch := await asyncio.to_thread(lambda: list(islice(files, UNITS_A_WRITE))):
-            await self._expect(lease, SURVEY, [_file_unit(path) for path in batch])
+            await self._expect_units(lease, SURVEY, [_file_unit(path) for path in batch])
         return dict(passed)
 
-    async def _versions(self, lease: Lease, *, agent: str | None, only_pending: bool, kept: int | None = None) -> None:
+    async def _plan_versions(
+        self, lease: JobLease, *, agent: str | None, only_pending: bool, kept: int | None = None
+    ) -> None:
         """`kept` is a generation: what it holds as it is now is not done again."""
         after = ""
         while rows := await self._generations.to_index(
             lease.scope, agent=agent, only_pending=only_pending, kept=kept, after=after, limit=UNITS_A_WRITE
         ):
-            await self._expect(lease, INDEX, [Unit(row["version_id"], row["version_id"]) for row in rows])
+            await self._expect_units(lease, INDEX, [WorkUnit(row["version_id"], row["version_id"]) for row in rows])
             after = rows[-1]["document_id"]
 
-    async def _process(self, lease: Lease, document: DocumentId) -> None:
+    async def _plan_document(self, lease: JobLease, document: DocumentId) -> None:
         version = await self._generations.current_version(lease.scope, document)
         if version is None:
             raise NotFound(f"document {document} has nothing that was read", fix="Ingest its file again.")
-        await self._expect(lease, INDEX, [Unit(version, version)])
+        await self._expect_units(lease, INDEX, [WorkUnit(version, version)])
 
-    async def _expect(self, lease: Lease, stage: str, units: list[Unit]) -> None:
+    async def _expect_units(self, lease: JobLease, stage: str, units: list[WorkUnit]) -> None:
         async with self._jobs.writing(lease) as tx:
             await self._jobs.expect(tx, lease, stage, units)
 
 
-def _file_unit(path: Path) -> Unit:
+def _file_unit(path: Path) -> WorkUnit:
     location = location_of(path)
     return _survey_unit(location, path.name.encode("utf-8", "backslashreplace").decode(), location)
 
 
-def _survey_unit(origin: str, filename: str, location: str) -> Unit:
-    return Unit(origin, origin, payload={"origin": origin, "filename": filename, "location": location})
+def _survey_unit(origin: str, filename: str, location: str) -> WorkUnit:
+    return WorkUnit(origin, origin, payload={"origin": origin, "filename": filename, "location": location})

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from cluster.state.work.jobs import Settled, UnitStatus
-from pipelines.documents.document import Caveat, Status, VersionId, Weight
+from cluster.state.work.jobs import UnitOutcome, UnitStatus
+from pipelines.documents.document import Caveat, CaveatWeight, Status, VersionId
 from pipelines.documents.ingest.job_plan import INDEX, READ, SURVEY
 
 Counters = Mapping[str, Mapping[str, int]]
@@ -13,7 +13,7 @@ DOUBTFUL = frozenset({Status.DEGRADED, Status.PARTIAL, Status.FAILED})
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class OutcomeCounts:
     """Documents of a job; the first six add up to those it is about.
 
     Attributes:
@@ -35,8 +35,8 @@ class Outcome:
     pages_with_caveats: int = 0
 
     @classmethod
-    def of(cls, progress: Counters, ended: Counters) -> "Outcome":
-        """From the counters of a job's stages, see `cluster.state.work.job_counts.Tally`."""
+    def of(cls, progress: Counters, ended: Counters) -> "OutcomeCounts":
+        """From the counters of a job's stages, see `cluster.state.work.job_counts.JobCounters`."""
         survey, index = progress.get(SURVEY, {}), progress.get(INDEX, {})
         looked, made, read = (ended.get(stage, {}) for stage in (SURVEY, INDEX, READ))
         both = {name: looked.get(name, 0) + made.get(name, 0) for name in ("degraded", "partial", "failed")}
@@ -69,17 +69,17 @@ def outcome_of(status: str | None) -> str | None:
     return status if status in DOUBTFUL else None
 
 
-def index_settled(version: VersionId, standing: Mapping[str, Any] | None) -> Settled:
+def index_settled(version: VersionId, standing: Mapping[str, Any] | None) -> UnitOutcome:
     """The end of an index unit; a document that is gone or superseded meanwhile is none that was done."""
     if standing is None:
-        return Settled(version, UnitStatus.UNCHANGED)
+        return UnitOutcome(version, UnitStatus.UNCHANGED)
     outcome = outcome_of(standing["status"])
-    return Settled(version, UnitStatus.DONE, None, outcome, standing["caveats"] if outcome else ())
+    return UnitOutcome(version, UnitStatus.DONE, None, outcome, standing["caveats"] if outcome else ())
 
 
 def outcome_of_page(caveats: tuple[Caveat, ...]) -> str | None:
     """The status that a page's caveats would give its document."""
     weights = {caveat.kind.weight for caveat in caveats}
-    if Weight.UNREAD in weights:
+    if CaveatWeight.UNREAD in weights:
         return Status.PARTIAL
-    return Status.DEGRADED if Weight.UNSURE in weights else None
+    return Status.DEGRADED if CaveatWeight.UNSURE in weights else None

@@ -16,7 +16,7 @@ class OverQuota(TooLarge):
     fix = FIX
 
 
-async def used(tx: Transaction, scope: Scope) -> int:
+async def used_pages(tx: Transaction, scope: Scope) -> int:
     """Pages of the tenant's documents, with those that `tx` has written; its row is locked by whoever writes some."""
     row = await tx.one(SQL["used"], tenant=scope.tenant)
     return int(row["pages"]) if row else 0
@@ -25,11 +25,11 @@ async def used(tx: Transaction, scope: Scope) -> int:
 async def pages_left(database: Database, scope: Scope, most: int) -> int:
     """Pages that the tenant may still add; 0 where there is no room."""
     async with database.transaction(scope) as tx:
-        return max(0, most - await used(tx, scope))
+        return max(0, most - await used_pages(tx, scope))
 
 
 async def refuse_beyond(tx: Transaction, scope: Scope, most: int, pages: int) -> None:
     """Raise OverQuota if the pages of a file that were just written are too many, which undoes that write."""
-    total = await used(tx, scope)
+    total = await used_pages(tx, scope)
     if total > most:
         raise OverQuota(f"{pages} pages; this tenant has {total - pages} of the {most} that it may have")

@@ -16,7 +16,7 @@ OPEN: Final = frozenset({JobState.QUEUED, JobState.RUNNING})
 
 
 @dataclass(frozen=True, slots=True)
-class Rate:
+class ReadingRate:
     """Pages and time of `jobs` recent jobs; `per_second` is None where none has read a page."""
 
     pages: int
@@ -30,7 +30,7 @@ class Rate:
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class JobPace:
     """Progress and pace of a job.
 
     Attributes:
@@ -50,7 +50,7 @@ class Pace:
     failures: Sequence[Row]
 
 
-class Paces:
+class JobPaces:
     """Reads the ledger; nothing is measured here."""
 
     def __init__(self, database: Database) -> None:
@@ -58,7 +58,7 @@ class Paces:
         self._db = database
         self._sql = load_queries(Path(__file__).with_suffix(".sql"))
 
-    async def of(self, scope: Scope, job: str, *, engines: bool) -> Pace:
+    async def of(self, scope: Scope, job: str, *, engines: bool) -> JobPace:
         """Progress and pace of a job.
 
         Raises:
@@ -69,14 +69,14 @@ class Paces:
             row = await tx.one(self._sql["job"], **named)
             if row is None:
                 raise NotFound(f"job {job}")
-            stages = sorted(await tx.all(self._sql["stages"], **named), key=_place)
+            stages = sorted(await tx.all(self._sql["stages"], **named), key=_stage_order)
             lately = await tx.one(self._sql["lately"], **named, seconds=WINDOW_SECONDS)
             failures = await tx.all(self._sql["failures"], **named)
             used = await tx.all(self._sql["engines"], **named) if engines else None
-        elapsed = _elapsed(row)
+        elapsed = _elapsed_seconds(row)
         read = next((stage for stage in stages if stage["stage"] == "read"), None)
         pace = per_second(row["state"], elapsed, read, int(lately["pages"]) if lately else 0)
-        return Pace(row["about"], elapsed, pace, _left(row["state"], read, pace), stages, used, failures)
+        return JobPace(row["about"], elapsed, pace, _seconds_left(row["state"], read, pace), stages, used, failures)
 
     async def about(self, scope: Scope, jobs: Sequence[str]) -> Mapping[str, str | None]:
         """The folders or documents that several jobs are about, by the jobs' ids."""
@@ -84,11 +84,13 @@ class Paces:
             rows = await tx.all(self._sql["about"], jobs=list(jobs), workspace=scope.workspace)
         return {str(row["id"]): row["about"] for row in rows}
 
-    async def recent(self, scope: Scope) -> Rate:
+    async def recent(self, scope: Scope) -> ReadingRate:
         """Reading rate of the workspace's newest jobs."""
         async with self._db.transaction(scope) as tx:
             row = await tx.one(self._sql["recent"], workspace=scope.workspace)
-        return Rate(int(row["pages"]), float(row["seconds"]), int(row["jobs"])) if row else Rate(0, 0.0, 0)
+        return (
+            ReadingRate(int(row["pages"]), float(row["seconds"]), int(row["jobs"])) if row else ReadingRate(0, 0.0, 0)
+        )
 
 
 def per_second(state: str, elapsed: float | None, read: Row | None, lately: int) -> float | None:
@@ -101,18 +103,18 @@ def per_second(state: str, elapsed: float | None, read: Row | None, lately: int)
     return settled / elapsed if settled else None
 
 
-def _left(state: str, read: Row | None, pace: float | None) -> float | None:
+def _seconds_left(state: str, read: Row | None, pace: float | None) -> float | None:
     if state not in OPEN or read is None or not pace:
         return None
     return max(0, read["expected"] - read["done"] - read["failed"] - read["unchanged"]) / pace
 
 
-def _elapsed(row: Row) -> float | None:
+def _elapsed_seconds(row: Row) -> float | None:
     if row["started_at"] is None:
         return None
     return float(((row["finished_at"] or row["now"]) - row["started_at"]).total_seconds())
 
 
-def _place(stage: Row) -> int:
+def _stage_order(stage: Row) -> int:
     name = str(stage["stage"])
     return ORDER.index(name) if name in ORDER else len(ORDER)

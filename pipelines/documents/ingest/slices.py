@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from pipelines.documents.document import Failure, Page, Reason, Unreadable, VersionId, page_id
+from pipelines.documents.document import Failure, FailureReason, Page, Unreadable, VersionId, page_id
 from pipelines.documents.sources.files import hash_file
 from pipelines.documents.sources.sniff import Kind
 
 
 @dataclass(frozen=True, slots=True)
-class Slice:
+class PageSlice:
     """Pages of one version, and what its file looked like when it was surveyed.
 
     Attributes:
@@ -72,7 +72,9 @@ class PageReader(Protocol):
         ...
 
 
-def cut(pages: Sequence[tuple[Mapping[str, Any], int]], path: Mapping[str, str], at_most: int) -> list[Slice]:
+def cut_slices(
+    pages: Sequence[tuple[Mapping[str, Any], int]], path: Mapping[str, str], at_most: int
+) -> list[PageSlice]:
     """Group pages of the same version, in order, into slices of at most that many.
 
     Args:
@@ -89,7 +91,7 @@ def cut(pages: Sequence[tuple[Mapping[str, Any], int]], path: Mapping[str, str],
         numbers = sorted(number for _, number in members)
         for start in range(0, len(numbers), at_most):
             slices.append(
-                Slice(
+                PageSlice(
                     version=VersionId(version),
                     path=path[first["location"]],
                     kind=first["kind"],
@@ -105,10 +107,10 @@ def cut(pages: Sequence[tuple[Mapping[str, Any], int]], path: Mapping[str, str],
     return slices
 
 
-def read_slice(reader: PageReader, piece: Slice) -> Iterator[ReadPage]:
+def read_slice(reader: PageReader, piece: PageSlice) -> Iterator[ReadPage]:
     """Read the pages of a slice; if the file is not the one that was surveyed, each page says so."""
     path = Path(piece.path)
-    failure = _changed(path, piece)
+    failure = _change_failure(path, piece)
     if failure is not None:
         for number in piece.numbers:
             yield ReadPage(piece.version, Page(number, "", engine="none", failure=failure))
@@ -119,7 +121,7 @@ def read_slice(reader: PageReader, piece: Slice) -> Iterator[ReadPage]:
         yield ReadPage(piece.version, page)
 
 
-def _changed(path: Path, piece: Slice) -> Failure | None:
+def _change_failure(path: Path, piece: PageSlice) -> Failure | None:
     try:
         facts = path.stat()
         if (facts.st_size, facts.st_mtime_ns) == (piece.file_size, piece.mtime_ns):
@@ -127,5 +129,9 @@ def _changed(path: Path, piece: Slice) -> Failure | None:
         if hash_file(path) == piece.file_hash:
             return None
     except OSError as error:
-        return Unreadable(Reason.CHANGED, f"the file cannot be opened any more: {error.strerror}").as_failure("read")
-    return Unreadable(Reason.CHANGED, "the file is not the one that was surveyed; ingest it again").as_failure("read")
+        return Unreadable(FailureReason.CHANGED, f"the file cannot be opened any more: {error.strerror}").as_failure(
+            "read"
+        )
+    return Unreadable(FailureReason.CHANGED, "the file is not the one that was surveyed; ingest it again").as_failure(
+        "read"
+    )

@@ -8,10 +8,10 @@ from typing import Protocol, TypeVar
 
 from cluster.basics.disk import full_at, means_full
 from cluster.basics.scope import Scope
-from pipelines.documents.document import Failure, Reason, Unreadable, VersionId
-from pipelines.documents.index.chunk_and_embed import Indexer
-from pipelines.documents.index.generations import Indexed
-from pipelines.documents.ingest.slices import PageReader, ReadPage, Slice, read_slice
+from pipelines.documents.document import Failure, FailureReason, Unreadable, VersionId
+from pipelines.documents.index.chunk_and_embed import VersionIndexer
+from pipelines.documents.index.generations import IndexedVersion
+from pipelines.documents.ingest.slices import PageReader, PageSlice, ReadPage, read_slice
 from pipelines.documents.sources.sniff import Kind
 
 Item = TypeVar("Item")
@@ -29,7 +29,7 @@ class FileTask:
 
 
 @dataclass(frozen=True, slots=True)
-class Surveyed:
+class SurveyResult:
     """Survey result of a file: its kind, hash and pages, or why it cannot be opened.
 
     Attributes:
@@ -81,18 +81,18 @@ class FileReader(PageReader, Protocol):
         ...
 
 
-class Stages(Protocol):
+class JobStages(Protocol):
     """Port to the stages of a job: survey, read and index."""
 
-    def survey(self, files: Sequence[FileTask]) -> AsyncIterator[list[Surveyed]]:
+    def survey(self, files: Sequence[FileTask]) -> AsyncIterator[list[SurveyResult]]:
         """Open each file far enough to count its pages."""
         ...
 
-    def read(self, slices: Sequence[Slice]) -> AsyncIterator[list[ReadPage]]:
+    def read(self, slices: Sequence[PageSlice]) -> AsyncIterator[list[ReadPage]]:
         """Read pages; results come in any order, in lists that are written together."""
         ...
 
-    def index(self, scope: Scope, versions: Sequence[VersionId]) -> AsyncIterator[list[Indexed]]:
+    def index(self, scope: Scope, versions: Sequence[VersionId]) -> AsyncIterator[list[IndexedVersion]]:
         """Split and embed the stored pages of versions."""
         ...
 
@@ -100,42 +100,42 @@ class Stages(Protocol):
 class HereStages:
     """Small inputs: the stage functions in this process, with a warm reader and no Dataset."""
 
-    def __init__(self, reader: FileReader, indexer: Indexer) -> None:
+    def __init__(self, reader: FileReader, indexer: VersionIndexer) -> None:
         """Both live as long as the worker."""
         self._reader, self._indexer = reader, indexer
 
-    async def survey(self, files: Sequence[FileTask]) -> AsyncIterator[list[Surveyed]]:
+    async def survey(self, files: Sequence[FileTask]) -> AsyncIterator[list[SurveyResult]]:
         """One list a file."""
         async for surveyed in in_thread(survey_file(self._reader, task) for task in files):
             yield [surveyed]
 
-    async def read(self, slices: Sequence[Slice]) -> AsyncIterator[list[ReadPage]]:
+    async def read(self, slices: Sequence[PageSlice]) -> AsyncIterator[list[ReadPage]]:
         """One list a page."""
         async for page in in_thread(page for piece in slices for page in read_slice(self._reader, piece)):
             yield [page]
 
-    async def index(self, scope: Scope, versions: Sequence[VersionId]) -> AsyncIterator[list[Indexed]]:
+    async def index(self, scope: Scope, versions: Sequence[VersionId]) -> AsyncIterator[list[IndexedVersion]]:
         """One list for all."""
         yield await self._indexer.index(scope, versions)
 
 
-def survey_file(reader: FileReader, task: FileTask) -> Surveyed:
+def survey_file(reader: FileReader, task: FileTask) -> SurveyResult:
     """Survey one file; a file that cannot be opened is a value with a reason."""
     path = Path(task.path)
     try:
         mtime_ns = path.stat().st_mtime_ns
         facts = reader.survey(path, task.filename, encoding=task.encoding, language=task.language)
     except Unreadable as error:
-        return Surveyed(task.key, failure=error.as_failure("survey"))
+        return SurveyResult(task.key, failure=error.as_failure("survey"))
     except OSError as error:
         if means_full(error):
             raise
-        return Surveyed(task.key, failure=_cannot_open(error))
-    return Surveyed(task.key, str(facts.kind), facts.file_hash, facts.size, mtime_ns, facts.pages)
+        return SurveyResult(task.key, failure=_cannot_open(error))
+    return SurveyResult(task.key, str(facts.kind), facts.file_hash, facts.size, mtime_ns, facts.pages)
 
 
 def _cannot_open(error: OSError) -> Failure:
-    return Failure("survey", Reason.CHANGED, f"the file cannot be opened: {error.strerror}", retryable=True)
+    return Failure("survey", FailureReason.CHANGED, f"the file cannot be opened: {error.strerror}", retryable=True)
 
 
 async def in_thread(items: Iterable[Item]) -> AsyncIterator[Item]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pipelines.documents.ocr.reading import Picture
-from pipelines.documents.ocr.survey import reduced
+from pipelines.documents.ocr.survey import reduce_picture
 
 REDUCTION = 4
 WHITE = 255
@@ -26,7 +26,7 @@ EDGE = 2  # pixels of the reduced picture at a band's edge that are neither grou
 
 
 @dataclass(frozen=True, slots=True)
-class Band:
+class DarkBand:
     """A dark ground with light letters on it.
 
     Attributes:
@@ -43,23 +43,23 @@ class Band:
     ground: float
 
 
-def light_on_dark(image: Picture) -> tuple[Band, ...]:
+def light_on_dark(image: Picture) -> tuple[DarkBand, ...]:
     """The bands of a grey picture on light paper, none on most pages."""
-    small = reduced(image, REDUCTION)
+    small = reduce_picture(image, REDUCTION)
     dark = (small < DARKEST_PAPER).astype(np.uint8)
     if not dark.any():
         return ()
-    solid = _opened(dark, STROKE)
+    solid = _open_mask(dark, STROKE)
     if not solid.any():
         return ()
     # The whole of what is dark around such a place: a line of letters leaves a narrow rim of its band above and below.
-    _, pieces = cv2.connectedComponents(_opened(dark, RIM), connectivity=8, ltype=cv2.CV_32S)
+    _, pieces = cv2.connectedComponents(_open_mask(dark, RIM), connectivity=8, ltype=cv2.CV_32S)
     whole = np.isin(pieces, np.setdiff1d(pieces[solid > 0], [0])).astype(np.uint8)
     outlines, _ = cv2.findContours(whole, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_SIMPLE)
-    return tuple(_bands(image, small, outlines))
+    return tuple(_find_bands(image, small, outlines))
 
 
-def turn_round(image: Picture, bands: tuple[Band, ...]) -> Picture:
+def invert_bands(image: Picture, bands: tuple[DarkBand, ...]) -> Picture:
     """Dark letters on white in each band; the rest as it is."""
     done = image.copy()
     for band in bands:
@@ -74,11 +74,11 @@ def turn_round(image: Picture, bands: tuple[Band, ...]) -> Picture:
     return done
 
 
-def _opened(mask: NDArray[np.uint8], side: int) -> NDArray[np.uint8]:
+def _open_mask(mask: NDArray[np.uint8], side: int) -> NDArray[np.uint8]:
     return np.asarray(cv2.morphologyEx(mask, cv2.MORPH_OPEN, np.ones((side, side), np.uint8)), dtype=np.uint8)
 
 
-def _bands(image: Picture, small: Picture, outlines: object) -> Iterator[Band]:
+def _find_bands(image: Picture, small: Picture, outlines: object) -> Iterator[DarkBand]:
     for outline in outlines:  # type: ignore[attr-defined]
         x, y, wide, high = cv2.boundingRect(outline)
         if wide < LEAST_WIDE or high < LEAST_HIGH:
@@ -97,12 +97,12 @@ def _bands(image: Picture, small: Picture, outlines: object) -> Iterator[Band]:
         height, width = image.shape
         ends = width if right == small.shape[1] else right * REDUCTION
         lower = height if bottom == small.shape[0] else bottom * REDUCTION
-        band = Band(left * REDUCTION, top * REDUCTION, ends, lower, shape, float(np.median(ground)))
+        band = DarkBand(left * REDUCTION, top * REDUCTION, ends, lower, shape, float(np.median(ground)))
         if _has_letters(image, band):
             yield band
 
 
-def _has_letters(image: Picture, band: Band) -> bool:
+def _has_letters(image: Picture, band: DarkBand) -> bool:
     """True where its light pixels are letters: pieces of similar height, and little else; in a photograph not."""
     part = image[band.top : band.bottom, band.left : band.right]
     size = (part.shape[1], part.shape[0])

@@ -13,24 +13,24 @@ import numpy as np
 
 from configs.sections import OcrSettings
 from pipelines.documents import document
-from pipelines.documents.document import Attempt, Caveat, Page, Reason, Unreadable
+from pipelines.documents.document import Caveat, EngineAttempt, FailureReason, Page, Unreadable
 from pipelines.documents.ocr import missing_language, preprocess
-from pipelines.documents.ocr.compose import as_line, compose
+from pipelines.documents.ocr.compose import as_line, compose_page
 from pipelines.documents.ocr.easyocr import EasyOcr
-from pipelines.documents.ocr.line_engine_process import Apart
-from pipelines.documents.ocr.preprocess import Prepared
+from pipelines.documents.ocr.line_engine_process import LineEngineProcess
+from pipelines.documents.ocr.preprocess import PreparedPage
 from pipelines.documents.ocr.reading import (
-    Area,
-    Engine,
     EngineMissing,
-    Line,
     LineEngine,
+    LineTranscript,
+    PageEngine,
     Picture,
-    Transcript,
-    confidence,
-    worth,
+    PixelArea,
+    TextLine,
+    mean_confidence,
+    reading_worth,
 )
-from pipelines.documents.ocr.tesseract import Tesseract, version
+from pipelines.documents.ocr.tesseract import TesseractEngine, tesseract_version
 
 REVISION = 3  # of this package's own decisions; raise it when the same page may read differently
 # Under this page mean a second look pays: cheaper than a wrong page, and clean scans are well above.
@@ -46,23 +46,23 @@ LINE_MARGIN = 0.12  # of the line's height: ascenders that the word boxes cut of
 class _Work:
     """One page's readings so far."""
 
-    view: Prepared
+    view: PreparedPage
     deadline: float
     clock: Callable[[], float]
-    lines: tuple[Line, ...] = ()
-    attempts: list[Attempt] = field(default_factory=list)
+    lines: tuple[TextLine, ...] = ()
+    attempts: list[EngineAttempt] = field(default_factory=list)
 
     def left(self) -> float:
         return self.deadline - self.clock()
 
 
-class Cascade:
+class OcrCascade:
     """Reads pictures of pages by the configured strategy."""
 
     def __init__(
         self,
         settings: OcrSettings,
-        tesseract: Engine,
+        tesseract: PageEngine,
         easyocr: LineEngine | None,
         clock: Callable[[], float] = monotonic,
     ) -> None:
@@ -84,35 +84,39 @@ class Cascade:
         started = self._clock()
         height, width = image.shape[:2]
         if height * width > self._settings.max_pixels:
-            raise Unreadable(Reason.BOMB, f"{width} × {height} pixels; the limit is {self._settings.max_pixels}")
+            raise Unreadable(FailureReason.BOMB, f"{width} × {height} pixels; the limit is {self._settings.max_pixels}")
         if not height or not width:
             return Page(number, "", engine=self._first_engine(), confidence=0.0)
-        view = preprocess.prepare(image, dpi, self._settings.max_pixels)
+        view = preprocess.prepare_page(image, dpi, self._settings.max_pixels)
         work = _Work(view, started + self._settings.engine_seconds, self._clock)
         if self._settings.strategy == "easyocr":
-            self._detect(work, self._required_line_engine())
+            self._detect_lines(work, self._required_line_engine())
         else:
             self._read_page(work, image, dpi)
             if self._settings.strategy == "cascade":
                 self._ask_second_engine(work)
-        text, words = compose(work.lines, work.view.to_prepared, width, height)
+        text, words = compose_page(work.lines, work.view.to_prepared, width, height)
         engines = {attempt.engine for attempt in work.attempts if attempt.kept}
         return Page(
             number,
             text,
             words,
             engine="+".join(name for name in ("tesseract", "easyocr") if name in engines) or self._first_engine(),
-            confidence=round(confidence(work.lines), 4),
+            confidence=round(mean_confidence(work.lines), 4),
             attempts=tuple(work.attempts),
-            ms=self._since(started),
-            caveats=self._language(work, text),
+            ms=self._elapsed_ms(started),
+            caveats=self._language_caveats(work, text),
         )
 
-    def _language(self, work: _Work, text: str) -> tuple[Caveat, ...]:
+    def _language_caveats(self, work: _Work, text: str) -> tuple[Caveat, ...]:
         """Caveat for a page in a language that it was not read with; none where that cannot be determined."""
         languages = self._settings.languages
         found = missing_language.missing_language(text, languages)
-        if found is None and missing_language.needs_script(text, confidence(work.lines), languages) and work.view.inked:
+        if (
+            found is None
+            and missing_language.needs_script(text, mean_confidence(work.lines), languages)
+            and work.view.inked
+        ):
             try:
                 script = self._tesseract.script(work.view.image, seconds=max(work.left(), 1.0))
             except (Unreadable, EngineMissing):
@@ -130,16 +134,18 @@ class Cascade:
         if not work.view.inked:
             return
         first = work.view
-        for degrees in self._turns(work) if confidence(work.lines) < turned else ():
-            if confidence(work.lines) < turned:
+        for degrees in self._possible_rotations(work) if mean_confidence(work.lines) < turned else ():
+            if mean_confidence(work.lines) < turned:
                 # Garbage reads as garbage either way: it must not decide how the page stands for what is tried next.
-                self._try_page(work, preprocess.turned(first, degrees), None, f"rotation {degrees}", least=0.0)
-        if confidence(work.lines) < doubtful:
+                self._try_page(work, preprocess.rotate_page(first, degrees), None, f"rotation {degrees}", least=0.0)
+        if mean_confidence(work.lines) < doubtful:
             self._try_page(work, work.view, SINGLE_BLOCK, f"psm {SINGLE_BLOCK}")
-        if confidence(work.lines) < self._settings.confidence_threshold and work.view.steps:
-            self._try_page(work, preprocess.untouched(image, dpi), None, "untouched")
+        if mean_confidence(work.lines) < self._settings.confidence_threshold and work.view.steps:
+            self._try_page(work, preprocess.unrepaired_page(image, dpi), None, "untouched")
 
-    def _try_page(self, work: _Work, view: Prepared, layout: int | None, note: str, least: float = -math.inf) -> None:
+    def _try_page(
+        self, work: _Work, view: PreparedPage, layout: int | None, note: str, least: float = -math.inf
+    ) -> None:
         """One reading of the page; it is kept if it is the first, or worth more than `least` and what is there."""
         began, first = self._clock(), not work.attempts
         try:
@@ -147,28 +153,30 @@ class Cascade:
         except Unreadable as error:
             if first:
                 raise
-            work.attempts.append(Attempt(self._tesseract.name, 0.0, self._since(began), False, f"{note}: {error}"))
+            work.attempts.append(
+                EngineAttempt(self._tesseract.name, 0.0, self._elapsed_ms(began), False, f"{note}: {error}")
+            )
             return
-        there = worth(work.lines) if work.lines else -math.inf
-        better = first or (bool(lines) and worth(lines) > max(there, least))
+        there = reading_worth(work.lines) if work.lines else -math.inf
+        better = first or (bool(lines) and reading_worth(lines) > max(there, least))
         if better:
             work.attempts = [replace(attempt, kept=False) for attempt in work.attempts]
             work.view, work.lines = view, lines
-        mean = round(confidence(lines), 4)
-        work.attempts.append(Attempt(self._tesseract.name, mean, self._since(began), better, note))
+        mean = round(mean_confidence(lines), 4)
+        work.attempts.append(EngineAttempt(self._tesseract.name, mean, self._elapsed_ms(began), better, note))
 
-    def _turns(self, work: _Work) -> tuple[int, ...]:
+    def _possible_rotations(self, work: _Work) -> tuple[int, ...]:
         began = self._clock()
         try:
             return self._tesseract.turns(work.view.image, seconds=work.left())
         except (Unreadable, EngineMissing) as error:
             note = f"orientation: {error}"
-            work.attempts.append(Attempt(self._tesseract.name, 0.0, self._since(began), False, note))
+            work.attempts.append(EngineAttempt(self._tesseract.name, 0.0, self._elapsed_ms(began), False, note))
             return ()
 
     def _ask_second_engine(self, work: _Work) -> None:
         """EasyOCR's recogniser for weak lines, its detector where no line was found; without it the page stands."""
-        weak = self._weak(work.lines)
+        weak = self._weak_lines(work.lines)
         nothing = not work.lines and work.view.inked
         if not weak and not nothing:
             return
@@ -177,52 +185,54 @@ class Cascade:
             if self._easyocr is None:
                 raise EngineMissing("not configured")
             if work.left() <= 0:
-                raise Unreadable(Reason.TIMEOUT, "no time left for it")
+                raise Unreadable(FailureReason.TIMEOUT, "no time left for it")
             if nothing:
-                self._detect(work, self._easyocr)
+                self._detect_lines(work, self._easyocr)
             else:
-                self._reread(work, self._easyocr, weak)
+                self._reread_lines(work, self._easyocr, weak)
         except (EngineMissing, Unreadable) as error:
             note = f"{len(weak)} weak lines stay as they are: {error}" if weak else f"no line found: {error}"
-            work.attempts.append(Attempt("easyocr", 0.0, self._since(began), False, note))
+            work.attempts.append(EngineAttempt("easyocr", 0.0, self._elapsed_ms(began), False, note))
 
-    def _weak(self, lines: tuple[Line, ...]) -> list[int]:
+    def _weak_lines(self, lines: tuple[TextLine, ...]) -> list[int]:
         """Indices of lines under the threshold, those with most to gain first, as many as are allowed."""
         found = [i for i, line in enumerate(lines) if line.confidence < self._settings.confidence_threshold]
         found.sort(key=lambda i: (1 - lines[i].confidence) * len(lines[i].text), reverse=True)
         return found[: self._settings.easyocr_max_lines]
 
-    def _reread(self, work: _Work, engine: LineEngine, weak: list[int]) -> None:
+    def _reread_lines(self, work: _Work, engine: LineEngine, weak: list[int]) -> None:
         lines = list(work.lines)
         for index in weak:
             if work.left() <= 0:
-                work.attempts.append(Attempt(engine.name, 0.0, 0, False, f"line {index + 1}: no time left"))
+                work.attempts.append(EngineAttempt(engine.name, 0.0, 0, False, f"line {index + 1}: no time left"))
                 continue
             began, old = self._clock(), lines[index]
-            crop = _widened(old.area)
+            crop = _widen_area(old.area)
             (transcript,) = engine.recognise(work.view.image, [crop])
-            mean = comparable(transcript)
+            mean = comparable_confidence(transcript)
             new = as_line(transcript, old.area, mean, old)
             better = new is not None and mean > old.confidence
             if better and new is not None:
                 lines[index] = new
             work.attempts.append(
-                Attempt(engine.name, round(mean, 4), self._since(began), better, f"line {index + 1}: {old.text[:80]}")
+                EngineAttempt(
+                    engine.name, round(mean, 4), self._elapsed_ms(began), better, f"line {index + 1}: {old.text[:80]}"
+                )
             )
         work.lines = tuple(lines)
 
-    def _detect(self, work: _Work, engine: LineEngine) -> None:
+    def _detect_lines(self, work: _Work, engine: LineEngine) -> None:
         """The whole page by the line engine: its own lines, then their text."""
         began = self._clock()
         areas = engine.detect(work.view.image) if work.view.inked else ()
         read = engine.recognise(work.view.image, areas) if areas else ()
-        found = (as_line(t, area, comparable(t)) for t, area in zip(read, areas, strict=True))
+        found = (as_line(t, area, comparable_confidence(t)) for t, area in zip(read, areas, strict=True))
         lines = tuple(line for line in found if line is not None)
         if lines or not work.attempts:
             work.lines = lines
             work.attempts = [replace(attempt, kept=False) for attempt in work.attempts]
-        mean, note = round(confidence(lines), 4), f"detector: {len(areas)} lines"
-        work.attempts.append(Attempt(engine.name, mean, self._since(began), bool(lines), note))
+        mean, note = round(mean_confidence(lines), 4), f"detector: {len(areas)} lines"
+        work.attempts.append(EngineAttempt(engine.name, mean, self._elapsed_ms(began), bool(lines), note))
 
     def _first_engine(self) -> str:
         return "easyocr" if self._settings.strategy == "easyocr" else "tesseract"
@@ -232,30 +242,32 @@ class Cascade:
             raise EngineMissing("ocr.strategy is easyocr, but there is no such engine", fix="Set OCR_STRATEGY=cascade.")
         return self._easyocr
 
-    def _since(self, began: float) -> int:
+    def _elapsed_ms(self, began: float) -> int:
         return round(1000 * (self._clock() - began))
 
 
-def build(settings: OcrSettings) -> Cascade:
+def build_cascade(settings: OcrSettings) -> OcrCascade:
     """The cascade with the real engines; EasyOCR is loaded when a page first needs it."""
-    tesseract = Tesseract(settings.languages, settings.psm, memory_bytes=settings.memory_bytes)
+    tesseract = TesseractEngine(settings.languages, settings.psm, memory_bytes=settings.memory_bytes)
     if settings.strategy == "tesseract":
-        return Cascade(settings, tesseract, None)
+        return OcrCascade(settings, tesseract, None)
     make = partial(EasyOcr, settings.languages, settings.easyocr_models, settings.gpu)
-    return Cascade(settings, tesseract, Apart(make, settings.memory_bytes, LINE_PATIENCE * settings.engine_seconds))
+    return OcrCascade(
+        settings, tesseract, LineEngineProcess(make, settings.memory_bytes, LINE_PATIENCE * settings.engine_seconds)
+    )
 
 
-def fingerprint(settings: OcrSettings) -> str:
+def ocr_fingerprint(settings: OcrSettings) -> str:
     """Changes when the same page may read differently: engine versions and the settings that matter."""
     parts: list[object] = [REVISION, settings.strategy, settings.dpi, settings.languages, cv2.__version__]
     if settings.strategy != "easyocr":
-        parts += [version(), settings.psm, settings.confidence_threshold]
+        parts += [tesseract_version(), settings.psm, settings.confidence_threshold]
     if settings.strategy != "tesseract":
         parts += [_easyocr_version(), settings.easyocr_models, settings.easyocr_max_lines]
-    return document.fingerprint(*parts)
+    return document.fingerprint_parts(*parts)
 
 
-def comparable(transcript: Transcript) -> float:
+def comparable_confidence(transcript: LineTranscript) -> float:
     """EasyOCR's confidence in Tesseract's measure: its cube root.
 
     Tesseract's is that of the worst letter of each word, averaged; EasyOCR's multiplies over the line and so falls with
@@ -265,9 +277,9 @@ def comparable(transcript: Transcript) -> float:
     return float(np.cbrt(max(transcript.confidence, 0.0)))
 
 
-def _widened(area: Area) -> Area:
+def _widen_area(area: PixelArea) -> PixelArea:
     margin = LINE_MARGIN * (area.y1 - area.y0) + 1
-    return Area(area.x0 - 2 * margin, area.y0 - margin, area.x1 + 2 * margin, area.y1 + margin)
+    return PixelArea(area.x0 - 2 * margin, area.y0 - margin, area.x1 + 2 * margin, area.y1 + margin)
 
 
 def _easyocr_version() -> str:

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 from pipelines.documents.document import Word
 from pipelines.documents.ocr import geometry
-from pipelines.documents.ocr.reading import Area, Line, Token, Transcript
+from pipelines.documents.ocr.reading import LineTranscript, OcrToken, PixelArea, TextLine
 
 
-def compose(
-    lines: Sequence[Line], to_prepared: geometry.Matrix, width: int, height: int
+def compose_page(
+    lines: Sequence[TextLine], to_prepared: geometry.Matrix, width: int, height: int
 ) -> tuple[str, tuple[Word, ...]]:
     """Words joined by a space, lines by a line break, paragraphs by an empty line.
 
@@ -36,7 +36,9 @@ def compose(
     return "".join(pieces), tuple(words)
 
 
-def as_line(transcript: Transcript, area: Area, confidence: float, known: Line | None = None) -> Line | None:
+def as_line(
+    transcript: LineTranscript, area: PixelArea, confidence: float, known: TextLine | None = None
+) -> TextLine | None:
     """A transcript as words with boxes; None where it is empty.
 
     A line engine tells no boxes: where it sees as many words as are known already they keep theirs, else each gets
@@ -48,15 +50,15 @@ def as_line(transcript: Transcript, area: Area, confidence: float, known: Line |
     if known is not None and len(known.tokens) == len(texts):
         areas = [token.area for token in known.tokens]
     else:
-        areas = _shares(texts, area)
-    tokens = tuple(Token(text, place, confidence) for text, place in zip(texts, areas, strict=True))
-    return Line(tokens, opens=known.opens if known is not None else False)
+        areas = _share_width(texts, area)
+    tokens = tuple(OcrToken(text, place, confidence) for text, place in zip(texts, areas, strict=True))
+    return TextLine(tokens, opens=known.opens if known is not None else False)
 
 
-def _shares(texts: list[str], area: Area) -> list[Area]:
+def _share_width(texts: list[str], area: PixelArea) -> list[PixelArea]:
     letter = (area.x1 - area.x0) / (sum(map(len, texts)) + len(texts) - 1)
     areas, x = [], area.x0
     for text in texts:
-        areas.append(Area(x, area.y0, x + letter * len(text), area.y1))
+        areas.append(PixelArea(x, area.y0, x + letter * len(text), area.y1))
         x += letter * (len(text) + 1)
     return areas

@@ -12,9 +12,9 @@ import numpy as np
 from cluster.basics.errors import InvalidSettings
 from cluster.models.embedding import weights
 from configs.section import Gpu
-from pipelines.documents.document import Reason, Unreadable
-from pipelines.documents.ocr.preprocess import grey
-from pipelines.documents.ocr.reading import Area, EngineMissing, Picture, Transcript
+from pipelines.documents.document import FailureReason, Unreadable
+from pipelines.documents.ocr.preprocess import to_grey
+from pipelines.documents.ocr.reading import EngineMissing, LineTranscript, Picture, PixelArea
 
 # Tesseract's names of languages to EasyOCR's, where they differ in more than length.
 LANGUAGES = {
@@ -72,36 +72,36 @@ class EasyOcr:
         self._detector: Any = None
         self._missing: EngineMissing | None = None
 
-    def recognise(self, image: Picture, areas: Sequence[Area]) -> tuple[Transcript, ...]:
+    def recognise(self, image: Picture, areas: Sequence[PixelArea]) -> tuple[LineTranscript, ...]:
         """See `LineEngine.recognise`."""
-        picture = grey(image)
+        picture = to_grey(image)
         height, width = picture.shape
         if self._recogniser is None:
-            self._recogniser = self._load(recognizer=True, detector=False)
-        read: list[Transcript] = []
+            self._recogniser = self._load_reader(recognizer=True, detector=False)
+        read: list[LineTranscript] = []
         for area in areas:
             box = [max(int(area.x0), 0), min(int(area.x1), width), max(int(area.y0), 0), min(int(area.y1), height)]
             if box[1] - box[0] < 2 or box[3] - box[2] < 2:
-                read.append(Transcript("", 0.0))
+                read.append(LineTranscript("", 0.0))
                 continue
-            found = _guarded(partial(self._recogniser.recognize, picture, [box], [], reformat=False))
+            found = _run_guarded(partial(self._recogniser.recognize, picture, [box], [], reformat=False))
             text = " ".join(" ".join(str(item[1]) for item in found).split())
-            read.append(Transcript(text, float(np.mean([item[2] for item in found])) if text else 0.0))
+            read.append(LineTranscript(text, float(np.mean([item[2] for item in found])) if text else 0.0))
         return tuple(read)
 
-    def detect(self, image: Picture) -> tuple[Area, ...]:
+    def detect(self, image: Picture) -> tuple[PixelArea, ...]:
         """See `LineEngine.detect`."""
         if self._detector is None:
-            self._detector = self._load(recognizer=False, detector=True)
+            self._detector = self._load_reader(recognizer=False, detector=True)
         colours = cv2.cvtColor(image, cv2.COLOR_GRAY2RGB) if image.ndim == 2 else image
-        level, slanted = _guarded(lambda: self._detector.detect(colours, reformat=False, canvas_size=CANVAS))
-        areas = [Area(float(x0), float(y0), float(x1), float(y1)) for x0, x1, y0, y1 in level[0]]
+        level, slanted = _run_guarded(lambda: self._detector.detect(colours, reformat=False, canvas_size=CANVAS))
+        areas = [PixelArea(float(x0), float(y0), float(x1), float(y1)) for x0, x1, y0, y1 in level[0]]
         for corners in slanted[0]:
             xs, ys = [float(corner[0]) for corner in corners], [float(corner[1]) for corner in corners]
-            areas.append(Area(min(xs), min(ys), max(xs), max(ys)))
+            areas.append(PixelArea(min(xs), min(ys), max(xs), max(ys)))
         return tuple(sorted(areas, key=lambda area: (area.y0, area.x0)))
 
-    def _load(self, *, recognizer: bool, detector: bool) -> Any:
+    def _load_reader(self, *, recognizer: bool, detector: bool) -> Any:
         """A reader with one of the two networks. What is missing once stays missing: it is not looked for again."""
         if self._missing is None:
             try:
@@ -127,14 +127,14 @@ def open_reader(languages: list[str], models: str | None, gpu: Gpu, *, recognize
     # Imported here: torch costs seconds and some hundred MB, and most pages never come this far.
     import easyocr
 
-    folder = models or _packaged()
+    folder = models or _packaged_models()
     if not Path(folder).is_dir():
         raise FileNotFoundError(f"{folder}: no such folder")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch's own deprecations in easyocr's quantisation
         return easyocr.Reader(
             languages,
-            gpu=weights.device(gpu),
+            gpu=weights.choose_device(gpu),
             model_storage_directory=folder,
             user_network_directory=folder,  # its default makes a folder in the home directory
             download_enabled=False,
@@ -144,13 +144,13 @@ def open_reader(languages: list[str], models: str | None, gpu: Gpu, *, recognize
         )
 
 
-def _packaged() -> str:
+def _packaged_models() -> str:
     import easyocr_en_models
 
     return str(easyocr_en_models.model_dir())
 
 
-def _guarded(call: Callable[[], Any]) -> Any:
+def _run_guarded(call: Callable[[], Any]) -> Any:
     """Run the network; what it raises on a bad crop, or out of memory, is a crash of this reading only."""
     try:
         with warnings.catch_warnings():
@@ -158,4 +158,4 @@ def _guarded(call: Callable[[], Any]) -> Any:
             return call()
     except (RuntimeError, ValueError, IndexError, ZeroDivisionError, MemoryError, cv2.error) as error:
         detail = str(error).strip().partition("\n")[0][:200]
-        raise Unreadable(Reason.CRASHED, f"easyocr: {type(error).__name__} {detail}", retryable=True) from error
+        raise Unreadable(FailureReason.CRASHED, f"easyocr: {type(error).__name__} {detail}", retryable=True) from error

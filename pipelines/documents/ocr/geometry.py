@@ -4,18 +4,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pipelines.documents.document import Box
-from pipelines.documents.ocr.reading import Area
+from pipelines.documents.ocr.reading import PixelArea
 
 Matrix = NDArray[np.float64]
 """3 × 3, takes (x, y, 1) of edges in one picture to those in another; a picture w wide spans x from 0 to w."""
 
 
-def identity() -> Matrix:
+def identity_matrix() -> Matrix:
     """Leaves every point where it is."""
     return np.eye(3)
 
 
-def scaling(factor_x: float, factor_y: float) -> Matrix:
+def scaling_matrix(factor_x: float, factor_y: float) -> Matrix:
     """A resize by these factors."""
     return np.diag([factor_x, factor_y, 1.0])
 
@@ -31,7 +31,7 @@ def quarter_turn(degrees: int, width: int, height: int) -> Matrix:
     return np.array([*turns[degrees % 360], [0, 0, 1]], dtype=np.float64)
 
 
-def rotation(degrees: float, width: int, height: int) -> tuple[Matrix, int, int]:
+def rotation_matrix(degrees: float, width: int, height: int) -> tuple[Matrix, int, int]:
     """A small counterclockwise rotation (as seen) about the centre onto a canvas that holds every corner.
 
     Returns:
@@ -42,15 +42,15 @@ def rotation(degrees: float, width: int, height: int) -> tuple[Matrix, int, int]
     wide = int(np.ceil(width * abs(cos) + height * abs(sin)))
     high = int(np.ceil(width * abs(sin) + height * abs(cos)))
     turn = np.array([[cos, sin, 0], [-sin, cos, 0], [0, 0, 1]])
-    return _shift(wide / 2, high / 2) @ turn @ _shift(-width / 2, -height / 2), wide, high
+    return _translation_matrix(wide / 2, high / 2) @ turn @ _translation_matrix(-width / 2, -height / 2), wide, high
 
 
 def between_centres(matrix: Matrix) -> Matrix:
     """The same map for indices of pixels, whose centres lie half a pixel inside their edges (cv2.warpAffine)."""
-    return _shift(-0.5, -0.5) @ matrix @ _shift(0.5, 0.5)
+    return _translation_matrix(-0.5, -0.5) @ matrix @ _translation_matrix(0.5, 0.5)
 
 
-def to_page(area: Area, to_prepared: Matrix, width: int, height: int) -> Box:
+def to_page(area: PixelArea, to_prepared: Matrix, width: int, height: int) -> Box:
     """An area of the prepared picture as fractions of the original, clipped to it.
 
     Args:
@@ -65,5 +65,5 @@ def to_page(area: Area, to_prepared: Matrix, width: int, height: int) -> Box:
     return Box(float(x.min()), float(y.min()), float(x.max()), float(y.max()))
 
 
-def _shift(x: float, y: float) -> Matrix:
+def _translation_matrix(x: float, y: float) -> Matrix:
     return np.array([[1, 0, x], [0, 1, y], [0, 0, 1]], dtype=np.float64)

@@ -32,7 +32,7 @@ def data_folder(binary: str = "tesseract") -> Path:
     return Path(told[1])
 
 
-def installed(binary: str = "tesseract") -> tuple[str, ...]:
+def installed_languages(binary: str = "tesseract") -> tuple[str, ...]:
     """Names of the languages that there is data for, in order; raises as `data_folder`."""
     found = {path.stem for path in data_folder(binary).glob("*.traineddata")}
     return tuple(sorted(found - {"osd", "equ"}))

@@ -4,12 +4,12 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from pipelines.documents.document import Reason, Unreadable
-from pipelines.documents.extract.guarded_child import Died, Guard, TookTooLong
-from pipelines.documents.ocr.reading import Area, EngineMissing, LineEngine, Picture, Transcript
+from pipelines.documents.document import FailureReason, Unreadable
+from pipelines.documents.extract.guarded_child import CallTimeout, ChildDied, GuardedChild
+from pipelines.documents.ocr.reading import EngineMissing, LineEngine, LineTranscript, Picture, PixelArea
 
 
-class Apart:
+class LineEngineProcess:
     """A LineEngine that is made and asked in a guarded child, which is started when a page first needs it."""
 
     name = "easyocr"
@@ -22,7 +22,7 @@ class Apart:
             memory_bytes: data that the child may hold.
             seconds: by the clock, for one call.
         """
-        self._guard = Guard(partial(Host, make), memory_bytes=memory_bytes, name=self.name)
+        self._guard = GuardedChild(partial(LineEngineHost, make), memory_bytes=memory_bytes, name=self.name)
         self._seconds = seconds
 
     @property
@@ -30,7 +30,7 @@ class Apart:
         """Process id of the child while there is one."""
         return self._guard.pid
 
-    def recognise(self, image: Picture, areas: Sequence[Area]) -> tuple[Transcript, ...]:
+    def recognise(self, image: Picture, areas: Sequence[PixelArea]) -> tuple[LineTranscript, ...]:
         """See `LineEngine.recognise`; of a page only the part travels that holds the areas."""
         if not areas:
             return ()
@@ -38,52 +38,52 @@ class Apart:
         left, right = max(int(min(a.x0 for a in areas)), 0), min(int(max(a.x1 for a in areas)), width)
         top, bottom = max(int(min(a.y0 for a in areas)), 0), min(int(max(a.y1 for a in areas)), height)
         if right <= left or bottom <= top:
-            return tuple(Transcript("", 0.0) for _ in areas)
-        moved = [Area(a.x0 - left, a.y0 - top, a.x1 - left, a.y1 - top) for a in areas]
-        read: tuple[Transcript, ...] = self._ask("recognise", image[top:bottom, left:right].copy(), moved)
+            return tuple(LineTranscript("", 0.0) for _ in areas)
+        moved = [PixelArea(a.x0 - left, a.y0 - top, a.x1 - left, a.y1 - top) for a in areas]
+        read: tuple[LineTranscript, ...] = self._call_child("recognise", image[top:bottom, left:right].copy(), moved)
         return read
 
-    def detect(self, image: Picture) -> tuple[Area, ...]:
+    def detect(self, image: Picture) -> tuple[PixelArea, ...]:
         """See `LineEngine.detect`."""
-        found: tuple[Area, ...] = self._ask("detect", image)
+        found: tuple[PixelArea, ...] = self._call_child("detect", image)
         return found
 
     def close(self) -> None:
         """End the child."""
         self._guard.close()
 
-    def _ask(self, method: str, *arguments: object) -> Any:
+    def _call_child(self, method: str, *arguments: object) -> Any:
         try:
             kind, value = self._guard.call(method, *arguments, seconds=self._seconds)
-        except TookTooLong as error:
-            raise Unreadable(Reason.TIMEOUT, f"{self.name}: {error}") from None
-        except Died as death:
+        except CallTimeout as error:
+            raise Unreadable(FailureReason.TIMEOUT, f"{self.name}: {error}") from None
+        except ChildDied as death:
             if death.starved:
-                raise Unreadable(Reason.BOMB, "OCR needs more memory than ocr.memory_bytes allows") from None
-            raise Unreadable(Reason.CRASHED, f"{self.name} {death}"[:250], retryable=True) from None
+                raise Unreadable(FailureReason.BOMB, "OCR needs more memory than ocr.memory_bytes allows") from None
+            raise Unreadable(FailureReason.CRASHED, f"{self.name} {death}"[:250], retryable=True) from None
         if kind == "missing":
             detail, fix = value
             raise EngineMissing(detail, fix=fix)
         return value
 
 
-class Host:
+class LineEngineHost:
     """In the child: the engine, whose absence travels as a value."""
 
     def __init__(self, make: Callable[[], LineEngine]) -> None:
         """Make it; it loads nothing before it is asked."""
         self._engine = make()
 
-    def recognise(self, image: Picture, areas: Sequence[Area]) -> tuple[str, Any]:
+    def recognise(self, image: Picture, areas: Sequence[PixelArea]) -> tuple[str, Any]:
         """("value", transcripts) or ("missing", (detail, fix))."""
-        return _told(lambda: self._engine.recognise(image, areas))
+        return _catch_missing(lambda: self._engine.recognise(image, areas))
 
     def detect(self, image: Picture) -> tuple[str, Any]:
         """("value", areas) or ("missing", (detail, fix))."""
-        return _told(lambda: self._engine.detect(image))
+        return _catch_missing(lambda: self._engine.detect(image))
 
 
-def _told(work: Callable[[], Any]) -> tuple[str, Any]:
+def _catch_missing(work: Callable[[], Any]) -> tuple[str, Any]:
     try:
         return "value", work()
     except EngineMissing as error:

@@ -54,32 +54,34 @@ _FEW, _LONG = 6, 20  # words
 
 def needs_script(text: str, confidence: float, languages: Sequence[str]) -> bool:
     """True where script detection pays off: a weak reading, without words or in an unfamiliar language."""
-    return confidence < UNSURE and (not (words := _words(text)) or _doubt(words, languages)[0] > UNFAMILIAR)
+    return confidence < UNSURE and (
+        not (words := _unaccented_words(text)) or _language_doubt(words, languages)[0] > UNFAMILIAR
+    )
 
 
 def missing_script(script: str, languages: Sequence[str]) -> Caveat | None:
     """Caveat where the letters are of a script that none of the languages is written in; else None."""
-    if script not in SCRIPTS or script in _scripts(languages):
+    if script not in SCRIPTS or script in _expected_scripts(languages):
         return None
-    return _caveat(f"the letters look {script}", SCRIPTS[script][:1], languages)
+    return _language_caveat(f"the letters look {script}", SCRIPTS[script][:1], languages)
 
 
 def missing_language(text: str, languages: Sequence[str]) -> Caveat | None:
     """Caveat where a Latin-script text is in another language than those it was read with; else None."""
-    if LATIN not in _scripts(languages):
+    if LATIN not in _expected_scripts(languages):
         return None
-    if any(name not in LANGUAGES and _script(name) == LATIN for name in languages):
+    if any(name not in LANGUAGES and _script_of(name) == LATIN for name in languages):
         return None  # one that cannot be told here may well be the one
-    words = _words(text)
+    words = _unaccented_words(text)
     if len(words) < _FEW:
         return None
-    doubt, likeliest = _doubt(words, languages)
+    doubt, likeliest = _language_doubt(words, languages)
     if doubt < (DOUBT if len(words) >= _LONG else DOUBT_SHORT):
         return None
-    return _caveat(f"the words look {LANGUAGES[likeliest][1]}", (likeliest,), languages)
+    return _language_caveat(f"the words look {LANGUAGES[likeliest][1]}", (likeliest,), languages)
 
 
-def _caveat(seen: str, wanted: Sequence[str], languages: Sequence[str]) -> Caveat:
+def _language_caveat(seen: str, wanted: Sequence[str], languages: Sequence[str]) -> Caveat:
     name = wanted[0]
     return Caveat(
         CaveatKind.LANGUAGE_MISSING,
@@ -89,28 +91,28 @@ def _caveat(seen: str, wanted: Sequence[str], languages: Sequence[str]) -> Cavea
     )
 
 
-def _script(language: str) -> str:
+def _script_of(language: str) -> str:
     if language.startswith("script/"):
         return language.removeprefix("script/").partition("_")[0]
     base = language.partition("_")[0] if language not in ("chi_sim", "chi_tra") else language
     return next((script for script, names in SCRIPTS.items() if base in names), LATIN)
 
 
-def _scripts(languages: Sequence[str]) -> set[str]:
+def _expected_scripts(languages: Sequence[str]) -> set[str]:
     """Scripts that are expected. Those of East Asia share signs: where one of them is read, none is missing."""
-    found = {_script(name) for name in languages}
+    found = {_script_of(name) for name in languages}
     return found | set(_EAST_ASIAN) if found & set(_EAST_ASIAN) else found
 
 
-def _words(text: str) -> list[str]:
+def _unaccented_words(text: str) -> list[str]:
     """Words without their marks: those that were read with data of another language have lost them, too."""
     folded = unicodedata.normalize("NFKD", text.replace("ß", "ss").replace("ł", "l").replace("Ł", "L"))
     return _WORD.findall("".join(char for char in folded if not unicodedata.combining(char)))
 
 
-def _doubt(words: Sequence[str], languages: Sequence[str]) -> tuple[float, str]:
+def _language_doubt(words: Sequence[str], languages: Sequence[str]) -> tuple[float, str]:
     """Probability that a text is in none of these languages nor in English, and the likeliest other one."""
-    likely = dict(_identifier().rank(" ".join(words)))
+    likely = dict(_language_identifier().rank(" ".join(words)))
     known = {"eng", *languages}
     other = {name: likely[code] for name, (code, _) in LANGUAGES.items() if name not in known}
     own = sum(likely[LANGUAGES[name][0]] for name in known if name in LANGUAGES)
@@ -118,7 +120,7 @@ def _doubt(words: Sequence[str], languages: Sequence[str]) -> tuple[float, str]:
 
 
 @functools.cache
-def _identifier() -> "LanguageIdentifier":
+def _language_identifier() -> "LanguageIdentifier":
     """Naive Bayes over byte sequences (langid.py, Lui and Baldwin 2012); its model is 100 MB once it is needed."""
     from py3langid.langid import MODEL_FILE, LanguageIdentifier
 

@@ -10,9 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pipelines.documents.ocr import geometry
-from pipelines.documents.ocr.bands import light_on_dark, turn_round
+from pipelines.documents.ocr.bands import invert_bands, light_on_dark
 from pipelines.documents.ocr.reading import Picture
-from pipelines.documents.ocr.survey import Survey, background, bilevel, look, reduced, skew_of, surface
+from pipelines.documents.ocr.survey import (
+    InkSurvey,
+    is_bilevel,
+    niblack_threshold,
+    paper_background,
+    reduce_picture,
+    skew_of,
+    survey_ink,
+)
 
 WHITE = 255
 REDUCTION = 4
@@ -26,7 +34,7 @@ Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedPage:
     """A page's picture as the engines get it.
 
     Attributes:
@@ -43,42 +51,42 @@ class Prepared:
     steps: tuple[str, ...] = ()
     inked: bool = True
 
-    def after(self, step: str, image: Picture, matrix: geometry.Matrix | None = None) -> "Prepared":
+    def after(self, step: str, image: Picture, matrix: geometry.Matrix | None = None) -> "PreparedPage":
         """This picture with one more repair done."""
         to_prepared = self.to_prepared if matrix is None else matrix @ self.to_prepared
         return replace(self, image=image, to_prepared=to_prepared, steps=(*self.steps, step))
 
 
-def untouched(image: Picture, dpi: int | None) -> Prepared:
+def unrepaired_page(image: Picture, dpi: int | None) -> PreparedPage:
     """The page in grey, nothing else done to it."""
-    return Prepared(grey(image), geometry.identity(), dpi)
+    return PreparedPage(to_grey(image), geometry.identity_matrix(), dpi)
 
 
-def prepare(image: Picture, dpi: int | None, most_pixels: int = 120_000_000) -> Prepared:
+def prepare_page(image: Picture, dpi: int | None, most_pixels: int = 120_000_000) -> PreparedPage:
     """Every repair the page needs, in an order in which none disturbs the measurement of the next.
 
-    Rotation by quarter turns is not among them: it shows only in a bad reading, see `turned`.
+    Rotation by quarter turns is not among them: it shows only in a bad reading, see `rotate_page`.
     """
-    page = untouched(image, dpi)
-    for repair in (_paper, _bands, _border, _contrast):
+    page = unrepaired_page(image, dpi)
+    for repair in (_repair_inversion, _repair_bands, _repair_border, _repair_contrast):
         page = repair(page)
-    survey = look(page.image)
+    survey = survey_ink(page.image)
     page = replace(page, inked=survey.letters > 0)
-    page = _denoise(page, survey)
-    page = _scaling(page, survey, most_pixels)
-    return _threshold(_deskew(page))
+    page = _repair_specks(page, survey)
+    page = _repair_scale(page, survey, most_pixels)
+    return _repair_threshold(_repair_skew(page))
 
 
-def grey(image: Picture) -> Picture:
+def to_grey(image: Picture) -> Picture:
     """H × W luminance (ITU-R BT.601)."""
     return image if image.ndim == 2 else np.asarray(cv2.cvtColor(image, cv2.COLOR_RGB2GRAY), dtype=np.uint8)
 
 
-def turned(page: Prepared, degrees: int) -> Prepared:
+def rotate_page(page: PreparedPage, degrees: int) -> PreparedPage:
     """Rotation correction: a clockwise quarter turn (0, 90, 180, 270), then deskewed, for that hides under a turn."""
     height, width = page.image.shape
     upright = np.ascontiguousarray(np.rot90(page.image, k=-(degrees // 90)))
-    return _deskew(page.after(f"rotation {degrees}", upright, geometry.quarter_turn(degrees, width, height)))
+    return _repair_skew(page.after(f"rotation {degrees}", upright, geometry.quarter_turn(degrees, width, height)))
 
 
 # Each repair below: what the page needs (None or False: nothing), then the doing.
@@ -90,22 +98,22 @@ def needs_deskew(image: Picture) -> float | None:
     return angle if SMALLEST_SKEW <= abs(angle) < LARGEST_SKEW and gain >= 1.3 else None
 
 
-def deskew(image: Picture, degrees: float) -> tuple[Picture, geometry.Matrix]:
+def deskew_picture(image: Picture, degrees: float) -> tuple[Picture, geometry.Matrix]:
     """Rotated counterclockwise on a larger white canvas, and the map onto it."""
     height, width = image.shape
-    matrix, wide, high = geometry.rotation(degrees, width, height)
+    matrix, wide, high = geometry.rotation_matrix(degrees, width, height)
     turned_image = cv2.warpAffine(
         image, geometry.between_centres(matrix)[:2], (wide, high), flags=cv2.INTER_CUBIC, borderValue=(WHITE,)
     )
     return np.asarray(turned_image, dtype=np.uint8), matrix
 
 
-def needs_denoise(survey: Survey) -> bool:
+def needs_denoise(survey: InkSurvey) -> bool:
     """True where the ink of specks outweighs the letters by far."""
     return survey.speckled > 8 * survey.letters + 500
 
 
-def denoise(image: Picture, specks: Mask) -> Picture:
+def remove_specks(image: Picture, specks: Mask) -> Picture:
     """Specks replaced by the median around them; the strokes of letters are not touched."""
     around = cv2.dilate(specks.astype(np.uint8), np.ones((3, 3), np.uint8)) > 0
     return np.where(around, cv2.medianBlur(image, 5), image).astype(np.uint8)
@@ -117,14 +125,14 @@ def needs_contrast(paper: Picture) -> bool:
     return bool(middle < 240 or high - low > 20)
 
 
-def contrast(image: Picture, paper: Picture) -> Picture:
+def flatten_contrast(image: Picture, paper: Picture) -> Picture:
     """Divided by the paper's brightness, so that paper is white everywhere."""
     height, width = image.shape
     full = cv2.resize(paper, (width, height), interpolation=cv2.INTER_LINEAR)
     return np.asarray(cv2.divide(image, np.maximum(full, 1), scale=WHITE), dtype=np.uint8)
 
 
-def needs_scaling(survey: Survey, shape: tuple[int, ...], most_pixels: int) -> float | None:
+def needs_scaling(survey: InkSurvey, shape: tuple[int, ...], most_pixels: int) -> float | None:
     """The factor that brings small or huge letters to a size the engine reads, within its limits."""
     factor = 1.0
     if survey.letters >= 20 and survey.letter_height < SMALL_LETTERS:
@@ -135,18 +143,18 @@ def needs_scaling(survey: Survey, shape: tuple[int, ...], most_pixels: int) -> f
     return None if abs(factor - 1) < 0.05 and max(shape) <= LONGEST_SIDE else factor
 
 
-def scale(image: Picture, factor: float) -> tuple[Picture, geometry.Matrix]:
+def scale_picture(image: Picture, factor: float) -> tuple[Picture, geometry.Matrix]:
     """Resized, and the exact map (sizes are whole pixels, so its factors differ a little from `factor`)."""
     height, width = image.shape
     wide, high = max(1, round(width * factor)), max(1, round(height * factor))
     how = cv2.INTER_CUBIC if factor > 1 else cv2.INTER_AREA
     resized = np.asarray(cv2.resize(image, (wide, high), interpolation=how), dtype=np.uint8)
-    return resized, geometry.scaling(wide / width, high / height)
+    return resized, geometry.scaling_matrix(wide / width, high / height)
 
 
 def needs_border_removal(image: Picture) -> tuple[int, int, int, int] | None:
     """Pixels of dark scanner edge at the top, right, bottom and left; None where there is none."""
-    dark = reduced(image, REDUCTION) < 100
+    dark = reduce_picture(image, REDUCTION) < 100
     sides = [dark, np.rot90(dark), np.rot90(dark, 2), np.rot90(dark, 3)]
     depths = tuple(REDUCTION * _dark_rows(side) for side in sides)
     return (depths[0], depths[1], depths[2], depths[3]) if any(depths) else None
@@ -164,73 +172,73 @@ def remove_border(image: Picture, edges: tuple[int, int, int, int]) -> Picture:
 
 def needs_threshold(image: Picture) -> bool:
     """True where a global threshold (Otsu 1979), Tesseract's own, loses ink that a local one keeps."""
-    small = reduced(image, 2)
+    small = reduce_picture(image, 2)
     level, _ = cv2.threshold(small, 0, WHITE, cv2.THRESH_BINARY | cv2.THRESH_OTSU)
-    local, whole = _tiles(small <= surface(small)), _tiles(small <= level)
+    local, whole = _ink_shares(small <= niblack_threshold(small)), _ink_shares(small <= level)
     inked = (local > 0.02) & (local < 0.5)
     lost = inked & (whole < 0.1 * local)
     return bool(inked.sum() >= 20 and lost.sum() > 0.25 * inked.sum())
 
 
-def threshold(image: Picture) -> Picture:
+def threshold_map(image: Picture) -> Picture:
     """The level of each place, found at half the size: at the full one a large page would cost gigabytes."""
     height, width = image.shape
-    level = cv2.resize(surface(reduced(image, 2)), (width, height), interpolation=cv2.INTER_LINEAR)
+    level = cv2.resize(niblack_threshold(reduce_picture(image, 2)), (width, height), interpolation=cv2.INTER_LINEAR)
     return np.asarray(level, dtype=np.uint8)
 
 
-def binarise(image: Picture, level: Picture) -> Picture:
+def binarise_picture(image: Picture, level: Picture) -> Picture:
     """Black where the picture is at or under the level of its place, else white."""
     return np.where(image <= level, 0, WHITE).astype(np.uint8)
 
 
-def _paper(page: Prepared) -> Prepared:
+def _repair_inversion(page: PreparedPage) -> PreparedPage:
     """White on black is turned round: everything below takes paper for light."""
     if np.median(page.image[::REDUCTION, ::REDUCTION]) >= 90:
         return page
     return page.after("inversion", np.asarray(WHITE - page.image, dtype=np.uint8))
 
 
-def _bands(page: Prepared) -> Prepared:
+def _repair_bands(page: PreparedPage) -> PreparedPage:
     """Before the border, which a band across the top of the page would be taken for."""
     found = light_on_dark(page.image)
-    return page.after(f"inversion of {len(found)} bands", turn_round(page.image, found)) if found else page
+    return page.after(f"inversion of {len(found)} bands", invert_bands(page.image, found)) if found else page
 
 
-def _border(page: Prepared) -> Prepared:
+def _repair_border(page: PreparedPage) -> PreparedPage:
     edges = needs_border_removal(page.image)
     return page if edges is None else page.after("border removal", remove_border(page.image, edges))
 
 
-def _contrast(page: Prepared) -> Prepared:
-    if bilevel(page.image):
+def _repair_contrast(page: PreparedPage) -> PreparedPage:
+    if is_bilevel(page.image):
         return page
-    paper = background(page.image, REDUCTION)
-    return page.after("contrast", contrast(page.image, paper)) if needs_contrast(paper) else page
+    paper = paper_background(page.image, REDUCTION)
+    return page.after("contrast", flatten_contrast(page.image, paper)) if needs_contrast(paper) else page
 
 
-def _denoise(page: Prepared, survey: Survey) -> Prepared:
-    return page.after("denoise", denoise(page.image, survey.specks)) if needs_denoise(survey) else page
+def _repair_specks(page: PreparedPage, survey: InkSurvey) -> PreparedPage:
+    return page.after("denoise", remove_specks(page.image, survey.specks)) if needs_denoise(survey) else page
 
 
-def _scaling(page: Prepared, survey: Survey, most_pixels: int) -> Prepared:
+def _repair_scale(page: PreparedPage, survey: InkSurvey, most_pixels: int) -> PreparedPage:
     factor = needs_scaling(survey, page.image.shape, most_pixels)
     if factor is None:
         return page
-    scaled = page.after("DPI scaling", *scale(page.image, factor))
+    scaled = page.after("DPI scaling", *scale_picture(page.image, factor))
     return replace(scaled, dpi=None if page.dpi is None else round(page.dpi * factor))
 
 
-def _deskew(page: Prepared) -> Prepared:
+def _repair_skew(page: PreparedPage) -> PreparedPage:
     angle = needs_deskew(page.image)
-    return page if angle is None else page.after(f"deskew {angle:.1f}", *deskew(page.image, angle))
+    return page if angle is None else page.after(f"deskew {angle:.1f}", *deskew_picture(page.image, angle))
 
 
-def _threshold(page: Prepared) -> Prepared:
-    if not page.inked or bilevel(page.image) or not needs_threshold(page.image):
+def _repair_threshold(page: PreparedPage) -> PreparedPage:
+    if not page.inked or is_bilevel(page.image) or not needs_threshold(page.image):
         return page
-    level = threshold(page.image)
-    return page.after("threshold", page.image).after("binarisation", binarise(page.image, level))
+    level = threshold_map(page.image)
+    return page.after("threshold", page.image).after("binarisation", binarise_picture(page.image, level))
 
 
 def _dark_rows(dark: Mask) -> int:
@@ -241,7 +249,7 @@ def _dark_rows(dark: Mask) -> int:
     return depth if THINNEST_BORDER <= depth <= most else 0
 
 
-def _tiles(ink: Mask, side: int = 32) -> NDArray[np.float64]:
+def _ink_shares(ink: Mask, side: int = 32) -> NDArray[np.float64]:
     """The share of ink in each tile."""
     high, wide = ink.shape[0] // side * side, ink.shape[1] // side * side
     tiles: NDArray[np.float64] = ink[:high, :wide].reshape(high // side, side, wide // side, side).mean(axis=(1, 3))

@@ -24,7 +24,7 @@ class EngineMissing(Permanent):
 
 
 @dataclass(frozen=True, slots=True)
-class Area:
+class PixelArea:
     """A rectangle in pixels; edges, not pixel centres, so that x1 - x0 is its width."""
 
     x0: float
@@ -34,16 +34,16 @@ class Area:
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class OcrToken:
     """A word as an engine read it; confidence 0 to 1."""
 
     text: str
-    area: Area
+    area: PixelArea
     confidence: float
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class TextLine:
     """Words of one line, left to right; at least one.
 
     Attributes:
@@ -51,7 +51,7 @@ class Line:
         opens: whether a new paragraph or block begins here.
     """
 
-    tokens: tuple[Token, ...]
+    tokens: tuple[OcrToken, ...]
     opens: bool = False
 
     @property
@@ -65,20 +65,20 @@ class Line:
         return sum(token.confidence for token in self.tokens) / len(self.tokens)
 
     @property
-    def area(self) -> Area:
+    def area(self) -> PixelArea:
         """The rectangle around its words."""
-        return around([token.area for token in self.tokens])
+        return bounding_area([token.area for token in self.tokens])
 
 
 @dataclass(frozen=True, slots=True)
-class Transcript:
+class LineTranscript:
     """A crop's text as one string, where an engine reads lines as a whole; confidence 0 to 1, in its own measure."""
 
     text: str
     confidence: float
 
 
-class Engine(Protocol):
+class PageEngine(Protocol):
     """Reads a whole page: finds its lines and words."""
 
     @property
@@ -86,7 +86,7 @@ class Engine(Protocol):
         """As it appears in a page's attempts."""
         ...
 
-    def read(self, image: Picture, *, dpi: int | None, layout: int | None, seconds: float) -> tuple[Line, ...]:
+    def read(self, image: Picture, *, dpi: int | None, layout: int | None, seconds: float) -> tuple[TextLine, ...]:
         """Lines in reading order, empty for a blank page.
 
         Args:
@@ -122,7 +122,7 @@ class LineEngine(Protocol):
         """As it appears in a page's attempts."""
         ...
 
-    def recognise(self, image: Picture, areas: Sequence[Area]) -> tuple[Transcript, ...]:
+    def recognise(self, image: Picture, areas: Sequence[PixelArea]) -> tuple[LineTranscript, ...]:
         """One transcript for each area, in their order; empty text where it sees none.
 
         Raises:
@@ -131,7 +131,7 @@ class LineEngine(Protocol):
         """
         ...
 
-    def detect(self, image: Picture) -> tuple[Area, ...]:
+    def detect(self, image: Picture) -> tuple[PixelArea, ...]:
         """Lines in reading order. Slow without a GPU: some seconds a page.
 
         Raises:
@@ -141,18 +141,20 @@ class LineEngine(Protocol):
         ...
 
 
-def around(areas: Sequence[Area]) -> Area:
+def bounding_area(areas: Sequence[PixelArea]) -> PixelArea:
     """The smallest rectangle that holds all of them."""
-    return Area(min(a.x0 for a in areas), min(a.y0 for a in areas), max(a.x1 for a in areas), max(a.y1 for a in areas))
+    return PixelArea(
+        min(a.x0 for a in areas), min(a.y0 for a in areas), max(a.x1 for a in areas), max(a.y1 for a in areas)
+    )
 
 
-def confidence(lines: Sequence[Line]) -> float:
+def mean_confidence(lines: Sequence[TextLine]) -> float:
     """The page mean: the mean word confidence, 0 to 1; 0 where there is no word."""
     tokens = [token for line in lines for token in line.tokens]
     return sum(token.confidence for token in tokens) / len(tokens) if tokens else 0.0
 
 
-def worth(lines: Sequence[Line]) -> float:
+def reading_worth(lines: Sequence[TextLine]) -> float:
     """Score to compare readings of one page: characters rightly read, less those that had better stayed away.
 
     The mean confidence alone would prefer a reading that skips half of the page; a sum alone one that is full of

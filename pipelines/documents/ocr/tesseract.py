@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from pipelines.documents.document import Reason, Unreadable
-from pipelines.documents.extract.guarded_child import MEMORY_BYTES, Died, Guard, TookTooLong
+from pipelines.documents.document import FailureReason, Unreadable
+from pipelines.documents.extract.guarded_child import MEMORY_BYTES, CallTimeout, ChildDied, GuardedChild
 from pipelines.documents.ocr.installed import data_folder, package_of
-from pipelines.documents.ocr.reading import Area, EngineMissing, Line, Picture, Token
-from pipelines.documents.ocr.survey import bilevel
-from pipelines.documents.ocr.tesseract_process import Loaded, Raster, Resident
+from pipelines.documents.ocr.reading import EngineMissing, OcrToken, Picture, PixelArea, TextLine
+from pipelines.documents.ocr.survey import is_bilevel
+from pipelines.documents.ocr.tesseract_process import Raster, ResidentEngine, TesserocrEngine
 
 # A claim below this is a screen's default (72, 96), says nothing about the paper and misleads the layout analysis.
 CREDIBLE_DPI = range(150, 2401)
@@ -22,10 +22,10 @@ SURE_ORIENTATION = 2.0
 # `env` keeps the rest of the environment without this module having to read it.
 SINGLE_THREADED = ("env", "OMP_THREAD_LIMIT=1")
 
-Load = Callable[[tuple[str, ...], str], Resident]
+Load = Callable[[tuple[str, ...], str], ResidentEngine]
 
 
-class Tesseract:
+class TesseractEngine:
     """The page engine (Smith 2007, LSTM since 4.0).
 
     Starting the program anew for each page would cost a tenth of the page's time (process, model). Threads may share
@@ -39,7 +39,7 @@ class Tesseract:
         languages: tuple[str, ...] = ("eng",),
         layout: int = 3,
         binary: str = "tesseract",
-        load: Load = Loaded,
+        load: Load = TesserocrEngine,
         memory_bytes: int = MEMORY_BYTES,
     ) -> None:
         """Start nothing yet.
@@ -53,13 +53,13 @@ class Tesseract:
         """
         self._memory = memory_bytes
         self._languages, self._layout, self._binary, self._load = languages, layout, binary, load
-        self._idle: list[Guard] = []
+        self._idle: list[GuardedChild] = []
 
-    def read(self, image: Picture, *, dpi: int | None, layout: int | None, seconds: float) -> tuple[Line, ...]:
+    def read(self, image: Picture, *, dpi: int | None, layout: int | None, seconds: float) -> tuple[TextLine, ...]:
         """See `Engine.read`."""
         believed = dpi if dpi is not None and dpi in CREDIBLE_DPI else 0
         mode = self._layout if layout is None else layout
-        return parse(self._ask("table", raster(image), mode, believed, seconds=seconds))
+        return parse_tsv(self._call_process("table", pack_raster(image), mode, believed, seconds=seconds))
 
     def turns(self, image: Picture, *, seconds: float) -> tuple[int, ...]:
         """See `Engine.turns`; where its orientation detection is not sure, its guess and upside down are worth a try.
@@ -67,84 +67,84 @@ class Tesseract:
         On receipts it never is. Lines that run upwards are read by Tesseract itself, those that run downwards it reads
         upside down: so half a turn mends what the guess misses.
         """
-        self._check(data_folder(self._binary), "osd")
-        guess, confidence, _ = self._ask("orientation", raster(image), seconds=seconds)
+        self._check_language_data(data_folder(self._binary), "osd")
+        guess, confidence, _ = self._call_process("orientation", pack_raster(image), seconds=seconds)
         tries = (guess,) if confidence >= SURE_ORIENTATION else (guess, 180)
         return tuple(dict.fromkeys(degrees for degrees in tries if degrees))
 
     def script(self, image: Picture, *, seconds: float) -> str:
         """See `Engine.script`."""
-        self._check(data_folder(self._binary), "osd")
-        return str(self._ask("orientation", raster(image), seconds=seconds)[2])
+        self._check_language_data(data_folder(self._binary), "osd")
+        return str(self._call_process("orientation", pack_raster(image), seconds=seconds)[2])
 
     def close(self) -> None:
         """End the processes that wait for work."""
         while self._idle:
             self._idle.pop().close()
 
-    def _ask(self, method: str, *arguments: object, seconds: float) -> Any:
-        guard = self._idle.pop() if self._idle else self._start()
+    def _call_process(self, method: str, *arguments: object, seconds: float) -> Any:
+        guard = self._idle.pop() if self._idle else self._start_process()
         try:
             return guard.call(method, *arguments, seconds=max(seconds, 0.001))
-        except TookTooLong:
-            raise Unreadable(Reason.TIMEOUT, f"tesseract took longer than {seconds:.0f} s") from None
-        except Died as death:
+        except CallTimeout:
+            raise Unreadable(FailureReason.TIMEOUT, f"tesseract took longer than {seconds:.0f} s") from None
+        except ChildDied as death:
             if death.starved:
-                raise Unreadable(Reason.BOMB, "OCR needs more memory than ocr.memory_bytes allows") from None
+                raise Unreadable(FailureReason.BOMB, "OCR needs more memory than ocr.memory_bytes allows") from None
             how = death.cause or (f"was killed by signal {-death.code}" if death.code < 0 else f"ended: {death.code}")
-            raise Unreadable(Reason.CRASHED, f"tesseract {how}"[:250], retryable=True) from None
+            raise Unreadable(FailureReason.CRASHED, f"tesseract {how}"[:250], retryable=True) from None
         finally:
             self._idle.append(guard)
 
-    def _start(self) -> Guard:
+    def _start_process(self) -> GuardedChild:
         data = data_folder(self._binary)
         for language in self._languages:
-            self._check(data, language)
+            self._check_language_data(data, language)
         make = partial(self._load, self._languages, str(data))
-        return Guard(make, memory_bytes=self._memory, name=self.name, before=SINGLE_THREADED)
+        return GuardedChild(make, memory_bytes=self._memory, name=self.name, before=SINGLE_THREADED)
 
-    def _check(self, data: Path, language: str) -> None:
+    def _check_language_data(self, data: Path, language: str) -> None:
         """With one language of several missing Tesseract goes on and reports success; we don't."""
         if not (data / f"{language}.traineddata").exists():
             fix = f"sudo apt-get install -y {package_of(language)}"
             raise EngineMissing(f"tesseract has no data for '{language}'", fix=fix)
 
 
-def version() -> str:
+def tesseract_version() -> str:
     """Of the Tesseract that the library brings, e.g. `tesseract 5.5.4`."""
     import tesserocr
 
     return str(tesserocr.tesseract_version()).partition("\n")[0].strip()
 
 
-def raster(image: Picture) -> Raster:
+def pack_raster(image: Picture) -> Raster:
     """A grey picture for the library.
 
     A picture of pure black and white goes as bits: an eighth of the bytes, and Tesseract skips its own threshold.
     """
     height, width = image.shape
-    if bilevel(image):
+    if is_bilevel(image):
         return Raster(np.packbits(image != 0, axis=1).tobytes(), width, height, 0, (width + 7) // 8)
     return Raster(image.tobytes(), width, height, 1, width)
 
 
-def parse(table: str) -> tuple[Line, ...]:
+def parse_tsv(table: str) -> tuple[TextLine, ...]:
     """Lines from Tesseract's TSV (level, page, block, paragraph, line, word, left, top, width, height, conf, text).
 
     Rows that are no word, or are damaged, are passed over.
     """
     rows = [row for row in (line.split("\t") for line in table.splitlines()) if len(row) == 12 and row[0] == "5"]
-    lines: list[Line] = []
+    lines: list[TextLine] = []
     previous: tuple[str, ...] | None = None
     for place, group in groupby(rows, key=lambda row: tuple(row[1:5])):
-        tokens = tuple(token for row in group if (token := _token(row)) is not None)
+        tokens = tuple(token for row in group if (token := _parse_token(row)) is not None)
         if tokens:
-            lines.append(Line(tokens, opens=previous is not None and place[:3] != previous))
+            lines.append(TextLine(tokens, opens=previous is not None and place[:3] != previous))
             previous = place[:3]
     return tuple(lines)
 
 
-def _token(row: list[str]) -> Token | None:
+def _parse_token(row: list[str]) -> OcrToken | None:
     try:
         left, top, width, height = (float(value) for value in row[6:10])
         confidence = float(row[10]) / 100
@@ -153,4 +153,4 @@ def _token(row: list[str]) -> Token | None:
     text = " ".join(row[11].split())
     if not text:
         return None
-    return Token(text, Area(left, top, left + width, top + height), min(max(confidence, 0.0), 1.0))
+    return OcrToken(text, PixelArea(left, top, left + width, top + height), min(max(confidence, 0.0), 1.0))

@@ -25,7 +25,7 @@ class Raster:
     stride: int
 
 
-class Resident(Protocol):
+class ResidentEngine(Protocol):
     """Port of the engine that lives in the Tesseract process."""
 
     def table(self, raster: Raster, layout: int, dpi: int) -> str:
@@ -40,7 +40,7 @@ class Resident(Protocol):
         ...
 
 
-class Loaded:
+class TesserocrEngine:
     """The library (tesserocr, which brings its own Tesseract), in a process that nothing else lives in."""
 
     def __init__(self, languages: tuple[str, ...], data: str) -> None:
@@ -56,7 +56,7 @@ class Loaded:
         """See `Resident.table`."""
         self._reader.SetPageSegMode(layout)
         self._reader.SetVariable("user_defined_dpi", str(dpi))
-        self._show(self._reader, raster)
+        self._set_image(self._reader, raster)
         if not self._reader.Recognize():
             raise RuntimeError("Tesseract could not read the picture")
         found = str(self._reader.GetTSVText(0))
@@ -70,12 +70,12 @@ class Loaded:
         if self._compass is None:
             self._compass = self._open(path=self._data, lang="osd", psm=0)
             self._compass.SetVariable("min_characters_to_try", ORIENTATION_CHARACTERS)
-        self._show(self._compass, raster)
+        self._set_image(self._compass, raster)
         found = self._compass.DetectOrientationScript()
         self._compass.Clear()
         if not found:
             return 0, 0.0, ""
         return -int(found["orient_deg"]) % 360, float(found["orient_conf"]), str(found["script_name"])
 
-    def _show(self, engine: Any, raster: Raster) -> None:
+    def _set_image(self, engine: Any, raster: Raster) -> None:
         engine.SetImageBytes(raster.data, raster.width, raster.height, raster.depth, raster.stride)

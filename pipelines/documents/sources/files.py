@@ -8,23 +8,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cluster.basics.errors import Forbidden, NotFound, TooLarge
-from pipelines.documents.sources.housekeeping import housekeeping
-from pipelines.documents.sources.sniff import Kind, sniff
-
-__all__ = ["Kind", "Limits", "confine", "hash_file", "sniff", "walk"]
+from pipelines.documents.sources.housekeeping import housekeeping_kind
 
 _BLOCK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ScanLimits:
     """Limits of one folder scan; more is an error, never a silent cut."""
 
     files: int = 1_000_000
     depth: int = 64
 
 
-def walk(root: Path, limits: Limits | None = None, passed: Counter[str] | None = None) -> Iterator[Path]:
+def iter_files(root: Path, limits: ScanLimits | None = None, passed: Counter[str] | None = None) -> Iterator[Path]:
     """Every regular file below `root`, in sorted order, so that two walks of one folder agree.
 
     A folder is entered once, so that no loop of links is possible. What cannot be looked at, entered or followed is
@@ -36,32 +33,32 @@ def walk(root: Path, limits: Limits | None = None, passed: Counter[str] | None =
 
     Args:
         root: a folder, or a single file, which is then the only result.
-        limits: the default is `Limits()`.
+        limits: the default is `ScanLimits()`.
         passed: where to count what was passed over.
 
     Raises:
         NotFound: `root` does not exist, or cannot be looked at.
         TooLarge: there is more than `limits` allow.
     """
-    limits = limits or Limits()
+    limits = limits or ScanLimits()
     passed = Counter() if passed is None else passed
     try:
         base = root.resolve()
         alone, within = base.is_file(), base.is_dir()
-    except (OSError, RuntimeError) as error:  # RuntimeError: as in `_walk`
+    except (OSError, RuntimeError) as error:  # RuntimeError: as in `_iter_folder`
         raise NotFound(f"{root} cannot be looked at: {error}") from error
     if alone:
         yield root
         return
     if not within:
         raise NotFound(f"{root} is not a folder")
-    for count, path in enumerate(_walk(root, base, {base}, limits.depth, passed)):
+    for count, path in enumerate(_iter_folder(root, base, {base}, limits.depth, passed)):
         if count >= limits.files:
             raise TooLarge(f"{root} holds more than {limits.files} files")
         yield path
 
 
-def _walk(folder: Path, base: Path, entered: set[Path], depth: int, passed: Counter[str]) -> Iterator[Path]:
+def _iter_folder(folder: Path, base: Path, entered: set[Path], depth: int, passed: Counter[str]) -> Iterator[Path]:
     if depth < 0:
         raise TooLarge(f"{folder} is nested too deeply")
     try:
@@ -70,7 +67,7 @@ def _walk(folder: Path, base: Path, entered: set[Path], depth: int, passed: Coun
         yield folder  # a folder that may not be entered is one unreadable file: it is counted, and it has a reason
         return
     for entry in entries:
-        if (kind := housekeeping(entry.name)) is not None:
+        if (kind := housekeeping_kind(entry.name)) is not None:
             passed[kind] += 1
             continue
         path = folder / entry.name
@@ -87,12 +84,12 @@ def _walk(folder: Path, base: Path, entered: set[Path], depth: int, passed: Coun
             continue
         if within and target not in entered:
             entered.add(target)
-            yield from _walk(path, base, entered, depth - 1, passed)
+            yield from _iter_folder(path, base, entered, depth - 1, passed)
         elif is_file or broken:
             yield path
 
 
-def confine(base: Path, path: str) -> Path:
+def confine_path(base: Path, path: str) -> Path:
     """The resolved path, which is `base` or lies below it, links followed.
 
     Args:

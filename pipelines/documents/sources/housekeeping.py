@@ -26,7 +26,7 @@ _FOLDERS: Final = re.compile(
 )
 
 
-def housekeeping(name: str) -> str | None:
+def housekeeping_kind(name: str) -> str | None:
     """The kind of housekeeping file that a name belongs to, None where it is to be read.
 
     Args:

@@ -7,7 +7,7 @@ import zlib
 from enum import StrEnum
 from pathlib import Path, PurePath
 
-from pipelines.documents.document import Reason, Unreadable
+from pipelines.documents.document import FailureReason, Unreadable
 
 _HEAD = 8192
 
@@ -108,7 +108,7 @@ _UNPACK = "an archive; unpack it, and send or scan the files in it"
 _UNICODE_MARKS = (b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf", b"\0\0\xfe\xff")
 
 
-def sniff(path: Path, filename: str | None = None) -> Kind:
+def sniff_kind(path: Path, filename: str | None = None) -> Kind:
     """The family of a file, from its first bytes and, for texts, from its name.
 
     Args:
@@ -124,33 +124,35 @@ def sniff(path: Path, filename: str | None = None) -> Kind:
     with path.open("rb") as file:
         head = file.read(_HEAD)
     if not head:
-        raise Unreadable(Reason.EMPTY, "the file has no bytes")
+        raise Unreadable(FailureReason.EMPTY, "the file has no bytes")
     found = _by_magic(path, head, named)
     if found is None and is_text(head):
         found = _TEXT_BY_SUFFIX.get(suffix) or (Kind.HTML if _looks_like_html(head) else Kind.TEXT)
     if found is None:
-        raise _unsupported(path, head)
+        raise _unsupported_file(path, head)
     if named in _WORKBOOKS and found in (*_WORKBOOKS, Kind.HTML, Kind.MHTML, Kind.TEXT) and found is not named:
         return Kind.XLS  # its opener tells workbooks and the tables that programs export under their name
     if named is not None and found is not named:
-        raise Unreadable(Reason.UNSUPPORTED, f"the name says {named}, the content says {found}")
+        raise Unreadable(FailureReason.UNSUPPORTED, f"the name says {named}, the content says {found}")
     return found
 
 
-def _unsupported(path: Path, head: bytes) -> Unreadable:
+def _unsupported_file(path: Path, head: bytes) -> Unreadable:
     """Unreadable for an unsupported file, with what to do about it."""
     if not head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         packed = head.startswith(_ARCHIVES) or head[257:262] == b"ustar"
-        return Unreadable(Reason.UNSUPPORTED, _UNPACK if packed else "an unknown binary format")
+        return Unreadable(FailureReason.UNSUPPORTED, _UNPACK if packed else "an unknown binary format")
     try:
         with zipfile.ZipFile(path) as archive:
             if any(part.flag_bits & 1 for part in archive.infolist()):
-                return Unreadable(Reason.ENCRYPTED, "the archive is locked with a password; unpack it first")
+                return Unreadable(FailureReason.ENCRYPTED, "the archive is locked with a password; unpack it first")
             if any(name.endswith(".iwa") for name in archive.namelist()):
-                return Unreadable(Reason.UNSUPPORTED, "an Apple iWork file; export it as PDF, DOCX, PPTX or XLSX")
+                return Unreadable(
+                    FailureReason.UNSUPPORTED, "an Apple iWork file; export it as PDF, DOCX, PPTX or XLSX"
+                )
     except (zipfile.BadZipFile, OSError, ValueError, LookupError, EOFError, NotImplementedError):
-        return Unreadable(Reason.CORRUPT, "a damaged archive")
-    return Unreadable(Reason.UNSUPPORTED, _UNPACK)
+        return Unreadable(FailureReason.CORRUPT, "a damaged archive")
+    return Unreadable(FailureReason.UNSUPPORTED, _UNPACK)
 
 
 def is_text(head: bytes) -> bool:
@@ -190,15 +192,15 @@ def _by_magic(path: Path, head: bytes, named: Kind | None) -> Kind | None:
     if head[4:8] == b"ftyp" and head[8:12] in _STILLS:
         return Kind.IMAGE
     if head.startswith(b"PK\x03\x04"):
-        return _zipped(path, named)
+        return _zip_kind(path, named)
     if head.startswith(_OLE):
-        return _compound(path)
+        return _ole_kind(path)
     if head.startswith(b"{\\rtf"):
         return Kind.RTF
     return None
 
 
-def _zipped(path: Path, named: Kind | None) -> Kind | None:
+def _zip_kind(path: Path, named: Kind | None) -> Kind | None:
     try:
         with zipfile.ZipFile(path) as archive:
             names = set(archive.namelist())
@@ -211,7 +213,7 @@ def _zipped(path: Path, named: Kind | None) -> Kind | None:
             # Word lets the main part have another name; the declared content type is what counts.
             if "[Content_Types].xml" in names:
                 with archive.open("[Content_Types].xml") as file:
-                    return _declared(file.read(1 << 20))
+                    return _declared_kind(file.read(1 << 20))
     except (
         zipfile.BadZipFile,
         zlib.error,
@@ -228,7 +230,7 @@ def _zipped(path: Path, named: Kind | None) -> Kind | None:
     return None
 
 
-def _declared(content_types: bytes) -> Kind | None:
+def _declared_kind(content_types: bytes) -> Kind | None:
     for mark, kind in (
         (b"wordprocessingml.document.main+xml", Kind.DOCX),
         (b"presentationml.presentation.main+xml", Kind.PPTX),
@@ -239,15 +241,15 @@ def _declared(content_types: bytes) -> Kind | None:
     return None
 
 
-def _compound(path: Path) -> Kind:
+def _ole_kind(path: Path) -> Kind:
     """An OLE file is a locked modern office file or an old format, told by the names of its streams."""
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         for stream, kind in _STREAMS:
             if data.find(stream.encode("utf-16-le")) >= 0:
                 if kind is None:
-                    raise Unreadable(Reason.ENCRYPTED, "the office file is locked with a password")
+                    raise Unreadable(FailureReason.ENCRYPTED, "the office file is locked with a password")
                 return kind
-    raise Unreadable(Reason.UNSUPPORTED, "an old office format; save it as DOCX, PPTX or PDF")
+    raise Unreadable(FailureReason.UNSUPPORTED, "an old office format; save it as DOCX, PPTX or PDF")
 
 
 def _looks_like_html(head: bytes) -> bool:

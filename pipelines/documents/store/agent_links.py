@@ -41,17 +41,17 @@ class AgentChange:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class DefaultAgent:
     """The agent that every workspace has as soon as somebody asks for it; `opened` puts on record that it came."""
 
     agent: NewAgent
     opened: Callable[[Transaction, Scope, str], Awaitable[None]]
 
 
-class Links:
+class AgentLinks:
     """A document is stored once and linked to any number of agents; an agent sees exactly its links."""
 
-    def __init__(self, database: Database, standing: Standing | None = None) -> None:
+    def __init__(self, database: Database, standing: DefaultAgent | None = None) -> None:
         """Queries are read from links.sql beside this file."""
         self._db, self._standing = database, standing
         self._sql = load_queries(Path(__file__).with_suffix(".sql"))
@@ -61,7 +61,7 @@ class Links:
         async with self._db.transaction(scope) as tx:
             total = await tx.one(self._sql["count"], workspace=scope.workspace)
             if self._standing is not None and total == {"total": 0}:
-                await self._open(tx, scope, self._standing)
+                await self._open_default(tx, scope, self._standing)
                 total = await tx.one(self._sql["count"], workspace=scope.workspace)
             rows = await tx.all(self._sql["list"], workspace=scope.workspace, skip=skip, limit=limit)
         return rows, int(total["total"]) if total else 0
@@ -73,7 +73,7 @@ class Links:
             Conflict: the name is taken.
         """
         try:
-            row = await tx.one(self._sql["add"], **_values(scope, agent))
+            row = await tx.one(self._sql["add"], **_agent_values(scope, agent))
         except psycopg.errors.UniqueViolation as error:
             raise Conflict(f"the agent {agent.name} exists already") from error
         assert row is not None
@@ -99,7 +99,7 @@ class Links:
 
     async def look_up(self, tx: Transaction, scope: Scope, agent: str) -> Row:
         """As `find`, in the caller's transaction."""
-        return await self._agent(tx, scope, await self._resolve(tx, scope, agent))
+        return await self._agent(tx, scope, await self._resolve_agent(tx, scope, agent))
 
     async def change_agent(self, tx: Transaction, scope: Scope, agent: str, change: AgentChange) -> Row:
         """The agent as it is then; runs that have begun keep the one they began with.
@@ -108,7 +108,7 @@ class Links:
             NotFound, Conflict: no such agent here, or the name is taken.
         """
         if change.whole_workspace is not None:
-            await self._lock(tx, scope)
+            await self._lock_workspace(tx, scope)
         try:
             found = await tx.one(
                 self._sql["change"],
@@ -138,7 +138,7 @@ class Links:
             Conflict: a turn of it has not ended.
         """
         values = {"agent": uuid_of(agent, "agent"), "workspace": scope.workspace}
-        await self._lock(tx, scope)
+        await self._lock_workspace(tx, scope)
         if await tx.one(self._sql["lock"], **values) is None:
             raise NotFound(f"agent {agent}")
         if (run := await tx.one(self._sql["busy"], **values)) is not None:
@@ -155,20 +155,20 @@ class Links:
         if agent is None:
             return None
         async with self._db.transaction(scope) as tx:
-            return await self._resolve(tx, scope, agent)
+            return await self._resolve_agent(tx, scope, agent)
 
-    async def _resolve(self, tx: Transaction, scope: Scope, agent: str) -> str:
+    async def _resolve_agent(self, tx: Transaction, scope: Scope, agent: str) -> str:
         row = await tx.one(self._sql["resolve"], agent=agent, workspace=scope.workspace)
         if row is None and self._standing is not None and agent == self._standing.agent.name:
-            await self._open(tx, scope, self._standing)
+            await self._open_default(tx, scope, self._standing)
             row = await tx.one(self._sql["resolve"], agent=agent, workspace=scope.workspace)
         if row is None:
             raise NotFound(f"agent {agent}")
         return str(row["id"])
 
-    async def _open(self, tx: Transaction, scope: Scope, standing: Standing) -> None:
+    async def _open_default(self, tx: Transaction, scope: Scope, standing: DefaultAgent) -> None:
         """Of several that ask at the same moment one makes it; the others wait for that and find it."""
-        row = await tx.one(self._sql["open"], **_values(scope, standing.agent))
+        row = await tx.one(self._sql["open"], **_agent_values(scope, standing.agent))
         if row is not None:
             await standing.opened(tx, scope, str(row["id"]))
 
@@ -178,7 +178,7 @@ class Links:
         Raises:
             NotFound: one of the documents is not there.
         """
-        return await self._relink(tx, scope, "link", agent, documents)
+        return await self._change_links(tx, scope, "link", agent, documents)
 
     async def unlink(self, tx: Transaction, scope: Scope, agent: str, documents: Sequence[str]) -> int:
         """Take all of them away or none; returns how many there were.
@@ -186,7 +186,7 @@ class Links:
         Raises:
             NotFound: one of the documents is not there.
         """
-        return await self._relink(tx, scope, "unlink", agent, documents)
+        return await self._change_links(tx, scope, "unlink", agent, documents)
 
     async def documents(
         self, scope: Scope, agent: str, search: str | None, skip: int, limit: int, *, linked: bool
@@ -205,19 +205,21 @@ class Links:
 
     async def auto_link(self, tx: Transaction, scope: Scope, document: str) -> None:
         """Link a new upload to the agents that take every upload."""
-        await self._lock(tx, scope)
+        await self._lock_workspace(tx, scope)
         if await tx.run(self._sql["auto_link"], document=document, workspace=scope.workspace):
             await self._corpus_changed(tx, scope)
 
-    async def _relink(self, tx: Transaction, scope: Scope, name: str, agent: str, documents: Sequence[str]) -> int:
-        await self._lock(tx, scope)
-        await self._require(tx, scope, documents)
+    async def _change_links(
+        self, tx: Transaction, scope: Scope, name: str, agent: str, documents: Sequence[str]
+    ) -> int:
+        await self._lock_workspace(tx, scope)
+        await self._require_documents(tx, scope, documents)
         changed = await tx.run(self._sql[name], agent=agent, documents=list(documents), workspace=scope.workspace)
         if changed:
             await self._corpus_changed(tx, scope)
         return changed
 
-    async def _lock(self, tx: Transaction, scope: Scope) -> None:
+    async def _lock_workspace(self, tx: Transaction, scope: Scope) -> None:
         await tx.one(self._sql["lock_workspace"], tenant=scope.tenant, workspace=scope.workspace)
 
     async def _corpus_changed(self, tx: Transaction, scope: Scope) -> None:
@@ -229,13 +231,13 @@ class Links:
             raise NotFound(f"agent {agent}")
         return row
 
-    async def _require(self, tx: Transaction, scope: Scope, documents: Sequence[str]) -> None:
+    async def _require_documents(self, tx: Transaction, scope: Scope, documents: Sequence[str]) -> None:
         missing = await tx.all(self._sql["missing"], documents=list(documents), workspace=scope.workspace)
         if missing:
             raise NotFound(f"document {missing[0]['id']}")
 
 
-def _values(scope: Scope, agent: NewAgent) -> dict[str, Any]:
+def _agent_values(scope: Scope, agent: NewAgent) -> dict[str, Any]:
     return {
         "tenant": scope.tenant,
         "workspace": scope.workspace,

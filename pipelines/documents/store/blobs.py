@@ -9,7 +9,7 @@ from typing import NewType, Protocol
 from urllib.parse import quote_from_bytes, unquote_to_bytes
 from uuid import UUID, uuid4
 
-from cluster.basics.disk import Room
+from cluster.basics.disk import DiskRoom
 from cluster.basics.errors import NotFound
 
 # `blob:<key>` for uploads, `file:<absolute path>` for folders left in place, `fileb:<quoted bytes>` where a path is no
@@ -48,9 +48,9 @@ class BlobStore(Protocol):
 class FolderBlobs:
     """A folder every node sees."""
 
-    def __init__(self, root: Path, room: Room | None = None) -> None:
+    def __init__(self, root: Path, room: DiskRoom | None = None) -> None:
         """`root` is made on first use; `room` tells whether more may be put there, by itself whatever fits."""
-        self._root, self._room = root, room or Room(root)
+        self._root, self._room = root, room or DiskRoom(root)
 
     async def put(self, tenant: str, workspace: str, chunks: AsyncIterator[bytes]) -> Location:
         """Write beside the final name and rename, so that a crash leaves no half file under a key.

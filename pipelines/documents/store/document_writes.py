@@ -17,7 +17,7 @@ from pipelines.documents.store.page_codec import failure_to_json, page_from_json
 
 
 @dataclass(frozen=True, slots=True)
-class Arrival:
+class FileArrival:
     """A file that came in, before it was opened.
 
     Attributes:
@@ -53,7 +53,7 @@ class Arrival:
         return "upload" if self.origin.startswith("upload:") else "folder"
 
     @classmethod
-    def from_payload(cls, payload: Mapping[str, Any], **more: Any) -> "Arrival":
+    def from_payload(cls, payload: Mapping[str, Any], **more: Any) -> "FileArrival":
         """From a unit's or a job's JSON."""
         return cls(
             origin=payload["origin"],
@@ -69,7 +69,7 @@ class Arrival:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class StoredDocument:
     """The stored state of a document.
 
     Attributes:
@@ -97,7 +97,7 @@ class StoredPage:
     page: Page
 
 
-class Store:
+class DocumentStore:
     """Statements about documents, versions and pages."""
 
     def __init__(self, database: Database) -> None:
@@ -105,12 +105,12 @@ class Store:
         self._db = database
         self._sql = load_queries(Path(__file__).with_suffix(".sql"))
 
-    async def known(self, scope: Scope, document: DocumentId, version: VersionId) -> Known:
+    async def known(self, scope: Scope, document: DocumentId, version: VersionId) -> StoredDocument:
         """The stored state of this document and of this version's pages."""
         async with self._db.transaction(scope) as tx:
             row = await tx.one(self._sql["document"], document=document, version=version, workspace=scope.workspace)
             pages = await tx.all(self._sql["pages_read"], version=version, workspace=scope.workspace)
-        return Known(
+        return StoredDocument(
             exists=row is not None,
             current_version=row["current_version"] if row else None,
             settled=bool(row and row["settled"]),
@@ -119,7 +119,7 @@ class Store:
             caveats=row["caveats"] if row else (),
         )
 
-    async def told(self, scope: Scope, arrivals: Mapping[str, Arrival]) -> dict[str, Arrival]:
+    async def told(self, scope: Scope, arrivals: Mapping[str, FileArrival]) -> dict[str, FileArrival]:
         """Arrivals by any key, with what people have said of how their texts are to be read."""
         documents = [arrival.document(scope) for arrival in arrivals.values()]
         async with self._db.transaction(scope) as tx:
@@ -132,7 +132,7 @@ class Store:
         }
 
     async def add(
-        self, tx: Transaction, scope: Scope, arrival: Arrival, version: Mapping[str, Any], most_pages: int
+        self, tx: Transaction, scope: Scope, arrival: FileArrival, version: Mapping[str, Any], most_pages: int
     ) -> bool:
         """Write a document and its version, and link it; False where it was to be refreshed and is gone.
 
@@ -146,7 +146,7 @@ class Store:
         Raises:
             OverQuota: the pages of a version that is new are too many.
         """
-        await self._lock(tx, scope)
+        await self._lock_workspace(tx, scope)
         if not await self._still_there(tx, scope, arrival):
             return False
         await tx.run(
@@ -156,7 +156,7 @@ class Store:
             workspace=scope.workspace,
             file_type=version["kind"],
         )
-        await tx.run(self._sql["put_document"], **self._named(scope, arrival), file_type=version["kind"])
+        await tx.run(self._sql["put_document"], **self._document_values(scope, arrival), file_type=version["kind"])
         row = await tx.one(
             self._sql["put_version"],
             document=arrival.document(scope),
@@ -171,9 +171,9 @@ class Store:
         await self.link(tx, scope, arrival)
         return True
 
-    async def link(self, tx: Transaction, scope: Scope, arrival: Arrival) -> None:
+    async def link(self, tx: Transaction, scope: Scope, arrival: FileArrival) -> None:
         """Link a document that is there already and as it was; a refresh leaves its links to people."""
-        await self._lock(tx, scope)
+        await self._lock_workspace(tx, scope)
         await tx.run(self._sql["seen_well"], document=arrival.document(scope), workspace=scope.workspace)
         if arrival.refresh:
             return
@@ -181,15 +181,15 @@ class Store:
         if await tx.run(self._sql["link"], **named, agent=arrival.agent):
             await tx.run(self._sql["corpus_changed"], **named, tenant=scope.tenant)
 
-    async def fail(self, tx: Transaction, scope: Scope, arrival: Arrival, failure: Failure) -> None:
+    async def fail(self, tx: Transaction, scope: Scope, arrival: FileArrival, failure: Failure) -> None:
         """Write a file that could not be opened as a document with a reason."""
-        await self._lock(tx, scope)
+        await self._lock_workspace(tx, scope)
         if not await self._still_there(tx, scope, arrival):
             return
         suffix = Path(arrival.filename).suffix.lstrip(".").lower()
         await tx.run(
             self._sql["put_failed"],
-            **self._named(scope, arrival),
+            **self._document_values(scope, arrival),
             file_type=suffix or "unknown",
             failure=Jsonb(failure_to_json(failure)),
         )
@@ -199,7 +199,7 @@ class Store:
         """Write pages; those of a document that was deleted meanwhile are left out."""
         rows = [(stored.version, page_to_json(stored.page)) for stored in pages]
         versions = sorted({version for version, _ in rows})
-        await self._lock(tx, scope)
+        await self._lock_workspace(tx, scope)
         await tx.run(self._sql["reread"], tenant=scope.tenant, workspace=scope.workspace, versions=versions)
         await tx.run(self._sql["count_reads"], workspace=scope.workspace, versions=versions)
         await tx.run(
@@ -256,18 +256,18 @@ class Store:
         if await tx.run(self._sql["drop_pages_beyond"], **named, page_count=version["page_count"]):
             await tx.run(self._sql["count_reads"], workspace=scope.workspace, versions=[version["version"]])
 
-    async def _lock(self, tx: Transaction, scope: Scope) -> None:
+    async def _lock_workspace(self, tx: Transaction, scope: Scope) -> None:
         """Before rows of documents, as whoever writes an index does: two that wait for each other would both fail."""
         await tx.one(self._sql["lock_workspace"], tenant=scope.tenant, workspace=scope.workspace)
 
-    async def _still_there(self, tx: Transaction, scope: Scope, arrival: Arrival) -> bool:
+    async def _still_there(self, tx: Transaction, scope: Scope, arrival: FileArrival) -> bool:
         """True if it may be written: one that is refreshed is locked, so that it is not deleted meanwhile."""
         if not arrival.refresh:
             return True
         row = await tx.one(self._sql["hold_document"], document=arrival.document(scope), workspace=scope.workspace)
         return row is not None
 
-    def _named(self, scope: Scope, arrival: Arrival) -> dict[str, Any]:
+    def _document_values(self, scope: Scope, arrival: FileArrival) -> dict[str, Any]:
         return {
             "document": arrival.document(scope),
             "tenant": scope.tenant,

@@ -13,7 +13,7 @@ FIX: Final = "Such as utf-8, cp1250, cp1251, koi8-r, gb18030, shift_jis; or auto
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,39}")
 
 
-def canonical(name: str) -> str:
+def canonical_encoding(name: str) -> str:
     """Python's own name of an encoding, so that two names of one are not two encodings.
 
     Raises:

@@ -13,7 +13,7 @@ from pipelines.documents.document import DocumentId, Span, Status
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class DocumentFilter:
     """Filter of a document list; None leaves a field out. Those that came from `since` on, before `before`."""
 
     status: Status | None = None
@@ -38,7 +38,7 @@ class NewUpload:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class StoredBytes:
     """A document's bytes by their SHA-256 in hex, and those that a job has yet to read, by their location."""
 
     document: DocumentId
@@ -48,7 +48,7 @@ class Held:
 
 
 @dataclass(frozen=True, slots=True)
-class Impact:
+class DeletionImpact:
     """The rows that a deletion takes along; `agents` are the names of those that lose the document."""
 
     versions: int
@@ -59,7 +59,7 @@ class Impact:
 
 
 @dataclass(frozen=True, slots=True)
-class PageText:
+class MarkedPage:
     """A page's text with the spans of the chunks that are to be marked; `failure` where it could not be read.
 
     `caveats` are what its text does not hold or may have wrong: kind, weight, detail, count.
@@ -72,7 +72,7 @@ class PageText:
     caveats: Sequence[Mapping[str, Any]] = ()
 
 
-class Library:
+class DocumentLibrary:
     """Reads documents, and removes them. Pages and content are those of the version that readers see."""
 
     def __init__(self, database: Database) -> None:
@@ -80,13 +80,13 @@ class Library:
         self._db = database
         self._sql = load_queries(Path(__file__).with_suffix(".sql"))
 
-    async def page_of(self, scope: Scope, wanted: Wanted, skip: int, limit: int) -> tuple[list[Row], int]:
+    async def page_of(self, scope: Scope, wanted: DocumentFilter, skip: int, limit: int) -> tuple[list[Row], int]:
         """A page of the list, newest first, and how many there are."""
         named = {
             "workspace": scope.workspace,
             "status": wanted.status,
             "file_type": wanted.file_type,
-            "search": None if wanted.search is None else f"%{_literal(wanted.search)}%",
+            "search": None if wanted.search is None else f"%{_like_literal(wanted.search)}%",
             "since": wanted.since,
             "before": wanted.before,
         }
@@ -103,7 +103,7 @@ class Library:
         """
         named = {"document": document, "workspace": scope.workspace}
         async with self._db.transaction(scope) as tx:
-            row = await self._row(tx, scope, document)
+            row = await self._document_row(tx, scope, document)
             counts = await tx.one(self._sql["page_counts"], version=row["version_id"], workspace=scope.workspace)
             row["agents"] = await tx.all(self._sql["agents_of"], **named)
         row["pages"] = {"expected": row["page_count"] or 0, **(counts or {"stored": 0, "failed": 0, "with_caveats": 0})}
@@ -116,7 +116,7 @@ class Library:
             NotFound: no such document or page.
         """
         async with self._db.transaction(scope) as tx:
-            row = await self._row(tx, scope, document)
+            row = await self._document_row(tx, scope, document)
             page = await tx.one(self._sql["page"], version=row["version_id"], number=number, workspace=scope.workspace)
         if page is None:
             raise NotFound(f"page {number} of document {document}")
@@ -124,35 +124,35 @@ class Library:
 
     async def content(
         self, scope: Scope, document: str, *, first: int, limit: int, chunks: Sequence[str]
-    ) -> tuple[Row, list[PageText]]:
+    ) -> tuple[Row, list[MarkedPage]]:
         """The text of up to `limit` pages from page `first` on, with the places of these chunks.
 
         Raises:
             NotFound: no such document.
         """
         async with self._db.transaction(scope) as tx:
-            row = await self._row(tx, scope, document)
+            row = await self._document_row(tx, scope, document)
             named = {"version": row["version_id"], "workspace": scope.workspace}
             pages = await tx.all(self._sql["texts"], **named, first=first, limit=limit)
             marked = await tx.all(self._sql["spans"], **named, chunks=list(chunks)) if chunks else []
         spans = [Span(*span) for chunk in marked for span in chunk["spans"]]
         return row, [
-            PageText(
+            MarkedPage(
                 p["number"], p["text"], tuple(s for s in spans if s.page == p["number"]), p["failure"], p["caveats"]
             )
             for p in pages
         ]
 
-    async def impact(self, scope: Scope, document: str) -> Impact:
+    async def impact(self, scope: Scope, document: str) -> DeletionImpact:
         """Count what a deletion would take along.
 
         Raises:
             NotFound: no such document.
         """
         async with self._db.transaction(scope) as tx:
-            return await self._impact(tx, scope, document)
+            return await self._deletion_impact(tx, scope, document)
 
-    async def delete(self, tx: Transaction, scope: Scope, document: str) -> tuple[Impact, list[str]]:
+    async def delete(self, tx: Transaction, scope: Scope, document: str) -> tuple[DeletionImpact, list[str]]:
         """Remove it with everything that hangs on it.
 
         Returns:
@@ -165,7 +165,7 @@ class Library:
         await self._lock_workspace(tx, scope)
         if await tx.one(self._sql["lock"], **named) is None:
             raise NotFound(f"document {document}")
-        impact = await self._impact(tx, scope, document)
+        impact = await self._deletion_impact(tx, scope, document)
         locations = await tx.all(self._sql["locations"], **named)
         await tx.run(self._sql["delete_vectors"], **named)
         await tx.run(self._sql["delete"], **named)
@@ -208,16 +208,17 @@ class Library:
             NotFound: no such document.
         """
         async with self._db.transaction(scope) as tx:
-            return await self._row(tx, scope, document)
+            return await self._document_row(tx, scope, document)
 
-    async def held(self, scope: Scope, origins: Sequence[str]) -> Mapping[str, Held]:
+    async def held(self, scope: Scope, origins: Sequence[str]) -> Mapping[str, StoredBytes]:
         """Stored and arriving bytes of documents by origin; origins that are not there are left out."""
         named = {"workspace": scope.workspace, "origins": list(origins)}
         async with self._db.transaction(scope) as tx:
             rows = await tx.all(self._sql["current_bytes"], **named)
             arriving = {row["origin"]: row for row in await tx.all(self._sql["arriving"], **named)}
         return {
-            row["origin"]: Held(row["id"], row["file_hash"], **_coming(arriving.get(row["origin"]))) for row in rows
+            row["origin"]: StoredBytes(row["id"], row["file_hash"], **_arriving_fields(arriving.get(row["origin"])))
+            for row in rows
         }
 
     async def below(self, scope: Scope, prefix: str, limit: int) -> list[Row]:
@@ -245,25 +246,25 @@ class Library:
         """First of all locks, as indexing does; in any other order the two can wait for each other."""
         await tx.one(self._sql["lock_workspace"], workspace=scope.workspace, tenant=scope.tenant)
 
-    async def _row(self, tx: Transaction, scope: Scope, document: str) -> Row:
+    async def _document_row(self, tx: Transaction, scope: Scope, document: str) -> Row:
         row = await tx.one(self._sql["show"], document=document, workspace=scope.workspace)
         if row is None:
             raise NotFound(f"document {document}")
         return row
 
-    async def _impact(self, tx: Transaction, scope: Scope, document: str) -> Impact:
+    async def _deletion_impact(self, tx: Transaction, scope: Scope, document: str) -> DeletionImpact:
         named = {"document": document, "workspace": scope.workspace}
         row = await tx.one(self._sql["impact"], **named)
         if row is None:
             raise NotFound(f"document {document}")
         agents = await tx.all(self._sql["agents_of"], **named)
-        return Impact(**row, agents=tuple(agent["name"] for agent in agents))
+        return DeletionImpact(**row, agents=tuple(agent["name"] for agent in agents))
 
 
-def _coming(row: Row | None) -> dict[str, str]:
+def _arriving_fields(row: Row | None) -> dict[str, str]:
     return {} if row is None else {"arriving": row["location"], "job": str(row["job"])}
 
 
-def _literal(text: str) -> str:
+def _like_literal(text: str) -> str:
     """For `like`: its signs stand for themselves."""
     return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")

@@ -56,4 +56,4 @@ class OcrLanguages:
 
 def fingerprint_in(made: str, languages: Sequence[str]) -> str:
     """The reading fingerprint of a workspace that has OCR languages of its own."""
-    return document.fingerprint(made, *languages) if languages else made
+    return document.fingerprint_parts(made, *languages) if languages else made

@@ -4,18 +4,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pipelines.documents.document import (
-    Attempt,
     Box,
     Caveat,
     CaveatKind,
+    CaveatWeight,
     Chunk,
+    EngineAttempt,
     Failure,
+    FailureReason,
     Page,
     PageBox,
     PlacedCaveat,
-    Reason,
     Span,
-    Weight,
     Word,
 )
 
@@ -24,7 +24,7 @@ Json = Any
 
 def words_to_json(words: Sequence[Word]) -> list[Json]:
     """`[start, text, x0, y0, x1, y1, confidence]` a word, four decimals."""
-    return [[w.start, w.text, *_edges(w.box), round(w.confidence, 4)] for w in words]
+    return [[w.start, w.text, *_box_edges(w.box), round(w.confidence, 4)] for w in words]
 
 
 def words_from_json(rows: Sequence[Json]) -> tuple[Word, ...]:
@@ -32,7 +32,7 @@ def words_from_json(rows: Sequence[Json]) -> tuple[Word, ...]:
     return tuple(Word(text, start, Box(x0, y0, x1, y1), conf) for start, text, x0, y0, x1, y1, conf in rows)
 
 
-def attempts_to_json(attempts: Sequence[Attempt]) -> list[Json]:
+def attempts_to_json(attempts: Sequence[EngineAttempt]) -> list[Json]:
     """Every engine that was tried."""
     return [
         {"engine": a.engine, "confidence": round(a.confidence, 4), "ms": a.ms, "kept": a.kept, "note": a.note}
@@ -40,9 +40,9 @@ def attempts_to_json(attempts: Sequence[Attempt]) -> list[Json]:
     ]
 
 
-def attempts_from_json(rows: Sequence[Mapping[str, Json]]) -> tuple[Attempt, ...]:
+def attempts_from_json(rows: Sequence[Mapping[str, Json]]) -> tuple[EngineAttempt, ...]:
     """The inverse."""
-    return tuple(Attempt(**row) for row in rows)
+    return tuple(EngineAttempt(**row) for row in rows)
 
 
 def failure_to_json(failure: Failure | None) -> dict[str, Json] | None:
@@ -52,7 +52,7 @@ def failure_to_json(failure: Failure | None) -> dict[str, Json] | None:
     return {
         "stage": failure.stage,
         "reason": str(failure.reason),
-        "detail": _storable(failure.detail),
+        "detail": _storable_string(failure.detail),
         "retryable": failure.retryable,
     }
 
@@ -61,7 +61,7 @@ def failure_from_json(row: Mapping[str, Json] | None) -> Failure | None:
     """The inverse."""
     if row is None:
         return None
-    return Failure(row["stage"], Reason(row["reason"]), row["detail"], row["retryable"])
+    return Failure(row["stage"], FailureReason(row["reason"]), row["detail"], row["retryable"])
 
 
 def caveats_to_json(caveats: Sequence[Caveat]) -> list[Json]:
@@ -70,7 +70,7 @@ def caveats_to_json(caveats: Sequence[Caveat]) -> list[Json]:
         {
             "kind": str(c.kind),
             "weight": str(c.kind.weight),
-            "detail": _storable(c.detail),
+            "detail": _storable_string(c.detail),
             "count": c.count,
             **({"whole": True} if c.whole else {}),
         }
@@ -86,7 +86,7 @@ def caveats_from_json(rows: Sequence[Mapping[str, Json]]) -> tuple[Caveat, ...]:
 def placed_from_json(rows: Sequence[Mapping[str, Json]]) -> tuple[PlacedCaveat, ...]:
     """Caveats of a passage, as `caveats_of` in the database gives them."""
     return tuple(
-        PlacedCaveat(CaveatKind(r["kind"]), Weight(r["weight"]), r["detail"], r["count"], r["page"]) for r in rows
+        PlacedCaveat(CaveatKind(r["kind"]), CaveatWeight(r["weight"]), r["detail"], r["count"], r["page"]) for r in rows
     )
 
 
@@ -102,8 +102,8 @@ def page_to_json(page: Page) -> dict[str, Json]:
     """A page as it is stored."""
     return {
         "number": page.number,
-        "text": _storable(page.text),
-        "words": [[s, _storable(t), *rest] for s, t, *rest in words_to_json(page.words)],
+        "text": _storable_string(page.text),
+        "words": [[s, _storable_string(t), *rest] for s, t, *rest in words_to_json(page.words)],
         "engine": page.engine,
         "confidence": page.confidence,
         "attempts": attempts_to_json(page.attempts),
@@ -136,7 +136,7 @@ def chunk_to_json(chunk: Chunk) -> dict[str, Json]:
         "spans": [[s.page, s.start, s.end] for s in chunk.spans],
         "headings": list(chunk.headings),
         "method": chunk.method,
-        "boxes": [[b.page, *_edges(b.box)] for b in chunk.boxes],
+        "boxes": [[b.page, *_box_edges(b.box)] for b in chunk.boxes],
     }
 
 
@@ -158,14 +158,14 @@ def search_text(chunk: Chunk) -> str:
     return "\n".join([*above, chunk.text])
 
 
-def _edges(box: Box) -> list[float]:
+def _box_edges(box: Box) -> list[float]:
     return [round(edge, 4) for edge in (box.x0, box.y0, box.x1, box.y1)]
 
 
-def _storable(text: str) -> str:
+def _storable_string(text: str) -> str:
     """Postgres text holds neither NUL nor lone surrogates; each becomes one replacement character, so offsets stay."""
-    return text.replace("\x00", "\ufffd").encode("utf-8", "replace").decode() if _strange(text) else text
+    return text.replace("\x00", "\ufffd").encode("utf-8", "replace").decode() if _is_unstorable(text) else text
 
 
-def _strange(text: str) -> bool:
+def _is_unstorable(text: str) -> bool:
     return "\x00" in text or any("\ud800" <= char <= "\udfff" for char in text)

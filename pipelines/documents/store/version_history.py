@@ -7,7 +7,7 @@ from cluster.basics.scope import Scope
 from cluster.state.db.postgres import Database, Row, Transaction, load_queries
 
 
-class Shelf:
+class VersionHistory:
     """Reads versions; what readers see at first is the library's."""
 
     def __init__(self, database: Database) -> None:
@@ -31,7 +31,7 @@ class Shelf:
         """
         named = {"version": version, "workspace": scope.workspace, "failed": failed, "caveats": caveats}
         async with self._db.transaction(scope) as tx:
-            await self._version(tx, scope, document, version)
+            await self._version_row(tx, scope, document, version)
             rows = await tx.all(self._sql["pages"], **named, skip=skip, limit=limit)
             total = await tx.one(self._sql["count"], **named)
         return rows, int(total["total"]) if total else 0
@@ -43,7 +43,7 @@ class Shelf:
             NotFound: no such version or page.
         """
         async with self._db.transaction(scope) as tx:
-            row = await self._version(tx, scope, document, version)
+            row = await self._version_row(tx, scope, document, version)
             page = await tx.one(self._sql["page"], version=version, number=number, workspace=scope.workspace)
         if page is None:
             raise NotFound(f"page {number} of version {version}")
@@ -56,9 +56,9 @@ class Shelf:
             NotFound: no such version of this document.
         """
         async with self._db.transaction(scope) as tx:
-            return await self._version(tx, scope, document, version)
+            return await self._version_row(tx, scope, document, version)
 
-    async def _version(self, tx: Transaction, scope: Scope, document: str, version: str) -> Row:
+    async def _version_row(self, tx: Transaction, scope: Scope, document: str, version: str) -> Row:
         row = await tx.one(self._sql["version"], document=document, version=version, workspace=scope.workspace)
         if row is None:
             raise NotFound(f"version {version} of document {document}")

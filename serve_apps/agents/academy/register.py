@@ -14,10 +14,10 @@ from cluster.basics.ids import uuid_of
 from cluster.basics.scope import Scope
 from cluster.state.db.postgres import Database, Row, Transaction, load_queries
 from cluster.state.work.jobs import JobId
-from skills.quiz import Quiz, Result, Track, quiz_of
+from skills.quiz import Quiz, QuizResult, Track, quiz_of
 
 
-class Status(StrEnum):
+class AcademyStatus(StrEnum):
     """Academy status of an agent, kept as `academy_status` in its metadata."""
 
     ENROLLED = "enrolled"
@@ -44,7 +44,7 @@ class Enrolment:
     at: datetime
 
 
-class Register:
+class AcademyRegister:
     """Every statement about enrolments and reports."""
 
     def __init__(self, database: Database) -> None:
@@ -56,7 +56,7 @@ class Register:
         """Write down what an agent studies."""
         await tx.run(
             self._sql["enrol"],
-            **_named(scope, agent),
+            **_agent_params(scope, agent),
             track=quiz.track,
             quiz=Jsonb(quiz.model_dump(mode="json")),
             own=own,
@@ -66,7 +66,7 @@ class Register:
     async def enrolment(self, scope: Scope, agent: str) -> Enrolment | None:
         """The agent's enrolment; None where it is not enrolled."""
         async with self._db.transaction(scope) as tx:
-            row = await tx.one(self._sql["enrolment"], **_named(scope, agent))
+            row = await tx.one(self._sql["enrolment"], **_agent_params(scope, agent))
         if row is None:
             return None
         jobs = tuple(str(job) for job in row["jobs"])
@@ -74,20 +74,20 @@ class Register:
 
     async def await_jobs(self, tx: Transaction, scope: Scope, agent: str, jobs: Sequence[str]) -> None:
         """Write down what has to end before the agent is examined."""
-        await tx.run(self._sql["jobs"], **_named(scope, agent), jobs=list(jobs))
+        await tx.run(self._sql["jobs"], **_agent_params(scope, agent), jobs=list(jobs))
 
     async def refresh(self, tx: Transaction, scope: Scope, agent: str, quiz: Quiz) -> None:
         """Take the pack's quiz as it ships now; one that somebody brought stays."""
-        await tx.run(self._sql["refresh"], **_named(scope, agent), quiz=Jsonb(quiz.model_dump(mode="json")))
+        await tx.run(self._sql["refresh"], **_agent_params(scope, agent), quiz=Jsonb(quiz.model_dump(mode="json")))
 
     async def references(self, scope: Scope, agent: str) -> list[dict[str, str]]:
         """{origin, filename, location} of the agent's documents whose files lie in folders."""
         async with self._db.transaction(scope) as tx:
-            return await tx.all(self._sql["references"], **_named(scope, agent))
+            return await tx.all(self._sql["references"], **_agent_params(scope, agent))
 
     async def held(self, tx: Transaction, scope: Scope, agent: str) -> datetime | None:
         """Time of the agent's enrolment, its row locked until the transaction ends; None where not enrolled."""
-        row = await tx.one(self._sql["held"], **_named(scope, agent))
+        row = await tx.one(self._sql["held"], **_agent_params(scope, agent))
         return None if row is None else row["enrolled_at"]
 
     async def job_of(self, tx: Transaction, scope: Scope, key: str) -> JobId | None:
@@ -98,11 +98,11 @@ class Register:
     async def readable(self, scope: Scope, agent: str) -> bool:
         """True if the agent, asked by this caller, finds a document; a whole-workspace agent may read any."""
         async with self._db.transaction(scope) as tx:
-            return await tx.one(self._sql["readable"], **_named(scope, agent)) is not None
+            return await tx.one(self._sql["readable"], **_agent_params(scope, agent)) is not None
 
     async def unfinished(self, scope: Scope, agent: str, jobs: Sequence[str]) -> list[str]:
         """Unfinished jobs among these and among others' uploads for the agent's documents."""
-        named = _named(scope, agent)
+        named = _agent_params(scope, agent)
         async with self._db.transaction(scope) as tx:
             rows = await tx.all(self._sql["unfinished"], **named, jobs=list(jobs))
             rows += await tx.all(self._sql["uploads"], **named)
@@ -114,15 +114,15 @@ class Register:
         scope: Scope,
         agent: str,
         track: Track,
-        result: Result,
-        status: Status,
+        result: QuizResult,
+        status: AcademyStatus,
         told: dict[str, Any],
         due: str | None,
     ) -> bool:
         """Keep a report; False where the due time has one already."""
         row = await tx.one(
             self._sql["report"],
-            **_named(scope, agent),
+            **_agent_params(scope, agent),
             track=track,
             score=result.score,
             mark=result.pass_mark,
@@ -142,10 +142,10 @@ class Register:
     async def last(self, scope: Scope, agent: str) -> Row | None:
         """The latest report; None where the agent was never examined."""
         async with self._db.transaction(scope) as tx:
-            return await tx.one(self._sql["last"], **_named(scope, agent))
+            return await tx.one(self._sql["last"], **_agent_params(scope, agent))
 
 
-def _named(scope: Scope, agent: str) -> dict[str, str]:
+def _agent_params(scope: Scope, agent: str) -> dict[str, str]:
     """The agent within its scope.
 
     Raises:

@@ -7,14 +7,25 @@ from typing import Any, Protocol
 
 from cluster.basics.errors import AosError, Conflict
 from cluster.basics.scope import Scope
-from cluster.state.audit import Audit
+from cluster.state.audit import AuditLog
 from cluster.state.db.postgres import Database, Row, Transaction
-from cluster.state.work.jobs import Jobs, Lane
+from cluster.state.work.jobs import JobLane, JobLedger
 from configs.sections_skills import AcademySettings
-from pipelines.documents.store.agent_links import AgentChange, Links
-from serve_apps.agents.academy.register import Enrolment, NotEnrolled, Register, Status
-from serve_apps.retrieval.answers.answerer import Answer
-from skills.quiz import Answered, Mark, Passage, Question, Quiz, Result, Track, mark, result, shipped_quiz
+from pipelines.documents.store.agent_links import AgentChange, AgentLinks
+from serve_apps.agents.academy.register import AcademyRegister, AcademyStatus, Enrolment, NotEnrolled
+from serve_apps.retrieval.answers.answerer import CitedAnswer
+from skills.quiz import (
+    ExamAnswer,
+    QuestionScore,
+    Quiz,
+    QuizQuestion,
+    QuizResult,
+    SourcePassage,
+    Track,
+    mark_answer,
+    quiz_result,
+    shipped_quiz,
+)
 
 KEY = "academy_status"  # in an agent's metadata
 LOOK_SECONDS = 0.5
@@ -35,34 +46,34 @@ class NothingToStudy(Conflict):
     fix = "Import a .skill pack for the agent, or upload documents for it."
 
 
-class Asks(Protocol):
+class QuestionAnswerer(Protocol):
     """Answers from an agent's documents: `retrieval.answer.Answerer` is the one with an index."""
 
-    async def ask(self, scope: Scope, question: str, agent_id: str | None) -> Answer:
+    async def ask(self, scope: Scope, question: str, agent_id: str | None) -> CitedAnswer:
         """By a model where one is configured, by the documents' own sentences otherwise."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Examined:
+class ExaminationResult:
     """Result of an examination, and the agent's status after it."""
 
     track: Track
-    result: Result
-    status: Status
+    result: QuizResult
+    status: AcademyStatus
     report: dict[str, Any]
 
 
-class School:
+class Academy:
     """Agents study what is linked to them, and are examined on what they can find there."""
 
     def __init__(
         self,
         database: Database,
-        links: Links,
-        jobs: Jobs,
-        answerer: Asks,
-        audit: Audit,
+        links: AgentLinks,
+        jobs: JobLedger,
+        answerer: QuestionAnswerer,
+        audit: AuditLog,
         settings: AcademySettings,
         *,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
@@ -70,7 +81,7 @@ class School:
         """Collaborators are injected; `answerer` is asked as many questions at a time as the settings say."""
         self._db, self._links, self._jobs, self._answerer = database, links, jobs, answerer
         self._audit, self._settings, self._sleep = audit, settings, sleep
-        self._register = Register(database)
+        self._register = AcademyRegister(database)
 
     @property
     def pass_mark(self) -> float:
@@ -88,7 +99,7 @@ class School:
         studied = shipped_quiz(track) if quiz is None else quiz.model_copy(update={"track": track})
         async with self._db.transaction(scope) as tx:
             await self._register.enrol(tx, scope, agent, studied, own=quiz is not None)
-            await self._stand(tx, scope, agent, Status.ENROLLED)
+            await self._set_status(tx, scope, agent, AcademyStatus.ENROLLED)
             detail = {"track": str(track), "questions": len(studied.questions)}
             await self._audit.record(tx, scope, "academy.enrol", agent, detail=detail)
         return await self.study(scope, agent, None)
@@ -104,7 +115,7 @@ class School:
         Raises:
             NotFound, NotEnrolled: there is nothing it could study for; nothing was written.
         """
-        await self._enrolment(scope, agent)
+        await self._require_enrolment(scope, agent)
         files = await self._register.references(scope, agent)
         async with self._db.transaction(scope) as tx:
             jobs = []
@@ -113,18 +124,18 @@ class School:
                 jobs.append(begun)  # what it reads may have changed since: it is the same job for all that
             elif files:
                 payload = {"files": files, "agent_id": agent, "refresh": True}
-                jobs.append((await self._jobs.enqueue(tx, scope, "upload", Lane.BULK, payload, key)).job)
+                jobs.append((await self._jobs.enqueue(tx, scope, "upload", JobLane.BULK, payload, key)).job)
             key = due and f"academy:{due}:embed"
-            jobs.append((await self._jobs.enqueue(tx, scope, "embed", Lane.BULK, {"agent_id": agent}, key)).job)
+            jobs.append((await self._jobs.enqueue(tx, scope, "embed", JobLane.BULK, {"agent_id": agent}, key)).job)
             await self._register.await_jobs(tx, scope, agent, jobs)
             row = await self._links.look_up(tx, scope, agent)
-            if row["metadata"].get(KEY) not in (Status.GRADUATED, Status.DEMOTED):
-                await self._stand(tx, scope, agent, Status.STUDYING)
+            if row["metadata"].get(KEY) not in (AcademyStatus.GRADUATED, AcademyStatus.DEMOTED):
+                await self._set_status(tx, scope, agent, AcademyStatus.STUDYING)
         return [str(job) for job in jobs]
 
     async def wait(self, scope: Scope, agent: str, seconds: float) -> list[str]:
         """Until the agent's references are read; which jobs have not ended when the time is up."""
-        enrolment = await self._enrolment(scope, agent)
+        enrolment = await self._require_enrolment(scope, agent)
         left = seconds
         while open_ := await self._register.unfinished(scope, agent, enrolment.jobs):
             if left <= 0:
@@ -133,13 +144,13 @@ class School:
             left -= LOOK_SECONDS
         return []
 
-    async def examine(self, scope: Scope, agent: str, due: str | None = None, wait: float = 0) -> Examined:
+    async def examine(self, scope: Scope, agent: str, due: str | None = None, wait: float = 0) -> ExaminationResult:
         """Ask every question of the quiz, mark the answers, and let the agent graduate, go on, or be demoted.
 
         Raises:
             NotEnrolled, StillReading, NothingToStudy: it cannot be examined now.
         """
-        enrolment = await self._enrolment(scope, agent)
+        enrolment = await self._require_enrolment(scope, agent)
         if open_ := await self.wait(scope, agent, wait):
             raise StillReading(f"job {', job '.join(open_)}")
         row = await self._links.agent(scope, agent)
@@ -148,9 +159,9 @@ class School:
         quiz = enrolment.quiz
         if not enrolment.own_quiz:
             quiz = shipped_quiz(enrolment.track)
-        marks = await self._marks(scope, agent, quiz)
-        made = result(marks, quiz.pass_mark or self._settings.pass_mark)
-        return await self._conclude(scope, agent, enrolment, quiz, made, due)
+        marks = await self._mark_answers(scope, agent, quiz)
+        made = quiz_result(marks, quiz.pass_mark or self._settings.pass_mark)
+        return await self._record_result(scope, agent, enrolment, quiz, made, due)
 
     async def standing(self, scope: Scope, agent: str) -> tuple[Row, Enrolment | None, Row | None]:
         """The agent, what it studies, and its latest report.
@@ -165,12 +176,12 @@ class School:
         """The report of a due time; None where it has none."""
         return await self._register.of_due(scope, due)
 
-    async def _marks(self, scope: Scope, agent: str, quiz: Quiz) -> list[Mark]:
+    async def _mark_answers(self, scope: Scope, agent: str, quiz: Quiz) -> list[QuestionScore]:
         room = asyncio.Semaphore(self._settings.questions_at_once)
 
-        async def one(question: Question) -> Mark:
+        async def one(question: QuizQuestion) -> QuestionScore:
             async with room:
-                return mark(question, answered(await self._answerer.ask(scope, question.question, agent)))
+                return mark_answer(question, as_quiz_answer(await self._answerer.ask(scope, question.question, agent)))
 
         try:
             async with asyncio.TaskGroup() as asking:
@@ -179,12 +190,12 @@ class School:
             known, unknown = group.split(AosError)
             if known is None or unknown is not None:
                 raise
-            raise _first(known) from group
+            raise _first_error(known) from group
         return [task.result() for task in tasks]
 
-    async def _conclude(
-        self, scope: Scope, agent: str, enrolment: Enrolment, quiz: Quiz, made: Result, due: str | None
-    ) -> Examined:
+    async def _record_result(
+        self, scope: Scope, agent: str, enrolment: Enrolment, quiz: Quiz, made: QuizResult, due: str | None
+    ) -> ExaminationResult:
         """Report, standing and trail, in one transaction; who was enrolled anew meanwhile gets the report alone."""
         async with self._db.transaction(scope) as tx:
             current = await self._register.held(tx, scope, agent) == enrolment.at
@@ -193,11 +204,11 @@ class School:
             status = standing_after(before, passed=made.passed)
             told = as_report(made)
             if not current:
-                status = Status(before) if before in set(Status) else Status.ENROLLED
+                status = AcademyStatus(before) if before in set(AcademyStatus) else AcademyStatus.ENROLLED
             kept = await self._register.report(tx, scope, agent, enrolment.track, made, status, told, due)
             if kept and current:
                 await self._register.refresh(tx, scope, agent, quiz)
-                await self._stand(tx, scope, agent, status)
+                await self._set_status(tx, scope, agent, status)
                 detail = {
                     "track": str(enrolment.track),
                     "score": round(made.score, 3),
@@ -205,42 +216,44 @@ class School:
                     "to": str(status),
                 }
                 await self._audit.record(tx, scope, "academy.examine", agent, detail=detail)
-        return Examined(enrolment.track, made, status, told)
+        return ExaminationResult(enrolment.track, made, status, told)
 
-    async def _enrolment(self, scope: Scope, agent: str) -> Enrolment:
+    async def _require_enrolment(self, scope: Scope, agent: str) -> Enrolment:
         found = await self._register.enrolment(scope, agent)
         if found is None:
             await self._links.agent(scope, agent)
             raise NotEnrolled(f"agent {agent}")
         return found
 
-    async def _stand(self, tx: Transaction, scope: Scope, agent: str, status: Status) -> None:
+    async def _set_status(self, tx: Transaction, scope: Scope, agent: str, status: AcademyStatus) -> None:
         await self._links.change_agent(tx, scope, agent, AgentChange(metadata={KEY: str(status)}))
 
 
-def _first(group: ExceptionGroup[AosError]) -> AosError:
+def _first_error(group: ExceptionGroup[AosError]) -> AosError:
     found = group.exceptions[0]
-    return _first(found) if isinstance(found, ExceptionGroup) else found
+    return _first_error(found) if isinstance(found, ExceptionGroup) else found
 
 
-def standing_after(before: object, *, passed: bool) -> Status:
+def standing_after(before: object, *, passed: bool) -> AcademyStatus:
     """Status after an examination: a pass graduates; a failed graduate is demoted until it passes again."""
     if passed:
-        return Status.GRADUATED
-    return Status.DEMOTED if before in (Status.GRADUATED, Status.DEMOTED) else Status.STUDYING
+        return AcademyStatus.GRADUATED
+    return (
+        AcademyStatus.DEMOTED if before in (AcademyStatus.GRADUATED, AcademyStatus.DEMOTED) else AcademyStatus.STUDYING
+    )
 
 
-def answered(answer: Answer) -> Answered:
+def as_quiz_answer(answer: CitedAnswer) -> ExamAnswer:
     """An answer as quizzes see it."""
-    return Answered(
+    return ExamAnswer(
         answer.text,
-        tuple(Passage(one.filename, one.page, one.quote) for one in answer.citations),
-        tuple(Passage(hit.filename, hit.page, hit.text) for hit in answer.search.hits),
+        tuple(SourcePassage(one.filename, one.page, one.quote) for one in answer.citations),
+        tuple(SourcePassage(hit.filename, hit.page, hit.text) for hit in answer.search.hits),
         answer.mode,
     )
 
 
-def as_report(made: Result) -> dict[str, Any]:
+def as_report(made: QuizResult) -> dict[str, Any]:
     """Examination report as JSON: each question with its answer, and the facts it missed and why."""
     return {
         "questions": [

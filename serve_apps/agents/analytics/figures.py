@@ -9,15 +9,15 @@ from typing import Any
 
 from cluster.basics.scope import Scope
 from cluster.state.db.postgres import Database
-from serve_apps.agents.analytics.metric_catalogue import TIMES, Catalogue
+from serve_apps.agents.analytics.metric_catalogue import TIMES, MetricCatalogue
 from serve_apps.agents.analytics.query_plan import MetricPlan, is_series
-from serve_apps.agents.memory.redis_memo import Memo
+from serve_apps.agents.memory.redis_memo import RedisMemo
 
 TTL_SECONDS = 30  # a figure may be so old; ours, as the sources give none
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class MetricResult:
     """Result of a metric query.
 
     Attributes:
@@ -38,35 +38,35 @@ class Figures:
         return {"total": self.total, "groups": [list(g) for g in self.groups], "more": self.more, "cached": self.cached}
 
     @classmethod
-    def of(cls, data: Mapping[str, Any]) -> "Figures":
+    def of(cls, data: Mapping[str, Any]) -> "MetricResult":
         """From a journal."""
         groups = tuple((str(name), float(value)) for name, value in data["groups"])
         return cls(data["total"], groups, bool(data["more"]), str(data["cached"]))
 
 
-class Measures:
+class MetricReader:
     """Reads figures from the product's own tables."""
 
-    def __init__(self, database: Database, catalogue: Catalogue, memo: Memo) -> None:
+    def __init__(self, database: Database, catalogue: MetricCatalogue, memo: RedisMemo) -> None:
         """`memo` may be one without Redis."""
         self._db, self._catalogue, self._memo = database, catalogue, memo
 
-    async def read(self, scope: Scope, asked: MetricPlan, *, fresh: bool = False) -> Figures:
+    async def read(self, scope: Scope, asked: MetricPlan, *, fresh: bool = False) -> MetricResult:
         """Run the plan's template; a `fresh` one never comes from Redis.
 
         Raises:
             Unavailable, Overloaded: of Postgres.
         """
-        key = _key(scope, asked, self._catalogue.fingerprint)
+        key = _cache_key(scope, asked, self._catalogue.fingerprint)
         if not fresh:
             found = await self._memo.get(key)
             if found.state == "hit":
-                return Figures.of(found.value | {"cached": "hit"})
-        figures = await self._query(scope, asked)
+                return MetricResult.of(found.value | {"cached": "hit"})
+        figures = await self._query_metric(scope, asked)
         await self._memo.put(key, figures.data)
-        return Figures(figures.total, figures.groups, figures.more, "fresh" if fresh else found.state)
+        return MetricResult(figures.total, figures.groups, figures.more, "fresh" if fresh else found.state)
 
-    async def _query(self, scope: Scope, asked: MetricPlan) -> Figures:
+    async def _query_metric(self, scope: Scope, asked: MetricPlan) -> MetricResult:
         sql, rows = self._catalogue.metrics[asked.metric].sql, self._catalogue.rows
         since, until = asked.when.moments
         # Row-level security is the second wall; the templates' own conditions are the first.
@@ -86,10 +86,10 @@ class Measures:
         if is_series(asked):
             groups.reverse()  # the query gives the latest first, so that a long series loses its beginning
         total = whole["value"] if whole else None
-        return Figures(None if total is None else float(total), tuple(groups), len(split) > rows)
+        return MetricResult(None if total is None else float(total), tuple(groups), len(split) > rows)
 
 
-def doubt(figures: Figures, asked: MetricPlan, catalogue: Catalogue) -> str | None:
+def find_anomaly(figures: MetricResult, asked: MetricPlan, catalogue: MetricCatalogue) -> str | None:
     """Anomaly that makes a result worth a second query: empty, or one point far above the others."""
     if not figures.total:
         return "empty"
@@ -102,7 +102,7 @@ def doubt(figures: Figures, asked: MetricPlan, catalogue: Catalogue) -> str | No
     return None
 
 
-def _key(scope: Scope, asked: MetricPlan, fingerprint: str) -> str:
+def _cache_key(scope: Scope, asked: MetricPlan, fingerprint: str) -> str:
     """Readers see different documents, so their principals belong to the key."""
     who = [scope.tenant, scope.workspace, sorted(scope.principals)]
     return sha256(json.dumps([who, dict(asked.request), fingerprint]).encode()).hexdigest()

@@ -73,7 +73,7 @@ class Metric:
 
 
 @dataclass(frozen=True, slots=True)
-class Dimension:
+class MetricDimension:
     """Phrases that ask for a group-by: `words` behind by, per or each; `alone` without."""
 
     words: tuple[str, ...]
@@ -81,7 +81,7 @@ class Dimension:
 
 
 @dataclass(frozen=True, slots=True)
-class Catalogue:
+class MetricCatalogue:
     """Every metric in its order; `fingerprint` changes with the file and the templates.
 
     Attributes:
@@ -93,12 +93,12 @@ class Catalogue:
     rows: int
     spike: float
     spike_points: int
-    dimensions: Mapping[str, Dimension]
+    dimensions: Mapping[str, MetricDimension]
     metrics: Mapping[str, Metric]
     fingerprint: str
 
 
-def read_catalogue(file: Path, templates: Path | None = None) -> Catalogue:
+def read_catalogue(file: Path, templates: Path | None = None) -> MetricCatalogue:
     """Read the catalogue and its templates, and refuse one whose query lacks a mandatory filter.
 
     Raises:
@@ -107,38 +107,40 @@ def read_catalogue(file: Path, templates: Path | None = None) -> Catalogue:
     try:
         raw = _Catalogue.model_validate(yaml.safe_load(file.read_text(encoding="utf-8")))
         queries = load_queries(templates or Path(__file__).with_name("metrics.sql"))
-        dimensions = {name: Dimension(_spaced(d.words), _spaced(d.alone)) for name, d in raw.dimensions.items()}
-        metrics = {one.name: _metric(one, queries, dimensions) for one in raw.metrics}
+        dimensions = {
+            name: MetricDimension(_pad_phrases(d.words), _pad_phrases(d.alone)) for name, d in raw.dimensions.items()
+        }
+        metrics = {one.name: _compile_metric(one, queries, dimensions) for one in raw.metrics}
         if len(metrics) != len(raw.metrics):
             raise ValueError("two metrics share a name")
     except (OSError, yaml.YAMLError, ValidationError, ValueError) as error:
         raise InvalidSettings(f"{file.name}: {error}") from error
     plain = json.dumps([raw.model_dump(mode="json"), dict(queries)], sort_keys=True)
     fingerprint = sha256(plain.encode()).hexdigest()[:16]
-    return Catalogue(raw.rows, raw.spike, raw.spike_points, dimensions, metrics, fingerprint)
+    return MetricCatalogue(raw.rows, raw.spike, raw.spike_points, dimensions, metrics, fingerprint)
 
 
-def _metric(raw: _Metric, queries: Mapping[str, str], dimensions: Mapping[str, Dimension]) -> Metric:
+def _compile_metric(raw: _Metric, queries: Mapping[str, str], dimensions: Mapping[str, MetricDimension]) -> Metric:
     unknown = [name for name in raw.dimensions if name not in dimensions]
     if unknown or raw.name not in queries:
         raise ValueError(f"{raw.name}: there is no dimension or query {unknown or raw.name}")
     sql = queries[raw.name]
-    _guard(raw, sql)
-    states = {state: _spaced(words) for state, words in raw.states.items()}
+    _check_template(raw, sql)
+    states = {state: _pad_phrases(words) for state, words in raw.states.items()}
     return Metric(
         raw.name,
         raw.title,
         raw.unit,
         raw.decimals,
         raw.definition,
-        _spaced(raw.synonyms),
+        _pad_phrases(raw.synonyms),
         tuple(raw.dimensions),
         states,
         sql,
     )
 
 
-def _guard(raw: _Metric, sql: str) -> None:
+def _check_template(raw: _Metric, sql: str) -> None:
     """A template reads, in one statement, under every filter; what it is given are values, never text of a query."""
     body = re.sub(r"^--.*$", "", sql, flags=re.MULTILINE).strip()
     named = set(_PLACEHOLDER.findall(body))
@@ -151,5 +153,5 @@ def _guard(raw: _Metric, sql: str) -> None:
         raise ValueError(f"{raw.name}: its query does not know the dimension {missing[0]}")
 
 
-def _spaced(words: list[str]) -> tuple[str, ...]:
+def _pad_phrases(words: list[str]) -> tuple[str, ...]:
     return tuple(f" {word} " for word in words)

@@ -6,8 +6,8 @@ from datetime import date
 from typing import Any
 
 from serve_apps.agents.analytics import ranges
-from serve_apps.agents.analytics.metric_catalogue import TIMES, Catalogue, Metric
-from serve_apps.agents.analytics.ranges import Range
+from serve_apps.agents.analytics.metric_catalogue import TIMES, Metric, MetricCatalogue
+from serve_apps.agents.analytics.ranges import DateRange
 
 _SPLITS = (" by", " per", " each", " for each", " for every", " grouped by", " split by", " over", " across")
 # A series without a range of its own shows so many days, weeks or months.
@@ -21,7 +21,7 @@ class MetricPlan:
     metric: str
     by: str | None
     state: str | None
-    when: Range
+    when: DateRange
 
     @property
     def request(self) -> Mapping[str, Any]:
@@ -36,38 +36,38 @@ class MetricPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class Unanswerable:
+class PlanRefusal:
     """Reason why there is no plan, as a sentence for the reader."""
 
     why: str
 
 
-def plan(text: str, catalogue: Catalogue, today: date) -> MetricPlan | Unanswerable:
+def plan_metric_query(text: str, catalogue: MetricCatalogue, today: date) -> MetricPlan | PlanRefusal:
     """Read a normalised text (`route.normalised`). No part of the text reaches the query."""
-    metric = _metric(text, catalogue)
+    metric = _match_metric(text, catalogue)
     if metric is None:
-        return Unanswerable("No metric of that name exists here.")
-    by = _dimension(text, catalogue, metric)
+        return PlanRefusal("No metric of that name exists here.")
+    by = _match_dimension(text, catalogue, metric)
     state = next((name for name, words in metric.states.items() if any(word in text for word in words)), None)
-    when = ranges.find(text, today)
+    when = ranges.find_range(text, today)
     if when is None:
-        when = ranges.last(_SERIES[by], by, today) if by in _SERIES else ranges.all_time(today)
-    return gate(MetricPlan(metric.name, by, state, when), catalogue, today)
+        when = ranges.last_periods(_SERIES[by], by, today) if by in _SERIES else ranges.all_time(today)
+    return validate_metric_plan(MetricPlan(metric.name, by, state, when), catalogue, today)
 
 
-def gate(asked: MetricPlan, catalogue: Catalogue, today: date) -> MetricPlan | Unanswerable:
+def validate_metric_plan(asked: MetricPlan, catalogue: MetricCatalogue, today: date) -> MetricPlan | PlanRefusal:
     """Let through only what the catalogue allows; a plan may come from anywhere."""
     metric = catalogue.metrics.get(asked.metric)
     if metric is None:
-        return Unanswerable("No metric of that name exists here.")
+        return PlanRefusal("No metric of that name exists here.")
     if asked.by is not None and asked.by not in metric.dimensions:
-        return Unanswerable(f"{metric.title} cannot be split by {asked.by}, only by {', '.join(metric.dimensions)}.")
+        return PlanRefusal(f"{metric.title} cannot be split by {asked.by}, only by {', '.join(metric.dimensions)}.")
     if asked.state is not None and asked.state not in metric.states:
-        return Unanswerable(f"{metric.title} cannot be narrowed to {asked.state}.")
+        return PlanRefusal(f"{metric.title} cannot be narrowed to {asked.state}.")
     if asked.when.since >= asked.when.until:
-        return Unanswerable("The time range ends before it begins.")
+        return PlanRefusal("The time range ends before it begins.")
     if asked.when.since > today:
-        return Unanswerable("The time range lies in the future.")
+        return PlanRefusal("The time range lies in the future.")
     return asked
 
 
@@ -76,7 +76,7 @@ def is_series(asked: MetricPlan) -> bool:
     return asked.by in TIMES
 
 
-def _metric(text: str, catalogue: Catalogue) -> Metric | None:
+def _match_metric(text: str, catalogue: MetricCatalogue) -> Metric | None:
     """The longest synonym decides, then the one that stands first, then the order of the catalogue."""
     named = [
         (-len(word.split()), text.index(word), at, metric)
@@ -87,7 +87,7 @@ def _metric(text: str, catalogue: Catalogue) -> Metric | None:
     return min(named, key=lambda one: one[:3])[3] if named else None
 
 
-def _dimension(text: str, catalogue: Catalogue, metric: Metric) -> str | None:
+def _match_dimension(text: str, catalogue: MetricCatalogue, metric: Metric) -> str | None:
     """The dimension to group by; those that the metric has go before those it has not."""
     asked = [
         name

@@ -2,22 +2,24 @@
 
 import re
 
-from serve_apps.agents.analytics.figures import Figures
-from serve_apps.agents.analytics.metric_catalogue import Catalogue, Metric
+from serve_apps.agents.analytics.figures import MetricResult
+from serve_apps.agents.analytics.metric_catalogue import Metric, MetricCatalogue
 from serve_apps.agents.analytics.query_plan import MetricPlan
 
 _MARKUP = re.compile(r"([\\`*_{}\[\]()#+!|<>~])")
 
 
-def answer(asked: MetricPlan, figures: Figures, doubt: str | None, catalogue: Catalogue) -> str:
+def render_figures(asked: MetricPlan, figures: MetricResult, doubt: str | None, catalogue: MetricCatalogue) -> str:
     """Markdown; `doubt` is what a second reading confirmed."""
     metric = catalogue.metrics[asked.metric]
     narrowed = f", only {asked.state}" if asked.state else ""
-    value = "nothing was recorded" if figures.total is None else f"{_number(figures.total, metric)} {metric.unit}"
+    value = (
+        "nothing was recorded" if figures.total is None else f"{_format_number(figures.total, metric)} {metric.unit}"
+    )
     lines = [f"**{metric.title}**{narrowed}, {asked.when.label}: {value}."]
     if figures.groups:
         lines += ["", f"| {asked.by} | {metric.unit} |", "|---|---:|"]
-        lines += [f"| {_plain(name)} | {_number(amount, metric)} |" for name, amount in figures.groups]
+        lines += [f"| {_escape_markdown(name)} | {_format_number(amount, metric)} |" for name, amount in figures.groups]
         if figures.more:
             lines += ["", f"There are more; these are {len(figures.groups)}."]
     if doubt and doubt != "empty":
@@ -26,7 +28,7 @@ def answer(asked: MetricPlan, figures: Figures, doubt: str | None, catalogue: Ca
     return "\n".join(lines)
 
 
-def none_such(why: str, catalogue: Catalogue) -> str:
+def none_such(why: str, catalogue: MetricCatalogue) -> str:
     """Markdown reply for an unanswerable question: the reason, and the metrics that exist."""
     lines = [why, "", "These metrics exist:"]
     lines += [
@@ -36,11 +38,11 @@ def none_such(why: str, catalogue: Catalogue) -> str:
     return "\n".join([*lines, "", 'Ask for one, for example: "documents by status last month".'])
 
 
-def _number(value: float, metric: Metric) -> str:
+def _format_number(value: float, metric: Metric) -> str:
     text = f"{value:,.{metric.decimals}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def _plain(name: str) -> str:
+def _escape_markdown(name: str) -> str:
     """Names are data: they cannot break the table or become markup."""
     return _MARKUP.sub(r"\\\1", " ".join(name.split()))[:120]

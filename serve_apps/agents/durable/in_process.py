@@ -3,43 +3,43 @@
 from collections.abc import AsyncIterator
 
 from cluster.models.messages import ChatRequest
-from cluster.models.routing.router import Router
-from serve_apps.agents.durable.run_loop import Runner
+from cluster.models.routing.router import ModelRouter
+from serve_apps.agents.durable.run_loop import TurnRunner
 from serve_apps.agents.events import Event
-from serve_apps.agents.streams.cancellation import closing
-from serve_apps.agents.turn_ports import Choice, Said, Turn
+from serve_apps.agents.streams.cancellation import closing_stream
+from serve_apps.agents.turn_ports import ModelChoice, Said, Turn
 
 
 class TurnModels:
     """`Models` over the router: a turn says who asks and with whose settings."""
 
-    def __init__(self, router: Router) -> None:
+    def __init__(self, router: ModelRouter) -> None:
         """One router serves all turns."""
         self._router = router
 
     async def stream(self, turn: Turn, task: str, request: ChatRequest) -> AsyncIterator[Said]:
         """See `Models`."""
         said = self._router.stream(turn.scope, turn.agent.id, turn.agent.config, task, request)
-        async with closing(said) as source:
+        async with closing_stream(said) as source:
             async for item in source:
                 yield item
 
-    async def choose(self, turn: Turn, task: str) -> Choice:
+    async def choose(self, turn: Turn, task: str) -> ModelChoice:
         """See `Models`."""
         pick = await self._router.choose(turn.scope, turn.agent.id, turn.agent.config, task)
-        return Choice(pick.connection, pick.model, pick.task, pick.reason, pick.supports_tools)
+        return ModelChoice(pick.connection, pick.model, pick.task, pick.reason, pick.supports_tools)
 
 
-class Here:
+class InProcessCarrier:
     """A `Carrier` in this process."""
 
-    def __init__(self, runner: Runner) -> None:
+    def __init__(self, runner: TurnRunner) -> None:
         """`runner` claims in its own name."""
         self._runner = runner
 
     async def carry(self, turn: Turn) -> AsyncIterator[Event]:
         """See `Carrier`."""
         lease = await self._runner.claim(turn)
-        async with closing(self._runner.run(turn, lease)) as events:
+        async with closing_stream(self._runner.run(turn, lease)) as events:
             async for event in events:
                 yield event

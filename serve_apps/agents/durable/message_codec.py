@@ -2,10 +2,19 @@
 
 from typing import Any
 
-from cluster.models.messages import ChatRequest, Fallback, Message, Reply, Sampling, ToolCall, ToolSpec, Usage
+from cluster.models.messages import (
+    ChatRequest,
+    ConnectionFallback,
+    ModelMessage,
+    ModelReply,
+    SamplingParameters,
+    TokenUsage,
+    ToolCall,
+    ToolSpec,
+)
 
 
-def message_to_json(message: Message) -> dict[str, Any]:
+def message_to_json(message: ModelMessage) -> dict[str, Any]:
     """Only what is set: most messages are a role and a text."""
     found: dict[str, Any] = {"role": message.role, "content": message.content}
     if message.tool_calls:
@@ -15,10 +24,10 @@ def message_to_json(message: Message) -> dict[str, Any]:
     return found
 
 
-def message_from_json(found: dict[str, Any]) -> Message:
+def message_from_json(found: dict[str, Any]) -> ModelMessage:
     """The inverse."""
     calls = tuple(ToolCall(**call) for call in found.get("tool_calls", ()))
-    return Message(found["role"], found["content"], calls, found.get("tool_call_id"))
+    return ModelMessage(found["role"], found["content"], calls, found.get("tool_call_id"))
 
 
 def request_to_json(request: ChatRequest) -> dict[str, Any]:
@@ -48,11 +57,11 @@ def request_from_json(found: dict[str, Any]) -> ChatRequest:
         stop=tuple(found["stop"]),
         seed=found["seed"],
         json_only=found["json_only"],
-        sampling=Sampling(**found.get("sampling", {})),
+        sampling=SamplingParameters(**found.get("sampling", {})),
     )
 
 
-def reply_to_json(reply: Reply) -> dict[str, Any]:
+def reply_to_json(reply: ModelReply) -> dict[str, Any]:
     """The whole reply, with what was left on the way to it."""
     return {
         "content": reply.content,
@@ -71,22 +80,22 @@ def reply_to_json(reply: Reply) -> dict[str, Any]:
     }
 
 
-def reply_from_json(found: dict[str, Any]) -> Reply:
+def reply_from_json(found: dict[str, Any]) -> ModelReply:
     """The inverse."""
-    return Reply(
+    return ModelReply(
         content=found["content"],
         tool_calls=tuple(ToolCall(**call) for call in found["tool_calls"]),
         finish_reason=found["finish_reason"],
-        usage=Usage(**found["usage"]),
+        usage=TokenUsage(**found["usage"]),
         model=found["model"],
         reasoning=found["reasoning"],
         connection=found["connection"],
         cost_usd=float(found["cost_usd"]),
-        fallbacks=tuple(Fallback(**fallback) for fallback in found["fallbacks"]),
+        fallbacks=tuple(ConnectionFallback(**fallback) for fallback in found["fallbacks"]),
     )
 
 
-def fallback_to_json(fallback: Fallback) -> dict[str, str]:
+def fallback_to_json(fallback: ConnectionFallback) -> dict[str, str]:
     """One connection left for another."""
     return {"left": fallback.left, "taken": fallback.taken, "why": fallback.why}
 

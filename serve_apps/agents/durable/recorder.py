@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from cluster.basics.errors import NotFound
-from cluster.state.approvals import Approvals, Category, Wanted
+from cluster.state.approvals import ApprovalCategory, ApprovalRequest, ApprovalStore
 from cluster.state.db.postgres import Transaction
-from cluster.state.work.run_record import Lease, Step, StepState, Told
-from cluster.state.work.runs import Runs
+from cluster.state.work.run_record import RunEvent, RunLease, RunStep, StepState
+from cluster.state.work.runs import RunLedger
 from serve_apps.agents.events import Event
 from serve_apps.agents.inquiries.inquiry import said_of
 
@@ -16,7 +16,7 @@ Say = Callable[[Transaction, str], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
+class ApprovalDecision:
     """State of an approval request and its decision.
 
     Attributes:
@@ -33,7 +33,7 @@ class Decided:
 
 
 @dataclass(frozen=True, slots=True)
-class Grant:
+class ApprovalGrant:
     """The right to carry one action out; `digest` is that of tool and arguments as they were approved."""
 
     approval: str
@@ -41,10 +41,10 @@ class Grant:
     digest: str
 
 
-class Recorder(Protocol):
+class RunRecorder(Protocol):
     """One run's record. Everything raises LeaseLost (another owner has it), Unavailable, Overloaded (the database)."""
 
-    async def begin(self, step: Step, events: Sequence[Event], grant: str | None, digest: str) -> None:
+    async def begin(self, step: RunStep, events: Sequence[Event], grant: str | None, digest: str) -> None:
         """A step whose effect must not happen twice is about to be performed; `grant` is the approval it uses up.
 
         Raises:
@@ -52,15 +52,15 @@ class Recorder(Protocol):
         """
         ...
 
-    async def end(self, step: Step, events: Sequence[Event], grant: str | None) -> None:
+    async def end(self, step: RunStep, events: Sequence[Event], grant: str | None) -> None:
         """A step was performed; `grant` as at its begin."""
         ...
 
-    async def ask(self, step: Step, events: Sequence[Event], wanted: Wanted, grant: str | None) -> None:
+    async def ask(self, step: RunStep, events: Sequence[Event], wanted: ApprovalRequest, grant: str | None) -> None:
         """Put an action before a person; the run waits from here on. `grant`: the approval that is in doubt."""
         ...
 
-    async def decided(self, approval: str) -> Decided | None:
+    async def decided(self, approval: str) -> ApprovalDecision | None:
         """The decision about an approval request; None where there is no such request."""
         ...
 
@@ -68,50 +68,50 @@ class Recorder(Protocol):
 class LedgerRecorder:
     """The record in Postgres."""
 
-    def __init__(self, runs: Runs, approvals: Approvals, lease: Lease, say: Say | None = None) -> None:
+    def __init__(self, runs: RunLedger, approvals: ApprovalStore, lease: RunLease, say: Say | None = None) -> None:
         """Writes as long as the lease holds; `say` keeps a question as a message of its conversation."""
         self._runs, self._approvals, self._lease, self._say = runs, approvals, lease, say
 
-    async def begin(self, step: Step, events: Sequence[Event], grant: str | None, digest: str) -> None:
-        """See `Recorder`."""
+    async def begin(self, step: RunStep, events: Sequence[Event], grant: str | None, digest: str) -> None:
+        """See `RunRecorder`."""
         async with self._runs.writing(self._lease) as tx:
             if grant is not None:
                 await self._approvals.begin(tx, self._lease.scope, grant, digest)
             await self._runs.put_step(tx, self._lease, step)
-            await self._runs.put_events(tx, self._lease, told(events))
+            await self._runs.put_events(tx, self._lease, event_rows(events))
 
-    async def end(self, step: Step, events: Sequence[Event], grant: str | None) -> None:
-        """See `Recorder`."""
+    async def end(self, step: RunStep, events: Sequence[Event], grant: str | None) -> None:
+        """See `RunRecorder`."""
         async with self._runs.writing(self._lease) as tx:
             await self._runs.put_step(tx, self._lease, step)
-            await self._runs.put_events(tx, self._lease, told(events))
+            await self._runs.put_events(tx, self._lease, event_rows(events))
             if step.kind == "tool":
                 done = step.state is StepState.DONE
                 await self._approvals.end(tx, self._lease.scope, self._lease.run, step.seq, grant, done=done)
 
-    async def ask(self, step: Step, events: Sequence[Event], wanted: Wanted, grant: str | None) -> None:
-        """See `Recorder`."""
+    async def ask(self, step: RunStep, events: Sequence[Event], wanted: ApprovalRequest, grant: str | None) -> None:
+        """See `RunRecorder`."""
         async with self._runs.writing(self._lease) as tx:
             await self._runs.put_step(tx, self._lease, step)
-            await self._runs.put_events(tx, self._lease, told(events))
-            if wanted.category is Category.RECONCILE:
+            await self._runs.put_events(tx, self._lease, event_rows(events))
+            if wanted.category is ApprovalCategory.RECONCILE:
                 await self._approvals.doubt(tx, self._lease.scope, wanted, grant)
             else:
                 new = await self._approvals.request(tx, self._lease.scope, wanted)
-                if new and wanted.category is Category.INPUT and self._say is not None:
+                if new and wanted.category is ApprovalCategory.INPUT and self._say is not None:
                     await self._say(tx, said_of(wanted.arguments))
             await self._runs.wait(tx, self._lease)
 
-    async def decided(self, approval: str) -> Decided | None:
-        """See `Recorder`."""
+    async def decided(self, approval: str) -> ApprovalDecision | None:
+        """See `RunRecorder`."""
         try:
             row = await self._approvals.show(self._lease.scope, approval)
         except NotFound:
             return None
         reviewer = None if row["reviewer"] is None else str(row["reviewer"])
-        return Decided(row["state"], row["decided_arguments"], reviewer, row["execution"] != "none")
+        return ApprovalDecision(row["state"], row["decided_arguments"], reviewer, row["execution"] != "none")
 
 
-def told(events: Sequence[Event]) -> list[Told]:
+def event_rows(events: Sequence[Event]) -> list[RunEvent]:
     """Events as rows."""
-    return [Told(event.seq, str(event.kind), event.data) for event in events]
+    return [RunEvent(event.seq, str(event.kind), event.data) for event in events]

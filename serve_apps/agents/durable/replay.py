@@ -7,27 +7,38 @@ from typing import Any, Protocol
 
 from cluster.basics.errors import AosError
 from cluster.basics.scope import Scope
-from cluster.models.messages import ChatRequest, Reply, ToolSpec
-from cluster.state.canonical_json import canonical
-from cluster.state.work.run_queries import Recording
-from cluster.state.work.run_record import RunState, Step, StepState
+from cluster.models.messages import ChatRequest, ModelReply, ToolSpec
+from cluster.state.canonical_json import dump_canonical
+from cluster.state.work.run_queries import RunRecording
+from cluster.state.work.run_record import RunState, RunStep, StepState
 from serve_apps.agents.durable.message_codec import reply_from_json
-from serve_apps.agents.durable.replay_cursor import ASK, ASKED, INPUT, MODEL, Walk, model_request
-from serve_apps.agents.durable.run_loop import carried_out, done, failure
+from serve_apps.agents.durable.replay_cursor import ASK, ASKED, INPUT, MODEL, ReplayCursor, model_request
+from serve_apps.agents.durable.run_loop import carried_out, done_data, error_data
 from serve_apps.agents.events import Event, EventKind
 from serve_apps.agents.inquiries.inquiry import NAME as INQUIRY
-from serve_apps.agents.intake.toolset import recorded
-from serve_apps.agents.intake.turn import load
-from serve_apps.agents.parse.read import read
-from serve_apps.agents.streams.cancellation import closing
-from serve_apps.agents.turn_errors import Diverged, Waiting
-from serve_apps.agents.turn_ports import Handler, Json, Outcome, Path, Perform, Redo, RunId, Said, Saying, Turn
+from serve_apps.agents.intake.toolset import recorded_specs
+from serve_apps.agents.intake.turn import load_turn
+from serve_apps.agents.parse.read import parse_reply
+from serve_apps.agents.streams.cancellation import closing_stream
+from serve_apps.agents.turn_errors import ApprovalPending, ReplayDiverged
+from serve_apps.agents.turn_ports import (
+    Json,
+    Perform,
+    RedoPolicy,
+    RunId,
+    Said,
+    Saying,
+    Turn,
+    TurnHandler,
+    TurnOutcome,
+    TurnPath,
+)
 
 _BOUND = ASKED | {"tool"}  # compared also where another model is asked: they are what it decides
 
 
 @dataclass(frozen=True, slots=True)
-class Divergence:
+class ReplayDivergence:
     """First difference between a replay and the recorded run: a step, or the number of an event."""
 
     step: int | None
@@ -38,14 +49,14 @@ class Divergence:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class ReplayReport:
     """Result of a replay; `events` counts those emitted again."""
 
     run: str
     state: str
     events: int
     steps: int
-    diverged: Divergence | None
+    diverged: ReplayDivergence | None
 
     @property
     def same(self) -> bool:
@@ -76,10 +87,10 @@ class Report:
         }
 
 
-class Recordings(Protocol):
+class RecordingSource(Protocol):
     """Source of recorded runs: the run queries, or a file."""
 
-    async def recording(self, scope: Scope, run: str) -> Recording:
+    async def recording(self, scope: Scope, run: str) -> RunRecording:
         """A whole run.
 
         Raises:
@@ -88,52 +99,54 @@ class Recordings(Protocol):
         ...
 
 
-class ReplayJournal(Walk):
+class ReplayJournal(ReplayCursor):
     """Performs nothing: every answer is on record, and where the record ends the walk waits for ever."""
 
-    def __init__(self, run: RunId, seed: int, steps: Sequence[Step]) -> None:
+    def __init__(self, run: RunId, seed: int, steps: Sequence[RunStep]) -> None:
         """`events` and `divergence` are what came of the walk."""
         super().__init__(run, seed, steps)
         self.events: list[Event] = []
-        self.divergence: Divergence | None = None
+        self.divergence: ReplayDivergence | None = None
 
     @property
     def steps_walked(self) -> int:
         """Number of steps replayed."""
         return self._at
 
-    async def step(self, kind: str, name: str, request: Json, perform: Perform, *, redo: Redo = Redo.REPEAT) -> Json:
+    async def step(
+        self, kind: str, name: str, request: Json, perform: Perform, *, redo: RedoPolicy = RedoPolicy.REPEAT
+    ) -> Json:
         """See `Journal.step`; `perform` is not called."""
-        return self._answer(self._ended(kind, name, request))
+        return self._answer(self._recorded_step(kind, name, request))
 
     async def stream(
         self, name: str, request: ChatRequest, saying: Saying, *, about: Json = None
     ) -> AsyncIterator[Said]:
         """See `Journal.stream`; `saying` is not called."""
-        async for item in self._resay(self._ended(MODEL, name, model_request(request, about))):
+        async for item in self._resay(self._recorded_step(MODEL, name, model_request(request, about))):
             yield item
 
     async def ask(self, tool: str, arguments: Mapping[str, Json], reason: str) -> Mapping[str, Json]:
         """See `Journal.ask`; nobody is asked."""
-        found = self._answer(self._ended(ASK, tool, {"arguments": arguments, "reason": reason}))
+        found = self._answer(self._recorded_step(ASK, tool, {"arguments": arguments, "reason": reason}))
         approved: Mapping[str, Json] = found["arguments"]
         return approved
 
     async def inquire(self, question: Mapping[str, Json]) -> str:
         """See `Journal.inquire`; nobody is asked."""
-        found = self._answer(self._ended(INPUT, INQUIRY, {"arguments": question, "reason": ""}))
+        found = self._answer(self._recorded_step(INPUT, INQUIRY, {"arguments": question, "reason": ""}))
         return str(found["arguments"]["reply"])
 
-    def _ended(self, kind: str, name: str, request: Json) -> Step:
+    def _recorded_step(self, kind: str, name: str, request: Json) -> RunStep:
         step, known = self._next(kind, name, request)
         if not known or step.state is StepState.STARTED:
             self._repeat(step)
-            raise self._halt(Waiting("", "the recording ends here"))
+            raise self._halt(ApprovalPending("", "the recording ends here"))
         return step
 
-    def _other(self, known: Step, wanted: Step) -> AosError:
+    def _other(self, known: RunStep, wanted: RunStep) -> AosError:
         """The walk asks for something else than is on record."""
-        self.divergence = Divergence(
+        self.divergence = ReplayDivergence(
             known.seq,
             None,
             wanted.name,
@@ -152,7 +165,7 @@ class ReplayJournal(Walk):
 class ComparingJournal(ReplayJournal):
     """Models are asked in earnest, and what they decide is compared; everything goes on as it was recorded."""
 
-    def __init__(self, run: RunId, seed: int, steps: Sequence[Step], tools: Sequence[ToolSpec]) -> None:
+    def __init__(self, run: RunId, seed: int, steps: Sequence[RunStep], tools: Sequence[ToolSpec]) -> None:
         """`tools` are those that a reply may call in its text."""
         super().__init__(run, seed, steps)
         self._tools = tools
@@ -161,28 +174,28 @@ class ComparingJournal(ReplayJournal):
         self, name: str, request: ChatRequest, saying: Saying, *, about: Json = None
     ) -> AsyncIterator[Said]:
         """See `Journal.stream`."""
-        step = self._ended(MODEL, name, model_request(request, about))
+        step = self._recorded_step(MODEL, name, model_request(request, about))
         if step.state is StepState.DONE:
             tools = request.tools or self._tools
-            before = decision(reply_from_json(step.reply["ok"]), tools)
-            now = decision(await self._whole(saying), tools)
+            before = reply_decision(reply_from_json(step.reply["ok"]), tools)
+            now = reply_decision(await self._read_reply(saying), tools)
             if before != now:
-                self.divergence = Divergence(step.seq, None, name, before, now)
-                raise self._halt(Diverged(f"step {step.seq}: another decision"))
+                self.divergence = ReplayDivergence(step.seq, None, name, before, now)
+                raise self._halt(ReplayDiverged(f"step {step.seq}: another decision"))
         async for item in self._resay(step):
             yield item
 
-    async def _whole(self, saying: Saying) -> Reply:
+    async def _read_reply(self, saying: Saying) -> ModelReply:
         try:
-            async with closing(saying()) as said:
+            async with closing_stream(saying()) as said:
                 async for item in said:
-                    if isinstance(item, Reply):
+                    if isinstance(item, ModelReply):
                         return item
         except AosError as error:
             raise self._halt(error) from None
         raise RuntimeError("a model ended without a reply")
 
-    def _same(self, known: Step, wanted: Step) -> bool:
+    def _same(self, known: RunStep, wanted: RunStep) -> bool:
         """Compares acting steps strictly; requests to models may differ, as the replay tries them out."""
         if known.kind in _BOUND:
             return super()._same(known, wanted)
@@ -193,7 +206,7 @@ class Replayer:
     """Walks recorded runs again."""
 
     def __init__(
-        self, recordings: Recordings, handlers: Mapping[Path, Handler], tools: Sequence[ToolSpec] = ()
+        self, recordings: RecordingSource, handlers: Mapping[TurnPath, TurnHandler], tools: Sequence[ToolSpec] = ()
     ) -> None:
         """The handlers are those that carried the runs out; `tools` are those that every agent has."""
         self._recordings, self._handlers, self._tools = recordings, handlers, tools
@@ -208,37 +221,41 @@ class Replayer:
             AosError: the other model cannot be asked.
         """
         recording = await self._recordings.recording(scope, run)
-        turn = load(recording.input)
+        turn = load_turn(recording.input)
         if model is None and prompt is None:
             return (await walk_again(recording, self._handlers[turn.path])).json()
-        journal = ComparingJournal(turn.run, recording.seed, recording.steps, (*self._tools, *recorded(recording)))
-        error, _ = await _walk(_changed(turn, model, prompt), journal, self._handlers[turn.path])
-        if journal.divergence is None and isinstance(error, AosError) and not isinstance(error, Waiting):
+        journal = ComparingJournal(
+            turn.run, recording.seed, recording.steps, (*self._tools, *recorded_specs(recording))
+        )
+        error, _ = await _replay_turn(_override_turn(turn, model, prompt), journal, self._handlers[turn.path])
+        if journal.divergence is None and isinstance(error, AosError) and not isinstance(error, ApprovalPending):
             raise error
         state = str(recording.state)
-        return Report(run, state, len(journal.events), journal.steps_walked, journal.divergence).json()
+        return ReplayReport(run, state, len(journal.events), journal.steps_walked, journal.divergence).json()
 
 
-async def walk_again(recording: Recording, handler: Handler) -> Report:
+async def walk_again(recording: RunRecording, handler: TurnHandler) -> ReplayReport:
     """Walk a run again with nothing but its record: every event must come out byte for byte."""
-    turn = load(recording.input)
+    turn = load_turn(recording.input)
     journal = ReplayJournal(turn.run, recording.seed, recording.steps)
-    error, outcome = await _walk(turn, journal, handler)
+    error, outcome = await _replay_turn(turn, journal, handler)
     if journal.divergence is None:
-        _close(recording, journal, error, outcome)
+        _emit_last_event(recording, journal, error, outcome)
     told = [[event.seq, event.kind, event.data] for event in journal.events]
     kept = [[event.seq, event.type, event.payload] for event in recording.events]
     diverged = journal.divergence or _first_difference(recording.state, kept, told)
-    return Report(turn.run, str(recording.state), len(told), journal.steps_walked, diverged)
+    return ReplayReport(turn.run, str(recording.state), len(told), journal.steps_walked, diverged)
 
 
-def decision(reply: Reply, tools: Sequence[ToolSpec]) -> Json:
+def reply_decision(reply: ModelReply, tools: Sequence[ToolSpec]) -> Json:
     """Decision of a reply: its tool calls, or `answer`."""
-    calls = read(reply, tools, "").calls
+    calls = parse_reply(reply, tools, "").calls
     return [[call.name, call.arguments] for call in calls] or "answer"
 
 
-async def _walk(turn: Turn, journal: ReplayJournal, handler: Handler) -> tuple[BaseException | None, Outcome | None]:
+async def _replay_turn(
+    turn: Turn, journal: ReplayJournal, handler: TurnHandler
+) -> tuple[BaseException | None, TurnOutcome | None]:
     """Replays a turn through its handler; returns the error it ended with, or its outcome."""
     task = asyncio.create_task(carried_out(handler, turn, journal))
     await asyncio.wait({task})
@@ -247,18 +264,20 @@ async def _walk(turn: Turn, journal: ReplayJournal, handler: Handler) -> tuple[B
     return error, None if error is not None else task.result()
 
 
-def _close(recording: Recording, journal: ReplayJournal, error: BaseException | None, outcome: Outcome | None) -> None:
+def _emit_last_event(
+    recording: RunRecording, journal: ReplayJournal, error: BaseException | None, outcome: TurnOutcome | None
+) -> None:
     """The last event, as the runner writes it."""
     if outcome is not None and recording.state is RunState.COMPLETED:
-        journal.emit(EventKind.DONE, **done(outcome, journal))
+        journal.emit(EventKind.DONE, **done_data(outcome, journal))
     elif outcome is not None and recording.state is RunState.FAILED and recording.events:
         # Its conversation refused the answer: that is no decision of the turn.
         journal.emit(EventKind.ERROR, **recording.events[-1].payload)
-    elif error is not None and not isinstance(error, Waiting):
-        journal.emit(EventKind.ERROR, **failure(error, f"{recording.run}.{recording.fence}"))
+    elif error is not None and not isinstance(error, ApprovalPending):
+        journal.emit(EventKind.ERROR, **error_data(error, f"{recording.run}.{recording.fence}"))
 
 
-def _first_difference(state: RunState, kept: list[list[Any]], told: list[list[Any]]) -> Divergence | None:
+def _first_difference(state: RunState, kept: list[list[Any]], told: list[list[Any]]) -> ReplayDivergence | None:
     """The first event that differs; a run that was broken off told more than it could store, and then its end."""
     whole = state in (RunState.COMPLETED, RunState.FAILED, RunState.WAITING)
     if state is RunState.CANCELLED:
@@ -266,12 +285,12 @@ def _first_difference(state: RunState, kept: list[list[Any]], told: list[list[An
     for number in range(max(len(kept), len(told)) if whole else len(kept)):
         before = kept[number] if number < len(kept) else None
         now = told[number] if number < len(told) else None
-        if canonical(before) != canonical(now):
-            return Divergence(None, number + 1, str((before or now or ["", ""])[1]), before, now)
+        if dump_canonical(before) != dump_canonical(now):
+            return ReplayDivergence(None, number + 1, str((before or now or ["", ""])[1]), before, now)
     return None
 
 
-def _changed(turn: Turn, model: str | None, prompt: str | None) -> Turn:
+def _override_turn(turn: Turn, model: str | None, prompt: str | None) -> Turn:
     agent = turn.agent
     if model is not None:
         agent = replace(agent, config={**agent.config, "llm_routing": {"primary_connection_id": model}})

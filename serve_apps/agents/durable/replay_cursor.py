@@ -6,12 +6,12 @@ from typing import Any
 from uuid import UUID, uuid5
 
 from cluster.basics.errors import AosError, Transient
-from cluster.models.messages import ChatRequest, Delta, Fallback, Reply
-from cluster.state.canonical_json import digest, normal
-from cluster.state.work.run_record import Step, StepState
+from cluster.models.messages import ChatRequest, ConnectionFallback, ModelReply, ReplyDelta
+from cluster.state.canonical_json import json_digest, normalize_json
+from cluster.state.work.run_record import RunStep, StepState
 from serve_apps.agents.durable.message_codec import reply_from_json, request_to_json
 from serve_apps.agents.events import Event, EventKind
-from serve_apps.agents.turn_errors import Diverged, recorded
+from serve_apps.agents.turn_errors import ReplayDiverged, error_from_record
 from serve_apps.agents.turn_ports import Json, RunId, Said
 
 MODEL, ASK, INPUT = "model", "approval", "input"
@@ -21,14 +21,14 @@ ASKED = frozenset({ASK, INPUT})  # of a person; the kinds are named as the categ
 _TEXT_ENDS = frozenset({EventKind.TEXT, EventKind.THINKING})
 
 
-class Walk(ABC):
+class ReplayCursor(ABC):
     """Replay cursor shared by live journals and replays; `halted` is the error that stopped it early, if any.
 
     A reply is recorded as `{"said": [[kind, data], ...], "ok": value}` or with `error` in place of `ok`; `said` are the
     events that the journal itself told within the step.
     """
 
-    def __init__(self, run: RunId, seed: int, steps: Sequence[Step]) -> None:
+    def __init__(self, run: RunId, seed: int, steps: Sequence[RunStep]) -> None:
         """`steps` are those on record, in order from 1."""
         self.halted: AosError | None = None
         self.delegates: dict[str, None] = {}  # who carried parts of the run out, in the order in which they began
@@ -71,7 +71,7 @@ class Walk(ABC):
 
     def _number(self, kind: EventKind, data: Json) -> Event:
         self._events += 1
-        event = Event(self._events, kind, normal(data), self._shown if kind is EventKind.TEXT else 0)
+        event = Event(self._events, kind, normalize_json(data), self._shown if kind is EventKind.TEXT else 0)
         if kind in _TEXT_ENDS:
             self._shown = 0
         return event
@@ -90,7 +90,7 @@ class Walk(ABC):
     def _show(self, piece: Event) -> None:
         """A piece of a text."""
 
-    def _next(self, kind: str, name: str, request: Json) -> tuple[Step, bool]:
+    def _next(self, kind: str, name: str, request: Json) -> tuple[RunStep, bool]:
         """The next step, and whether it is on record; one that is not has no state yet but `started`.
 
         Raises:
@@ -102,8 +102,10 @@ class Walk(ABC):
         if self._open is not None:
             raise RuntimeError(f"the reply of step {self._open} was not read to its end")
         self._at += 1
-        wanted = normal(request)
-        step = Step(self._at, kind, name, wanted, digest([kind, name, _bound(kind, wanted)]), StepState.STARTED)
+        wanted = normalize_json(request)
+        step = RunStep(
+            self._at, kind, name, wanted, json_digest([kind, name, _compared_request(kind, wanted)]), StepState.STARTED
+        )
         known = self._steps.get(self._at)
         if known is None:
             return step, False
@@ -111,15 +113,15 @@ class Walk(ABC):
             raise self._halt(self._other(known, step))
         return known, True
 
-    def _same(self, known: Step, wanted: Step) -> bool:
+    def _same(self, known: RunStep, wanted: RunStep) -> bool:
         """True if the recorded step is the one that is asked for now, by the hash of its request."""
         return known.request_hash == wanted.request_hash
 
-    def _other(self, known: Step, wanted: Step) -> AosError:
+    def _other(self, known: RunStep, wanted: RunStep) -> AosError:
         was, now = f"{known.kind} {known.name}", f"{wanted.kind} {wanted.name}"
-        return Diverged(f"step {known.seq} was {was}, now it is {now}{' with another request' * (was == now)}")
+        return ReplayDiverged(f"step {known.seq} was {was}, now it is {now}{' with another request' * (was == now)}")
 
-    def _answer(self, step: Step) -> Json:
+    def _answer(self, step: RunStep) -> Json:
         """Recorded result of an ended step; emits its events of that time again."""
         self._repeat(step)
         self._count(step)
@@ -127,42 +129,42 @@ class Walk(ABC):
             raise error_of(step)
         return step.reply["ok"]
 
-    def _count(self, step: Step) -> None:
+    def _count(self, step: RunStep) -> None:
         self._spent += step.ms
         self._used["prompt_tokens"] += step.prompt_tokens
         self._used["completion_tokens"] += step.completion_tokens
         self._used["cost_usd"] += step.cost_usd
 
-    def _repeat(self, step: Step) -> None:
+    def _repeat(self, step: RunStep) -> None:
         """Tell again what the journal itself told within the step."""
         for kind, data in said_within(step):
             self.emit(EventKind(kind), **data)
 
-    async def _resay(self, step: Step) -> AsyncIterator[Said]:
+    async def _resay(self, step: RunStep) -> AsyncIterator[Said]:
         """A recorded reply of a model, in one piece."""
         ended = step.reply or {}
         for fallback in ended.get("fallbacks", ()):
-            yield Fallback(**fallback)
+            yield ConnectionFallback(**fallback)
         reply = reply_from_json(self._answer(step))
         if reply.content or reply.reasoning:
-            yield Delta(reply.content, reply.reasoning)
+            yield ReplyDelta(reply.content, reply.reasoning)
         yield reply
 
     def _halt(self, error: AosError) -> AosError:
         self.halted = error
         return error
 
-    def _key(self, step: Step) -> str:
+    def _key(self, step: RunStep) -> str:
         """The same at every repetition of the step."""
         return str(uuid5(UUID(self._run), str(step.seq)))
 
 
-def _bound(kind: str, request: Json) -> Json:
+def _compared_request(kind: str, request: Json) -> Json:
     """Part of a request that is compared at replay: an approval's reason is no part of its action."""
     return {"arguments": request["arguments"]} if kind in ASKED else request
 
 
-def said_within(step: Step) -> Sequence[Any]:
+def said_within(step: RunStep) -> Sequence[Any]:
     """Events that the journal itself emitted within a step, as [kind, data]."""
     said: Sequence[Any] = (step.reply or {}).get("said", ())
     return said
@@ -179,7 +181,7 @@ def error_to_json(error: AosError) -> dict[str, Any]:
     return {"code": error.code, "detail": error.detail, "transient": transient, "fix": error.hint}
 
 
-def usage_of(reply: Reply) -> Mapping[str, Any]:
+def usage_of(reply: ModelReply) -> Mapping[str, Any]:
     """Tokens and cost of a reply, by the names of a step's fields."""
     usage = reply.usage
     return {
@@ -189,9 +191,9 @@ def usage_of(reply: Reply) -> Mapping[str, Any]:
     }
 
 
-def error_of(step: Step) -> AosError:
+def error_of(step: RunStep) -> AosError:
     """The error that a failed step raised, restored from its record."""
     found = step.reply["error"]
-    error = recorded(found["code"], found["detail"], found["transient"])
+    error = error_from_record(found["code"], found["detail"], found["transient"])
     error.hint = found["fix"]
     return error

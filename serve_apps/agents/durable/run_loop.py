@@ -10,21 +10,21 @@ from functools import partial
 from typing import Any
 
 from cluster.basics.errors import AosError, LeaseLost, Permanent, Transient
-from cluster.state.approvals import Approvals
-from cluster.state.audit import Audit
+from cluster.state.approvals import ApprovalStore
+from cluster.state.audit import AuditLog
 from cluster.state.audit import Outcome as Done
 from cluster.state.db.postgres import Transaction
-from cluster.state.work.run_record import Lease, RunState
-from cluster.state.work.runs import Runs
+from cluster.state.work.run_record import RunLease, RunState
+from cluster.state.work.runs import RunLedger
 from configs.sections import AgentSettings
 from serve_apps.agents.durable.journal import LiveJournal
-from serve_apps.agents.durable.recorder import LedgerRecorder, told
-from serve_apps.agents.durable.replay_cursor import Walk
+from serve_apps.agents.durable.recorder import LedgerRecorder, event_rows
+from serve_apps.agents.durable.replay_cursor import ReplayCursor
 from serve_apps.agents.events import Event, EventKind
-from serve_apps.agents.intake.turn import dump, load
-from serve_apps.agents.streams.subscriber import Outlet
-from serve_apps.agents.turn_errors import Waiting
-from serve_apps.agents.turn_ports import Handler, Journal, Outcome, Path, Turn
+from serve_apps.agents.intake.turn import dump_turn, load_turn
+from serve_apps.agents.streams.subscriber import EventQueue
+from serve_apps.agents.turn_errors import ApprovalPending
+from serve_apps.agents.turn_ports import Journal, Turn, TurnHandler, TurnOutcome, TurnPath
 
 GRACE_SECONDS = 4.0  # for a handler that is to stop; a reader who leaves stops the model within five
 RECALLED = "recalled"  # of a turn's options: the trace's line on its memory
@@ -32,7 +32,7 @@ BACKGROUND = 8  # runs without a reader at a time
 
 # What is to be done once the answer is committed, if anything.
 Kept = Callable[[], Awaitable[None]]
-Remember = Callable[[Transaction, Turn, Outcome], Awaitable[Kept | None]]
+Remember = Callable[[Transaction, Turn, TurnOutcome], Awaitable[Kept | None]]
 Say = Callable[[Turn, Transaction, str], Awaitable[None]]
 _log = logging.getLogger("aos.agents")
 
@@ -45,7 +45,7 @@ class _Beat(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Timing:
+class RunTiming:
     """Clocks, so that tests can move them: seconds that grow, the moment, and a way to sleep."""
 
     clock: Callable[[], float]
@@ -53,20 +53,20 @@ class Timing:
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 
 
-class Runner:
+class TurnRunner:
     """Runs turns under their leases. A run whose owner dies is taken up where its journal ends."""
 
     def __init__(
         self,
-        runs: Runs,
-        approvals: Approvals,
-        handlers: Mapping[Path, Handler],
+        runs: RunLedger,
+        approvals: ApprovalStore,
+        handlers: Mapping[TurnPath, TurnHandler],
         settings: AgentSettings,
         *,
         owner: str,
-        timing: Timing,
+        timing: RunTiming,
         remember: Remember,
-        audit: Audit,
+        audit: AuditLog,
         say: Say | None = None,
     ) -> None:
         """Collaborators are injected.
@@ -85,7 +85,7 @@ class Runner:
         self._settings, self._owner, self._timing, self._remember = settings, owner, timing, remember
         self._audit, self._say = audit, say
 
-    async def run(self, turn: Turn, lease: Lease) -> AsyncIterator[Event]:
+    async def run(self, turn: Turn, lease: RunLease) -> AsyncIterator[Event]:
         """Carry a claimed run out and tell its events from the first; closing the iterator stops it.
 
         The last event is DONE, ERROR, APPROVAL_REQUIRED, INPUT_REQUIRED, or STATUS `cancelled`.
@@ -94,8 +94,8 @@ class Runner:
             LeaseLost: another owner has the run; nothing more was written.
             Unavailable, Overloaded: the record cannot be written; the run can be resumed.
         """
-        outlet, stop = Outlet(), asyncio.Event()
-        carried = asyncio.create_task(self._carry(turn, lease, outlet, stop))
+        outlet, stop = EventQueue(), asyncio.Event()
+        carried = asyncio.create_task(self._execute_run(turn, lease, outlet, stop))
         carried.add_done_callback(lambda _: outlet.close())
         try:
             async for event in outlet:
@@ -107,7 +107,7 @@ class Runner:
             if carried.done() and not carried.cancelled():
                 carried.exception()  # a reader who left is not told
 
-    async def claim(self, turn: Turn) -> Lease:
+    async def claim(self, turn: Turn) -> RunLease:
         """The lease of a turn's run, for somebody who reads along.
 
         Raises:
@@ -129,27 +129,27 @@ class Runner:
                 room.release()
                 await asyncio.wait({stopping}, timeout=self._settings.poll_seconds)
                 continue
-            unread = Outlet(0)
+            unread = EventQueue(0)
             unread.close()
-            carried = asyncio.create_task(self._carry(None, lease, unread, stop))
+            carried = asyncio.create_task(self._execute_run(None, lease, unread, stop))
             unattended.add(carried)
             carried.add_done_callback(unattended.discard)
-            carried.add_done_callback(_report)
+            carried.add_done_callback(_log_failure)
             carried.add_done_callback(lambda _: room.release())
         if unattended:
             await asyncio.wait(unattended)
 
-    async def _claim_next(self) -> Lease | None:
+    async def _claim_next(self) -> RunLease | None:
         try:
             return await self._runs.claim_next(self._owner, self._settings.lease_seconds)
         except Transient as error:
             _log.warning("no run can be claimed now: %s", error)
             return None
 
-    async def _carry(self, turn: Turn | None, lease: Lease, outlet: Outlet, stop: asyncio.Event) -> None:
+    async def _execute_run(self, turn: Turn | None, lease: RunLease, outlet: EventQueue, stop: asyncio.Event) -> None:
         """One run from its first event to where it ends or waits; without a turn, the frozen one."""
         loaded = await self._runs.load(lease.scope, lease.run)
-        turn = load(loaded.input if turn is None else dump(turn))
+        turn = load_turn(loaded.input if turn is None else dump_turn(turn))
         lease = replace(lease, scope=turn.scope)
         say = None if self._say is None else partial(self._say, turn)
         recorder = LedgerRecorder(self._runs, self._approvals, lease, say)
@@ -165,7 +165,7 @@ class Runner:
             patience=timedelta(hours=self._settings.approval_hours),
         )
         handler = asyncio.create_task(carried_out(self._handlers[turn.path], turn, journal))
-        beat = asyncio.create_task(self._beat(lease))
+        beat = asyncio.create_task(self._keep_lease(lease))
         leaving = asyncio.create_task(stop.wait())
         try:
             await asyncio.wait({handler, beat, leaving}, return_when=asyncio.FIRST_COMPLETED)
@@ -176,18 +176,18 @@ class Runner:
             for task in (handler, beat, leaving):
                 task.cancel()
         why = beat.result() if beat.done() and not beat.cancelled() else None
-        last = await self._settle(turn, lease, journal, handler, why)
+        last = await self._finish_run(turn, lease, journal, handler, why)
         if last is not None:
             outlet.put(last)
 
-    async def _settle(
-        self, turn: Turn, lease: Lease, journal: LiveJournal, handler: asyncio.Task[Outcome], why: _Beat | None
+    async def _finish_run(
+        self, turn: Turn, lease: RunLease, journal: LiveJournal, handler: asyncio.Task[TurnOutcome], why: _Beat | None
     ) -> Event | None:
         """Write how the run ended and return its last event; None where it waits or was given back."""
         ended = handler.done() and not handler.cancelled()
         raised = handler.exception() if ended else None
         error = journal.halted or raised
-        if isinstance(error, Waiting):
+        if isinstance(error, ApprovalPending):
             return None
         if why is _Beat.LOST or isinstance(error, LeaseLost):
             raise LeaseLost(f"run {lease.run}, token {lease.fence}")
@@ -195,48 +195,50 @@ class Runner:
             await self._runs.interrupt(lease)
             raise error
         if error is not None:
-            return await self._fail(turn, lease, journal, error)
+            return await self._fail_run(turn, lease, journal, error)
         if ended:
             try:
-                return await self._complete(turn, lease, journal, handler.result())
+                return await self._complete_run(turn, lease, journal, handler.result())
             except LeaseLost:
                 raise
             except Permanent as refused:  # the answer cannot be kept, such as in a closed conversation
-                return await self._fail(turn, lease, journal, refused)
+                return await self._fail_run(turn, lease, journal, refused)
         if why is _Beat.CANCEL:
             event = journal.last(EventKind.STATUS, state="cancelled")
             async with self._runs.writing(lease) as tx:
-                await self._runs.put_events(tx, lease, told(journal.pending))
+                await self._runs.put_events(tx, lease, event_rows(journal.pending))
                 await self._runs.finish(tx, lease, RunState.CANCELLED)
-                await self._record(tx, turn, journal, RunState.CANCELLED)
+                await self._audit_run(tx, turn, journal, RunState.CANCELLED)
             return event
         await self._runs.interrupt(lease)
         return None
 
-    async def _complete(self, turn: Turn, lease: Lease, journal: LiveJournal, outcome: Outcome) -> Event:
+    async def _complete_run(self, turn: Turn, lease: RunLease, journal: LiveJournal, outcome: TurnOutcome) -> Event:
         async with self._runs.writing(lease) as tx:
             kept = await self._remember(tx, turn, outcome)
-            event = journal.last(EventKind.DONE, **done(outcome, journal))
-            await self._runs.put_events(tx, lease, told(journal.pending))
+            event = journal.last(EventKind.DONE, **done_data(outcome, journal))
+            await self._runs.put_events(tx, lease, event_rows(journal.pending))
             await self._runs.finish(tx, lease, RunState.COMPLETED, outcome=asdict(outcome))
-            await self._record(tx, turn, journal, RunState.COMPLETED)
+            await self._audit_run(tx, turn, journal, RunState.COMPLETED)
         if kept is not None:
             await kept()
         return event
 
-    async def _fail(self, turn: Turn, lease: Lease, journal: LiveJournal, error: BaseException) -> Event:
+    async def _fail_run(self, turn: Turn, lease: RunLease, journal: LiveJournal, error: BaseException) -> Event:
         """A named error is told as it is; any other is a bug, told by a number that the log explains."""
-        data = failure(error, f"{lease.run}.{lease.fence}")
+        data = error_data(error, f"{lease.run}.{lease.fence}")
         if not isinstance(error, AosError):
             _log.error("run %s failed: %s", lease.run, data["detail"], exc_info=error)
         event = journal.last(EventKind.ERROR, **data)
         async with self._runs.writing(lease) as tx:
-            await self._runs.put_events(tx, lease, told(journal.pending))
+            await self._runs.put_events(tx, lease, event_rows(journal.pending))
             await self._runs.finish(tx, lease, RunState.FAILED, error=data)
-            await self._record(tx, turn, journal, RunState.FAILED, code=data["code"])
+            await self._audit_run(tx, turn, journal, RunState.FAILED, code=data["code"])
         return event
 
-    async def _record(self, tx: Transaction, turn: Turn, journal: Walk, state: RunState, **more: str) -> None:
+    async def _audit_run(
+        self, tx: Transaction, turn: Turn, journal: ReplayCursor, state: RunState, **more: str
+    ) -> None:
         """Audits an agent's execution: caller, agent and final state; its content stays in the run."""
         outcome = Done.FAILED if state is RunState.FAILED else Done.DONE
         detail: dict[str, Any] = {"run": turn.run, "session": turn.session, "path": turn.path, "state": state, **more}
@@ -244,7 +246,7 @@ class Runner:
             detail["delegates"] = list(journal.delegates)
         await self._audit.record(tx, turn.scope, "agent.execute", turn.agent.id, outcome, detail)
 
-    async def _beat(self, lease: Lease) -> _Beat:
+    async def _keep_lease(self, lease: RunLease) -> _Beat:
         """Keep the lease until somebody wants the run to end or another owner has it."""
         alive = self._timing.clock()
         while True:
@@ -260,22 +262,22 @@ class Runner:
                     return _Beat.LOST
 
 
-async def carried_out(handler: Handler, turn: Turn, journal: Journal) -> Outcome:
+async def carried_out(handler: TurnHandler, turn: Turn, journal: Journal) -> TurnOutcome:
     """The turn from its first event to its outcome, whose trace begins with what was remembered for it."""
-    opening(turn, journal)
+    emit_opening(turn, journal)
     outcome = await handler(turn, journal)
     line = turn.options.get(RECALLED)
     return outcome if line is None else replace(outcome, trace=(line, *outcome.trace))
 
 
-def opening(turn: Turn, journal: Journal) -> None:
+def emit_opening(turn: Turn, journal: Journal) -> None:
     """Emits the first events of a run: its acceptance and its route."""
     journal.emit(EventKind.STATUS, state="accepted", run_id=turn.run, session_id=turn.session, agent_id=turn.agent.id)
     if "route" in turn.options:
         journal.emit(EventKind.ROUTE, **turn.options["route"])
 
 
-def done(outcome: Outcome, journal: Walk) -> dict[str, Any]:
+def done_data(outcome: TurnOutcome, journal: ReplayCursor) -> dict[str, Any]:
     """The data of DONE."""
     return {
         "answer": outcome.answer,
@@ -288,7 +290,7 @@ def done(outcome: Outcome, journal: Walk) -> dict[str, Any]:
     }
 
 
-def failure(error: BaseException, reference: str) -> dict[str, Any]:
+def error_data(error: BaseException, reference: str) -> dict[str, Any]:
     """The data of ERROR: nothing of the inside of what nobody expected."""
     if isinstance(error, AosError):
         return {"code": error.code, "title": error.title, "detail": error.detail, "fix": error.hint}
@@ -296,7 +298,7 @@ def failure(error: BaseException, reference: str) -> dict[str, Any]:
     return {"code": "internal", "title": title, "detail": f"reference {reference}", "fix": "Look it up in the log."}
 
 
-def _report(task: asyncio.Task[None]) -> None:
+def _log_failure(task: asyncio.Task[None]) -> None:
     """A run in the background that could not be carried on; another owner takes it up, or the next round does."""
     if not task.cancelled() and (error := task.exception()) is not None:
         _log.warning("a run in the background was left: %s", error, exc_info=not isinstance(error, AosError) and error)

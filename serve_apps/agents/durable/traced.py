@@ -5,24 +5,24 @@ from dataclasses import replace
 from typing import Any
 
 from cluster.basics.scope import Scope
-from cluster.basics.telemetry import REQUEST, Mark, Telemetry, Value
-from cluster.models.messages import ChatRequest, Reply
+from cluster.basics.telemetry import REQUEST, OpenSpan, Telemetry, Value
+from cluster.models.messages import ChatRequest, ModelReply
 from serve_apps.agents.events import Event, EventKind
-from serve_apps.agents.streams.cancellation import closing
-from serve_apps.agents.turn_errors import Waiting
+from serve_apps.agents.streams.cancellation import closing_stream
+from serve_apps.agents.turn_errors import ApprovalPending
 from serve_apps.agents.turn_ports import (
-    Handler,
-    Incoming,
+    IncomingMessage,
     Journal,
     Json,
     Orchestrator,
-    Outcome,
     Perform,
-    Redo,
+    RedoPolicy,
     RunId,
     Said,
     Saying,
     Turn,
+    TurnHandler,
+    TurnOutcome,
 )
 
 TRACEPARENT = "traceparent"  # the option of a turn that says what it is a part of
@@ -35,18 +35,18 @@ class TracedOrchestrator:
         """`orchestrator` takes the messages."""
         self._orchestrator, self._telemetry = orchestrator, telemetry
 
-    async def process(self, scope: Scope, incoming: Incoming) -> AsyncIterator[Event]:
+    async def process(self, scope: Scope, incoming: IncomingMessage) -> AsyncIterator[Event]:
         """As `Orchestrator`; the turn's options say what it is a part of, also where a background owner resumes it."""
         with self._telemetry.span("orchestrator process", REQUEST.get(), {"aos.tenant.id": scope.tenant}) as mark:
             options = {**incoming.options, TRACEPARENT: mark.traceparent} if mark.traceparent else incoming.options
-            async with closing(self._orchestrator.process(scope, replace(incoming, options=options))) as events:
+            async with closing_stream(self._orchestrator.process(scope, replace(incoming, options=options))) as events:
                 async for event in events:
                     yield event
 
     async def resume(self, scope: Scope, run: RunId) -> AsyncIterator[Event]:
         """As `Orchestrator`."""
         with self._telemetry.span("orchestrator resume", REQUEST.get(), {"aos.run.id": run}):
-            async with closing(self._orchestrator.resume(scope, run)) as events:
+            async with closing_stream(self._orchestrator.resume(scope, run)) as events:
                 async for event in events:
                     yield event
 
@@ -56,14 +56,14 @@ class TracedOrchestrator:
             await self._orchestrator.cancel(scope, run)
 
 
-class Traced:
+class TracedHandler:
     """A `Handler` around another. What a journal only remembers makes no span: it happened in another trace."""
 
-    def __init__(self, handler: Handler, telemetry: Telemetry) -> None:
+    def __init__(self, handler: TurnHandler, telemetry: Telemetry) -> None:
         """`handler` carries the turn out."""
         self._handler, self._telemetry = handler, telemetry
 
-    async def __call__(self, turn: Turn, journal: Journal) -> Outcome:
+    async def __call__(self, turn: Turn, journal: Journal) -> TurnOutcome:
         """As `Handler`."""
         attributes: Mapping[str, Value | None] = {
             "gen_ai.agent.id": turn.agent.id,
@@ -78,20 +78,20 @@ class Traced:
         parent = turn.options.get(TRACEPARENT)
         parent = parent if isinstance(parent, str) else None
         with self._telemetry.operation("invoke_agent", turn.agent.name, parent, attributes) as mark:
-            self._telemetry.said(mark, "gen_ai.input.messages", [_message("user", turn.message)])
-            ended = await self._ended(turn, TracedJournal(journal, self._telemetry, mark.traceparent))
-            if isinstance(ended, Outcome):
+            self._telemetry.said(mark, "gen_ai.input.messages", [_genai_message("user", turn.message)])
+            ended = await self._outcome_or_waiting(turn, TracedJournal(journal, self._telemetry, mark.traceparent))
+            if isinstance(ended, TurnOutcome):
                 mark.set({"aos.outcome": ended.finish_reason, "aos.confidence": ended.confidence})
-                self._telemetry.said(mark, "gen_ai.output.messages", [_message("assistant", ended.answer)])
+                self._telemetry.said(mark, "gen_ai.output.messages", [_genai_message("assistant", ended.answer)])
                 return ended
             mark.set({"aos.outcome": "waiting", "aos.approval.id": ended.approval})
         raise ended
 
-    async def _ended(self, turn: Turn, journal: Journal) -> Outcome | Waiting:
+    async def _outcome_or_waiting(self, turn: Turn, journal: Journal) -> TurnOutcome | ApprovalPending:
         """A turn that waits for a person has not failed, so its span does not see an error."""
         try:
             return await self._handler(turn, journal)
-        except Waiting as waiting:
+        except ApprovalPending as waiting:
             return waiting
 
 
@@ -133,12 +133,14 @@ class TracedJournal:
         """As `Journal`."""
         return await self._journal.inquire(question)
 
-    async def step(self, kind: str, name: str, request: Json, perform: Perform, *, redo: Redo = Redo.REPEAT) -> Json:
+    async def step(
+        self, kind: str, name: str, request: Json, perform: Perform, *, redo: RedoPolicy = RedoPolicy.REPEAT
+    ) -> Json:
         """As `Journal`."""
 
         async def performed(key: str) -> Json:
             if kind == "tool":
-                return await self._tool(name, request, key, perform)
+                return await self._trace_tool(name, request, key, perform)
             if kind == "retrieval":
                 with self._telemetry.operation(
                     "retrieval", name, self._parent, {"gen_ai.data_source.id": name}
@@ -152,9 +154,9 @@ class TracedJournal:
 
     def stream(self, name: str, request: ChatRequest, saying: Saying, *, about: Json = None) -> AsyncIterator[Said]:
         """As `Journal`."""
-        return self._journal.stream(name, request, lambda: self._said(name, request, saying), about=about)
+        return self._journal.stream(name, request, lambda: self._trace_model_call(name, request, saying), about=about)
 
-    async def _tool(self, name: str, request: Json, key: str, perform: Perform) -> Json:
+    async def _trace_tool(self, name: str, request: Json, key: str, perform: Perform) -> Json:
         attributes = {"gen_ai.tool.name": name, "gen_ai.tool.type": "function", "gen_ai.tool.call.id": key}
         with self._telemetry.operation("execute_tool", name, self._parent, attributes) as mark:
             mark.labels["gen_ai.tool.name"] = name
@@ -163,7 +165,7 @@ class TracedJournal:
             self._telemetry.said(mark, "gen_ai.tool.call.result", result)
             return result
 
-    async def _said(self, name: str, request: ChatRequest, saying: Saying) -> AsyncIterator[Said]:
+    async def _trace_model_call(self, name: str, request: ChatRequest, saying: Saying) -> AsyncIterator[Said]:
         attributes: Mapping[str, Value | None] = {
             "aos.step": name,
             "gen_ai.request.temperature": request.temperature,
@@ -174,17 +176,19 @@ class TracedJournal:
         }
         with self._telemetry.operation("chat", name, self._parent, attributes) as mark:
             seconds, waits = self._telemetry.stopwatch(), True
-            self._telemetry.said(mark, "gen_ai.input.messages", [_message(m.role, m.content) for m in request.messages])
-            async with closing(saying()) as said:
+            self._telemetry.said(
+                mark, "gen_ai.input.messages", [_genai_message(m.role, m.content) for m in request.messages]
+            )
+            async with closing_stream(saying()) as said:
                 async for item in said:
                     if waits:
                         self._telemetry.first_chunk(mark, seconds())
                         waits = False
-                    if isinstance(item, Reply):
-                        self._replied(mark, item)
+                    if isinstance(item, ModelReply):
+                        self._annotate_reply(mark, item)
                     yield item
 
-    def _replied(self, mark: Mark, reply: Reply) -> None:
+    def _annotate_reply(self, mark: OpenSpan, reply: ModelReply) -> None:
         mark.label("gen_ai.response.model", reply.model)
         mark.label("gen_ai.provider.name", reply.connection)
         mark.span.update_name(f"chat {reply.model}".strip())
@@ -196,9 +200,9 @@ class TracedJournal:
             }
         )
         self._telemetry.used(mark, reply.usage.prompt_tokens, reply.usage.completion_tokens, reply.cost_usd)
-        self._telemetry.said(mark, "gen_ai.output.messages", [_message("assistant", reply.content)])
+        self._telemetry.said(mark, "gen_ai.output.messages", [_genai_message("assistant", reply.content)])
 
 
-def _message(role: str, content: str) -> dict[str, Any]:
+def _genai_message(role: str, content: str) -> dict[str, Any]:
     """As the conventions' JSON schema of messages has it."""
     return {"role": role, "parts": [{"type": "text", "content": content}]}

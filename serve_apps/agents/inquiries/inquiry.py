@@ -8,12 +8,12 @@ from typing import Any
 from cluster.basics.errors import Invalid, Permanent
 from cluster.models.messages import ToolSpec
 from serve_apps.agents.inquiries.reply_intent import Intent, chosen, intent_of
-from serve_apps.agents.turn_errors import Rejected
+from serve_apps.agents.turn_errors import ActionRejected
 from serve_apps.agents.turn_ports import Journal, Json, Turn
 from skills.delegate.tool import TurnBound
-from skills.framework.builtin import named
-from skills.framework.catalogue import Catalog
-from skills.framework.contract import Call, Effect
+from skills.framework.builtin import shipped_skill
+from skills.framework.catalogue import ToolCatalog
+from skills.framework.contract import CallEffect, ToolInvocation
 
 NAME = "request_user_input"
 PERSON = "person"  # of a turn's options: somebody reads along who can be asked
@@ -60,14 +60,14 @@ class Inquiry(TurnBound):
     @property
     def spec(self) -> ToolSpec:
         """See `Tool`."""
-        return named(NAME).spec
+        return shipped_skill(NAME).spec
 
     @property
-    def effect(self) -> Effect:
+    def effect(self) -> CallEffect:
         """Asking changes nothing outside."""
-        return Effect.READ
+        return CallEffect.READ
 
-    async def run(self, call: Call) -> Json:
+    async def run(self, call: ToolInvocation) -> Json:
         """{reply, ...}: with `intent` where it is decided, with `selected` where it is chosen.
 
         Raises:
@@ -91,12 +91,12 @@ class Inquiry(TurnBound):
             if intent is Intent.UNCLEAR:  # once: whoever is unclear twice is read by the model, as unclear
                 reply = await self.journal.inquire({**question, "question": f"{AGAIN} {question['question']}"})
                 intent = intent_of(reply)
-        except Rejected as error:
+        except ActionRejected as error:
             raise Unanswered(error.detail) from None
         return {"reply": reply, "intent": str(intent)}
 
 
-def inquiring(tools: Catalog, turn: Turn, journal: Journal) -> Catalog:
+def inquiring(tools: ToolCatalog, turn: Turn, journal: Journal) -> ToolCatalog:
     """The tool as well, where there is a person to ask and the answer has no form that a question would break."""
     if turn.options.get(PERSON) is not True or turn.options.get("response_format") or turn.depth or NAME in tools:
         return tools

@@ -5,10 +5,10 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID, uuid5
 
-from cluster.state.approvals import Category, Wanted
-from cluster.state.canonical_json import action_digest, normal
-from cluster.state.work.run_record import Step
-from serve_apps.agents.durable.recorder import Decided
+from cluster.state.approvals import ApprovalCategory, ApprovalRequest
+from cluster.state.canonical_json import action_digest, normalize_json
+from cluster.state.work.run_record import RunStep
+from serve_apps.agents.durable.recorder import ApprovalDecision
 from serve_apps.agents.events import EventKind
 from serve_apps.agents.turn_ports import Json
 
@@ -16,17 +16,22 @@ Told = tuple[EventKind, Mapping[str, Any]]
 
 
 def wanted_of(
-    run: str, step: Step, arguments: Mapping[str, Json], reason: str, expires: datetime | None, category: Category
-) -> Wanted:
+    run: str,
+    step: RunStep,
+    arguments: Mapping[str, Json],
+    reason: str,
+    expires: datetime | None,
+    category: ApprovalCategory,
+) -> ApprovalRequest:
     """What a step puts before a person, under an id that is the same at every walk of its run."""
     id_ = str(uuid5(UUID(run), f"{step.seq} {category}"))
-    return Wanted(id_, run, step.seq, step.name, normal(arguments), reason, expires, category)
+    return ApprovalRequest(id_, run, step.seq, step.name, normalize_json(arguments), reason, expires, category)
 
 
-def asked(wanted: Wanted) -> list[Told]:
+def asked(wanted: ApprovalRequest) -> list[Told]:
     """That a run waits, and for what."""
     expires = None if wanted.expires_at is None else wanted.expires_at.isoformat()
-    if wanted.category is Category.INPUT:
+    if wanted.category is ApprovalCategory.INPUT:
         question = {"id": wanted.id, "options": [], **wanted.arguments, "expires_at": expires}
         return [(EventKind.STATUS, {"state": "waiting_input"}), (EventKind.INPUT_REQUIRED, {"input": question})]
     shown = {
@@ -41,9 +46,9 @@ def asked(wanted: Wanted) -> list[Told]:
     return [(EventKind.STATUS, {"state": "waiting_approval"}), (EventKind.APPROVAL_REQUIRED, {"approval": shown})]
 
 
-def answered(wanted: Wanted, decided: Decided, arguments: Mapping[str, Json]) -> Told:
+def answered(wanted: ApprovalRequest, decided: ApprovalDecision, arguments: Mapping[str, Json]) -> Told:
     """What a person said; of a question that nobody answered there is no reply."""
-    if wanted.category is Category.INPUT:
+    if wanted.category is ApprovalCategory.INPUT:
         state = "answered" if decided.state == "approved" else decided.state
         return EventKind.INPUT_GIVEN, {"id": wanted.id, "state": state, "reply": arguments.get("reply")}
     data = {"id": wanted.id, "state": decided.state, "reviewer": decided.reviewer, "arguments": arguments}

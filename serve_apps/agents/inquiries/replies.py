@@ -4,14 +4,14 @@ from dataclasses import dataclass
 
 from cluster.basics.errors import Conflict
 from cluster.basics.scope import Scope
-from cluster.state.approvals import Approvals
+from cluster.state.approvals import ApprovalStore
 from cluster.state.db.postgres import Database, Row
 from cluster.state.work.run_record import RunState
-from cluster.state.work.runs import Runs
-from serve_apps.agents.intake.turn import load
-from serve_apps.agents.memory.memory_guard import written
-from serve_apps.agents.memory.remember import Memory
-from serve_apps.agents.turn_ports import Agent, Incoming, Turn
+from cluster.state.work.runs import RunLedger
+from serve_apps.agents.intake.turn import load_turn
+from serve_apps.agents.memory.memory_guard import guard_text
+from serve_apps.agents.memory.remember import ConversationMemory
+from serve_apps.agents.turn_ports import AgentSnapshot, IncomingMessage, Turn
 
 _UNDER_WAY = frozenset({RunState.QUEUED, RunState.RUNNING})
 
@@ -34,11 +34,13 @@ class Resumed:
 class Replies:
     """Finds what a conversation waits for, and hands the answer over in one transaction with the message."""
 
-    def __init__(self, database: Database, runs: Runs, approvals: Approvals, memory: Memory, lease: float) -> None:
+    def __init__(
+        self, database: Database, runs: RunLedger, approvals: ApprovalStore, memory: ConversationMemory, lease: float
+    ) -> None:
         """`lease`: seconds for which the resumed run is kept for whoever sent the answer."""
         self._db, self._runs, self._approvals, self._memory, self._lease = database, runs, approvals, memory, lease
 
-    async def pending(self, scope: Scope, incoming: Incoming) -> Row | None:
+    async def pending(self, scope: Scope, incoming: IncomingMessage) -> Row | None:
         """The question that a message answers; None where it begins a turn of its own.
 
         Raises:
@@ -56,7 +58,9 @@ class Replies:
             raise AlreadyAnswered(f"run {row['run_id']} goes on with it")
         return None
 
-    async def take(self, scope: Scope, question: Row, agent: Agent, incoming: Incoming) -> Resumed | None:
+    async def take(
+        self, scope: Scope, question: Row, agent: AgentSnapshot, incoming: IncomingMessage
+    ) -> Resumed | None:
         """Store the message and wake the run up; None where it is for another agent than the one that asked.
 
         Raises:
@@ -66,7 +70,7 @@ class Replies:
         if str(question["agent_id"]) != agent.id:
             return None
         session, run = str(question["session_id"]), str(question["run_id"])
-        guarded = await written(incoming.message, scope.tenant, session)
+        guarded = await guard_text(incoming.message, scope.tenant, session)
         async with self._db.transaction(scope) as tx:
             try:
                 await self._approvals.reply(tx, scope, str(question["id"]), incoming.message, self._lease)
@@ -75,4 +79,4 @@ class Replies:
             stored = await self._memory.keep(tx, scope, session, "user", guarded, run)
         await self._memory.kept(scope, session, stored)
         loaded = await self._runs.load(scope, run)
-        return Resumed(load(loaded.input), loaded.last_event)
+        return Resumed(load_turn(loaded.input), loaded.last_event)

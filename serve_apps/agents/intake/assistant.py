@@ -1,9 +1,9 @@
 """The agent that every workspace has."""
 
 from cluster.basics.scope import Scope
-from cluster.state.audit import Audit
+from cluster.state.audit import AuditLog
 from cluster.state.db.postgres import Transaction
-from pipelines.documents.store.agent_links import NewAgent, Standing
+from pipelines.documents.store.agent_links import DefaultAgent, NewAgent
 
 ASSISTANT = NewAgent(
     name="assistant",
@@ -16,10 +16,10 @@ ASSISTANT = NewAgent(
 )
 
 
-def standing(audit: Audit) -> Standing:
+def standing_assistant(audit: AuditLog) -> DefaultAgent:
     """It comes to be when somebody first asks for it; the trail says who that was."""
 
     async def opened(tx: Transaction, scope: Scope, agent: str) -> None:
         await audit.record(tx, scope, "agent.add", agent, detail={"name": ASSISTANT.name})
 
-    return Standing(ASSISTANT, opened)
+    return DefaultAgent(ASSISTANT, opened)

@@ -8,10 +8,10 @@ from typing import Any
 
 from cluster.basics.errors import Permanent
 from cluster.models.chat.openai_requests import REQUIRED
-from cluster.models.chat.response_format import Form
+from cluster.models.chat.response_format import ResponseForm
 from cluster.models.messages import ToolSpec
-from serve_apps.agents.intake.tool_offer import demanded
-from serve_apps.agents.parse.found import Parsed
+from serve_apps.agents.intake.tool_offer import demanded_tool
+from serve_apps.agents.parse.found import ParsedReply
 from serve_apps.agents.turn_ports import Turn
 
 ANSWER = "give_answer"  # the tool whose arguments are the answer where a provider takes no form
@@ -34,24 +34,24 @@ class NotInForm(Permanent):
 
 
 @dataclass(frozen=True, slots=True)
-class Demand:
+class ResponseDemand:
     """Attributes:
     choice: `required`, or the name of the tool that has to be called; None where none has to be.
     form: what the answer has to be; None for text.
     """
 
     choice: str | None
-    form: Form | None
+    form: ResponseForm | None
 
 
-def demand_of(turn: Turn) -> Demand | None:
+def demand_of(turn: Turn) -> ResponseDemand | None:
     """The demand in a turn's options; None where they demand nothing."""
-    choice, form = demanded(turn), form_of(turn.options.get("response_format"))
+    choice, form = demanded_tool(turn), form_of(turn.options.get("response_format"))
     choice = None if choice == ANSWER else choice
-    return None if choice is None and form is None else Demand(choice, form)
+    return None if choice is None and form is None else ResponseDemand(choice, form)
 
 
-def form_of(response_format: str | None) -> Form | None:
+def form_of(response_format: str | None) -> ResponseForm | None:
     """The form that OpenAI's `response_format` asks for; None for text.
 
     It is JSON as text: a frozen turn sorts its keys, and models write properties in the order of the schema.
@@ -60,12 +60,12 @@ def form_of(response_format: str | None) -> Form | None:
     if found.get("type", "text") == "text":
         return None
     if found["type"] == "json_object":
-        return Form(tool=ANSWER)
+        return ResponseForm(tool=ANSWER)
     of = found["json_schema"]
-    return Form(of["schema"], of["name"], of.get("strict"), ANSWER)
+    return ResponseForm(of["schema"], of["name"], of.get("strict"), ANSWER)
 
 
-def answer_tool(form: Form) -> dict[str, Any]:
+def answer_tool(form: ResponseForm) -> dict[str, Any]:
     """The tool that an answer is given by, as a client's own: its call ends the turn."""
     # Without a property to show, small models would be told to call it with nothing at all.
     parameters = {"type": "object", "minProperties": 1} if form.schema is None else dict(form.schema)
@@ -76,12 +76,13 @@ def answer_tool(form: Form) -> dict[str, Any]:
     }
 
 
-def told(demand: Demand, specs: Sequence[ToolSpec], *, react: bool) -> str:
+def demand_prompt(demand: ResponseDemand, specs: Sequence[ToolSpec], *, react: bool) -> str:
     """For the system prompt. A provider that takes tools natively is sent the choice of them, so it is not said."""
     said = []
     if react and demand.choice is not None:
         said.append(
-            f"### Calls ###\nIn this turn you have to call {which(demand.choice, specs)}; a reply that ends without "
+            "### Calls ###\n"
+            f"In this turn you have to call {tool_phrase(demand.choice, specs)}; a reply that ends without "
             "this call is not accepted."
         )
     if demand.form is not None:
@@ -94,20 +95,20 @@ def told(demand: Demand, specs: Sequence[ToolSpec], *, react: bool) -> str:
     return "\n\n".join(said)
 
 
-def which(choice: str, specs: Sequence[ToolSpec]) -> str:
+def tool_phrase(choice: str, specs: Sequence[ToolSpec]) -> str:
     """The tools that a choice is about, in words."""
     if choice != REQUIRED:
         return f"the tool {choice}"
     return f"one of the tools {', '.join(spec.name for spec in specs)}"
 
 
-def uncalled(choice: str, specs: Sequence[ToolSpec], *, react: bool) -> str:
+def missing_call_prompt(choice: str, specs: Sequence[ToolSpec], *, react: bool) -> str:
     """The one re-prompt for a reply without the call."""
     how = " Write it as ACTION and ACTION_INPUT." if react else ""
-    return f"You did not call {which(choice, specs)}. No other reply is accepted: make the call now.{how}"
+    return f"You did not call {tool_phrase(choice, specs)}. No other reply is accepted: make the call now.{how}"
 
 
-def misformed(flaw: str) -> str:
+def repair_prompt(flaw: str) -> str:
     """The one chance to repair an answer."""
     return (
         f"This is not the answer in the form that was asked for: {flaw}. Give the whole answer again, as one JSON "
@@ -115,7 +116,7 @@ def misformed(flaw: str) -> str:
     )
 
 
-def given(form: Form, content: str, parsed: Parsed) -> tuple[str, str | None]:
+def read_demanded_answer(form: ResponseForm, content: str, parsed: ParsedReply) -> tuple[str, str | None]:
     """The answer of a reply as JSON text, and what is wrong with it; None where it has the form.
 
     It is a call of `ANSWER`, or the text itself: bare, behind FINAL ANSWER, or in the only code block.
@@ -127,7 +128,7 @@ def given(form: Form, content: str, parsed: Parsed) -> tuple[str, str | None]:
     if call is not None and call.problem is not None:
         return "", call.problem
     flaw = "it is not JSON"
-    for value in [dict(call.arguments)] if call is not None else _values(content, parsed.answer or ""):
+    for value in [dict(call.arguments)] if call is not None else _json_values(content, parsed.answer or ""):
         found = form.flaw(value)
         if found is None:
             return json.dumps(value, ensure_ascii=False, allow_nan=False), None
@@ -135,7 +136,7 @@ def given(form: Form, content: str, parsed: Parsed) -> tuple[str, str | None]:
     return "", flaw
 
 
-def _values(*texts: str) -> list[Any]:
+def _json_values(*texts: str) -> list[Any]:
     """The JSON values that texts are, each once."""
     values: list[Any] = []
     for text in texts:

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 from cluster.basics.errors import Forbidden
 from cluster.basics.scope import Scope
-from cluster.state.audit import Audit
-from cluster.state.identity.identity import Identity, Member, least
-from serve_apps.agents.turn_ports import Handler, Journal, Outcome, Turn
+from cluster.state.audit import AuditLog
+from cluster.state.identity.identity import IdentityStore, WorkspaceMember, least_role
+from serve_apps.agents.turn_ports import Journal, Turn, TurnHandler, TurnOutcome
 
 
 class NoMember(Forbidden):
@@ -22,11 +22,11 @@ class StillAllowed:
     It looks each time and notes nothing in the journal: replays walk the handlers without it, as nothing is done there.
     """
 
-    def __init__(self, handler: Handler, identity: Identity, audit: Audit) -> None:
+    def __init__(self, handler: TurnHandler, identity: IdentityStore, audit: AuditLog) -> None:
         """`handler` carries the turn out; it and whom it delegates to see the rights that are left."""
         self._handler, self._identity, self._audit = handler, identity, audit
 
-    async def __call__(self, turn: Turn, journal: Journal) -> Outcome:
+    async def __call__(self, turn: Turn, journal: Journal) -> TurnOutcome:
         """As `Handler`.
 
         Raises:
@@ -39,11 +39,11 @@ class StillAllowed:
         if member is None:
             await self._audit.denied(scope, "run.carry", turn.run, {"reason": NoMember.code})
             raise NoMember(f"user {scope.user}")
-        return await self._handler(replace(turn, scope=remaining(scope, member)), journal)
+        return await self._handler(replace(turn, scope=remaining_scope(scope, member)), journal)
 
 
-def remaining(scope: Scope, member: Member) -> Scope:
+def remaining_scope(scope: Scope, member: WorkspaceMember) -> Scope:
     """Intersection of a frozen scope with its member's rights now; an API key's scope stays below its user's."""
-    role = least(scope.role, member.role)
+    role = least_role(scope.role, member.role)
     now = replace(member, role=role).scope.principals
     return replace(scope, role=role, principals=tuple(one for one in scope.principals if one in now))

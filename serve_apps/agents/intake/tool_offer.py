@@ -6,19 +6,19 @@ from typing import Any
 
 from cluster.models.chat.openai_requests import REQUIRED
 from cluster.models.messages import ToolSpec
-from serve_apps.agents.intake.toolset import given
+from serve_apps.agents.intake.toolset import attached_names
 from serve_apps.agents.turn_ports import Turn
-from skills.framework.catalogue import Catalog
+from skills.framework.catalogue import ToolCatalog
 
 CHARACTERS = 1_000  # of a description that a client gives
 _ANY = frozenset({"", "auto", REQUIRED})
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class ToolOffer:
     """Tools by who runs them; a client's tool hides one of ours of the same name."""
 
-    own: Catalog
+    own: ToolCatalog
     client: tuple[ToolSpec, ...] = ()
 
     @property
@@ -32,37 +32,37 @@ class Offer:
         return frozenset(spec.name for spec in self.client)
 
 
-def offer(turn: Turn, catalog: Catalog) -> Offer:
+def offer_tools(turn: Turn, catalog: ToolCatalog) -> ToolOffer:
     """Filters all tools by the agent's `tools` and the turn's `tools` and `tool_choice`.
 
     An agent that lists no tools has all of them (EX-15); skills that it was given need not be listed. `tool_choice`:
     `none` leaves nothing, a function's name, bare or as OpenAI writes it, only that one; that it has to be called, and
-    `required`, is `demanded`.
+    `required`, is `demanded_tool`.
     """
-    chosen = _chosen(turn.options.get("tool_choice"))
-    client = tuple(spec for spec in map(_spec, turn.options.get("tools") or ()) if spec is not None)
+    chosen = _chosen_names(turn.options.get("tool_choice"))
+    client = tuple(spec for spec in map(_client_spec, turn.options.get("tools") or ()) if spec is not None)
     hidden = {spec.name for spec in client}
     listed = turn.agent.config.get("tools")
     own = {tool.spec.name for tool in catalog} - hidden
     if listed is not None:
-        own &= _names(listed) | given(turn.agent.config)
+        own &= _tool_names(listed) | attached_names(turn.agent.config)
     if chosen is not None:
         own &= chosen
         client = tuple(spec for spec in client if spec.name in chosen)
-    return Offer(catalog.only(own), client)
+    return ToolOffer(catalog.only(own), client)
 
 
-def demanded(turn: Turn) -> str | None:
+def demanded_tool(turn: Turn) -> str | None:
     """`required`, or the name of the tool that the turn's `tool_choice` demands a call of; None where it does not."""
     choice = turn.options.get("tool_choice")
-    return REQUIRED if choice == REQUIRED else next(iter(_chosen(choice) or ()), None)
+    return REQUIRED if choice == REQUIRED else next(iter(_chosen_names(choice) or ()), None)
 
 
-def _names(listed: Sequence[Any]) -> set[str]:
+def _tool_names(listed: Sequence[Any]) -> set[str]:
     return {entry for entry in listed if isinstance(entry, str)}
 
 
-def _chosen(choice: Any) -> set[str] | None:
+def _chosen_names(choice: Any) -> set[str] | None:
     """Names that are left; None for all."""
     if choice == "none":
         return set()
@@ -73,7 +73,7 @@ def _chosen(choice: Any) -> set[str] | None:
     return {choice} if isinstance(choice, str) and choice not in _ANY else None
 
 
-def _spec(given: Any) -> ToolSpec | None:
+def _client_spec(given: Any) -> ToolSpec | None:
     """A client's tool, as OpenAI writes it or plain."""
     function = given.get("function", given) if isinstance(given, Mapping) else None
     if not isinstance(function, Mapping) or not isinstance(function.get("name"), str):

@@ -4,17 +4,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from cluster.models.messages import ToolSpec
-from cluster.state.work.run_queries import Recording
+from cluster.state.work.run_queries import RunRecording
 from cluster.state.work.run_record import StepState
-from serve_apps.agents.turn_ports import Agent
-from skills.delegate.scoped import Executions, Scope, Scoped
-from skills.delegate.tool import Delegate
-from skills.framework.builtin import named
-from skills.framework.catalogue import Catalog
-from skills.framework.frozen_skill import freeze, thaw
+from serve_apps.agents.turn_ports import AgentSnapshot
+from skills.delegate.scoped import ExecutionScope, ScopedSkill, SkillExecutor
+from skills.delegate.tool import DelegateTool
+from skills.framework.builtin import shipped_skill
+from skills.framework.catalogue import ToolCatalog
+from skills.framework.frozen_skill import freeze_skill, thaw_skill
 from skills.framework.manifest import Kind, Manifest
-from skills.framework.skill_guard import Fence
-from skills.framework.skill_store import Attached
+from skills.framework.skill_guard import SkillGuard
+from skills.framework.skill_store import AttachedSkill
 
 DELEGATE = "delegate"
 AGENT = "agent"  # the kind of the steps that look up who is delegated to
@@ -25,49 +25,49 @@ _ELSEWHERE = frozenset({Kind.INTERNAL, Kind.DELEGATE})  # in the prompt, or boun
 _INHERITED = ("llm_routing", "temperature", "max_tokens", "budget_usd", "timeout_seconds", "credentials")
 
 
-def frozen(config: Mapping[str, Any], skills: list[Attached]) -> dict[str, Any]:
+def freeze_skills(config: Mapping[str, Any], skills: list[AttachedSkill]) -> dict[str, Any]:
     """An agent's config with its skills as they are now; one that is gone is left out."""
     own = {name: value for name, value in config.items() if name != KEY}
-    given = [freeze(one.stored.manifest) for one in skills if one.stored is not None]
+    given = [freeze_skill(one.stored.manifest) for one in skills if one.stored is not None]
     return {**own, KEY: given} if given else own
 
 
-def attached(config: Mapping[str, Any]) -> tuple[Manifest, ...]:
+def attached_skills(config: Mapping[str, Any]) -> tuple[Manifest, ...]:
     """The skills that were frozen into a config.
 
     Raises:
         BadManifest: by a version of this program that described skills otherwise.
     """
-    return tuple(thaw(one) for one in config.get(KEY) or ())
+    return tuple(thaw_skill(one) for one in config.get(KEY) or ())
 
 
-def given(config: Mapping[str, Any]) -> set[str]:
+def attached_names(config: Mapping[str, Any]) -> set[str]:
     """Names of the skills that were frozen into a config."""
     return {str(one["front"]["name"]) for one in config.get(KEY) or ()}
 
 
-def recorded(recording: Recording) -> tuple[ToolSpec, ...]:
+def recorded_specs(recording: RunRecording) -> tuple[ToolSpec, ...]:
     """Tool specs of the skills attached to a recorded run's agents, delegated ones included, as models saw them."""
     found = (step for step in recording.steps if step.kind == AGENT and step.state is StepState.DONE)
     configs = [recording.input["agent"]["config"], *(step.reply["ok"]["config"] for step in found)]
-    return tuple(one.spec for config in configs for one in attached(config) if one.kind is not Kind.INTERNAL)
+    return tuple(one.spec for config in configs for one in attached_skills(config) if one.kind is not Kind.INTERNAL)
 
 
-def equipped(tools: Catalog, fence: Fence | None, config: Mapping[str, Any]) -> Catalog:
+def add_skills(tools: ToolCatalog, fence: SkillGuard | None, config: Mapping[str, Any]) -> ToolCatalog:
     """Adds the agent's attached skills to the common tools; internal skills belong to the prompt, never callable."""
     if fence is None:
         return tools
-    given = (one for one in attached(config) if one.kind not in _ELSEWHERE and one.name not in tools)
+    given = (one for one in attached_skills(config) if one.kind not in _ELSEWHERE and one.name not in tools)
     return tools.plus(*(fence.around(one) for one in given))
 
 
-def delegating(tools: Catalog, config: Mapping[str, Any], bound: Executions) -> Catalog:
+def add_delegation(tools: ToolCatalog, config: Mapping[str, Any], bound: SkillExecutor) -> ToolCatalog:
     """Delegation as well, and the skills that a model carries out; both belong to the turn that `bound` is bound to."""
-    given = (one for one in attached(config) if one.kind is Kind.DELEGATE and one.name not in tools)
-    return tools.plus(Delegate(named(DELEGATE).spec, bound), *(Scoped(one, bound) for one in given))
+    given = (one for one in attached_skills(config) if one.kind is Kind.DELEGATE and one.name not in tools)
+    return tools.plus(DelegateTool(shipped_skill(DELEGATE).spec, bound), *(ScopedSkill(one, bound) for one in given))
 
 
-def narrowed(own: Agent, skill: Manifest, scope: Scope) -> Agent:
+def narrow_agent(own: AgentSnapshot, skill: Manifest, scope: ExecutionScope) -> AgentSnapshot:
     """Agent that carries a delegated skill out: its text as prompt, its tools limited to those the agent has.
 
     Its spending, documents and credentials are the agent's.
@@ -76,9 +76,9 @@ def narrowed(own: Agent, skill: Manifest, scope: Scope) -> Agent:
     if scope.model is not None:
         kept["llm_routing"] = {"primary_connection_id": scope.model}
     # As `offer` reads it: without a list it has all of them, and what is attached need not be listed.
-    listed, attached_too = own.config.get("tools"), given(own.config)
+    listed, attached_too = own.config.get("tools"), attached_names(own.config)
     tools = [name for name in scope.tools if listed is None or name in listed or name in attached_too]
     held = [one for one in own.config.get(KEY) or () if one["front"]["name"] in tools]
     limits = {"max_iterations": scope.max_turns, CALLS: scope.calls_per_tool}
     config = {**kept, **limits, "tools": tools, KEY: held}
-    return Agent(own.id, skill.name, skill.text, skill.description, config)
+    return AgentSnapshot(own.id, skill.name, skill.text, skill.description, config)

@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from cluster.basics.scope import Role, Scope, TenantId, UserId, WorkspaceId
-from cluster.state.canonical_json import normal
+from cluster.state.canonical_json import normalize_json
 from serve_apps.agents.durable.message_codec import message_from_json, message_to_json
-from serve_apps.agents.turn_ports import Agent, AgentId, Path, RunId, SessionId, Turn
+from serve_apps.agents.turn_ports import AgentId, AgentSnapshot, RunId, SessionId, Turn, TurnPath
 
 
-def dump(turn: Turn) -> dict[str, Any]:
+def dump_turn(turn: Turn) -> dict[str, Any]:
     """JSON that holds everything that decides what happens, the user's rights included."""
-    frozen: dict[str, Any] = normal(
+    frozen: dict[str, Any] = normalize_json(
         {
             "run": turn.run,
             "scope": dump_scope(turn.scope),
@@ -35,19 +35,21 @@ def dump(turn: Turn) -> dict[str, Any]:
     return frozen
 
 
-def load(frozen: Any) -> Turn:
+def load_turn(frozen: Any) -> Turn:
     """The turn, equal to the one that was frozen."""
-    found = normal(frozen)  # jsonb keeps an order of keys of its own, and prompts may show it
+    found = normalize_json(frozen)  # jsonb keeps an order of keys of its own, and prompts may show it
     agent = found["agent"]
     return Turn(
         run=RunId(found["run"]),
         scope=load_scope(found["scope"]),
         session=SessionId(found["session"]),
-        agent=Agent(AgentId(agent["id"]), agent["name"], agent["system_prompt"], agent["description"], agent["config"]),
+        agent=AgentSnapshot(
+            AgentId(agent["id"]), agent["name"], agent["system_prompt"], agent["description"], agent["config"]
+        ),
         message=found["message"],
         history=tuple(message_from_json(message) for message in found["history"]),
         memory=found["memory"],
-        path=Path(found["path"]),
+        path=TurnPath(found["path"]),
         options=found["options"],
         depth=found["depth"],
         ancestors=tuple(AgentId(ancestor) for ancestor in found["ancestors"]),

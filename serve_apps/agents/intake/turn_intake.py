@@ -7,15 +7,15 @@ from uuid import UUID
 
 from cluster.basics.errors import Conflict
 from cluster.basics.scope import Scope
-from cluster.models.messages import Message
-from cluster.state.approvals import Approvals
-from cluster.state.audit import Audit
-from cluster.state.conversations import Conversations, Session
+from cluster.models.messages import ModelMessage
+from cluster.state.approvals import ApprovalStore
+from cluster.state.audit import AuditLog
+from cluster.state.conversations import ConversationSession, ConversationStore
 from cluster.state.db.postgres import Database, Transaction
 from cluster.state.work.run_record import NewRun
-from cluster.state.work.runs import Runs
+from cluster.state.work.runs import RunLedger
 from configs.sections import AgentSettings
-from pipelines.documents.store.agent_links import Links
+from pipelines.documents.store.agent_links import AgentLinks
 from serve_apps.agents.durable.run_loop import RECALLED, Kept, Remember, Say
 from serve_apps.agents.events import Event
 from serve_apps.agents.inquiries.inquiry import PERSON
@@ -24,19 +24,19 @@ from serve_apps.agents.intake.assistant import ASSISTANT
 from serve_apps.agents.intake.injected_context import CONTEXT, ContextInjector, named
 from serve_apps.agents.intake.path_router import command_of
 from serve_apps.agents.intake.route_cache import CachedRouter
-from serve_apps.agents.intake.turn import dump, load
+from serve_apps.agents.intake.turn import dump_turn, load_turn
 from serve_apps.agents.memory.episodic import EpisodicMemory
-from serve_apps.agents.memory.memory_guard import masked, safe_memory_write, written
-from serve_apps.agents.memory.recall import Recalled
-from serve_apps.agents.memory.remember import Memory
-from serve_apps.agents.memory.summary import Learning
-from serve_apps.agents.streams.cancellation import closing
+from serve_apps.agents.memory.memory_guard import guard_text, masked, safe_memory_write
+from serve_apps.agents.memory.recall import RecalledContext
+from serve_apps.agents.memory.remember import ConversationMemory
+from serve_apps.agents.memory.summary import ConversationSummariser
+from serve_apps.agents.streams.cancellation import closing_stream
 from serve_apps.agents.turn.delegation import StoredAgents
-from serve_apps.agents.turn_ports import Agent, Incoming, Outcome, Path, RunId, SessionId, Turn
-from skills.framework.skill_store import Skills
+from serve_apps.agents.turn_ports import AgentSnapshot, IncomingMessage, RunId, SessionId, Turn, TurnOutcome, TurnPath
+from skills.framework.skill_store import SkillStore
 
 
-class Carrier(Protocol):
+class RunCarrier(Protocol):
     """Carries a run out, here or elsewhere."""
 
     def carry(self, turn: Turn) -> AsyncIterator[Event]:
@@ -49,27 +49,27 @@ class Carrier(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Records:
+class TurnStores:
     """Stores that a message and its run are written to."""
 
     database: Database
-    runs: Runs
-    links: Links
-    conversations: Conversations
-    memory: Memory
-    audit: Audit
-    skills: Skills
-    approvals: Approvals
+    runs: RunLedger
+    links: AgentLinks
+    conversations: ConversationStore
+    memory: ConversationMemory
+    audit: AuditLog
+    skills: SkillStore
+    approvals: ApprovalStore
 
 
-class Desk:
+class TurnIntake:
     """An `Orchestrator`. It holds nothing between two calls; any replica can take the next one."""
 
     def __init__(
         self,
-        records: Records,
+        records: TurnStores,
         router: CachedRouter,
-        carriers: Mapping[Path, Carrier],
+        carriers: Mapping[TurnPath, RunCarrier],
         settings: AgentSettings,
         new_id: Callable[[], UUID],
     ) -> None:
@@ -86,23 +86,23 @@ class Desk:
         self._settings, self._new_id = settings, new_id
         self._injector = ContextInjector(records.database)
 
-    async def process(self, scope: Scope, incoming: Incoming) -> AsyncIterator[Event]:
+    async def process(self, scope: Scope, incoming: IncomingMessage) -> AsyncIterator[Event]:
         """See `Orchestrator`."""
         incoming = await self._masked(incoming)
         resumed = await self._resumed(scope, incoming)
         told = 0 if resumed is None else resumed.told
         turn = await self.accept(scope, incoming) if resumed is None else resumed.turn
-        async with closing(self._carriers[turn.path].carry(turn)) as events:
+        async with closing_stream(self._carriers[turn.path].carry(turn)) as events:
             async for event in events:
                 if event.seq > told or event.seq == 1:  # the first says which turn it is
                     yield event
 
     async def resume(self, scope: Scope, run: RunId) -> AsyncIterator[Event]:
         """See `Orchestrator`."""
-        turn = load((await self._records.runs.load(scope, run)).input)
+        turn = load_turn((await self._records.runs.load(scope, run)).input)
         if turn.depth:
             raise Conflict(f"run {run} belongs to another", fix="Resume the run that delegated it.")
-        async with closing(self._carriers[turn.path].carry(turn)) as events:
+        async with closing_stream(self._carriers[turn.path].carry(turn)) as events:
             async for event in events:
                 yield event
 
@@ -115,7 +115,7 @@ class Desk:
     async def accept(
         self,
         scope: Scope,
-        incoming: Incoming,
+        incoming: IncomingMessage,
         *,
         run: str | None = None,
         attended: bool = True,
@@ -134,7 +134,7 @@ class Desk:
             NotFound, Conflict: no such agent or session here; the session is closed or belongs to another agent.
         """
         incoming = await self._masked(incoming)
-        agent = await self._agent(scope, incoming.agent)
+        agent = await self._find_agent(scope, incoming.agent)
         new_id = self._new_id() if run is None else UUID(run)
         records = self._records
         async with records.database.transaction(scope) as tx:
@@ -142,9 +142,9 @@ class Desk:
             session = await records.conversations.open(tx, scope, incoming.session, agent.id)
         if session.agent is not None and session.agent != agent.id:
             raise Conflict(f"session {session.id} is with another agent", fix="Begin a session of its own with each.")
-        path, route = await self._route(incoming)
+        path, route = await self._choose_path(incoming)
         context = await self._injector.inject(scope, named(incoming.options))
-        recalled = await self._recall(scope, session, incoming)
+        recalled = await self._recall_history(scope, session, incoming)
         remembered = {} if recalled.line is None else {RECALLED: recalled.line}
         injected = {CONTEXT: context} if context else {}
         person = {PERSON: True} if incoming.person and attended else {}
@@ -159,17 +159,17 @@ class Desk:
             path=path,
             options={**incoming.options, **person, **remembered, **injected, "route": route},
         )
-        guarded = await written(incoming.message, scope.tenant, session.id)
+        guarded = await guard_text(incoming.message, scope.tenant, session.id)
         async with records.database.transaction(scope) as tx:
             if hold is not None:
                 await hold(tx)
             stored = await records.memory.keep(tx, scope, session.id, "user", guarded, turn.run)
-            new = NewRun(turn.run, session.id, agent.id, str(path), dump(turn), new_id.int >> 65, attended)
+            new = NewRun(turn.run, session.id, agent.id, str(path), dump_turn(turn), new_id.int >> 65, attended)
             await records.runs.create(tx, scope, new, self._settings.lease_seconds)
         await records.memory.kept(scope, session.id, stored)
         return turn
 
-    async def _resumed(self, scope: Scope, incoming: Incoming) -> Resumed | None:
+    async def _resumed(self, scope: Scope, incoming: IncomingMessage) -> Resumed | None:
         """The turn that a message goes on with, as it answers what was asked; None where it begins one."""
         records = self._records
         replies = Replies(
@@ -178,9 +178,9 @@ class Desk:
         question = await replies.pending(scope, incoming)
         if question is None:
             return None
-        return await replies.take(scope, question, await self._agent(scope, incoming.agent), incoming)
+        return await replies.take(scope, question, await self._find_agent(scope, incoming.agent), incoming)
 
-    async def _masked(self, incoming: Incoming) -> Incoming:
+    async def _masked(self, incoming: IncomingMessage) -> IncomingMessage:
         """Where `mask_messages` is on, nobody behind this point sees what stored messages do not show either."""
         if not self._settings.mask_messages:
             return incoming
@@ -190,34 +190,41 @@ class Desk:
             options["trailing"] = [{**one, "content": await masked(one["content"])} for one in trailing]
         return replace(incoming, message=await masked(incoming.message), history=history, options=options)
 
-    async def _agent(self, scope: Scope, wanted: str) -> Agent:
+    async def _find_agent(self, scope: Scope, wanted: str) -> AgentSnapshot:
         """The agent as it is now; every workspace has a default one as soon as it is spoken to."""
         agents = StoredAgents(self._records.database, self._records.links, self._records.skills)
         return await agents.find(scope, wanted or ASSISTANT.name)
 
-    async def _route(self, incoming: Incoming) -> tuple[Path, Mapping[str, Any]]:
+    async def _choose_path(self, incoming: IncomingMessage) -> tuple[TurnPath, Mapping[str, Any]]:
         """By rule; who brings tools of their own wants a model, whatever the words are."""
         if incoming.options.get("tools") or incoming.options.get("trailing"):
-            return Path.GENERAL, {"path": "general", "rule": "client_tools", "words": [], "cached": "off: not asked"}
+            return TurnPath.GENERAL, {
+                "path": "general",
+                "rule": "client_tools",
+                "words": [],
+                "cached": "off: not asked",
+            }
         if named(incoming.options) and not command_of(incoming.message)[0]:  # only a model reads what is named
-            return Path.GENERAL, {"path": "general", "rule": "named_files", "words": [], "cached": "off: not asked"}
+            return TurnPath.GENERAL, {"path": "general", "rule": "named_files", "words": [], "cached": "off: not asked"}
         traced = await self._router.route(incoming.message)
         return traced.routed.path, traced.data
 
-    async def _recall(self, scope: Scope, session: Session, incoming: Incoming) -> Recalled:
+    async def _recall_history(
+        self, scope: Scope, session: ConversationSession, incoming: IncomingMessage
+    ) -> RecalledContext:
         """The past of the conversation: the client's own where it keeps one with calls of its tools, as it is."""
-        offered = tuple(_heard(message) for message in incoming.history)
+        offered = tuple(_demote_system_message(message) for message in incoming.history)
         if incoming.options.get("trailing") or any(one.role == "tool" or one.tool_calls for one in offered):
-            return Recalled(offered, "")
+            return RecalledContext(offered, "")
         return await self._records.memory.recall(scope, session, incoming.message, offered)
 
 
-def remembering(memory: Memory, learning: Learning, episodic: EpisodicMemory) -> Remember:
+def answer_recorder(memory: ConversationMemory, learning: ConversationSummariser, episodic: EpisodicMemory) -> Remember:
     """Callback that stores a runner's answer in its conversation and then summarises long conversations."""
 
-    async def remember(tx: Transaction, turn: Turn, outcome: Outcome) -> Kept:
-        guarded = await written(outcome.answer, turn.scope.tenant, turn.session)
-        asked = (await written(turn.message, turn.scope.tenant, turn.session)).sanitized_content
+    async def remember(tx: Transaction, turn: Turn, outcome: TurnOutcome) -> Kept:
+        guarded = await guard_text(outcome.answer, turn.scope.tenant, turn.session)
+        asked = (await guard_text(turn.message, turn.scope.tenant, turn.session)).sanitized_content
         stored = await memory.keep(tx, turn.scope, turn.session, "assistant", guarded, turn.run, asked)
 
         async def kept() -> None:
@@ -230,7 +237,7 @@ def remembering(memory: Memory, learning: Learning, episodic: EpisodicMemory) ->
     return remember
 
 
-def asking(memory: Memory) -> Say:
+def asking(memory: ConversationMemory) -> Say:
     """How a runner stores a question in its conversation; Redis learns of it by the next reading."""
 
     async def say(turn: Turn, tx: Transaction, question: str) -> None:
@@ -240,8 +247,8 @@ def asking(memory: Memory) -> Say:
     return say
 
 
-def _heard(message: Message) -> Message:
+def _demote_system_message(message: ModelMessage) -> ModelMessage:
     """Demotes a client's system prompt to a user message: it is its user's word, not ours."""
     if message.role != "system":
         return message
-    return Message("user", f"Instructions from the application I use:\n{message.content}")
+    return ModelMessage("user", f"Instructions from the application I use:\n{message.content}")

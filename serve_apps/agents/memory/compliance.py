@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from cluster.basics.scope import Scope
-from cluster.state.audit import Audit, Outcome
-from cluster.state.conversations import Conversations, Stored
+from cluster.state.audit import AuditLog, Outcome
+from cluster.state.conversations import ConversationStore, StoredMessage
 from cluster.state.db.postgres import Transaction
-from serve_apps.agents.memory.memory_guard import INJECTION, violations
+from serve_apps.agents.memory.memory_guard import INJECTION, find_violations
 
 log = logging.getLogger(__name__)
 
@@ -19,7 +19,7 @@ MOST_ATTEMPTS = 3  # injections among the messages of one check; the first two m
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class ComplianceVerdict:
     """Findings of a compliance check.
 
     Attributes:
@@ -38,22 +38,24 @@ class Verdict:
         return bool(self.violations) or self.attempts >= MOST_ATTEMPTS
 
 
-def judge(messages: Sequence[Stored]) -> Verdict:
+def check_messages(messages: Sequence[StoredMessage]) -> ComplianceVerdict:
     """Look at stored messages."""
-    kinds = Counter(kind for message in messages for kind in violations(message.text))
-    return Verdict(len(messages), dict(kinds), sum(message.findings.get(INJECTION, 0) for message in messages))
+    kinds = Counter(kind for message in messages for kind in find_violations(message.text))
+    return ComplianceVerdict(
+        len(messages), dict(kinds), sum(message.findings.get(INJECTION, 0) for message in messages)
+    )
 
 
-class Compliance:
+class ComplianceCheck:
     """Counts in Postgres, by the messages' own numbers: replicas and restarts miss no check and make none twice."""
 
-    def __init__(self, conversations: Conversations, audit: Audit, every: int) -> None:
+    def __init__(self, conversations: ConversationStore, audit: AuditLog, every: int) -> None:
         """`every`: messages of one session from one check to the next."""
         self._conversations, self._audit, self._every = conversations, audit, every
 
     async def check_memory_policy_compliance(
-        self, tx: Transaction, scope: Scope, session: str, stored: Sequence[Stored]
-    ) -> Verdict | None:
+        self, tx: Transaction, scope: Scope, session: str, stored: Sequence[StoredMessage]
+    ) -> ComplianceVerdict | None:
         """Check where the messages just stored complete another `every`; None where they do not.
 
         An escalation is logged as a warning and written to the audit trail, in the transaction of the messages.
@@ -63,7 +65,7 @@ class Compliance:
             return None
         upto = last - last % self._every
         messages = await self._conversations.last(tx, scope, session, upto=upto, limit=self._every)
-        verdict = await asyncio.to_thread(judge, messages)  # they may be long, and others are served meanwhile
+        verdict = await asyncio.to_thread(check_messages, messages)  # they may be long, and others are served meanwhile
         if verdict.escalation_needed:
             log.warning("%s: tenant %s, session %s: %s", ESCALATION, scope.tenant, session, verdict)
             detail = {"upto": upto, "violations": dict(verdict.violations), "attempts": verdict.attempts}

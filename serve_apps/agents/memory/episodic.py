@@ -8,16 +8,16 @@ from typing import Any
 
 from cluster.basics.errors import AosError
 from cluster.basics.scope import Scope
-from cluster.models.embedding.migration import pinned
-from cluster.models.embedding.vectors_cache import within
-from cluster.models.ports import Embedder, Lane
-from cluster.state.conversations import Fact, Session
+from cluster.models.embedding.migration import pin_embedder
+from cluster.models.embedding.vectors_cache import with_workspace_cache
+from cluster.models.ports import Embedder, EmbeddingLane
+from cluster.state.conversations import ConversationSession, SessionFact
 from cluster.state.db.postgres import Database
-from cluster.state.episodes import Episode, Episodes, Point, Told, Unembedded
+from cluster.state.episodes import EpisodeSource, EpisodeStore, MemoryVector, PastEpisode, UnembeddedMemory
 from configs.sections import MemorySettings
 from serve_apps.agents.memory.behind_turns import SessionTasks
 from serve_apps.agents.turn_ports import Turn
-from serve_apps.retrieval.text.words import STOP, tokens
+from serve_apps.retrieval.text.words import STOP, word_tokens
 
 log = logging.getLogger(__name__)
 
@@ -42,21 +42,25 @@ class Remembered:
         line: for the trace; None where there was nothing to look among.
     """
 
-    episodes: tuple[Episode, ...] = ()
-    facts: Mapping[Fact, float] = field(default_factory=dict)
+    episodes: tuple[PastEpisode, ...] = ()
+    facts: Mapping[SessionFact, float] = field(default_factory=dict)
     line: Mapping[str, Any] | None = None
 
 
 class EpisodicMemory:
     """Reads before a turn, writes behind it. Vectors of another embedder than today's are made anew, not compared."""
 
-    def __init__(self, database: Database, episodes: Episodes, embedder: Embedder, settings: MemorySettings) -> None:
+    def __init__(
+        self, database: Database, episodes: EpisodeStore, embedder: Embedder, settings: MemorySettings
+    ) -> None:
         """`embedder`: that of questions; texts of memory go through its bulk lane."""
         self._db, self._episodes, self._embedder, self._settings = database, episodes, embedder, settings
         self._slots = asyncio.Semaphore(AT_ONCE)
         self._tasks = SessionTasks()
 
-    async def recall(self, scope: Scope, session: Session, message: str, known: Sequence[Fact]) -> Remembered:
+    async def recall(
+        self, scope: Scope, session: ConversationSession, message: str, known: Sequence[SessionFact]
+    ) -> Remembered:
         """What of earlier conversations with this agent is told before a message; `known` are the user's facts.
 
         Nothing is embedded where there is nothing to compare with.
@@ -68,7 +72,7 @@ class EpisodicMemory:
         if not past and not known:
             return Remembered()
         point, why = await self._point(scope, message)
-        near: list[tuple[Fact, float]] = []
+        near: list[tuple[SessionFact, float]] = []
         if point is not None:
             async with self._db.transaction(scope) as tx:
                 past = await self._episodes.past(tx, scope, session, point, LOOKED_AT)
@@ -105,9 +109,10 @@ class EpisodicMemory:
                 missing = await self._episodes.unembedded(tx, scope, facts.fingerprint, BATCH)
             if not missing:
                 break
-            vectors = await pinned(self._embedder, facts).embed([one.text for one in missing], Lane.BULK)
-            points: list[tuple[Unembedded, Point]] = [
-                (one, Point(vector.tolist(), facts.fingerprint)) for one, vector in zip(missing, vectors, strict=True)
+            vectors = await pin_embedder(self._embedder, facts).embed([one.text for one in missing], EmbeddingLane.BULK)
+            points: list[tuple[UnembeddedMemory, MemoryVector]] = [
+                (one, MemoryVector(vector.tolist(), facts.fingerprint))
+                for one, vector in zip(missing, vectors, strict=True)
             ]
             async with self._db.transaction(scope) as tx:
                 await self._episodes.embed(tx, scope, points)
@@ -121,17 +126,17 @@ class EpisodicMemory:
         except (AosError, TimeoutError) as error:
             log.warning("episode of session %s: put off, %s: %s", turn.session, type(error).__name__, error)
 
-    async def _point(self, scope: Scope, message: str) -> tuple[Point | None, str]:
+    async def _point(self, scope: Scope, message: str) -> tuple[MemoryVector | None, str]:
         """The message's vector; else why there is none."""
         try:
             facts = await self._embedder.facts()
-            vectors = await pinned(within(self._embedder, scope), facts).embed([message[:CHARS]])
+            vectors = await pin_embedder(with_workspace_cache(self._embedder, scope), facts).embed([message[:CHARS]])
         except AosError as error:
             return None, f"{error.code}: {error.title}"
-        return Point(vectors[0].tolist(), facts.fingerprint), ""
+        return MemoryVector(vectors[0].tolist(), facts.fingerprint), ""
 
 
-def episode_of(told: Told) -> str:
+def episode_of(told: EpisodeSource) -> str:
     """What a conversation was about: its summary, then what was said since, cut from the oldest on."""
     taken: list[str] = []
     left = CHARS - len(told.summary[:CHARS])
@@ -145,17 +150,17 @@ def episode_of(told: Told) -> str:
     return "\n".join(filter(None, (told.summary[:CHARS], *reversed(taken)))).strip()
 
 
-def choose(past: Sequence[Episode], message: str, least: float) -> list[Episode]:
+def choose(past: Sequence[PastEpisode], message: str, least: float) -> list[PastEpisode]:
     """Episodes that are near enough or share enough words, what fits best first."""
     asked = _words(message)
 
-    def shared(one: Episode) -> int:
+    def shared(one: PastEpisode) -> int:
         return len(_words(one.text) & asked)
 
-    def worth(one: Episode) -> float:
+    def worth(one: PastEpisode) -> float:
         return MEANING * max(0.0, one.similarity or 0.0) + WORDS * shared(one) / max(1, len(asked))
 
-    def fits(one: Episode) -> bool:
+    def fits(one: PastEpisode) -> bool:
         near = one.similarity is not None and one.similarity >= least
         return near or (bool(asked) and shared(one) >= min(LEAST_WORDS, len(asked)))
 
@@ -163,4 +168,4 @@ def choose(past: Sequence[Episode], message: str, least: float) -> list[Episode]
 
 
 def _words(text: str) -> set[str]:
-    return {token.word for token in tokens(text) if len(token.word) > 1} - STOP
+    return {token.word for token in word_tokens(text) if len(token.word) > 1} - STOP

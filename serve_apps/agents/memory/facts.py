@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cluster.models.messages import ChatRequest, Message
-from cluster.state.conversations import Fact, Stored
+from cluster.models.messages import ChatRequest, ModelMessage
+from cluster.state.conversations import SessionFact, StoredMessage
 from serve_apps.agents.memory.recall import CUT
 
 CATEGORIES = ("decision", "topic", "preference", "open_question", "other")
@@ -33,15 +33,15 @@ _SHORT = {"h": "high", "m": "medium", "l": "low", "critical": "high", "normal": 
 
 
 @dataclass(frozen=True, slots=True)
-class Extracted:
+class FactExtraction:
     """Facts and summary that a model extracted; `note`: repaired or dropped parts of its reply, or empty."""
 
-    facts: tuple[Fact, ...]
+    facts: tuple[SessionFact, ...]
     summary: str
     note: str = ""
 
 
-def request(summary: str, messages: Sequence[Stored]) -> tuple[ChatRequest, int]:
+def extraction_request(summary: str, messages: Sequence[StoredMessage]) -> tuple[ChatRequest, int]:
     """The one call, and the number of the last message that it tells: those after it are for the next call.
 
     Args:
@@ -52,45 +52,45 @@ def request(summary: str, messages: Sequence[Stored]) -> tuple[ChatRequest, int]
     left, upto = TOLD_CHARS, 0
     for one in messages:
         text = one.text if len(one.text) <= MESSAGE_CHARS else one.text[:MESSAGE_CHARS] + CUT
-        line = f"<said n={one.seq} by={one.role}>\n{_plain(text)}\n</said>"
+        line = f"<said n={one.seq} by={one.role}>\n{_escape_frame(text)}\n</said>"
         if lines and len(line) > left:
             break
         lines.append(line)
         left, upto = left - len(line), one.seq
-    so_far = f"<summary_so_far>\n{_plain(summary)}\n</summary_so_far>\n\n" if summary else ""
+    so_far = f"<summary_so_far>\n{_escape_frame(summary)}\n</summary_so_far>\n\n" if summary else ""
     content = so_far + "\n".join(lines)
-    told = (Message("system", _RULES), Message("user", content))
+    told = (ModelMessage("system", _RULES), ModelMessage("user", content))
     return ChatRequest(told, temperature=0, max_tokens=1_500, json_only=True), upto
 
 
-def parse(text: str) -> Extracted:
+def parse_extraction(text: str) -> FactExtraction:
     """Read a reply; never fails. JSON is taken out of fences and prose, mended where that is safe, else dropped."""
-    found, mended = _object(text)
+    found, mended = _find_object(text)
     if found is None:
-        return Extracted((), "", "the reply was no JSON and was dropped")
+        return FactExtraction((), "", "the reply was no JSON and was dropped")
     raw = found.get("facts")
     rows = raw if isinstance(raw, list) else []
-    facts = fresh((fact for row in rows for fact in _fact(row)), ())
+    facts = new_facts((fact for row in rows for fact in _read_fact(row)), ())
     summary = found.get("summary")
     notes = ["the reply's JSON was mended"] if mended else []
     if dropped := len(rows) - min(len(facts), MOST):
         notes.append(f"{dropped} of {len(rows)} facts were dropped")
     said = " ".join(summary.split())[:SUMMARY_CHARS] if isinstance(summary, str) else ""
-    return Extracted(tuple(facts[:MOST]), said, "; ".join(notes))
+    return FactExtraction(tuple(facts[:MOST]), said, "; ".join(notes))
 
 
-def fresh(facts: Iterable[Fact], known: Sequence[Fact]) -> list[Fact]:
+def new_facts(facts: Iterable[SessionFact], known: Sequence[SessionFact]) -> list[SessionFact]:
     """New facts among these: compared without case, spaces and punctuation."""
-    seen = {_same(fact) for fact in known}
+    seen = {_fact_key(fact) for fact in known}
     new = []
     for fact in facts:
-        if (same := _same(fact)) and same not in seen:
+        if (same := _fact_key(fact)) and same not in seen:
             seen.add(same)
             new.append(fact)
     return new
 
 
-def _object(text: str) -> tuple[dict[str, Any] | None, bool]:
+def _find_object(text: str) -> tuple[dict[str, Any] | None, bool]:
     """The reply's object, and whether it had to be mended."""
     fenced = _FENCE.search(text)
     body = fenced[1] if fenced else text
@@ -98,7 +98,7 @@ def _object(text: str) -> tuple[dict[str, Any] | None, bool]:
     if start < 0:
         return None, False
     body = body[start:]
-    for candidate, mended in _candidates(body):
+    for candidate, mended in _repair_candidates(body):
         try:
             value, _ = json.JSONDecoder(strict=False).raw_decode(candidate)
         except (ValueError, RecursionError):
@@ -108,7 +108,7 @@ def _object(text: str) -> tuple[dict[str, Any] | None, bool]:
     return None, False
 
 
-def _candidates(body: str) -> Iterator[tuple[str, bool]]:
+def _repair_candidates(body: str) -> Iterator[tuple[str, bool]]:
     """The text itself; without trailing commas; cut behind its last whole object and closed."""
     yield body, False
     without = _TRAILING_COMMA.sub(r"\1", body)
@@ -118,7 +118,7 @@ def _candidates(body: str) -> Iterator[tuple[str, bool]]:
         yield from ((cut + close, True) for close in ("]}", "}"))
 
 
-def _fact(row: Any) -> Iterator[Fact]:
+def _read_fact(row: Any) -> Iterator[SessionFact]:
     if not isinstance(row, dict) or not isinstance(row.get("fact"), str):
         return
     text = " ".join(row["fact"].split())[:FACT_CHARS]
@@ -126,15 +126,15 @@ def _fact(row: Any) -> Iterator[Fact]:
     importance = str(row.get("importance", "")).strip().lower()
     importance = _SHORT.get(importance, importance)
     if text:
-        yield Fact(
+        yield SessionFact(
             category if category in CATEGORIES else "other", importance if importance in IMPORTANCES else "medium", text
         )
 
 
-def _same(fact: Fact) -> str:
+def _fact_key(fact: SessionFact) -> str:
     return _NOT_A_WORD.sub(" ", fact.text.casefold()).strip()
 
 
-def _plain(text: str) -> str:
+def _escape_frame(text: str) -> str:
     """Escapes a message so that it cannot close its own frame."""
     return _ENDS.sub("<\u200b", text)

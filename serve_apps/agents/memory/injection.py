@@ -10,7 +10,7 @@ import unicodedata
 from enum import StrEnum
 
 
-class Attempt(StrEnum):
+class InjectionAttempt(StrEnum):
     """Kind of a prompt injection."""
 
     OVERRIDE = "override"
@@ -40,126 +40,126 @@ _FREE = (
     r"|no-?rules?|lawless|unbound|unhinged|unbiased and uncensored)"
 )
 
-_PATTERNS: tuple[tuple[Attempt, str], ...] = (
-    (Attempt.OVERRIDE, rf"\b{_DROP} (?:\w+ ){{0,2}}?(?:{_WHICH} ){{1,6}}{_RULES}\b"),
+_PATTERNS: tuple[tuple[InjectionAttempt, str], ...] = (
+    (InjectionAttempt.OVERRIDE, rf"\b{_DROP} (?:\w+ ){{0,2}}?(?:{_WHICH} ){{1,6}}{_RULES}\b"),
     (
-        Attempt.OVERRIDE,
+        InjectionAttempt.OVERRIDE,
         rf"\b{_DROP} (?:all|everything|anything)(?: that| which)? (?:you|i|we|was|has|is|above|before|prior)\b",
     ),
-    (Attempt.OVERRIDE, rf"\b{_DROP} (?:all |everything )?(?:of )?(?:the )?(?:above|foregoing)\b"),
+    (InjectionAttempt.OVERRIDE, rf"\b{_DROP} (?:all |everything )?(?:of )?(?:the )?(?:above|foregoing)\b"),
     (
-        Attempt.OVERRIDE,
+        InjectionAttempt.OVERRIDE,
         r"\b(?:your|the) (?:new|real|true|actual|only) (?:instructions?|task|rules?|directives?|purpose) (?:is"
         r"|are|now)\b",
     ),
-    (Attempt.OVERRIDE, r"\bstop everything\b.{0,20}\b(?:now|just|print|say)\b"),
+    (InjectionAttempt.OVERRIDE, r"\bstop everything\b.{0,20}\b(?:now|just|print|say)\b"),
     (
-        Attempt.OVERRIDE,
+        InjectionAttempt.OVERRIDE,
         r"\b(?:not|never|no longer|aren.?t|isn.?t) (?:\w+ ){0,3}(?:bound|limited|restricted|constrained"
         r"|governed|confined) (?:by|to)\b",
     ),
     (
-        Attempt.OVERRIDE,
+        InjectionAttempt.OVERRIDE,
         r"\b(?:broken?|break|breaking) (?:free|out) (?:of|from) (?:the |your |all )?(?:\w+ ){0,3}(?:confines"
         r"|rules|restrictions|limits|chains)\b",
     ),
     (
-        Attempt.PERSONA,
+        InjectionAttempt.PERSONA,
         r"\bdo anything now\b|\bdan mode\b|\bdeveloper mode (?:enabled|output|on|v2)\b|\bdeveloper"
         r" mode\b.{0,40}\bresponse\b|\bjail ?br(?:eak|oken) (?:mode|enabled|prompt|ai|response)\b|\bgod mode"
         r" enabled\b",
     ),
     (
-        Attempt.PERSONA,
+        InjectionAttempt.PERSONA,
         rf"\b(?:act|behave|respond|answer|reply|speak|play|pose|roleplay|role-play) (?:\w+ ){{0,4}}(?:as|like|the"
         rf" role of|the part of) (?:\w+ ){{0,6}}?{_FREE}\b",
     ),
     (
-        Attempt.PERSONA,
+        InjectionAttempt.PERSONA,
         rf"\b(?:you are|you.?re|you will be|you will become|become) (?:now |going to (?:be|act as|play|pretend)"
         rf" )?(?:\w+[ ,]+){{0,5}}?{_FREE} (?:\w+ ){{0,3}}{_AI}\b",
     ),
     (
-        Attempt.PERSONA,
+        InjectionAttempt.PERSONA,
         r"\bfrom (?:now|this moment|here) on,? (?:\w+ ){0,3}?(?:you are|you.?re|you will be|you will act|you are"
         r" going to (?:act|be|pretend)|act as|pretend)\b",
     ),
     (
-        Attempt.PERSONA,
+        InjectionAttempt.PERSONA,
         r"\b(?:pretend|imagine|simulate|immerse yourself|you are going to act|you will act|you.?ll"
         r" act)\b.{0,80}\b(?:no|without|free of|free from|lacks?|doesn.?t have|does not have|never refuses?|not"
         r" have) (?:\w+ ){0,3}?(?:rules|restrictions?|limits|limitations?|filters?|filtering|boundaries|ethics"
         r"|ethical|moral|morals|guidelines|censorship|safeguards)\b",
     ),
     (
-        Attempt.PERSONA,
+        InjectionAttempt.PERSONA,
         r"\b(?:no|without|free of|free from|lacks?|ignores?|bypass(?:es)?) (?:any |all |your |the |of )*(?:\w+"
         r" (?:or|and) )?(?:ethical|moral|openai|safety|content|usage) (?:or \w+ |and \w+ )?(?:guidelines?"
         r"|restrictions?|limits?|limitations?|boundaries|constraints?|filters?|polic(?:y|ies)|rules|standards"
         r"|programming)\b",
     ),
     (
-        Attempt.PERSONA,
+        InjectionAttempt.PERSONA,
         r"\bstay(?:s|ing)? in character\b|\b(?:break|breaking|broke) (?:of )?character\b|\bnever (?:refuse"
         r"|decline|reject)s? (?:\w+ ){0,3}(?:request|question|order|command|instruction|task|prompt|answer)",
     ),
     (
-        Attempt.PERSONA,
+        InjectionAttempt.PERSONA,
         r"\b(?:regardless of|no matter|irrespective of|even if)\b.{0,60}\b(?:illegal|immoral|unethical|harmful"
         r"|offensive|legality|morality|legal or ethical)\b",
     ),
     (
-        Attempt.PERSONA,
+        InjectionAttempt.PERSONA,
         r"\byou (?:can|must|will|are able to|have) (?:\w+ ){0,4}(?:say|do|generate|answer|discuss|produce)"
         r" anything\b|\bcannot (?:refuse|deny|decline|reject)\b|\bnever say (?:no|that you can.?t|sorry)\b",
     ),
     (
-        Attempt.EXTRACT,
+        InjectionAttempt.EXTRACT,
         r"\b(?:reveal|show|print|repeat|output|tell|display|leak|give|write|recite|expose|dump|what (?:is|are|was"
         r"|were))(?: (?:me|us|out|back|verbatim|exactly|the|all|of|full|entire|complete|exact|text|your"
         r"|contents?)){0,6} (?:your (?:\w+ ){0,2}(?:prompts?|instructions|directives)"
         r"|(?:system|hidden|secret|developer) (?:prompts?|instructions))\b",
     ),
     (
-        Attempt.EXTRACT,
+        InjectionAttempt.EXTRACT,
         r"\b(?:repeat|print|output|write)(?: \w+){0,3} (?:words|text|everything|sentences|content) (?:above"
         r"|before this)\b",
     ),
     (
-        Attempt.FORGE,
+        InjectionAttempt.FORGE,
         r"<\|(?:im_start|im_end|system|user|assistant|endoftext|end|begin_of_text|start_header_id|eot_id)\|>"
         r"|\[/?inst\]|<</?sys>>|</?(?:system|instructions?|system_prompt)>|<start_of_turn>",
     ),
     (
-        Attempt.FORGE,
+        InjectionAttempt.FORGE,
         r"(?:^|\n)\W{0,4}(?:(?:new |updated? )?system (?:prompt|message|override|instructions?|note)|new"
         r" instructions?|assistant instructions?|developer message) ?[:\]]",
     ),
     # A bare `system:` is a heading in many an answer, unless an order follows.
     (
-        Attempt.FORGE,
+        InjectionAttempt.FORGE,
         r"(?:^|\n)\W{0,4}system ?[:\]]\s{0,3}(?:you(?:r| are|.re)?|ignore|disregard|override|forget|new|from now"
         r"|the assistant|do not|always|never)\b",
     ),
     (
-        Attempt.FORGE,
+        InjectionAttempt.FORGE,
         r"(?:^|\n)\W{0,4}(?:begin|end|start) (?:of )?(?:the )?(?:system|hidden|new) (?:prompt|instructions?"
         r"|message)\b",
     ),
     (
-        Attempt.PLANT,
+        InjectionAttempt.PLANT,
         r"\b(?:instructions?|note|message|attention|important)(?: (?:for|to))?:? (?:the |any |all )?(?:ai|a\.i\."
         r"|llm|language model|ai assistant|ai agent|ai model|assistant reading)s?\b.{0,80}\b(?:must|should"
         r"|shall|please|ignore|do|send|call|run|execute|always|never|forward|delete)\b",
     ),
     (
-        Attempt.PLANT,
+        InjectionAttempt.PLANT,
         r"\b(?:remember|store|save|memori[sz]e|note)\b.{0,60}\b(?:in|for|during) (?:all|every|any|each) (?:future"
         r"|later|following|subsequent) (?:conversations?|sessions?|chats?|requests?|responses?|repl(?:y|ies)"
         r"|answers?)\b",
     ),
     (
-        Attempt.PLANT,
+        InjectionAttempt.PLANT,
         r"\b(?:without|do not|don.?t|never) (?:\w+ ){0,2}(?:telling|informing|asking|mention(?:ing)?|alerting"
         r"|notify(?:ing)?|tell|inform|alert) (?:\w+ ){0,2}(?:the )?(?:user|human|person|owner)\b",
     ),
@@ -168,16 +168,16 @@ _COMPILED = tuple((attempt, re.compile(pattern)) for attempt, pattern in _PATTER
 _SPACE = re.compile(r"[^\S\n]+")
 
 
-def fold(text: str) -> str:
+def fold_text(text: str) -> str:
     """Compatibility forms, invisible characters and case folded, so that a disguise does not change the wording."""
     plain = unicodedata.normalize("NFKC", text).lower()
     plain = "".join(char for char in plain if unicodedata.category(char) != "Cf").replace("’", "'")
     return _SPACE.sub(" ", plain)
 
 
-def attempts(text: str) -> list[Attempt]:
-    """Kinds of injection in the text, each once, in the order of `Attempt`."""
-    folded = fold(text)
+def find_attempts(text: str) -> list[InjectionAttempt]:
+    """Kinds of injection in the text, each once, in the order of `InjectionAttempt`."""
+    folded = fold_text(text)
     flat = folded.replace("\n", " ")
-    found = {kind for kind, pattern in _COMPILED if pattern.search(folded if kind is Attempt.FORGE else flat)}
-    return [kind for kind in Attempt if kind in found]
+    found = {kind for kind, pattern in _COMPILED if pattern.search(folded if kind is InjectionAttempt.FORGE else flat)}
+    return [kind for kind in InjectionAttempt if kind in found]

@@ -12,8 +12,8 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from serve_apps.agents.memory.injection import attempts
-from serve_apps.agents.memory.personal import mask
+from serve_apps.agents.memory.injection import find_attempts
+from serve_apps.agents.memory.personal import mask_personal_data
 
 log = logging.getLogger(__name__)
 
@@ -25,14 +25,14 @@ LONG = 4_000  # characters; what is longer is looked at in a thread
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class GuardedText:
     """Guarded text; `findings` counts what was masked or quoted, by kind, never its content."""
 
     sanitized_content: str
     findings: Mapping[str, int] = field(default_factory=dict)
 
 
-def safe_memory_write(content: str, tenant_id: str, session_id: str, fact_type: str = CONVERSATION_TURN) -> Written:
+def safe_memory_write(content: str, tenant_id: str, session_id: str, fact_type: str = CONVERSATION_TURN) -> GuardedText:
     """Make a text fit to be stored. A second pass changes nothing, and nothing else that the user said is lost.
 
     Args:
@@ -41,17 +41,17 @@ def safe_memory_write(content: str, tenant_id: str, session_id: str, fact_type: 
         session_id: where; for the log.
         fact_type: `conversation_turn`, `summary` or the category of a fact; for the log.
     """
-    text, found = mask(_storable(content))
+    text, found = mask_personal_data(_replace_unstorable(content))
     findings = Counter(str(one.kind) for one in found)
-    if not is_quoted(text) and attempts(text):
+    if not is_quoted(text) and find_attempts(text):
         findings[INJECTION] += 1
-        text = quote(text)
+        text = quote_text(text)
     if findings:
         log.info("memory guard: %s in a %s of tenant %s, session %s", dict(findings), fact_type, tenant_id, session_id)
-    return Written(text, dict(findings))
+    return GuardedText(text, dict(findings))
 
 
-async def written(content: str, tenant_id: str, session_id: str) -> Written:
+async def guard_text(content: str, tenant_id: str, session_id: str) -> GuardedText:
     """As `safe_memory_write` for what was said, before a transaction is open: a long text keeps nobody else waiting."""
     if len(content) <= LONG:
         return safe_memory_write(content, tenant_id, session_id)
@@ -60,32 +60,36 @@ async def written(content: str, tenant_id: str, session_id: str) -> Written:
 
 async def masked(text: str) -> str:
     """A text without personal data and nothing else changed: what models, tools and journals get of a message."""
-    plain, _ = mask(_storable(text)) if len(text) <= LONG else await asyncio.to_thread(mask, _storable(text))
+    plain, _ = (
+        mask_personal_data(_replace_unstorable(text))
+        if len(text) <= LONG
+        else await asyncio.to_thread(mask_personal_data, _replace_unstorable(text))
+    )
     return plain
 
 
-def quote(text: str) -> str:
+def quote_text(text: str) -> str:
     """The text in a frame that it cannot close."""
     inner = text.replace(OPEN, "[quoted data]").replace(CLOSE, "[end of quote]")
     return f"{OPEN}\n{inner}\n{CLOSE}"
 
 
 def is_quoted(text: str) -> bool:
-    """True if the text is one frame as `quote` makes it: nothing around it, no second frame in it."""
+    """True if the text is one frame as `quote_text` makes it: nothing around it, no second frame in it."""
     inner = text.removeprefix(f"{OPEN}\n").removesuffix(f"\n{CLOSE}")
     framed = len(text) - len(inner) == len(OPEN) + len(CLOSE) + 2
     return framed and OPEN not in inner and CLOSE not in inner
 
 
-def violations(text: str) -> list[str]:
+def find_violations(text: str) -> list[str]:
     """Kinds of what should not stand in a stored text, whoever stored it."""
-    _, found = mask(text)
+    _, found = mask_personal_data(text)
     kinds = {str(one.kind) for one in found}
-    if not is_quoted(text) and attempts(text):
+    if not is_quoted(text) and find_attempts(text):
         kinds.add(INJECTION)
     return sorted(kinds)
 
 
-def _storable(text: str) -> str:
+def _replace_unstorable(text: str) -> str:
     """Postgres' text holds neither NUL nor lone surrogates."""
     return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode("utf-8")

@@ -12,7 +12,7 @@ from ipaddress import ip_address, ip_network
 from itertools import pairwise
 
 
-class Kind(StrEnum):
+class PersonalDataKind(StrEnum):
     """Kind of personal data; its value is also the mask."""
 
     EMAIL = "email"
@@ -28,10 +28,10 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class PersonalDataMatch:
     """Characters `start` to `end` of a text are of this kind."""
 
-    kind: Kind
+    kind: PersonalDataKind
     start: int
     end: int
 
@@ -43,7 +43,7 @@ Check = Callable[[re.Match[str]], bool]
 class _Rule:
     """`pattern`'s group `it` (or all of it) is of the kind where `holds` agrees."""
 
-    kind: Kind
+    kind: PersonalDataKind
     pattern: re.Pattern[str]
     holds: Check = lambda match: True
 
@@ -79,14 +79,14 @@ _SHAPED = re.compile(r"\d{3}[-. ]\d{3}[-. ]\d{4}(?:x\d{1,5})?|00[1-9]\d{0,2}[-. 
 _NEAR = 80  # characters before a number in which a word may say what it is
 
 
-def _iban(match: re.Match[str]) -> bool:
+def _is_iban(match: re.Match[str]) -> bool:
     """ISO 13616: the country and check digits moved to the end leave 1 modulo 97."""
     text = re.sub(r"\s", "", match["it"]).upper()
     moved = text[4:] + text[:4]
     return 15 <= len(text) <= 34 and int("".join(str(int(char, 36)) for char in moved)) % 97 == 1
 
 
-def _card(match: re.Match[str]) -> bool:
+def _is_card(match: re.Match[str]) -> bool:
     """Luhn's sum, and a first digit that issuers use."""
     digits = [int(char) for char in match["it"] if char.isdecimal()]
     if not 12 <= len(digits) <= 19 or len(set(digits)) < 2 or digits[0] not in (1, 2, 3, 4, 5, 6):
@@ -95,13 +95,13 @@ def _card(match: re.Match[str]) -> bool:
     return sum(doubled) % 10 == 0
 
 
-def _ssn(match: re.Match[str]) -> bool:
+def _is_ssn(match: re.Match[str]) -> bool:
     """Numbers that the Social Security Administration never gave out do not count."""
     area, group, serial = re.split(r"[- ]", match["it"])
     return area not in ("000", "666") and group != "00" and serial != "0000"
 
 
-def _ip(match: re.Match[str]) -> bool:
+def _is_public_ip(match: re.Match[str]) -> bool:
     """An address that is valid and does not belong inside a network; `version 1.2.3.4` is none, nor is `a::b`."""
     if ":" in match["it"] and sum(char.isdecimal() for char in match["it"]) < 2:
         return False
@@ -109,28 +109,28 @@ def _ip(match: re.Match[str]) -> bool:
         address = ip_address(match["it"])
     except ValueError:
         return False
-    if re.search(r"\b(?:version|release|ver|v|build)\W{0,3}\Z", _before(match, 20), re.IGNORECASE):
+    if re.search(r"\b(?:version|release|ver|v|build)\W{0,3}\Z", _text_before(match, 20), re.IGNORECASE):
         return False
     return not any(address in network for network in _LOCAL if network.version == address.version)
 
 
-def _phone(match: re.Match[str]) -> bool:
+def _is_phone(match: re.Match[str]) -> bool:
     """Seven to fifteen digits (E.164) that are no date; written with a country, or after a word about calling."""
     text = match["it"]
     digits = sum(char.isdecimal() for char in text)
-    if not 7 <= digits <= 15 or _DATE.match(text) or _COUNTED.search(_before(match, 40)):
+    if not 7 <= digits <= 15 or _DATE.match(text) or _COUNTED.search(_text_before(match, 40)):
         return False
     if text[0] in "+(" or _SHAPED.fullmatch(text) or _CALLED.match(match.string, match.end("it")):
         return True
-    return _CALLING.search(_before(match, _NEAR)) is not None
+    return _CALLING.search(_text_before(match, _NEAR)) is not None
 
 
-def _before(match: re.Match[str], characters: int) -> str:
+def _text_before(match: re.Match[str], characters: int) -> str:
     start = match.start("it")
     return match.string[max(0, start - characters) : start]
 
 
-def _rule(kind: Kind, pattern: str, holds: Check = lambda match: True, flags: int = 0) -> _Rule:
+def _compile_rule(kind: PersonalDataKind, pattern: str, holds: Check = lambda match: True, flags: int = 0) -> _Rule:
     return _Rule(kind, re.compile(pattern, flags), holds)
 
 
@@ -141,95 +141,99 @@ _NAME = (
 
 # In order: what an earlier rule takes is not looked at by a later one.
 _RULES: tuple[_Rule, ...] = (
-    _rule(
-        Kind.SECRET,
+    _compile_rule(
+        PersonalDataKind.SECRET,
         r"(?P<it>-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----[A-Za-z0-9+/=\s:,-]{0,8000}?"
         r"-----END [A-Z ]{0,30}PRIVATE KEY-----)",
     ),
-    _rule(
-        Kind.SECRET,
+    _compile_rule(
+        PersonalDataKind.SECRET,
         r"(?<![\w-])(?P<it>(?:sk|pk|rk)[-_][A-Za-z0-9_-]{16,200}|gh[pousr]_[A-Za-z0-9]{20,100}|github_pat_\w{20,100}"
         r"|xox[abprs]-[A-Za-z0-9-]{10,100}|AKIA[A-Z0-9]{16}|AIza[A-Za-z0-9_-]{35}|hf_[A-Za-z0-9]{20,60}"
         r"|glpat-[A-Za-z0-9_-]{20,60}"
         r"|eyJ[A-Za-z0-9_-]{8,2000}\.eyJ[A-Za-z0-9_-]{8,4000}\.[A-Za-z0-9_-]{8,1000})(?![\w-])",
     ),
-    _rule(
-        Kind.SECRET,
+    _compile_rule(
+        PersonalDataKind.SECRET,
         r"\b(?:password|passwort|passphrase|passwd|pwd|api[ _-]?key|secret(?:[ _-]key)?|access[ _-]token|bearer)"
         r"(?:\s{0,3}[:=]\s{0,3}|\s{1,3}is:?\s{1,3}|\s{1,3}(?=\S{0,60}\d))[\"'`]?(?P<it>(?!\[)[^\s\"'`,;]{6,200})",
         lambda match: bool(re.search(r"[\d\W_]", match["it"].rstrip(".!?"))),
         re.IGNORECASE,
     ),
-    _rule(Kind.EMAIL, r"(?<![\w.+%-])(?P<it>[\w.+%-]{1,64}@(?:[\w-]{1,63}\.){1,8}[^\W\d_]{2,24})(?![\w-])"),
-    _rule(
-        Kind.IBAN,
-        r"(?<![A-Za-z0-9])(?P<it>[A-Za-z]{2}\d{2}(?:[ ]?[A-Za-z0-9]{4}){2,7}(?:[ ]?[A-Za-z0-9]{1,4})?)(?![A-Za-z0-9])",
-        _iban,
+    _compile_rule(
+        PersonalDataKind.EMAIL, r"(?<![\w.+%-])(?P<it>[\w.+%-]{1,64}@(?:[\w-]{1,63}\.){1,8}[^\W\d_]{2,24})(?![\w-])"
     ),
-    _rule(Kind.CARD, r"(?<![\w.+-])(?P<it>\d(?:[ -]?\d){11,18})(?![\w-]|\.\d)", _card),
-    _rule(Kind.SSN, r"(?<![\w-])(?P<it>\d{3}([- ])\d{2}\2\d{4})(?![\w-])", _ssn),
-    _rule(Kind.IP, r"(?<![\w.])(?P<it>\d{1,3}(?:\.\d{1,3}){3})(?![\w]|\.\d)", _ip),
-    _rule(Kind.IP, r"(?<![\w:.])(?P<it>(?:[0-9A-Fa-f]{0,4}:){2,7}[0-9A-Fa-f]{0,4})(?![\w:])", _ip),
-    _rule(
-        Kind.PASSPORT,
+    _compile_rule(
+        PersonalDataKind.IBAN,
+        r"(?<![A-Za-z0-9])(?P<it>[A-Za-z]{2}\d{2}(?:[ ]?[A-Za-z0-9]{4}){2,7}(?:[ ]?[A-Za-z0-9]{1,4})?)(?![A-Za-z0-9])",
+        _is_iban,
+    ),
+    _compile_rule(PersonalDataKind.CARD, r"(?<![\w.+-])(?P<it>\d(?:[ -]?\d){11,18})(?![\w-]|\.\d)", _is_card),
+    _compile_rule(PersonalDataKind.SSN, r"(?<![\w-])(?P<it>\d{3}([- ])\d{2}\2\d{4})(?![\w-])", _is_ssn),
+    _compile_rule(PersonalDataKind.IP, r"(?<![\w.])(?P<it>\d{1,3}(?:\.\d{1,3}){3})(?![\w]|\.\d)", _is_public_ip),
+    _compile_rule(
+        PersonalDataKind.IP, r"(?<![\w:.])(?P<it>(?:[0-9A-Fa-f]{0,4}:){2,7}[0-9A-Fa-f]{0,4})(?![\w:])", _is_public_ip
+    ),
+    _compile_rule(
+        PersonalDataKind.PASSPORT,
         r"\bpassport(?:\s{1,3}(?:number|no\.?|nr\.?|#|id)){0,2}(?:\s{0,3}[:#=]\s{0,3}|\s{1,3}is:?\s{1,3}|\s{1,3})"
         r"(?P<it>(?=[A-Za-z]{0,3}\d)[A-Za-z0-9]{6,12})\b",
         flags=re.IGNORECASE,
     ),
-    _rule(
-        Kind.LICENSE,
+    _compile_rule(
+        PersonalDataKind.LICENSE,
         r"\bdriv(?:er|ing)(?:['’]?s)?\s{1,3}licen[cs]e(?:\s{1,3}(?:number|no\.?|nr\.?|#|id)){0,2}"
         r"(?:\s{0,3}[:#=]\s{0,3}|\s{1,3}(?:is:?\s{1,3})?)"
         r"(?P<it>(?=[A-Za-z]{0,3}-?\d)[A-Za-z0-9](?:-?[A-Za-z0-9]){4,18})\b",
         flags=re.IGNORECASE,
     ),
-    _rule(
-        Kind.PHONE,
+    _compile_rule(
+        PersonalDataKind.PHONE,
         r"(?<![\w.+@/:-])(?P<it>(?:\+|00)?\(?\d(?:[ ().-]{0,3}\d){6,14}(?:x\d{1,5})?)(?![\w@/]|[-.]\d)",
-        _phone,
+        _is_phone,
     ),
-    _rule(
-        Kind.NAME,
+    _compile_rule(
+        PersonalDataKind.NAME,
         rf"\b(?i:my (?:full |first |last |legal )?name is|my name['’]s|i am called|people call me|please call me"
         rf"|(?:his|her|their) name is|the name on (?:the|my) (?:card|account) is|yours sincerely,"
         rf"|(?:kind|best) regards,)"
         rf"\s{{1,3}}(?P<it>{_NAME})",
     ),
-    _rule(
-        Kind.NAME,
+    _compile_rule(
+        PersonalDataKind.NAME,
         rf"\b(?:Mr|Mrs|Ms|Miss|Mx|Dr|Prof|Herr|Frau|Madam)\b\.?[ \t]{{1,2}}(?:(?:Dr|Prof)\.[ \t]{{1,2}})?"
         rf"(?P<it>{_NAME})",
     ),
 )
 
 
-def find(text: str) -> list[Found]:
+def find_personal_data(text: str) -> list[PersonalDataMatch]:
     """Everything found, in order and without overlaps."""
-    found: list[Found] = []
+    found: list[PersonalDataMatch] = []
     taken = bytearray(len(text))  # 1 where a find stands: looking there costs the same however many were found
     for rule in _RULES:
         for match in rule.pattern.finditer(text):
             start, end = match.span("it")
             if taken.find(1, start, end) < 0 and rule.holds(match):
-                found.append(Found(rule.kind, start, end))
+                found.append(PersonalDataMatch(rule.kind, start, end))
                 taken[start:end] = b"\1" * (end - start)
     return sorted(found, key=lambda one: one.start)
 
 
-def mask(text: str) -> tuple[str, list[Found]]:
+def mask_personal_data(text: str) -> tuple[str, list[PersonalDataMatch]]:
     """The text with `[email]` and so on in place of what was found, and what that was.
 
     A mask can bring two neighbours together that make a new find, so it goes on until nothing is found; each round
     takes characters of a find away, so it ends.
     """
-    every: list[Found] = []
-    while found := find(text):
+    every: list[PersonalDataMatch] = []
+    while found := find_personal_data(text):
         every.extend(found)
-        text = "".join(_pieces(text, found))
+        text = "".join(_masked_pieces(text, found))
     return text, every
 
 
-def _pieces(text: str, found: list[Found]) -> Iterator[str]:
+def _masked_pieces(text: str, found: list[PersonalDataMatch]) -> Iterator[str]:
     yield text[: found[0].start]
     for one, following in pairwise([*found, None]):
         assert one is not None

@@ -11,7 +11,7 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from cluster.basics.scope import Scope
-from cluster.state.conversations import Conversations, Stored
+from cluster.state.conversations import ConversationStore, StoredMessage
 from cluster.state.db.postgres import Database
 from configs.sections import MemorySettings
 
@@ -25,7 +25,7 @@ REST_SECONDS = 5.0  # after a failure Redis is left alone for so long: no turn w
 _AWAY = (RedisError, OSError, ValueError, TypeError, LookupError, AttributeError)
 
 
-class History:
+class RecentMessages:
     """Cache-aside reading, write-through writing.
 
     A conversation is a sorted set of its newest messages by number. Whoever reads knows from Postgres how many messages
@@ -37,7 +37,7 @@ class History:
     def __init__(
         self,
         database: Database,
-        conversations: Conversations,
+        conversations: ConversationStore,
         redis: Redis | None,
         settings: MemorySettings,
         clock: Callable[[], float],
@@ -47,7 +47,7 @@ class History:
         self._settings, self._clock = settings, clock
         self._rests_until, self._away = 0.0, False
 
-    async def load(self, scope: Scope, session: str, upto: int) -> list[Stored]:
+    async def load(self, scope: Scope, session: str, upto: int) -> list[StoredMessage]:
         """The newest `prompt_messages` up to number `upto`, oldest first; whose session it is was checked before.
 
         Args:
@@ -58,22 +58,22 @@ class History:
         if upto < 1:
             return []
         first = max(1, upto - self._settings.prompt_messages + 1)
-        found = await self._read(scope, session, first, upto)
+        found = await self._read_cache(scope, session, first, upto)
         if found is not None:
             return found
         async with self._db.transaction(scope) as tx:
             stored = await self._conversations.last(tx, scope, session, upto=upto, limit=upto - first + 1)
-        await self._write(scope, session, stored, afresh=True)
+        await self._write_cache(scope, session, stored, afresh=True)
         return stored
 
-    async def refresh(self, scope: Scope, session: str, stored: Sequence[Stored]) -> None:
+    async def refresh(self, scope: Scope, session: str, stored: Sequence[StoredMessage]) -> None:
         """Add what was just committed to Postgres; a failure is logged, and heals with the next reading."""
         if stored:
-            await self._write(scope, session, stored, afresh=False)
+            await self._write_cache(scope, session, stored, afresh=False)
 
     async def forget(self, scope: Scope, session: str) -> None:
         """Take a conversation out of Redis."""
-        key = _key(scope, session)
+        key = _session_key(scope, session)
         if (redis := self._at_work()) is None:
             return
         try:
@@ -82,13 +82,13 @@ class History:
                 pipe.zrem(LRU, key)
                 await pipe.execute()
         except _AWAY as error:
-            self._lost(error)
+            self._mark_away(error)
             return
-        self._found()
+        self._mark_back()
 
-    async def _read(self, scope: Scope, session: str, first: int, upto: int) -> list[Stored] | None:
+    async def _read_cache(self, scope: Scope, session: str, first: int, upto: int) -> list[StoredMessage] | None:
         """The messages in Redis if exactly those wanted are there."""
-        key = _key(scope, session)
+        key = _session_key(scope, session)
         if (redis := self._at_work()) is None:
             return None
         try:
@@ -98,18 +98,18 @@ class History:
                 pipe.zadd(LRU, {key: self._clock()}, xx=True)
                 members, *_ = await pipe.execute()
         except _AWAY as error:
-            self._lost(error)
+            self._mark_away(error)
             return None
-        self._found()
+        self._mark_back()
         try:
-            stored = [_decode(member) for member in members]
+            stored = [_decode_message(member) for member in members]
         except (ValueError, TypeError, LookupError):
             return None
         return stored if [one.seq for one in stored] == list(range(first, upto + 1)) else None
 
-    async def _write(self, scope: Scope, session: str, stored: Sequence[Stored], *, afresh: bool) -> None:
-        key, settings = _key(scope, session), self._settings
-        members = {_encode(one): one.seq for one in stored}
+    async def _write_cache(self, scope: Scope, session: str, stored: Sequence[StoredMessage], *, afresh: bool) -> None:
+        key, settings = _session_key(scope, session), self._settings
+        members = {_encode_message(one): one.seq for one in stored}
         if (redis := self._at_work()) is None or not members:
             return
         try:
@@ -129,30 +129,30 @@ class History:
                     if popped:
                         await redis.delete(*(member for member, _ in popped))
         except _AWAY as error:
-            self._lost(error)
+            self._mark_away(error)
             return
-        self._found()
+        self._mark_back()
 
     def _at_work(self) -> Redis | None:
         return self._redis if self._clock() >= self._rests_until else None
 
-    def _lost(self, error: Exception) -> None:
+    def _mark_away(self, error: Exception) -> None:
         if not self._away:
             log.warning("conversations: fallback postgres, as Redis is away: %s: %s", type(error).__name__, error)
         self._away, self._rests_until = True, self._clock() + REST_SECONDS
 
-    def _found(self) -> None:
+    def _mark_back(self) -> None:
         if self._away:
             log.warning("conversations: Redis is back")
         self._away = False
 
 
-def _key(scope: Scope, session: str) -> str:
+def _session_key(scope: Scope, session: str) -> str:
     """Nothing crosses a tenant or a workspace, even where ids were alike."""
     return f"aos:memory:{scope.tenant}:{scope.workspace}:{session}"
 
 
-def _encode(stored: Stored) -> str:
+def _encode_message(stored: StoredMessage) -> str:
     """The number is part of it: a member of a sorted set stands there once."""
     return json.dumps(
         [stored.seq, stored.role, stored.text, stored.run, dict(stored.findings), stored.at.isoformat()],
@@ -160,8 +160,8 @@ def _encode(stored: Stored) -> str:
     )
 
 
-def _decode(member: Any) -> Stored:
-    """As `_encode` made it.
+def _decode_message(member: Any) -> StoredMessage:
+    """As `_encode_message` made it.
 
     Raises:
         ValueError, TypeError, LookupError: somebody else made it.
@@ -171,4 +171,4 @@ def _decode(member: Any) -> Stored:
         raise ValueError("no message")
     if not isinstance(findings, dict) or not (run is None or isinstance(run, str)):
         raise ValueError("no message")
-    return Stored(seq, role, text, run, findings, datetime.fromisoformat(at))
+    return StoredMessage(seq, role, text, run, findings, datetime.fromisoformat(at))

@@ -14,14 +14,14 @@ REST_SECONDS = 5.0  # after a failure Redis is left alone for so long: no turn w
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class MemoLookup:
     """Cache lookup: a value and its `state`: `hit`, `miss`, or `off: ` and why."""
 
     value: Any
     state: str
 
 
-class Memo:
+class RedisMemo:
     """JSON values under a prefix, each for a time. No method raises because of Redis."""
 
     def __init__(self, redis: Redis | None, prefix: str, ttl_seconds: int, clock: Callable[[], float]) -> None:
@@ -29,21 +29,21 @@ class Memo:
         self._redis, self._prefix, self._ttl, self._clock = redis, prefix, ttl_seconds, clock
         self._rests_until, self._why = 0.0, "no Redis is configured"
 
-    async def get(self, key: str) -> Found:
+    async def get(self, key: str) -> MemoLookup:
         """Cached value of the key; what is no JSON counts as a miss."""
         if self._redis is None or self._clock() < self._rests_until:
-            return Found(None, f"off: {self._why}")
+            return MemoLookup(None, f"off: {self._why}")
         try:
             async with asyncio.timeout(SECONDS):
                 raw = await self._redis.get(self._prefix + key)
         except (RedisError, OSError) as error:
-            return Found(None, self._lost(error))
+            return MemoLookup(None, self._pause_redis(error))
         if raw is None:
-            return Found(None, "miss")
+            return MemoLookup(None, "miss")
         try:
-            return Found(json.loads(raw), "hit")
+            return MemoLookup(json.loads(raw), "hit")
         except ValueError:
-            return Found(None, "miss")
+            return MemoLookup(None, "miss")
 
     async def put(self, key: str, value: Any) -> None:
         """Remember, where Redis is there."""
@@ -53,9 +53,9 @@ class Memo:
             async with asyncio.timeout(SECONDS):
                 await self._redis.set(self._prefix + key, json.dumps(value), ex=self._ttl)
         except (RedisError, OSError) as error:
-            self._lost(error)
+            self._pause_redis(error)
 
-    def _lost(self, error: Exception) -> str:
+    def _pause_redis(self, error: Exception) -> str:
         self._rests_until = self._clock() + REST_SECONDS
         self._why = f"Redis is away ({type(error).__name__})"
         return f"off: {self._why}"

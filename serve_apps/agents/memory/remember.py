@@ -5,32 +5,40 @@ from collections.abc import Callable, Sequence
 from redis.asyncio import Redis
 
 from cluster.basics.scope import Scope
-from cluster.models.messages import Message
-from cluster.state.audit import Audit
-from cluster.state.conversations import Conversations, Fact, NewMessage, Session, Speaker, Stored, Summary
+from cluster.models.messages import ModelMessage
+from cluster.state.audit import AuditLog
+from cluster.state.conversations import (
+    ConversationSession,
+    ConversationStore,
+    ConversationSummary,
+    NewMessage,
+    SessionFact,
+    Speaker,
+    StoredMessage,
+)
 from cluster.state.db.postgres import Database, Transaction
 from configs.sections import MemorySettings
-from serve_apps.agents.memory.compliance import Compliance
+from serve_apps.agents.memory.compliance import ComplianceCheck
 from serve_apps.agents.memory.episodic import EpisodicMemory
-from serve_apps.agents.memory.facts import Extracted, fresh
-from serve_apps.agents.memory.memory_guard import Written, safe_memory_write, written
-from serve_apps.agents.memory.recall import NOTHING, Recalled, fit, tell
-from serve_apps.agents.memory.recent_messages import History
-from serve_apps.agents.memory.requested import promised, requested
+from serve_apps.agents.memory.facts import FactExtraction, new_facts
+from serve_apps.agents.memory.memory_guard import GuardedText, guard_text, safe_memory_write
+from serve_apps.agents.memory.recall import NOTHING, RecalledContext, build_recall, fit_history
+from serve_apps.agents.memory.recent_messages import RecentMessages
+from serve_apps.agents.memory.requested import promised, requested_facts
 
 READ_FACTS = 100  # known facts among which the most important are chosen
 READ_MESSAGES = 200  # messages that one summary takes in
 
 
-class Memory:
+class ConversationMemory:
     """Reads and writes; the wall between users is `Conversations.open`, which is asked first."""
 
     def __init__(
         self,
         database: Database,
-        conversations: Conversations,
-        history: History,
-        compliance: Compliance,
+        conversations: ConversationStore,
+        history: RecentMessages,
+        compliance: ComplianceCheck,
         settings: MemorySettings,
         episodic: EpisodicMemory | None = None,
     ) -> None:
@@ -39,7 +47,9 @@ class Memory:
         self._db, self._conversations, self._history = database, conversations, history
         self._compliance, self._settings = compliance, settings
 
-    async def recall(self, scope: Scope, session: Session, message: str, offered: Sequence[Message] = ()) -> Recalled:
+    async def recall(
+        self, scope: Scope, session: ConversationSession, message: str, offered: Sequence[ModelMessage] = ()
+    ) -> RecalledContext:
         """Context for a model before `message`, which is not stored yet.
 
         Args:
@@ -53,14 +63,15 @@ class Memory:
             summary = await self._conversations.summary(tx, scope, session.id)
             facts = await self._conversations.known(tx, scope, session, READ_FACTS)
         found = NOTHING if self._episodic is None else await self._episodic.recall(scope, session, message, facts)
-        told = tell(messages, summary, facts, message, found)
+        told = build_recall(messages, summary, facts, message, found)
         if messages or not offered:
             return told
         said = [one for one in offered if one.role in ("user", "assistant")][-self._settings.prompt_messages :]
         guarded = [
-            Message(one.role, (await written(one.content, scope.tenant, session.id)).sanitized_content) for one in said
+            ModelMessage(one.role, (await guard_text(one.content, scope.tenant, session.id)).sanitized_content)
+            for one in said
         ]
-        return Recalled(fit(guarded), told.memory, told.line)
+        return RecalledContext(fit_history(guarded), told.memory, told.line)
 
     async def keep(
         self,
@@ -68,10 +79,10 @@ class Memory:
         scope: Scope,
         session: str,
         role: Speaker,
-        guarded: Written,
+        guarded: GuardedText,
         run: str | None = None,
         asked: str = "",
-    ) -> list[Stored]:
+    ) -> list[StoredMessage]:
         """Store what was said, in the caller's transaction; hand the result to `kept` once it is committed.
 
         What a user asks to be remembered, and what an agent says that it will remember, is known from then on, to the
@@ -93,12 +104,12 @@ class Memory:
         stored = await self._conversations.append(tx, scope, session, [said])
         await self._compliance.check_memory_policy_compliance(tx, scope, session, stored)
         text = guarded.sanitized_content
-        if facts := requested(text) if role == "user" else promised(text, asked):
-            new = fresh(facts, await self._conversations.facts(tx, scope, session))
+        if facts := requested_facts(text) if role == "user" else promised(text, asked):
+            new = new_facts(facts, await self._conversations.facts(tx, scope, session))
             await self._conversations.learn(tx, scope, session, new)
         return stored
 
-    async def kept(self, scope: Scope, session: str, stored: Sequence[Stored]) -> None:
+    async def kept(self, scope: Scope, session: str, stored: Sequence[StoredMessage]) -> None:
         """Put what was committed at hand in Redis; never fails because of Redis."""
         await self._history.refresh(scope, session, stored)
 
@@ -106,29 +117,32 @@ class Memory:
         """Take a deleted conversation out of Redis as well."""
         await self._history.forget(scope, session)
 
-    async def unsummarised(self, scope: Scope, session: str) -> tuple[Summary, list[Stored]]:
+    async def unsummarised(self, scope: Scope, session: str) -> tuple[ConversationSummary, list[StoredMessage]]:
         """The summary so far, and the messages that it does not cover, oldest first."""
         async with self._db.transaction(scope) as tx:
-            summary = await self._conversations.summary(tx, scope, session) or Summary(0, "")
+            summary = await self._conversations.summary(tx, scope, session) or ConversationSummary(0, "")
         messages = await self._conversations.messages(scope, session, after=summary.upto, limit=READ_MESSAGES)
         return summary, messages
 
-    async def learn(self, scope: Scope, session: str, found: Extracted, upto: int) -> int:
+    async def learn(self, scope: Scope, session: str, found: FactExtraction, upto: int) -> int:
         """Keep facts and summary, guarded as everything that is stored; returns how many facts are new.
 
         Raises:
             NotFound: the session is gone, or it is another user's.
         """
-        facts = [Fact(f.category, f.importance, self._guarded(scope, session, f.text, f.category)) for f in found.facts]
-        summary = self._guarded(scope, session, found.summary, "summary")
+        facts = [
+            SessionFact(f.category, f.importance, self._sanitize_text(scope, session, f.text, f.category))
+            for f in found.facts
+        ]
+        summary = self._sanitize_text(scope, session, found.summary, "summary")
         async with self._db.transaction(scope) as tx:
-            new = fresh(facts, await self._conversations.facts(tx, scope, session))
+            new = new_facts(facts, await self._conversations.facts(tx, scope, session))
             count = await self._conversations.learn(tx, scope, session, new)
-            await self._conversations.summarise(tx, scope, session, Summary(upto, summary))
+            await self._conversations.summarise(tx, scope, session, ConversationSummary(upto, summary))
         return count
 
     @staticmethod
-    def _guarded(scope: Scope, session: str, text: str, kind: str) -> str:
+    def _sanitize_text(scope: Scope, session: str, text: str, kind: str) -> str:
         return safe_memory_write(text, scope.tenant, session, kind).sanitized_content
 
 
@@ -136,12 +150,12 @@ def memory_of(
     settings: MemorySettings,
     database: Database,
     redis: Redis | None,
-    audit: Audit,
+    audit: AuditLog,
     episodic: EpisodicMemory,
     clock: Callable[[], float],
-) -> Memory:
+) -> ConversationMemory:
     """The memory of a process; `clock` as for `History`."""
-    conversations = Conversations(database)
-    history = History(database, conversations, redis, settings, clock)
-    compliance = Compliance(conversations, audit, settings.compliance_every)
-    return Memory(database, conversations, history, compliance, settings, episodic)
+    conversations = ConversationStore(database)
+    history = RecentMessages(database, conversations, redis, settings, clock)
+    compliance = ComplianceCheck(conversations, audit, settings.compliance_every)
+    return ConversationMemory(database, conversations, history, compliance, settings, episodic)

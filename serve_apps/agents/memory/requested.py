@@ -2,7 +2,7 @@
 
 import re
 
-from cluster.state.conversations import Fact
+from cluster.state.conversations import SessionFact
 from serve_apps.agents.memory.facts import FACT_CHARS
 
 MOST = 3  # of one message
@@ -34,7 +34,7 @@ _WISH = re.compile(
 )
 
 
-def promised(answer: str, message: str) -> list[Fact]:
+def promised(answer: str, message: str) -> list[SessionFact]:
     """What an assistant says that it will remember: its own words, or, where it names nothing, what it was told.
 
     Args:
@@ -48,12 +48,12 @@ def promised(answer: str, message: str) -> list[Fact]:
         named = _LEAD.sub("", " ".join(match["rest"].split())).strip(" ,;:")
         text = named if len(named.split()) >= LEAST_NAMED else " ".join(message.split())
         if text:
-            fact = Fact("preference" if _WISH.search(text) else "other", "medium", text[:FACT_CHARS])
+            fact = SessionFact("preference" if _WISH.search(text) else "other", "medium", text[:FACT_CHARS])
             found += [] if fact in found else [fact]
     return found[:MOST]
 
 
-def requested(message: str) -> list[Fact]:
+def requested_facts(message: str) -> list[SessionFact]:
     """The facts that a user's message asks to be kept, as they said them; importance high.
 
     "Remember that …" is a request; "I remember that …", "do you remember …?" and "remember when …" are none.
@@ -62,5 +62,5 @@ def requested(message: str) -> list[Fact]:
     for match in _ASKED.finditer(message):
         text = " ".join(match["what"].split()).strip(" ,;")[:FACT_CHARS]
         if text and not text.lower().startswith(("when ", "the time ")):
-            found.append(Fact("preference" if _WISH.search(text) else "other", "high", text))
+            found.append(SessionFact("preference" if _WISH.search(text) else "other", "high", text))
     return found[:MOST]

@@ -6,14 +6,14 @@ from collections.abc import Set
 from dataclasses import dataclass, replace
 
 from cluster.basics.errors import Invalid, NotFound, Transient
-from cluster.models.messages import Reply
+from cluster.models.messages import ModelReply
 from cluster.models.routing.tasks import Task
 from configs.sections import MemorySettings
 from serve_apps.agents.memory import facts
 from serve_apps.agents.memory.behind_turns import SessionTasks
-from serve_apps.agents.memory.remember import Memory
+from serve_apps.agents.memory.remember import ConversationMemory
 from serve_apps.agents.turn_errors import NoModel, OverBudget
-from serve_apps.agents.turn_ports import Models, Turn
+from serve_apps.agents.turn_ports import ChatModels, Turn
 
 log = logging.getLogger(__name__)
 
@@ -22,7 +22,7 @@ AT_ONCE = 2  # conversations of this process
 
 
 @dataclass(frozen=True, slots=True)
-class Learned:
+class SummaryResult:
     """Result of a summary; `upto` is the last message that it covers now, 0 where nothing was done."""
 
     facts: int = 0
@@ -30,14 +30,14 @@ class Learned:
     note: str = ""
 
 
-class Learning:
+class ConversationSummariser:
     """Due as soon as `summary_after` messages are in no summary, so it is done before they leave the prompt.
 
     It is begun behind a turn and writes nothing until the model has answered: whatever interrupts it, it is due again
     with the next message. Two replicas at once cost a call more and store nothing twice.
     """
 
-    def __init__(self, memory: Memory, models: Models, settings: MemorySettings) -> None:
+    def __init__(self, memory: ConversationMemory, models: ChatModels, settings: MemorySettings) -> None:
         """Nothing is begun yet."""
         self._memory, self._models, self._settings = memory, models, settings
         self._turns = asyncio.Semaphore(AT_ONCE)
@@ -59,13 +59,13 @@ class Learning:
             return
         if turn.session in self._tasks.running:
             return
-        self._tasks.start(turn.session, self._behind(turn))
+        self._tasks.start(turn.session, self._learn_in_background(turn))
 
     async def close(self) -> None:
         """Stop what runs; it is due again with the next message."""
         await self._tasks.close()
 
-    async def learn(self, turn: Turn) -> Learned:
+    async def learn(self, turn: Turn) -> SummaryResult:
         """Sum up and extract, where it is due: one call of a model, no database connection held meanwhile.
 
         Raises:
@@ -74,24 +74,24 @@ class Learning:
         """
         summary, messages = await self._memory.unsummarised(turn.scope, turn.session)
         if len(messages) < self._settings.summary_after:
-            return Learned(note="not due")
+            return SummaryResult(note="not due")
         reply = None
-        request, upto = facts.request(summary.text, messages)
+        request, upto = facts.extraction_request(summary.text, messages)
         try:
             async for said in self._models.stream(turn, Task.SUMMARIZE, request):
-                if isinstance(said, Reply):
+                if isinstance(said, ModelReply):
                     reply = said
         except NoModel:
-            return Learned(note="no model is configured")
+            return SummaryResult(note="no model is configured")
         if reply is None:
-            return Learned(note="the model said nothing")
-        found = facts.parse(reply.content)
+            return SummaryResult(note="the model said nothing")
+        found = facts.parse_extraction(reply.content)
         if not found.summary:  # what was said before stays; asking again with every message would cost a call each
             found = replace(found, summary=summary.text, note=found.note or "the reply had no summary")
         count = await self._memory.learn(turn.scope, turn.session, found, upto)
-        return Learned(count, upto, found.note)
+        return SummaryResult(count, upto, found.note)
 
-    async def _behind(self, turn: Turn) -> None:
+    async def _learn_in_background(self, turn: Turn) -> None:
         try:
             async with self._turns, asyncio.timeout(SECONDS):
                 learned = await self.learn(turn)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from serve_apps.agents.parse.json_values import Unreadable, decode_whole
+from serve_apps.agents.parse.json_values import UnreadableValue, decode_whole
 
 # JSON schema's names, and what people write instead.
 _KINDS = {
@@ -23,24 +23,24 @@ _NUMBER = re.compile(r"[-+]?(?:\d{1,30}(?:\.\d{0,30})?|\.\d{1,30})(?:[eE][-+]?\d
 _DEEPEST = 40
 
 
-def coerce(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
+def coerce_arguments(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
     """Numbers, booleans, lists and objects that came as text become what the schema says; a number where only text is
     allowed becomes text. What does not fit otherwise stays, for the validation to name.
 
     Raises:
         Unreadable: nested too deeply.
     """
-    fitted = _object(arguments, schema, 0)
-    return {str(key): storable(value) for key, value in fitted.items()}
+    fitted = _coerce_object(arguments, schema, 0)
+    return {str(key): make_storable(value) for key, value in fitted.items()}
 
 
-def _object(arguments: Mapping[str, Any], schema: Mapping[str, Any], depth: int) -> dict[str, Any]:
+def _coerce_object(arguments: Mapping[str, Any], schema: Mapping[str, Any], depth: int) -> dict[str, Any]:
     properties = schema.get("properties")
     known = properties if isinstance(properties, dict) else {}
-    return {key: _value(value, known.get(key), depth) for key, value in arguments.items()}
+    return {key: _coerce_value(value, known.get(key), depth) for key, value in arguments.items()}
 
 
-def kinds(schema: Any) -> list[str]:
+def schema_types(schema: Any) -> list[str]:
     """Types that a schema allows, in JSON schema's names; none where it does not say."""
     if not isinstance(schema, dict):
         return []
@@ -49,12 +49,12 @@ def kinds(schema: Any) -> list[str]:
     for way in ("anyOf", "oneOf"):
         branches = schema.get(way)
         for branch in branches if isinstance(branches, list) else []:
-            listed = [*listed, *kinds(branch)]
+            listed = [*listed, *schema_types(branch)]
     return [_KINDS.get(one.lower(), one.lower()) for one in listed if isinstance(one, str)]
 
 
-def _value(value: Any, schema: Any, depth: int) -> Any:
-    allowed = kinds(schema)
+def _coerce_value(value: Any, schema: Any, depth: int) -> Any:
+    allowed = schema_types(schema)
     if not allowed or depth > _DEEPEST:
         return value
     if isinstance(value, str) and "string" not in allowed:
@@ -64,9 +64,9 @@ def _value(value: Any, schema: Any, depth: int) -> Any:
     elif isinstance(value, float) and "integer" in allowed and "number" not in allowed and value.is_integer():
         return int(value)
     if isinstance(value, dict) and "object" in allowed:
-        return _object(value, schema, depth + 1)
+        return _coerce_object(value, schema, depth + 1)
     if isinstance(value, list | tuple) and "array" in allowed:
-        return [_value(item, schema.get("items"), depth + 1) for item in value]
+        return [_coerce_value(item, schema.get("items"), depth + 1) for item in value]
     return value
 
 
@@ -83,27 +83,27 @@ def _from_text(text: str, allowed: list[str]) -> Any:
     if bare[:1] in ("[", "{"):
         try:
             value = decode_whole(bare).value
-        except Unreadable:
+        except UnreadableValue:
             return text
         if isinstance(value, dict if bare[0] == "{" else list):
             return value
     return text
 
 
-def storable(value: Any, depth: int = 0) -> Any:
+def make_storable(value: Any, depth: int = 0) -> Any:
     """The value without what JSON columns and UTF-8 refuse: NUL and lone surrogates become U+FFFD.
 
     Raises:
         Unreadable: nested too deeply.
     """
     if depth > _DEEPEST:
-        raise Unreadable("nested too deeply")
+        raise UnreadableValue("nested too deeply")
     if isinstance(value, str):
         return re.sub("[\x00\ud800-\udfff]", "\ufffd", value)
     if isinstance(value, dict):
-        return {str(storable(key)): storable(item, depth + 1) for key, item in value.items()}
+        return {str(make_storable(key)): make_storable(item, depth + 1) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [storable(item, depth + 1) for item in value]
+        return [make_storable(item, depth + 1) for item in value]
     if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
         return str(value)
     return value

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ParsedCall:
     """A call that a model asked for.
 
     Attributes:
@@ -27,7 +27,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Parsed:
+class ParsedReply:
     """A reply, read.
 
     Attributes:
@@ -40,7 +40,7 @@ class Parsed:
         repaired: some arguments were broken JSON, or calls in Python's syntax with flaws, and could be mended.
     """
 
-    calls: tuple[Call, ...] = ()
+    calls: tuple[ParsedCall, ...] = ()
     thought: str = ""
     answer: str | None = None
     unknown: tuple[str, ...] = ()
@@ -50,7 +50,7 @@ class Parsed:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class CallCandidate:
     """A call in a text, before its arguments are coerced.
 
     Attributes:
@@ -73,10 +73,10 @@ class Found:
 
 
 @dataclass(slots=True)
-class Reading:
+class ParseResult:
     """Calls that one parser found in a text; `final` is an answer given in the form of a call."""
 
-    calls: list[Found] = field(default_factory=list)
+    calls: list[CallCandidate] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)
     final: str | None = None
     observed: bool = False

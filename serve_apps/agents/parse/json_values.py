@@ -16,7 +16,7 @@ _NOTHINGS = frozenset({"null", "None", "undefined", "NULL"})
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "\n": ""}
 
 
-class Unreadable(ValueError):
+class UnreadableValue(ValueError):
     """No plausible reading."""
 
     def __init__(self, why: str, at: int = 0) -> None:
@@ -26,7 +26,7 @@ class Unreadable(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Decoded:
+class DecodedJson:
     """A value and where it ends; `closed` is False where the text ended before its brackets did."""
 
     value: Any
@@ -35,43 +35,43 @@ class Decoded:
     closed: bool = True
 
 
-def _constant(text: str) -> Any:
-    raise Unreadable(text)
+def _reject_constant(text: str) -> Any:
+    raise UnreadableValue(text)
 
 
-_STRICT = json.JSONDecoder(strict=False, parse_constant=_constant)
+_STRICT = json.JSONDecoder(strict=False, parse_constant=_reject_constant)
 
 
-def decode(text: str, start: int = 0) -> Decoded:
+def decode_json(text: str, start: int = 0) -> DecodedJson:
     """The value that begins at `start`, white space skipped; text behind it does not matter.
 
     Raises:
         Unreadable: it is not JSON and cannot be mended: single quotes, bare keys, trailing commas, Python's constants,
             comments, quotes inside of strings, and missing brackets at the very end can.
     """
-    start = _space(text, start)
+    start = _skip_space(text, start)
     try:
         value, end = _STRICT.raw_decode(text, start)
     except (ValueError, RecursionError):
         reader = _Lenient(text)
         value, end = reader.value(start, 0)
-        return Decoded(value, end, repaired=True, closed=reader.closed)
-    return Decoded(value, end)
+        return DecodedJson(value, end, repaired=True, closed=reader.closed)
+    return DecodedJson(value, end)
 
 
-def decode_whole(text: str) -> Decoded:
+def decode_whole(text: str) -> DecodedJson:
     """The value that the whole text is.
 
     Raises:
-        Unreadable: as for `decode`, or something follows it.
+        Unreadable: as for `decode_json`, or something follows it.
     """
-    decoded = decode(text)
+    decoded = decode_json(text)
     if text[decoded.end :].strip(" \t\r\n;,`}"):  # one brace too many is the commonest flaw
-        raise Unreadable("text after the value")
+        raise UnreadableValue("text after the value")
     return decoded
 
 
-def _space(text: str, at: int) -> int:
+def _skip_space(text: str, at: int) -> int:
     match = _SPACE.match(text, at)
     return match.end() if match else at
 
@@ -83,111 +83,111 @@ class _Lenient:
 
     def value(self, at: int, depth: int) -> tuple[Any, int]:
         text = self._text
-        at = _space(text, at)
+        at = _skip_space(text, at)
         if at >= len(text) or depth > _DEEPEST:
-            raise Unreadable("too deep, or nothing there", at)
+            raise UnreadableValue("too deep, or nothing there", at)
         first = text[at]
         if first == "{":
-            return self._object(at + 1, depth)
+            return self._read_object(at + 1, depth)
         if first == "[":
-            return self._array(at + 1, depth)
+            return self._read_array(at + 1, depth)
         if first in _CLOSERS:
-            return self._string(at)
+            return self._read_string(at)
         if number := _NUMBER.match(text, at):
             return json.loads(number[0]), number.end()
         bare = _BARE.match(text, at)
         if bare is None:
-            raise Unreadable(first, at)
+            raise UnreadableValue(first, at)
         word = bare[0].strip()
         if word in _NOTHINGS:
             return None, at + len(word)
         return _CONSTANTS.get(word, word), at + len(bare[0].rstrip())
 
-    def _object(self, at: int, depth: int) -> tuple[dict[str, Any], int]:
+    def _read_object(self, at: int, depth: int) -> tuple[dict[str, Any], int]:
         text, result = self._text, dict[str, Any]()
         while True:
-            at = self._next(at)
-            if self._ended(at):
-                return self._nonempty(result), at
+            at = self._skip_commas(at)
+            if self._at_end(at):
+                return self._require_nonempty(result), at
             if text[at] == "}":
                 return result, at + 1
-            key, at = self._key(at)
-            at = _space(text, at)
+            key, at = self._read_key(at)
+            at = _skip_space(text, at)
             if text[at : at + 2] == "=>":
                 at += 2
             elif text[at : at + 1] in (":", "="):
                 at += 1
             else:
-                raise Unreadable("a key without a value", at)
+                raise UnreadableValue("a key without a value", at)
             result[key], at = self.value(at, depth + 1)
-            self._after(at, "}")
+            self._check_separator(at, "}")
 
-    def _array(self, at: int, depth: int) -> tuple[list[Any], int]:
+    def _read_array(self, at: int, depth: int) -> tuple[list[Any], int]:
         text, result = self._text, list[Any]()
         while True:
-            at = self._next(at)
-            if self._ended(at):
+            at = self._skip_commas(at)
+            if self._at_end(at):
                 if not result:
-                    raise Unreadable("nothing but a bracket", at)
+                    raise UnreadableValue("nothing but a bracket", at)
                 return result, at
             if text[at] == "]":
                 return result, at + 1
             item, at = self.value(at, depth + 1)
             result.append(item)
-            self._after(at, "]")
+            self._check_separator(at, "]")
 
-    def _next(self, at: int) -> int:
-        at = _space(self._text, at)
+    def _skip_commas(self, at: int) -> int:
+        at = _skip_space(self._text, at)
         while self._text[at : at + 1] in (",", ";"):
-            at = _space(self._text, at + 1)
+            at = _skip_space(self._text, at + 1)
         return at
 
-    def _ended(self, at: int) -> bool:
+    def _at_end(self, at: int) -> bool:
         """Nothing follows, or a marker that ends what the brackets should have."""
         if at >= len(self._text):
             self.closed = False
             return True
         return self._text.startswith(("</", "<|", "```", "[/"), at)
 
-    def _after(self, at: int, closer: str) -> None:
-        following = _space(self._text, at)
-        if not self._ended(following) and self._text[following] not in f",;{closer}\"'":
-            raise Unreadable("no comma", following)
+    def _check_separator(self, at: int, closer: str) -> None:
+        following = _skip_space(self._text, at)
+        if not self._at_end(following) and self._text[following] not in f",;{closer}\"'":
+            raise UnreadableValue("no comma", following)
 
-    def _key(self, at: int) -> tuple[str, int]:
+    def _read_key(self, at: int) -> tuple[str, int]:
         if self._text[at] in _CLOSERS:
-            return self._string(at)
+            return self._read_string(at)
         word = _WORD.match(self._text, at)
         if word is None:
-            raise Unreadable("no key", at)
+            raise UnreadableValue("no key", at)
         return word[0], word.end()
 
     @staticmethod
-    def _nonempty(result: dict[str, Any]) -> dict[str, Any]:
+    def _require_nonempty(result: dict[str, Any]) -> dict[str, Any]:
         if not result:
-            raise Unreadable("nothing but a brace")
+            raise UnreadableValue("nothing but a brace")
         return result
 
-    def _string(self, at: int) -> tuple[str, int]:
+    def _read_string(self, at: int) -> tuple[str, int]:
         text, quote = self._text, self._text[at]
         if quote in "\"'" and text[at : at + 3] == quote * 3:
             end = text.find(quote * 3, at + 3)
             if end < 0:
-                raise Unreadable("a string without an end", len(text))
+                raise UnreadableValue("a string without an end", len(text))
             return text[at + 3 : end], end + 3
         closer, pieces, at = _CLOSERS[quote], list[str](), at + 1
         stops = re.compile(rf"[^{re.escape(closer)}\\]*")
         while True:
             run = stops.match(text, at)
             if run is None or run.end() >= len(text):
-                raise Unreadable("a string without an end", len(text))
+                raise UnreadableValue("a string without an end", len(text))
             pieces.append(run[0])
             at = run.end()
             if text[at] == "\\":
-                piece, at = _escape(text, at + 1)
+                piece, at = _decode_escape(text, at + 1)
                 pieces.append(piece)
                 continue
-            following = _space(text, at + 1)
+            following = _skip_space(text, at + 1)
             if following >= len(text) or text[following] in ",:;=}])":
                 joined = "".join(pieces)  # two \\u escapes may be the halves of one character
                 return joined.encode("utf-16", "surrogatepass").decode("utf-16", "replace"), at + 1
@@ -195,7 +195,7 @@ class _Lenient:
             at += 1
 
 
-def _escape(text: str, at: int) -> tuple[str, int]:
+def _decode_escape(text: str, at: int) -> tuple[str, int]:
     """The character that an escape at `at` stands for; unknown ones keep their backslash (paths, patterns)."""
     letter = text[at : at + 1]
     if letter == "u" and re.fullmatch(r"[0-9a-fA-F]{4}", text[at + 1 : at + 5]):

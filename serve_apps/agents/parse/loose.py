@@ -4,11 +4,11 @@ import re
 from itertools import islice
 
 from serve_apps.agents.parse import python
-from serve_apps.agents.parse.found import Found, Reading
-from serve_apps.agents.parse.json_values import Unreadable, decode
-from serve_apps.agents.parse.names import Names
+from serve_apps.agents.parse.found import CallCandidate, ParseResult
+from serve_apps.agents.parse.json_values import UnreadableValue, decode_json
+from serve_apps.agents.parse.names import ToolNames
 from serve_apps.agents.parse.quoted import is_quoted
-from serve_apps.agents.parse.shapes import object_of, shaped
+from serve_apps.agents.parse.shapes import find_json_calls, object_of
 
 _FENCE = re.compile(r"^[ \t]*(```+|~~~+)[ \t]*([\w+\-.]*)[^\n`]*$", re.MULTILINE)
 _ONE_LINE = re.compile(r"```(?:json|python|tool_code|tool_call)?[ \t]*([^`\n]{2,4000})```")
@@ -37,22 +37,22 @@ _ATTEMPT = 200  # characters' worth of work in an attempt that ends at once
 _MOST = 300
 
 
-def loose(text: str, names: Names) -> Reading:
+def read_loose_calls(text: str, names: ToolNames) -> ParseResult:
     """Calls in fences and in bare JSON, else in Python's syntax, else JSON under a tool's name."""
-    reading = Reading()
-    for begin, at, stop, language in fences(text):
+    reading = ParseResult()
+    for begin, at, stop, language in find_fences(text):
         if not is_quoted(text, begin):
-            reading.calls.extend(_fenced(text, begin, at, stop, language, names, reading))
-    _bare(text, names, reading)
+            reading.calls.extend(_read_fence(text, begin, at, stop, language, names, reading))
+    _read_bare_json(text, names, reading)
     if not reading.calls:
-        _lines(text, names, reading)
+        _read_python_lines(text, names, reading)
     if not reading.calls:
         _under_names(text, names, reading)
     reading.calls.sort(key=lambda found: found.start)
     return reading
 
 
-def fences(text: str) -> list[tuple[int, int, int, str]]:
+def find_fences(text: str) -> list[tuple[int, int, int, str]]:
     """Fenced blocks: where the fence begins, where its text begins and stops, and its language in lower case."""
     blocks, opened = list[tuple[int, int, int, str]](), None
     for match in _FENCE.finditer(text):
@@ -67,61 +67,64 @@ def fences(text: str) -> list[tuple[int, int, int, str]]:
     return blocks[:_MOST]
 
 
-def _fenced(text: str, begin: int, at: int, stop: int, language: str, names: Names, reading: Reading) -> list[Found]:
+def _read_fence(
+    text: str, begin: int, at: int, stop: int, language: str, names: ToolNames, reading: ParseResult
+) -> list[CallCandidate]:
     """A block counts if it is calls and nothing else: code that also calls is an example of code."""
     body = text[at:stop]
     end = min(len(text), stop + 4)
     lead = len(body) - len(body.lstrip())
     if _STRINGS.match(body) or (body.strip()[:1] in ("{", "[") and language not in _CODE):
-        calls = _values(body, lead, names, reading)
+        calls = _read_json_values(body, lead, names, reading)
         if calls:
-            return [_shifted(call, begin, end, at) for call in calls]
+            return [_shift_call(call, begin, end, at) for call in calls]
     if language in _CODE:
         body = "\n".join("" if _IDLE.match(line) else line for line in body.splitlines())
         lead = len(body) - len(body.lstrip())
-    calls, last = python.sequence(body, lead, names, sure=True)
+    calls, last = python.read_python_calls(body, lead, names, sure=True)
     if calls and not body[last:].strip(" \t\r\n;)`"):
-        return [_shifted(call, begin, end, at) for call in calls]
+        return [_shift_call(call, begin, end, at) for call in calls]
     head = _NAME_LINE.match(body.lstrip())
     if head and (name := names.resolve(head[1])) is not None:
         found = _json_of(body, lead + head.end(), lead, name, names)
-        return [_shifted(found, begin, end, at)] if found else []
+        return [_shift_call(found, begin, end, at)] if found else []
     return []
 
 
-def _shifted(call: Found, begin: int, end: int, offset: int) -> Found:
+def _shift_call(call: CallCandidate, begin: int, end: int, offset: int) -> CallCandidate:
     unfinished = not call.closed and end >= offset + call.end
-    return Found(begin, end, call.name, call.arguments, call.raw, call.repaired, not unfinished)
+    return CallCandidate(begin, end, call.name, call.arguments, call.raw, call.repaired, not unfinished)
 
 
-def _values(body: str, at: int, names: Names, reading: Reading) -> list[Found]:
+def _read_json_values(body: str, at: int, names: ToolNames, reading: ParseResult) -> list[CallCandidate]:
     """JSON values one after another."""
-    calls = list[Found]()
+    calls = list[CallCandidate]()
     while body[at : at + 1] in ("{", "["):
         try:
-            decoded = decode(body, at)
-        except Unreadable:
-            return calls or _doubled(body, at, names, reading)
-        shape = shaped(decoded.value, names)
+            decoded = decode_json(body, at)
+        except UnreadableValue:
+            return calls or _read_doubled_braces(body, at, names, reading)
+        shape = find_json_calls(decoded.value, names)
         reading.unknown.extend(shape.unknown)
         reading.final = reading.final or shape.final
         raw = body[at : decoded.end]
         calls += [
-            Found(at, decoded.end, name, given, raw, decoded.repaired, decoded.closed) for name, given in shape.calls
+            CallCandidate(at, decoded.end, name, given, raw, decoded.repaired, decoded.closed)
+            for name, given in shape.calls
         ]
         skipped = re.compile(r"[\s,;]*").match(body, decoded.end)
         at = skipped.end() if skipped else decoded.end
     return calls
 
 
-def _doubled(body: str, at: int, names: Names, reading: Reading) -> list[Found]:
+def _read_doubled_braces(body: str, at: int, names: ToolNames, reading: ParseResult) -> list[CallCandidate]:
     """`{{"name": …}}`, by models that copy a prompt's escaped braces."""
-    return _values(body, at + 1, names, reading) if body[at : at + 2] == "{{" else []
+    return _read_json_values(body, at + 1, names, reading) if body[at : at + 2] == "{{" else []
 
 
-def _bare(text: str, names: Names, reading: Reading) -> None:
+def _read_bare_json(text: str, names: ToolNames, reading: ParseResult) -> None:
     """JSON anywhere outside of the fences, unless it is quoted."""
-    taken = [(begin, stop) for begin, _, stop, _ in fences(text)]
+    taken = [(begin, stop) for begin, _, stop, _ in find_fences(text)]
     at = spent = 0
     while spent <= _WORK * len(text) + 20_000 and (match := _OPENER.search(text, at)):
         begin = match.start()
@@ -130,15 +133,15 @@ def _bare(text: str, names: Names, reading: Reading) -> None:
             at = inside
             continue
         try:
-            decoded = decode(text, begin)
-        except Unreadable as error:
+            decoded = decode_json(text, begin)
+        except UnreadableValue as error:
             at, spent = begin + 1, spent + max(error.at - begin, 0) + _ATTEMPT
             continue
-        shape = shaped(decoded.value, names)
+        shape = find_json_calls(decoded.value, names)
         if shape.calls and not is_quoted(text, begin):
             raw = text[begin : decoded.end]
             reading.calls.extend(
-                Found(begin, decoded.end, name, given, raw, decoded.repaired, decoded.closed)
+                CallCandidate(begin, decoded.end, name, given, raw, decoded.repaired, decoded.closed)
                 for name, given in shape.calls
             )
         elif not is_quoted(text, begin):
@@ -148,9 +151,9 @@ def _bare(text: str, names: Names, reading: Reading) -> None:
         spent += 0 if shape.calls else decoded.end - begin
 
 
-def _lines(text: str, names: Names, reading: Reading) -> None:
+def _read_python_lines(text: str, names: ToolNames, reading: ParseResult) -> None:
     """Python's syntax that fills lines, or a list of such calls at the end of one."""
-    taken = [(begin, stop) for begin, _, stop, _ in fences(text)]
+    taken = [(begin, stop) for begin, _, stop, _ in find_fences(text)]
     matches = [one for way in (_LINE, _RETURN, _INLINE_LIST, _CALLING) for one in islice(way.finditer(text), _MOST)]
     at = 0
     for match in sorted(matches, key=lambda one: one.start()):
@@ -158,14 +161,14 @@ def _lines(text: str, names: Names, reading: Reading) -> None:
         whole = match[0].endswith("[") or text[match.end() : match.end() + 1] == "["
         if begin < at or any(start <= begin < stop for start, stop in taken) or is_quoted(text, begin):
             continue
-        calls, end = python.sequence(text, begin, names, sure=whole)
+        calls, end = python.read_python_calls(text, begin, names, sure=whole)
         rest = text[end : end + 200].split("\n")[0].strip("`*_ \t.;,<|")
         if calls and (whole or not rest or rest.startswith(("bot_end", "Thought"))):
             reading.calls.extend(calls)
             at = end
 
 
-def _under_names(text: str, names: Names, reading: Reading) -> None:
+def _under_names(text: str, names: ToolNames, reading: ParseResult) -> None:
     """A line that is a tool's name, and its arguments behind or below it."""
     for match in list(_NAME_LINE.finditer(text))[:_MOST]:
         name = names.resolve(match[1])
@@ -176,12 +179,12 @@ def _under_names(text: str, names: Names, reading: Reading) -> None:
             reading.calls.append(found)
 
 
-def _json_of(text: str, at: int, begin: int, name: str, names: Names) -> Found | None:
+def _json_of(text: str, at: int, begin: int, name: str, names: ToolNames) -> CallCandidate | None:
     try:
-        decoded = decode(text, at)
-    except Unreadable:
+        decoded = decode_json(text, at)
+    except UnreadableValue:
         return None
     arguments = object_of(decoded.value, names, name)
     if arguments is None or not set(arguments) <= set(names.properties(name)):
         return None
-    return Found(begin, decoded.end, name, arguments, text[at : decoded.end], decoded.repaired, decoded.closed)
+    return CallCandidate(begin, decoded.end, name, arguments, text[at : decoded.end], decoded.repaired, decoded.closed)

@@ -13,7 +13,7 @@ _FINAL = frozenset({"finalanswer", "finish", "finalresponse"})
 _LONGEST = 200
 
 
-class Names:
+class ToolNames:
     """The offered tools by name; spelling counts only where two names would be the same without it."""
 
     def __init__(self, tools: Sequence[ToolSpec]) -> None:
@@ -24,7 +24,7 @@ class Names:
             if tool.name in self._specs:
                 continue
             self._specs[tool.name] = tool
-            key = squeeze(tool.name)
+            key = squeeze_name(tool.name)
             self._squeezed[key] = None if key in self._squeezed else tool.name
 
     def resolve(self, written: str) -> str | None:
@@ -39,14 +39,14 @@ class Names:
             found = self._specs.get(name)
             if found is not None:
                 return found.name
-            key = squeeze(name)
+            key = squeeze_name(name)
             if key and self._squeezed.get(key):
                 return self._squeezed[key]
         return None
 
     def is_final(self, written: str) -> bool:
         """True if it names the final answer: `Finish`, `Final Answer`, unless a tool is named so."""
-        return len(written) <= _LONGEST and squeeze(written) in _FINAL and self.resolve(written) is None
+        return len(written) <= _LONGEST and squeeze_name(written) in _FINAL and self.resolve(written) is None
 
     def spec(self, name: str) -> ToolSpec:
         """The tool of an offered name."""
@@ -74,7 +74,7 @@ class Names:
 
     def mentioned(self, text: str) -> bool:
         """True if a tool's name can be in the text; a cheap test, so that most texts are not parsed further."""
-        squeezed = squeeze(text)
+        squeezed = squeeze_name(text)
         return any(key in squeezed for key in self._squeezed)
 
     def within(self, text: str) -> str | None:
@@ -83,6 +83,6 @@ class Names:
         return words.pop() if len(words) == 1 else None
 
 
-def squeeze(text: str) -> str:
+def squeeze_name(text: str) -> str:
     """Letters and digits only, case folded: get_Weather, `get weather` and get.weather are one."""
     return re.sub(r"[\W_]+", "", text).casefold()

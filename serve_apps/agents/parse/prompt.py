@@ -32,33 +32,33 @@ def react_instructions(tools: Sequence[ToolSpec]) -> str:
     """The grammar, and each tool with its arguments; empty without tools."""
     if not tools:
         return ""
-    listed = [f"- {tool.name}: {tool.description.strip()}\n{_arguments(tool.parameters)}" for tool in tools]
+    listed = [f"- {tool.name}: {tool.description.strip()}\n{_argument_lines(tool.parameters)}" for tool in tools]
     return _GRAMMAR + "\n".join(listed)
 
 
-def _arguments(schema: Mapping[str, Any]) -> str:
+def _argument_lines(schema: Mapping[str, Any]) -> str:
     """One line an argument: small models take a schema for the arguments themselves, and send it back."""
     if set(schema) - {"type", "properties", "required", "additionalProperties", "title", "description"}:
-        return f"  ACTION_INPUT is an object that fits this JSON schema, not the schema: {_json(schema)}"
+        return f"  ACTION_INPUT is an object that fits this JSON schema, not the schema: {_compact_json(schema)}"
     properties = schema.get("properties") or {}
     if not properties:
         return "  ACTION_INPUT: {}"
     required = schema.get("required") or ()
     return "\n".join(
         [
-            f"  ACTION_INPUT: {_json({name: '...' for name in properties if name in required})}",
-            *(f"    {_argument(name, of, name in required)}" for name, of in properties.items()),
+            f"  ACTION_INPUT: {_compact_json({name: '...' for name in properties if name in required})}",
+            *(f"    {_argument_line(name, of, name in required)}" for name, of in properties.items()),
         ]
     )
 
 
-def _argument(name: str, schema: Any, required: bool) -> str:
+def _argument_line(name: str, schema: Any, required: bool) -> str:
     rest = dict(schema) if isinstance(schema, Mapping) else {"schema": schema}
     kind, said = rest.pop("type", ""), str(rest.pop("description", "")).strip()
-    words = [kind if isinstance(kind, str) else _json(kind), "required" if required else "optional"]
-    limits = f" {_json(rest)}" if rest else ""
+    words = [kind if isinstance(kind, str) else _compact_json(kind), "required" if required else "optional"]
+    limits = f" {_compact_json(rest)}" if rest else ""
     return f'"{name}" ({", ".join(word for word in words if word)}){limits}{f": {said}" if said else ""}'
 
 
-def _json(value: Any) -> str:
+def _compact_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

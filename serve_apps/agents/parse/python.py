@@ -7,10 +7,10 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from serve_apps.agents.parse.coerce import kinds
-from serve_apps.agents.parse.found import Found
-from serve_apps.agents.parse.json_values import Unreadable, decode
-from serve_apps.agents.parse.names import Names
+from serve_apps.agents.parse.coerce import schema_types
+from serve_apps.agents.parse.found import CallCandidate
+from serve_apps.agents.parse.json_values import UnreadableValue, decode_json
+from serve_apps.agents.parse.names import ToolNames
 
 _LONGEST = 100_000
 _DEEPEST = 40
@@ -29,7 +29,7 @@ _OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
 }
 
 
-def sequence(text: str, at: int, names: Names, *, sure: bool) -> tuple[list[Found], int]:
+def read_python_calls(text: str, at: int, names: ToolNames, *, sure: bool) -> tuple[list[CallCandidate], int]:
     """Calls that begin at `at`, with or without a list's brackets, and where they end.
 
     Args:
@@ -38,7 +38,7 @@ def sequence(text: str, at: int, names: Names, *, sure: bool) -> tuple[list[Foun
     Returns:
         No calls where anything but calls of offered tools stands there.
     """
-    calls, start = list[Found](), at
+    calls, start = list[CallCandidate](), at
     bracket = re.compile(r"\s*\[\s*").match(text, at)
     if bracket:
         at = bracket.end()
@@ -46,16 +46,16 @@ def sequence(text: str, at: int, names: Names, *, sure: bool) -> tuple[list[Foun
         name = names.resolve(match[2])
         if name is None:
             break
-        close = _close(text, match.end() - 1)
+        close = _closing_bracket(text, match.end() - 1)
         inside = text[match.end() : close if close is not None else len(text)]
-        found = _call(start if not calls else at, close, inside, name, names, sure=sure)
+        found = _build_call(start if not calls else at, close, inside, name, names, sure=sure)
         if found is None:
             return [], start
         calls.append(found)
         at = found.end
         if match[1]:
-            at = _past(text, at, r"\s*\)")
-        at = _past(text, at, r"\s*[,;]?\s*")
+            at = _skip_pattern(text, at, r"\s*\)")
+        at = _skip_pattern(text, at, r"\s*[,;]?\s*")
     if not calls:
         return [], start
     if not bracket:
@@ -66,23 +66,25 @@ def sequence(text: str, at: int, names: Names, *, sure: bool) -> tuple[list[Foun
     return calls, closing.end() if closing else len(text)
 
 
-def _past(text: str, at: int, pattern: str) -> int:
+def _skip_pattern(text: str, at: int, pattern: str) -> int:
     match = re.compile(pattern).match(text, at)
     return match.end() if match else at
 
 
-def _call(start: int, close: int | None, inside: str, name: str, names: Names, *, sure: bool) -> Found | None:
+def _build_call(
+    start: int, close: int | None, inside: str, name: str, names: ToolNames, *, sure: bool
+) -> CallCandidate | None:
     end = start + len(inside) if close is None else close + 1
     if close is None and len(inside) > _UNCLOSED:
         return None
     try:
-        arguments = keywords(inside, name, names, bare=sure)
-    except Unreadable:
-        return Found(start, end, name, None, inside, closed=close is not None) if sure else None
-    return Found(start, end, name, arguments, inside, repaired=close is None, closed=close is not None)
+        arguments = read_keywords(inside, name, names, bare=sure)
+    except UnreadableValue:
+        return CallCandidate(start, end, name, None, inside, closed=close is not None) if sure else None
+    return CallCandidate(start, end, name, arguments, inside, repaired=close is None, closed=close is not None)
 
 
-def _close(text: str, at: int) -> int | None:
+def _closing_bracket(text: str, at: int) -> int | None:
     """Offset of the bracket that closes the one at `at`; brackets in strings do not count."""
     stack, position = list[str](), at
     while match := _STEP.search(text, position):
@@ -113,7 +115,7 @@ def _string_end(text: str, at: int, quote: str) -> int | None:
     return None
 
 
-def keywords(inside: str, name: str, names: Names, *, bare: bool = False) -> dict[str, Any]:
+def read_keywords(inside: str, name: str, names: ToolNames, *, bare: bool = False) -> dict[str, Any]:
     """Arguments by name from the text between a call's brackets; positional ones in the schema's order.
 
     Args:
@@ -125,7 +127,7 @@ def keywords(inside: str, name: str, names: Names, *, bare: bool = False) -> dic
     if not inside.strip():
         return {}
     if len(inside) > _LONGEST:
-        raise Unreadable("too long")
+        raise UnreadableValue("too long")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # "\d" in a string is no concern of ours
@@ -133,81 +135,82 @@ def keywords(inside: str, name: str, names: Names, *, bare: bool = False) -> dic
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         return _json_like(inside, error)
     if not isinstance(call, ast.Call):
-        raise Unreadable("not one call")
+        raise UnreadableValue("not one call")
     properties = names.properties(name)
     schemas = names.spec(name).parameters.get("properties", {})
     if len(call.args) == 1 and not call.keywords and isinstance(call.args[0], ast.Dict):
-        given = _value(call.args[0], "", None, bare)
+        given = _literal_value(call.args[0], "", None, bare)
         if isinstance(given, dict) and set(given) <= set(properties):
             return given
     if len(call.args) > len(properties):
-        raise Unreadable("more arguments than parameters")
+        raise UnreadableValue("more arguments than parameters")
     arguments = dict[str, Any]()
     for key, node in zip(properties, call.args, strict=False):
         if isinstance(node, ast.Name) and node.id.lower() not in _CONSTANTS:
-            raise Unreadable("a placeholder")
-        arguments[key] = _value(node, key, schemas.get(key), bare)
+            raise UnreadableValue("a placeholder")
+        arguments[key] = _literal_value(node, key, schemas.get(key), bare)
     for keyword in call.keywords:
         if keyword.arg is None:
-            given = _value(keyword.value, "", None, bare)
+            given = _literal_value(keyword.value, "", None, bare)
             if not isinstance(given, dict):
-                raise Unreadable("** of something else than a dict")
+                raise UnreadableValue("** of something else than a dict")
             arguments.update(given)
         else:
-            arguments[keyword.arg] = _value(keyword.value, keyword.arg, schemas.get(keyword.arg), bare)
+            arguments[keyword.arg] = _literal_value(keyword.value, keyword.arg, schemas.get(keyword.arg), bare)
     return arguments
 
 
 def _json_like(inside: str, error: Exception) -> dict[str, Any]:
     """`f(city: "Paris")`, as some models write it."""
-    decoded = decode("{" + inside + "}")
+    decoded = decode_json("{" + inside + "}")
     if not isinstance(decoded.value, dict) or not decoded.closed or decoded.end != len(inside) + 2:
-        raise Unreadable(str(error))
+        raise UnreadableValue(str(error))
     return decoded.value
 
 
-def _value(node: ast.expr, key: str, schema: Any, bare: bool, depth: int = 0) -> Any:
+def _literal_value(node: ast.expr, key: str, schema: Any, bare: bool, depth: int = 0) -> Any:
     if depth > _DEEPEST:
-        raise Unreadable("too deep")
+        raise UnreadableValue("too deep")
     if isinstance(node, ast.Constant):
         if isinstance(node.value, str | int | float | bool | None):
             return node.value
-        raise Unreadable(type(node.value).__name__)
+        raise UnreadableValue(type(node.value).__name__)
     if isinstance(node, ast.List | ast.Tuple | ast.Set):
-        return [_value(item, key, None, bare, depth + 1) for item in node.elts]
+        return [_literal_value(item, key, None, bare, depth + 1) for item in node.elts]
     if isinstance(node, ast.Dict):
         return {
-            _key(at): _value(item, key, None, bare, depth + 1) for at, item in zip(node.keys, node.values, strict=True)
+            _literal_key(at): _literal_value(item, key, None, bare, depth + 1)
+            for at, item in zip(node.keys, node.values, strict=True)
         }
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd):
-        number = _value(node.operand, key, None, bare, depth + 1)
+        number = _literal_value(node.operand, key, None, bare, depth + 1)
         if isinstance(number, int | float):
             return -number if isinstance(node.op, ast.USub) else number
     if isinstance(node, ast.Name) and node.id.lower() in _CONSTANTS:
         return _CONSTANTS[node.id.lower()]
     if isinstance(node, ast.Name) and node.id == key:
-        raise Unreadable("a placeholder")  # f(city=city)
-    if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS and "string" not in kinds(schema):
-        return _arithmetic(node, bare, depth)
-    if bare and "string" in kinds(schema):
+        raise UnreadableValue("a placeholder")  # f(city=city)
+    if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS and "string" not in schema_types(schema):
+        return _fold_arithmetic(node, bare, depth)
+    if bare and "string" in schema_types(schema):
         return ast.unparse(node)  # text that lost its quotes: f(unit=celsius), integrate(function=x**2)
-    raise Unreadable(type(node).__name__)
+    raise UnreadableValue(type(node).__name__)
 
 
-def _key(node: ast.expr | None) -> str:
+def _literal_key(node: ast.expr | None) -> str:
     if isinstance(node, ast.Constant) and isinstance(node.value, str | int):
         return str(node.value)
     if isinstance(node, ast.Name):
         return node.id
-    raise Unreadable("a key that is no text")
+    raise UnreadableValue("a key that is no text")
 
 
-def _arithmetic(node: ast.BinOp, bare: bool, depth: int) -> Any:
-    left = _value(node.left, "", None, bare, depth + 1)
-    right = _value(node.right, "", None, bare, depth + 1)
+def _fold_arithmetic(node: ast.BinOp, bare: bool, depth: int) -> Any:
+    left = _literal_value(node.left, "", None, bare, depth + 1)
+    right = _literal_value(node.right, "", None, bare, depth + 1)
     if not all(isinstance(side, int | float) and abs(side) < 1e15 for side in (left, right)):
-        raise Unreadable("arithmetic on something else than numbers")
+        raise UnreadableValue("arithmetic on something else than numbers")
     try:
         return _OPERATORS[type(node.op)](left, right)
     except ZeroDivisionError:
-        raise Unreadable("a division by zero") from None
+        raise UnreadableValue("a division by zero") from None

@@ -26,7 +26,7 @@ def is_quoted(text: str, start: int) -> bool:
     if opening.lstrip()[:1] == ">" and not opening.lstrip().startswith(">>>"):
         return True
     returned = text.startswith("return ", start)  # stands indented because that is how functions are written
-    if not line.strip() and len(line.expandtabs(4)) >= 4 and not returned and _unindented(text):
+    if not line.strip() and len(line.expandtabs(4)) >= 4 and not returned and _has_unindented_line(text):
         return True
     if line.rstrip()[-1:] in ('"', "'", "“", "‘", "\\") and line.strip("\"'“‘ ") != "":
         return True
@@ -38,5 +38,5 @@ def is_quoted(text: str, start: int) -> bool:
     return (_EXAMPLE if announced else _OVER).search(sentence) is not None
 
 
-def _unindented(text: str) -> bool:
+def _has_unindented_line(text: str) -> bool:
     return any(line[:1] not in (" ", "\t", "") for line in text[:20_000].splitlines())

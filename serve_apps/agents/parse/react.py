@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from serve_apps.agents.parse import python
-from serve_apps.agents.parse.found import Found, Reading
-from serve_apps.agents.parse.json_values import Decoded, Unreadable, decode
-from serve_apps.agents.parse.names import Names
+from serve_apps.agents.parse.found import CallCandidate, ParseResult
+from serve_apps.agents.parse.json_values import DecodedJson, UnreadableValue, decode_json
+from serve_apps.agents.parse.names import ToolNames
 from serve_apps.agents.parse.quoted import is_quoted
-from serve_apps.agents.parse.shapes import object_of, shaped
+from serve_apps.agents.parse.shapes import find_json_calls, object_of
 
 _BEFORE = r"^(?P<indent>[ \t]*)(?:[-*+][ \t]+|#{1,6}[ \t]+|\d{1,3}[.)][ \t]+)?[*_`\[]{0,3}"
 _AFTER = r"(?:[ \t]{0,3}#?\d{1,3})?[*_`\]]{0,3}[ \t]{0,3}[:：][*_`]{0,3}"
@@ -43,14 +43,14 @@ class _Part:
     indent: int
 
 
-def transcript(text: str, names: Names) -> Reading:
+def read_transcript(text: str, names: ToolNames) -> ParseResult:
     """Calls of a transcript up to the first observation, which the model had no business to write.
 
     A final answer beside an action is not one; without an action it is the answer.
     """
-    reading = Reading()
+    reading = ParseResult()
     at = 0
-    parts = _parts(text, 0, len(text))
+    parts = _split_parts(text, 0, len(text))
     while parts:
         part = parts.pop(0)
         if part.start < at:
@@ -64,18 +64,18 @@ def transcript(text: str, names: Names) -> Reading:
         if part.kind == "final" and reading.final is None:
             reading.final = text[part.at : _final_stop(parts, len(text))].strip()
         if part.kind in ("action", "tool") and part.indent < 4 and not is_quoted(text, part.start):
-            at = max(at, _action(text, part, parts, names, reading))
+            at = max(at, _read_action(text, part, parts, names, reading))
     if reading.calls and reading.final is not None:
         reading.final, reading.premature = None, True
     return reading
 
 
-def labelled(text: str) -> list[tuple[str, int, int]]:
+def transcript_parts(text: str) -> list[tuple[str, int, int]]:
     """Parts of a transcript that holds no call: kind, and where its text begins and stops."""
-    return [(part.kind, part.at, part.stop) for part in _parts(text, 0, len(text))]
+    return [(part.kind, part.at, part.stop) for part in _split_parts(text, 0, len(text))]
 
 
-def _parts(text: str, start: int, stop: int) -> list[_Part]:
+def _split_parts(text: str, start: int, stop: int) -> list[_Part]:
     matches = []
     for match in _LABEL.finditer(text, start, stop):
         matches.append((str(match.lastgroup), match.start(), match.end(), len(match["indent"].expandtabs(4))))
@@ -92,20 +92,20 @@ def _final_stop(parts: list[_Part], end: int) -> int:
     return next((part.start for part in parts if part.kind in ("action", "observation", "thought")), end)
 
 
-def _action(text: str, part: _Part, parts: list[_Part], names: Names, reading: Reading) -> int:
+def _read_action(text: str, part: _Part, parts: list[_Part], names: ToolNames, reading: ParseResult) -> int:
     """Read one action with its input; returns where it ends."""
     given = next((one for one in parts[:1] if one.kind == "input"), None)
     line = text[part.at : part.stop]
-    inline = _inline(text, part, names, reading, sure=part.kind == "action" or given is not None)
+    inline = _read_inline(text, part, names, reading, sure=part.kind == "action" or given is not None)
     if inline:
         name = inline[-1].name
         end = inline[-1].end
         if given and len(inline) == 1 and given.start >= end - 1:
-            second = _input(text, given, part, name, names)
-            if second.arguments is not None and _better(second.arguments, inline[0].arguments, name, names):
+            second = _read_input(text, given, part, name, names)
+            if second.arguments is not None and _is_better_input(second.arguments, inline[0].arguments, name, names):
                 inline = [second]
             end = max(end, second.end)
-        _add(reading, inline)
+        _add_calls(reading, inline)
         return end
     head = _HEAD.match(line)
     written = head[1].strip().strip("*_`\"'. ") if head else ""
@@ -118,14 +118,14 @@ def _action(text: str, part: _Part, parts: list[_Part], names: Names, reading: R
         return part.at
     if given is None:
         return _without_input(text, part, line, resolved, names, reading)
-    found = _input(text, given, part, resolved, names)
+    found = _read_input(text, given, part, resolved, names)
     if part.kind == "tool" and found.arguments is None:
         return part.at
-    _add(reading, [found])
+    _add_calls(reading, [found])
     return found.end
 
 
-def _inline(text: str, part: _Part, names: Names, reading: Reading, *, sure: bool) -> list[Found]:
+def _read_inline(text: str, part: _Part, names: ToolNames, reading: ParseResult, *, sure: bool) -> list[CallCandidate]:
     """Arguments on the action's own line: `f(a=1)`, `f[x]`, `f {…}`, or a whole call as JSON."""
     at = part.at
     while fence := _FENCE.match(text, at, part.stop):
@@ -134,43 +134,47 @@ def _inline(text: str, part: _Part, names: Names, reading: Reading, *, sure: boo
     at = part.stop - len(body)
     if body[:1] in ("{", "["):
         try:
-            decoded = decode(text, at)
-        except Unreadable:
-            decoded = Decoded(None, at)
-        shape = shaped(decoded.value, names)
+            decoded = decode_json(text, at)
+        except UnreadableValue:
+            decoded = DecodedJson(None, at)
+        shape = find_json_calls(decoded.value, names)
         reading.unknown.extend(shape.unknown)
         reading.final = reading.final or shape.final
-        found = [_found(part.start, decoded, name, given, text[at : decoded.end]) for name, given in shape.calls]
+        found = [
+            _make_candidate(part.start, decoded, name, given, text[at : decoded.end]) for name, given in shape.calls
+        ]
         if found:
             return found
-    calls, end = python.sequence(text, at, names, sure=sure)
+    calls, end = python.read_python_calls(text, at, names, sure=sure)
     if calls and end <= max(part.stop, calls[-1].end):
-        return [_moved(call, part.start) for call in calls]
+        return [_move_start(call, part.start) for call in calls]
     bracket = _BRACKET.match(text, at)
     name = names.resolve(bracket[1]) if bracket else None
     if bracket and name is not None:
-        return _bracketed(text, part, bracket.end(), name, names)
+        return _read_bracketed(text, part, bracket.end(), name, names)
     head = re.compile(rf"\s*[*_`]{{0,2}}({python.NAME})[*_`]{{0,2}}[ \t]*[:,]?\s*(?=\{{)").match(text, at)
     name = names.resolve(head[1]) if head else None
     if head and name is not None:
         try:
-            decoded = decode(text, head.end())
-        except Unreadable:
+            decoded = decode_json(text, head.end())
+        except UnreadableValue:
             return []
         given = object_of(decoded.value, names, name)
-        return [_found(part.start, decoded, name, given, text[head.end() : decoded.end])]
+        return [_make_candidate(part.start, decoded, name, given, text[head.end() : decoded.end])]
     return []
 
 
-def _found(start: int, decoded: Decoded, name: str, arguments: Mapping[str, Any] | None, raw: str) -> Found:
-    return Found(start, decoded.end, name, arguments, raw, decoded.repaired, decoded.closed)
+def _make_candidate(
+    start: int, decoded: DecodedJson, name: str, arguments: Mapping[str, Any] | None, raw: str
+) -> CallCandidate:
+    return CallCandidate(start, decoded.end, name, arguments, raw, decoded.repaired, decoded.closed)
 
 
-def _moved(call: Found, start: int) -> Found:
-    return Found(start, call.end, call.name, call.arguments, call.raw, call.repaired, call.closed)
+def _move_start(call: CallCandidate, start: int) -> CallCandidate:
+    return CallCandidate(start, call.end, call.name, call.arguments, call.raw, call.repaired, call.closed)
 
 
-def _bracketed(text: str, part: _Part, at: int, name: str, names: Names) -> list[Found]:
+def _read_bracketed(text: str, part: _Part, at: int, name: str, names: ToolNames) -> list[CallCandidate]:
     """`Search[some entity]`: the bracket's text is the only parameter, or several parameters in order."""
     line_end = text.find("\n", at)
     stop = min(part.stop, line_end if line_end >= 0 else len(text))
@@ -178,16 +182,16 @@ def _bracketed(text: str, part: _Part, at: int, name: str, names: Names) -> list
     if close < 0:
         return []
     inside = text[at:close].strip()
-    arguments = _free(inside, name, names)
+    arguments = _free_text_argument(inside, name, names)
     if arguments is None:
         try:
-            arguments = python.keywords(inside, name, names)
-        except Unreadable:
+            arguments = python.read_keywords(inside, name, names)
+        except UnreadableValue:
             arguments = None
-    return [Found(part.start, close + 1, name, arguments, inside)]
+    return [CallCandidate(part.start, close + 1, name, arguments, inside)]
 
 
-def _free(inside: str, name: str, names: Names) -> dict[str, Any] | None:
+def _free_text_argument(inside: str, name: str, names: ToolNames) -> dict[str, Any] | None:
     only = names.only_text(name)
     if not inside:
         return {} if not names.required(name) else None
@@ -197,7 +201,7 @@ def _free(inside: str, name: str, names: Names) -> dict[str, Any] | None:
     return {only: inside[1:-1] if quoted else inside}
 
 
-def _input(text: str, given: _Part, part: _Part, name: str, names: Names) -> Found:
+def _read_input(text: str, given: _Part, part: _Part, name: str, names: ToolNames) -> CallCandidate:
     """The input after its label: JSON, keywords, `key: value` lines, or free text for the only parameter."""
     at = given.at
     while fence := _FENCE.match(text, at, given.stop):
@@ -205,20 +209,20 @@ def _input(text: str, given: _Part, part: _Part, name: str, names: Names) -> Fou
     body = text[at : given.stop]
     if body.lstrip()[:1] in ("{", "[") or (body.lstrip()[:1] == '"' and names.only_text(name) is not None):
         try:
-            decoded = decode(text, at)
-        except Unreadable:
-            return Found(part.start, given.stop, name, None, body.strip())
+            decoded = decode_json(text, at)
+        except UnreadableValue:
+            return CallCandidate(part.start, given.stop, name, None, body.strip())
         arguments = object_of(decoded.value, names, name)
-        shape = shaped(decoded.value, names)
+        shape = find_json_calls(decoded.value, names)
         if len(shape.calls) == 1 and shape.calls[0][0] == name:
             arguments = shape.calls[0][1]
         if arguments is not None or body.lstrip()[:1] == "{":
-            return _found(part.start, decoded, name, arguments, text[at : decoded.end])
+            return _make_candidate(part.start, decoded, name, arguments, text[at : decoded.end])
     plain = body.split("```")[0].strip().strip("`").strip()
-    return Found(part.start, given.stop, name, _plain(plain, name, names), plain)
+    return CallCandidate(part.start, given.stop, name, _read_plain_input(plain, name, names), plain)
 
 
-def _plain(text: str, name: str, names: Names) -> dict[str, Any] | None:
+def _read_plain_input(text: str, name: str, names: ToolNames) -> dict[str, Any] | None:
     properties = names.properties(name)
     if not text or text.lower() in ("none", "n/a", "null", "()", "{}", "-"):
         return {} if not names.required(name) else None
@@ -226,20 +230,24 @@ def _plain(text: str, name: str, names: Names) -> dict[str, Any] | None:
     if all(separator and key.strip("\"'` ") in properties for key, separator, _ in lines):
         return {key.strip("\"'` "): value.strip().strip("\"'") for key, _, value in lines}
     try:
-        return python.keywords(text, name, names) if re.match(r"\w+\s*=", text) else _free(text, name, names)
-    except Unreadable:
-        return _free(text, name, names)
+        return (
+            python.read_keywords(text, name, names)
+            if re.match(r"\w+\s*=", text)
+            else _free_text_argument(text, name, names)
+        )
+    except UnreadableValue:
+        return _free_text_argument(text, name, names)
 
 
-def _without_input(text: str, part: _Part, line: str, name: str, names: Names, reading: Reading) -> int:
+def _without_input(text: str, part: _Part, line: str, name: str, names: ToolNames, reading: ParseResult) -> int:
     """`ACTION: f` alone: a call if it needs no arguments, or one with a problem if it is the last word."""
     rest = line.strip().strip("*_`\"'. ")
     if part.kind != "action" or names.resolve(rest) != name:
         return part.at
     if not names.required(name):
-        reading.calls.append(Found(part.start, part.stop, name, {}, ""))
+        reading.calls.append(CallCandidate(part.start, part.stop, name, {}, ""))
     elif not text[part.stop :].strip():
-        reading.calls.append(Found(part.start, part.stop, name, None, ""))
+        reading.calls.append(CallCandidate(part.start, part.stop, name, None, ""))
     return part.stop
 
 
@@ -247,7 +255,7 @@ def _final_of(text: str, part: _Part, given: _Part | None) -> str:
     return text[given.at : given.stop].strip() if given else text[part.at : part.stop].strip()
 
 
-def _better(second: Mapping[str, Any], first: Mapping[str, Any] | None, name: str, names: Names) -> bool:
+def _is_better_input(second: Mapping[str, Any], first: Mapping[str, Any] | None, name: str, names: ToolNames) -> bool:
     """Two inputs for one action: the one that fits the schema counts, and the labelled one of two that do."""
     if first is None:
         return True
@@ -255,7 +263,7 @@ def _better(second: Mapping[str, Any], first: Mapping[str, Any] | None, name: st
     return (required <= set(second), set(second) <= known) >= (required <= set(first), set(first) <= known)
 
 
-def _add(reading: Reading, calls: list[Found]) -> None:
+def _add_calls(reading: ParseResult, calls: list[CallCandidate]) -> None:
     """Small models repeat an action until they are stopped: the same one again is not another."""
     seen = {(call.name, repr(call.arguments)) for call in reading.calls}
     reading.calls.extend(call for call in calls if (call.name, repr(call.arguments)) not in seen)

@@ -6,22 +6,22 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from cluster.models.messages import Reply, ToolCall, ToolSpec
+from cluster.models.messages import ModelReply, ToolCall, ToolSpec
 from serve_apps.agents.parse import reasoning
-from serve_apps.agents.parse.coerce import coerce, kinds
-from serve_apps.agents.parse.found import Call, Found, Parsed, Reading
-from serve_apps.agents.parse.json_values import Unreadable, decode_whole
-from serve_apps.agents.parse.loose import loose
-from serve_apps.agents.parse.names import Names
+from serve_apps.agents.parse.coerce import coerce_arguments, schema_types
+from serve_apps.agents.parse.found import CallCandidate, ParsedCall, ParsedReply, ParseResult
+from serve_apps.agents.parse.json_values import UnreadableValue, decode_whole
+from serve_apps.agents.parse.loose import read_loose_calls
+from serve_apps.agents.parse.names import ToolNames
 from serve_apps.agents.parse.quoted import is_quoted
-from serve_apps.agents.parse.react import labelled, transcript
+from serve_apps.agents.parse.react import read_transcript, transcript_parts
 from serve_apps.agents.parse.shapes import object_of
-from serve_apps.agents.parse.tagged import normalised, tagged
+from serve_apps.agents.parse.tagged import normalise_markers, read_tagged_calls
 
 _LONGEST = 400_000  # characters that are read for calls; replies are far shorter
 
 
-def read(reply: Reply, tools: Sequence[ToolSpec], run_key: str) -> Parsed:
+def parse_reply(reply: ModelReply, tools: Sequence[ToolSpec], run_key: str) -> ParsedReply:
     """Calls of a reply, native ones first, else those in its text; without any, its text is the answer.
 
     Never raises: what cannot be read becomes a call with a `problem`, which the model is told.
@@ -31,34 +31,38 @@ def read(reply: Reply, tools: Sequence[ToolSpec], run_key: str) -> Parsed:
         tools: offered ones; other names are no calls (a native call of one has a `problem`).
         run_key: the same for this reply whenever it is read, another for other replies: ids are derived from it.
     """
-    names = Names(tools)
-    thought, said = reasoning.split(reply.content)
+    names = ToolNames(tools)
+    thought, said = reasoning.split_reasoning(reply.content)
     thought = "\n".join(part for part in (reply.reasoning.strip(), thought) if part)
     if reply.tool_calls:
-        calls = _once(_natives(reply.tool_calls, names, run_key))
-        repaired = any(call.problem is None and not _strict(call.raw) for call in calls)
-        return Parsed(calls, _joined(thought, reasoning.plain(said)), repaired=repaired)
-    text = normalised(said)
-    reading = _best(text[:_LONGEST], names)
+        calls = _drop_repeats(_native_calls(reply.tool_calls, names, run_key))
+        repaired = any(call.problem is None and not _is_strict_json(call.raw) for call in calls)
+        return ParsedReply(calls, _join_parts(thought, reasoning.strip_tokens(said)), repaired=repaired)
+    text = normalise_markers(said)
+    reading = _best_result(text[:_LONGEST], names)
     if reading.calls:
         found = reading.calls
         cut = reply.finish_reason == "length"
-        return Parsed(
-            _once(tuple(_call(one, number, names, run_key, cut) for number, one in enumerate(found))),
-            _joined(thought, _around(text, found, reading)),
+        return ParsedReply(
+            _drop_repeats(tuple(_text_call(one, number, names, run_key, cut) for number, one in enumerate(found))),
+            _join_parts(thought, _text_around(text, found, reading)),
             unknown=tuple(dict.fromkeys(reading.unknown)),
             observed=reading.observed,
             premature=reading.premature,
             repaired=any(one.repaired for one in found),
         )
-    return _answer(said, thought, reading)
+    return _answer_reply(said, thought, reading)
 
 
-def _best(text: str, names: Names) -> Reading:
+def _best_result(text: str, names: ToolNames) -> ParseResult:
     """The way of reading whose first call begins first; markers before transcripts before loose calls."""
     if not names.mentioned(text):
-        return transcript(text, names)
-    readings = [_meant(text, tagged(text, names)), transcript(text, names), loose(text, names)]
+        return read_transcript(text, names)
+    readings = [
+        _drop_quoted(text, read_tagged_calls(text, names)),
+        read_transcript(text, names),
+        read_loose_calls(text, names),
+    ]
     calling = [reading for reading in readings if reading.calls]
     if calling:
         best = min(calling, key=lambda reading: reading.start)
@@ -66,45 +70,45 @@ def _best(text: str, names: Names) -> Reading:
         return best
     unknown = [name for reading in readings for name in reading.unknown]
     final = next((reading.final for reading in readings if reading.final), None)
-    return Reading(unknown=unknown, final=final)
+    return ParseResult(unknown=unknown, final=final)
 
 
-def _once(calls: tuple[Call, ...]) -> tuple[Call, ...]:
+def _drop_repeats(calls: tuple[ParsedCall, ...]) -> tuple[ParsedCall, ...]:
     """Without calls that are the same as an earlier one of this reply: small models repeat a call many times over."""
-    kept: dict[str, Call] = {}
+    kept: dict[str, ParsedCall] = {}
     for number, call in enumerate(calls):
         same = json.dumps([call.name, call.arguments], sort_keys=True) if call.problem is None else f"{number}"
         kept.setdefault(same, call)
     return tuple(kept.values())
 
 
-def _meant(text: str, reading: Reading) -> Reading:
+def _drop_quoted(text: str, reading: ParseResult) -> ParseResult:
     """Without what stands between markers as an example."""
     reading.calls = [found for found in reading.calls if not is_quoted(text, found.start)]
     return reading
 
 
-def _natives(calls: tuple[ToolCall, ...], names: Names, run_key: str) -> tuple[Call, ...]:
-    seen, result = set[str](), list[Call]()
+def _native_calls(calls: tuple[ToolCall, ...], names: ToolNames, run_key: str) -> tuple[ParsedCall, ...]:
+    seen, result = set[str](), list[ParsedCall]()
     for number, call in enumerate(calls):
         name = names.resolve(call.name)
         if name is None:
-            made = _problem(call.name, f"There is no tool named {call.name[:100]!r}.", call.arguments, 1)
+            made = _problem_call(call.name, f"There is no tool named {call.name[:100]!r}.", call.arguments, 1)
         else:
-            made = _made(name, _arguments(call.arguments, name, names), call.arguments, names, 1)
-        identity = call.id if call.id and call.id not in seen else _derived(run_key, number, made)
+            made = _checked_call(name, _native_arguments(call.arguments, name, names), call.arguments, names, 1)
+        identity = call.id if call.id and call.id not in seen else _derived_id(run_key, number, made)
         seen.add(identity)
         result.append(_with_id(made, identity))
     return tuple(result)
 
 
-def _arguments(raw: str, name: str, names: Names) -> Mapping[str, Any] | None:
+def _native_arguments(raw: str, name: str, names: ToolNames) -> Mapping[str, Any] | None:
     """Arguments of a native call, from JSON, broken JSON, JSON in a JSON string, or nothing."""
     if not raw.strip():
         return {}
     try:
         decoded = decode_whole(raw)
-    except Unreadable:
+    except UnreadableValue:
         return None
     if not decoded.closed:
         return None
@@ -116,33 +120,37 @@ def _arguments(raw: str, name: str, names: Names) -> Mapping[str, Any] | None:
     return None
 
 
-def _strict(raw: str) -> bool:
+def _is_strict_json(raw: str) -> bool:
     try:
         return isinstance(json.loads(raw or "{}"), dict)
     except (ValueError, RecursionError):
         return False
 
 
-def _call(found: Found, number: int, names: Names, run_key: str, cut: bool) -> Call:
+def _text_call(found: CallCandidate, number: int, names: ToolNames, run_key: str, cut: bool) -> ParsedCall:
     if cut and not found.closed:
-        made = _problem(found.name, "The call was cut off at the length limit. Write it again, shorter.", found.raw, 2)
+        made = _problem_call(
+            found.name, "The call was cut off at the length limit. Write it again, shorter.", found.raw, 2
+        )
     else:
-        made = _made(found.name, found.arguments, found.raw, names, 2)
-    return _with_id(made, _derived(run_key, number, made))
+        made = _checked_call(found.name, found.arguments, found.raw, names, 2)
+    return _with_id(made, _derived_id(run_key, number, made))
 
 
-def _made(name: str, arguments: Mapping[str, Any] | None, raw: str, names: Names, tier: Literal[1, 2]) -> Call:
+def _checked_call(
+    name: str, arguments: Mapping[str, Any] | None, raw: str, names: ToolNames, tier: Literal[1, 2]
+) -> ParsedCall:
     if arguments is None:
-        return _problem(name, _expected(name, names), raw, tier)
+        return _problem_call(name, _unreadable_message(name, names), raw, tier)
     schema = names.spec(name).parameters
     try:
-        given = coerce(arguments, schema)
-    except Unreadable:
-        return _problem(name, _expected(name, names), raw, tier)
+        given = coerce_arguments(arguments, schema)
+    except UnreadableValue:
+        return _problem_call(name, _unreadable_message(name, names), raw, tier)
     if empty := _left_empty(given, schema):
         told = f"{name} needs a value for {', '.join(empty)}; null was given. Find it out, or ask for it."
-        return _problem(name, told, raw, tier)
-    return Call("", name, given, tier, None, raw)
+        return _problem_call(name, told, raw, tier)
+    return ParsedCall("", name, given, tier, None, raw)
 
 
 def _left_empty(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> list[str]:
@@ -151,28 +159,28 @@ def _left_empty(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> list
     if not isinstance(properties, dict) or not isinstance(required, list):
         return []
     null = [name for name in required if name in arguments and arguments[name] is None]
-    return [name for name in null if (allowed := kinds(properties.get(name))) and "null" not in allowed]
+    return [name for name in null if (allowed := schema_types(properties.get(name))) and "null" not in allowed]
 
 
-def _expected(name: str, names: Names) -> str:
+def _unreadable_message(name: str, names: ToolNames) -> str:
     listed = ", ".join(names.properties(name)) or "none"
     return f"The arguments of {name} could not be read. Give one JSON object with these keys: {listed}."
 
 
-def _problem(name: str, problem: str, raw: str, tier: Literal[1, 2]) -> Call:
-    return Call("", name, {}, tier, problem, raw)
+def _problem_call(name: str, problem: str, raw: str, tier: Literal[1, 2]) -> ParsedCall:
+    return ParsedCall("", name, {}, tier, problem, raw)
 
 
-def _with_id(call: Call, identity: str) -> Call:
-    return Call(identity, call.name, call.arguments, call.tier, call.problem, call.raw)
+def _with_id(call: ParsedCall, identity: str) -> ParsedCall:
+    return ParsedCall(identity, call.name, call.arguments, call.tier, call.problem, call.raw)
 
 
-def _derived(run_key: str, number: int, call: Call) -> str:
+def _derived_id(run_key: str, number: int, call: ParsedCall) -> str:
     told = json.dumps([run_key, number, call.name, call.arguments, call.raw], sort_keys=True)
     return "call_" + hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:24]
 
 
-def _joined(*parts: str) -> str:
+def _join_parts(*parts: str) -> str:
     return "\n".join(part for part in parts if part)
 
 
@@ -182,7 +190,7 @@ _LABELS = re.compile(
 )
 
 
-def _around(text: str, calls: list[Found], reading: Reading) -> str:
+def _text_around(text: str, calls: list[CallCandidate], reading: ParseResult) -> str:
     """The text before and between calls, and behind them unless the model made it up from there on."""
     pieces, at = list[str](), 0
     for call in calls:
@@ -190,14 +198,14 @@ def _around(text: str, calls: list[Found], reading: Reading) -> str:
         at = max(at, call.end)
     if not (reading.observed or reading.premature):
         pieces.append(text[at:])
-    return reasoning.plain(_LABELS.sub("", "\n".join(piece.strip() for piece in pieces if piece.strip())))
+    return reasoning.strip_tokens(_LABELS.sub("", "\n".join(piece.strip() for piece in pieces if piece.strip())))
 
 
-def _answer(said: str, thought: str, reading: Reading) -> Parsed:
+def _answer_reply(said: str, thought: str, reading: ParseResult) -> ParsedReply:
     """No calls: what stands after FINAL ANSWER, or the whole text with the labels of a transcript taken off."""
     unknown = tuple(dict.fromkeys(reading.unknown))
     if reading.final is not None:
-        before = [said[at:stop] for kind, at, stop in labelled(said) if kind == "thought"]
-        aside = _joined(thought, *(reasoning.plain(piece) for piece in before))
-        return Parsed((), aside, reasoning.plain(reading.final), unknown)
-    return Parsed((), thought, reasoning.plain(_LABELS.sub("", said, count=1)), unknown)
+        before = [said[at:stop] for kind, at, stop in transcript_parts(said) if kind == "thought"]
+        aside = _join_parts(thought, *(reasoning.strip_tokens(piece) for piece in before))
+        return ParsedReply((), aside, reasoning.strip_tokens(reading.final), unknown)
+    return ParsedReply((), thought, reasoning.strip_tokens(_LABELS.sub("", said, count=1)), unknown)

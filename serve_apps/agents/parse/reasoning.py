@@ -29,7 +29,7 @@ _TOKENS = re.compile(
 _MOST = 100
 
 
-def split(text: str) -> tuple[str, str]:
+def split_reasoning(text: str) -> tuple[str, str]:
     """(what it thought, what it said); an end without a beginning ends reasoning that its template began."""
     thoughts, rest = list[str](), list[str]()
     at = 0
@@ -58,6 +58,6 @@ def split(text: str) -> tuple[str, str]:
     return "\n".join(one.strip() for one in thoughts if one.strip()), "".join(rest)
 
 
-def plain(text: str) -> str:
+def strip_tokens(text: str) -> str:
     """Text for people: without tokens that are left over."""
     return _TOKENS.sub("", text).strip()

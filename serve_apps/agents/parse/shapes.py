@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from serve_apps.agents.parse import python
-from serve_apps.agents.parse.json_values import Unreadable, decode_whole
-from serve_apps.agents.parse.names import Names
+from serve_apps.agents.parse.json_values import UnreadableValue, decode_whole
+from serve_apps.agents.parse.names import ToolNames
 
 _NAMES = (
     *("name", "tool_name", "function_name", "tool", "function", "action", "recipient_name", "api_name", "api"),
@@ -39,7 +39,7 @@ _DEEPEST = 4
 
 
 @dataclass(slots=True)
-class Shaped:
+class JsonCalls:
     """Calls in a value: name and arguments, None where these are no object; `final` is an answer in a call's form."""
 
     calls: list[tuple[str, Mapping[str, Any] | None]] = field(default_factory=list)
@@ -47,14 +47,14 @@ class Shaped:
     final: str | None = None
 
 
-def shaped(value: Any, names: Names) -> Shaped:
+def find_json_calls(value: Any, names: ToolNames) -> JsonCalls:
     """The calls that a JSON value is; none for data, for the echo of a tool's definition, and for a mere schema."""
-    result = Shaped()
-    _walk(value, names, result, 0)
+    result = JsonCalls()
+    _collect_calls(value, names, result, 0)
     return result
 
 
-def _walk(value: Any, names: Names, result: Shaped, depth: int) -> None:
+def _collect_calls(value: Any, names: ToolNames, result: JsonCalls, depth: int) -> None:
     if depth > _DEEPEST:
         return
     if isinstance(value, list):
@@ -63,42 +63,42 @@ def _walk(value: Any, names: Names, result: Shaped, depth: int) -> None:
             if name is not None:
                 result.calls.append((name, value[1]))
                 return
-        if written := _written(value, names):
+        if written := _python_calls(value, names):
             result.calls.extend(written)
             return
         for item in value:
-            _walk(item, names, result, depth + 1)
-    elif isinstance(value, dict) and not _named(value, names, result):
+            _collect_calls(item, names, result, depth + 1)
+    elif isinstance(value, dict) and not _read_named_call(value, names, result):
         for key in _WRAPPERS:
-            inner = _opened(value.get(key))
+            inner = _decode_nested(value.get(key))
             if isinstance(inner, list | dict):
                 before = len(result.calls)
-                _walk(_with_outer(inner, value, key), names, result, depth + 1)
+                _collect_calls(_with_outer(inner, value, key), names, result, depth + 1)
                 if len(result.calls) > before:
                     return
-        _keyed(value, names, result)
+        _read_keyed_calls(value, names, result)
 
 
-def _written(items: list[Any], names: Names) -> list[tuple[str, Mapping[str, Any] | None]]:
+def _python_calls(items: list[Any], names: ToolNames) -> list[tuple[str, Mapping[str, Any] | None]]:
     """`["f(a=1)", "g()"]`: strings that are calls in Python's syntax, all of them; else none."""
     calls: list[tuple[str, Mapping[str, Any] | None]] = []
     for item in items:
         if not isinstance(item, str):
             return []
         text = item.strip()
-        found, end = python.sequence(text, 0, names, sure=False)
+        found, end = python.read_python_calls(text, 0, names, sure=False)
         if not found or text[end:].strip(" ;,"):
             return []
         calls += [(one.name, one.arguments) for one in found]
     return calls
 
 
-def _opened(value: Any) -> Any:
+def _decode_nested(value: Any) -> Any:
     """A value that is JSON inside of a JSON string, as itself."""
     if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
         try:
             return decode_whole(value).value
-        except Unreadable:
+        except UnreadableValue:
             return value
     return value
 
@@ -110,7 +110,7 @@ def _with_outer(inner: Any, outer: Mapping[str, Any], key: str) -> Any:
     return inner
 
 
-def _named(value: Mapping[str, Any], names: Names, result: Shaped) -> bool:
+def _read_named_call(value: Mapping[str, Any], names: ToolNames, result: JsonCalls) -> bool:
     """{"name": …, "arguments": …} and its relatives."""
     for key in _NAMES:
         written = value.get(key)
@@ -137,33 +137,33 @@ def _named(value: Mapping[str, Any], names: Names, result: Shaped) -> bool:
     return False
 
 
-def _keyed(value: Mapping[str, Any], names: Names, result: Shaped) -> None:
+def _read_keyed_calls(value: Mapping[str, Any], names: ToolNames, result: JsonCalls) -> None:
     """{"get_weather": {"city": "Paris"}}."""
-    pairs = [(names.resolve(key), _opened(inner)) for key, inner in value.items()]
+    pairs = [(names.resolve(key), _decode_nested(inner)) for key, inner in value.items()]
     if pairs and all(name is not None and isinstance(inner, dict) for name, inner in pairs):
         for name, inner in pairs:
-            if name is not None and not is_definition(inner, names, name) and _fits(inner, names, name):
+            if name is not None and not is_definition(inner, names, name) and _fits_parameters(inner, names, name):
                 result.calls.append((name, inner))
 
 
-def _fits(arguments: Mapping[str, Any], names: Names, name: str) -> bool:
+def _fits_parameters(arguments: Mapping[str, Any], names: ToolNames, name: str) -> bool:
     return not arguments or bool(set(arguments) & set(names.properties(name)))
 
 
-def is_definition(value: Any, names: Names, name: str) -> bool:
+def is_definition(value: Any, names: ToolNames, name: str) -> bool:
     """True if the "arguments" are a JSON schema: a tool's definition repeated, not called."""
     if not isinstance(value, dict) or "properties" in names.properties(name):
         return False
     return isinstance(value.get("properties"), dict) and ("type" in value or "required" in value)
 
 
-def object_of(value: Any, names: Names, name: str) -> Mapping[str, Any] | None:
+def object_of(value: Any, names: ToolNames, name: str) -> Mapping[str, Any] | None:
     """Arguments as an object: encoded twice, empty, a list of pairs or one value for the only parameter; else None."""
     for _ in range(3):
         if isinstance(value, str) and value.strip():
             try:
                 value = decode_whole(value).value
-            except Unreadable:
+            except UnreadableValue:
                 break
     if value is None or value == [] or (isinstance(value, str) and not value.strip()):
         return {}

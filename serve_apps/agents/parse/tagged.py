@@ -3,10 +3,10 @@
 import re
 
 from serve_apps.agents.parse import elements, python
-from serve_apps.agents.parse.found import Found, Reading
-from serve_apps.agents.parse.json_values import Unreadable, decode
-from serve_apps.agents.parse.names import Names
-from serve_apps.agents.parse.shapes import object_of, shaped
+from serve_apps.agents.parse.found import CallCandidate, ParseResult
+from serve_apps.agents.parse.json_values import UnreadableValue, decode_json
+from serve_apps.agents.parse.names import ToolNames
+from serve_apps.agents.parse.shapes import find_json_calls, object_of
 
 # Vendors' namespaces and token spellings that say the same: ｜DSML｜, antml:, minimax:, seed:, atem:, ▁ for _.
 _NAMESPACE = re.compile(
@@ -40,16 +40,16 @@ _QUOTES = re.compile(r'<\|"\|>|<escape>')
 _MOST = 200
 
 
-def normalised(text: str) -> str:
+def normalise_markers(text: str) -> str:
     """The text with vendors' spellings of one marker made one, so that offsets count in what this returns."""
     text = text.replace("]<]minimax[>[", "")
     text = _NAMESPACE.sub(r"<\1", text)
     return _TOKEN.sub(lambda match: f"<|{match[1].replace('▁', '_').strip()}|>", text)
 
 
-def tagged(text: str, names: Names) -> Reading:
+def read_tagged_calls(text: str, names: ToolNames) -> ParseResult:
     """Calls behind opening markers, up to the next marker or as far as their own syntax goes."""
-    reading = elements.elements(text, names)
+    reading = elements.read_elements(text, names)
     if reading.calls:
         return reading
     at, read = 0, 0
@@ -57,61 +57,65 @@ def tagged(text: str, names: Names) -> Reading:
         read += 1
         at = match.end()
         begin = match.start()
-        stop = _stop(text, at)
-        calls, end = _behind(text, begin, at, stop, names, reading)
+        stop = _marker_stop(text, at)
+        calls, end = _read_marker(text, begin, at, stop, names, reading)
         if calls:
             reading.calls.extend(calls)
             at = max(end, at)
     return reading
 
 
-def _stop(text: str, at: int) -> int:
+def _marker_stop(text: str, at: int) -> int:
     ends = [
         match.start() for match in (_OPEN.search(text, at), _CLOSE.search(text, at)) if match and match.start() > at
     ]
     return min(ends, default=len(text))
 
 
-def _behind(text: str, begin: int, at: int, stop: int, names: Names, reading: Reading) -> tuple[list[Found], int]:
+def _read_marker(
+    text: str, begin: int, at: int, stop: int, names: ToolNames, reading: ParseResult
+) -> tuple[list[CallCandidate], int]:
     """Calls of one marker: JSON, a name and JSON, Python's syntax, or a name and elements."""
     fence = _FENCE.match(text, at)
     if fence:
         at = fence.end()
-    calls, end = _json(text, begin, at, names, reading)
+    calls, end = _read_json_calls(text, begin, at, names, reading)
     if not calls:
-        calls, end = python.sequence(text, at + len(text[at:]) - len(text[at:].lstrip()), names, sure=True)
+        calls, end = python.read_python_calls(text, at + len(text[at:]) - len(text[at:].lstrip()), names, sure=True)
     while not calls and (head := _HEAD.match(text, at)):
-        found = _named(text, begin, head, stop, names, reading)
+        found = _read_named_call(text, begin, head, stop, names, reading)
         if found is None:
             break
         calls, end = [found], found.end
     return calls, end
 
 
-def _json(text: str, begin: int, at: int, names: Names, reading: Reading) -> tuple[list[Found], int]:
+def _read_json_calls(
+    text: str, begin: int, at: int, names: ToolNames, reading: ParseResult
+) -> tuple[list[CallCandidate], int]:
     """One JSON value after another, with nothing but separators between them."""
-    calls = list[Found]()
+    calls = list[CallCandidate]()
     while True:
-        at = _separators(text, at)
+        at = _skip_separators(text, at)
         if text[at : at + 1] not in ("{", "["):
             return calls, at
         try:
-            decoded = decode(text, at)
-        except Unreadable:
-            broken = _broken(text, begin, at, names)
+            decoded = decode_json(text, at)
+        except UnreadableValue:
+            broken = _broken_call(text, begin, at, names)
             return [*calls, *([broken] if broken else [])], at if broken is None else broken.end
-        shape = shaped(decoded.value, names)
+        shape = find_json_calls(decoded.value, names)
         reading.unknown.extend(shape.unknown)
         reading.final = reading.final or shape.final
         for name, arguments in shape.calls:
             raw = text[at : decoded.end]
-            calls.append(Found(begin, decoded.end, name, arguments, raw, decoded.repaired, decoded.closed))
+            calls.append(CallCandidate(begin, decoded.end, name, arguments, raw, decoded.repaired, decoded.closed))
         at = begin = decoded.end
         if not shape.calls:
             return calls, at
 
 
-def _separators(text: str, at: int) -> int:
+def _skip_separators(text: str, at: int) -> int:
     match = re.compile(r"[\s,;]*(?:<\|?/?tool_calls?\|?>[\s,;]*)*").match(text, at)
     return match.end() if match else at
 
@@ -119,16 +123,18 @@ def _separators(text: str, at: int) -> int:
 _STATED = re.compile(r"[\"'](?:name|tool_name|tool|function|action)[\"']\s*:\s*[\"']([^\"'\n]{1,128})[\"']")
 
 
-def _broken(text: str, begin: int, at: int, names: Names) -> Found | None:
+def _broken_call(text: str, begin: int, at: int, names: ToolNames) -> CallCandidate | None:
     """A call whose JSON cannot be read, but whose name can: the model is told, instead of the user."""
     stated = _STATED.search(text, at, at + 400)
     name = names.resolve(stated[1]) if stated else None
     if name is None:
         return None
-    return Found(begin, len(text), name, None, text[at:])
+    return CallCandidate(begin, len(text), name, None, text[at:])
 
 
-def _named(text: str, begin: int, head: re.Match[str], stop: int, names: Names, reading: Reading) -> Found | None:
+def _read_named_call(
+    text: str, begin: int, head: re.Match[str], stop: int, names: ToolNames, reading: ParseResult
+) -> CallCandidate | None:
     name = names.resolve(head[1])
     if name is None:
         if text[head.end() : head.end() + 1] == "{":
@@ -141,14 +147,14 @@ def _named(text: str, begin: int, head: re.Match[str], stop: int, names: Names, 
     if text[at : at + 1] == "{":
         source, offset = (_QUOTES.sub('"', region), None) if _QUOTES.search(region) else (text, at)
         try:
-            decoded = decode(source, 0 if offset is None else at)
-        except Unreadable:
-            return Found(begin, stop, name, None, region)
+            decoded = decode_json(source, 0 if offset is None else at)
+        except UnreadableValue:
+            return CallCandidate(begin, stop, name, None, region)
         end = stop if offset is None else decoded.end
-        inner = shaped(decoded.value, names).calls  # some repeat the name inside
+        inner = find_json_calls(decoded.value, names).calls  # some repeat the name inside
         arguments = inner[0][1] if len(inner) == 1 else object_of(decoded.value, names, name)
-        return Found(begin, end, name, arguments, region, decoded.repaired, decoded.closed)
-    pairs = elements.pairs(region)
+        return CallCandidate(begin, end, name, arguments, region, decoded.repaired, decoded.closed)
+    pairs = elements.read_pairs(region)
     if pairs or not region.strip():
-        return Found(begin, stop, name, pairs, region)
+        return CallCandidate(begin, stop, name, pairs, region)
     return None

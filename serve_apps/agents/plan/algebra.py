@@ -11,7 +11,7 @@ from typing import Any
 import sympy
 
 from cluster.basics.errors import Invalid, TooLarge
-from skills.calculator.parse import Builder, parse
+from skills.calculator.parse import ExpressionBuilder, parse_expression
 
 MOST_BITS = 4_000  # of a number: 9**9**9 has 1.2 thousand million
 MOST_TERMS = 2_000  # of an expanded expression
@@ -43,7 +43,7 @@ _SIGNS: Mapping[str, Callable[[Any, Any], Any]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Formula:
+class FormulaSide:
     """One side of a formula.
 
     Attributes:
@@ -59,22 +59,24 @@ class Formula:
     values: tuple[float, ...]
 
 
-def read(text: str, known: Mapping[str, float] | None = None) -> Formula:
+def parse_side(text: str, known: Mapping[str, float] | None = None) -> FormulaSide:
     """Parse one side; `known` gives names their values, others get one a point that depends on the name alone.
 
     Raises:
         Invalid: it is no formula; the detail says where.
         TooLarge: a number or an expansion would be too large.
     """
-    build = Builder(_number, partial(_name, known or {}), _unary, _binary, _call)
-    made = parse(text, build)
-    assert isinstance(made, Formula)
+    build = ExpressionBuilder(
+        _build_number, partial(_build_name, known or {}), _apply_unary, _apply_binary, _apply_function
+    )
+    made = parse_expression(text, build)
+    assert isinstance(made, FormulaSide)
     if len(made.names) > MOST_NAMES:
         raise TooLarge(f"a formula has at most {MOST_NAMES} unknowns")
     return made
 
 
-def same(left: Formula, right: Formula) -> tuple[bool | None, str]:
+def compare_sides(left: FormulaSide, right: FormulaSide) -> tuple[bool | None, str]:
     """Compares two sides for all unknowns: equal or not, and by which method; None where undecided."""
     if left.terms + right.terms <= MOST_TERMS and sympy.expand(left.expression - right.expression) == 0:
         return True, "by algebra"
@@ -86,106 +88,106 @@ def same(left: Formula, right: Formula) -> tuple[bool | None, str]:
     return None, "no point decides"
 
 
-def _number(text: str) -> Formula:
+def _build_number(text: str) -> FormulaSide:
     value = sympy.Rational(text)
-    return Formula(value, 1, frozenset(), _all(float, value))
+    return FormulaSide(value, 1, frozenset(), _repeat_value(float, value))
 
 
-def _name(known: Mapping[str, float], name: str) -> Formula:
+def _build_name(known: Mapping[str, float], name: str) -> FormulaSide:
     if len(name) > LONGEST_NAME:
         raise TooLarge(f"a name has at most {LONGEST_NAME} characters")
     if name in known:
-        return Formula(sympy.Symbol(name, real=True), 1, frozenset({name}), (float(known[name]),) * POINTS)
+        return FormulaSide(sympy.Symbol(name, real=True), 1, frozenset({name}), (float(known[name]),) * POINTS)
     if name in _CONSTANTS:
         exact, near = _CONSTANTS[name]
-        return Formula(exact, 1, frozenset(), (near,) * POINTS)
+        return FormulaSide(exact, 1, frozenset(), (near,) * POINTS)
     digest = sha256(name.encode()).digest()
     values = [0.5 + 2.5 * digest[at] / 255 for at in range(POINTS)]
     signs = [-1 if at >= POINTS // 2 and digest[-1 - at] % 2 else 1 for at in range(POINTS)]
     signed = tuple(value * sign for value, sign in zip(values, signs, strict=True))
-    return Formula(sympy.Symbol(name, real=True), 1, frozenset({name}), signed)
+    return FormulaSide(sympy.Symbol(name, real=True), 1, frozenset({name}), signed)
 
 
-def _unary(sign: str, operand: object) -> Formula:
-    assert isinstance(operand, Formula)
+def _apply_unary(sign: str, operand: object) -> FormulaSide:
+    assert isinstance(operand, FormulaSide)
     if sign == "-":
-        return Formula(-operand.expression, operand.terms, operand.names, tuple(-value for value in operand.values))
+        return FormulaSide(-operand.expression, operand.terms, operand.names, tuple(-value for value in operand.values))
     if sign == "%":
-        return _binary("/", operand, _number("100"))
+        return _apply_binary("/", operand, _build_number("100"))
     raise Invalid(f"{sign} has no place in a formula")
 
 
-def _binary(sign: str, left: object, right: object) -> Formula:
-    assert isinstance(left, Formula)
-    assert isinstance(right, Formula)
+def _apply_binary(sign: str, left: object, right: object) -> FormulaSide:
+    assert isinstance(left, FormulaSide)
+    assert isinstance(right, FormulaSide)
     if sign == "**":
-        return _power(left, right)
+        return _apply_power(left, right)
     if sign not in _SIGNS:
         raise Invalid(f"{sign} has no place in a formula")
     if sign == "/" and right.expression == 0:
         raise Invalid("it divides by zero")
     terms = left.terms + right.terms if sign in "+-" else left.terms * right.terms
-    _bounded(terms)
-    values = tuple(_value(_SIGNS[sign], a, b) for a, b in zip(left.values, right.values, strict=True))
-    return Formula(_SIGNS[sign](left.expression, right.expression), terms, left.names | right.names, values)
+    _check_terms(terms)
+    values = tuple(_float_or_nan(_SIGNS[sign], a, b) for a, b in zip(left.values, right.values, strict=True))
+    return FormulaSide(_SIGNS[sign](left.expression, right.expression), terms, left.names | right.names, values)
 
 
-def _power(base: Formula, exponent: Formula) -> Formula:
+def _apply_power(base: FormulaSide, exponent: FormulaSide) -> FormulaSide:
     """A power, refused before it is built where it would be too large: sympy works out powers of numbers at once."""
     terms = base.terms
     if not exponent.names:
-        size = _size(exponent)
+        size = _exponent_size(exponent)
         if base.names or not base.expression.is_Rational:
             if size > LARGEST_EXPONENT:
                 raise TooLarge(f"an exponent is at most {LARGEST_EXPONENT}")
             whole = exponent.expression.is_Integer and exponent.expression > 0
             terms = math.comb(int(exponent.expression) + base.terms - 1, base.terms - 1) if whole else base.terms
-        if not base.names and size * _bits(base) > MOST_BITS:
+        if not base.names and size * _bit_length(base) > MOST_BITS:
             raise TooLarge(f"a number has at most {MOST_BITS} bits")
-    elif not base.names and base.expression.is_Rational and _bits(base) > MOST_BITS:
+    elif not base.names and base.expression.is_Rational and _bit_length(base) > MOST_BITS:
         raise TooLarge(f"a number has at most {MOST_BITS} bits")
-    _bounded(terms)
+    _check_terms(terms)
     if base.expression == 0 and not exponent.names and exponent.values[0] < 0:
         raise Invalid("it divides by zero")
-    values = tuple(_value(lambda a, b: a**b, a, b) for a, b in zip(base.values, exponent.values, strict=True))
-    return Formula(base.expression**exponent.expression, terms, base.names | exponent.names, values)
+    values = tuple(_float_or_nan(lambda a, b: a**b, a, b) for a, b in zip(base.values, exponent.values, strict=True))
+    return FormulaSide(base.expression**exponent.expression, terms, base.names | exponent.names, values)
 
 
-def _call(name: str, arguments: list[object]) -> Formula:
+def _apply_function(name: str, arguments: list[object]) -> FormulaSide:
     if name not in _FUNCTIONS or len(arguments) != 1:
         raise Invalid(f"{name} of {len(arguments)} is not known; known are {', '.join(_FUNCTIONS)}")
     (operand,) = arguments
-    assert isinstance(operand, Formula)
+    assert isinstance(operand, FormulaSide)
     if not operand.names and name == "exp":
-        _size(operand, most=700)
+        _exponent_size(operand, most=700)
     exact, near = _FUNCTIONS[name]
     if name.startswith(("ln", "log")) and operand.expression == 0:
         raise Invalid("zero has no logarithm")
-    values = tuple(_value(lambda a, _: near(a), a, a) for a in operand.values)
+    values = tuple(_float_or_nan(lambda a, _: near(a), a, a) for a in operand.values)
     # Expanding does not look into these functions' insides, but a sum of such calls has as many terms as calls.
-    return Formula(exact(operand.expression), max(1, operand.terms), operand.names, values)
+    return FormulaSide(exact(operand.expression), max(1, operand.terms), operand.names, values)
 
 
-def _size(number: Formula, most: float = MOST_BITS) -> float:
+def _exponent_size(number: FormulaSide, most: float = MOST_BITS) -> float:
     value = abs(number.values[0])
     if not value <= most:  # also NaN, which an overflow leaves
         raise TooLarge(f"an exponent is at most {most:g}")
     return value
 
 
-def _bits(number: Formula) -> float:
+def _bit_length(number: FormulaSide) -> float:
     if number.expression.is_Rational:
         return float(max(abs(int(number.expression.p)).bit_length(), int(number.expression.q).bit_length()))
     value = abs(number.values[0])
     return abs(math.log2(value)) if math.isfinite(value) and value else math.inf
 
 
-def _bounded(terms: int) -> None:
+def _check_terms(terms: int) -> None:
     if terms > MOST_TERMS:
         raise TooLarge(f"an expanded formula has at most {MOST_TERMS} terms")
 
 
-def _value(of: Callable[[float, float], Any], left: float, right: float) -> float:
+def _float_or_nan(of: Callable[[float, float], Any], left: float, right: float) -> float:
     try:
         value = of(left, right)
     except (ArithmeticError, ValueError):
@@ -193,14 +195,14 @@ def _value(of: Callable[[float, float], Any], left: float, right: float) -> floa
     return value if isinstance(value, float | int) and math.isfinite(value) else math.nan
 
 
-def _all(of: Callable[[Any], float], value: Any) -> tuple[float, ...]:
+def _repeat_value(of: Callable[[Any], float], value: Any) -> tuple[float, ...]:
     try:
         return (of(value),) * POINTS
     except OverflowError:
         return (math.nan,) * POINTS
 
 
-def sides(text: str) -> list[str]:
+def split_sides(text: str) -> list[str]:
     """A formula's sides, one or two; `==` is `=`.
 
     Raises:

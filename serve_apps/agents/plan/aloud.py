@@ -5,16 +5,16 @@ import re
 from collections.abc import Callable
 
 from cluster.basics.errors import AosError
-from cluster.models.messages import Message, Reply
+from cluster.models.messages import ModelMessage, ModelReply
 from cluster.models.routing.tasks import Task
-from cluster.state.canonical_json import normal
+from cluster.state.canonical_json import normalize_json
 from serve_apps.agents.events import EventKind
 from serve_apps.agents.plan.reasoned import Reasoned
-from serve_apps.agents.plan.shape import Executor, Step, Unread, read_as
-from serve_apps.agents.plan.work import Result, Streamed, Work
+from serve_apps.agents.plan.shape import PlanStep, StepExecutor, UnreadableReply, read_as
+from serve_apps.agents.plan.work import PlannedTurn, StepResult, Streamed
 from serve_apps.agents.turn.limits import ENDINGS
 from serve_apps.agents.turn.model_call import told_usage
-from serve_apps.agents.turn.stream_filter import Guard, Release
+from serve_apps.agents.turn.stream_filter import StreamFilter, StreamGuard
 
 SUFFICIENT = "sufficient"
 LONGEST_HEAD = 1_000  # characters before the answer begins
@@ -52,7 +52,7 @@ class AnswerReader:
         ended = _ENDS.search(self._raw)
         body = self._raw[: ended.end() - 1] if ended else self._raw[: self._whole()]
         try:
-            fresh: str = normal(json.loads(f'"{body}"', strict=False))
+            fresh: str = normalize_json(json.loads(f'"{body}"', strict=False))
         except ValueError:  # no JSON: the rest is not read
             self._over = True
             return ""
@@ -77,12 +77,12 @@ class AnswerReader:
         return found.start("torn") if found else len(self._raw)
 
 
-class Aloud(Release):
+class Aloud(StreamFilter):
     """As `Release`, of the answer inside a reply."""
 
-    def __init__(self, work: Work, reader: AnswerReader) -> None:
+    def __init__(self, work: PlannedTurn, reader: AnswerReader) -> None:
         """Quotes are checked as they come; `work.lead` parts it from an earlier text."""
-        super().__init__(work.journal.piece, work.crew.clock, work.quotes, Guard(), work.lead)
+        super().__init__(work.journal.piece, work.crew.clock, work.quotes, StreamGuard(), work.lead)
         self._reader = reader
 
     def feed(self, text: str) -> None:
@@ -91,16 +91,18 @@ class Aloud(Release):
             super().feed(fresh)
 
 
-def is_final(work: Work, adequacy: str | None) -> bool:
+def is_final(work: PlannedTurn, adequacy: str | None) -> bool:
     """Whether an answer of this adequacy, given by the last step, is what synthesis will choose."""
     earlier = any(
-        one.step.executor == Executor.REASONING and one.usable and one.output["context_adequacy"] == SUFFICIENT
+        one.step.executor == StepExecutor.REASONING and one.usable and one.output["context_adequacy"] == SUFFICIENT
         for one in work.results.values()
     )
     return adequacy == SUFFICIENT or (not work.grounded and not earlier)
 
 
-async def reason_aloud(work: Work, step: Step, messages: tuple[Message, ...]) -> Result | Reply:
+async def reason_aloud(
+    work: PlannedTurn, step: PlanStep, messages: tuple[ModelMessage, ...]
+) -> StepResult | ModelReply:
     """The last step's answer, told as TEXT; the reply where nothing of it could be read or shown.
 
     What was shown stays the answer: a reply that breaks off behind it is not asked for again.
@@ -118,7 +120,7 @@ async def reason_aloud(work: Work, step: Step, messages: tuple[Message, ...]) ->
         work.journal.emit(EventKind.THINKING, text=f"The reply broke off: {error.code}.")
         raise
     read = read_as(Reasoned, reply.content)
-    unread = isinstance(read, Unread)
+    unread = isinstance(read, UnreadableReply)
     found = Reasoned(answer=reader.text.strip() or "-", context_adequacy=SUFFICIENT, confidence=0.5) if unread else read
     assert isinstance(found, Reasoned)
     shown = release.finish(found.answer) if reader.opened and reader.text.strip() else ""
@@ -128,4 +130,4 @@ async def reason_aloud(work: Work, step: Step, messages: tuple[Message, ...]) ->
     told_usage(work.journal, reply)
     if unread and not shown:
         return reply
-    return Result(step, found.model_dump() | ({"unread": True} if unread else {}), found.answer)
+    return StepResult(step, found.model_dump() | ({"unread": True} if unread else {}), found.answer)

@@ -4,16 +4,16 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from serve_apps.agents.plan.shape import ACTIONS, Executor, Plan, Step
-from skills.framework.contract import Effect
+from serve_apps.agents.plan.shape import ACTIONS, Plan, PlanStep, StepExecutor
+from skills.framework.contract import CallEffect
 
-_RISKS: Mapping[Effect, str] = {
-    Effect.WRITE: "changes something outside each time it is called; the approval list decides",
-    Effect.KEYED: "changes something outside, once for each key; the approval list decides",
+_RISKS: Mapping[CallEffect, str] = {
+    CallEffect.WRITE: "changes something outside each time it is called; the approval list decides",
+    CallEffect.KEYED: "changes something outside, once for each key; the approval list decides",
 }
 
 
-class Verdict(StrEnum):
+class PlanVerdict(StrEnum):
     """Verdict of the check of a plan."""
 
     OK = "ok"
@@ -23,7 +23,7 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class PlanCheck:
     """A plan that was looked at.
 
     Attributes:
@@ -32,21 +32,21 @@ class Checked:
         risks: step id and what its tool may change.
     """
 
-    verdict: Verdict
+    verdict: PlanVerdict
     plan: Plan
     notes: tuple[str, ...] = ()
     risks: tuple[tuple[str, str], ...] = ()
 
 
-def check(
+def check_plan(
     plan: Plan,
-    effects: Mapping[str, Effect],
+    effects: Mapping[str, CallEffect],
     *,
     max_steps: int,
     grounded: bool,
     done: Collection[str] = (),
     attempt: str = "",
-) -> Checked:
+) -> PlanCheck:
     """Judge a plan.
 
     Args:
@@ -58,26 +58,26 @@ def check(
         attempt: put before new ids that are already `done`.
     """
     if not plan.steps:
-        return Checked(Verdict.ABORT, plan, ("the plan has no steps",))
-    faults = _faults(plan)
+        return PlanCheck(PlanVerdict.ABORT, plan, ("the plan has no steps",))
+    faults = _find_faults(plan)
     if faults:
-        return Checked(Verdict.REDO, plan, faults)
+        return PlanCheck(PlanVerdict.REDO, plan, faults)
     notes: list[str] = []
-    steps = _renamed(plan.steps, done, attempt)
-    steps = _known(_paired(steps, notes), done, notes)
+    steps = _rename_steps(plan.steps, done, attempt)
+    steps = _prune_dependencies(_pair_actions(steps, notes), done, notes)
     ordered = in_order(steps, done)
     if ordered is None:
-        return Checked(Verdict.REDO, plan, ("steps depend on each other in a circle",))
-    kept = _fitted(ordered, max_steps, grounded, notes)
+        return PlanCheck(PlanVerdict.REDO, plan, ("steps depend on each other in a circle",))
+    kept = _fit_steps(ordered, max_steps, grounded, notes)
     changed = bool(notes)
     notes += [f"{one.id}: there is no tool {one.tool!r}" for one in kept if one.tool and one.tool not in effects]
     risks = tuple((one.id, f"{one.tool} {_RISKS[effects[one.tool or '']]}") for one in kept if _is_risky(one, effects))
-    return Checked(Verdict.ADJUST if changed else Verdict.OK, Plan(kept), tuple(notes), risks)
+    return PlanCheck(PlanVerdict.ADJUST if changed else PlanVerdict.OK, Plan(kept), tuple(notes), risks)
 
 
-def in_order(steps: tuple[Step, ...], done: Collection[str] = ()) -> tuple[Step, ...] | None:
+def in_order(steps: tuple[PlanStep, ...], done: Collection[str] = ()) -> tuple[PlanStep, ...] | None:
     """Steps so that each follows what it depends on, otherwise as they were written; None where there is a circle."""
-    left, placed, ordered = list(steps), set(done), list[Step]()
+    left, placed, ordered = list(steps), set(done), list[PlanStep]()
     while left:
         following = next((one for one in left if placed.issuperset(one.depends_on)), None)
         if following is None:
@@ -88,21 +88,23 @@ def in_order(steps: tuple[Step, ...], done: Collection[str] = ()) -> tuple[Step,
     return tuple(ordered)
 
 
-def _faults(plan: Plan) -> tuple[str, ...]:
+def _find_faults(plan: Plan) -> tuple[str, ...]:
     ids = [one.id for one in plan.steps]
     faults = [f"two steps have the id {one!r}" for one in dict.fromkeys(ids) if ids.count(one) > 1]
     faults += [
-        f"{one.id}: there is no executor {one.executor!r}; there are {', '.join(Executor)}"
+        f"{one.id}: there is no executor {one.executor!r}; there are {', '.join(StepExecutor)}"
         for one in plan.steps
-        if one.executor not in set(Executor)
+        if one.executor not in set(StepExecutor)
     ]
     faults += [
-        f"{one.id}: an action needs a tool" for one in plan.steps if one.executor == Executor.ACTION and not one.tool
+        f"{one.id}: an action needs a tool"
+        for one in plan.steps
+        if one.executor == StepExecutor.ACTION and not one.tool
     ]
     return tuple(faults[:5])
 
 
-def _renamed(steps: tuple[Step, ...], done: Collection[str], attempt: str) -> tuple[Step, ...]:
+def _rename_steps(steps: tuple[PlanStep, ...], done: Collection[str], attempt: str) -> tuple[PlanStep, ...]:
     """A later plan's steps do not take the names of results that are there."""
     names = {one.id: f"{attempt}{one.id}" if one.id in done else one.id for one in steps}
     return tuple(
@@ -111,10 +113,10 @@ def _renamed(steps: tuple[Step, ...], done: Collection[str], attempt: str) -> tu
     )
 
 
-def _paired(steps: tuple[Step, ...], notes: list[str]) -> tuple[Step, ...]:
+def _pair_actions(steps: tuple[PlanStep, ...], notes: list[str]) -> tuple[PlanStep, ...]:
     paired = []
     for one in steps:
-        allowed = ACTIONS[Executor(one.executor)]
+        allowed = ACTIONS[StepExecutor(one.executor)]
         if one.action not in allowed:
             if one.action:
                 notes.append(f"{one.id}: {one.executor} cannot {one.action}, it does {allowed[0]}")
@@ -123,7 +125,7 @@ def _paired(steps: tuple[Step, ...], notes: list[str]) -> tuple[Step, ...]:
     return tuple(paired)
 
 
-def _known(steps: tuple[Step, ...], done: Collection[str], notes: list[str]) -> tuple[Step, ...]:
+def _prune_dependencies(steps: tuple[PlanStep, ...], done: Collection[str], notes: list[str]) -> tuple[PlanStep, ...]:
     ids = {one.id for one in steps}.union(done)
     made = []
     for one in steps:
@@ -135,18 +137,18 @@ def _known(steps: tuple[Step, ...], done: Collection[str], notes: list[str]) -> 
     return tuple(made)
 
 
-def _fitted(steps: tuple[Step, ...], most: int, grounded: bool, notes: list[str]) -> tuple[Step, ...]:
+def _fit_steps(steps: tuple[PlanStep, ...], most: int, grounded: bool, notes: list[str]) -> tuple[PlanStep, ...]:
     """Rounded off and within the limit: a long plan loses its end, never its answer."""
     for room in (0, 1, 2):
         told: list[str] = []
-        made = _rounded_off(_cut(steps, max(0, most - room), told), grounded, told)
+        made = _rounded_off(_cut_steps(steps, max(0, most - room), told), grounded, told)
         if len(made) <= most:
             break
     notes += told
     return made
 
 
-def _cut(steps: tuple[Step, ...], most: int, notes: list[str]) -> tuple[Step, ...]:
+def _cut_steps(steps: tuple[PlanStep, ...], most: int, notes: list[str]) -> tuple[PlanStep, ...]:
     """The first steps; in this order none of them depends on one that fell out."""
     if len(steps) <= most:
         return steps
@@ -154,30 +156,31 @@ def _cut(steps: tuple[Step, ...], most: int, notes: list[str]) -> tuple[Step, ..
     return steps[:most]
 
 
-def _rounded_off(steps: tuple[Step, ...], grounded: bool, notes: list[str]) -> tuple[Step, ...]:
+def _rounded_off(steps: tuple[PlanStep, ...], grounded: bool, notes: list[str]) -> tuple[PlanStep, ...]:
     """With passages a plan retrieves and reasons; without, results of tools are still put into words."""
     kinds = [one.executor for one in steps]
-    if grounded and Executor.RETRIEVAL not in kinds:
-        first = Step(_free("retrieve", steps), "Search the documents", Executor.RETRIEVAL, "search")
+    if grounded and StepExecutor.RETRIEVAL not in kinds:
+        first = PlanStep(_free_id("retrieve", steps), "Search the documents", StepExecutor.RETRIEVAL, "search")
         steps = (first, *steps)
         notes.append("a search of the documents was put first")
     last_work = max(
-        (at for at, one in enumerate(steps) if one.executor in (Executor.ACTION, Executor.RETRIEVAL)), default=-1
+        (at for at, one in enumerate(steps) if one.executor in (StepExecutor.ACTION, StepExecutor.RETRIEVAL)),
+        default=-1,
     )
-    worded = any(one.executor == Executor.REASONING for one in steps[last_work + 1 :])
+    worded = any(one.executor == StepExecutor.REASONING for one in steps[last_work + 1 :])
     if not worded:
         before = tuple(one.id for one in steps)
-        steps += (Step(_free("answer", steps), "Answer", Executor.REASONING, "answer", depends_on=before),)
+        steps += (PlanStep(_free_id("answer", steps), "Answer", StepExecutor.REASONING, "answer", depends_on=before),)
         notes.append("an answer was put last")
     return steps
 
 
-def _free(name: str, steps: tuple[Step, ...]) -> str:
+def _free_id(name: str, steps: tuple[PlanStep, ...]) -> str:
     taken = {one.id for one in steps}
     while name in taken:
         name = f"{name}_"
     return name
 
 
-def _is_risky(step: Step, effects: Mapping[str, Effect]) -> bool:
-    return step.tool is not None and effects.get(step.tool, Effect.READ) is not Effect.READ
+def _is_risky(step: PlanStep, effects: Mapping[str, CallEffect]) -> bool:
+    return step.tool is not None and effects.get(step.tool, CallEffect.READ) is not CallEffect.READ

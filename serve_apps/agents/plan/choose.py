@@ -6,17 +6,17 @@ from enum import StrEnum
 from typing import Literal
 
 from cluster.basics.errors import AosError
-from cluster.models.messages import Message, Reply
+from cluster.models.messages import ModelMessage, ModelReply
 from cluster.models.routing.tasks import Task
-from serve_apps.agents.parse.read import read
+from serve_apps.agents.parse.read import parse_reply
 from serve_apps.agents.plan import prompts
 from serve_apps.agents.plan.planner import HOPELESS
 from serve_apps.agents.plan.shape import wants_to_be_plan
-from serve_apps.agents.plan.work import Work
+from serve_apps.agents.plan.work import PlannedTurn
 from serve_apps.agents.turn import prompt
-from serve_apps.agents.turn.model_call import Manner
+from serve_apps.agents.turn.model_call import SamplingOptions
 from serve_apps.agents.turn.recovery import needs_reprompt
-from serve_apps.agents.turn.stream_filter import Guard, Release
+from serve_apps.agents.turn.stream_filter import StreamFilter, StreamGuard
 
 HISTORY = 6  # messages that the choice is made from
 
@@ -58,7 +58,7 @@ LEAST_LISTED = 3  # tasks, one a line
 LONGEST_LOOKED_AT = 2_000
 
 
-class Mode(StrEnum):
+class TurnMode(StrEnum):
     """Mode in which GENERAL carries a turn out."""
 
     CHAT = "CHAT"
@@ -66,7 +66,7 @@ class Mode(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ModeChoice:
     """A choice and what came with it.
 
     Attributes:
@@ -77,25 +77,25 @@ class Chosen:
         said: AGENTIC: the text that holds a plan, and the prompt it answers.
     """
 
-    mode: Mode
+    mode: TurnMode
     by: Literal["command", "pattern", "model", "fallback"]
     shown: str = ""
     answer: str | None = None
-    reply: Reply | None = None
+    reply: ModelReply | None = None
     said: str | None = None
-    asked: tuple[Message, ...] = ()
+    asked: tuple[ModelMessage, ...] = ()
     why: str = ""
 
 
-def quick(command: str, message: str) -> Chosen | None:
+def choose_by_rule(command: str, message: str) -> ModeChoice | None:
     """Without a model; None where one has to decide."""
     if command in ("chat", "agent", "plan"):
-        return Chosen(Mode.CHAT if command == "chat" else Mode.AGENTIC, "command")
+        return ModeChoice(TurnMode.CHAT if command == "chat" else TurnMode.AGENTIC, "command")
     text = message.strip()[:LONGEST_LOOKED_AT]
     if _SMALL_TALK.fullmatch(text) or is_sum(text):
-        return Chosen(Mode.CHAT, "pattern")
+        return ModeChoice(TurnMode.CHAT, "pattern")
     if _PLANNED.search(text) or len(_LISTED.findall(text)) >= LEAST_LISTED:
-        return Chosen(Mode.AGENTIC, "pattern")
+        return ModeChoice(TurnMode.AGENTIC, "pattern")
     return None
 
 
@@ -104,57 +104,59 @@ def is_sum(text: str) -> bool:
     return len(text) <= LONGEST_SUM and _SUM.fullmatch(text.strip()) is not None
 
 
-async def ask(work: Work) -> Chosen:
+async def choose_by_model(work: PlannedTurn) -> ModeChoice:
     """One call: a text is the answer and is shown while it is written, a plan is held back.
 
     Raises:
         OutOfTime, NoModel, OverBudget: nothing can be asked.
     """
     turn, crew = work.turn, work.crew
-    rules = prompt.system(
+    rules = prompt.build_system_prompt(
         turn.agent,
         grounded=work.grounded,
-        plan=prompts.choosing(work.limits.style, work.limits.steps, work.tools, work.grounded),
+        plan=prompts.choice_section(work.limits.style, work.limits.steps, work.tools, work.grounded),
         react="",
     )
-    messages = prompt.messages(replace(turn, history=turn.history[-HISTORY:]), rules, work.sources.all())
-    request = Manner.of(turn, crew.settings).request(messages)
-    release = Release(
+    messages = prompt.build_messages(replace(turn, history=turn.history[-HISTORY:]), rules, work.sources.all())
+    request = SamplingOptions.of(turn, crew.settings).request(messages)
+    release = StreamFilter(
         work.journal.piece,
         crew.clock,
         work.quotes,
-        Guard(False, True, lambda text: _acts(work, text), lambda text: _claims(work, text)),
+        StreamGuard(False, True, lambda text: _is_action(work, text), lambda text: _is_false_claim(work, text)),
     )
     try:
         reply = await work.hear(Task.PLANNING, request, release)
     except HOPELESS:
         raise
     except AosError as error:
-        return Chosen(Mode.AGENTIC, "fallback", release.settle(), why=f"{error.code}: {error.detail}")
-    return _read(work, reply, release, request.messages)
+        return ModeChoice(TurnMode.AGENTIC, "fallback", release.settle(), why=f"{error.code}: {error.detail}")
+    return _read_choice(work, reply, release, request.messages)
 
 
-def _read(work: Work, reply: Reply, release: Release, asked: tuple[Message, ...]) -> Chosen:
+def _read_choice(
+    work: PlannedTurn, reply: ModelReply, release: StreamFilter, asked: tuple[ModelMessage, ...]
+) -> ModeChoice:
     if wants_to_be_plan(reply.content):
-        return Chosen(Mode.AGENTIC, "model", release.settle(), reply=reply, said=reply.content, asked=asked)
-    parsed = read(reply, work.tools.specs(), f"{work.turn.run}/choose")
+        return ModeChoice(TurnMode.AGENTIC, "model", release.settle(), reply=reply, said=reply.content, asked=asked)
+    parsed = parse_reply(reply, work.tools.specs(), f"{work.turn.run}/choose")
     answer = parsed.answer or ""
-    if parsed.calls or parsed.unknown or _claims(work, answer):
+    if parsed.calls or parsed.unknown or _is_false_claim(work, answer):
         # It wants to act, or says that it did: that is the loop's to carry out or to take back.
-        return Chosen(Mode.CHAT, "model", release.settle(), reply=reply, why="it calls or claims")
+        return ModeChoice(TurnMode.CHAT, "model", release.settle(), reply=reply, why="it calls or claims")
     if not answer.strip():
-        return Chosen(Mode.AGENTIC, "fallback", release.settle(), reply=reply, why="the model gave no answer")
+        return ModeChoice(TurnMode.AGENTIC, "fallback", release.settle(), reply=reply, why="the model gave no answer")
     shown = release.finish(answer)
-    return Chosen(Mode.CHAT, "model", shown, answer=shown, reply=reply)
+    return ModeChoice(TurnMode.CHAT, "model", shown, answer=shown, reply=reply)
 
 
-def _claims(work: Work, text: str) -> bool:
+def _is_false_claim(work: PlannedTurn, text: str) -> bool:
     """No tool has run: what a text says to have done, it has not."""
     return needs_reprompt(work.turn.message, text) is not None
 
 
-def _acts(work: Work, text: str) -> bool:
+def _is_action(work: PlannedTurn, text: str) -> bool:
     if wants_to_be_plan(text):
         return True
-    found = read(Reply(text), work.tools.specs(), "")
+    found = parse_reply(ModelReply(text), work.tools.specs(), "")
     return bool(found.calls or found.unknown)

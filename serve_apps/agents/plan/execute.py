@@ -7,55 +7,55 @@ from cluster.models.routing.tasks import Task
 from serve_apps.agents.events import EventKind
 from serve_apps.agents.plan import planner, prompts, supervise
 from serve_apps.agents.plan.check import in_order
-from serve_apps.agents.plan.planner import HOPELESS, Planned
-from serve_apps.agents.plan.shape import Executor, Step
+from serve_apps.agents.plan.planner import HOPELESS, CheckedPlan
+from serve_apps.agents.plan.shape import PlanStep, StepExecutor
 from serve_apps.agents.plan.specialists import carry_out
-from serve_apps.agents.plan.supervise import REPLAN_WAITS, Reviewed, Ruling, StepOutcome
-from serve_apps.agents.plan.work import Result, Work
+from serve_apps.agents.plan.supervise import REPLAN_WAITS, StepOutcome, StepRuling, SupervisorReply
+from serve_apps.agents.plan.work import PlannedTurn, StepResult
 from serve_apps.agents.turn_ports import Json
 
 # Whose results a model looks at. The others check themselves: a search by what it found, a formula by algebra, a
 # critique by being one.
-_REVIEWED = frozenset({Executor.ACTION})
+_REVIEWED = frozenset({StepExecutor.ACTION})
 
 
-async def run(work: Work, planned: Planned) -> bool:
+async def execute_plan(work: PlannedTurn, planned: CheckedPlan) -> bool:
     """Carry out a plan and those that replace it; whether it was not aborted.
 
     Raises:
         Waiting: a person has to decide first.
         OutOfTime, NoModel, OverBudget: there is nothing more to ask.
     """
-    planner.tell(work, planned)
+    planner.emit_plan(work, planned)
     todo = list(planned.checked.plan.steps)
     while todo:
         work.in_time()
         step = todo.pop(0)
-        missing = _missing(work, step)
+        missing = _missing_results(work, step)
         if missing:
-            work.results[step.id] = Result(step, error=f"skipped: {missing}", outcome=StepOutcome.SKIPPED)
+            work.results[step.id] = StepResult(step, error=f"skipped: {missing}", outcome=StepOutcome.SKIPPED)
             work.journal.emit(EventKind.STEP_END, id=step.id, outcome=str(StepOutcome.SKIPPED), note=missing)
             continue
         work.last = not todo
-        ruling = await _attempts(work, step)
+        ruling = await _execute_step(work, step)
         if ruling.outcome is StepOutcome.ABORT:
             work.notice(f"The plan was ended at “{step.label}”: {ruling.why}.")
             return False
         if ruling.outcome is StepOutcome.REPLAN:
-            another = await _replan(work, step, ruling)
+            another = await _replan_rest(work, step, ruling)
             if another is not None:
                 todo = list(in_order(another.checked.plan.steps, work.results) or ())
     return True
 
 
-async def _attempts(work: Work, step: Step) -> Ruling:
+async def _execute_step(work: PlannedTurn, step: PlanStep) -> StepRuling:
     """Carry a step out, once more if that may help, and say what comes next."""
     attempt = 0
     while True:
         attempt += 1
         work.journal.emit(EventKind.STEP_START, id=step.id, label=step.label, attempt=attempt)
-        result = await _attempt(work, step)
-        ruling = await _ruled(work, result, attempt)
+        result = await _attempt_step(work, step)
+        ruling = await _judge_step(work, result, attempt)
         result.outcome = ruling.outcome
         work.results[step.id] = result
         work.journal.emit(
@@ -65,19 +65,19 @@ async def _attempts(work: Work, step: Step) -> Ruling:
             return ruling
 
 
-async def _attempt(work: Work, step: Step) -> Result:
+async def _attempt_step(work: PlannedTurn, step: PlanStep) -> StepResult:
     try:
         return await carry_out(work, step)
     except HOPELESS:
         raise
     except AosError as error:
-        return Result(step, error=f"{error.code}: {error.detail or error.title}")
+        return StepResult(step, error=f"{error.code}: {error.detail or error.title}")
 
 
-async def _ruled(work: Work, result: Result, attempt: int) -> Ruling:
+async def _judge_step(work: PlannedTurn, result: StepResult, attempt: int) -> StepRuling:
     """By rule; else by a model for what tools gave and for failures that no rule knows."""
-    chunks = result.output["chunks"] if result.step.executor == Executor.RETRIEVAL and result.output else None
-    known = supervise.rule(
+    chunks = result.output["chunks"] if result.step.executor == StepExecutor.RETRIEVAL and result.output else None
+    known = supervise.rule_step(
         result.error,
         rejected=result.rejected,
         repeatable=result.repeatable,
@@ -86,21 +86,21 @@ async def _ruled(work: Work, result: Result, attempt: int) -> Ruling:
     )
     if known is not None:
         return known
-    if result.error is None and Executor(result.step.executor) not in _REVIEWED:
+    if result.error is None and StepExecutor(result.step.executor) not in _REVIEWED:
         unread = isinstance(result.output, dict) and (
             result.output.get("unread") or result.output.get("verdict") == "not_verified"
         )
-        return Ruling(StepOutcome.NOT_VERIFIED if unread else StepOutcome.SUCCESS, "")
-    return await _reviewed(work, result, attempt)
+        return StepRuling(StepOutcome.NOT_VERIFIED if unread else StepOutcome.SUCCESS, "")
+    return await _review_step(work, result, attempt)
 
 
-async def _reviewed(work: Work, result: Result, attempt: int) -> Ruling:
+async def _review_step(work: PlannedTurn, result: StepResult, attempt: int) -> StepRuling:
     failed, repeatable, step = result.error is not None, result.repeatable, result.step
     told = f"ERROR: {result.error}" if failed else result.text
     task = f"Review the step {step.id}: {step.label}. {step.description}"
-    messages = prompts.step(prompts.SUPERVISOR, work.turn, task=task, results=[(step.id, told)], history=0)
+    messages = prompts.step_prompt(prompts.SUPERVISOR, work.turn, task=task, results=[(step.id, told)], history=0)
     try:
-        read, _ = await work.ask_for(Reviewed, Task.CLASSIFY, messages, repairs=0)
+        read, _ = await work.ask_for(SupervisorReply, Task.CLASSIFY, messages, repairs=0)
     except HOPELESS:
         raise
     except AosError:  # nobody looked: that is no success either, and the outcome says so
@@ -108,7 +108,7 @@ async def _reviewed(work: Work, result: Result, attempt: int) -> Ruling:
     return supervise.from_model(read, failed=failed, repeatable=repeatable, attempt=attempt)
 
 
-async def _replan(work: Work, step: Step, ruling: Ruling) -> Planned | None:
+async def _replan_rest(work: PlannedTurn, step: PlanStep, ruling: StepRuling) -> CheckedPlan | None:
     """A plan for the rest, after a wait; None when there have been enough, or none is better than the old one."""
     if work.replans >= work.limits.replans:
         work.notice(f"“{step.label}” did not succeed ({ruling.why[:200]}); the rest was done without it.")
@@ -121,12 +121,12 @@ async def _replan(work: Work, step: Step, ruling: Ruling) -> Planned | None:
         return seconds
 
     await work.journal.step("clock", "wait", {"seconds": seconds, "replan": work.replans}, wait)
-    planned = await planner.make(work, _so_far(work, step, ruling))
-    planner.tell(work, planned)
+    planned = await planner.make_plan(work, _so_far(work, step, ruling))
+    planner.emit_plan(work, planned)
     return planned
 
 
-def _so_far(work: Work, step: Step, ruling: Ruling) -> str:
+def _so_far(work: PlannedTurn, step: PlanStep, ruling: StepRuling) -> str:
     done = [f"{one.step.id} ({one.step.label}): done" for one in work.results.values() if one.usable]
     return "\n".join(
         [
@@ -137,9 +137,9 @@ def _so_far(work: Work, step: Step, ruling: Ruling) -> str:
     )
 
 
-def _missing(work: Work, step: Step) -> str:
+def _missing_results(work: PlannedTurn, step: PlanStep) -> str:
     """An action does not run on results that are not there; whoever reasons says what is missing."""
-    if step.executor != Executor.ACTION:
+    if step.executor != StepExecutor.ACTION:
         return ""
     lost: Sequence[str] = [
         before for before in step.depends_on if before in work.results and not work.results[before].usable

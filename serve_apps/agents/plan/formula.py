@@ -9,7 +9,7 @@ from typing import Any, Literal
 import sympy
 
 from cluster.basics.errors import Invalid, TooLarge
-from serve_apps.agents.plan.algebra import Formula, read, same, sides
+from serve_apps.agents.plan.algebra import FormulaSide, compare_sides, parse_side, split_sides
 
 CERTAIN, LIKELY, UNCHECKED = 0.99, 0.95, 0.6  # confidence: by algebra, at points, only well formed
 LONGEST_CORRECTION = 500
@@ -19,7 +19,7 @@ _IMPLICIT = re.compile(r"(?<![A-Za-z_\d.])(\d+(?:\.\d+)?)\s*(?=[A-Za-z(])(?![eE]
 
 
 @dataclass(frozen=True, slots=True)
-class Verified:
+class FormulaVerification:
     """Result of a formula's verification, as the second set of documents has it.
 
     Attributes:
@@ -46,9 +46,9 @@ class Verified:
         }
 
 
-def verify(
+def verify_formula(
     formula: str, values: Mapping[str, float] | None = None, result: float | None = None, reference: str | None = None
-) -> Verified:
+) -> FormulaVerification:
     """Check a formula.
 
     Args:
@@ -58,52 +58,56 @@ def verify(
         reference: a formula that is known to be right, such as one that a document states.
     """
     try:
-        return _judge(formula, values or {}, result, reference)
+        return _judge_formula(formula, values or {}, result, reference)
     except Invalid as error:
         mended = _IMPLICIT.sub(lambda found: f"{found.group(1) or found.group(2)}*", formula)
         if mended != formula:
             try:
-                judged = _judge(mended, values or {}, result, reference)
+                judged = _judge_formula(mended, values or {}, result, reference)
             except (Invalid, TooLarge):
-                return _broken(error)
+                return _broken_formula(error)
             better = judged.corrected_formula or mended
             why = f"Multiplication has to be written out. {judged.explanation}"
-            return Verified("needs_revision", judged.confidence, why, better, judged.value)
-        return _broken(error)
+            return FormulaVerification("needs_revision", judged.confidence, why, better, judged.value)
+        return _broken_formula(error)
     except TooLarge as error:
-        return _broken(error)
+        return _broken_formula(error)
 
 
-def _broken(error: Invalid | TooLarge) -> Verified:
+def _broken_formula(error: Invalid | TooLarge) -> FormulaVerification:
     confidence = UNCHECKED if isinstance(error, TooLarge) else CERTAIN
-    return Verified("needs_revision", confidence, f"It cannot be worked out: {error.detail}.")
+    return FormulaVerification("needs_revision", confidence, f"It cannot be worked out: {error.detail}.")
 
 
-def _judge(formula: str, values: Mapping[str, float], result: float | None, reference: str | None) -> Verified:
-    parts = sides(formula)
-    read_sides = [read(part, values) for part in parts]
+def _judge_formula(
+    formula: str, values: Mapping[str, float], result: float | None, reference: str | None
+) -> FormulaVerification:
+    parts = split_sides(formula)
+    read_sides = [parse_side(part, values) for part in parts]
     if reference is not None:
-        return _against(parts, read_sides, reference, values)
-    value = _value(read_sides[-1], values)
+        return _compare_reference(parts, read_sides, reference, values)
+    value = _side_value(read_sides[-1], values)
     if len(parts) == 1:
-        return _expression(parts[0], value, result)
+        return _check_value(parts[0], value, result)
     left, right = read_sides
-    equal, how = same(*(read(part) for part in parts))
+    equal, how = compare_sides(*(parse_side(part) for part in parts))
     if equal:
-        return Verified(
+        return FormulaVerification(
             "verified", CERTAIN if how == "by algebra" else LIKELY, f"Both sides are equal {how}.", None, value
         )
     if _is_definition(left, right):
         said = result if result is not None else values.get(str(left.expression))
-        return _expression(formula, value, said, name=f"{parts[0]} = ")
+        return _check_value(formula, value, said, name=f"{parts[0]} = ")
     if left.names != right.names:
-        return Verified("verified", UNCHECKED, "It is well formed and holds only for some values.", None, value)
+        return FormulaVerification(
+            "verified", UNCHECKED, "It is well formed and holds only for some values.", None, value
+        )
     if equal is None:
-        return Verified(
+        return FormulaVerification(
             "verified", UNCHECKED, "It is well formed; whether the sides are equal is not known.", None, value
         )
-    better = _shown(sympy.expand(left.expression))
-    return Verified(
+    better = _short_text(sympy.expand(left.expression))
+    return FormulaVerification(
         "needs_revision",
         CERTAIN,
         "The sides are not equal.",
@@ -112,40 +116,44 @@ def _judge(formula: str, values: Mapping[str, float], result: float | None, refe
     )
 
 
-def _against(parts: list[str], read_sides: list[Formula], reference: str, values: Mapping[str, float]) -> Verified:
-    right = sides(reference)[-1]
-    equal, how = same(read(parts[-1]), read(right))
-    value = _value(read(right, values), values)
+def _compare_reference(
+    parts: list[str], read_sides: list[FormulaSide], reference: str, values: Mapping[str, float]
+) -> FormulaVerification:
+    right = split_sides(reference)[-1]
+    equal, how = compare_sides(parse_side(parts[-1]), parse_side(right))
+    value = _side_value(parse_side(right, values), values)
     if equal:
-        return Verified(
+        return FormulaVerification(
             "verified", CERTAIN if how == "by algebra" else LIKELY, f"It equals the reference {how}.", None, value
         )
     better = right if len(parts) == 1 else f"{parts[0]} = {right}"
     confidence = CERTAIN if equal is False else UNCHECKED
-    return Verified("needs_revision", confidence, "It does not equal the reference.", better, value)
+    return FormulaVerification("needs_revision", confidence, "It does not equal the reference.", better, value)
 
 
-def _expression(text: str, value: float | None, said: float | None, name: str = "") -> Verified:
+def _check_value(text: str, value: float | None, said: float | None, name: str = "") -> FormulaVerification:
     """A formula whose right side gives a value, or one with names that have none."""
     if said is None:
         certain = CERTAIN if value is not None else UNCHECKED
         why = "It is well formed" + (
             f" and gives {value:.12g}." if value is not None else "; nothing to compare it with."
         )
-        return Verified("verified", certain, why, None, value)
+        return FormulaVerification("verified", certain, why, None, value)
     if value is None:
-        return Verified("needs_revision", UNCHECKED, "Not every name has a value, so the result cannot be checked.")
+        return FormulaVerification(
+            "needs_revision", UNCHECKED, "Not every name has a value, so the result cannot be checked."
+        )
     if math.isclose(value, said, rel_tol=1e-6, abs_tol=_half_a_digit(said)):
-        return Verified("verified", CERTAIN, f"It gives {value:.12g}.", None, value)
+        return FormulaVerification("verified", CERTAIN, f"It gives {value:.12g}.", None, value)
     better = f"{name}{value:.12g}" if name else f"{text} = {value:.12g}"
-    return Verified("needs_revision", CERTAIN, f"It gives {value:.12g}, not {said:.12g}.", better, value)
+    return FormulaVerification("needs_revision", CERTAIN, f"It gives {value:.12g}, not {said:.12g}.", better, value)
 
 
-def _is_definition(left: Formula, right: Formula) -> bool:
+def _is_definition(left: FormulaSide, right: FormulaSide) -> bool:
     return bool(left.expression.is_Symbol) and str(left.expression) not in right.names
 
 
-def _value(side: Formula, values: Mapping[str, float]) -> float | None:
+def _side_value(side: FormulaSide, values: Mapping[str, float]) -> float | None:
     known = side.names <= set(values) and math.isfinite(side.values[0])
     return side.values[0] if known else None
 
@@ -156,6 +164,6 @@ def _half_a_digit(said: float) -> float:
     return 0.5 * 10.0 ** -len(digits) if digits.isdecimal() and digits != "0" else 1e-9
 
 
-def _shown(expression: Any) -> str | None:
+def _short_text(expression: Any) -> str | None:
     text = str(expression)
     return text if len(text) <= LONGEST_CORRECTION else None

@@ -8,37 +8,37 @@ from cluster.models.routing.tasks import Task
 from serve_apps.agents.events import EventKind
 from serve_apps.agents.inquiries.inquiry import inquiring
 from serve_apps.agents.intake.path_router import command_of
-from serve_apps.agents.intake.tool_offer import offer
-from serve_apps.agents.intake.toolset import DELEGATE, delegating, equipped
+from serve_apps.agents.intake.tool_offer import offer_tools
+from serve_apps.agents.intake.toolset import DELEGATE, add_delegation, add_skills
 from serve_apps.agents.plan import choose, execute, planner
-from serve_apps.agents.plan.choose import Chosen, Mode
-from serve_apps.agents.plan.planner import Planned
-from serve_apps.agents.plan.synthesis import CRITICISED, DEFAULT, FALLBACK, Synthesis, synthesise
-from serve_apps.agents.plan.work import Limits, Work
-from serve_apps.agents.turn.conversation import Crew
+from serve_apps.agents.plan.choose import ModeChoice, TurnMode
+from serve_apps.agents.plan.planner import CheckedPlan
+from serve_apps.agents.plan.synthesis import CRITICISED, DEFAULT, FALLBACK, AnswerSynthesis, synthesise_answer
+from serve_apps.agents.plan.work import PlanLimits, PlannedTurn
+from serve_apps.agents.turn.conversation import TurnServices
 from serve_apps.agents.turn.delegation import TurnDelegations
-from serve_apps.agents.turn.limits import Allowance, OutOfTime, positive
-from serve_apps.agents.turn.model_call import choose as choose_model
-from serve_apps.agents.turn.model_call import first, told_usage
-from serve_apps.agents.turn.quotes import tell
-from serve_apps.agents.turn.tool_loop import converse
+from serve_apps.agents.turn.limits import OutOfTime, TurnAllowance, agent_limit
+from serve_apps.agents.turn.model_call import choose_connection as choose_model
+from serve_apps.agents.turn.model_call import told_usage, turn_option
+from serve_apps.agents.turn.quotes import emit_citations
+from serve_apps.agents.turn.tool_loop import run_conversation
 from serve_apps.agents.turn_errors import NoReply
-from serve_apps.agents.turn_ports import Journal, Json, Outcome, Turn
-from skills.framework.catalogue import Catalog
+from serve_apps.agents.turn_ports import Journal, Json, Turn, TurnOutcome
+from skills.framework.catalogue import ToolCatalog
 
 COMMANDS = frozenset({"chat", "agent", "plan"})
 PARTED = "\n\n"  # texts of one answer
 OUT_OF_TIME = "I stopped here: the time of this turn is used up."
 
 
-class General:
+class GeneralHandler:
     """A `Handler`; without planning, and for turns that their client's tools take part in, it is the loop alone."""
 
-    def __init__(self, crew: Crew, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
+    def __init__(self, crew: TurnServices, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
         """`crew` is shared by all turns; `sleep` waits between plans, in seconds."""
         self._crew, self._sleep = crew, sleep
 
-    async def __call__(self, turn: Turn, journal: Journal) -> Outcome:
+    async def __call__(self, turn: Turn, journal: Journal) -> TurnOutcome:
         """Carry a turn out.
 
         Raises:
@@ -48,93 +48,95 @@ class General:
         command, message = command_of(turn.message)
         if command in COMMANDS and message.strip():
             turn = replace(turn, message=message)
-        limits = Limits.of(turn, self._crew.settings)
-        at_once = choose.quick(command, turn.message)
+        limits = PlanLimits.of(turn, self._crew.settings)
+        at_once = choose.choose_by_rule(command, turn.message)
         if not limits.enabled or turn.options.get("tools"):
-            return await converse(turn, journal, self._crew)
-        if at_once and at_once.mode is Mode.CHAT:
-            outcome = await converse(turn, journal, self._crew)
-            return replace(outcome, trace=(_mode(at_once), *outcome.trace))
-        work = self._begin(turn, journal, limits)
+            return await run_conversation(turn, journal, self._crew)
+        if at_once and at_once.mode is TurnMode.CHAT:
+            outcome = await run_conversation(turn, journal, self._crew)
+            return replace(outcome, trace=(_mode_line(at_once), *outcome.trace))
+        work = self._begin_work(turn, journal, limits)
         if len(work.tools) == 0:  # nothing that a plan could use
-            return await converse(turn, journal, self._crew)
+            return await run_conversation(turn, journal, self._crew)
         return await self._carry_out(work, at_once)
 
-    def _begin(self, turn: Turn, journal: Journal, limits: Limits) -> Work:
+    def _begin_work(self, turn: Turn, journal: Journal, limits: PlanLimits) -> PlannedTurn:
         settings = self._crew.settings
-        rounds = int(positive(turn.agent.config, "max_iterations", settings.max_rounds))
-        seconds = positive(turn.agent.config, "timeout_seconds", settings.seconds)
-        allowance = Allowance(rounds, journal.spent_ms + round(seconds * 1000), turn.agent)
-        tools = offer(turn, self._catalog(turn, journal, allowance)).own
-        return Work(turn, journal, self._crew, tools, allowance, limits, self._sleep)
+        rounds = int(agent_limit(turn.agent.config, "max_iterations", settings.max_rounds))
+        seconds = agent_limit(turn.agent.config, "timeout_seconds", settings.seconds)
+        allowance = TurnAllowance(rounds, journal.spent_ms + round(seconds * 1000), turn.agent)
+        tools = offer_tools(turn, self._build_catalog(turn, journal, allowance)).own
+        return PlannedTurn(turn, journal, self._crew, tools, allowance, limits, self._sleep)
 
-    def _catalog(self, turn: Turn, journal: Journal, allowance: Allowance) -> Catalog:
+    def _build_catalog(self, turn: Turn, journal: Journal, allowance: TurnAllowance) -> ToolCatalog:
         """All tools; delegation, where there are agents, is bound to this turn."""
         crew = self._crew
-        tools = inquiring(equipped(crew.tools, crew.skills, turn.agent.config), turn, journal)
+        tools = inquiring(add_skills(crew.tools, crew.skills, turn.agent.config), turn, journal)
         if crew.agents is None or DELEGATE in tools:
             return tools
 
-        async def carry_out(inner: Turn, inside: Journal, left: Allowance) -> Outcome:
-            return await converse(inner, inside, crew, left)
+        async def carry_out(inner: Turn, inside: Journal, left: TurnAllowance) -> TurnOutcome:
+            return await run_conversation(inner, inside, crew, left)
 
         bound = TurnDelegations(turn, journal, crew.agents, carry_out, allowance, crew.settings.max_depth)
-        return delegating(tools, turn.agent.config, bound)
+        return add_delegation(tools, turn.agent.config, bound)
 
-    async def _carry_out(self, work: Work, at_once: Chosen | None) -> Outcome:
+    async def _carry_out(self, work: PlannedTurn, at_once: ModeChoice | None) -> TurnOutcome:
         turn, journal, crew = work.turn, work.journal, self._crew
         journal.emit(EventKind.STATUS, state="thinking")
         await choose_model(turn, journal, crew.models, str(Task.PLANNING))
         if turn.options.get("use_rag", True):
-            limit = int(first(turn, "rag_top_k", crew.settings.rag_top_k))
+            limit = int(turn_option(turn, "rag_top_k", crew.settings.rag_top_k))
             work.grounded = bool(await crew.knowledge.recall(turn, journal, limit, work.sources))
         shown = ""
         try:
-            chosen = at_once or await choose.ask(work)
-            shown = await self._told(work, chosen)
+            chosen = at_once or await choose.choose_by_model(work)
+            shown = await self._emit_choice(work, chosen)
             work.lead = PARTED if shown else ""
-            if chosen.mode is Mode.CHAT:
-                return await self._chat(work, chosen)
-            work.mode = _mode(chosen)
-            planned = await self._planned(work, chosen)
+            if chosen.mode is TurnMode.CHAT:
+                return await self._answer_chat(work, chosen)
+            work.mode = _mode_line(chosen)
+            planned = await self._make_plan(work, chosen)
             journal.emit(EventKind.STATUS, state="executing")
-            await execute.run(work, planned)
+            await execute.execute_plan(work, planned)
         except OutOfTime:
-            return await self._answer(work, shown, out_of_time=True)
-        return await self._answer(work, shown, unplanned=planned.by == "fallback")
+            return await self._answer_from_steps(work, shown, out_of_time=True)
+        return await self._answer_from_steps(work, shown, unplanned=planned.by == "fallback")
 
-    async def _told(self, work: Work, chosen: Chosen) -> str:
+    async def _emit_choice(self, work: PlannedTurn, chosen: ModeChoice) -> str:
         """Emits a mode choice's text, usage and citations; returns the text that it has shown."""
         if chosen.shown:
             work.journal.emit(EventKind.TEXT, text=chosen.shown)
         if chosen.reply is not None:
             told_usage(work.journal, chosen.reply)
-        await tell(work.turn, work.journal, self._crew.places, work.quotes)
+        await emit_citations(work.turn, work.journal, self._crew.places, work.quotes)
         return chosen.shown
 
-    async def _chat(self, work: Work, chosen: Chosen) -> Outcome:
-        line = _mode(chosen)
+    async def _answer_chat(self, work: PlannedTurn, chosen: ModeChoice) -> TurnOutcome:
+        line = _mode_line(chosen)
         if chosen.answer is not None:
             finish = "length" if chosen.reply and chosen.reply.finish_reason == "length" else "stop"
-            return Outcome(chosen.answer, finish, DEFAULT, tuple(work.quotes.citations), (line,))
-        after = await converse(work.turn, work.journal, self._crew, work.allowance)
+            return TurnOutcome(chosen.answer, finish, DEFAULT, tuple(work.quotes.citations), (line,))
+        after = await run_conversation(work.turn, work.journal, self._crew, work.allowance)
         answer = f"{chosen.shown}{PARTED}{after.answer}" if chosen.shown else after.answer
         return replace(after, answer=answer, trace=(line, *after.trace))
 
-    async def _planned(self, work: Work, chosen: Chosen) -> Planned:
+    async def _make_plan(self, work: PlannedTurn, chosen: ModeChoice) -> CheckedPlan:
         if chosen.said is not None:
-            return await planner.settle(work, chosen.asked, chosen.said)
+            return await planner.settle_plan(work, chosen.asked, chosen.said)
         if chosen.by == "fallback":
-            return planner.fallback(work, chosen.why)
-        return await planner.make(work)
+            return planner.fallback_plan(work, chosen.why)
+        return await planner.make_plan(work)
 
-    async def _answer(self, work: Work, shown: str, *, out_of_time: bool = False, unplanned: bool = False) -> Outcome:
+    async def _answer_from_steps(
+        self, work: PlannedTurn, shown: str, *, out_of_time: bool = False, unplanned: bool = False
+    ) -> TurnOutcome:
         """Answer from the steps' results: quotes checked, notices under it, emitted as one TEXT.
 
         Raises:
             NoReply, or as the model failed: it never said a word, so what there is are the fallback plan's leavings.
         """
-        found = synthesise(list(work.results.values()), grounded=work.grounded)
+        found = synthesise_answer(list(work.results.values()), grounded=work.grounded)
         if not work.heard:
             raise work.unheard or NoReply()
         streamed = "" if work.streamed is None or work.streamed.step != found.step else work.streamed.text
@@ -146,24 +148,24 @@ class General:
         if said:
             said = f"{PARTED}{said}" if streamed or shown else said
             work.journal.emit(EventKind.TEXT, text=said)
-        await tell(work.turn, work.journal, self._crew.places, work.quotes)
+        await emit_citations(work.turn, work.journal, self._crew.places, work.quotes)
         removed = [{"step": "quote_removed", **one} for one in work.quotes.removed]
         line = {**work.mode, "source": found.source, "replans": work.replans}
-        return Outcome(
+        return TurnOutcome(
             f"{shown}{streamed}{said}",
             "length" if out_of_time else "stop",
-            _confidence(found, work, unsure=out_of_time or unplanned),
+            _answer_confidence(found, work, unsure=out_of_time or unplanned),
             tuple(work.quotes.citations),
             (line, *work.trace(), *removed),
         )
 
 
-def _mode(chosen: Chosen) -> Mapping[str, Json]:
+def _mode_line(chosen: ModeChoice) -> Mapping[str, Json]:
     """For the trace: how the turn was carried out, and who chose so."""
     return {"step": "mode", "mode": str(chosen.mode), "by": chosen.by, "why": chosen.why}
 
 
-def _confidence(found: Synthesis, work: Work, *, unsure: bool) -> float:
+def _answer_confidence(found: AnswerSynthesis, work: PlannedTurn, *, unsure: bool) -> float:
     """As synthesis says; less for a fallback, and for an answer from documents that quotes none."""
     if unsure:
         return min(found.confidence, FALLBACK)

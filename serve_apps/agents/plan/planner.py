@@ -4,13 +4,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from cluster.basics.errors import AosError
-from cluster.models.messages import Message
+from cluster.models.messages import ModelMessage
 from cluster.models.routing.tasks import Task
 from serve_apps.agents.events import EventKind
 from serve_apps.agents.plan import prompts
-from serve_apps.agents.plan.check import Checked, Verdict, check
-from serve_apps.agents.plan.shape import Executor, Plan, Step, Unread, read_plan
-from serve_apps.agents.plan.work import REPAIRS, Work
+from serve_apps.agents.plan.check import PlanCheck, PlanVerdict, check_plan
+from serve_apps.agents.plan.shape import Plan, PlanStep, StepExecutor, UnreadableReply, read_plan
+from serve_apps.agents.plan.work import REPAIRS, PlannedTurn
 from serve_apps.agents.turn.limits import ENDINGS, OutOfTime
 from serve_apps.agents.turn_errors import NoModel, OverBudget
 
@@ -19,15 +19,15 @@ HOPELESS = (*ENDINGS, OutOfTime, NoModel, OverBudget)
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
+class CheckedPlan:
     """A plan that may be carried out. `by` is `model`, or `fallback` with `why`."""
 
-    checked: Checked
+    checked: PlanCheck
     by: Literal["model", "fallback"]
     why: str = ""
 
 
-async def make(work: Work, more: str = "") -> Planned:
+async def make_plan(work: PlannedTurn, more: str = "") -> CheckedPlan:
     """Ask for a plan; `more` tells what was tried before.
 
     Raises:
@@ -35,19 +35,19 @@ async def make(work: Work, more: str = "") -> Planned:
     """
     turn, limits = work.turn, work.limits
     messages = (
-        Message("system", prompts.planner(limits.style, limits.steps, work.tools, work.grounded)),
-        Message("user", prompts.request(turn, more)),
+        ModelMessage("system", prompts.planner_rules(limits.style, limits.steps, work.tools, work.grounded)),
+        ModelMessage("user", prompts.planner_request(turn, more)),
     )
     try:
         reply = await work.ask(Task.PLANNING, messages)
     except HOPELESS:
         raise
     except AosError as error:
-        return fallback(work, f"{error.code}: {error.detail}")
-    return await settle(work, messages, reply.content)
+        return fallback_plan(work, f"{error.code}: {error.detail}")
+    return await settle_plan(work, messages, reply.content)
 
 
-async def settle(work: Work, messages: tuple[Message, ...], said: str) -> Planned:
+async def settle_plan(work: PlannedTurn, messages: tuple[ModelMessage, ...], said: str) -> CheckedPlan:
     """Read and check a reply; what cannot be used is sent back with the reason, twice at most.
 
     Raises:
@@ -56,18 +56,21 @@ async def settle(work: Work, messages: tuple[Message, ...], said: str) -> Planne
     why = ""
     for attempt in range(REPAIRS + 1):
         found = read_plan(said)
-        if isinstance(found, Unread):
+        if isinstance(found, UnreadableReply):
             why = found.why
         else:
-            checked = look(work, found)
-            if checked.verdict in (Verdict.OK, Verdict.ADJUST):
-                return Planned(checked, "model")
+            checked = check_against_turn(work, found)
+            if checked.verdict in (PlanVerdict.OK, PlanVerdict.ADJUST):
+                return CheckedPlan(checked, "model")
             why = "; ".join(checked.notes)
-            if checked.verdict is Verdict.ABORT:
+            if checked.verdict is PlanVerdict.ABORT:
                 break
         if attempt == REPAIRS:
             break
-        again = (Message("assistant", said[: prompts.LONGEST_PROMPT]), Message("user", prompts.again(why)))
+        again = (
+            ModelMessage("assistant", said[: prompts.LONGEST_PROMPT]),
+            ModelMessage("user", prompts.retry_prompt(why)),
+        )
         try:
             said = (await work.ask(Task.PLANNING, (*messages, *again))).content
         except HOPELESS:
@@ -75,12 +78,12 @@ async def settle(work: Work, messages: tuple[Message, ...], said: str) -> Planne
         except AosError as error:
             why = f"{error.code}: {error.detail}"
             break
-    return fallback(work, why)
+    return fallback_plan(work, why)
 
 
-def look(work: Work, plan: Plan) -> Checked:
+def check_against_turn(work: PlannedTurn, plan: Plan) -> PlanCheck:
     """Check a plan against what this turn may use and has done."""
-    return check(
+    return check_plan(
         plan,
         {one.spec.name: one.effect for one in work.tools},
         max_steps=work.limits.steps,
@@ -90,13 +93,13 @@ def look(work: Work, plan: Plan) -> Checked:
     )
 
 
-def fallback(work: Work, why: str) -> Planned:
+def fallback_plan(work: PlannedTurn, why: str) -> CheckedPlan:
     """One step that answers; with passages it is preceded by the search that `check` puts first."""
-    plan = Plan((Step("answer", "Answer", Executor.REASONING, "answer"),))
-    return Planned(look(work, plan), "fallback", why)
+    plan = Plan((PlanStep("answer", "Answer", StepExecutor.REASONING, "answer"),))
+    return CheckedPlan(check_against_turn(work, plan), "fallback", why)
 
 
-def tell(work: Work, planned: Planned) -> None:
+def emit_plan(work: PlannedTurn, planned: CheckedPlan) -> None:
     """The PLAN event: numbered steps with what they depend on, notes and risks, before anything runs."""
     steps = [{"number": number, **one.data} for number, one in enumerate(planned.checked.plan.steps, 1)]
     work.journal.emit(

@@ -7,13 +7,13 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
-from cluster.models.messages import Message
-from serve_apps.agents.plan.shape import ACTIONS, Executor
-from serve_apps.agents.turn.knowledge import Source
-from serve_apps.agents.turn.prompt import HEADING, injected, neutral, passages, remembered
-from serve_apps.agents.turn.tool_call import cut
+from cluster.models.messages import ModelMessage
+from serve_apps.agents.plan.shape import ACTIONS, StepExecutor
+from serve_apps.agents.turn.knowledge import SourcePassage
+from serve_apps.agents.turn.prompt import HEADING, frame_memory, frame_passages, injected, neutral
+from serve_apps.agents.turn.tool_call import cut_output
 from serve_apps.agents.turn_ports import Turn
-from skills.framework.catalogue import Catalog
+from skills.framework.catalogue import ToolCatalog
 
 Style = Literal["structured", "concise"]
 
@@ -35,12 +35,12 @@ codes and names that stand there word for word, "vector" for meaning alone
 """
 
 
-def schema(style: Style, steps: int, tools: Catalog, grounded: bool) -> str:
+def plan_schema(style: Style, steps: int, tools: ToolCatalog, grounded: bool) -> str:
     """Plan schema and tools, as prompt text; where there are no documents it names no search in them."""
     pairs = "; ".join(
         f"{executor}: {', '.join(actions)}"
         for executor, actions in ACTIONS.items()
-        if grounded or executor is not Executor.RETRIEVAL
+        if grounded or executor is not StepExecutor.RETRIEVAL
     )
     search = _SEARCH if grounded else ""
     return f"""A plan is one JSON object and nothing else:
@@ -54,24 +54,24 @@ Executors and their actions: {pairs}.
 - action calls a tool: "tool" is its name, "args" are its arguments; "{{{{s1}}}}" in one is the result of step s1
 Plan a step only if it is needed. End with a reasoning step that answers.
 Tools:
-{listed(tools)}"""
+{tool_lines(tools)}"""
 
 
-def choosing(style: Style, steps: int, tools: Catalog, grounded: bool) -> str:
+def choice_section(style: Style, steps: int, tools: ToolCatalog, grounded: bool) -> str:
     """The planning section of a prompt that is answered with a text, or with a plan."""
     return f"""### Planning ###
 If you can answer from the conversation and the passages alone, answer in plain text. You have called no tool yet: \
 never say that something was done. If tools or several steps are needed, do not answer; reply only with a plan.
-{schema(style, steps, tools, grounded)}"""
+{plan_schema(style, steps, tools, grounded)}"""
 
 
-def planner(style: Style, steps: int, tools: Catalog, grounded: bool) -> str:
+def planner_rules(style: Style, steps: int, tools: ToolCatalog, grounded: bool) -> str:
     """Rules for who only plans."""
     task = "You plan how a request is carried out; you do not carry it out."
-    return f"{task} {_DATA}\n{schema(style, steps, tools, grounded)}"
+    return f"{task} {_DATA}\n{plan_schema(style, steps, tools, grounded)}"
 
 
-def listed(tools: Catalog) -> str:
+def tool_lines(tools: ToolCatalog) -> str:
     """One line a tool."""
     lines = [
         f"- {one.spec.name} ({one.effect}): {one.spec.description[:200]} "
@@ -81,7 +81,7 @@ def listed(tools: Catalog) -> str:
     return "\n".join(lines) or "none"
 
 
-def request(turn: Turn, more: str = "") -> str:
+def planner_request(turn: Turn, more: str = "") -> str:
     """The user's message with the last messages before it, cut from their beginning to what a planner reads."""
     asked = f"<message>\n{neutral(turn.message[: LONGEST_PROMPT // 2])}\n</message>"
     room = LONGEST_PROMPT - len(asked) - min(len(more), LONGEST_PROMPT // 4) - 40
@@ -91,7 +91,7 @@ def request(turn: Turn, more: str = "") -> str:
     return f"{asked}\n{neutral(more[: LONGEST_PROMPT // 4])}"[:LONGEST_PROMPT] if more else asked[:LONGEST_PROMPT]
 
 
-def again(why: str) -> str:
+def retry_prompt(why: str) -> str:
     """For a reply whose JSON could not be read."""
     return f"That cannot be used: {why}. Reply with the JSON object only, without any text around it."
 
@@ -123,27 +123,27 @@ SUCCESS: the result serves the step. RETRY: the same step may well succeed now. 
 the request cannot or must not be carried out."""
 
 
-def step(
+def step_prompt(
     rules: str,
     turn: Turn,
     *,
     task: str,
     results: Iterable[tuple[str, str]] = (),
-    sources: Sequence[Source] = (),
+    sources: Sequence[SourcePassage] = (),
     history: int = PLANNER_HISTORY,
-) -> tuple[Message, ...]:
+) -> tuple[ModelMessage, ...]:
     """A step's prompt: the agent's own prompt and the rules as system; everything else as data of the user's."""
-    parts = [remembered(turn.memory)] if turn.memory.strip() else []
+    parts = [frame_memory(turn.memory)] if turn.memory.strip() else []
     if context := injected(turn):
         parts.append(context)
     if sources:
-        parts.append(f"{HEADING}\n{passages(sources, LONGEST_PASSAGE)}")
-    parts += [f"<result id={name!r}>\n{neutral(cut(text))}\n</result>" for name, text in results]
+        parts.append(f"{HEADING}\n{frame_passages(sources, LONGEST_PASSAGE)}")
+    parts += [f"<result id={name!r}>\n{neutral(cut_output(text))}\n</result>" for name, text in results]
     parts.append(f"<message>\n{neutral(turn.message)}\n</message>")
     parts.append(f"Step: {neutral(task)}")  # drafts and labels are models' words: they may repeat what was read
     own = turn.agent.system_prompt.strip()
     return (
-        Message("system", f"{own}\n\n{rules}" if own else rules),
+        ModelMessage("system", f"{own}\n\n{rules}" if own else rules),
         *turn.history[-history:],
-        Message("user", "\n\n".join(parts)),
+        ModelMessage("user", "\n\n".join(parts)),
     )

@@ -17,7 +17,7 @@ Shape = TypeVar("Shape", bound=BaseModel)
 _STEPS = re.compile(r'["\']steps["\']\s*:|["\']executor["\']\s*:')
 
 
-class Executor(StrEnum):
+class StepExecutor(StrEnum):
     """Specialist that carries a step out."""
 
     RETRIEVAL = "retrieval"
@@ -29,22 +29,22 @@ class Executor(StrEnum):
 
 
 # What each can do; the first is what it does where a plan asks for something else of it.
-ACTIONS: Mapping[Executor, tuple[str, ...]] = {
-    Executor.RETRIEVAL: ("search",),
-    Executor.REASONING: ("answer", "analyse", "compare", "summarise"),
-    Executor.CRITIQUE: ("review",),
-    Executor.MEMORY: ("extract",),
-    Executor.FORMULA: ("verify",),
-    Executor.ACTION: ("call",),
+ACTIONS: Mapping[StepExecutor, tuple[str, ...]] = {
+    StepExecutor.RETRIEVAL: ("search",),
+    StepExecutor.REASONING: ("answer", "analyse", "compare", "summarise"),
+    StepExecutor.CRITIQUE: ("review",),
+    StepExecutor.MEMORY: ("extract",),
+    StepExecutor.FORMULA: ("verify",),
+    StepExecutor.ACTION: ("call",),
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PlanStep:
     """One step of a plan (PL-09).
 
     Attributes:
-        executor: as the model wrote it; `check` makes sure that it is an `Executor`.
+        executor: as the model wrote it; `check` makes sure that it is an `StepExecutor`.
         tool: of an action.
         args: may hold `{{id}}`, which stands for the result of that step.
         depends_on: ids of steps that come before.
@@ -78,11 +78,11 @@ class Step:
 class Plan:
     """Steps in the order in which the model wrote them."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[PlanStep, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Unread:
+class UnreadableReply:
     """A text that should hold a plan and does not, and why: told to the model when it is asked again."""
 
     why: str
@@ -101,7 +101,7 @@ class _Step(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _aliases(cls, value: Any) -> Any:
+    def _accept_aliases(cls, value: Any) -> Any:
         """Models leave parts out, write null for nothing and numbers for ids."""
         if not isinstance(value, Mapping):
             return value
@@ -114,7 +114,7 @@ class _Step(BaseModel):
 
     @field_validator("id", mode="before")
     @classmethod
-    def _text(cls, value: Any) -> Any:
+    def _id_as_text(cls, value: Any) -> Any:
         return str(value) if isinstance(value, int) else value
 
 
@@ -129,41 +129,41 @@ def wants_to_be_plan(text: str) -> bool:
     return bool(_STEPS.search(text[:LONGEST_REPLY])) and (begins.startswith(("{", "[", "```")) or "{" in text)
 
 
-def read_plan(text: str) -> Plan | Unread:
+def read_plan(text: str) -> Plan | UnreadableReply:
     """The first plan in a text; never raises, whatever the text is."""
     why = "it holds no JSON object with steps"
-    for found in _values(text):
+    for found in _json_values(text):
         inner = found.get("plan", found) if isinstance(found, dict) else found
         if isinstance(inner, list):
             inner = {"steps": inner}
         if not isinstance(inner, dict) or "steps" not in inner:
             continue
         try:
-            return _plan(_Plan.model_validate(inner))
+            return _build_plan(_Plan.model_validate(inner))
         except ValidationError as error:
-            why = problems(error)
-    return Unread(why)
+            why = validation_problems(error)
+    return UnreadableReply(why)
 
 
-def read_as(shape: type[Shape], text: str) -> Shape | Unread:
+def read_as(shape: type[Shape], text: str) -> Shape | UnreadableReply:
     """The first JSON object in a text that has the shape."""
     why = "it holds no JSON object"
-    for found in _values(text):
+    for found in _json_values(text):
         if isinstance(found, dict):
             try:
                 return shape.model_validate(found)
             except ValidationError as error:
-                why = problems(error)
-    return Unread(why)
+                why = validation_problems(error)
+    return UnreadableReply(why)
 
 
-def problems(error: ValidationError) -> str:
+def validation_problems(error: ValidationError) -> str:
     """The first few, with their places."""
     told = [f"{'.'.join(map(str, one['loc'])) or 'it'}: {one['msg']}" for one in error.errors()[:3]]
     return "; ".join(told)[:500]
 
 
-def _plan(read: _Plan) -> Plan:
+def _build_plan(read: _Plan) -> Plan:
     steps = []
     for number, one in enumerate(read.steps, 1):
         executor = one.executor.strip().lower().removesuffix("agent").removesuffix("_").strip()
@@ -171,7 +171,7 @@ def _plan(read: _Plan) -> Plan:
             executor, executor
         )
         steps.append(
-            Step(
+            PlanStep(
                 id=one.id.strip() or f"s{number}",
                 label=" ".join((one.label or one.description or executor).split())[:120],
                 executor=executor,
@@ -185,7 +185,7 @@ def _plan(read: _Plan) -> Plan:
     return Plan(tuple(steps))
 
 
-def _values(text: str) -> Iterator[Any]:
+def _json_values(text: str) -> Iterator[Any]:
     """JSON values that begin at the first few brackets; a nested value is not looked for inside one that was read."""
     at, decoder = 0, json.JSONDecoder()
     if len(text) > LONGEST_REPLY:  # no plan and no answer of a step is so long

@@ -9,13 +9,13 @@ from cluster.models.routing.tasks import Task
 from serve_apps.agents.events import EventKind
 from serve_apps.agents.plan import action, prompts
 from serve_apps.agents.plan.aloud import reason_aloud
-from serve_apps.agents.plan.formula import verify
+from serve_apps.agents.plan.formula import verify_formula
 from serve_apps.agents.plan.reasoned import Reasoned
-from serve_apps.agents.plan.shape import Executor, Step, problems
-from serve_apps.agents.plan.work import Result, Work
+from serve_apps.agents.plan.shape import PlanStep, StepExecutor, validation_problems
+from serve_apps.agents.plan.work import PlannedTurn, StepResult
 from serve_apps.agents.turn.knowledge import RETRIEVAL
 from serve_apps.agents.turn.limits import in_time
-from serve_apps.agents.turn.prompt import passages
+from serve_apps.agents.turn.prompt import frame_passages
 from serve_apps.agents.turn_ports import Json
 from serve_apps.retrieval.search.query import LEAST_SIMILARITY, Strategy
 
@@ -24,7 +24,7 @@ MOST_PASSAGES = 20
 _SHOWN = ("document_id", "version_id", "chunk_id", "filename", "page", "score")
 
 
-class Verification(BaseModel):
+class ClaimVerification(BaseModel):
     """One claim of a draft."""
 
     model_config = ConfigDict(extra="ignore")
@@ -34,17 +34,17 @@ class Verification(BaseModel):
     note: str = ""
 
 
-class Critiqued(BaseModel):
+class CritiqueReply(BaseModel):
     """Reply of the critique specialist."""
 
     model_config = ConfigDict(extra="ignore", allow_inf_nan=False)
     verdict: Literal["approved", "needs_revision"]
     confidence: float = Field(0.9, ge=0, le=1)
-    verifications: list[Verification] = []
+    verifications: list[ClaimVerification] = []
     revision_instructions: str = ""
 
 
-class Fact(BaseModel):
+class MemoryFact(BaseModel):
     """Something worth remembering."""
 
     model_config = ConfigDict(extra="ignore")
@@ -53,11 +53,11 @@ class Fact(BaseModel):
     importance: Literal["high", "medium", "low"] = "medium"
 
 
-class Remembered(BaseModel):
+class MemoryReply(BaseModel):
     """Reply of the memory specialist."""
 
     model_config = ConfigDict(extra="ignore")
-    facts: list[Fact] = Field([], max_length=50)
+    facts: list[MemoryFact] = Field([], max_length=50)
     summary: str = ""
 
 
@@ -71,39 +71,39 @@ class FormulaArgs(BaseModel):
     reference: str | None = Field(None, max_length=2_000)
 
 
-async def carry_out(work: Work, step: Step) -> Result:
+async def carry_out(work: PlannedTurn, step: PlanStep) -> StepResult:
     """Run a step's specialist.
 
     Raises:
         AosError: of models, tools and searches, by name.
         Waiting: a person has to decide first.
     """
-    executor = Executor(step.executor)
+    executor = StepExecutor(step.executor)
     match executor:
-        case Executor.RETRIEVAL:
-            return await _retrieve(work, step)
-        case Executor.REASONING:
-            return await _reason(work, step)
-        case Executor.CRITIQUE:
-            return await _critique(work, step)
-        case Executor.MEMORY:
-            return await _remember(work, step)
-        case Executor.FORMULA:
-            return await _verify(work, step)
-        case Executor.ACTION:
-            return await action.call(work, step)
+        case StepExecutor.RETRIEVAL:
+            return await _retrieve_passages(work, step)
+        case StepExecutor.REASONING:
+            return await _write_answer(work, step)
+        case StepExecutor.CRITIQUE:
+            return await _critique_draft(work, step)
+        case StepExecutor.MEMORY:
+            return await _extract_facts(work, step)
+        case StepExecutor.FORMULA:
+            return await _verify_formula(work, step)
+        case StepExecutor.ACTION:
+            return await action.run_action(work, step)
         case _:
             assert_never(executor)
 
 
-async def _retrieve(work: Work, step: Step) -> Result:
+async def _retrieve_passages(work: PlannedTurn, step: PlanStep) -> StepResult:
     """{chunks: [{chunk_id, score, text, source}]} of the agent's documents; they become sources of the answer.
 
     The plan may name a strategy, `vector`, `keyword` or `hybrid`; documents take turns. A least similarity holds where
     meaning alone decides: what was found by its words may be far from the question.
     """
     if not work.turn.options.get("use_rag", True):
-        return Result(step, error="refused: the documents are switched off for this turn")
+        return StepResult(step, error="refused: the documents are switched off for this turn")
     args = work.fill(step.args)
     query = str(args.get("query") or work.turn.message).strip()
     limit = args.get("top_k")
@@ -131,10 +131,10 @@ async def _retrieve(work: Work, step: Step) -> Result:
         {"n": one.n, "chunk_id": one.chunk_id, "score": one.score, "text": one.text, "source": one.title}
         for one in known
     ]
-    return Result(step, {"chunks": chunks}, passages(known, prompts.LONGEST_PASSAGE))
+    return StepResult(step, {"chunks": chunks}, frame_passages(known, prompts.LONGEST_PASSAGE))
 
 
-async def _reason(work: Work, step: Step, instructions: str = "") -> Result:
+async def _write_answer(work: PlannedTurn, step: PlanStep, instructions: str = "") -> StepResult:
     """{answer, steps, context_adequacy, confidence}; prose in place of JSON is an answer that nobody vouches for.
 
     That of a plan's last step is shown while it is written.
@@ -142,76 +142,78 @@ async def _reason(work: Work, step: Step, instructions: str = "") -> Result:
     task = " ".join(part for part in (step.action, step.label, step.description) if part)
     if instructions:
         task = f"{task}\nRevise your draft: {instructions}"
-    messages = prompts.step(
-        prompts.REASONING, work.turn, task=task, results=_results(work, step), sources=work.sources.all()
+    messages = prompts.step_prompt(
+        prompts.REASONING, work.turn, task=task, results=_other_results(work, step), sources=work.sources.all()
     )
     told = await reason_aloud(work, step, messages) if work.last else None
-    if isinstance(told, Result):
+    if isinstance(told, StepResult):
         return told
     found, said = await work.ask_for(Reasoned, Task.REASONING, messages, heard=told)
     if found is None:
         output = Reasoned(answer=said.strip() or "-", context_adequacy="insufficient", confidence=0.5)
-        return Result(step, output.model_dump() | {"unread": True}, said.strip())
-    return Result(step, found.model_dump(), found.answer)
+        return StepResult(step, output.model_dump() | {"unread": True}, said.strip())
+    return StepResult(step, found.model_dump(), found.answer)
 
 
-async def _critique(work: Work, step: Step) -> Result:
+async def _critique_draft(work: PlannedTurn, step: PlanStep) -> StepResult:
     """{verdict, confidence, verifications, revision_instructions}; a draft that needs it is revised once, at once."""
-    draft = drafted(work)
+    draft = last_draft(work)
     if draft is None:
-        return Result(step, error="no_draft: there is no answer to review yet")
-    messages = prompts.step(
+        return StepResult(step, error="no_draft: there is no answer to review yet")
+    messages = prompts.step_prompt(
         prompts.CRITIQUE,
         work.turn,
         task=f"Review this draft:\n{draft.text}",
-        results=_results(work, step),
+        results=_other_results(work, step),
         sources=work.sources.all(),
     )
-    found, _ = await work.ask_for(Critiqued, Task.REASONING, messages)
+    found, _ = await work.ask_for(CritiqueReply, Task.REASONING, messages)
     if found is None:
-        return Result(step, {"verdict": "not_verified", "confidence": 0.0}, "The review could not be understood.")
+        return StepResult(step, {"verdict": "not_verified", "confidence": 0.0}, "The review could not be understood.")
     if found.verdict == "needs_revision":
-        revised = await _reason(work, draft.step, found.revision_instructions or "support each claim or leave it out")
+        revised = await _write_answer(
+            work, draft.step, found.revision_instructions or "support each claim or leave it out"
+        )
         draft.output, draft.text = revised.output, revised.text
-    return Result(step, found.model_dump(), f"{found.verdict}. {found.revision_instructions}".strip())
+    return StepResult(step, found.model_dump(), f"{found.verdict}. {found.revision_instructions}".strip())
 
 
-async def _remember(work: Work, step: Step) -> Result:
+async def _extract_facts(work: PlannedTurn, step: PlanStep) -> StepResult:
     """{facts, summary} of the conversation."""
-    messages = prompts.step(prompts.MEMORY, work.turn, task=step.description or step.label)
-    found, _ = await work.ask_for(Remembered, Task.EXTRACT, messages)
+    messages = prompts.step_prompt(prompts.MEMORY, work.turn, task=step.description or step.label)
+    found, _ = await work.ask_for(MemoryReply, Task.EXTRACT, messages)
     if found is None:
-        return Result(step, error="unread: the facts could not be read")
+        return StepResult(step, error="unread: the facts could not be read")
     text = "\n".join([*(f"- {one.category}: {one.fact}" for one in found.facts), found.summary]).strip()
-    return Result(step, found.model_dump(), text or "nothing to remember")
+    return StepResult(step, found.model_dump(), text or "nothing to remember")
 
 
-async def _verify(work: Work, step: Step) -> Result:
+async def _verify_formula(work: PlannedTurn, step: PlanStep) -> StepResult:
     """{verdict, confidence, explanation, corrected_formula}; its text is the formula that is to be used."""
     try:
         args = FormulaArgs.model_validate(work.fill(step.args))
     except ValidationError as error:
-        return Result(step, error=f"bad_arguments: {problems(error)}")
+        return StepResult(step, error=f"bad_arguments: {validation_problems(error)}")
     given = args.model_dump()
 
     async def judge(_: str) -> Json:
-        verified = asyncio.to_thread(verify, args.formula, args.values, args.result, args.reference)
+        verified = asyncio.to_thread(verify_formula, args.formula, args.values, args.result, args.reference)
         return dict((await in_time(verified, FORMULA_SECONDS, "the formula")).data)
 
     judged = await work.journal.step("formula", "verify", given, judge)
-    return Result(step, judged, str(judged["corrected_formula"] or args.formula))
+    return StepResult(step, judged, str(judged["corrected_formula"] or args.formula))
 
 
-def drafted(work: Work) -> Result | None:
+def last_draft(work: PlannedTurn) -> StepResult | None:
     """The last answer that reasoning gave."""
-    answers = [one for one in work.results.values() if one.step.executor == Executor.REASONING and one.usable]
+    answers = [one for one in work.results.values() if one.step.executor == StepExecutor.REASONING and one.usable]
     return answers[-1] if answers else None
 
 
-def _results(work: Work, step: Step) -> list[tuple[str, str]]:
+def _other_results(work: PlannedTurn, step: PlanStep) -> list[tuple[str, str]]:
     """Other steps' results that a step reads; passages are left out, as it is shown them as sources."""
     return [
         (name, text)
         for name, text in work.earlier(step)
-        if work.results[name].step.executor != Executor.RETRIEVAL and work.results[name].step is not step
+        if work.results[name].step.executor != StepExecutor.RETRIEVAL and work.results[name].step is not step
     ]

@@ -30,7 +30,7 @@ class StepOutcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Ruling:
+class StepRuling:
     """An outcome, why, and who says so."""
 
     outcome: StepOutcome
@@ -38,7 +38,7 @@ class Ruling:
     by: Literal["rule", "model"] = "rule"
 
 
-class Reviewed(BaseModel):
+class SupervisorReply(BaseModel):
     """A supervisor's reply."""
 
     model_config = ConfigDict(extra="ignore")
@@ -47,13 +47,13 @@ class Reviewed(BaseModel):
 
     @field_validator("outcome", mode="before")
     @classmethod
-    def _upper(cls, value: object) -> object:
+    def _upper_outcome(cls, value: object) -> object:
         return value.strip().upper() if isinstance(value, str) else value
 
 
-def rule(
+def rule_step(
     error: str | None, *, rejected: bool = False, repeatable: bool = True, attempt: int = 1, passages: int | None = None
-) -> Ruling | None:
+) -> StepRuling | None:
     """Ruling by rule, without a model; None where a model has to look.
 
     Args:
@@ -64,30 +64,30 @@ def rule(
         passages: how many a search found.
     """
     if rejected:
-        return Ruling(StepOutcome.ABORT, "a person rejected it")
+        return StepRuling(StepOutcome.ABORT, "a person rejected it")
     if error is None:
-        return Ruling(StepOutcome.REPLAN, "nothing was found") if passages == 0 else None
+        return StepRuling(StepOutcome.REPLAN, "nothing was found") if passages == 0 else None
     code, _, detail = error.partition(":")
     if code in _ANOTHER_WAY or _STATUS.search(error) or _TIMEOUT.search(error):
-        return Ruling(StepOutcome.REPLAN, error)
+        return StepRuling(StepOutcome.REPLAN, error)
     if code in _FOR_NOW:
         return after_failure(detail.strip() or code, repeatable=repeatable, attempt=attempt)
     return None
 
 
-def after_failure(why: str, *, repeatable: bool, attempt: int) -> Ruling:
+def after_failure(why: str, *, repeatable: bool, attempt: int) -> StepRuling:
     """Once more, then another way; what changes something outside is not simply done again."""
     again = repeatable and attempt == 1
-    return Ruling(StepOutcome.RETRY if again else StepOutcome.REPLAN, why)
+    return StepRuling(StepOutcome.RETRY if again else StepOutcome.REPLAN, why)
 
 
-def from_model(read: Reviewed | None, *, failed: bool, repeatable: bool, attempt: int) -> Ruling:
+def from_model(read: SupervisorReply | None, *, failed: bool, repeatable: bool, attempt: int) -> StepRuling:
     """A supervisor's word, as far as it goes: it cannot make a failure a success or have a step done three times."""
     if read is None:
         if failed:
             return after_failure("the supervisor could not be understood", repeatable=repeatable, attempt=attempt)
-        return Ruling(StepOutcome.NOT_VERIFIED, "the supervisor could not be understood", "model")
+        return StepRuling(StepOutcome.NOT_VERIFIED, "the supervisor could not be understood", "model")
     outcome = StepOutcome(read.outcome)
     if outcome is StepOutcome.RETRY or (failed and outcome is StepOutcome.SUCCESS):
-        return Ruling(after_failure("", repeatable=repeatable, attempt=attempt).outcome, read.reason, "model")
-    return Ruling(outcome, read.reason, "model")
+        return StepRuling(after_failure("", repeatable=repeatable, attempt=attempt).outcome, read.reason, "model")
+    return StepRuling(outcome, read.reason, "model")

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from serve_apps.agents.plan.shape import Executor
+from serve_apps.agents.plan.shape import StepExecutor
 from serve_apps.agents.plan.supervise import StepOutcome
-from serve_apps.agents.plan.work import Result
+from serve_apps.agents.plan.work import StepResult
 
 DEFAULT, CRITICISED, FALLBACK = 0.9, 0.6, 0.5  # confidence (EX-14)
 
@@ -15,7 +15,7 @@ NOTHING_DONE = "I could not carry this out."
 
 
 @dataclass(frozen=True, slots=True)
-class Synthesis:
+class AnswerSynthesis:
     """An answer, where it comes from, how sure it is, and whose words it is: a reasoning step's, or nobody's."""
 
     text: str
@@ -24,15 +24,15 @@ class Synthesis:
     step: str = ""
 
 
-def synthesise(results: Sequence[Result], *, grounded: bool) -> Synthesis:
+def synthesise_answer(results: Sequence[StepResult], *, grounded: bool) -> AnswerSynthesis:
     """Reasoning that documents suffice for, else what tools gave, else reasoning from the conversation, else nothing.
 
     Args:
         results: in the order in which steps were carried out.
         grounded: there are passages; then reasoning that they do not suffice for is not given (B: no guessing).
     """
-    reasoned = [one for one in results if one.step.executor == Executor.REASONING and one.usable]
-    acted = [one for one in results if one.step.executor == Executor.ACTION and one.usable]
+    reasoned = [one for one in results if one.step.executor == StepExecutor.REASONING and one.usable]
+    acted = [one for one in results if one.step.executor == StepExecutor.ACTION and one.usable]
     sufficient = [one for one in reasoned if one.output["context_adequacy"] == "sufficient"]
     if sufficient and grounded:
         return _of(sufficient[-1], "documents", results)
@@ -40,29 +40,32 @@ def synthesise(results: Sequence[Result], *, grounded: bool) -> Synthesis:
         worded = sufficient or reasoned if not grounded else sufficient
         if worded:
             return _of(worded[-1], "tools", results)
-        return Synthesis(_told(acted), "tools", min(DEFAULT, _limit(results)))
+        return AnswerSynthesis(_action_lines(acted), "tools", min(DEFAULT, _confidence_limit(results)))
     if reasoned and not grounded:
         return _of(reasoned[-1], "conversation", results)
     # That the documents do not say it, only somebody can say who has read them.
-    return Synthesis(NO_INFORMATION if grounded and reasoned else NOTHING_DONE, "none", FALLBACK)
+    return AnswerSynthesis(NO_INFORMATION if grounded and reasoned else NOTHING_DONE, "none", FALLBACK)
 
 
-def _of(answer: Result, source: Literal["documents", "tools", "conversation"], results: Sequence[Result]) -> Synthesis:
-    return Synthesis(answer.text, source, _sure(answer, results), answer.step.id)
+def _of(
+    answer: StepResult, source: Literal["documents", "tools", "conversation"], results: Sequence[StepResult]
+) -> AnswerSynthesis:
+    return AnswerSynthesis(answer.text, source, _answer_confidence(answer, results), answer.step.id)
 
 
-def _sure(answer: Result, results: Sequence[Result]) -> float:
-    return min(float(answer.output["confidence"]), _limit(results))
+def _answer_confidence(answer: StepResult, results: Sequence[StepResult]) -> float:
+    return min(float(answer.output["confidence"]), _confidence_limit(results))
 
 
-def _limit(results: Sequence[Result]) -> float:
+def _confidence_limit(results: Sequence[StepResult]) -> float:
     """No answer is surer than its weakest witness."""
     criticised = any(
-        one.step.executor == Executor.CRITIQUE and one.usable and one.output["verdict"] != "approved" for one in results
+        one.step.executor == StepExecutor.CRITIQUE and one.usable and one.output["verdict"] != "approved"
+        for one in results
     )
     shaky = any(one.outcome is not StepOutcome.SUCCESS for one in results)
     return CRITICISED if criticised or shaky else 1.0
 
 
-def _told(acted: Sequence[Result]) -> str:
+def _action_lines(acted: Sequence[StepResult]) -> str:
     return "\n".join(f"{one.step.label}: {one.text}" for one in acted)

@@ -8,22 +8,22 @@ from typing import Any, Literal, TypeVar
 from pydantic import BaseModel
 
 from cluster.basics.errors import AosError
-from cluster.models.messages import ChatRequest, Message, Reply
+from cluster.models.messages import ChatRequest, ModelMessage, ModelReply
 from cluster.models.routing.tasks import Task
 from configs.sections import AgentSettings
 from serve_apps.agents.events import EventKind
 from serve_apps.agents.plan import prompts
-from serve_apps.agents.plan.shape import Step, Unread, read_as
+from serve_apps.agents.plan.shape import PlanStep, UnreadableReply, read_as
 from serve_apps.agents.plan.supervise import StepOutcome
-from serve_apps.agents.turn.conversation import Crew
-from serve_apps.agents.turn.knowledge import Sources
-from serve_apps.agents.turn.limits import Allowance, OutOfTime
-from serve_apps.agents.turn.model_call import first, hear, told_usage
-from serve_apps.agents.turn.quotes import Quotes
-from serve_apps.agents.turn.stream_filter import Guard, Release
-from serve_apps.agents.turn.tool_call import Done
+from serve_apps.agents.turn.conversation import TurnServices
+from serve_apps.agents.turn.knowledge import SourceList
+from serve_apps.agents.turn.limits import OutOfTime, TurnAllowance
+from serve_apps.agents.turn.model_call import stream_reply, told_usage, turn_option
+from serve_apps.agents.turn.quotes import QuoteChecker
+from serve_apps.agents.turn.stream_filter import StreamFilter, StreamGuard
+from serve_apps.agents.turn.tool_call import ToolResult
 from serve_apps.agents.turn_ports import Journal, Json, Turn
-from skills.framework.catalogue import Catalog
+from skills.framework.catalogue import ToolCatalog
 
 REPAIRS = 2  # times a model is told what is wrong with its JSON (PL-09)
 
@@ -32,7 +32,7 @@ Sleep = Callable[[float], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class PlanLimits:
     """Planning limits of an agent: its own config, else the settings (PL-02, PL-03)."""
 
     enabled: bool
@@ -41,7 +41,7 @@ class Limits:
     replans: int
 
     @classmethod
-    def of(cls, turn: Turn, settings: AgentSettings) -> "Limits":
+    def of(cls, turn: Turn, settings: AgentSettings) -> "PlanLimits":
         """An override that makes no sense is passed over: agents are edited by people."""
         own = turn.agent.config
         enabled, steps, style = (own.get(f"deep_planning_{name}") for name in ("enabled", "max_steps", "style"))
@@ -54,7 +54,7 @@ class Limits:
 
 
 @dataclass(slots=True)
-class Result:
+class StepResult:
     """Result of a step.
 
     Attributes:
@@ -65,7 +65,7 @@ class Result:
         repeatable: the step may be carried out again without harm.
     """
 
-    step: Step
+    step: PlanStep
     output: Json = None
     text: str = ""
     error: str | None = None
@@ -88,7 +88,7 @@ class Streamed:
 
 
 @dataclass(slots=True)
-class Work:
+class PlannedTurn:
     """One turn at work.
 
     Attributes:
@@ -105,16 +105,16 @@ class Work:
 
     turn: Turn
     journal: Journal
-    crew: Crew
-    tools: Catalog
-    allowance: Allowance
-    limits: Limits
+    crew: TurnServices
+    tools: ToolCatalog
+    allowance: TurnAllowance
+    limits: PlanLimits
     sleep: Sleep
-    sources: Sources = field(default_factory=Sources)
-    quotes: Quotes = field(init=False)
+    sources: SourceList = field(default_factory=SourceList)
+    quotes: QuoteChecker = field(init=False)
     grounded: bool = False
-    results: dict[str, Result] = field(default_factory=dict)
-    wrote: dict[str, Done] = field(default_factory=dict)
+    results: dict[str, StepResult] = field(default_factory=dict)
+    wrote: dict[str, ToolResult] = field(default_factory=dict)
     notices: list[str] = field(default_factory=list)
     mode: Mapping[str, Json] = field(default_factory=lambda: {"step": "mode"})
     calls: int = 0
@@ -127,29 +127,36 @@ class Work:
 
     def __post_init__(self) -> None:
         """Quotes are those of the sources."""
-        self.quotes = Quotes(self.sources)
+        self.quotes = QuoteChecker(self.sources)
 
     async def ask(
-        self, task: Task, messages: tuple[Message, ...], *, json_only: bool = True, release: Release | None = None
-    ) -> Reply:
+        self,
+        task: Task,
+        messages: tuple[ModelMessage, ...],
+        *,
+        json_only: bool = True,
+        release: StreamFilter | None = None,
+    ) -> ModelReply:
         """A reply that nobody is shown while it is written; `release` shows it, and leaves its cost to be told.
 
         Raises:
             OutOfTime, NoModel, OverBudget, Unavailable, Overloaded, Invalid: as `hear`.
         """
         self.in_time()
-        most = int(first(self.turn, "max_tokens", self.crew.settings.max_tokens))
+        most = int(turn_option(self.turn, "max_tokens", self.crew.settings.max_tokens))
         request = ChatRequest(messages, temperature=0.0, max_tokens=most, json_only=json_only)
-        unseen = Release(_nobody, self.crew.clock, Quotes(Sources()), Guard(everything=True))
+        unseen = StreamFilter(_discard_text, self.crew.clock, QuoteChecker(SourceList()), StreamGuard(everything=True))
         reply = await self.hear(task, request, release or unseen)
         if release is None:
             told_usage(self.journal, reply)
         return reply
 
-    async def hear(self, task: Task, request: ChatRequest, release: Release) -> Reply:
+    async def hear(self, task: Task, request: ChatRequest, release: StreamFilter) -> ModelReply:
         """As `hear`, of this turn; whether a model replied at all is remembered."""
         try:
-            reply = await hear(self.turn, self.journal, self.crew.models, str(task), request, release, self.allowance)
+            reply = await stream_reply(
+                self.turn, self.journal, self.crew.models, str(task), request, release, self.allowance
+            )
         except AosError as error:
             self.unheard = error
             raise
@@ -169,9 +176,9 @@ class Work:
         self,
         shape: type[Shape],
         task: Task,
-        messages: tuple[Message, ...],
+        messages: tuple[ModelMessage, ...],
         repairs: int = 1,
-        heard: Reply | None = None,
+        heard: ModelReply | None = None,
     ) -> tuple[Shape | None, str]:
         """A reply of a shape, and its text; None where it has not got it, also when told so `repairs` times.
 
@@ -180,14 +187,17 @@ class Work:
         reply = heard or await self.ask(task, messages)
         for _ in range(repairs):
             found = read_as(shape, reply.content)
-            if not isinstance(found, Unread):
+            if not isinstance(found, UnreadableReply):
                 return found, reply.content
-            said = (Message("assistant", reply.content[:4_000]), Message("user", prompts.again(found.why)))
+            said = (
+                ModelMessage("assistant", reply.content[:4_000]),
+                ModelMessage("user", prompts.retry_prompt(found.why)),
+            )
             reply = await self.ask(task, (*messages, *said))
         found = read_as(shape, reply.content)
-        return (None if isinstance(found, Unread) else found), reply.content
+        return (None if isinstance(found, UnreadableReply) else found), reply.content
 
-    def earlier(self, step: Step) -> list[tuple[str, str]]:
+    def earlier(self, step: PlanStep) -> list[tuple[str, str]]:
         """Results that a step builds on: those it names, else all."""
         names = step.depends_on or tuple(self.results)
         return [(name, self._told(self.results[name])) for name in names if name in self.results]
@@ -225,9 +235,9 @@ class Work:
             self.journal.emit(EventKind.STATUS, state="executing", notice=text)
 
     @staticmethod
-    def _told(result: Result) -> str:
+    def _told(result: StepResult) -> str:
         return f"ERROR: {result.error}" if result.error is not None else result.text
 
 
-def _nobody(_: str) -> None:
+def _discard_text(_: str) -> None:
     """Nobody is shown anything."""

@@ -7,31 +7,31 @@ from cluster.basics.errors import Conflict, NotFound
 from cluster.basics.scope import Scope
 from cluster.state.db.postgres import Database, Transaction
 from cluster.state.work.run_record import RunState
-from cluster.state.work.runs import Runs
-from cluster.state.work.schedules import Ended
-from cluster.state.work.schedules_due import Due, DueSchedules, Ending
-from serve_apps.agents.intake.turn_intake import Desk
-from serve_apps.agents.turn_ports import Incoming
+from cluster.state.work.runs import RunLedger
+from cluster.state.work.schedules import ScheduleOutcome
+from cluster.state.work.schedules_due import DueSchedules, DueTime, DueTimeResult
+from serve_apps.agents.intake.turn_intake import TurnIntake
+from serve_apps.agents.turn_ports import IncomingMessage
 
 LOOK_SECONDS = 0.5
 
 _ENDS = {
-    RunState.COMPLETED: Ended.COMPLETED,
-    RunState.FAILED: Ended.FAILED,
-    RunState.CANCELLED: Ended.CANCELLED,
-    RunState.WAITING: Ended.WAITING,
+    RunState.COMPLETED: ScheduleOutcome.COMPLETED,
+    RunState.FAILED: ScheduleOutcome.FAILED,
+    RunState.CANCELLED: ScheduleOutcome.CANCELLED,
+    RunState.WAITING: ScheduleOutcome.WAITING,
 }
 
 
-class Messages:
+class ScheduledMessage:
     """The action `message`; its payload is {message}. The turn's id is the due time's: begun again, it is the same."""
 
     def __init__(
         self,
         database: Database,
         due: DueSchedules,
-        runs: Runs,
-        desk: Desk,
+        runs: RunLedger,
+        desk: TurnIntake,
         *,
         look_seconds: float = LOOK_SECONDS,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
@@ -40,13 +40,13 @@ class Messages:
         self._db, self._due, self._runs, self._desk = database, due, runs, desk
         self._look, self._sleep = look_seconds, sleep
 
-    async def __call__(self, scope: Scope, due: Due, seconds: float) -> Ending:
+    async def __call__(self, scope: Scope, due: DueTime, seconds: float) -> DueTimeResult:
         """As `Carries`.
 
         Raises:
             NotFound, Conflict, LeaseLost: the agent is gone; somebody else has the due time.
         """
-        state = await self._state(scope, due.id)
+        state = await self._run_state(scope, due.id)
         if state is None:
             await self._accept(scope, due)
             state = RunState.QUEUED
@@ -54,34 +54,34 @@ class Messages:
         while state not in _ENDS and waited < seconds:
             await self._sleep(self._look)
             waited += self._look
-            state = await self._state(scope, due.id) or RunState.CANCELLED  # its agent was deleted
+            state = await self._run_state(scope, due.id) or RunState.CANCELLED  # its agent was deleted
         if state in _ENDS:
-            return Ending(_ENDS[state], run=due.id)
-        await self._cancel(scope, due.id)
-        return Ending(Ended.TIMEOUT, run=due.id, error="its turn took too long and was cancelled")
+            return DueTimeResult(_ENDS[state], run=due.id)
+        await self._cancel_run(scope, due.id)
+        return DueTimeResult(ScheduleOutcome.TIMEOUT, run=due.id, error="its turn took too long and was cancelled")
 
-    async def leave(self, due: Due) -> str | None:
+    async def leave(self, due: DueTime) -> str | None:
         """As `Carries`: its turn is cancelled, also where the owner has no rights any more."""
         scope = due.lease.scope
-        if await self._state(scope, due.id) is None:
+        if await self._run_state(scope, due.id) is None:
             return None
-        await self._cancel(scope, due.id)
+        await self._cancel_run(scope, due.id)
         return due.id
 
-    async def _accept(self, scope: Scope, due: Due) -> None:
+    async def _accept(self, scope: Scope, due: DueTime) -> None:
         async def hold(tx: Transaction) -> None:
             await self._due.hold(tx, due.lease)
 
-        incoming = Incoming(due.agent, str(due.payload["message"]), session=f"schedule:{due.id}")
+        incoming = IncomingMessage(due.agent, str(due.payload["message"]), session=f"schedule:{due.id}")
         await self._desk.accept(scope, incoming, run=due.id, attended=False, hold=hold)
 
-    async def _state(self, scope: Scope, run: str) -> RunState | None:
+    async def _run_state(self, scope: Scope, run: str) -> RunState | None:
         try:
             return (await self._runs.load(scope, run)).state
         except NotFound:
             return None
 
-    async def _cancel(self, scope: Scope, run: str) -> None:
+    async def _cancel_run(self, scope: Scope, run: str) -> None:
         try:
             async with self._db.transaction(scope) as tx:
                 await self._runs.cancel(tx, scope, run)

@@ -8,22 +8,22 @@ from typing import Protocol
 
 from cluster.basics.errors import AosError, LeaseLost, Transient
 from cluster.basics.scope import Scope
-from cluster.state.audit import Audit
-from cluster.state.identity.identity import Identity, least
-from cluster.state.work.schedules import Action, Ended
-from cluster.state.work.schedules_due import Due, DueSchedules, Ending, Lease
+from cluster.state.audit import AuditLog
+from cluster.state.identity.identity import IdentityStore, least_role
+from cluster.state.work.schedules import Action, ScheduleOutcome
+from cluster.state.work.schedules_due import DueSchedules, DueTime, DueTimeResult, ScheduleLease
 from configs.sections_skills import ScheduleSettings
 from serve_apps.agents.intake.rights import NoMember
 
 MOST_ATTEMPTS = 8  # what ends its process each time must not end every process that there is
-_CUT = frozenset({Ended.FAILED, Ended.TIMEOUT, Ended.REFUSED})
+_CUT = frozenset({ScheduleOutcome.FAILED, ScheduleOutcome.TIMEOUT, ScheduleOutcome.REFUSED})
 _log = logging.getLogger("aos.schedules")
 
 
-class Carries(Protocol):
+class ScheduledAction(Protocol):
     """Carries one action out."""
 
-    async def __call__(self, scope: Scope, due: Due, seconds: float) -> Ending:
+    async def __call__(self, scope: Scope, due: DueTime, seconds: float) -> DueTimeResult:
         """Do it, or go on with it where another process left it: `due.id` is the same at every attempt.
 
         Args:
@@ -36,7 +36,7 @@ class Carries(Protocol):
         """
         ...
 
-    async def leave(self, due: Due) -> str | None:
+    async def leave(self, due: DueTime) -> str | None:
         """Stop what an attempt has begun, as the due time ends without it; returns the turn that it had led to."""
         ...
 
@@ -47,9 +47,9 @@ class Scheduler:
     def __init__(
         self,
         due: DueSchedules,
-        identity: Identity,
-        audit: Audit,
-        actions: Mapping[Action, Carries],
+        identity: IdentityStore,
+        audit: AuditLog,
+        actions: Mapping[Action, ScheduledAction],
         settings: ScheduleSettings,
         *,
         owner: str,
@@ -77,11 +77,11 @@ class Scheduler:
         stopping = asyncio.create_task(stop.wait())
         while not stop.is_set():
             self._wake.clear()
-            for lease in await self._claim():
-                task = asyncio.create_task(self._carry(lease))
+            for lease in await self._claim_due():
+                task = asyncio.create_task(self._execute_due(lease))
                 carried.add(task)
                 task.add_done_callback(carried.discard)
-                task.add_done_callback(_report)
+                task.add_done_callback(_log_failure)
             woken = asyncio.create_task(self._wake.wait())
             # What ended made room for what waits.
             await asyncio.wait(
@@ -93,18 +93,18 @@ class Scheduler:
         if carried:
             await asyncio.wait(set(carried))
 
-    async def _claim(self) -> list[Lease]:
+    async def _claim_due(self) -> list[ScheduleLease]:
         try:
             return await self._due.claim(self._owner, self._settings.lease_seconds, self._settings.at_once)
         except Transient as error:
             _log.warning("nothing that is due can be claimed now: %s", error)
             return []
 
-    async def _carry(self, lease: Lease) -> None:
+    async def _execute_due(self, lease: ScheduleLease) -> None:
         """One due time to its end; a process that stops gives it back."""
         due = await self._due.begin(lease)
-        acting = asyncio.create_task(self._act(due))
-        beating = asyncio.create_task(self._beat(lease))
+        acting = asyncio.create_task(self._run_action(due))
+        beating = asyncio.create_task(self._keep_lease(lease))
         try:
             await asyncio.wait({acting, beating}, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -112,41 +112,43 @@ class Scheduler:
             for task in (acting, beating):
                 task.cancel()
             await asyncio.wait({acting, beating})
-            if cut and not _lost(beating):
+            if cut and not _is_lease_lost(beating):
                 await self._due.release(lease)
         if not cut:
             await self._due.finish(due, acting.result())
 
-    async def _act(self, due: Due) -> Ending:
+    async def _run_action(self, due: DueTime) -> DueTimeResult:
         """Ending of a due action. Transient errors are raised: the lease lapses, and its next owner begins again."""
-        ending = await self._tried(due)
+        ending = await self._attempt_action(due)
         if ending.run is None and ending.status in _CUT:
             return replace(ending, run=await self._actions[due.action].leave(due))
         return ending
 
-    async def _tried(self, due: Due) -> Ending:
+    async def _attempt_action(self, due: DueTime) -> DueTimeResult:
         """One attempt. Each has its own seconds: an outage between two of them is nobody's running time."""
         seconds = self._settings.seconds
         if due.attempts > MOST_ATTEMPTS:
-            return Ending(Ended.FAILED, error=f"crashes: none of {due.attempts - 1} attempts came to an end")
+            return DueTimeResult(
+                ScheduleOutcome.FAILED, error=f"crashes: none of {due.attempts - 1} attempts came to an end"
+            )
         try:
-            scope = await self._scope(due)
+            scope = await self._owner_scope(due)
             async with asyncio.timeout(seconds + self._settings.lease_seconds):
                 return await self._actions[due.action](scope, due, seconds)
         except NoMember as error:
-            return Ending(Ended.REFUSED, error=f"{error.code}: {error.title}")
+            return DueTimeResult(ScheduleOutcome.REFUSED, error=f"{error.code}: {error.title}")
         except LeaseLost:
             raise
         except TimeoutError:
-            return Ending(Ended.TIMEOUT, error=f"it took longer than {seconds:g} s")
+            return DueTimeResult(ScheduleOutcome.TIMEOUT, error=f"it took longer than {seconds:g} s")
         except Transient as error:
             if due.attempts < MOST_ATTEMPTS:
                 raise
-            return Ending(Ended.FAILED, error=f"{error.code}: {error}")
+            return DueTimeResult(ScheduleOutcome.FAILED, error=f"{error.code}: {error}")
         except AosError as error:
-            return Ending(Ended.FAILED, error=f"{error.code}: {error}")
+            return DueTimeResult(ScheduleOutcome.FAILED, error=f"{error.code}: {error}")
 
-    async def _scope(self, due: Due) -> Scope:
+    async def _owner_scope(self, due: DueTime) -> Scope:
         """The owner as they are now, below the ceiling that the schedule was written with.
 
         Raises:
@@ -158,9 +160,9 @@ class Scheduler:
             who = replace(scope, user=due.owner, principals=())
             await self._audit.denied(who, "schedule.carry", due.lease.schedule, {"reason": NoMember.code})
             raise NoMember(f"user {due.owner}")
-        return replace(member, role=least(due.role, member.role)).scope
+        return replace(member, role=least_role(due.role, member.role)).scope
 
-    async def _beat(self, lease: Lease) -> None:
+    async def _keep_lease(self, lease: ScheduleLease) -> None:
         """Keep the lease; ends when it is lost."""
         missed = 0
         while missed < 3:  # of three beats a lease
@@ -173,11 +175,11 @@ class Scheduler:
         raise LeaseLost(f"schedule {lease.schedule}, token {lease.fence}")
 
 
-def _lost(beating: asyncio.Task[None]) -> bool:
+def _is_lease_lost(beating: asyncio.Task[None]) -> bool:
     return not beating.cancelled() and beating.exception() is not None
 
 
-def _report(task: asyncio.Task[None]) -> None:
+def _log_failure(task: asyncio.Task[None]) -> None:
     """Logs a due time that could not be carried on; its lease runs out, and the next claim takes it up."""
     if not task.cancelled() and (error := task.exception()) is not None:
         _log.warning("a due time was left: %s", error, exc_info=not isinstance(error, AosError) and error)

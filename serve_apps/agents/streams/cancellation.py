@@ -9,7 +9,7 @@ Result = TypeVar("Result")
 
 
 @asynccontextmanager
-async def closing(said: AsyncIterator[Result]) -> AsyncIterator[AsyncIterator[Result]]:
+async def closing_stream(said: AsyncIterator[Result]) -> AsyncIterator[AsyncIterator[Result]]:
     """A model that nobody listens to any more is closed at once, not when it is collected."""
     try:
         yield said
@@ -19,7 +19,7 @@ async def closing(said: AsyncIterator[Result]) -> AsyncIterator[AsyncIterator[Re
             await close()
 
 
-async def unbroken(work: Coroutine[object, object, Result]) -> Result:
+async def run_to_completion(work: Coroutine[object, object, Result]) -> Result:
     """Goes on to its end when the turn is cancelled meanwhile, so that what was done is also known to be done.
 
     Whoever cancels waits for it a few seconds and then lets it be; its record is refused from then on.

@@ -11,7 +11,7 @@ Json = dict[str, Any]
 
 
 @dataclass(slots=True)
-class Collected:
+class ReplyCollector:
     """Accumulated reply of a run so far; `add` takes its events in order.
 
     Attributes:
@@ -82,11 +82,11 @@ class Collected:
             case EventKind.ERROR:
                 self.error = dict(data)
             case EventKind.DONE:
-                self._done(data)
+                self._take_outcome(data)
             case _:
-                self._worked(event.kind, data)
+                self._add_activity(event.kind, data)
 
-    def _worked(self, kind: EventKind, data: Mapping[str, Any]) -> None:
+    def _add_activity(self, kind: EventKind, data: Mapping[str, Any]) -> None:
         if kind is EventKind.TOOL_CALL:
             self.tool_calls.append(dict(data))
         elif kind is EventKind.TOOL_RESULT:
@@ -103,7 +103,7 @@ class Collected:
             self.completion_tokens += int(data.get("completion_tokens", 0))
             self.cost_usd += float(data.get("cost_usd", 0))
 
-    def _done(self, data: Mapping[str, Any]) -> None:
+    def _take_outcome(self, data: Mapping[str, Any]) -> None:
         self.answer = str(data.get("answer", self.answer))
         self.finish_reason = str(data.get("finish_reason", "stop"))
         self.confidence = data.get("confidence")

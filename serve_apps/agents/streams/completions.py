@@ -7,7 +7,7 @@ from typing import Any
 
 from serve_apps.agents.events import Event, EventKind
 from serve_apps.agents.inquiries.inquiry import said_of
-from serve_apps.agents.streams.collect import Collected
+from serve_apps.agents.streams.collect import ReplyCollector
 from serve_apps.agents.streams.encode import Verbosity, is_last
 from serve_apps.agents.turn.stop_sequences import StopSequences
 
@@ -17,7 +17,7 @@ END = "[DONE]"
 
 
 @dataclass(slots=True)
-class Chunks:
+class CompletionChunks:
     """Writes one completion's chunks.
 
     Attributes:
@@ -35,51 +35,51 @@ class Chunks:
     usage: bool = False
     verbosity: Verbosity = Verbosity.DEFAULT
     stop: StopSequences = field(default_factory=StopSequences)
-    _all: Collected = field(default_factory=Collected)
+    _all: ReplyCollector = field(default_factory=ReplyCollector)
     _said: bool = False
 
     def start(self) -> Json:
         """The empty acknowledgement that comes before any token."""
-        return self._chunk({"role": "assistant", "content": ""})
+        return self._make_chunk({"role": "assistant", "content": ""})
 
     def add(self, event: Event, fresh: str) -> Iterable[Json]:
         """Converts an event to chunks: most give none, the last one ends the completion."""
         self._all.add(event)
         if event.kind is EventKind.TEXT and fresh:
             self._said = True
-            yield from self._text(self.stop.feed(fresh))
+            yield from self._text_chunks(self.stop.feed(fresh))
         elif event.kind is EventKind.THINKING and self.verbosity >= Verbosity.VERBOSE:
-            yield self._chunk({"reasoning_content": event.data.get("text", "")})
+            yield self._make_chunk({"reasoning_content": event.data.get("text", "")})
         elif event.kind is EventKind.APPROVAL_REQUIRED:
-            yield from self._text(self.stop.flush())
-            yield self._chunk({"content": approval_text(self._all)}) | {"aos": {"approval": self._all.approval}}
-            yield from self._end("stop")
+            yield from self._text_chunks(self.stop.flush())
+            yield self._make_chunk({"content": approval_text(self._all)}) | {"aos": {"approval": self._all.approval}}
+            yield from self._end_chunks("stop")
         elif event.kind is EventKind.INPUT_REQUIRED:
-            yield from self._text(self.stop.flush())
-            yield self._chunk({"content": input_text(self._all)}) | {"aos": {"input": self._all.input}}
-            yield from self._end("stop")
+            yield from self._text_chunks(self.stop.flush())
+            yield self._make_chunk({"content": input_text(self._all)}) | {"aos": {"input": self._all.input}}
+            yield from self._end_chunks("stop")
         elif event.kind is EventKind.ERROR:
             yield error_body(self._all)
         elif event.kind is EventKind.STATUS and is_last(event):
-            yield from self._end("stop")
+            yield from self._end_chunks("stop")
         elif event.kind is EventKind.DONE:
             if not self._said and self._all.answer:
-                yield from self._text(self.stop.feed(self._all.answer))
-            yield from self._text(self.stop.flush())
+                yield from self._text_chunks(self.stop.feed(self._all.answer))
+            yield from self._text_chunks(self.stop.flush())
             if calls := tool_calls(self._all.client_calls):
-                yield self._chunk({"tool_calls": [{"index": n, **call} for n, call in enumerate(calls)]})
-            yield from self._end("stop" if self.stop.ended else finish(self._all))
+                yield self._make_chunk({"tool_calls": [{"index": n, **call} for n, call in enumerate(calls)]})
+            yield from self._end_chunks("stop" if self.stop.ended else openai_finish_reason(self._all))
 
-    def _text(self, text: str) -> Iterable[Json]:
+    def _text_chunks(self, text: str) -> Iterable[Json]:
         if text:
-            yield self._chunk({"content": text})
+            yield self._make_chunk({"content": text})
 
-    def _end(self, reason: str) -> Iterable[Json]:
-        yield self._chunk({}, reason)
+    def _end_chunks(self, reason: str) -> Iterable[Json]:
+        yield self._make_chunk({}, reason)
         if self.usage:
-            yield {**self._chunk({}), "choices": [], "usage": tokens(self._all)}
+            yield {**self._make_chunk({}), "choices": [], "usage": usage_body(self._all)}
 
-    def _chunk(self, delta: Json, reason: str | None = None) -> Json:
+    def _make_chunk(self, delta: Json, reason: str | None = None) -> Json:
         choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": reason}
         more: Json = {"usage": None} if self.usage else {}
         return {
@@ -92,7 +92,9 @@ class Chunks:
         }
 
 
-def whole(collected: Collected, id_: str, model: str, created: int, stop: StopSequences | None = None) -> Json:
+def completion_body(
+    collected: ReplyCollector, id_: str, model: str, created: int, stop: StopSequences | None = None
+) -> Json:
     """The completion at once, cut where `stop` wants it; what is more than OpenAI's stands under `aos`."""
     calls = tool_calls(collected.client_calls)
     stop = stop or StopSequences()
@@ -105,14 +107,14 @@ def whole(collected: Collected, id_: str, model: str, created: int, stop: StopSe
     message: Json = {"role": "assistant", "content": None if calls and not content else content, "refusal": None}
     if calls:
         message["tool_calls"] = calls
-    reason = "stop" if stop.ended else finish(collected)
+    reason = "stop" if stop.ended else openai_finish_reason(collected)
     return {
         "id": id_,
         "object": "chat.completion",
         "created": created,
         "model": model,
         "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": reason}],
-        "usage": tokens(collected),
+        "usage": usage_body(collected),
         "aos": {
             "run_id": collected.run,
             "session_id": collected.session,
@@ -131,24 +133,24 @@ def tool_calls(calls: Sequence[Json]) -> list[Json]:
         {
             "id": str(call.get("id", "")),
             "type": "function",
-            "function": {"name": str(call.get("name", "")), "arguments": _text(call.get("arguments", {}))},
+            "function": {"name": str(call.get("name", "")), "arguments": _arguments_text(call.get("arguments", {}))},
         }
         for call in calls
     ]
 
 
-def finish(collected: Collected) -> str:
+def openai_finish_reason(collected: ReplyCollector) -> str:
     """OpenAI's `finish_reason` of a run."""
     return collected.finish_reason if collected.finish_reason in FINISHES else "stop"
 
 
-def tokens(collected: Collected) -> Json:
+def usage_body(collected: ReplyCollector) -> Json:
     """Token counts in OpenAI's shape."""
     said, read = collected.completion_tokens, collected.prompt_tokens
     return {"prompt_tokens": read, "completion_tokens": said, "total_tokens": read + said}
 
 
-def approval_text(collected: Collected) -> str:
+def approval_text(collected: ReplyCollector) -> str:
     """Chat text of a pending approval: typing yes there decides nothing, so it names the request that does."""
     asked = collected.approval or {}
     arguments = json.dumps(asked.get("arguments", {}), ensure_ascii=False)
@@ -157,18 +159,18 @@ def approval_text(collected: Collected) -> str:
     return f"{start}This needs approval first: {asked.get('tool', '')} {arguments}. Decide with {where}."
 
 
-def input_text(collected: Collected) -> str:
+def input_text(collected: ReplyCollector) -> str:
     """A question as its agent's words: the next message of this conversation answers it."""
     start = "\n\n" if collected.answer else ""
     return f"{start}{said_of(collected.input or {})}"
 
 
-def error_body(collected: Collected) -> Json:
+def error_body(collected: ReplyCollector) -> Json:
     """The error of a run that began: `{error: {message, type, param, code}}`."""
     error = collected.error or {}
     message = ": ".join(str(part) for part in (error.get("title"), error.get("detail")) if part)
     return {"error": {"message": message, "type": "server_error", "param": None, "code": error.get("code", "error")}}
 
 
-def _text(arguments: object) -> str:
+def _arguments_text(arguments: object) -> str:
     return arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)

@@ -33,7 +33,7 @@ class Verbosity(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Encoding:
+class EventEncoding:
     """Encoding of an event kind.
 
     Attributes:
@@ -49,27 +49,31 @@ class Encoding:
     plain: frozenset[str] | None = None
 
 
-TABLE: Mapping[EventKind, Encoding] = {
-    EventKind.STATUS: Encoding("trace_info", "status", plain=frozenset({"state", "run_id", "session_id", "agent_id"})),
-    EventKind.ROUTE: Encoding("trace_info", "status", Verbosity.DEBUG),
-    EventKind.RETRIEVED: Encoding("skill_activity", "status", Verbosity.VERBOSE),
-    EventKind.MODEL: Encoding("trace_info", "status", Verbosity.DEBUG),
-    EventKind.FALLBACK: Encoding("trace_info", "status", Verbosity.DEBUG),
-    EventKind.THINKING: Encoding("thinking", "status", Verbosity.VERBOSE),
-    EventKind.PLAN: Encoding("plan", "status", Verbosity.VERBOSE),
-    EventKind.STEP_START: Encoding("step_start", "status", Verbosity.VERBOSE),
-    EventKind.STEP_END: Encoding("skill_activity", "status", Verbosity.VERBOSE),
-    EventKind.TEXT: Encoding("content", "text"),
-    EventKind.CITATION: Encoding("content", "status"),
-    EventKind.TOOL_CALL: Encoding("tool_start", "tool_call", plain=frozenset({"id", "name"})),
-    EventKind.TOOL_RESULT: Encoding("tool_output", "tool_result", plain=frozenset({"id", "name", "approved", "ms"})),
-    EventKind.APPROVAL_REQUIRED: Encoding("awaiting_input", "status"),
-    EventKind.APPROVAL_DECIDED: Encoding("skill_activity", "status", plain=frozenset({"id", "state"})),
-    EventKind.INPUT_REQUIRED: Encoding("awaiting_input", "status"),
-    EventKind.INPUT_GIVEN: Encoding("skill_activity", "status", plain=frozenset({"id", "state"})),
-    EventKind.USAGE: Encoding("trace_info", "status", Verbosity.DEBUG),
-    EventKind.ERROR: Encoding("error", "error", plain=frozenset({"code", "title", "detail", "fix"})),
-    EventKind.DONE: Encoding("done", "done"),
+TABLE: Mapping[EventKind, EventEncoding] = {
+    EventKind.STATUS: EventEncoding(
+        "trace_info", "status", plain=frozenset({"state", "run_id", "session_id", "agent_id"})
+    ),
+    EventKind.ROUTE: EventEncoding("trace_info", "status", Verbosity.DEBUG),
+    EventKind.RETRIEVED: EventEncoding("skill_activity", "status", Verbosity.VERBOSE),
+    EventKind.MODEL: EventEncoding("trace_info", "status", Verbosity.DEBUG),
+    EventKind.FALLBACK: EventEncoding("trace_info", "status", Verbosity.DEBUG),
+    EventKind.THINKING: EventEncoding("thinking", "status", Verbosity.VERBOSE),
+    EventKind.PLAN: EventEncoding("plan", "status", Verbosity.VERBOSE),
+    EventKind.STEP_START: EventEncoding("step_start", "status", Verbosity.VERBOSE),
+    EventKind.STEP_END: EventEncoding("skill_activity", "status", Verbosity.VERBOSE),
+    EventKind.TEXT: EventEncoding("content", "text"),
+    EventKind.CITATION: EventEncoding("content", "status"),
+    EventKind.TOOL_CALL: EventEncoding("tool_start", "tool_call", plain=frozenset({"id", "name"})),
+    EventKind.TOOL_RESULT: EventEncoding(
+        "tool_output", "tool_result", plain=frozenset({"id", "name", "approved", "ms"})
+    ),
+    EventKind.APPROVAL_REQUIRED: EventEncoding("awaiting_input", "status"),
+    EventKind.APPROVAL_DECIDED: EventEncoding("skill_activity", "status", plain=frozenset({"id", "state"})),
+    EventKind.INPUT_REQUIRED: EventEncoding("awaiting_input", "status"),
+    EventKind.INPUT_GIVEN: EventEncoding("skill_activity", "status", plain=frozenset({"id", "state"})),
+    EventKind.USAGE: EventEncoding("trace_info", "status", Verbosity.DEBUG),
+    EventKind.ERROR: EventEncoding("error", "error", plain=frozenset({"code", "title", "detail", "fix"})),
+    EventKind.DONE: EventEncoding("done", "done"),
 }
 ASKS = frozenset(
     {EventKind.APPROVAL_REQUIRED, EventKind.INPUT_REQUIRED}
@@ -90,7 +94,7 @@ _S4_STATES = {"executing": "executing_tools"}  # S4's own word
 
 
 @dataclass(frozen=True, slots=True)
-class Chunk:
+class StreamChunk:
     """S4's StreamChunk; S3's events carry the same without `is_final`, under their own names."""
 
     type: str
@@ -103,7 +107,7 @@ class Chunk:
         return {"type": self.type, "content": self.content, "data": dict(self.data), "is_final": self.is_final}
 
 
-class Reading:
+class StreamCursor:
     """Replay cursor of one reader of one run: no character is sent twice, and none is left out.
 
     At most one text is open at a time: pieces belong to the next whole TEXT event, or to a THINKING event where the
@@ -116,7 +120,7 @@ class Reading:
         self._seq, self._chars = seq, chars
 
     @classmethod
-    def after(cls, last_event_id: str | None) -> "Reading":
+    def after(cls, last_event_id: str | None) -> "StreamCursor":
         """From `seq` or `seq.characters`.
 
         Raises:
@@ -166,20 +170,20 @@ def is_last(event: Event) -> bool:
     return event.kind in LAST or (event.kind is EventKind.STATUS and event.data.get("state") == CANCELLED)
 
 
-def s3(event: Event, fresh: str, verbosity: Verbosity = Verbosity.DEFAULT) -> Chunk | None:
+def s3(event: Event, fresh: str, verbosity: Verbosity = Verbosity.DEFAULT) -> StreamChunk | None:
     """The event in S3's vocabulary, None where this reader is not told of it; `fresh` is from `Reading.take`."""
     row = TABLE[event.kind]
     if verbosity < row.least:
         return None
-    return Chunk(row.s3, _content(event, fresh), _data(event, row, verbosity), is_last(event))
+    return StreamChunk(row.s3, _event_content(event, fresh), _visible_data(event, row, verbosity), is_last(event))
 
 
-def s4(event: Event, fresh: str, verbosity: Verbosity = Verbosity.DEFAULT) -> Chunk | None:
+def s4(event: Event, fresh: str, verbosity: Verbosity = Verbosity.DEFAULT) -> StreamChunk | None:
     """The event as S4's chunk, None where this reader is not told of it."""
     row = TABLE[event.kind]
     if verbosity < row.least:
         return None
-    content, data = _content(event, fresh), _data(event, row, verbosity)
+    content, data = _event_content(event, fresh), _visible_data(event, row, verbosity)
     if event.kind is EventKind.STATUS:
         content = _S4_STATES.get(content, content)
     if event.kind is EventKind.APPROVAL_REQUIRED:
@@ -188,10 +192,10 @@ def s4(event: Event, fresh: str, verbosity: Verbosity = Verbosity.DEFAULT) -> Ch
     if event.kind is EventKind.INPUT_REQUIRED:
         content = "waiting_input"
         data = {"requires_input": True, "input_request": event.data.get("input", {})}
-    return Chunk(row.s4, content, data, is_last(event))
+    return StreamChunk(row.s4, content, data, is_last(event))
 
 
-def flags(message: str) -> tuple[str, Verbosity | None]:
+def split_verbosity_flag(message: str) -> tuple[str, Verbosity | None]:
     """The message without a leading `[VERBOSE]` or `[DEBUG]`, and what it asks for (ST-05)."""
     start = message.lstrip()
     for verbosity in (Verbosity.VERBOSE, Verbosity.DEBUG):
@@ -201,7 +205,7 @@ def flags(message: str) -> tuple[str, Verbosity | None]:
     return message, None
 
 
-def _content(event: Event, fresh: str) -> str:
+def _event_content(event: Event, fresh: str) -> str:
     if event.kind is EventKind.TEXT:
         return fresh
     if event.kind is EventKind.INPUT_REQUIRED:
@@ -209,7 +213,7 @@ def _content(event: Event, fresh: str) -> str:
     return str(event.data.get(_SAID.get(event.kind, ""), ""))
 
 
-def _data(event: Event, row: Encoding, verbosity: Verbosity) -> dict[str, Any]:
+def _visible_data(event: Event, row: EventEncoding, verbosity: Verbosity) -> dict[str, Any]:
     left_out = {"text"} if event.kind in (EventKind.TEXT, EventKind.THINKING) else set()
     shown = {
         key: value

@@ -7,9 +7,9 @@ from typing import Any, Protocol
 from cluster.basics.scope import Scope
 from serve_apps.agents.durable.message_codec import message_from_json, message_to_json
 from serve_apps.agents.events import Event, EventKind
-from serve_apps.agents.intake.turn import dump, dump_scope
-from serve_apps.agents.streams.cancellation import closing
-from serve_apps.agents.turn_ports import Incoming, Json, RunId, Turn
+from serve_apps.agents.intake.turn import dump_scope, dump_turn
+from serve_apps.agents.streams.cancellation import closing_stream
+from serve_apps.agents.turn_ports import IncomingMessage, Json, RunId, Turn
 
 WINDOW_SECONDS = 0.025
 ROOM = 256  # events that may wait for a slow reader before the run does
@@ -18,7 +18,7 @@ Batch = list[list[Any]]
 
 
 class Remote(Protocol):
-    """A component elsewhere; `cluster.handles.Remote` is the one behind a Serve handle."""
+    """A component elsewhere; `cluster.handles.RemoteDeployment` is the one behind a Serve handle."""
 
     def stream(self, method: str, *arguments: Json) -> AsyncIterator[Any]:
         """Items as they come; closing the iterator ends the call over there.
@@ -40,14 +40,14 @@ class RemoteOrchestrator:
         """`remote` has `process`, `resume` and `cancel`."""
         self._remote = remote
 
-    async def process(self, scope: Scope, incoming: Incoming) -> AsyncIterator[Event]:
+    async def process(self, scope: Scope, incoming: IncomingMessage) -> AsyncIterator[Event]:
         """See `Orchestrator`."""
-        async for event in _events(self._remote.stream("process", dump_scope(scope), dump_incoming(incoming))):
+        async for event in _unpack_batches(self._remote.stream("process", dump_scope(scope), dump_incoming(incoming))):
             yield event
 
     async def resume(self, scope: Scope, run: RunId) -> AsyncIterator[Event]:
         """See `Orchestrator`."""
-        async for event in _events(self._remote.stream("resume", dump_scope(scope), run)):
+        async for event in _unpack_batches(self._remote.stream("resume", dump_scope(scope), run)):
             yield event
 
     async def cancel(self, scope: Scope, run: RunId) -> None:
@@ -64,14 +64,14 @@ class RemoteCarrier:
 
     async def carry(self, turn: Turn) -> AsyncIterator[Event]:
         """See `Carrier`."""
-        async for event in _events(self._remote.stream("carry", dump(turn))):
+        async for event in _unpack_batches(self._remote.stream("carry", dump_turn(turn))):
             yield event
 
 
-async def batches(events: AsyncIterator[Event], window: float = WINDOW_SECONDS) -> AsyncIterator[Batch]:
+async def batch_events(events: AsyncIterator[Event], window: float = WINDOW_SECONDS) -> AsyncIterator[Batch]:
     """Events in lists: what comes within `window` seconds of the first travels with it. Closing it closes `events`."""
     queue: asyncio.Queue[Event] = asyncio.Queue(ROOM)
-    pump = asyncio.create_task(_pump(events, queue))
+    pump = asyncio.create_task(_pump_events(events, queue))
     try:
         while not (pump.done() and queue.empty()):
             getting = asyncio.create_task(queue.get())
@@ -84,14 +84,14 @@ async def batches(events: AsyncIterator[Event], window: float = WINDOW_SECONDS) 
             batch = [getting.result()]
             while not queue.empty():
                 batch.append(queue.get_nowait())
-            yield [pack(event) for event in batch]
+            yield [pack_event(event) for event in batch]
         await pump
     finally:
         pump.cancel()
         await asyncio.wait({pump})
 
 
-def dump_incoming(incoming: Incoming) -> dict[str, Any]:
+def dump_incoming(incoming: IncomingMessage) -> dict[str, Any]:
     """A message as JSON."""
     return {
         "agent": incoming.agent,
@@ -103,32 +103,32 @@ def dump_incoming(incoming: Incoming) -> dict[str, Any]:
     }
 
 
-def load_incoming(found: Mapping[str, Any]) -> Incoming:
+def load_incoming(found: Mapping[str, Any]) -> IncomingMessage:
     """The inverse."""
     history = tuple(message_from_json(message) for message in found["history"])
     person = bool(found.get("person"))  # a gateway of an older version does not say it
-    return Incoming(found["agent"], found["message"], found["session"], history, found["options"], person)
+    return IncomingMessage(found["agent"], found["message"], found["session"], history, found["options"], person)
 
 
-def pack(event: Event) -> list[Any]:
+def pack_event(event: Event) -> list[Any]:
     """An event as JSON."""
     return [event.seq, str(event.kind), dict(event.data), event.sent, event.piece]
 
 
-def unpack(packed: Sequence[Any]) -> Event:
-    """The event that `pack` was given."""
+def unpack_event(packed: Sequence[Any]) -> Event:
+    """The event that `pack_event` was given."""
     seq, kind, data, sent, piece = packed
     return Event(seq, EventKind(kind), data, sent, piece)
 
 
-async def _pump(events: AsyncIterator[Event], queue: asyncio.Queue[Event]) -> None:
-    async with closing(events) as source:
+async def _pump_events(events: AsyncIterator[Event], queue: asyncio.Queue[Event]) -> None:
+    async with closing_stream(events) as source:
         async for event in source:
             await queue.put(event)
 
 
-async def _events(batched: AsyncIterator[Any]) -> AsyncIterator[Event]:
-    async with closing(batched) as source:
+async def _unpack_batches(batched: AsyncIterator[Any]) -> AsyncIterator[Event]:
+    async with closing_stream(batched) as source:
         async for batch in source:
             for packed in batch:
-                yield unpack(packed)
+                yield unpack_event(packed)

@@ -10,7 +10,7 @@ from serve_apps.agents.events import Event, EventKind
 PIECES = 256  # that wait; a text behind them comes whole
 
 
-class Outlet:
+class EventQueue:
     """Never blocks who puts in. After a piece was dropped, the text it belongs to goes on with the whole TEXT event."""
 
     def __init__(self, pieces: int = PIECES) -> None:

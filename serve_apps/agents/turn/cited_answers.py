@@ -4,24 +4,24 @@ from cluster.state.db.postgres import Transaction
 from serve_apps.agents.durable.run_loop import Kept as After
 from serve_apps.agents.durable.run_loop import Remember
 from serve_apps.agents.memory.memory_guard import masked
-from serve_apps.agents.turn_ports import Outcome, Turn
+from serve_apps.agents.turn_ports import Turn, TurnOutcome
 from serve_apps.retrieval.answers.claims import of_lines, of_text
-from serve_apps.retrieval.answers.stored_answers import Kept, StoredAnswers
+from serve_apps.retrieval.answers.stored_answers import AnswerRecord, StoredAnswers
 
 
-def keeping(remember: Remember, answers: StoredAnswers) -> Remember:
+def store_cited_answers(remember: Remember, answers: StoredAnswers) -> Remember:
     """As `remember`; an answer with citations is also stored as one, in the same transaction."""
 
-    async def remembered(tx: Transaction, turn: Turn, outcome: Outcome) -> After | None:
+    async def remembered(tx: Transaction, turn: Turn, outcome: TurnOutcome) -> After | None:
         after = await remember(tx, turn, outcome)
         if outcome.citations:
-            await answers.put(tx, turn.scope, _kept(turn, outcome, await masked(turn.message)))
+            await answers.put(tx, turn.scope, _cited_answer(turn, outcome, await masked(turn.message)))
         return after
 
     return remembered
 
 
-def _kept(turn: Turn, outcome: Outcome, question: str) -> Kept:
+def _cited_answer(turn: Turn, outcome: TurnOutcome, question: str) -> AnswerRecord:
     """The DOCUMENTS path says in its trace how it answered; elsewhere a model did. The question is as it is stored."""
     known = {int(one["n"]) for one in outcome.citations}
     traced = {str(line.get("step")): line for line in outcome.trace}
@@ -29,7 +29,7 @@ def _kept(turn: Turn, outcome: Outcome, question: str) -> Kept:
     bases = documents.get("bases")
     claims = of_lines(outcome.answer, bases, known) if bases else of_text(outcome.answer, known)
     mode = "extractive" if documents.get("outcome") == "extractive" else "generated"
-    return Kept(
+    return AnswerRecord(
         turn.run,
         question,
         mode,

@@ -8,34 +8,34 @@ from cluster.basics.errors import Permanent
 from cluster.basics.scope import Scope
 from cluster.models.messages import ChatRequest
 from cluster.state.db.postgres import Database
-from pipelines.documents.store.agent_links import Links
+from pipelines.documents.store.agent_links import AgentLinks
 from serve_apps.agents.events import Event, EventKind
 from serve_apps.agents.inquiries.inquiry import NobodyToAsk
-from serve_apps.agents.intake.toolset import AGENT, frozen, narrowed
-from serve_apps.agents.turn.limits import Allowance
+from serve_apps.agents.intake.toolset import AGENT, freeze_skills, narrow_agent
+from serve_apps.agents.turn.limits import TurnAllowance
 from serve_apps.agents.turn.tool_call import as_text
 from serve_apps.agents.turn_ports import (
-    Agent,
     AgentId,
+    AgentSnapshot,
     Journal,
     Json,
-    Outcome,
     Perform,
-    Redo,
+    RedoPolicy,
     RunId,
     Said,
     Saying,
     Turn,
+    TurnOutcome,
 )
-from skills.delegate.scoped import Scope as Scoped
+from skills.delegate.scoped import ExecutionScope as Scoped
 from skills.framework.manifest import Manifest
-from skills.framework.skill_store import Skills
+from skills.framework.skill_store import SkillStore
 
 # What a turn is told of those below it; texts and citations are the other agent's answer, which comes as a result.
 _KEPT = frozenset(EventKind) - {EventKind.TEXT, EventKind.CITATION, EventKind.RETRIEVED, EventKind.PLAN, EventKind.DONE}
 
 # Carries a turn out within an allowance: the loop itself.
-CarryOut = Callable[[Turn, Journal, Allowance], Awaitable[Outcome]]
+CarryOut = Callable[[Turn, Journal, TurnAllowance], Awaitable[TurnOutcome]]
 
 
 class TooDeep(Permanent):
@@ -44,16 +44,16 @@ class TooDeep(Permanent):
     code, status = "too_deep", 409
 
 
-class Cycle(Permanent):
+class DelegationCycle(Permanent):
     """This agent is already at work above."""
 
     code, status = "cycle", 409
 
 
-class Agents(Protocol):
+class AgentFinder(Protocol):
     """The agents of a workspace."""
 
-    async def find(self, scope: Scope, name: str) -> Agent:
+    async def find(self, scope: Scope, name: str) -> AgentSnapshot:
         """An agent by its id or its display name.
 
         Raises:
@@ -65,20 +65,20 @@ class Agents(Protocol):
 class StoredAgents:
     """Agents as they are stored now, with the skills that they have now."""
 
-    def __init__(self, database: Database, links: Links, skills: Skills) -> None:
+    def __init__(self, database: Database, links: AgentLinks, skills: SkillStore) -> None:
         """`links` keeps them, `skills` what each was given."""
         self._db, self._links, self._skills = database, links, skills
 
-    async def find(self, scope: Scope, name: str) -> Agent:
+    async def find(self, scope: Scope, name: str) -> AgentSnapshot:
         """As `Agents.find`."""
         async with self._db.transaction(scope) as tx:
             row = await self._links.look_up(tx, scope, name)
             skills = await self._skills.attached_in(tx, scope, str(row["id"]))
-        config = frozen(row["config"], skills)
-        return Agent(AgentId(str(row["id"])), row["name"], row["system_prompt"], row["description"], config)
+        config = freeze_skills(row["config"], skills)
+        return AgentSnapshot(AgentId(str(row["id"])), row["name"], row["system_prompt"], row["description"], config)
 
 
-class Inside:
+class InnerJournal:
     """A journal for a turn inside another: its steps are the outer run's, under its agent's name; events say whose."""
 
     def __init__(self, outer: Journal, run: RunId, agent: str) -> None:
@@ -109,7 +109,9 @@ class Inside:
     def piece(self, text: str) -> None:
         """Nothing: the answer comes as a result."""
 
-    async def step(self, kind: str, name: str, request: Json, perform: Perform, *, redo: Redo = Redo.REPEAT) -> Json:
+    async def step(
+        self, kind: str, name: str, request: Json, perform: Perform, *, redo: RedoPolicy = RedoPolicy.REPEAT
+    ) -> Json:
         """The outer journal's; kinds and names stay, approvals and spending are found by them."""
         return await self._outer.step(kind, name, request, perform, redo=redo)
 
@@ -130,7 +132,13 @@ class TurnDelegations:
     """`skills.delegate`'s port, bound to one turn."""
 
     def __init__(
-        self, turn: Turn, journal: Journal, agents: Agents, carry_out: CarryOut, allowance: Allowance, deepest: int
+        self,
+        turn: Turn,
+        journal: Journal,
+        agents: AgentFinder,
+        carry_out: CarryOut,
+        allowance: TurnAllowance,
+        deepest: int,
     ) -> None:
         """`allowance` is the turn's own: what is used below is taken from it."""
         self._turn, self._journal, self._agents = turn, journal, agents
@@ -159,13 +167,13 @@ class TurnDelegations:
             }
 
         found = await self._journal.step(AGENT, "find", {"agent": agent}, find)
-        other = Agent(
+        other = AgentSnapshot(
             AgentId(found["id"]), found["name"], found["system_prompt"], found["description"], found["config"]
         )
         above = (*turn.ancestors, turn.agent.id)
         if other.id in above:
-            raise Cycle(f"{other.name} waits for this answer itself")
-        return await self._inside(other, other.id, task, above)
+            raise DelegationCycle(f"{other.name} waits for this answer itself")
+        return await self._run_inside(other, other.id, task, above)
 
     async def carry_out_skill(self, skill: Manifest, scope: Scoped, arguments: Mapping[str, Any]) -> Any:
         """As `carry_out`, by the agent itself, with the skill's text and tools; arguments are data, never prompt.
@@ -176,15 +184,15 @@ class TurnDelegations:
         """
         self._may_go_deeper()
         given = "\n".join(f"{name}: {as_text(value)}" for name, value in arguments.items())
-        other = narrowed(self._turn.agent, skill, scope)
-        return await self._inside(other, skill.name, given or skill.description, self._turn.ancestors)
+        other = narrow_agent(self._turn.agent, skill, scope)
+        return await self._run_inside(other, skill.name, given or skill.description, self._turn.ancestors)
 
     def _may_go_deeper(self) -> None:
         turn = self._turn
         if turn.depth >= self._deepest:
             raise TooDeep(f"{turn.agent.name} was delegated to {turn.depth} deep, and {self._deepest} is the most")
 
-    async def _inside(self, other: Agent, key: str, task: str, above: tuple[AgentId, ...]) -> Any:
+    async def _run_inside(self, other: AgentSnapshot, key: str, task: str, above: tuple[AgentId, ...]) -> Any:
         """Another's turn inside this one; `key` tells its id from those of the others."""
         turn = self._turn
         self._made += 1
@@ -199,7 +207,7 @@ class TurnDelegations:
             ancestors=above,
             options={name: turn.options[name] for name in ("use_rag",) if name in turn.options},
         )
-        outcome = await self._carry_out(inner, Inside(self._journal, run, other.name), self._allowance)
+        outcome = await self._carry_out(inner, InnerJournal(self._journal, run, other.name), self._allowance)
         told = ("n", "filename", "page", "quote", "caveats")
         cited = [{name: one[name] for name in told if one.get(name)} for one in outcome.citations]
         return {

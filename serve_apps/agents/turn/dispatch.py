@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from serve_apps.agents.parse.coerce import kinds
-from skills.framework.contract import Effect, Tool
+from serve_apps.agents.parse.coerce import schema_types
+from skills.framework.contract import CallEffect, Tool
 
 _NAME_WEIGHT = 0.7
 _TIE = 0.05
@@ -42,7 +42,7 @@ _FORMATS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Dispatch:
+class ToolDispatch:
     """A tool to call in the model's stead; `score` is 0 to 1."""
 
     tool: str
@@ -50,7 +50,7 @@ class Dispatch:
     score: float
 
 
-def dispatch(message: str, tools: Sequence[Tool], threshold: float) -> Dispatch | None:
+def dispatch_tool(message: str, tools: Sequence[Tool], threshold: float) -> ToolDispatch | None:
     """The reading tool that a message asks for, if there is exactly one and its arguments are certain.
 
     Args:
@@ -60,26 +60,26 @@ def dispatch(message: str, tools: Sequence[Tool], threshold: float) -> Dispatch 
     """
     if _NEGATED.search(message):
         return None
-    scored = sorted(scores(message, tools), key=lambda pair: (-pair[0], pair[1].spec.name))
+    scored = sorted(score_tools(message, tools), key=lambda pair: (-pair[0], pair[1].spec.name))
     if not scored or scored[0][0] < threshold:
         return None
     if len(scored) > 1 and scored[0][0] - scored[1][0] < _TIE:
         return None
     score, tool = scored[0]
-    if tool.effect is not Effect.READ:
+    if tool.effect is not CallEffect.READ:
         return None  # what the message asks for is not the best of the rest either
-    arguments = infer(message, tool.spec.parameters)
-    return None if arguments is None else Dispatch(tool.spec.name, arguments, round(score, 3))
+    arguments = infer_arguments(message, tool.spec.parameters)
+    return None if arguments is None else ToolDispatch(tool.spec.name, arguments, round(score, 3))
 
 
-def scores(message: str, tools: Sequence[Tool]) -> list[tuple[float, Tool]]:
+def score_tools(message: str, tools: Sequence[Tool]) -> list[tuple[float, Tool]]:
     """Scores tools for a message: share of the name's words in it, and its rare words in the description."""
-    said = set(_words(message))
-    described = [set(_words(f"{tool.spec.name} {tool.spec.description}")) for tool in tools]
+    said = set(_stemmed_words(message))
+    described = [set(_stemmed_words(f"{tool.spec.name} {tool.spec.description}")) for tool in tools]
     spread = Counter(word for words in described for word in words)
     result = list[tuple[float, Tool]]()
     for tool, words in zip(tools, described, strict=True):
-        named = _words(tool.spec.name)
+        named = _stemmed_words(tool.spec.name)
         by_name = sum(word in said for word in named) / len(named) if named else 0.0
         weights = {word: math.log(1 + len(tools) / spread[word]) for word in words}
         total = sum(math.log(1 + len(tools) / max(1, spread[word])) for word in said)
@@ -88,12 +88,12 @@ def scores(message: str, tools: Sequence[Tool]) -> list[tuple[float, Tool]]:
     return result
 
 
-def _words(text: str) -> list[str]:
+def _stemmed_words(text: str) -> list[str]:
     spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", text[:4000]).casefold()
-    return [_stem(word) for word in re.findall(r"[^\W_]{2,40}", spaced) if word not in _IDLE]
+    return [_stem_word(word) for word in re.findall(r"[^\W_]{2,40}", spaced) if word not in _IDLE]
 
 
-def _stem(word: str) -> str:
+def _stem_word(word: str) -> str:
     """Cut so that `documents` meets `document` and `searching` meets `search`; nothing finer is needed here."""
     for suffix in _SUFFIXES:
         if word.endswith(suffix) and len(word) - len(suffix) >= 3:
@@ -101,36 +101,38 @@ def _stem(word: str) -> str:
     return word
 
 
-def infer(message: str, schema: Mapping[str, Any]) -> dict[str, Any] | None:
+def infer_arguments(message: str, schema: Mapping[str, Any]) -> dict[str, Any] | None:
     """Arguments that the message leaves no doubt about, or None: every required parameter must have exactly one
     candidate; optional ones are left out."""
     properties = schema.get("properties")
     known = properties if isinstance(properties, dict) else {}
     required = [key for key in schema.get("required") or () if isinstance(key, str)]
     if not required and len(known) == 1:
-        required = list(known)[:1] if kinds(next(iter(known.values()))) == ["string"] else []
-    texts = [key for key in required if kinds(known.get(key)) == ["string"] and not _closed(known.get(key))]
-    numbers = [key for key in required if set(kinds(known.get(key))) & {"integer", "number"}]
+        required = list(known)[:1] if schema_types(next(iter(known.values()))) == ["string"] else []
+    texts = [
+        key for key in required if schema_types(known.get(key)) == ["string"] and not _is_constrained(known.get(key))
+    ]
+    numbers = [key for key in required if set(schema_types(known.get(key))) & {"integer", "number"}]
     if len(texts) > 1 or len(numbers) > 1:
         return None  # which of two is which, is a guess
     arguments = dict[str, Any]()
     for key in required:
-        value = _one(message, key, known.get(key), alone=len(required) == 1)
+        value = _only_candidate(message, key, known.get(key), alone=len(required) == 1)
         if value is None:
             return None
         arguments[key] = value
     return arguments
 
 
-def _closed(schema: Any) -> bool:
+def _is_constrained(schema: Any) -> bool:
     return isinstance(schema, dict) and ("enum" in schema or schema.get("format") in _FORMATS)
 
 
-def _one(message: str, key: str, schema: Any, *, alone: bool) -> Any:
+def _only_candidate(message: str, key: str, schema: Any, *, alone: bool) -> Any:
     """The only candidate for a parameter, or None."""
     if not isinstance(schema, dict):
         return None
-    allowed = kinds(schema)
+    allowed = schema_types(schema)
     if isinstance(schema.get("enum"), list):
         folded = message.casefold()
         named = [
@@ -140,14 +142,14 @@ def _one(message: str, key: str, schema: Any, *, alone: bool) -> Any:
         ]
         return named[0] if len(named) == 1 else None
     if allowed == ["string"] and schema.get("format") in _FORMATS:
-        return _single(_FORMATS[schema["format"]].findall(message))
+        return _only_distinct(_FORMATS[schema["format"]].findall(message))
     if set(allowed) <= {"integer", "number"} and allowed:
-        number = _single(_NUMBER.findall(message))
+        number = _only_distinct(_NUMBER.findall(message))
         if number is None or ("number" not in allowed and "." in number):
             return None
         return float(number) if "." in number else int(number)
     if allowed == ["string"]:
-        quoted = _single([first or second for first, second in _QUOTED.findall(message)])
+        quoted = _only_distinct([first or second for first, second in _QUOTED.findall(message)])
         if quoted is not None:
             return quoted
         whole = alone and re.sub(r"[\W_]", "", key).casefold() in _WHOLE
@@ -155,5 +157,5 @@ def _one(message: str, key: str, schema: Any, *, alone: bool) -> Any:
     return None
 
 
-def _single(found: Sequence[str]) -> str | None:
+def _only_distinct(found: Sequence[str]) -> str | None:
     return found[0] if len(set(found)) == 1 else None

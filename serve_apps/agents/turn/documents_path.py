@@ -11,11 +11,11 @@ from serve_apps.agents.events import EventKind
 from serve_apps.agents.intake.path_router import command_of
 from serve_apps.agents.turn.limits import ENDINGS
 from serve_apps.agents.turn_errors import NoModel
-from serve_apps.agents.turn_ports import Handler, Journal, Json, Outcome, Path, Turn
-from serve_apps.retrieval.answers.answerer import COMMAND_ONLY, Answer, left_out
-from serve_apps.retrieval.answers.follow_up import LAST, leans
+from serve_apps.agents.turn_ports import Journal, Json, Turn, TurnHandler, TurnOutcome, TurnPath
+from serve_apps.retrieval.answers.answerer import COMMAND_ONLY, CitedAnswer, left_out
+from serve_apps.retrieval.answers.follow_up import LAST, is_follow_up
 from serve_apps.retrieval.answers.quote import Citation
-from serve_apps.retrieval.search.query import Hit
+from serve_apps.retrieval.search.query import SearchHit
 
 SURE, DOUBTED = 0.9, 0.6  # confidence, and where something that a model wrote was taken out (EX-14)
 SHOWN_CLAIM = 200  # characters of what was taken out
@@ -33,22 +33,24 @@ _ALONE = (
 )
 
 
-class Answers(Protocol):
+class DocumentAnswers(Protocol):
     """Answers from the documents; `retrieval.answer.Answerer` is the one with an index."""
 
-    async def ask(self, scope: Scope, question: str, agent_id: str | None, history: tuple[str, ...] = ()) -> Answer:
+    async def ask(
+        self, scope: Scope, question: str, agent_id: str | None, history: tuple[str, ...] = ()
+    ) -> CitedAnswer:
         """Answer from what the scope may see and, with an agent, from what is linked to it."""
         ...
 
 
-class Documents:
+class DocumentsHandler:
     """A `Handler`."""
 
-    def __init__(self, answers: Answers, general: Handler) -> None:
+    def __init__(self, answers: DocumentAnswers, general: TurnHandler) -> None:
         """`answers` checks every quote against its page before it gives it; `general` goes on where it has none."""
         self._answers, self._general = answers, general
 
-    async def __call__(self, turn: Turn, journal: Journal) -> Outcome:
+    async def __call__(self, turn: Turn, journal: Journal) -> TurnOutcome:
         """Answer with citations. Where nothing supports an answer, FALLBACK says so and the turn goes on as GENERAL.
 
         Raises:
@@ -58,7 +60,7 @@ class Documents:
         """
         _, question = command_of(turn.message)
         said = tuple(one.content for one in turn.history[-LAST:])
-        history = said if leans(question) else ()
+        history = said if is_follow_up(question) else ()
 
         async def ask(_: str) -> Json:
             return _as_json(await self._answers.ask(turn.scope, question, turn.agent.id, history))
@@ -71,20 +73,20 @@ class Documents:
         line = {"step": "documents", "outcome": given["mode"], "sources": len(given["sources"]), "bases": bases, **told}
         if given["mode"] == "not_found":
             return await self._handed_over(replace(turn, message=question or turn.message), journal, given, line)
-        _retrieved(journal, given)
+        _emit_retrieved(journal, given)
         for cited in given["citations"]:
             journal.emit(EventKind.CITATION, **cited)
         journal.emit(EventKind.TEXT, text=given["text"])
         dropped = given.get("dropped", ())
         sure = DOUBTED if dropped and given["mode"] == "generated" else SURE
         removed = ({"step": "claim_removed", **one} for one in dropped)
-        return Outcome(given["text"], "stop", sure, tuple(given["citations"]), (line, *removed))
+        return TurnOutcome(given["text"], "stop", sure, tuple(given["citations"]), (line, *removed))
 
-    async def _handed_over(self, turn: Turn, journal: Journal, given: Json, line: dict[str, Json]) -> Outcome:
+    async def _handed_over(self, turn: Turn, journal: Journal, given: Json, line: dict[str, Json]) -> TurnOutcome:
         """Outcome of GENERAL after a fallback; without a model, the nearest documents."""
         why = given.get("why") or given["text"]
-        journal.emit(EventKind.FALLBACK, left=str(Path.DOCUMENTS), taken=str(Path.GENERAL), why=why)
-        line = {**line, "handed_to": str(Path.GENERAL), "why": why}
+        journal.emit(EventKind.FALLBACK, left=str(TurnPath.DOCUMENTS), taken=str(TurnPath.GENERAL), why=why)
+        line = {**line, "handed_to": str(TurnPath.GENERAL), "why": why}
         try:
             outcome = await self._general(turn, journal)
         except ENDINGS:
@@ -94,18 +96,18 @@ class Documents:
                 raise
         else:
             return replace(outcome, trace=(line, *outcome.trace))
-        _retrieved(journal, given)
-        text = "\n\n".join([_nearest(given["sources"], why), _ALONE])
+        _emit_retrieved(journal, given)
+        text = "\n\n".join([_nearest_text(given["sources"], why), _ALONE])
         journal.emit(EventKind.TEXT, text=text)
-        return Outcome(text, "stop", 0.5, (), (line, {"step": "model", "outcome": NoModel.code}))
+        return TurnOutcome(text, "stop", 0.5, (), (line, {"step": "model", "outcome": NoModel.code}))
 
 
-def _retrieved(journal: Journal, given: Json) -> None:
+def _emit_retrieved(journal: Journal, given: Json) -> None:
     told = {name: given[name] for name in ("sources", "generation", "fallback")}
     journal.emit(EventKind.RETRIEVED, **told)
 
 
-def _nearest(sources: Sequence[Json], why: str) -> str:
+def _nearest_text(sources: Sequence[Json], why: str) -> str:
     """Text that names the nearest documents, without the claim that they answer."""
     if why == COMMAND_ONLY:
         return f"I did not search the documents: {why}."
@@ -117,7 +119,7 @@ def _nearest(sources: Sequence[Json], why: str) -> str:
     )
 
 
-def _as_json(answer: Answer) -> Json:
+def _as_json(answer: CitedAnswer) -> Json:
     return {
         "text": answer.text,
         "why": answer.abstained,
@@ -127,16 +129,16 @@ def _as_json(answer: Answer) -> Json:
         "model": answer.model,
         "fallback": answer.fallback,
         "generation": answer.search.generation,
-        "sources": [_source(n, hit) for n, hit in enumerate(answer.search.hits, 1)],
-        "citations": [_citation(cited) for cited in answer.citations],
+        "sources": [_source_data(n, hit) for n, hit in enumerate(answer.search.hits, 1)],
+        "citations": [_citation_data(cited) for cited in answer.citations],
     }
 
 
-def _source(n: int, hit: Hit) -> Json:
+def _source_data(n: int, hit: SearchHit) -> Json:
     return {"n": n, **{name: getattr(hit, name) for name in _FOUND}}
 
 
-def _citation(cited: Citation) -> Json:
+def _citation_data(cited: Citation) -> Json:
     """The data of a CITATION event: the same fields as the HTTP API's citations."""
     boxes = [[one.page, one.box.x0, one.box.y0, one.box.x1, one.box.y1] for one in cited.boxes]
     told = {"boxes": boxes, "caveats": placed_to_json(cited.caveats), "url": cited.url}

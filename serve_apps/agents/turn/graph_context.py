@@ -1,14 +1,14 @@
 """Knowledge graph as context of a turn: entities a question names, their relations, and the pages as evidence."""
 
 from cluster.basics.scope import Scope
-from pipelines.documents.graph.browse import Edge, Evidence, KnowledgeGraph, Node
+from pipelines.documents.graph.browse import EntityNode, EvidenceQuote, KnowledgeGraph, RelationEdge
 from serve_apps.agents.turn_ports import Json
 
 QUOTE = 200  # characters of a sentence that a model is shown
 
 
 class GraphEntities:
-    """`skills.knowledge.entities.Entities` over the graph."""
+    """`skills.knowledge.entities.EntitySource` over the graph."""
 
     def __init__(self, graph: KnowledgeGraph) -> None:
         """`graph` shows what the scope may see."""
@@ -21,24 +21,27 @@ class GraphEntities:
             Unavailable: Postgres cannot be reached.
         """
         found = await self._graph.ask(scope, agent, query, limit)
-        return {"relations": [_edge(edge) for edge in found.edges], "entities": [_node(node) for node in found.nodes]}
+        return {
+            "relations": [_edge_data(edge) for edge in found.edges],
+            "entities": [_node_data(node) for node in found.nodes],
+        }
 
 
-def _node(node: Node) -> Json:
+def _node_data(node: EntityNode) -> Json:
     shown = {"name": node.name, "type": str(node.type), "documents": node.documents}
     return {**shown, "also": list(node.aliases)} if node.aliases else shown
 
 
-def _edge(edge: Edge) -> Json:
+def _edge_data(edge: RelationEdge) -> Json:
     return {
         "source": edge.source.name,
         "relation": edge.type,
         "target": edge.target.name,
-        "evidence": [_evidence(one) for one in edge.evidence],
+        "evidence": [_evidence_data(one) for one in edge.evidence],
     }
 
 
-def _evidence(one: Evidence) -> Json:
+def _evidence_data(one: EvidenceQuote) -> Json:
     quote = " ".join(one.quote.split())
     shown = quote if len(quote) <= QUOTE else quote[:QUOTE] + "…"
     return {"document_id": one.document_id, "filename": one.filename, "page": one.page, "quote": shown}

@@ -6,14 +6,14 @@ from typing import Any, Protocol
 
 from cluster.basics.errors import AosError
 from cluster.basics.scope import Scope
-from pipelines.documents.document import Weight
+from pipelines.documents.document import CaveatWeight
 from serve_apps.agents.events import EventKind
 from serve_apps.agents.intake.injected_context import named
 from serve_apps.agents.turn.limits import ENDINGS
 from serve_apps.agents.turn_ports import Journal, Json, Turn
-from serve_apps.retrieval.answers.follow_up import LAST, leans
-from serve_apps.retrieval.answers.quote import locate
-from serve_apps.retrieval.search.query import Filters, Hit, Query, Results, Strategy
+from serve_apps.retrieval.answers.follow_up import LAST, is_follow_up
+from serve_apps.retrieval.answers.quote import locate_quote
+from serve_apps.retrieval.search.query import SearchFilters, SearchHit, SearchQuery, SearchResults, Strategy
 
 RETRIEVAL = "retrieval"  # the kind of its steps
 EXCERPT = 500  # characters
@@ -23,10 +23,10 @@ LEAST_SHARE = 0.3
 _SHOWN = ("document_id", "version_id", "chunk_id", "filename", "page", "score")
 
 
-class Searches(Protocol):
+class PassageSearch(Protocol):
     """Finds passages; `retrieval.search.Search` is the one with an index."""
 
-    async def run(self, scope: Scope, query: Query) -> Results:
+    async def run(self, scope: Scope, query: SearchQuery) -> SearchResults:
         """Search and show.
 
         Raises:
@@ -36,7 +36,7 @@ class Searches(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class SourcePassage:
     """A passage under its number; `spans` are (page, start, end) in page texts, which `text` joins by line ends."""
 
     n: int
@@ -56,20 +56,20 @@ class Source:
 
     def place(self, quote: str) -> tuple[int, int, int] | None:
         """(page, start, end) of a quote in its page's text, word for word; None where the source does not say it."""
-        for page, start, piece in self._pieces():
-            found = locate(quote, piece)
+        for page, start, piece in self._span_texts():
+            found = locate_quote(quote, piece)
             if found:
                 return page, start + found[0], start + found[1]
         return None
 
     def at(self, place: tuple[int, int, int]) -> str:
         """The page's text at a place that `place` gave."""
-        for page, start, piece in self._pieces():
+        for page, start, piece in self._span_texts():
             if page == place[0] and start <= place[1] and place[2] <= start + len(piece):
                 return piece[place[1] - start : place[2] - start]
         return ""
 
-    def _pieces(self) -> Iterator[tuple[int, int, str]]:
+    def _span_texts(self) -> Iterator[tuple[int, int, str]]:
         """(page, offset in the page, text) of each span."""
         at = 0
         for page, start, end in self.spans:
@@ -77,43 +77,43 @@ class Source:
             at += end - start + 1
 
 
-class Sources:
+class SourceList:
     """All that a turn may quote: what was retrieved for it, then what its tools found, numbered as they come."""
 
     def __init__(self) -> None:
         """None yet."""
-        self._known: list[Source] = []
+        self._known: list[SourcePassage] = []
 
     def __len__(self) -> int:
         return len(self._known)
 
-    def all(self) -> tuple[Source, ...]:
+    def all(self) -> tuple[SourcePassage, ...]:
         """In the order of their numbers."""
         return tuple(self._known)
 
-    def get(self, n: int) -> Source | None:
+    def get(self, n: int) -> SourcePassage | None:
         """By its number, from 1."""
         return self._known[n - 1] if 1 <= n <= len(self._known) else None
 
-    def add(self, passages: Sequence[Mapping[str, Any]]) -> list[Source]:
+    def add(self, passages: Sequence[Mapping[str, Any]]) -> list[SourcePassage]:
         """Number passages as `Passages.find` gives them; one that is known keeps its number."""
         return [self._number(passage) for passage in passages]
 
-    def _number(self, passage: Mapping[str, Any]) -> Source:
+    def _number(self, passage: Mapping[str, Any]) -> SourcePassage:
         for known in self._known:
             if known.chunk_id == passage["chunk_id"] and known.version_id == passage["version_id"]:
                 return known
         spans = tuple((int(page), int(start), int(end)) for page, start, end in passage["spans"])
         plain = {name: passage[name] for name in _SHOWN}
         text = passage["content"] if "content" in passage else passage["text"]  # as older journals have it
-        self._known.append(Source(n=len(self._known) + 1, text=text, spans=spans, **plain))
+        self._known.append(SourcePassage(n=len(self._known) + 1, text=text, spans=spans, **plain))
         return self._known[-1]
 
 
-class Knowledge:
+class AgentKnowledge:
     """Passages of the documents that are linked to an agent; an agent without links has none."""
 
-    def __init__(self, search: Searches) -> None:
+    def __init__(self, search: PassageSearch) -> None:
         """`search` sees what the scope may see."""
         self._search = search
 
@@ -150,7 +150,7 @@ class Knowledge:
         """
         # An agent asks again in other words by itself, and what its run asks of models stands in its journal. What it
         # answers from are the best passages, wherever they stand.
-        asked = Query(
+        asked = SearchQuery(
             query,
             limit,
             agent,
@@ -160,13 +160,13 @@ class Knowledge:
             round_robin=round_robin,
             spread=False,
             history=history,
-            filters=Filters(document_ids=tuple(documents) or None),
+            filters=SearchFilters(document_ids=tuple(documents) or None),
         )
         found = await self._search.run(scope, asked)
-        passages = [_passage(hit) for hit in _leading(found.hits, least_share)]
+        passages = [_passage_data(hit) for hit in _leading_hits(found.hits, least_share)]
         return {"passages": passages, "generation": found.generation, "fallback": found.fallback}
 
-    async def recall(self, turn: Turn, journal: Journal, limit: int, sources: Sources) -> list[Source]:
+    async def recall(self, turn: Turn, journal: Journal, limit: int, sources: SourceList) -> list[SourcePassage]:
         """The passages for a turn's question, recorded; told as RETRIEVED.
 
         A search that fails leaves the turn without sources, and the event says why.
@@ -175,7 +175,7 @@ class Knowledge:
             return []
 
         said = tuple(one.content for one in turn.history[-LAST:])
-        history, documents = (said if leans(turn.message) else ()), named(turn.options)
+        history, documents = (said if is_follow_up(turn.message) else ()), named(turn.options)
 
         async def search(_: str) -> Json:
             return await self.find(
@@ -210,15 +210,15 @@ class Knowledge:
         return numbered
 
 
-def _leading(hits: Sequence[Hit], share: float) -> Sequence[Hit]:
+def _leading_hits(hits: Sequence[SearchHit], share: float) -> Sequence[SearchHit]:
     """Without the end of the list as far as its fused scores are below a share of the best one."""
     fused = [hit.scores.get("fused") for hit in hits]
     least = share * max((one for one in fused if one is not None), default=0.0)
     return hits[: max((at for at, one in enumerate(fused, 1) if one is None or one >= least), default=0)]
 
 
-def _passage(hit: Hit) -> Json:
-    doubts = [one.detail for one in hit.caveats if one.weight is not Weight.NOTE]
+def _passage_data(hit: SearchHit) -> Json:
+    doubts = [one.detail for one in hit.caveats if one.weight is not CaveatWeight.NOTE]
     return {
         **({"caveats": doubts} if doubts else {}),  # so that an agent may say it, too
         **{name: getattr(hit, name) for name in _SHOWN},

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
 from cluster.basics.errors import LeaseLost, Permanent
-from serve_apps.agents.turn_errors import Diverged, Waiting
-from serve_apps.agents.turn_ports import Agent, Journal
+from serve_apps.agents.turn_errors import ApprovalPending, ReplayDiverged
+from serve_apps.agents.turn_ports import AgentSnapshot, Journal
 
 Item = TypeVar("Item")
 
 # Never an observation: they end the walk through the journal, whatever was being done.
-ENDINGS = (Waiting, Diverged, LeaseLost)
+ENDINGS = (ApprovalPending, ReplayDiverged, LeaseLost)
 
 
 class OutOfTime(Permanent):
@@ -24,7 +24,7 @@ class OutOfTime(Permanent):
 
 
 @dataclass(slots=True)
-class Allowance:
+class TurnAllowance:
     """Remaining rounds and time of a turn and all turns below it.
 
     Attributes:
@@ -35,27 +35,27 @@ class Allowance:
 
     rounds: int
     ends_ms: int
-    payer: Agent
+    payer: AgentSnapshot
 
     def seconds(self, journal: Journal) -> float:
         """Left, 0 or more."""
         return max(0, self.ends_ms - journal.spent_ms) / 1000
 
-    def narrowed(self, rounds: int, seconds: float, journal: Journal) -> "Allowance":
+    def narrowed(self, rounds: int, seconds: float, journal: Journal) -> "TurnAllowance":
         """Allowance of a turn below: no more than is left, and no more than its own agent is allowed."""
-        return Allowance(
+        return TurnAllowance(
             min(self.rounds, rounds), min(self.ends_ms, journal.spent_ms + round(seconds * 1000)), self.payer
         )
 
 
-def positive(config: Mapping[str, Any], name: str, otherwise: float) -> float:
+def agent_limit(config: Mapping[str, Any], name: str, otherwise: float) -> float:
     """An agent's own limit, never above the settings' one; a value that makes no sense is passed over."""
     own: Any = config.get(name)
     known = isinstance(own, int | float) and not isinstance(own, bool) and own > 0
     return min(float(own), otherwise) if known else otherwise
 
 
-async def within(items: AsyncIterator[Item], seconds: float) -> AsyncGenerator[Item]:
+async def stream_in_time(items: AsyncIterator[Item], seconds: float) -> AsyncGenerator[Item]:
     """The same items, as long as they come before the time is up; the source is closed at the end in any case.
 
     Raises:

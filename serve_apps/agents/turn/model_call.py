@@ -5,43 +5,51 @@ from contextlib import aclosing
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from cluster.models.messages import ChatRequest, Delta, Fallback, Message, Reply, Sampling, ToolSpec
-from cluster.state.canonical_json import normal
+from cluster.models.messages import (
+    ChatRequest,
+    ConnectionFallback,
+    ModelMessage,
+    ModelReply,
+    ReplyDelta,
+    SamplingParameters,
+    ToolSpec,
+)
+from cluster.state.canonical_json import normalize_json
 from configs.sections import AgentSettings
 from serve_apps.agents.events import EventKind
-from serve_apps.agents.turn.limits import Allowance, OutOfTime, within
-from serve_apps.agents.turn.stream_filter import Release
+from serve_apps.agents.turn.limits import OutOfTime, TurnAllowance, stream_in_time
+from serve_apps.agents.turn.stream_filter import StreamFilter
 from serve_apps.agents.turn_errors import NoReply
-from serve_apps.agents.turn_ports import Choice, Journal, Json, Models, Said, Turn
+from serve_apps.agents.turn_ports import ChatModels, Journal, Json, ModelChoice, Said, Turn
 
 
 @dataclass(frozen=True, slots=True)
-class Manner:
+class SamplingOptions:
     """Sampling options of a turn: its own options, else its agent's config, else the settings."""
 
     temperature: float
     max_tokens: int
     tools: tuple[ToolSpec, ...] = ()
     stop: tuple[str, ...] = ()
-    sampling: Sampling = field(default_factory=Sampling)
+    sampling: SamplingParameters = field(default_factory=SamplingParameters)
 
     @classmethod
-    def of(cls, turn: Turn, settings: AgentSettings) -> "Manner":
+    def of(cls, turn: Turn, settings: AgentSettings) -> "SamplingOptions":
         """Without tools."""
         return cls(
-            float(first(turn, "temperature", settings.temperature)),
-            int(first(turn, "max_tokens", settings.max_tokens)),
-            sampling=Sampling(**turn.options.get("sampling", {})),
+            float(turn_option(turn, "temperature", settings.temperature)),
+            int(turn_option(turn, "max_tokens", settings.max_tokens)),
+            sampling=SamplingParameters(**turn.options.get("sampling", {})),
         )
 
-    def request(self, messages: list[Message]) -> ChatRequest:
+    def request(self, messages: list[ModelMessage]) -> ChatRequest:
         """The request for a reply to these."""
         return ChatRequest(
             tuple(messages), self.tools, self.temperature, self.max_tokens, self.stop, sampling=self.sampling
         )
 
 
-def first(turn: Turn, name: str, otherwise: Any) -> Any:
+def turn_option(turn: Turn, name: str, otherwise: Any) -> Any:
     """The turn's option, else the agent's, else this."""
     for found in (turn.options.get(name), turn.agent.config.get(name)):
         if found is not None:
@@ -49,7 +57,7 @@ def first(turn: Turn, name: str, otherwise: Any) -> Any:
     return otherwise
 
 
-async def choose(turn: Turn, journal: Journal, models: Models, task: str) -> Choice:
+async def choose_connection(turn: Turn, journal: Journal, models: ChatModels, task: str) -> ModelChoice:
     """The connection that will be asked first, recorded and told as MODEL: later edits do not change a run.
 
     Raises:
@@ -60,22 +68,22 @@ async def choose(turn: Turn, journal: Journal, models: Models, task: str) -> Cho
     async def ask(_: str) -> Json:
         return asdict(await models.choose(turn, task))
 
-    choice = Choice(**await journal.step("choice", task, {"agent": turn.agent.id}, ask))
+    choice = ModelChoice(**await journal.step("choice", task, {"agent": turn.agent.id}, ask))
     journal.emit(
         EventKind.MODEL, connection=choice.connection, model=choice.model, task=choice.task, reason=choice.reason
     )
     return choice
 
 
-async def hear(
+async def stream_reply(
     turn: Turn,
     journal: Journal,
-    models: Models,
+    models: ChatModels,
     task: str,
     request: ChatRequest,
-    release: Release,
-    allowance: Allowance,
-) -> Reply:
+    release: StreamFilter,
+    allowance: TurnAllowance,
+) -> ModelReply:
     """Ask; `release` is fed with what comes. FALLBACK events are told when it is on record, the rest is the caller's.
 
     Whoever delegates pays: the connection is the other agent's, the budget that of the agent the user talks to.
@@ -93,28 +101,32 @@ async def hear(
     def saying() -> AsyncIterator[Said]:
         return _in_time(models.stream(billed, task, request), seconds)
 
-    reply: Reply | None = None
+    reply: ModelReply | None = None
     async for said in journal.stream(task, request, saying):
         match said:
-            case Delta():
-                release.feed(normal(said.text))
-            case Fallback():
+            case ReplyDelta():
+                release.feed(normalize_json(said.text))
+            case ConnectionFallback():
                 journal.emit(EventKind.FALLBACK, left=said.left, taken=said.taken, why=said.why)
-            case Reply():
+            case ModelReply():
                 reply = said
     assert reply is not None, "a journal's stream ends with a reply"
     # As it will come back from the record, so that it is read the same way then.
-    clean = [replace(one, name=normal(one.name), arguments=normal(one.arguments)) for one in reply.tool_calls]
-    return replace(reply, content=normal(reply.content), reasoning=normal(reply.reasoning), tool_calls=tuple(clean))
+    clean = [
+        replace(one, name=normalize_json(one.name), arguments=normalize_json(one.arguments)) for one in reply.tool_calls
+    ]
+    return replace(
+        reply, content=normalize_json(reply.content), reasoning=normalize_json(reply.reasoning), tool_calls=tuple(clean)
+    )
 
 
 async def _in_time(said: AsyncIterator[Said], seconds: float) -> AsyncGenerator[Said]:
     """As `within`; a model that has not begun by then never replied, which is another end than one that broke off."""
     begun = False
     try:
-        async with aclosing(within(said, seconds)) as items:
+        async with aclosing(stream_in_time(said, seconds)) as items:
             async for item in items:
-                begun = begun or not isinstance(item, Fallback)
+                begun = begun or not isinstance(item, ConnectionFallback)
                 yield item
     except OutOfTime as error:
         if begun:
@@ -122,7 +134,7 @@ async def _in_time(said: AsyncIterator[Said], seconds: float) -> AsyncGenerator[
         raise NoReply(f"it did not begin to reply within the {seconds:.0f} s that were left") from error
 
 
-def told_usage(journal: Journal, reply: Reply) -> None:
+def told_usage(journal: Journal, reply: ModelReply) -> None:
     """Tell what a reply cost."""
     usage = reply.usage
     journal.emit(

@@ -10,10 +10,10 @@ from cluster.basics.errors import AosError
 from cluster.basics.scope import Scope
 from cluster.state.db.postgres import Database, load_queries
 from serve_apps.agents.events import EventKind
-from serve_apps.agents.turn.knowledge import RETRIEVAL, Source, Sources
+from serve_apps.agents.turn.knowledge import RETRIEVAL, SourceList, SourcePassage
 from serve_apps.agents.turn.limits import ENDINGS
 from serve_apps.agents.turn_ports import Journal, Json, Turn
-from serve_apps.retrieval.answers.quote import describe, page_of
+from serve_apps.retrieval.answers.quote import describe_quote, page_of
 
 SQL = load_queries(Path(__file__).parents[2] / "retrieval" / "answers" / "answer.sql")
 
@@ -29,7 +29,7 @@ MARK = re.compile(
 )
 
 
-class Places(Protocol):
+class QuotePlaces(Protocol):
     """Port that locates quotes on their pages, as rectangles for pictures."""
 
     async def describe(self, scope: Scope, quotes: Sequence[Mapping[str, Any]]) -> Json:
@@ -67,17 +67,17 @@ class StoredPlaces:
             if row is None or page is None or page.text[start:end] != quote["quote"]:
                 described.append(None)
                 continue
-            boxes, sure = describe(page, start, end)
+            boxes, sure = describe_quote(page, start, end)
             flat = [[one.page, one.box.x0, one.box.y0, one.box.x1, one.box.y1] for one in boxes]
             described.append({"boxes": flat, "ocr_confidence": sure, "caveats": row["caveats"]})
         return described
 
 
 @dataclass
-class Quotes:
+class QuoteChecker:
     """The citations of an answer so far; `removed` are marks that nothing supports, with the reason."""
 
-    sources: Sources
+    sources: SourceList
     citations: list[dict[str, Any]] = field(default_factory=list)
     removed: list[dict[str, Any]] = field(default_factory=list)
     told: int = 0
@@ -96,9 +96,9 @@ class Quotes:
         """
         if not len(self.sources):
             return text
-        return MARK.sub(self._mark, text)
+        return MARK.sub(self._replace_mark, text)
 
-    def _mark(self, found: re.Match[str]) -> str:
+    def _replace_mark(self, found: re.Match[str]) -> str:
         if found["fence"] is not None:
             self.fenced = not self.fenced
         if self.fenced or found["fence"] is not None or found["code"] is not None:
@@ -117,9 +117,9 @@ class Quotes:
             why = "the source does not say this" if source else "there is no such source"
             self.removed.append({"n": n, "why": why, "quote": quote[:200]})
             return ""
-        return f" [{self._number(source, place)}]"
+        return f" [{self._number_citation(source, place)}]"
 
-    def _number(self, source: Source, place: tuple[int, int, int]) -> int:
+    def _number_citation(self, source: SourcePassage, place: tuple[int, int, int]) -> int:
         page, start, end = place
         wanted = (source.version_id, page, start, end)
         for known in self.citations:
@@ -145,7 +145,7 @@ class Quotes:
         return len(self.citations)
 
 
-async def tell(turn: Turn, journal: Journal, places: Places, quotes: Quotes) -> None:
+async def emit_citations(turn: Turn, journal: Journal, places: QuotePlaces, quotes: QuoteChecker) -> None:
     """A CITATION event for each citation that is new, with its rectangles where the pages are still there."""
     new = quotes.citations[quotes.told :]
     if not new:

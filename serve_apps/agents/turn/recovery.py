@@ -189,7 +189,7 @@ _WANTS_KNOWLEDGE = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class FalseClaim:
     """A claim that nothing stands behind.
 
     Attributes:
@@ -203,13 +203,13 @@ class Claim:
     quote: str
 
 
-def claims(text: str) -> Claim | None:
+def find_claim(text: str) -> FalseClaim | None:
     """The first claim of a completed action, else the first announcement of one; None if there is neither.
 
     Only for replies of a turn in which no tool ran: elsewhere the same words are a report.
     """
     sentences = [match[0] for match in _SENTENCE.finditer(text[:_LONGEST])]
-    future: Claim | None = None
+    future: FalseClaim | None = None
     for kind, name, pattern in _COMPILED:
         if kind == "future" and future is not None:
             break
@@ -218,17 +218,17 @@ def claims(text: str) -> Claim | None:
             if match is None:
                 continue
             if kind == "future":
-                future = Claim("future", name, match[0].strip())
+                future = FalseClaim("future", name, match[0].strip())
                 break
             if not sentence.rstrip().endswith("?") and not _NOT.search(sentence[: match.end()]):
-                return Claim("past", name, match[0].strip())
+                return FalseClaim("past", name, match[0].strip())
     return future
 
 
-def needs_reprompt(message: str, reply: str) -> Claim | None:
+def needs_reprompt(message: str, reply: str) -> FalseClaim | None:
     """The claim that is worth the forceful re-prompt: announcements and advice are an answer to who asked for
     knowledge, and laziness only towards who asked for a deed. Claims of completed actions always count."""
-    claim = claims(reply)
+    claim = find_claim(reply)
     if claim is not None and claim.kind == "future" and _WANTS_KNOWLEDGE.search(message[:400]):
         return None
     return claim

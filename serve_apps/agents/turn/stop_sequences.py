@@ -21,7 +21,7 @@ class StopSequences:
         if self.ended:
             return ""
         text, self._held = self._held + text, ""
-        begun = len(text) - max((_overlap(text, one) for one in self._sequences), default=0)
+        begun = len(text) - max((_suffix_overlap(text, one) for one in self._sequences), default=0)
         # One that is whole may begin behind another that may yet become whole: the first of them ends the text.
         if (end := self._end(text)) is not None and end <= begun:
             self.ended = True
@@ -48,7 +48,7 @@ class StopSequences:
         return shown
 
 
-def _overlap(text: str, sequence: str) -> int:
+def _suffix_overlap(text: str, sequence: str) -> int:
     """Number of characters at the end of the text that begin the sequence."""
     for length in range(min(len(text), len(sequence) - 1), 0, -1):
         if text.endswith(sequence[:length]):

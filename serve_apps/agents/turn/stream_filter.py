@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from serve_apps.agents.turn.quotes import Quotes
+from serve_apps.agents.turn.quotes import QuoteChecker
 
 LEAST = 10  # characters of a batch ...
 LONGEST_WAIT = 0.05  # ... or seconds since the last one
@@ -35,7 +35,7 @@ _FENCE_ENDS = re.compile(r"(?:^|\n)[ \t]*```[ \t]*(?=\n)")
 
 
 @dataclass(frozen=True, slots=True)
-class Guard:
+class StreamGuard:
     """Rules for the text that is held back.
 
     Attributes:
@@ -51,7 +51,7 @@ class Guard:
     is_claim: Callable[[str], bool] | None = None
 
 
-class Release:
+class StreamFilter:
     """One reply on its way to the reader.
 
     What may be released is a function of the text alone, not of how it was cut into deltas: so a recorded reply, which
@@ -59,7 +59,12 @@ class Release:
     """
 
     def __init__(
-        self, show: Callable[[str], None], clock: Callable[[], float], quotes: Quotes, guard: Guard, lead: str = ""
+        self,
+        show: Callable[[str], None],
+        clock: Callable[[], float],
+        quotes: QuoteChecker,
+        guard: StreamGuard,
+        lead: str = "",
     ) -> None:
         """Nothing is shown yet.
 
@@ -84,13 +89,13 @@ class Release:
     def feed(self, text: str) -> None:
         """Take a delta and show what may be shown."""
         self._raw += text
-        self._advance()
+        self._advance_text()
         if self._batch and (len(self._batch) >= LEAST or self._clock() - self._last >= LONGEST_WAIT):
-            self._flush()
+            self._flush_batch()
 
     def settle(self) -> str:
         """End without the text that is held, as the reply asked for a call; everything that was released."""
-        self._flush()
+        self._flush_batch()
         return self._text
 
     def finish(self, answer: str) -> str:
@@ -101,15 +106,15 @@ class Release:
         elif answer.startswith(self._visible):
             rest = answer[len(self._visible) :]
         self._raw = ""
-        self._put(rest)
-        self._flush()
+        self._release_unit(rest)
+        self._flush_batch()
         return self._text
 
-    def _advance(self) -> None:
+    def _advance_text(self) -> None:
         while self._raw and not self._held:
-            if not self._visible and self._thinks():
+            if not self._visible and self._is_thinking():
                 return
-            end = self._unit() if self._whole else self._untorn()
+            end = self._unit_end() if self._whole else self._untorn_end()
             if not end:
                 return
             unit = self._raw[:end]
@@ -122,9 +127,9 @@ class Release:
                 self._held = True
                 return
             self._raw = self._raw[end:]
-            self._put(unit)
+            self._release_unit(unit)
 
-    def _thinks(self) -> bool:
+    def _is_thinking(self) -> bool:
         """Reasoning that a model writes into its reply is never shown; whether it goes on, or may yet begin."""
         while opened := _THINKS.match(self._raw):
             end = self._raw.lower().find(f"</{opened[1].lower()}>", opened.end())
@@ -134,12 +139,12 @@ class Release:
         begun = self._raw.strip().lower()
         return any(f"<{name}>".startswith(begun) for name in _THINKING)
 
-    def _untorn(self) -> int:
+    def _untorn_end(self) -> int:
         """End of the text without the first half of a template's token."""
         torn = _TORN.search(self._raw, max(0, len(self._raw) - 42))
         return torn.start() if torn else len(self._raw)
 
-    def _unit(self) -> int:
+    def _unit_end(self) -> int:
         """End of the first sentence or line, its citation marks included; 0 while that cannot be known."""
         found = _ENDS.search(self._raw, 0, LONGEST_UNIT + 1)
         if found is not None:
@@ -177,7 +182,7 @@ class Release:
             return 0
         return closed.end()
 
-    def _put(self, unit: str) -> None:
+    def _release_unit(self, unit: str) -> None:
         """Release a unit; white space at its end waits for what follows."""
         plain = _TOKENS.sub("", unit)
         if not self._visible:
@@ -193,7 +198,7 @@ class Release:
         self._text += body
         self._batch += body
 
-    def _flush(self) -> None:
+    def _flush_batch(self) -> None:
         if self._batch:
             self._show(self._batch)
             self._batch, self._last = "", self._clock()

@@ -10,14 +10,14 @@ from jsonschema import Draft202012Validator
 
 from cluster.basics.errors import AosError, Invalid, Permanent, Transient
 from cluster.models.messages import ToolSpec
-from serve_apps.agents.approval import Policy
+from serve_apps.agents.approval import ApprovalPolicy
 from serve_apps.agents.events import EventKind
 from serve_apps.agents.turn.limits import ENDINGS, in_time
-from serve_apps.agents.turn_errors import Refused, Rejected
-from serve_apps.agents.turn_ports import Journal, Json, Redo, Turn
+from serve_apps.agents.turn_errors import ActionRejected, ToolRefused
+from serve_apps.agents.turn_ports import Journal, Json, RedoPolicy, Turn
 from skills.delegate.tool import TurnBound
-from skills.framework.contract import Call, Effect, Tool
-from skills.framework.skill_guard import nature
+from skills.framework.contract import CallEffect, Tool, ToolInvocation
+from skills.framework.skill_guard import tool_nature
 
 TOOL = "tool"  # the kind of its steps
 OUTPUT = 2_000  # characters of an output that a model reads (EX-18)
@@ -40,7 +40,7 @@ class ToolBroken(Permanent):
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ToolRequest:
     """A call as it was found; `tier` is how (1 native, 2 in the text, 3 after a re-prompt, 4 by intent)."""
 
     id: str
@@ -50,7 +50,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class ToolResult:
     """Result of a tool call.
 
     Attributes:
@@ -60,7 +60,7 @@ class Done:
         final: the same call would fail again.
     """
 
-    call: Wanted
+    call: ToolRequest
     result: Json = None
     error: str | None = None
     approved: bool = True
@@ -69,10 +69,12 @@ class Done:
     @property
     def observation(self) -> str:
         """Observation that the model reads, cut to size."""
-        return cut(f"ERROR: {self.error}" if self.error is not None else as_text(self.result))
+        return cut_output(f"ERROR: {self.error}" if self.error is not None else as_text(self.result))
 
 
-async def run_tool(turn: Turn, journal: Journal, policy: Policy, tool: Tool, wanted: Wanted, seconds: float) -> Done:
+async def run_tool(
+    turn: Turn, journal: Journal, policy: ApprovalPolicy, tool: Tool, wanted: ToolRequest, seconds: float
+) -> ToolResult:
     """Carry a call out, or say why not; told as TOOL_CALL and TOOL_RESULT.
 
     The list of approvals decides; a person's edits are validated and judged again; the effect is one recorded step. A
@@ -86,30 +88,30 @@ async def run_tool(turn: Turn, journal: Journal, policy: Policy, tool: Tool, wan
     journal.emit(EventKind.TOOL_CALL, id=wanted.id, name=wanted.name, arguments=arguments, tier=wanted.tier)
     before = journal.spent_ms
     try:
-        allowed, asked = await _allowed(journal, policy, tool, wanted)
-        once = tool.effect is Effect.WRITE or (asked and tool.effect is not Effect.KEYED)
-        done = Done(wanted, await _perform(turn, journal, tool, wanted.name, allowed, seconds, once=once))
+        allowed, asked = await _approve_call(journal, policy, tool, wanted)
+        once = tool.effect is CallEffect.WRITE or (asked and tool.effect is not CallEffect.KEYED)
+        done = ToolResult(wanted, await _perform_call(turn, journal, tool, wanted.name, allowed, seconds, once=once))
     except ENDINGS:
         raise
-    except Rejected as error:
-        done = Done(wanted, error=f"Action rejected: {error.detail or 'REJECTED'}", approved=False, final=True)
+    except ActionRejected as error:
+        done = ToolResult(wanted, error=f"Action rejected: {error.detail or 'REJECTED'}", approved=False, final=True)
     except AosError as error:
         told = f"{error.code}: {error.detail or error.title}" + (f" {error.hint}" if error.hint else "")
-        done = Done(wanted, error=told, final=not isinstance(error, Transient))
-    _tell(journal, done, journal.spent_ms - before)
+        done = ToolResult(wanted, error=told, final=not isinstance(error, Transient))
+    _emit_result(journal, done, journal.spent_ms - before)
     return done
 
 
-def not_run(journal: Journal, wanted: Wanted, why: str) -> Done:
+def not_run(journal: Journal, wanted: ToolRequest, why: str) -> ToolResult:
     """A call that cannot be carried out, told like one that failed."""
     arguments = dict(wanted.arguments)
     journal.emit(EventKind.TOOL_CALL, id=wanted.id, name=wanted.name, arguments=arguments, tier=wanted.tier)
-    done = Done(wanted, error=why, final=True)
-    _tell(journal, done, 0)
+    done = ToolResult(wanted, error=why, final=True)
+    _emit_result(journal, done, 0)
     return done
 
 
-def flaw(spec: ToolSpec, arguments: Mapping[str, Any]) -> str | None:
+def schema_error(spec: ToolSpec, arguments: Mapping[str, Any]) -> str | None:
     """Schema error of arguments, in words for the model; None if they fit the schema."""
     for error in Draft202012Validator(dict(spec.parameters)).iter_errors(dict(arguments)):
         place = ".".join(map(str, error.absolute_path))
@@ -117,7 +119,7 @@ def flaw(spec: ToolSpec, arguments: Mapping[str, Any]) -> str | None:
     return None
 
 
-def cut(text: str) -> str:
+def cut_output(text: str) -> str:
     """At most 2,000 characters, and a note of what is missing."""
     if len(text) <= OUTPUT:
         return text
@@ -129,40 +131,44 @@ def as_text(value: Json) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-async def _allowed(journal: Journal, policy: Policy, tool: Tool, wanted: Wanted) -> tuple[Mapping[str, Any], bool]:
+async def _approve_call(
+    journal: Journal, policy: ApprovalPolicy, tool: Tool, wanted: ToolRequest
+) -> tuple[Mapping[str, Any], bool]:
     """The arguments to run with, the model's or those that a person put in their place, and whether one was asked."""
     arguments = wanted.arguments
-    _validate(tool, arguments)
-    verdict = policy.decide(wanted.name, arguments, tool.effect, wanted.tier, nature(tool))
+    _validate_arguments(tool, arguments)
+    verdict = policy.decide(wanted.name, arguments, tool.effect, wanted.tier, tool_nature(tool))
     if verdict.decision == "refuse":
-        raise Refused(verdict.reason)
+        raise ToolRefused(verdict.reason)
     if verdict.decision == "auto":
         return arguments, False
     approved = await journal.ask(wanted.name, arguments, verdict.reason)
     if dict(approved) != dict(arguments):
-        _validate(tool, approved)
-        again = policy.decide(wanted.name, approved, tool.effect, wanted.tier, nature(tool))
+        _validate_arguments(tool, approved)
+        again = policy.decide(wanted.name, approved, tool.effect, wanted.tier, tool_nature(tool))
         if again.decision == "refuse":
-            raise Refused(again.reason)
+            raise ToolRefused(again.reason)
     return approved, True
 
 
-def _validate(tool: Tool, arguments: Mapping[str, Any]) -> None:
-    found = flaw(tool.spec, arguments)
+def _validate_arguments(tool: Tool, arguments: Mapping[str, Any]) -> None:
+    found = schema_error(tool.spec, arguments)
     if found is not None:
         raise BadArguments(f"{found}. The schema is {json.dumps(tool.spec.parameters, ensure_ascii=False)[:1_000]}")
 
 
-async def _perform(
+async def _perform_call(
     turn: Turn, journal: Journal, tool: Tool, name: str, arguments: Mapping[str, Any], seconds: float, *, once: bool
 ) -> Json:
     """Result of the call; `once`: never repeated while its end is unknown, as one yes allows one call."""
 
     async def perform(key: str) -> Json:
-        call = Call(turn.scope, turn.agent.id, key, arguments, turn.session)
+        call = ToolInvocation(turn.scope, turn.agent.id, key, arguments, turn.session)
         try:
-            value = await (tool.run(call) if tool.effect is Effect.WRITE else in_time(tool.run(call), seconds, name))
-            return _recordable(value)
+            value = await (
+                tool.run(call) if tool.effect is CallEffect.WRITE else in_time(tool.run(call), seconds, name)
+            )
+            return _as_recordable(value)
         except (ArithmeticError, AttributeError, LookupError, OSError, TypeError, ValueError) as error:
             if isinstance(error, AosError):
                 raise
@@ -170,12 +176,12 @@ async def _perform(
             raise ToolBroken(f"{name}: {type(error).__name__}") from error
 
     if isinstance(tool, TurnBound):  # each of its steps is recorded: the call as a whole must not be one
-        return _recordable(await tool.run(Call(turn.scope, turn.agent.id, "", arguments, turn.session)))
-    redo = Redo.RECONCILE if once else Redo.REPEAT
+        return _as_recordable(await tool.run(ToolInvocation(turn.scope, turn.agent.id, "", arguments, turn.session)))
+    redo = RedoPolicy.RECONCILE if once else RedoPolicy.REPEAT
     return await journal.step(TOOL, name, dict(arguments), perform, redo=redo)
 
 
-def _recordable(value: Json) -> Json:
+def _as_recordable(value: Json) -> Json:
     """The value, if it is JSON of a size that is kept; the beginning of its text if it is larger."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False)
     if len(text) <= KEPT:
@@ -183,9 +189,9 @@ def _recordable(value: Json) -> Json:
     return f"{as_text(value)[:KEPT]}\n[cut: {len(text):,} characters in all]"
 
 
-def _tell(journal: Journal, done: Done, ms: int) -> None:
+def _emit_result(journal: Journal, done: ToolResult, ms: int) -> None:
     said: dict[str, Json] = {"error": done.error}
     if done.error is None:
         text = as_text(done.result)
-        said = {"result": done.result if len(text) <= SHOWN else cut(text)}
+        said = {"result": done.result if len(text) <= SHOWN else cut_output(text)}
     journal.emit(EventKind.TOOL_RESULT, id=done.call.id, name=done.call.name, **said, approved=done.approved, ms=ms)

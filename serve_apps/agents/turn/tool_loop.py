@@ -1,27 +1,27 @@
 """The handler of GENERAL: the tool loop within what the settings, the agent and a delegating turn allow."""
 
 from serve_apps.agents.intake.response_demand import demand_of
-from serve_apps.agents.turn.constrained import Demanding
-from serve_apps.agents.turn.conversation import Conversation, Crew
-from serve_apps.agents.turn.limits import Allowance, positive
-from serve_apps.agents.turn_ports import Journal, Outcome, Turn
-
-__all__ = ["Crew", "Loop", "converse"]
+from serve_apps.agents.turn.constrained import ConstrainedTurn
+from serve_apps.agents.turn.conversation import Conversation, TurnServices
+from serve_apps.agents.turn.limits import TurnAllowance, agent_limit
+from serve_apps.agents.turn_ports import Journal, Turn, TurnOutcome
 
 
-class Loop:
+class ToolLoopHandler:
     """The `Handler` of GENERAL, and of every turn that is delegated."""
 
-    def __init__(self, crew: Crew) -> None:
+    def __init__(self, crew: TurnServices) -> None:
         """`crew` is shared by all turns."""
         self._crew = crew
 
-    async def __call__(self, turn: Turn, journal: Journal) -> Outcome:
-        """As `converse`, with all that the settings and the agent allow."""
-        return await converse(turn, journal, self._crew)
+    async def __call__(self, turn: Turn, journal: Journal) -> TurnOutcome:
+        """As `run_conversation`, with all that the settings and the agent allow."""
+        return await run_conversation(turn, journal, self._crew)
 
 
-async def converse(turn: Turn, journal: Journal, crew: Crew, above: Allowance | None = None) -> Outcome:
+async def run_conversation(
+    turn: Turn, journal: Journal, crew: TurnServices, above: TurnAllowance | None = None
+) -> TurnOutcome:
     """Carry a turn out: at most `max_rounds` replies within `seconds`; waiting for people does not count.
 
     Args:
@@ -36,19 +36,19 @@ async def converse(turn: Turn, journal: Journal, crew: Crew, above: Allowance | 
         NotCalled, NotInForm: the turn's client demands what the model does not give, also when it is told again.
     """
     settings, config = crew.settings, turn.agent.config
-    rounds = int(positive(config, "max_iterations", settings.max_rounds))
-    seconds = positive(config, "timeout_seconds", settings.seconds)
-    left = above or Allowance(rounds, journal.spent_ms + round(seconds * 1000), turn.agent)
+    rounds = int(agent_limit(config, "max_iterations", settings.max_rounds))
+    seconds = agent_limit(config, "timeout_seconds", settings.seconds)
+    left = above or TurnAllowance(rounds, journal.spent_ms + round(seconds * 1000), turn.agent)
     own = left.narrowed(rounds, seconds, journal)
     granted = own.rounds
 
-    async def carry_out(below: Turn, inside: Journal, left: Allowance) -> Outcome:
-        return await converse(below, inside, crew, left)
+    async def carry_out(below: Turn, inside: Journal, left: TurnAllowance) -> TurnOutcome:
+        return await run_conversation(below, inside, crew, left)
 
     demand = demand_of(turn)
     try:
         if demand is not None:
-            return await Demanding(turn, journal, crew, own, carry_out, demand).run()
+            return await ConstrainedTurn(turn, journal, crew, own, carry_out, demand).run()
         return await Conversation(turn, journal, crew, own, carry_out).run()
     finally:
         left.rounds -= granted - own.rounds

@@ -12,12 +12,12 @@ from starlette.requests import HTTPConnection
 
 from cluster.basics.errors import Forbidden, NotFound, Unauthenticated
 from cluster.basics.scope import WorkspaceId
-from cluster.state.identity.identity import Member
+from cluster.state.identity.identity import WorkspaceMember
 from serve_apps.agents.intake.rights import NoMember
-from serve_apps.http.auth.permissions import MATRIX, RouteKey, check
-from serve_apps.http.auth.revocation import CredentialEnded, Entry, Look, WatchedResponse, streams
+from serve_apps.http.auth.permissions import MATRIX, RouteKey, check_access
+from serve_apps.http.auth.revocation import AuthenticatedCaller, CredentialEnded, Look, WatchedResponse, is_streaming
 from serve_apps.http.auth.tokens import KEY_START
-from serve_apps.http.deps import Parts
+from serve_apps.http.deps import AppDependencies
 from serve_apps.http.problems import PasswordChangeRequired, ScopeMismatch
 from serve_apps.http.routes.documents.content_disposition import FormRequest
 from skills.framework.credentials import CredentialForbidden
@@ -31,7 +31,7 @@ PASSWORD_ROUTE = "/api/auth/password"
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
-class Guarded(APIRoute):
+class GuardedRoute(APIRoute):
     """A route that nobody enters whom the matrix does not let in; what is not in the matrix is shut."""
 
     def get_route_handler(self) -> Handler:
@@ -49,14 +49,14 @@ class Guarded(APIRoute):
                 raise Forbidden(f"{request.method} {path} has no permissions")
             if access.public:
                 return await handler(request)
-            entry = await _admit(request, path)
+            entry = await _authorize_request(request, path)
             member = request.state.member = entry.member
             try:
                 response = await handler(request)
                 # What goes on after this must not outlive the credential that began it.
-                return WatchedResponse(response, parts_of(request).watch, entry) if streams(response) else response
+                return WatchedResponse(response, parts_of(request).watch, entry) if is_streaming(response) else response
             except Forbidden as error:
-                await denied(parts_of(request), member, f"{request.method} {path}", request.url.path, error)
+                await audit_denial(parts_of(request), member, f"{request.method} {path}", request.url.path, error)
                 raise
 
         return guarded
@@ -70,14 +70,16 @@ def _read_as_json(request: Request) -> None:
     ]
 
 
-async def _admit(request: Request, path: str) -> Entry:
+async def _authorize_request(request: Request, path: str) -> AuthenticatedCaller:
     parts = parts_of(request)
     kind, _, credential = request.headers.get("authorization", "").partition(" ")
     credential = credential if kind.lower() == "bearer" else ""
-    return await admit(request, parts, (request.method, path), credential)
+    return await authorize_caller(request, parts, (request.method, path), credential)
 
 
-async def admit(connection: HTTPConnection, parts: Parts, key: RouteKey, credential: str) -> Entry:
+async def authorize_caller(
+    connection: HTTPConnection, parts: AppDependencies, key: RouteKey, credential: str
+) -> AuthenticatedCaller:
     """Authenticate a credential, check its role against the permission matrix, and return how to re-check it.
 
     Args:
@@ -89,20 +91,24 @@ async def admit(connection: HTTPConnection, parts: Parts, key: RouteKey, credent
     Raises:
         Unauthenticated, Forbidden, NotFound: not let in; denials are audited.
     """
-    entry = await _identify(parts, credential, connection.headers.get("x-workspace"))
+    entry = await _authenticate_credential(parts, credential, connection.headers.get("x-workspace"))
     member = entry.member
     if member.must_change_password and key[1] != PASSWORD_ROUTE:
         raise PasswordChangeRequired
     try:
-        check(member, MATRIX[key])
-        agree(member, connection.query_params.get("tenant_id"), connection.query_params.get("workspace_id"))
+        check_access(member, MATRIX[key])
+        require_same_scope(
+            member, connection.query_params.get("tenant_id"), connection.query_params.get("workspace_id")
+        )
     except Forbidden as error:
-        await denied(parts, member, f"{key[0]} {key[1]}", connection.url.path, error)
+        await audit_denial(parts, member, f"{key[0]} {key[1]}", connection.url.path, error)
         raise
     return entry
 
 
-async def denied(parts: Parts, member: Member, action: str, object_: str, error: Forbidden) -> None:
+async def audit_denial(
+    parts: AppDependencies, member: WorkspaceMember, action: str, object_: str, error: Forbidden
+) -> None:
     """Put a refusal into the audit trail, where it is not in it already."""
     if isinstance(error, NoMember | CredentialForbidden) or IN_TRAIL in getattr(error, "__notes__", ()):
         return  # what looks at the rights of a turn, or at a credential, puts on record itself what it refuses
@@ -111,7 +117,7 @@ async def denied(parts: Parts, member: Member, action: str, object_: str, error:
     await parts.audit.denied(member.scope, action, told, {"why": why})
 
 
-async def _identify(parts: Parts, credential: str, wanted: str | None) -> Entry:
+async def _authenticate_credential(parts: AppDependencies, credential: str, wanted: str | None) -> AuthenticatedCaller:
     """From the token alone; X-Workspace only chooses among the user's own memberships."""
     if not credential:
         raise Unauthenticated
@@ -127,17 +133,17 @@ async def _identify(parts: Parts, credential: str, wanted: str | None) -> Entry:
         whose = partial(
             identity.member_by_token, claims.tenant, claims.user, session=claims.session, version=claims.version
         )
-        look = partial(whose, workspace=claims.workspace if wanted is None else _workspace(wanted))
+        look = partial(whose, workspace=claims.workspace if wanted is None else _parse_workspace_id(wanted))
         member = await look()
         # Only where it failed: whether the token is of no use any more, or is good for other workspaces.
         if member is None and wanted is not None and await whose(workspace=None) is not None:
             raise NotFound(f"workspace {wanted}")
     if member is None:
         raise CredentialEnded
-    return Entry(member, credential, look)
+    return AuthenticatedCaller(member, credential, look)
 
 
-def check_age(parts: Parts, credential: str) -> None:
+def check_age(parts: AppDependencies, credential: str) -> None:
     """Refuse an access token that has run out since it was let in.
 
     Raises:
@@ -147,14 +153,14 @@ def check_age(parts: Parts, credential: str) -> None:
         parts.tokens.verify(credential, parts.clock())
 
 
-def _workspace(wanted: str) -> WorkspaceId:
+def _parse_workspace_id(wanted: str) -> WorkspaceId:
     try:
         return WorkspaceId(str(UUID(wanted)))
     except ValueError:
         raise NotFound(f"workspace {wanted}") from None
 
 
-def agree(member: Member, tenant: object, workspace: object, user: object = None) -> None:
+def require_same_scope(member: WorkspaceMember, tenant: object, workspace: object, user: object = None) -> None:
     """A tenant, workspace or user that a request names is compared with the token's, never believed (X-39).
 
     Raises:
@@ -168,17 +174,17 @@ def agree(member: Member, tenant: object, workspace: object, user: object = None
         raise ScopeMismatch
 
 
-def parts_of(request: HTTPConnection) -> Parts:
+def parts_of(request: HTTPConnection) -> AppDependencies:
     """The dependencies that the app was built with."""
-    return cast(Parts, request.app.state.parts)
+    return cast(AppDependencies, request.app.state.parts)
 
 
-def _member_of(request: Request, _: Annotated[object, Depends(bearer)]) -> Member:
-    member: Member | None = getattr(request.state, "member", None)
+def _member_of(request: Request, _: Annotated[object, Depends(bearer)]) -> WorkspaceMember:
+    member: WorkspaceMember | None = getattr(request.state, "member", None)
     if member is None:
         raise Unauthenticated
     return member
 
 
-Me = Annotated[Member, Depends(_member_of)]
-Its = Annotated[Parts, Depends(parts_of)]
+Me = Annotated[WorkspaceMember, Depends(_member_of)]
+Its = Annotated[AppDependencies, Depends(parts_of)]

@@ -8,17 +8,17 @@ from fastapi import APIRouter, Request, Response
 from pydantic import Field
 
 from cluster.basics.errors import Invalid, Unauthenticated
-from cluster.state.identity.identity import Member, Refresh, SignInAgain, TokenReused, secret_hash
+from cluster.state.identity.identity import RefreshToken, SignInAgain, TokenReused, WorkspaceMember, secret_hash
 from configs.section import KNOWN_DEFAULT_SECRETS
-from serve_apps.http.auth.guard import Guarded, Its, Me, agree, denied
-from serve_apps.http.auth.throttle import Guesses
-from serve_apps.http.auth.tokens import Claims
-from serve_apps.http.deps import Parts
-from serve_apps.http.fields import Body, Email, Password
+from serve_apps.http.auth.guard import GuardedRoute, Its, Me, audit_denial, require_same_scope
+from serve_apps.http.auth.throttle import GuessLimiter
+from serve_apps.http.auth.tokens import TokenClaims
+from serve_apps.http.deps import AppDependencies
+from serve_apps.http.fields import Email, Password, RequestBody
 from serve_apps.http.problems import ScopeMismatch
 from serve_apps.http.response_shapes import Session
 
-router = APIRouter(route_class=Guarded, tags=["auth"])
+router = APIRouter(route_class=GuardedRoute, tags=["auth"])
 
 LEAST_PASSWORD = 12
 CONSOLE_HEADER = "X-Console-Client"
@@ -31,14 +31,14 @@ class WrongCredentials(Unauthenticated):
     fix = "Check both; an administrator can make you a new user."
 
 
-class Login(Body):
+class Login(RequestBody):
     """E-mail and password."""
 
     email: Email
     password: Password
 
 
-class RefreshRequest(Body):
+class RefreshRequest(RequestBody):
     """The refresh token of the last answer; it works once."""
 
     refresh_token: Annotated[Password, Field(max_length=200)]
@@ -50,7 +50,7 @@ class LogoutRequest(RefreshRequest):
     everywhere: bool = False
 
 
-class PasswordChange(Body):
+class PasswordChange(RequestBody):
     """Every session ends with it, access tokens included; the answer begins a new one. API keys go on."""
 
     current_password: Password
@@ -64,7 +64,7 @@ async def login(body: Login, request: Request, parts: Its) -> Session:
     Guesses are counted for an account from one address, and from all of them together; the latter does not keep its
     owner out, who has signed in from theirs before.
     """
-    guesses = Guesses(parts.throttle, body.email, _address(request, parts))
+    guesses = GuessLimiter(parts.throttle, body.email, _client_address(request, parts))
     await guesses.check()
     known = await parts.identity.credentials(body.email)
     right = await parts.passwords.holds(known.password_hash if known else None, body.password)
@@ -74,9 +74,9 @@ async def login(body: Login, request: Request, parts: Its) -> Session:
         if known is not None:
             await parts.audit.denied(known.scope, "session.begin", known.user)
         raise WrongCredentials
-    await _agreed(parts, member, body, "session.begin")
+    await _check_login_scope(parts, member, body, "session.begin")
     await guesses.succeeded()
-    return await _begin(parts, member)
+    return await _start_session(parts, member)
 
 
 @router.post("/api/auth/refresh")
@@ -84,14 +84,14 @@ async def refresh(body: RefreshRequest, parts: Its) -> Session:
     """New tokens for a refresh token. One that comes a second time ends its login's session, access tokens included."""
     now = parts.clock()
     text, expires = parts.tokens.refresh(now)
-    new = Refresh(secret_hash(text), expires, uuid4())
+    new = RefreshToken(secret_hash(text), expires, uuid4())
     try:
         member = await parts.identity.rotate(secret_hash(body.refresh_token), new, now)
     except TokenReused as error:
         await parts.audit.denied(error.scope, "session.refresh", error.scope.user or "")
         raise
-    await _agreed(parts, member, body, "session.refresh")
-    return _session(parts, member, text)
+    await _check_login_scope(parts, member, body, "session.refresh")
+    return _issue_tokens(parts, member, text)
 
 
 @router.post("/api/auth/logout", status_code=204)
@@ -102,7 +102,7 @@ async def logout(body: LogoutRequest, parts: Its) -> Response:
     """
     now = parts.clock()
     # Spent for one that nobody is told: the last of its login.
-    last = Refresh(secret_hash(parts.tokens.refresh(now)[0]), now, uuid4())
+    last = RefreshToken(secret_hash(parts.tokens.refresh(now)[0]), now, uuid4())
     try:
         member = await parts.identity.rotate(secret_hash(body.refresh_token), last, now)
     except TokenReused as error:
@@ -110,7 +110,7 @@ async def logout(body: LogoutRequest, parts: Its) -> Response:
         return Response(status_code=204)
     except SignInAgain:
         return Response(status_code=204)
-    await _agreed(parts, member, body, "session.end")
+    await _check_login_scope(parts, member, body, "session.end")
     async with parts.database.transaction(member.scope) as tx:
         if body.everywhere:
             await parts.identity.end_all(tx, member.tenant, member.user)
@@ -128,8 +128,8 @@ async def password(body: PasswordChange, request: Request, me: Me, parts: Its) -
     API keys go on: GET /api/api-keys lists them, and an administrator's reset of the password revokes those made
     meanwhile.
     """
-    agree(me, body.tenant_id, body.workspace_id)
-    guesses = Guesses(parts.throttle, me.email, _address(request, parts))
+    require_same_scope(me, body.tenant_id, body.workspace_id)
+    guesses = GuessLimiter(parts.throttle, me.email, _client_address(request, parts))
     await guesses.check()
     known = await parts.identity.credentials_of(me)
     if not await parts.passwords.holds(known.password_hash, body.current_password):
@@ -147,7 +147,7 @@ async def password(body: PasswordChange, request: Request, me: Me, parts: Its) -
     member = await parts.identity.member(me.tenant, me.user, me.workspace)
     if member is None:
         raise Unauthenticated
-    return await _begin(parts, member)
+    return await _start_session(parts, member)
 
 
 def check_password(text: str) -> None:
@@ -160,7 +160,7 @@ def check_password(text: str) -> None:
         raise Invalid("this password is too easy", fix=f"Choose at least {LEAST_PASSWORD} characters of your own.")
 
 
-def _address(request: Request, parts: Parts) -> str:
+def _client_address(request: Request, parts: AppDependencies) -> str:
     """Client address that login guesses count against: the browser's where the console vouches, else the peer's.
 
     What stands in X-Forwarded-For is not read here: the proxy in front replaces it, unless a proxy of the operator's
@@ -171,27 +171,27 @@ def _address(request: Request, parts: Parts) -> str:
     return vouched or (request.client.host if request.client else "")
 
 
-async def _agreed(parts: Parts, member: Member, body: Body, action: str) -> None:
+async def _check_login_scope(parts: AppDependencies, member: WorkspaceMember, body: RequestBody, action: str) -> None:
     """As `agree`, for a public route, which does not know into whose trail a refusal belongs."""
     try:
-        agree(member, body.tenant_id, body.workspace_id)
+        require_same_scope(member, body.tenant_id, body.workspace_id)
     except ScopeMismatch as error:
-        await denied(parts, member, action, member.user, error)
+        await audit_denial(parts, member, action, member.user, error)
         raise
 
 
-async def _begin(parts: Parts, member: Member) -> Session:
+async def _start_session(parts: AppDependencies, member: WorkspaceMember) -> Session:
     now, family = parts.clock(), uuid4()
     text, expires = parts.tokens.refresh(now)
     async with parts.database.transaction(member.scope) as tx:
-        await parts.identity.remember(tx, member, Refresh(secret_hash(text), expires, family), now)
+        await parts.identity.remember(tx, member, RefreshToken(secret_hash(text), expires, family), now)
         await parts.audit.record(tx, member.scope, "session.begin", member.user)
-    return _session(parts, replace(member, session=str(family)), text)
+    return _issue_tokens(parts, replace(member, session=str(family)), text)
 
 
-def _session(parts: Parts, member: Member, refresh_token: str) -> Session:
+def _issue_tokens(parts: AppDependencies, member: WorkspaceMember, refresh_token: str) -> Session:
     assert member.session is not None
-    claims = Claims(member.user, member.tenant, member.workspace, member.session, member.token_version)
+    claims = TokenClaims(member.user, member.tenant, member.workspace, member.session, member.token_version)
     return Session(
         access_token=parts.tokens.access(claims, parts.clock()),
         refresh_token=refresh_token,

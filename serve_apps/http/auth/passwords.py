@@ -7,7 +7,7 @@ from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
 
-class Passwords:
+class BoundedPasswordHasher:
     """At most a few hashes at a time: each costs 64 MiB."""
 
     def __init__(self, hasher: PasswordHasher, at_once: int = 2) -> None:
@@ -24,10 +24,10 @@ class Passwords:
     async def holds(self, stored: str | None, password: str) -> bool:
         """True if the password matches the hash; for no user (None) it takes as long and is false."""
         async with self._turns:
-            same = await asyncio.to_thread(self._same, stored or self._nobody, password)
+            same = await asyncio.to_thread(self._verify_hash, stored or self._nobody, password)
         return same and stored is not None
 
-    def _same(self, stored: str, password: str) -> bool:
+    def _verify_hash(self, stored: str, password: str) -> bool:
         try:
             return self._hasher.verify(stored, password)
         except (VerificationError, InvalidHashError):

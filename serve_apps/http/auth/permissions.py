@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from cluster.basics.errors import AosError, Forbidden
 from cluster.basics.scope import Role
-from cluster.state.identity.identity import Member
+from cluster.state.identity.identity import WorkspaceMember
 
 RouteKey = tuple[str, str]
 SOCKET = "WS"  # in place of a method, for WebSocket routes
@@ -29,7 +29,7 @@ ADMINS = frozenset({Role.ADMIN})
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class AccessRule:
     """Attributes:
     roles: one of these is needed in the workspace; empty where nobody has to be signed in.
     tenant_wide: it reaches beyond the workspace, so the role is needed in the tenant as well.
@@ -54,14 +54,14 @@ class MatrixMismatch(AosError):
     code = "matrix_mismatch"
 
 
-PUBLIC = Access(frozenset())
-_READ, _BUILD, _OPERATE = Access(EVERYONE), Access(BUILDERS), Access(OPERATORS)
-_OWN = Access(EVERYONE, person=True)
-_KEYS = Access(BUILDERS, person=True)
-_TENANT = Access(ADMINS, tenant_wide=True, person=True)
-_SYSTEM = Access(ADMINS, tenant_wide=True, person=True, system=True)
+PUBLIC = AccessRule(frozenset())
+_READ, _BUILD, _OPERATE = AccessRule(EVERYONE), AccessRule(BUILDERS), AccessRule(OPERATORS)
+_OWN = AccessRule(EVERYONE, person=True)
+_KEYS = AccessRule(BUILDERS, person=True)
+_TENANT = AccessRule(ADMINS, tenant_wide=True, person=True)
+_SYSTEM = AccessRule(ADMINS, tenant_wide=True, person=True, system=True)
 
-MATRIX: Mapping[RouteKey, Access] = {
+MATRIX: Mapping[RouteKey, AccessRule] = {
     ("GET", "/health"): PUBLIC,
     ("GET", "/docs"): PUBLIC,
     ("GET", "/openapi.json"): PUBLIC,
@@ -75,7 +75,7 @@ MATRIX: Mapping[RouteKey, Access] = {
     ("POST", "/api/workspaces"): _TENANT,
     ("DELETE", "/api/workspaces/{workspace_id}"): _TENANT,
     ("DELETE", "/api/tenants/{tenant_id}"): _TENANT,
-    ("GET", "/api/users"): Access(ADMINS),
+    ("GET", "/api/users"): AccessRule(ADMINS),
     ("POST", "/api/users"): _TENANT,
     ("PATCH", "/api/users/{user_id}"): _TENANT,
     ("POST", "/api/users/{user_id}/password"): _TENANT,
@@ -84,14 +84,14 @@ MATRIX: Mapping[RouteKey, Access] = {
     ("GET", "/api/api-keys"): _BUILD,
     ("POST", "/api/api-keys"): _KEYS,
     ("DELETE", "/api/api-keys/{key_id}"): _KEYS,
-    ("GET", "/api/audit"): Access(ADMINS, tenant_wide=True),
-    ("GET", "/api/admin/config"): Access(ADMINS, tenant_wide=True, system=True),
+    ("GET", "/api/audit"): AccessRule(ADMINS, tenant_wide=True),
+    ("GET", "/api/admin/config"): AccessRule(ADMINS, tenant_wide=True, system=True),
     ("PUT", "/api/admin/config"): _SYSTEM,
     ("POST", "/api/admin/restart-hint"): _SYSTEM,
-    ("GET", "/api/admin/restarts"): Access(ADMINS, tenant_wide=True, system=True),
-    ("GET", "/api/admin/health"): Access(OPERATORS, system=True),
+    ("GET", "/api/admin/restarts"): AccessRule(ADMINS, tenant_wide=True, system=True),
+    ("GET", "/api/admin/health"): AccessRule(OPERATORS, system=True),
     ("GET", "/api/admin/now"): _OPERATE,
-    ("GET", "/metrics"): Access(OPERATORS, tenant_wide=True, system=True),
+    ("GET", "/metrics"): AccessRule(OPERATORS, tenant_wide=True, system=True),
     ("GET", "/api/agents"): _READ,
     ("POST", "/api/agents"): _OPERATE,
     ("GET", "/api/agents/{agent_id}"): _READ,
@@ -128,12 +128,12 @@ MATRIX: Mapping[RouteKey, Access] = {
     ("POST", "/api/llm-connections/{connection_id}/test"): _OPERATE,
     ("GET", "/api/credentials"): _OPERATE,
     ("GET", "/api/credentials/types"): _OPERATE,
-    ("POST", "/api/credentials"): Access(ADMINS),
-    ("PATCH", "/api/credentials/{credential_id}"): Access(ADMINS),
-    ("DELETE", "/api/credentials/{credential_id}"): Access(ADMINS),
+    ("POST", "/api/credentials"): AccessRule(ADMINS),
+    ("PATCH", "/api/credentials/{credential_id}"): AccessRule(ADMINS),
+    ("DELETE", "/api/credentials/{credential_id}"): AccessRule(ADMINS),
     ("GET", "/api/credentials/{credential_id}/bindings"): _OPERATE,
-    ("POST", "/api/credentials/{credential_id}/bindings"): Access(ADMINS),
-    ("DELETE", "/api/credentials/{credential_id}/bindings/{binding_id}"): Access(ADMINS),
+    ("POST", "/api/credentials/{credential_id}/bindings"): AccessRule(ADMINS),
+    ("DELETE", "/api/credentials/{credential_id}/bindings/{binding_id}"): AccessRule(ADMINS),
     ("POST", "/api/chat/{agent_id}"): _READ,
     ("POST", "/api/v1/agents/process"): _READ,
     ("GET", "/api/v1/agents/stream/{session_id}"): _READ,
@@ -245,7 +245,7 @@ MATRIX: Mapping[RouteKey, Access] = {
 }
 
 
-def check_complete(routes: Iterable[RouteKey], matrix: Mapping[RouteKey, Access] = MATRIX) -> None:
+def check_complete(routes: Iterable[RouteKey], matrix: Mapping[RouteKey, AccessRule] = MATRIX) -> None:
     """Refuse an application whose routes are not exactly those of the matrix.
 
     Raises:
@@ -258,7 +258,7 @@ def check_complete(routes: Iterable[RouteKey], matrix: Mapping[RouteKey, Access]
         raise MatrixMismatch(f"in the matrix, but no routes: {gone}")
 
 
-def check(member: Member, access: Access) -> None:
+def check_access(member: WorkspaceMember, access: AccessRule) -> None:
     """Check that the member's role allows it.
 
     Raises:

@@ -12,14 +12,14 @@ from starlette.responses import Response, StreamingResponse
 from starlette.types import Message, Receive, Scope, Send
 
 from cluster.basics.errors import AosError, Transient, Unauthenticated
-from cluster.state.identity.identity import Member
+from cluster.state.identity.identity import WorkspaceMember
 
 log = logging.getLogger("aos.http")
 
 PAUSE_SECONDS: Final = 2.0  # what has ended is refused within five
 FAREWELL_SECONDS: Final = 1.0  # for the last words to a reader who may not be reading
 EVENTS: Final = "text/event-stream"
-Look = Callable[[], Awaitable[Member | None]]
+Look = Callable[[], Awaitable[WorkspaceMember | None]]
 
 
 class CredentialEnded(Unauthenticated):
@@ -30,7 +30,7 @@ class CredentialEnded(Unauthenticated):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class AuthenticatedCaller:
     """Authenticated caller with the credential, and the lookup that says whether it is still valid.
 
     Attributes:
@@ -40,7 +40,7 @@ class Entry:
             was begun in time may be told to its end.
     """
 
-    member: Member
+    member: WorkspaceMember
     credential: str
     look: Look
 
@@ -55,13 +55,13 @@ class RevocationWatch:
     def __init__(self, pause: float = PAUSE_SECONDS) -> None:
         """`pause` in seconds between two looks."""
         self._pause = pause
-        self._watched: dict[tuple[str, Member], tuple[asyncio.Task[None], int]] = {}
+        self._watched: dict[tuple[str, WorkspaceMember], tuple[asyncio.Task[None], int]] = {}
 
     def __len__(self) -> int:
         """Number of watched credentials."""
         return len(self._watched)
 
-    async def ended(self, entry: Entry) -> None:
+    async def ended(self, entry: AuthenticatedCaller) -> None:
         """Wait until the credential has ended, or its owner may do other things than when the stream began."""
         key = (entry.credential, entry.member)
         task, readers = self._watched.get(key) or (asyncio.create_task(self._until_ended(entry)), 0)
@@ -76,7 +76,7 @@ class RevocationWatch:
                 del self._watched[key]
                 task.cancel()
 
-    async def _until_ended(self, entry: Entry) -> None:
+    async def _until_ended(self, entry: AuthenticatedCaller) -> None:
         while True:
             await asyncio.sleep(self._pause)
             try:
@@ -89,7 +89,7 @@ class RevocationWatch:
 class WatchedResponse(Response):
     """Another response, which is cut off when the credential that asked for it has ended."""
 
-    def __init__(self, response: Response, watch: RevocationWatch, entry: Entry) -> None:
+    def __init__(self, response: Response, watch: RevocationWatch, entry: AuthenticatedCaller) -> None:
         """`response` is sent as it is until then."""
         super().__init__(status_code=response.status_code)
         self.raw_headers = response.raw_headers
@@ -128,10 +128,10 @@ class WatchedResponse(Response):
             raise CredentialEnded
         with suppress(TimeoutError, OSError):
             async with asyncio.timeout(FAREWELL_SECONDS):
-                await send({"type": "http.response.body", "body": farewell(started[0]), "more_body": False})
+                await send({"type": "http.response.body", "body": revocation_event(started[0]), "more_body": False})
 
 
-def farewell(start: Message) -> bytes:
+def revocation_event(start: Message) -> bytes:
     """The last words of a stream: an event that every kind of client here knows for an error, OpenAI's too."""
     kinds = [value for name, value in start["headers"] if name.lower() == b"content-type"]
     if not any(kind.startswith(EVENTS.encode()) for kind in kinds):
@@ -143,7 +143,7 @@ def farewell(start: Message) -> bytes:
     return f"event: error\ndata: {json.dumps(body)}\n\n".encode()
 
 
-def streams(response: Response) -> bool:
+def is_streaming(response: Response) -> bool:
     """True for a response that stays open while events happen: server-sent events and long-lived protocols."""
     return isinstance(response, LongLived) or (
         isinstance(response, StreamingResponse) and response.media_type == EVENTS

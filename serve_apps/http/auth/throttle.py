@@ -32,7 +32,7 @@ class TooManyAttempts(Transient):
         super().__init__(f"wait {self.retry_after} seconds")
 
 
-class Throttle(Protocol):
+class LoginThrottle(Protocol):
     """After some free failures in a row each further one doubles the wait."""
 
     async def check(self, who: str) -> None:
@@ -60,14 +60,14 @@ class Throttle(Protocol):
         ...
 
 
-class Guesses:
+class GuessLimiter:
     """Counts failed logins by account and address together, and by account from any address.
 
     Whoever guesses from a thousand addresses makes others wait who try the account from a new one, but not its owner,
     who has signed in from theirs before.
     """
 
-    def __init__(self, throttle: Throttle, account: str, address: str) -> None:
+    def __init__(self, throttle: LoginThrottle, account: str, address: str) -> None:
         """`address` is that of whoever is connected, or what a trusted proxy says of them."""
         self._throttle, self._here, self._account = throttle, f"{account} {address}", account
 
@@ -101,7 +101,7 @@ class _Failures:
 
 
 class ProcessThrottle:
-    """A `Throttle` that counts in this process; over n replicas a caller has n times as many guesses."""
+    """A `LoginThrottle` that counts in this process; over n replicas a caller has n times as many guesses."""
 
     def __init__(
         self,
@@ -153,7 +153,7 @@ class ProcessThrottle:
 
 
 class SharedThrottle:
-    """A `Throttle` whose counts every replica sees.
+    """A `LoginThrottle` whose counts every replica sees.
 
     Without Redis nobody is locked out: until it is back, this process counts for itself, and the log says so.
     """
@@ -166,69 +166,69 @@ class SharedThrottle:
         """As in Throttle."""
         await self._process.check(who)
         try:
-            left = await self._redis.pttl(_key("wait", who))
+            left = await self._redis.pttl(_throttle_key("wait", who))
         except RedisError as error:
-            self._lost(error)
+            self._enter_fallback(error)
             return
-        self._found()
+        self._leave_fallback()
         if left > 0:
             raise TooManyAttempts(left / 1000)
 
     async def failed(self, who: str, room: int = 1) -> None:
         """As in Throttle."""
-        key = _key("failures", who)
+        key = _throttle_key("failures", who)
         try:
             async with self._redis.pipeline(transaction=True) as pipe:
                 pipe.incr(key)
                 pipe.expire(key, REMEMBERED_SECONDS)
                 count, _ = await pipe.execute()
             if wait := wait_after(int(count), FREE * room):
-                await self._redis.set(_key("wait", who), 1, px=round(wait * 1000))
+                await self._redis.set(_throttle_key("wait", who), 1, px=round(wait * 1000))
         except RedisError as error:
-            self._lost(error)
+            self._enter_fallback(error)
             await self._process.failed(who, room)
             return
-        self._found()
+        self._leave_fallback()
 
     async def succeeded(self, who: str) -> None:
         """As in Throttle."""
         await self._process.succeeded(who)
         try:
-            await self._redis.delete(_key("failures", who), _key("wait", who))
+            await self._redis.delete(_throttle_key("failures", who), _throttle_key("wait", who))
         except RedisError as error:
-            self._lost(error)
+            self._enter_fallback(error)
             return
-        self._found()
+        self._leave_fallback()
 
     async def known(self, who: str) -> bool:
         """As in Throttle."""
         if await self._process.known(who):
             return True
         try:
-            return bool(await self._redis.exists(_key("good", who)))
+            return bool(await self._redis.exists(_throttle_key("good", who)))
         except RedisError as error:
-            self._lost(error)
+            self._enter_fallback(error)
             return False
 
     async def remember(self, who: str) -> None:
         """As in Throttle."""
         await self._process.remember(who)
         try:
-            await self._redis.set(_key("good", who), 1, ex=GOOD_SECONDS)
+            await self._redis.set(_throttle_key("good", who), 1, ex=GOOD_SECONDS)
         except RedisError as error:
-            self._lost(error)
+            self._enter_fallback(error)
 
-    def _lost(self, error: RedisError) -> None:
+    def _enter_fallback(self, error: RedisError) -> None:
         if not self._away:
             log.warning("login throttle: fallback process_counts, as Redis is away: %s", error)
         self._away = True
 
-    def _found(self) -> None:
+    def _leave_fallback(self) -> None:
         if self._away:
             log.warning("login throttle: Redis is back, replicas count together again")
         self._away = False
 
 
-def _key(kind: str, who: str) -> str:
+def _throttle_key(kind: str, who: str) -> str:
     """Addresses are not kept in plain text."""
     return f"aos:login:{kind}:{sha256(who.encode('utf-8', 'surrogatepass')).hexdigest()}"

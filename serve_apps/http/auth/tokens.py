@@ -30,7 +30,7 @@ class TokenRefused(Unauthenticated):
 
 
 @dataclass(frozen=True, slots=True)
-class Claims:
+class TokenClaims:
     """Claims of a verified access token: user, tenant, and the workspace of the sign-in.
 
     Attributes:
@@ -53,7 +53,7 @@ class NewKey:
     prefix: str
 
 
-class Tokens:
+class TokenSigner:
     """Signs and verifies with one secret."""
 
     def __init__(self, secret: str, settings: AuthSettings) -> None:
@@ -62,7 +62,7 @@ class Tokens:
         self.access_seconds = settings.access_minutes * 60
         self._refresh_days = settings.refresh_days
 
-    def access(self, claims: Claims, now: datetime) -> str:
+    def access(self, claims: TokenClaims, now: datetime) -> str:
         """A signed access token."""
         body = {
             "iss": ISSUER,
@@ -79,7 +79,7 @@ class Tokens:
         }
         return jwt.encode(body, self._secret, algorithm=ALGORITHM)
 
-    def verify(self, token: str, now: datetime) -> Claims:
+    def verify(self, token: str, now: datetime) -> TokenClaims:
         """Claims of the token, if it is ours, of the right type and unexpired; `member_by_token` has the rest.
 
         Raises:
@@ -101,7 +101,7 @@ class Tokens:
             version = int(body.get("ver", -1))
         except (jwt.InvalidTokenError, ValueError, TypeError) as error:
             raise TokenRefused from error
-        return Claims(UserId(user), TenantId(tenant), WorkspaceId(workspace), session, version)
+        return TokenClaims(UserId(user), TenantId(tenant), WorkspaceId(workspace), session, version)
 
     def vouch(self, address: str, now: datetime) -> str:
         """The console's word for a browser's address: whoever has the secret is no stranger who makes one up."""

@@ -14,18 +14,18 @@ from starlette.exceptions import HTTPException
 from starlette.types import Receive, Scope, Send
 
 from cluster.basics.errors import AosError, Forbidden, Invalid
-from cluster.state.identity.identity import Member
-from serve_apps.http.auth.guard import Guarded, Me, denied, parts_of
-from serve_apps.http.auth.permissions import MATRIX, check
+from cluster.state.identity.identity import WorkspaceMember
+from serve_apps.http.auth.guard import GuardedRoute, Me, audit_denial, parts_of
+from serve_apps.http.auth.permissions import MATRIX, check_access
 from serve_apps.http.auth.revocation import LongLived
-from serve_apps.http.mcp.offered_tools import OFFERS, Offer
+from serve_apps.http.mcp.offered_tools import OFFERS, McpTool
 
 if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
     from mcp.types import CallToolResult, Tool
 
-router = APIRouter(route_class=Guarded, tags=["mcp"])
+router = APIRouter(route_class=GuardedRoute, tags=["mcp"])
 log = logging.getLogger("aos.mcp")
 
 INSTRUCTIONS = (
@@ -41,7 +41,7 @@ _ANSWERS: dict[int | str, dict[str, Any]] = {
 }
 
 
-class Passed(LongLived):
+class PassThroughResponse(LongLived):
     """A response that the protocol's own server writes."""
 
     def __init__(self, manager: "StreamableHTTPSessionManager") -> None:
@@ -63,17 +63,17 @@ async def mcp(request: Request, me: Me) -> Response:
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
         raise HTTPException(415, "a message is application/json")
-    return Passed(cast("StreamableHTTPSessionManager", request.app.state.mcp))
+    return PassThroughResponse(cast("StreamableHTTPSessionManager", request.app.state.mcp))
 
 
 @asynccontextmanager
-async def serving(app: FastAPI) -> AsyncIterator[None]:
+async def mcp_lifespan(app: FastAPI) -> AsyncIterator[None]:
     """While the application runs."""
     # The SDK takes a second to import; whoever only wants the API's document does not need it.
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
     most = app.state.parts.http.max_body_bytes
-    manager = StreamableHTTPSessionManager(_server(), stateless=True, max_request_body_size=most)
+    manager = StreamableHTTPSessionManager(_mcp_server(), stateless=True, max_request_body_size=most)
     ready, end = asyncio.Event(), asyncio.Event()
 
     async def run() -> None:
@@ -96,20 +96,22 @@ async def serving(app: FastAPI) -> AsyncIterator[None]:
         await running
 
 
-def _server() -> "Server[Any]":
+def _mcp_server() -> "Server[Any]":
     from mcp.server.lowlevel import Server
     from mcp.types import CallToolResult, ListToolsResult
 
     async def listed(context: Any, _: Any) -> ListToolsResult:
-        role = _member(context.request).role
-        return ListToolsResult(tools=[_tool(name, one) for name, one in OFFERS.items() if role in _access(one).roles])
+        role = _request_member(context.request).role
+        return ListToolsResult(
+            tools=[_describe_tool(name, one) for name, one in OFFERS.items() if role in _access_rule(one).roles]
+        )
 
     async def called(context: Any, params: Any) -> CallToolResult:
         with _Bugs(params.name):
             try:
                 return await _carried_out(context.request, params.name, params.arguments or {})
             except AosError as error:
-                return _failed(error)
+                return _error_result(error)
 
     return Server("aos", instructions=INSTRUCTIONS, on_list_tools=listed, on_call_tool=called)
 
@@ -122,21 +124,21 @@ async def _carried_out(request: Request, name: str, arguments: dict[str, Any]) -
     """
     from mcp.types import CallToolResult, TextContent
 
-    offer, me, parts = OFFERS.get(name), _member(request), parts_of(request)
+    offer, me, parts = OFFERS.get(name), _request_member(request), parts_of(request)
     if offer is None:
         raise Invalid(f"there is no tool {name[:100]!r}; there are {', '.join(OFFERS)}")
     try:
-        check(me, _access(offer))
-        made = (await offer.run(_given(offer, arguments), me, parts)).model_dump(mode="json")
+        check_access(me, _access_rule(offer))
+        made = (await offer.run(_parse_arguments(offer, arguments), me, parts)).model_dump(mode="json")
     except Forbidden as error:
-        await denied(parts, me, f"mcp {name}", " ".join(offer.route), error)
+        await audit_denial(parts, me, f"mcp {name}", " ".join(offer.route), error)
         raise
     text = json.dumps(made, ensure_ascii=False)
     broken = made.get("error") is not None  # a turn that began well and ended badly
     return CallToolResult(content=[TextContent(text=text)], structured_content=made, is_error=broken)
 
 
-def _given(offer: Offer, arguments: dict[str, Any]) -> Any:
+def _parse_arguments(offer: McpTool, arguments: dict[str, Any]) -> Any:
     try:
         return offer.takes.model_validate(arguments)
     except ValidationError as error:
@@ -144,7 +146,7 @@ def _given(offer: Offer, arguments: dict[str, Any]) -> Any:
         raise Invalid("; ".join(wrong)) from None
 
 
-def _tool(name: str, offer: Offer) -> "Tool":
+def _describe_tool(name: str, offer: McpTool) -> "Tool":
     from mcp.types import Tool, ToolAnnotations
 
     hints = ToolAnnotations(
@@ -156,13 +158,13 @@ def _tool(name: str, offer: Offer) -> "Tool":
     return Tool(
         name=name,
         description=offer.description,
-        input_schema=_schema(offer.takes, "validation"),
-        output_schema=_schema(offer.gives, "serialization"),
+        input_schema=_json_schema(offer.takes, "validation"),
+        output_schema=_json_schema(offer.gives, "serialization"),
         annotations=hints,
     )
 
 
-def _failed(error: AosError) -> "CallToolResult":
+def _error_result(error: AosError) -> "CallToolResult":
     """A failure as a result, which assistants read and can correct; the code first."""
     from mcp.types import CallToolResult, TextContent
 
@@ -189,14 +191,14 @@ class _Bugs:
             raise MCPError(INTERNAL_ERROR, f"Something went wrong here: error {id_}") from None
 
 
-def _schema(shape: type[BaseModel], mode: Any) -> dict[str, Any]:
+def _json_schema(shape: type[BaseModel], mode: Any) -> dict[str, Any]:
     return shape.model_json_schema(mode=mode)
 
 
-def _access(offer: Offer) -> Any:
+def _access_rule(offer: McpTool) -> Any:
     return MATRIX[offer.route]
 
 
-def _member(request: Request) -> Member:
+def _request_member(request: Request) -> WorkspaceMember:
     """The authenticated member: the route has checked before the protocol's server saw anything."""
-    return cast(Member, request.state.member)
+    return cast(WorkspaceMember, request.state.member)

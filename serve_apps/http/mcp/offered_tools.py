@@ -7,26 +7,27 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from cluster.state.identity.identity import Member
+from cluster.state.identity.identity import WorkspaceMember
 from pipelines.documents.document import Status
-from serve_apps.agents.streams.collect import Collected
+from serve_apps.agents.streams.collect import ReplyCollector
 from serve_apps.http.auth.permissions import RouteKey
-from serve_apps.http.deps import Parts
+from serve_apps.http.deps import AppDependencies
 from serve_apps.http.fields import DocumentKey, Name, Question, Text
 from serve_apps.http.response_shapes import CaveatShape
 from serve_apps.http.routes.agents import agents, answers
 from serve_apps.http.routes.agents.chat import Problem
 from serve_apps.http.routes.documents import documents, reprocess
 from serve_apps.http.routes.documents import search as asking
-from serve_apps.http.streams.response import begin, closed
-from serve_apps.http.streams.turn_response import Said, SessionKey, incoming
+from serve_apps.http.routes.documents.passages import Found
+from serve_apps.http.streams.response import await_first_event, close_events
+from serve_apps.http.streams.turn_response import Said, SessionKey, incoming_message
 
 AgentName = Annotated[Name | None, Field(description="An agent's UUID or its display name: only its documents.")]
 Some = Annotated[int, Field(ge=1, le=200)]
 Before = Annotated[int, Field(ge=0, le=1_000_000_000, description="So many are left out.")]
 
 
-class Arguments(BaseModel):
+class McpArguments(BaseModel):
     """Arguments of a tool; unknown ones are refused."""
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
@@ -41,14 +42,14 @@ class SearchArguments(asking.Narrowed):
     min_similarity: Annotated[float | None, Field(ge=-1, le=1)] = None
 
 
-class AskArguments(Arguments):
+class AskArguments(McpArguments):
     """As POST /api/ask takes it."""
 
     question: Question
     agent_id: AgentName = None
 
 
-class ListArguments(Arguments):
+class ListArguments(McpArguments):
     """As GET /api/documents/ takes it."""
 
     skip: Before = 0
@@ -58,14 +59,14 @@ class ListArguments(Arguments):
     search: Annotated[Text | None, Field(max_length=200, description="In name or description.")] = None
 
 
-class PageArguments(Arguments):
+class PageArguments(McpArguments):
     """A document and a page of it."""
 
     document_id: DocumentKey
     page: Annotated[int, Field(ge=1, le=1_000_000, description="1-based.")] = 1
 
 
-class DocumentArguments(Arguments):
+class DocumentArguments(McpArguments):
     """A document."""
 
     document_id: DocumentKey
@@ -79,14 +80,14 @@ class ReprocessArguments(DocumentArguments):
     ] = None
 
 
-class AgentsArguments(Arguments):
+class AgentsArguments(McpArguments):
     """Page of the list of agents."""
 
     skip: Before = 0
     limit: Some = 50
 
 
-class ChatArguments(Arguments):
+class ChatArguments(McpArguments):
     """A message to an agent; without a session a conversation begins."""
 
     agent: Annotated[Text, Field(min_length=1, max_length=200, description="An agent's UUID or its display name.")]
@@ -94,7 +95,7 @@ class ChatArguments(Arguments):
     session_id: Annotated[SessionKey | None, Field(description="`conversation_id` of an earlier answer.")] = None
 
 
-class PageText(BaseModel):
+class McpPageText(BaseModel):
     """A page's text, and how it was read; `confidence` is null where the text is the document's own.
 
     `caveats` say what the text does not hold or may have wrong.
@@ -127,7 +128,7 @@ class AgentLines(BaseModel):
     total: int
 
 
-class Reply(BaseModel):
+class McpChatReply(BaseModel):
     """An agent's answer. With `requires_approval` it waits for a person: POST /api/approvals/{id} decides."""
 
     conversation_id: str
@@ -141,7 +142,7 @@ class Reply(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class McpTool:
     """A tool.
 
     Attributes:
@@ -157,27 +158,27 @@ class Offer:
     route: RouteKey
     takes: type[BaseModel]
     gives: type[BaseModel]
-    run: Callable[[Any, Member, Parts], Awaitable[BaseModel]]
+    run: Callable[[Any, WorkspaceMember, AppDependencies], Awaitable[BaseModel]]
     reads: bool = True
     destroys: bool = False
     open: bool = False
 
 
-async def _search(given: SearchArguments, me: Member, parts: Parts) -> BaseModel:
+async def _search_documents(given: SearchArguments, me: WorkspaceMember, parts: AppDependencies) -> BaseModel:
     return await asking.search(asking.SearchRequest(**given.model_dump()), me, parts)
 
 
-async def _ask(given: AskArguments, me: Member, parts: Parts) -> BaseModel:
+async def _ask_question(given: AskArguments, me: WorkspaceMember, parts: AppDependencies) -> BaseModel:
     return await answers.ask(answers.AskRequest(**given.model_dump()), me, parts)
 
 
-async def _list(given: ListArguments, me: Member, parts: Parts) -> BaseModel:
+async def _list_documents(given: ListArguments, me: WorkspaceMember, parts: AppDependencies) -> BaseModel:
     return await documents.documents(me, parts, given.skip, given.limit, given.status, given.file_type, given.search)
 
 
-async def _page(given: PageArguments, me: Member, parts: Parts) -> BaseModel:
+async def _read_page(given: PageArguments, me: WorkspaceMember, parts: AppDependencies) -> BaseModel:
     found = await documents.page(given.document_id, given.page, me, parts)
-    return PageText(
+    return McpPageText(
         document_id=found.document_id,
         version_id=found.version_id,
         filename=found.filename,
@@ -190,11 +191,11 @@ async def _page(given: PageArguments, me: Member, parts: Parts) -> BaseModel:
     )
 
 
-async def _reprocess(given: ReprocessArguments, me: Member, parts: Parts) -> BaseModel:
+async def _reprocess_document(given: ReprocessArguments, me: WorkspaceMember, parts: AppDependencies) -> BaseModel:
     return await reprocess.process(given.document_id, me, parts, reprocess.Reading(encoding=given.encoding))
 
 
-async def _agents(given: AgentsArguments, me: Member, parts: Parts) -> BaseModel:
+async def _list_agents(given: AgentsArguments, me: WorkspaceMember, parts: AppDependencies) -> BaseModel:
     found = await agents.agents(me, parts, given.skip, given.limit)
     lines = [
         AgentLine(id=str(one.id), name=one.name, description=one.description, documents=one.documents)
@@ -203,15 +204,15 @@ async def _agents(given: AgentsArguments, me: Member, parts: Parts) -> BaseModel
     return AgentLines(items=lines, total=found.total)
 
 
-async def _chat(given: ChatArguments, me: Member, parts: Parts) -> BaseModel:
-    message, _ = incoming(given.agent, given.message, given.session_id, person=False)
-    found, events = Collected(), await begin(parts.orchestrator.process(me.scope, message))
+async def _chat_with_agent(given: ChatArguments, me: WorkspaceMember, parts: AppDependencies) -> BaseModel:
+    message, _ = incoming_message(given.agent, given.message, given.session_id, person=False)
+    found, events = ReplyCollector(), await await_first_event(parts.orchestrator.process(me.scope, message))
     try:
         async for event in events:
             found.add(event)
     finally:
-        await closed(events)  # whoever hangs up stops the model
-    return Reply(
+        await close_events(events)  # whoever hangs up stops the model
+    return McpChatReply(
         conversation_id=found.session,
         run_id=found.run,
         answer=found.answer,
@@ -223,35 +224,36 @@ async def _chat(given: ChatArguments, me: Member, parts: Parts) -> BaseModel:
     )
 
 
-OFFERS: Mapping[str, Offer] = MappingProxyType(
+OFFERS: Mapping[str, McpTool] = MappingProxyType(
     {
-        "search": Offer(
+        "search": McpTool(
             "Find passages in the documents, by words and by meaning; each with document, page and place.",
-            ("POST", "/api/documents/search"), SearchArguments, asking.Found, _search,
+            ("POST", "/api/documents/search"), SearchArguments, Found, _search_documents,
         ),
-        "ask": Offer(
+        "ask": McpTool(
             "Answer a question from the documents, with a citation for each claim; without support it says so.",
-            ("POST", "/api/ask"), AskArguments, answers.AnswerShape, _ask,
+            ("POST", "/api/ask"), AskArguments, answers.AnswerShape, _ask_question,
         ),
-        "list_documents": Offer(
+        "list_documents": McpTool(
             "The documents that one may see, newest first.",
-            ("GET", "/api/documents/"), ListArguments, documents.DocumentList, _list,
+            ("GET", "/api/documents/"), ListArguments, documents.DocumentList, _list_documents,
         ),
-        "read_page": Offer(
+        "read_page": McpTool(
             "The text of one page of a document.",
-            ("GET", "/api/documents/{document_id}/pages/{number}"), PageArguments, PageText, _page,
+            ("GET", "/api/documents/{document_id}/pages/{number}"), PageArguments, McpPageText, _read_page,
         ),
-        "reprocess_document": Offer(
+        "reprocess_document": McpTool(
             "Cut and embed a document's stored text again, as a job; with an encoding its file is read again.",
-            ("POST", "/api/documents/{document_id}/reprocess"), ReprocessArguments, reprocess.Processing, _reprocess,
-            reads=False,
+            ("POST", "/api/documents/{document_id}/reprocess"), ReprocessArguments, reprocess.Processing,
+            _reprocess_document, reads=False,
         ),
-        "list_agents": Offer(
-            "The agents that one may chat with.", ("GET", "/api/agents"), AgentsArguments, AgentLines, _agents
+        "list_agents": McpTool(
+            "The agents that one may chat with.", ("GET", "/api/agents"), AgentsArguments, AgentLines, _list_agents
         ),
-        "chat": Offer(
+        "chat": McpTool(
             "Say something to an agent and wait for its answer; what it does with tools passes its own approvals.",
-            ("POST", "/api/chat/{agent_id}"), ChatArguments, Reply, _chat, reads=False, destroys=True, open=True,
+            ("POST", "/api/chat/{agent_id}"), ChatArguments, McpChatReply, _chat_with_agent,
+            reads=False, destroys=True, open=True,
         ),
     }
 )  # fmt: skip

@@ -8,12 +8,12 @@ _TYPES = {401: "authentication_error", 402: "insufficient_quota", 403: "permissi
 _CODES = {401: "invalid_api_key", 429: "rate_limit_exceeded"}  # what clients look for
 
 
-def speaks(path: str) -> bool:
+def is_openai_path(path: str) -> bool:
     """True for a path of OpenAI's API."""
     return path.startswith(PREFIX) and not path.startswith(OTHERS)
 
 
-def shaped(status: int, code: str, message: str, at: Sequence[str] = ()) -> dict[str, dict[str, str | None]]:
+def openai_error(status: int, code: str, message: str, at: Sequence[str] = ()) -> dict[str, dict[str, str | None]]:
     """`{error: {message, type, param, code}}`; `at` are the places of invalid fields, as `body.messages.0.role`."""
     kind = _TYPES.get(status, "server_error" if status >= 500 else "invalid_request_error")
     param = next((place.removeprefix("body.") for place in at), None)

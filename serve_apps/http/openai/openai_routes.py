@@ -10,17 +10,17 @@ from fastapi import APIRouter, Path, Request, Response
 from starlette.responses import JSONResponse
 
 from cluster.basics.errors import AosError, Invalid, NotFound
-from cluster.models.embedding.migration import pinned
-from cluster.models.messages import Message, ToolCall
-from cluster.models.ports import Lane
+from cluster.models.embedding.migration import pin_embedder
+from cluster.models.messages import ModelMessage, ToolCall
+from cluster.models.ports import EmbeddingLane
 from serve_apps.agents.events import Event
 from serve_apps.agents.intake.response_demand import ANSWER, answer_tool, form_of
-from serve_apps.agents.streams.collect import Collected
-from serve_apps.agents.streams.completions import END, Chunks, whole
-from serve_apps.agents.streams.encode import Reading, Verbosity
+from serve_apps.agents.streams.collect import ReplyCollector
+from serve_apps.agents.streams.completions import END, CompletionChunks, completion_body
+from serve_apps.agents.streams.encode import StreamCursor, Verbosity
 from serve_apps.agents.turn.stop_sequences import StopSequences
-from serve_apps.agents.turn_ports import Incoming
-from serve_apps.http.auth.guard import Guarded, Its, Me
+from serve_apps.agents.turn_ports import IncomingMessage
+from serve_apps.http.auth.guard import GuardedRoute, Its, Me
 from serve_apps.http.fields import MOST_AGENT, Text
 from serve_apps.http.openai.request_shapes import (
     ChatMessage,
@@ -31,11 +31,17 @@ from serve_apps.http.openai.request_shapes import (
     Model,
     Models,
 )
-from serve_apps.http.streams.response import BUG, Begun, Live, beating, begin
+from serve_apps.http.streams.response import (
+    BUG,
+    AcceptedEvents,
+    CancellingStreamResponse,
+    await_first_event,
+    with_heartbeat,
+)
 from serve_apps.http.streams.sse import BEAT
-from serve_apps.http.streams.turn_response import collected, data_line, incoming
+from serve_apps.http.streams.turn_response import collect_turn, data_line, incoming_message
 
-router = APIRouter(route_class=Guarded, tags=["openai"])
+router = APIRouter(route_class=GuardedRoute, tags=["openai"])
 
 OWNER = "aos"
 DEFAULT_AGENT = "assistant"
@@ -92,34 +98,40 @@ async def completions(body: CompletionRequest, request: Request, me: Me, parts: 
     except NotFound:
         if body.model == (await parts.embedder.facts()).name:
             raise NoChatModel(f"{body.model} makes vectors (POST /v1/embeddings) and cannot chat") from None
-        agent = _default(body.model)
-    message, verbosity = _incoming(body, str(agent))
+        agent = _default_agent(body.model)
+    message, verbosity = _incoming_message(body, str(agent))
     events = parts.orchestrator.process(me.scope, message)
     created = int(parts.clock().timestamp())
     if not body.stream:
-        found = await collected(request, events)
+        found = await collect_turn(request, events)
         if found.error is not None:
             raise RunFailed(found.error)
-        return JSONResponse(whole(found, _id(found.run), body.model, created, StopSequences(body.stops())))
-    begun = await begin(events)
-    run = Collected()
+        return JSONResponse(
+            completion_body(found, _completion_id(found.run), body.model, created, StopSequences(body.stops()))
+        )
+    begun = await await_first_event(events)
+    run = ReplyCollector()
     run.add(begun.first)
     usage = body.stream_options is not None and body.stream_options.include_usage
-    chunks = Chunks(_id(run.run), body.model, created, usage, verbosity, StopSequences(body.stops()))
+    chunks = CompletionChunks(
+        _completion_id(run.run), body.model, created, usage, verbosity, StopSequences(body.stops())
+    )
     about = {"aos": {"run_id": run.run, "session_id": run.session}}
-    return Live(_lines(begun, chunks, about, parts.pace.beat), begun)
+    return CancellingStreamResponse(_completion_lines(begun, chunks, about, parts.pace.beat), begun)
 
 
-async def _lines(begun: Begun, chunks: Chunks, about: dict[str, Any], beat: float) -> AsyncGenerator[str, None]:
+async def _completion_lines(
+    begun: AcceptedEvents, chunks: CompletionChunks, about: dict[str, Any], beat: float
+) -> AsyncGenerator[str, None]:
     yield data_line(chunks.start() | about)
-    reading = Reading()
+    reading = StreamCursor()
     try:
-        async with aclosing(beating(begun, beat)) as beats:
+        async with aclosing(with_heartbeat(begun, beat)) as beats:
             async for event in beats:
                 if event is None:
                     yield BEAT
                     continue
-                for chunk in _added(chunks, reading, event):
+                for chunk in _new_chunks(chunks, reading, event):
                     yield data_line(chunk)
     except Exception:
         for chunk in chunks.add(BUG, ""):
@@ -128,7 +140,7 @@ async def _lines(begun: Begun, chunks: Chunks, about: dict[str, Any], beat: floa
     yield f"data: {END}\n\n"
 
 
-def _added(chunks: Chunks, reading: Reading, event: Event) -> list[dict[str, Any]]:
+def _new_chunks(chunks: CompletionChunks, reading: StreamCursor, event: Event) -> list[dict[str, Any]]:
     fresh = reading.take(event)
     return [] if fresh is None else list(chunks.add(event, fresh))
 
@@ -156,7 +168,7 @@ async def model(
         id_ = str(await parts.links.resolve(me.scope, model_id))
     except NotFound:
         known = model_id == (await parts.embedder.facts()).name
-        return Model(id=model_id if known else _default(model_id), created=0, owned_by=OWNER)
+        return Model(id=model_id if known else _default_agent(model_id), created=0, owned_by=OWNER)
     row = await parts.links.agent(me.scope, id_)
     return Model(id=row["name"], created=int(row["created_at"].timestamp()), owned_by=OWNER)
 
@@ -170,57 +182,57 @@ async def embeddings(body: EmbeddingRequest, me: Me, parts: Its) -> Embeddings:
     if body.dimensions is not None and body.dimensions != facts.dimension:
         raise Invalid(f"dimensions: {facts.name} has {facts.dimension}, and no others")
     texts = body.input
-    vectors = await pinned(parts.embedder, facts).embed(texts, Lane.QUESTION)
+    vectors = await pin_embedder(parts.embedder, facts).embed(texts, EmbeddingLane.QUESTION)
     as_text = body.encoding_format == "base64"
     data = [
-        Embedding(index=n, embedding=_packed(row) if as_text else [float(value) for value in row])
+        Embedding(index=n, embedding=_encode_vector(row) if as_text else [float(value) for value in row])
         for n, row in enumerate(vectors)
     ]
     tokens = sum(-(-len(text) // 4) for text in texts)
     return Embeddings(data=data, model=facts.name, usage={"prompt_tokens": tokens, "total_tokens": tokens})
 
 
-def _default(name: str) -> str:
+def _default_agent(name: str) -> str:
     """The default agent is there for everybody, also before anybody spoke to it."""
     if name != DEFAULT_AGENT:
         raise ModelNotFound(f"the model {name} does not exist")
     return name
 
 
-def _incoming(body: CompletionRequest, agent: str) -> tuple[Incoming, Verbosity]:
+def _incoming_message(body: CompletionRequest, agent: str) -> tuple[IncomingMessage, Verbosity]:
     at = max((n for n, one in enumerate(body.messages) if one.role == "user" and one.text()), default=None)
     if at is None:
         raise NoUserMessage("No user message found")
-    message, verbosity = incoming(
+    message, verbosity = incoming_message(
         agent,
         body.messages[at].text(),
         body.session(),
         stream=body.stream,
         temperature=body.temperature,
         max_tokens=body.most_tokens(),
-        tools=_tools(body),
-        tool_choice=_choice(body),
-        response_format=_format(body),
+        tools=_client_tools(body),
+        tool_choice=_tool_choice(body),
+        response_format=_answer_format(body),
         sampling=body.sampling(),
-        trailing=[_plain(one) for one in body.messages[at + 1 :]] or None,
+        trailing=[_message_json(one) for one in body.messages[at + 1 :]] or None,
     )
-    history = tuple(map(_message, body.messages[:at]))
-    return Incoming(
+    history = tuple(map(_to_message, body.messages[:at]))
+    return IncomingMessage(
         message.agent, message.message, message.session, history, message.options, message.person
     ), verbosity
 
 
-def _format(body: CompletionRequest) -> str | None:
+def _answer_format(body: CompletionRequest) -> str | None:
     """The form of the answer as OpenAI writes it, in JSON; None for text."""
     if body.response_format is None or body.response_format.type == "text":
         return None
     return body.response_format.model_dump_json(by_alias=True, exclude_none=True)
 
 
-def _tools(body: CompletionRequest) -> list[dict[str, Any]] | None:
+def _client_tools(body: CompletionRequest) -> list[dict[str, Any]] | None:
     """Tools that the client runs itself, and the one for an answer in a form; `none` leaves out the client's own."""
     own = [] if body.tool_choice == "none" else [tool.function.model_dump() for tool in body.tools or ()]
-    form = form_of(_format(body))
+    form = form_of(_answer_format(body))
     if form is None:
         return own or None
     if any(tool["name"] == ANSWER for tool in own):
@@ -228,7 +240,7 @@ def _tools(body: CompletionRequest) -> list[dict[str, Any]] | None:
     return [*own, answer_tool(form)]
 
 
-def _choice(body: CompletionRequest) -> str | None:
+def _tool_choice(body: CompletionRequest) -> str | None:
     """`auto`, `none`, `required`, or the name of the one function.
 
     Without tools of the client's `none` and `required` are about the agent's own; which these are it does not know, so
@@ -236,7 +248,7 @@ def _choice(body: CompletionRequest) -> str | None:
     """
     if body.tool_choice is None:
         return None
-    if body.tool_choice == "none" and _format(body) is not None:
+    if body.tool_choice == "none" and _answer_format(body) is not None:
         return ANSWER
     if isinstance(body.tool_choice, str):
         return body.tool_choice
@@ -246,23 +258,23 @@ def _choice(body: CompletionRequest) -> str | None:
     return name
 
 
-def _message(one: ChatMessage) -> Message:
+def _to_message(one: ChatMessage) -> ModelMessage:
     role: Literal["system", "user", "assistant", "tool"] = "system" if one.role == "developer" else one.role
     calls = tuple(ToolCall(call.id, call.function.name, call.function.arguments) for call in one.tool_calls or ())
-    return Message(role, one.text(), calls, one.tool_call_id)
+    return ModelMessage(role, one.text(), calls, one.tool_call_id)
 
 
-def _plain(one: ChatMessage) -> dict[str, Any]:
+def _message_json(one: ChatMessage) -> dict[str, Any]:
     """A message as JSON: those behind the question are results of the client's tools, and the calls they answer."""
-    made = _message(one)
+    made = _to_message(one)
     calls = [{"id": call.id, "name": call.name, "arguments": call.arguments} for call in made.tool_calls]
     return {"role": made.role, "content": made.content, "tool_calls": calls, "tool_call_id": made.tool_call_id}
 
 
-def _id(run: str) -> str:
+def _completion_id(run: str) -> str:
     return f"chatcmpl-{run}"
 
 
-def _packed(row: Sequence[float]) -> str:
+def _encode_vector(row: Sequence[float]) -> str:
     """Little-endian float32 in base64."""
     return base64.b64encode(np.asarray(row, dtype="<f4").tobytes()).decode()

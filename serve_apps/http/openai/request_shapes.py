@@ -14,7 +14,7 @@ from pydantic import (
 )
 
 from cluster.basics.errors import Invalid
-from cluster.models.chat.response_format import checked
+from cluster.models.chat.response_format import checked_schema
 from serve_apps.http.fields import MOST_AGENT, JsonObject, Name, Text
 from serve_apps.http.streams.turn_response import MOST_MESSAGE, SessionKey
 
@@ -25,13 +25,13 @@ MOST_INPUTS = 2_048
 Long = Annotated[Text, StringConstraints(max_length=MOST_MESSAGE)]
 
 
-class Loose(BaseModel):
+class LenientModel(BaseModel):
     """Known fields are checked, unknown ones are ignored: clients send what their provider of choice takes."""
 
     model_config = ConfigDict(extra="ignore", allow_inf_nan=False)
 
 
-class Part(Loose):
+class Part(LenientModel):
     """A part of a message."""
 
     type: str
@@ -48,21 +48,21 @@ class Part(Loose):
         return value
 
 
-class CalledFunction(Loose):
+class CalledFunction(LenientModel):
     """A function as an assistant called it; `arguments` is JSON text."""
 
     name: Name
     arguments: Long = "{}"
 
 
-class CalledTool(Loose):
+class CalledTool(LenientModel):
     """A call of an earlier turn."""
 
     id: Name
     function: CalledFunction
 
 
-class ChatMessage(Loose):
+class ChatMessage(LenientModel):
     """One message of the conversation."""
 
     role: Literal["system", "developer", "user", "assistant", "tool"]
@@ -77,7 +77,7 @@ class ChatMessage(Loose):
         return self.content or ""
 
 
-class Function(Loose):
+class Function(LenientModel):
     """A function of the client's."""
 
     name: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
@@ -90,56 +90,56 @@ class Function(Loose):
         return "" if value is None else value
 
 
-class Tool(Loose):
+class Tool(LenientModel):
     """A tool that the client runs itself."""
 
     type: Literal["function"] = "function"
     function: Function
 
 
-class ChosenFunction(Loose):
+class ChosenFunction(LenientModel):
     """Name of the function that must be called."""
 
     name: Name
 
 
-class Chosen(Loose):
+class Chosen(LenientModel):
     """tool_choice, when it names a function."""
 
     type: Literal["function"] = "function"
     function: ChosenFunction
 
 
-class StreamOptions(Loose):
+class StreamOptions(LenientModel):
     """Options of a stream: whether it ends with the usage."""
 
     include_usage: bool = False
 
 
-def _schema(value: dict[str, Any]) -> dict[str, Any]:
+def _check_schema(value: dict[str, Any]) -> dict[str, Any]:
     try:
-        checked(value)
+        checked_schema(value)
     except Invalid as error:
         raise ValueError(error.detail) from None
     return value
 
 
-class AnswerSchema(Loose):
+class AnswerSchema(LenientModel):
     """JSON schema of the answer; its own expressions (`pattern`) are the model's to keep, and not run here."""
 
     name: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
-    schema_: Annotated[JsonObject, AfterValidator(_schema), Field(alias="schema")]
+    schema_: Annotated[JsonObject, AfterValidator(_check_schema), Field(alias="schema")]
     strict: bool | None = None
 
 
-class ResponseFormat(Loose):
+class ResponseFormat(LenientModel):
     """The form of the answer. One that does not come to have it, asked twice, is the error `answer_not_in_form`."""
 
     type: Literal["text", "json_object", "json_schema"]
     json_schema: AnswerSchema | None = None
 
     @model_validator(mode="after")
-    def _whole(self) -> "ResponseFormat":
+    def _check_schema_given(self) -> "ResponseFormat":
         if (self.type == "json_schema") != (self.json_schema is not None):
             raise ValueError("json_schema belongs to the type json_schema, and only to it")
         return self
@@ -160,7 +160,7 @@ def _no_bias(value: dict[str, Any] | None) -> dict[str, Any] | None:
     return value
 
 
-class CompletionRequest(Loose):
+class CompletionRequest(LenientModel):
     """A chat completion; `model` is an agent. `user` is not believed: the token says who asks."""
 
     model: Annotated[Name, StringConstraints(max_length=MOST_AGENT)]
@@ -234,17 +234,17 @@ def _as_list(value: object) -> object:
     return value
 
 
-def _said(text: str) -> str:
+def _non_empty_text(text: str) -> str:
     if not text:
         raise ValueError("an empty text has no vector")
     return text
 
 
-class EmbeddingRequest(Loose):
+class EmbeddingRequest(LenientModel):
     """Texts to make vectors of: one, or a list."""
 
     input: Annotated[
-        list[Annotated[Long, AfterValidator(_said)]],
+        list[Annotated[Long, AfterValidator(_non_empty_text)]],
         BeforeValidator(_as_list, json_schema_input_type=str | list[str]),
         Field(min_length=1, max_length=MOST_INPUTS),
     ]

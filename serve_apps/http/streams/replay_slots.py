@@ -5,7 +5,7 @@ from typing import Any
 
 from cluster.basics.errors import Overloaded
 from cluster.basics.scope import Scope
-from serve_apps.http.ports import Replays
+from serve_apps.http.ports import ReplaysPort
 
 MOST = 2  # at a time, in one process
 
@@ -13,7 +13,7 @@ MOST = 2  # at a time, in one process
 class FewReplays:
     """`Replays`, so many at a time; one more is refused at once, as nobody waits for it but who asked."""
 
-    def __init__(self, replays: Replays, most: int = MOST) -> None:
+    def __init__(self, replays: ReplaysPort, most: int = MOST) -> None:
         """Limit concurrent replays; one instance a process."""
         self._replays, self._most, self._walking = replays, most, 0
 

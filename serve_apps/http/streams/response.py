@@ -24,7 +24,7 @@ class ReaderGone(Exception):
     """The client closed the connection before its answer was there."""
 
 
-class Live(StreamingResponse):
+class CancellingStreamResponse(StreamingResponse):
     """A stream that listens for its reader's leaving all the time, and then closes what it is made of.
 
     Starlette's own notices with the next byte it sends, and leaves the generator to the garbage collector: a model
@@ -43,21 +43,21 @@ class Live(StreamingResponse):
         try:
             await asyncio.wait({sending, leaving}, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            await _end(leaving)
-            await _end(sending)
+            await _cancel_task(leaving)
+            await _cancel_task(sending)
             await self._content.aclose()
             if self._source is not None:
-                await closed(self._source)
+                await close_events(self._source)
         if not sending.cancelled() and (error := sending.exception()) is not None and not isinstance(error, OSError):
             raise error
 
 
-async def beating(events: AsyncIterator[Event], seconds: float) -> AsyncGenerator[Event | None, None]:
+async def with_heartbeat(events: AsyncIterator[Event], seconds: float) -> AsyncGenerator[Event | None, None]:
     """The events, and None whenever nothing happened for so long. Closing it closes the events."""
     waiting: asyncio.Future[Event] | None = None
     try:
         while True:
-            waiting = waiting or asyncio.ensure_future(_next(events))
+            waiting = waiting or asyncio.ensure_future(_next_event(events))
             done, _ = await asyncio.wait({waiting}, timeout=seconds)
             if not done:
                 yield None
@@ -70,8 +70,8 @@ async def beating(events: AsyncIterator[Event], seconds: float) -> AsyncGenerato
             yield event
     finally:
         if waiting is not None:
-            await _end(waiting)
-        await closed(events)
+            await _cancel_task(waiting)
+        await close_events(events)
 
 
 async def while_read(request: Request, work: Coroutine[Any, Any, T]) -> T:
@@ -81,24 +81,24 @@ async def while_read(request: Request, work: Coroutine[Any, Any, T]) -> T:
         ReaderGone: nobody waits for it any more.
     """
     working = asyncio.create_task(work)
-    leaving = asyncio.create_task(_left(request))
+    leaving = asyncio.create_task(_wait_for_disconnect(request))
     try:
         await asyncio.wait({working, leaving}, return_when=asyncio.FIRST_COMPLETED)
         if not working.done():
             raise ReaderGone
         return working.result()
     finally:
-        await _end(leaving)
-        await _end(working)
+        await _cancel_task(leaving)
+        await _cancel_task(working)
 
 
-async def closed(events: AsyncIterator[Event]) -> None:
+async def close_events(events: AsyncIterator[Event]) -> None:
     """Close it, where it can be closed: an orchestrator's iterator stops its model then."""
     if isinstance(events, _Closable):
         await events.aclose()
 
 
-class Begun:
+class AcceptedEvents:
     """Events of which the first is there already, so what is wrong from the start was raised as an error.
 
     What goes wrong later becomes an ERROR event: the answer's status is sent by then.
@@ -109,7 +109,7 @@ class Begun:
         self.first = first
         self._rest, self._seq, self._over = rest, 0, False
 
-    def __aiter__(self) -> "Begun":
+    def __aiter__(self) -> "AcceptedEvents":
         return self
 
     async def __anext__(self) -> Event:
@@ -119,28 +119,28 @@ class Begun:
             event = await anext(self._rest) if self._seq else self.first
         except AosError as error:
             self._over = True
-            return failure(self._seq + 1, error)
+            return error_event(self._seq + 1, error)
         self._seq = event.seq
         return event
 
     async def aclose(self) -> None:
         """Close the rest, also where nobody asked for the first."""
-        await closed(self._rest)
+        await close_events(self._rest)
 
 
-def failure(seq: int, error: AosError) -> Event:
+def error_event(seq: int, error: AosError) -> Event:
     """An error as the last event of a stream."""
     data = {"code": error.code, "title": error.title, "detail": error.detail, "fix": error.hint}
     return Event(seq, EventKind.ERROR, data)
 
 
-async def begin(events: AsyncIterator[Event]) -> Begun:
+async def await_first_event(events: AsyncIterator[Event]) -> AcceptedEvents:
     """Wait for the first event: STATUS `accepted`.
 
     Raises:
         AosError: the turn was not accepted.
     """
-    return Begun(await anext(events), events)
+    return AcceptedEvents(await anext(events), events)
 
 
 @runtime_checkable
@@ -148,16 +148,16 @@ class _Closable(Protocol):
     async def aclose(self) -> None: ...
 
 
-async def _next(events: AsyncIterator[Event]) -> Event:
+async def _next_event(events: AsyncIterator[Event]) -> Event:
     return await anext(events)
 
 
-async def _left(request: Request) -> None:
+async def _wait_for_disconnect(request: Request) -> None:
     while (await request.receive())["type"] != "http.disconnect":
         pass
 
 
-async def _end(task: "asyncio.Future[Any]") -> None:
+async def _cancel_task(task: "asyncio.Future[Any]") -> None:
     """Cancel and wait: what a task holds is free afterwards. Its own error, if it has one, stays in it."""
     if not task.done():
         task.cancel()

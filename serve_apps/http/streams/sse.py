@@ -9,7 +9,7 @@ from typing import Protocol
 from cluster.basics.scope import Scope
 from cluster.state.db.postgres import Row
 from cluster.state.work.jobs import JobId, JobState
-from pipelines.documents.ingest.outcome import Outcome
+from pipelines.documents.ingest.outcome import OutcomeCounts
 
 HEARTBEAT_SECONDS = 10.0
 BEAT = ": still here\n\n"
@@ -17,7 +17,7 @@ HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 ENDS = frozenset({JobState.COMPLETED, JobState.PARTIAL, JobState.FAILED, JobState.CANCELLED})
 
 
-class Feed(Protocol):
+class EventFeed(Protocol):
     """One stream of stored events: of a job, of a run."""
 
     async def look(self) -> Row:
@@ -50,7 +50,7 @@ class EventSource(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class StreamPacing:
     """Timing of a stream, in seconds.
 
     Attributes:
@@ -83,7 +83,7 @@ class JobFeed:
 
     def wire(self, event: Row) -> str:
         """Under the type it was written with."""
-        return encode(event["seq"], str(event["type"]), {**event["payload"], "at": event["at"].isoformat()})
+        return encode_event(event["seq"], str(event["type"]), {**event["payload"], "at": event["at"].isoformat()})
 
     def end(self, row: Row, last: str) -> str | None:
         """A job that is cancelled while it waits ends without an event of its own."""
@@ -91,11 +91,13 @@ class JobFeed:
             return None
         if last in ENDS:
             return ""
-        outcome = Outcome.of(row["progress"], row["ended"]).as_json()
-        return encode(None, str(row["state"]), {**row["progress"], "outcome": outcome})
+        outcome = OutcomeCounts.of(row["progress"], row["ended"]).as_json()
+        return encode_event(None, str(row["state"]), {**row["progress"], "outcome": outcome})
 
 
-async def follow(feed: Feed, after: int, pace: Pace, clock: Callable[[], float]) -> AsyncGenerator[str, None]:
+async def stream_stored_events(
+    feed: EventFeed, after: int, pace: StreamPacing, clock: Callable[[], float]
+) -> AsyncGenerator[str, None]:
     """Events from `after` on as they are written, a comment in between at least every ten seconds.
 
     It ends when the job or run has ended and everything was told. What was taken up again after an end has later
@@ -129,7 +131,7 @@ async def follow(feed: Feed, after: int, pace: Pace, clock: Callable[[], float])
             await asyncio.sleep(pace.poll)
 
 
-def encode(number: int | str | None, kind: str, payload: object) -> str:
+def encode_event(number: int | str | None, kind: str, payload: object) -> str:
     """One event on the wire."""
     head = "" if number is None else f"id: {number}\n"
     return f"{head}event: {kind}\ndata: {json.dumps(payload)}\n\n"

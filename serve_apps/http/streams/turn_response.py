@@ -10,41 +10,48 @@ from pydantic import AfterValidator, Field, StringConstraints
 
 from serve_apps.agents.events import Event
 from serve_apps.agents.intake.injected_context import MOST as MOST_NAMED
-from serve_apps.agents.streams.collect import Collected
-from serve_apps.agents.streams.encode import Chunk, Reading, Verbosity, flags
-from serve_apps.agents.turn_ports import Incoming
-from serve_apps.http.fields import DocumentKey, storable
-from serve_apps.http.streams.response import BUG, Live, beating, begin, closed, while_read
-from serve_apps.http.streams.sse import BEAT, encode
+from serve_apps.agents.streams.collect import ReplyCollector
+from serve_apps.agents.streams.encode import StreamChunk, StreamCursor, Verbosity, split_verbosity_flag
+from serve_apps.agents.turn_ports import IncomingMessage
+from serve_apps.http.fields import DocumentKey, storable_text
+from serve_apps.http.streams.response import (
+    BUG,
+    CancellingStreamResponse,
+    await_first_event,
+    close_events,
+    while_read,
+    with_heartbeat,
+)
+from serve_apps.http.streams.sse import BEAT, encode_event
 
 MOST_MESSAGE = 100_000
 
 Said = Annotated[
-    str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MOST_MESSAGE), AfterValidator(storable)
+    str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MOST_MESSAGE), AfterValidator(storable_text)
 ]
-SessionKey = Annotated[str, StringConstraints(min_length=1, max_length=128), AfterValidator(storable)]
-AgentKey = Annotated[str, StringConstraints(max_length=200), AfterValidator(storable)]
+SessionKey = Annotated[str, StringConstraints(min_length=1, max_length=128), AfterValidator(storable_text)]
+AgentKey = Annotated[str, StringConstraints(max_length=200), AfterValidator(storable_text)]
 Documents = Annotated[
     list[DocumentKey] | None,
     Field(max_length=MOST_NAMED, description="Files that this message is about, by id; the model is told of them."),
 ]
 Verbose = bool | Literal["default", "verbose", "debug"]
-Encode = Callable[[Event, str, Verbosity], Chunk | None]
+Encode = Callable[[Event, str, Verbosity], StreamChunk | None]
 
 
-def incoming(
+def incoming_message(
     agent: str, message: str, session: str | None, verbose: Verbose = False, *, person: bool = True, **options: Any
-) -> tuple[Incoming, Verbosity]:
+) -> tuple[IncomingMessage, Verbosity]:
     """Build the orchestrator's message and the reader's verbosity; options that are None are left out.
 
     `person`: who sends it can be asked something, and answers with their next message.
     """
-    text, flagged = flags(message)
+    text, flagged = split_verbosity_flag(message)
     verbosity = max(verbosity_of(verbose), flagged or Verbosity.DEFAULT)
     chosen = {name: value for name, value in options.items() if value is not None}
     if verbosity:
         chosen["verbose"] = verbosity.name.lower()
-    return Incoming(agent, text or message, session, options=chosen, person=person), verbosity
+    return IncomingMessage(agent, text or message, session, options=chosen, person=person), verbosity
 
 
 def verbosity_of(verbose: Verbose) -> Verbosity:
@@ -57,7 +64,7 @@ def wants_stream(request: Request, stream: bool | None) -> bool:
     return "text/event-stream" in request.headers.get("accept", "") if stream is None else stream
 
 
-async def collected(request: Request, events: AsyncIterator[Event]) -> Collected:
+async def collect_turn(request: Request, events: AsyncIterator[Event]) -> ReplyCollector:
     """The whole turn; a client that leaves ends it.
 
     Raises:
@@ -65,22 +72,22 @@ async def collected(request: Request, events: AsyncIterator[Event]) -> Collected
         ReaderGone: nobody waits any more.
     """
 
-    async def gather() -> Collected:
-        found = Collected()
-        begun = await begin(events)
+    async def gather() -> ReplyCollector:
+        found = ReplyCollector()
+        begun = await await_first_event(events)
         try:
             async for event in begun:
                 found.add(event)
         finally:
-            await closed(begun)
+            await close_events(begun)
         return found
 
     return await while_read(request, gather())
 
 
-async def streamed(
-    events: AsyncIterator[Event], verbosity: Verbosity, how: Encode, beat: float, reading: Reading | None = None
-) -> Live:
+async def stream_turn(
+    events: AsyncIterator[Event], verbosity: Verbosity, how: Encode, beat: float, reading: StreamCursor | None = None
+) -> CancellingStreamResponse:
     """The turn as server-sent events; the first event is waited for.
 
     Args:
@@ -93,20 +100,20 @@ async def streamed(
     Raises:
         AosError: the turn was not accepted.
     """
-    begun = await begin(events)
-    return Live(_frames(begun, verbosity, how, beat, reading or Reading()), begun)
+    begun = await await_first_event(events)
+    return CancellingStreamResponse(_turn_frames(begun, verbosity, how, beat, reading or StreamCursor()), begun)
 
 
-def frame(chunk: Chunk, id_: str | None) -> str:
+def chunk_frame(chunk: StreamChunk, id_: str | None) -> str:
     """A chunk on the wire of server-sent events."""
-    return encode(id_, chunk.type, {"type": chunk.type, "content": chunk.content, "data": dict(chunk.data)})
+    return encode_event(id_, chunk.type, {"type": chunk.type, "content": chunk.content, "data": dict(chunk.data)})
 
 
-async def _frames(
-    events: AsyncIterator[Event], verbosity: Verbosity, how: Encode, beat: float, reading: Reading
+async def _turn_frames(
+    events: AsyncIterator[Event], verbosity: Verbosity, how: Encode, beat: float, reading: StreamCursor
 ) -> AsyncGenerator[str, None]:
     try:
-        async with aclosing(beating(events, beat)) as beats:
+        async with aclosing(with_heartbeat(events, beat)) as beats:
             async for event in beats:
                 if event is None:
                     yield BEAT
@@ -114,10 +121,10 @@ async def _frames(
                 fresh = reading.take(event)
                 chunk = None if fresh is None else how(event, fresh, verbosity)
                 if chunk is not None:
-                    yield frame(chunk, reading.id)
+                    yield chunk_frame(chunk, reading.id)
     except Exception:
         if (chunk := how(BUG, "", verbosity)) is not None:
-            yield frame(chunk, None)
+            yield chunk_frame(chunk, None)
         raise
 
 

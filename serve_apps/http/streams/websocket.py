@@ -9,15 +9,15 @@ from fastapi import APIRouter, WebSocket, WebSocketDisconnect
 from pydantic import Field, TypeAdapter, ValidationError
 
 from cluster.basics.errors import AosError, Conflict, Forbidden, Invalid, NotFound, TooLarge, Unauthenticated
-from serve_apps.agents.streams.encode import Chunk, Reading, Verbosity, s4
-from serve_apps.agents.turn_ports import Incoming, RunId
-from serve_apps.http.auth.guard import admit, agree, check_age, denied, parts_of
+from serve_apps.agents.streams.encode import StreamChunk, StreamCursor, Verbosity, s4
+from serve_apps.agents.turn_ports import IncomingMessage, RunId
+from serve_apps.http.auth.guard import audit_denial, authorize_caller, check_age, parts_of, require_same_scope
 from serve_apps.http.auth.permissions import SOCKET
-from serve_apps.http.auth.revocation import CredentialEnded, Entry
-from serve_apps.http.deps import Parts
-from serve_apps.http.fields import Body
-from serve_apps.http.streams.response import BUG, Begun, beating, begin, failure
-from serve_apps.http.streams.turn_response import AgentKey, Documents, Said, SessionKey, Verbose, incoming
+from serve_apps.http.auth.revocation import AuthenticatedCaller, CredentialEnded
+from serve_apps.http.deps import AppDependencies
+from serve_apps.http.fields import RequestBody
+from serve_apps.http.streams.response import BUG, AcceptedEvents, await_first_event, error_event, with_heartbeat
+from serve_apps.http.streams.turn_response import AgentKey, Documents, Said, SessionKey, Verbose, incoming_message
 
 router = APIRouter(tags=["chat"])
 
@@ -28,17 +28,17 @@ CLOSING_SECONDS = 5.0  # between a turn's last chunk and its end
 CANCELLING_SECONDS = 6.0  # between asking a turn to end and closing it
 FAREWELL_SECONDS = 1.0  # for the last words to a client that may not be reading
 NOT_LET_IN = 4401  # 4000-4999 are for applications (RFC 6455 §7.4.2)
-ALIVE = Chunk("status", "", {"heartbeat": True})
+ALIVE = StreamChunk("status", "", {"heartbeat": True})
 
 
-class SignIn(Body):
+class SignIn(RequestBody):
     """The first message, where neither header nor subprotocol carried a token; later a newer token of the same user."""
 
     type: Literal["auth"]
     token: Annotated[str, Field(max_length=10_000)]
 
 
-class Say(Body):
+class SocketMessage(RequestBody):
     """A message to an agent."""
 
     type: Literal["message"]
@@ -51,14 +51,14 @@ class Say(Body):
     verbose: Verbose = False
 
 
-class Command(Body):
+class SocketCommand(RequestBody):
     """`cancel` ends the turn that runs, `ping` is answered with a chunk, `pong` with nothing."""
 
     type: Literal["cancel", "ping", "pong"]
 
 
-_MESSAGES: TypeAdapter[SignIn | Say | Command] = TypeAdapter(
-    Annotated[SignIn | Say | Command, Field(discriminator="type")]
+_MESSAGES: TypeAdapter[SignIn | SocketMessage | SocketCommand] = TypeAdapter(
+    Annotated[SignIn | SocketMessage | SocketCommand, Field(discriminator="type")]
 )
 
 
@@ -69,15 +69,15 @@ async def agent(socket: WebSocket) -> None:
     offered = [one.strip() for one in socket.headers.get("sec-websocket-protocol", "").split(",")]
     await socket.accept(PROTOCOL if PROTOCOL in offered else None)
     try:
-        entry = await _admitted(socket, parts, offered)
+        entry = await _authorize_socket(socket, parts, offered)
     except (AosError, ValidationError, TimeoutError) as error:
         known = error if isinstance(error, AosError) else Unauthenticated("send {type: auth, token: ...} first")
-        await _send(socket, s4(failure(1, known), ""))
+        await _send_json(socket, s4(error_event(1, known), ""))
         await socket.close(NOT_LET_IN, known.title[:100])
         return
     except WebSocketDisconnect:
         return
-    talk = Talk(socket, parts, entry)
+    talk = SocketConversation(socket, parts, entry)
     hearing, ending = asyncio.create_task(talk.hear_all()), asyncio.create_task(talk.ended())
     try:
         await asyncio.wait({hearing, ending}, return_when=asyncio.FIRST_COMPLETED)
@@ -91,14 +91,14 @@ async def agent(socket: WebSocket) -> None:
         await talk.end()
     with suppress(TimeoutError):
         async with asyncio.timeout(FAREWELL_SECONDS):
-            await _send(socket, s4(failure(1, CredentialEnded()), ""))
+            await _send_json(socket, s4(error_event(1, CredentialEnded()), ""))
             await socket.close(NOT_LET_IN, CredentialEnded().title[:100])
 
 
-class Talk:
+class SocketConversation:
     """Conversation of one signed-in socket."""
 
-    def __init__(self, socket: WebSocket, parts: Parts, entry: Entry) -> None:
+    def __init__(self, socket: WebSocket, parts: AppDependencies, entry: AuthenticatedCaller) -> None:
         """One turn runs at a time."""
         self._socket, self._parts, self._entry, self._me = socket, parts, entry, entry.member
         self._turn: asyncio.Task[None] | None = None
@@ -132,9 +132,9 @@ class Talk:
         try:
             if len(text) > self._parts.http.max_body_bytes:
                 raise TooLarge(f"a message has at most {self._parts.http.max_body_bytes} characters")
-            await self._obey(_parsed(text))
+            await self._handle_message(_parse_message(text))
         except AosError as error:
-            await self._failed(error)
+            await self._send_error(error)
 
     async def end(self) -> None:
         """Stop the turn that runs: closing the orchestrator's events stops its model."""
@@ -143,17 +143,17 @@ class Talk:
             turn.cancel()
             await asyncio.wait({turn})
 
-    async def _obey(self, said: SignIn | Say | Command) -> None:
+    async def _handle_message(self, said: SignIn | SocketMessage | SocketCommand) -> None:
         if isinstance(said, SignIn):
             await self._sign_in_again(said.token)
             return
-        agree(self._me, said.tenant_id, said.workspace_id)
-        if isinstance(said, Say):
-            agree(self._me, None, None, said.user_id)
+        require_same_scope(self._me, said.tenant_id, said.workspace_id)
+        if isinstance(said, SocketMessage):
+            require_same_scope(self._me, None, None, said.user_id)
             check_age(self._parts, self._entry.credential)
             if not self._over and self._turn is not None and not self._turn.done():
                 raise Conflict("a turn is running", fix="Wait for its last chunk, or send {type: cancel}.")
-            message, verbosity = incoming(
+            message, verbosity = incoming_message(
                 said.agent_id,
                 said.message,
                 said.session_id,
@@ -165,21 +165,21 @@ class Talk:
                 await asyncio.wait({self._turn}, timeout=CLOSING_SECONDS)
             await self.end()
             self._over = False
-            self._turn = asyncio.create_task(self._converse(message, verbosity, said.stream))
+            self._turn = asyncio.create_task(self._run_turn(message, verbosity, said.stream))
         elif said.type == "ping":
-            await self._tell(Chunk("status", "pong"))
+            await self._send_chunk(StreamChunk("status", "pong"))
         elif said.type == "cancel":
-            await self._cancel()
+            await self._cancel_turn()
 
     async def _sign_in_again(self, token: str) -> None:
         """A socket outlives its token: a newer one takes its place. Whose socket it is stays."""
-        entry = await admit(self._socket, self._parts, (SOCKET, PATH), token)
+        entry = await authorize_caller(self._socket, self._parts, (SOCKET, PATH), token)
         if (entry.member.user, entry.member.workspace) != (self._me.user, self._me.workspace):
             raise Conflict("this socket belongs to somebody else", fix="Open another one.")
         self._entry, self._me = entry, entry.member
         self._renewed.set()
 
-    async def _cancel(self) -> None:
+    async def _cancel_turn(self) -> None:
         if self._over or self._turn is None or self._turn.done():
             raise NotFound("no turn is running")
         if self._run is not None:
@@ -190,44 +190,44 @@ class Talk:
         told = self._over
         await self.end()
         if not told:
-            await self._tell(Chunk("status", "cancelled", {"run_id": self._run}, True))
+            await self._send_chunk(StreamChunk("status", "cancelled", {"run_id": self._run}, True))
 
-    async def _converse(self, message: Incoming, verbosity: Verbosity, stream: bool) -> None:
+    async def _run_turn(self, message: IncomingMessage, verbosity: Verbosity, stream: bool) -> None:
         self._run = None
         try:
-            begun = await begin(self._parts.orchestrator.process(self._me.scope, message))
+            begun = await await_first_event(self._parts.orchestrator.process(self._me.scope, message))
             self._run = RunId(str(begun.first.data.get("run_id", "")))
             await self._pass_on(begun, verbosity, stream)
         except AosError as error:
             self._over = True
-            await self._failed(error)
+            await self._send_error(error)
         except Exception:
             self._over = True
-            await self._tell(s4(BUG, ""))
+            await self._send_chunk(s4(BUG, ""))
             raise
 
-    async def _pass_on(self, begun: Begun, verbosity: Verbosity, stream: bool) -> None:
-        reading = Reading()
-        async with aclosing(beating(begun, self._parts.pace.beat)) as beats:
+    async def _pass_on(self, begun: AcceptedEvents, verbosity: Verbosity, stream: bool) -> None:
+        reading = StreamCursor()
+        async with aclosing(with_heartbeat(begun, self._parts.pace.beat)) as beats:
             async for event in beats:
                 if event is None:
-                    await self._tell(ALIVE)
+                    await self._send_chunk(ALIVE)
                 elif (fresh := reading.take(event)) is not None:
                     chunk = s4(event, fresh, verbosity)
                     if chunk is not None and (stream or chunk.is_final):
                         self._over = chunk.is_final
-                        await self._tell(chunk)
+                        await self._send_chunk(chunk)
 
-    async def _failed(self, error: AosError) -> None:
+    async def _send_error(self, error: AosError) -> None:
         if isinstance(error, Forbidden):
-            await denied(self._parts, self._me, f"{SOCKET} {PATH}", PATH, error)
-        await self._tell(s4(failure(1, error), ""))
+            await audit_denial(self._parts, self._me, f"{SOCKET} {PATH}", PATH, error)
+        await self._send_chunk(s4(error_event(1, error), ""))
 
-    async def _tell(self, chunk: Chunk | None) -> None:
-        await _send(self._socket, chunk)
+    async def _send_chunk(self, chunk: StreamChunk | None) -> None:
+        await _send_json(self._socket, chunk)
 
 
-async def _admitted(socket: WebSocket, parts: Parts, offered: list[str]) -> Entry:
+async def _authorize_socket(socket: WebSocket, parts: AppDependencies, offered: list[str]) -> AuthenticatedCaller:
     """By header, subprotocol, first message, or query, in this order."""
     kind, _, token = socket.headers.get("authorization", "").partition(" ")
     if kind.lower() != "bearer":
@@ -239,10 +239,10 @@ async def _admitted(socket: WebSocket, parts: Parts, offered: list[str]) -> Entr
         if first["type"] == "websocket.disconnect":
             raise WebSocketDisconnect(first.get("code", 1000))
         token = SignIn.model_validate_json(first.get("text") or "").token
-    return await admit(socket, parts, (SOCKET, PATH), token)
+    return await authorize_caller(socket, parts, (SOCKET, PATH), token)
 
 
-def _parsed(text: str) -> SignIn | Say | Command:
+def _parse_message(text: str) -> SignIn | SocketMessage | SocketCommand:
     try:
         return _MESSAGES.validate_python(json.loads(text))
     except ValidationError as error:
@@ -252,7 +252,7 @@ def _parsed(text: str) -> SignIn | Say | Command:
         raise Invalid("a message is a JSON object with a `type`") from None
 
 
-async def _send(socket: WebSocket, chunk: Chunk | None) -> None:
+async def _send_json(socket: WebSocket, chunk: StreamChunk | None) -> None:
     if chunk is None:
         return
     body: dict[str, Any] = chunk.json()

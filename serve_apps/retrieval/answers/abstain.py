@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from serve_apps.retrieval.answers.evidence import Judged
-from serve_apps.retrieval.search.query import Hit
-from serve_apps.retrieval.text.words import Name, content, known, names, unknown
+from serve_apps.retrieval.answers.evidence import ScoredSentence
+from serve_apps.retrieval.search.query import SearchHit
+from serve_apps.retrieval.text.words import NameMention, content_words, find_names, is_unknown_name, known_words
 
 # What a sentence needs to support an answer. Each part alone must not be negligible; their mean decides. Chosen by the
 # rates over questions to five companies' documents and to SQuAD's paragraphs: no set was held out.
@@ -19,7 +19,7 @@ WORDS_COST = 0.2  # of the score where none of its words is
 
 
 @dataclass(frozen=True, slots=True)
-class Foreign:
+class UncoveredTerms:
     """Names and words of a question that no passage speaks of.
 
     Attributes:
@@ -28,8 +28,8 @@ class Foreign:
         words: share of all its words that no passage has, 0 to 1.
     """
 
-    names: tuple[Name, ...] = ()
-    unknown: tuple[Name, ...] = ()
+    names: tuple[NameMention, ...] = ()
+    unknown: tuple[NameMention, ...] = ()
     words: float = 0.0
 
     @property
@@ -48,15 +48,15 @@ class Foreign:
         return f"no passage that was found speaks of {' or '.join(name.shown for name in self.unknown)}"
 
 
-def foreign(question: str, hits: Sequence[Hit]) -> Foreign:
+def find_uncovered_terms(question: str, hits: Sequence[SearchHit]) -> UncoveredTerms:
     """The names and words of a question beside all that the passages and their titles say."""
-    there = known(text for hit in hits for text in (hit.text, *hit.titles))
-    asked, words = tuple(names(question)), set(content(question))
+    there = known_words(text for hit in hits for text in (hit.text, *hit.titles))
+    asked, words = tuple(find_names(question)), set(content_words(question))
     missing = len(words - there) / len(words) if words else 0.0
-    return Foreign(asked, tuple(name for name in asked if unknown(name.words, there)), missing)
+    return UncoveredTerms(asked, tuple(name for name in asked if is_unknown_name(name.words, there)), missing)
 
 
-def supports(judged: Judged, of_question: Foreign) -> bool:
+def supports_answer(judged: ScoredSentence, of_question: UncoveredTerms) -> bool:
     """A sentence supports an answer when it shares enough of the question's words and means something near to it."""
     if judged.similarity is None:
         return judged.coverage >= LEAST_COVERAGE_ALONE + of_question.cost
@@ -64,7 +64,7 @@ def supports(judged: Judged, of_question: Foreign) -> bool:
     return enough and judged.score >= LEAST_SCORE + of_question.cost
 
 
-def reason(judged: Sequence[Judged], of_question: Foreign) -> str:
+def abstention_reason(judged: Sequence[ScoredSentence], of_question: UncoveredTerms) -> str:
     """Reason for the abstention: no sentence was enough."""
     if of_question.unknown:
         return of_question.reason

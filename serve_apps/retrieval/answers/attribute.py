@@ -11,98 +11,98 @@ from collections.abc import Sequence
 from functools import cache
 
 from serve_apps.retrieval.answers import evidence, support
-from serve_apps.retrieval.answers.evidence import Sentence
+from serve_apps.retrieval.answers.evidence import EvidenceSentence
 from serve_apps.retrieval.answers.quote import LEAST_WORDS
-from serve_apps.retrieval.search.query import Hit
-from serve_apps.retrieval.text.lexicon import GENERIC, Lexicon
-from serve_apps.retrieval.text.question_terms import Kind, Term, take_apart
-from serve_apps.retrieval.text.values import numbers
-from serve_apps.retrieval.text.words import content, names, tokens
+from serve_apps.retrieval.search.query import SearchHit
+from serve_apps.retrieval.text.lexicon import GENERIC, SynonymLexicon
+from serve_apps.retrieval.text.question_terms import QuestionTerm, TermKind, take_apart
+from serve_apps.retrieval.text.values import find_numbers
+from serve_apps.retrieval.text.words import content_words, find_names, word_tokens
 
 LEAST_COVERED = 0.7  # of a claim's words, weighed by rarity
 TRIED = 5  # sentences, those with most of a claim
-VALUES = {Kind.NUMBER, Kind.DATE}
-DECISIVE = {Kind.NEGATION, Kind.COMPARISON, Kind.QUANTIFIER}
+VALUES = {TermKind.NUMBER, TermKind.DATE}
+DECISIVE = {TermKind.NEGATION, TermKind.COMPARISON, TermKind.QUANTIFIER}
 
 _BOLD = re.compile(r"[-*•>]?\s*\*\*[^*]+\*\*")
 _MARKUP = re.compile(r"[*_`|#>]+")
-_GENERIC = frozenset(content(" ".join(GENERIC)))  # words that say little: `located`, `offers`
-_lexicon = cache(Lexicon.read)
+_GENERIC = frozenset(content_words(" ".join(GENERIC)))  # words that say little: `located`, `offers`
+_lexicon = cache(SynonymLexicon.read)
 
 
-class Passages:
+class PassageSentences:
     """The sentences of passages, titles included, and the words of each."""
 
-    def __init__(self, question: str, hits: Sequence[Hit]) -> None:
+    def __init__(self, question: str, hits: Sequence[SearchHit]) -> None:
         """The passages that an answer to the question may rest on."""
-        self._hits, self._asked = hits, frozenset(content(question)) - _GENERIC
-        self._sentences = evidence.split(hits, titled=True)
-        self._words = [frozenset(content(one.text)) for one in self._sentences]
-        self._weight = evidence.Rarity(self._words)
+        self._hits, self._asked = hits, frozenset(content_words(question)) - _GENERIC
+        self._sentences = evidence.split_hits(hits, titled=True)
+        self._words = [frozenset(content_words(one.text)) for one in self._sentences]
+        self._weight = evidence.WordRarity(self._words)
 
-    def supporting(self, claim: str) -> list[Sentence]:
+    def supporting(self, claim: str) -> list[EvidenceSentence]:
         """The sentence that says it, after the line that announces it if it needs that; empty where none does.
 
         What is word for word a sentence is found as well; a title alone says nothing.
         """
-        said = frozenset(content(claim))
+        said = frozenset(content_words(claim))
         if len(said) < LEAST_WORDS:
             return []  # a name or a number stands in many sentences and proves nothing
         weight = {word: self._weight.of(word) for word in said}
         worth = [sum(weight[word] for word in said & words) for words in self._words]
         best = sorted((at for at, value in enumerate(worth) if value), key=lambda at: -worth[at])
         first = [at for at in best if not self._sentences[at].title][:TRIED]
-        led_in = [[line, at] for at in first for line in self._announcing(at)[:TRIED]]
+        led_in = [[line, at] for at in first for line in self._announcing_lines(at)[:TRIED]]
         tried = [
             *([at] for at in first),
             *([line, at] for line, at in led_in if said & self._words[at] - self._words[line]),
         ]
-        found = next((chosen for chosen in tried if self._say(claim, weight, chosen)), [])
+        found = next((chosen for chosen in tried if self._states_claim(claim, weight, chosen)), [])
         return [self._sentences[at] for at in found]
 
-    def _announcing(self, at: int) -> list[int]:
+    def _announcing_lines(self, at: int) -> list[int]:
         """The lines before a sentence in its passage that say what it is about, nearest first."""
         hit = self._sentences[at].hit
         before = [one for one in range(at - 1, -1, -1) if self._sentences[one].hit == hit]
-        return [one for one in before if self._announces(one)]
+        return [one for one in before if self._is_announcement(one)]
 
-    def _announces(self, at: int) -> bool:
+    def _is_announcement(self, at: int) -> bool:
         """A title, a line in bold or one that ends in a colon, the head of a table."""
         line, text, behind = self._sentences[at], self._sentences[at].text, self._sentences[at + 1].text
         head = text.startswith("|") and not behind.strip("|-: ")
         return line.title or head or text.rstrip("*_ ").endswith(":") or _BOLD.fullmatch(text) is not None
 
-    def _say(self, claim: str, weight: dict[str, float], chosen: Sequence[int]) -> bool:
+    def _states_claim(self, claim: str, weight: dict[str, float], chosen: Sequence[int]) -> bool:
         """True where these lines state the claim."""
         texts = [self._sentences[at].text for at in chosen]
         above = self._hits[self._sentences[chosen[0]].hit].titles
         there = frozenset[str]().union(*(self._words[at] for at in chosen))
-        entitled = {one.word for text in above for one in tokens(text)}
-        named = {word for name in names(claim) for word in name.words if word in entitled}
-        titled = {one.text.casefold() for one in tokens(claim) if one.word in named}
+        entitled = {one.word for text in above for one in word_tokens(text)}
+        named = {word for name in find_names(claim) for word in name.words if word in entitled}
+        titled = {one.text.casefold() for one in word_tokens(claim) if one.word in named}
         wanted = [word for word in weight if word in there or word not in named]
         whole = sum(weight[word] for word in wanted)
         if not whole or sum(weight[word] for word in wanted if word in there) < LEAST_COVERED * whole:
             return False
         said = " ".join(texts)
-        if (self._asked & set(wanted)) - there or numbers(claim) - numbers(said):
+        if (self._asked & set(wanted)) - there or find_numbers(claim) - find_numbers(said):
             return False
-        if support.denied(claim) != support.denied(said) or not _agree(claim, texts, titled):
+        if support.negation_kinds(claim) != support.negation_kinds(said) or not _terms_agree(claim, texts, titled):
             return False
-        return support.stranger(claim, (*texts, *above)) is None
+        return support.unsupported_name(claim, (*texts, *above)) is None
 
 
-def _agree(claim: str, texts: Sequence[str], named: set[str]) -> bool:
+def _terms_agree(claim: str, texts: Sequence[str], named: set[str]) -> bool:
     """True where a claim's values, names and negations stand in these lines; names of titles may stand anywhere."""
     own, *above, there = (take_apart(_MARKUP.sub(" ", text), _lexicon()).terms for text in (claim, *texts))
     titles = [term for terms in above for term in terms]
     everywhere = [*titles, *there]
     values = [one for one in own if one.kind in VALUES and not any(map(one.agrees, titles))]
     # Whether a sentence's first word is a name only its other places tell.
-    called = [one for at, one in enumerate(own) if one.kind is Kind.NAME or (at == 0 and _is_called(one, there))]
+    called = [one for at, one in enumerate(own) if one.kind is TermKind.NAME or (at == 0 and _is_called(one, there))]
     called = [one for one in called if not any(map(one.agrees, titles)) and one.text not in named]
     decisive = [one for one in own if one.kind in DECISIVE]
-    bound = [own[at : at + _reach(own, at)] for at in range(len(own)) if _reach(own, at)]
+    bound = [own[at : at + _bound_length(own, at)] for at in range(len(own)) if _bound_length(own, at)]
     return (
         _in_order(values, there)
         and _in_order(called, there)
@@ -111,11 +111,11 @@ def _agree(claim: str, texts: Sequence[str], named: set[str]) -> bool:
     )
 
 
-def _is_called(term: Term, there: Sequence[Term]) -> bool:
-    return any(term.agrees(other) for other in there if other.kind is Kind.NAME)
+def _is_called(term: QuestionTerm, there: Sequence[QuestionTerm]) -> bool:
+    return any(term.agrees(other) for other in there if other.kind is TermKind.NAME)
 
 
-def _in_order(terms: Sequence[Term], there: Sequence[Term]) -> bool:
+def _in_order(terms: Sequence[QuestionTerm], there: Sequence[QuestionTerm]) -> bool:
     """True where all terms stand there, each behind the one before."""
     at = 0
     for term in terms:
@@ -126,21 +126,21 @@ def _in_order(terms: Sequence[Term], there: Sequence[Term]) -> bool:
     return True
 
 
-def _reach(terms: Sequence[Term], at: int) -> int:
+def _bound_length(terms: Sequence[QuestionTerm], at: int) -> int:
     """Number of terms that belong together from here on; 0 where this one stands for itself.
 
     A negation goes with what it denies, and a number with what it counts, unless it is part of a name: `MECH 231`.
     """
-    if at + 1 == len(terms) or terms[at + 1].kind is not Kind.WORD:
+    if at + 1 == len(terms) or terms[at + 1].kind is not TermKind.WORD:
         return 0
-    if terms[at].kind is Kind.NEGATION:
+    if terms[at].kind is TermKind.NEGATION:
         return 2 if terms[at].text == "without" else min(3, len(terms) - at)
-    return 2 if terms[at].kind is Kind.NUMBER and (at == 0 or terms[at - 1].kind is not Kind.NAME) else 0
+    return 2 if terms[at].kind is TermKind.NUMBER and (at == 0 or terms[at - 1].kind is not TermKind.NAME) else 0
 
 
-def _stand_together(row: Sequence[Term], there: Sequence[Term]) -> bool:
+def _stand_together(row: Sequence[QuestionTerm], there: Sequence[QuestionTerm]) -> bool:
     """True where terms stand there side by side; a number and its unit in either order, as in a table."""
     return any(
-        all(map(Term.agrees, row, part)) or (len(row) == 2 and all(map(Term.agrees, row, part[::-1])))
+        all(map(QuestionTerm.agrees, row, part)) or (len(row) == 2 and all(map(QuestionTerm.agrees, row, part[::-1])))
         for part in (there[at : at + len(row)] for at in range(len(there) - len(row) + 1))
     )

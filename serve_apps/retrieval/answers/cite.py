@@ -4,18 +4,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from pipelines.documents.document import Page
-from serve_apps.retrieval.answers.evidence import Sentence
-from serve_apps.retrieval.answers.quote import ANYWHERE, Citation, describe, locate
-from serve_apps.retrieval.search.query import Hit
+from serve_apps.retrieval.answers.evidence import EvidenceSentence
+from serve_apps.retrieval.answers.quote import ANYWHERE, Citation, describe_quote, locate_quote
+from serve_apps.retrieval.search.query import SearchHit
 
 Pages = Mapping[tuple[str, int], Page]  # by version and number
 
 
 @dataclass(slots=True)
-class Citations:
+class CitationList:
     """The citations so far, in the order of their numbers."""
 
-    hits: Sequence[Hit]
+    hits: Sequence[SearchHit]
     pages: Pages
     all: list[Citation] = field(default_factory=list)
 
@@ -27,15 +27,15 @@ class Citations:
         for hit in self.hits if n == ANYWHERE else self.hits[max(n - 1, 0) : n]:
             for span in hit.spans:
                 page = self.pages.get((hit.version_id, span.page))
-                at = page and locate(quote, page.text, span.start, span.end)
+                at = page and locate_quote(quote, page.text, span.start, span.end)
                 if at:
-                    return self._cite(hit, span.page, quote, at)
+                    return self._make_citation(hit, span.page, quote, at)
         return None
 
-    def sentence(self, sentence: Sentence) -> Citation | None:
+    def sentence(self, sentence: EvidenceSentence) -> Citation | None:
         """A sentence of a hit, not numbered yet; None where its page says something else by now."""
         hit = self.hits[sentence.hit]
-        return self._cite(hit, sentence.page, sentence.text, (sentence.start, sentence.end))
+        return self._make_citation(hit, sentence.page, sentence.text, (sentence.start, sentence.end))
 
     def titles(self, citations: Sequence[Citation]) -> list[str]:
         """Headings and filenames of the passages that are cited."""
@@ -47,23 +47,23 @@ class Citations:
         return any(
             _share_a_page(one, citation) and one.start <= citation.start and citation.end <= one.end
             for one in self.all
-            if _place(one) != _place(citation)
+            if _place_key(one) != _place_key(citation)
         )
 
     def number(self, citation: Citation) -> int:
         """Its number in the answer; the same place keeps the one it has."""
         for known in self.all:
-            if _place(known) == _place(citation):
+            if _place_key(known) == _place_key(citation):
                 return known.n
         self.all.append(replace(citation, n=len(self.all) + 1))
         return len(self.all)
 
-    def _cite(self, hit: Hit, number: int, quote: str, at: tuple[int, int]) -> Citation | None:
+    def _make_citation(self, hit: SearchHit, number: int, quote: str, at: tuple[int, int]) -> Citation | None:
         """A citation, unless the page does not say this there: a quote is never taken on trust."""
         page = self.pages.get((hit.version_id, number))
         if page is None or page.text[at[0] : at[1]].split() != quote.split():
             return None
-        boxes, confidence = describe(page, *at)
+        boxes, confidence = describe_quote(page, *at)
         return Citation(
             n=0,
             chunk_id=hit.chunk_id,
@@ -80,7 +80,7 @@ class Citations:
         )
 
 
-def overlap(one: Citation, other: Citation) -> bool:
+def citations_overlap(one: Citation, other: Citation) -> bool:
     """True where two citations have some of a page in common."""
     return _share_a_page(one, other) and one.start < other.end and other.start < one.end
 
@@ -89,5 +89,5 @@ def _share_a_page(one: Citation, other: Citation) -> bool:
     return (one.version_id, one.page) == (other.version_id, other.page)
 
 
-def _place(citation: Citation) -> tuple[str, int, int, int]:
+def _place_key(citation: Citation) -> tuple[str, int, int, int]:
     return citation.version_id, citation.page, citation.start, citation.end

@@ -14,7 +14,7 @@ _ONLY_MARKS = re.compile(r"(?:\s*\[\d{1,3}\])+[\s.!?;,]*")
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class AnswerClaim:
     """A sentence of an answer.
 
     Attributes:
@@ -35,7 +35,7 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
-class Dropped:
+class DroppedClaim:
     """A sentence that a model wrote and that is not shown, and why."""
 
     text: str
@@ -43,7 +43,7 @@ class Dropped:
 
 
 @dataclass(frozen=True, slots=True)
-class Stated:
+class ConflictValue:
     """Value of one source, as it is written, that conflicts with another source's; and its citation."""
 
     value: str
@@ -51,10 +51,10 @@ class Stated:
 
 
 @dataclass(frozen=True, slots=True)
-class Conflict:
+class SourceConflict:
     """Sources that say the same of something but for a value."""
 
-    stated: tuple[Stated, ...]
+    stated: tuple[ConflictValue, ...]
 
     @property
     def sentence(self) -> str:
@@ -67,38 +67,38 @@ def as_said(quote: str) -> str:
     return _NUMBER.sub(r"(\1)", " ".join(quote.split()))
 
 
-def text_of(claims: Sequence[Claim], conflicts: Sequence[Conflict]) -> str:
+def text_of(claims: Sequence[AnswerClaim], conflicts: Sequence[SourceConflict]) -> str:
     """An answer as it is shown, a claim a line."""
     return "\n".join([*(claim.marked for claim in claims), *(conflict.sentence for conflict in conflicts)])
 
 
-def of_text(text: str, known: Collection[int]) -> tuple[Claim, ...]:
+def of_text(text: str, known: Collection[int]) -> tuple[AnswerClaim, ...]:
     """The sentences of a written answer; marks behind a full stop belong to the sentence before it.
 
     Numbers that are not `known` are no citations, and stay in the text.
     """
-    made: list[Claim] = []
+    made: list[AnswerClaim] = []
     for line in text.splitlines():
-        for piece in _sentences(line):
+        for piece in _marked_sentences(line):
             cited = tuple(dict.fromkeys(n for n in map(int, MARK.findall(piece)) if n in known))
             plain = MARK.sub(lambda mark: "" if int(mark[1]) in known else mark[0], piece).strip()
             if plain and any(char.isalnum() for char in plain):
-                made.append(Claim(plain, cited))
+                made.append(AnswerClaim(plain, cited))
             elif cited and made:
-                made[-1] = Claim(made[-1].text, tuple(dict.fromkeys([*made[-1].citations, *cited])))
+                made[-1] = AnswerClaim(made[-1].text, tuple(dict.fromkeys([*made[-1].citations, *cited])))
     return tuple(made)
 
 
-def of_lines(text: str, bases: Sequence[Basis], known: Collection[int]) -> tuple[Claim, ...]:
+def of_lines(text: str, bases: Sequence[Basis], known: Collection[int]) -> tuple[AnswerClaim, ...]:
     """The claims of `text_of`, by what each rests on; the lines behind them are none."""
-    made: list[Claim] = []
+    made: list[AnswerClaim] = []
     for line, basis in zip(text.splitlines(), bases, strict=False):
         plain = " ".join(MARK.sub(lambda mark: "" if int(mark[1]) in known else mark[0], line).split())
-        made.append(Claim(plain, tuple(n for n in map(int, MARK.findall(line)) if n in known), basis))
+        made.append(AnswerClaim(plain, tuple(n for n in map(int, MARK.findall(line)) if n in known), basis))
     return tuple(made)
 
 
-def _sentences(line: str) -> Iterator[str]:
+def _marked_sentences(line: str) -> Iterator[str]:
     """Sentences of a line, each with the marks that follow it."""
     start = 0
     for begin, end in sentences(line, 0, len(line)):

@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from serve_apps.retrieval.answers.evidence import Sentence
-from serve_apps.retrieval.search.query import Hit
-from serve_apps.retrieval.text.values import Value, ValueKind, values, without
-from serve_apps.retrieval.text.words import Name, content, names
+from serve_apps.retrieval.answers.evidence import EvidenceSentence
+from serve_apps.retrieval.search.query import SearchHit
+from serve_apps.retrieval.text.values import TextValue, ValueKind, blank_values, find_values
+from serve_apps.retrieval.text.words import NameMention, content_words, find_names
 
 LEAST_ALIKE = 0.6  # Jaccard of the words around the values
 LEAST_WORDS = 2  # that both have
@@ -15,7 +15,7 @@ _YEAR = re.compile(r"(?<!\d)(?:19|20)\d{2}(?!\d)")
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class SourceStatement:
     """A sentence taken apart.
 
     Attributes:
@@ -27,10 +27,10 @@ class Statement:
         document: whose.
     """
 
-    sentence: Sentence
-    values: tuple[Value, ...]
+    sentence: EvidenceSentence
+    values: tuple[TextValue, ...]
     words: frozenset[str]
-    names: frozenset[Name]
+    names: frozenset[NameMention]
     titles: frozenset[str]
     codes: frozenset[str]
     years: frozenset[str]
@@ -38,17 +38,17 @@ class Statement:
     document: str
 
     @classmethod
-    def of(cls, sentence: Sentence, hit: Hit) -> "Statement":
+    def of(cls, sentence: EvidenceSentence, hit: SearchHit) -> "SourceStatement":
         """With the titles of the passage that it stands in."""
-        found = tuple(values(sentence.text))
-        rest = without(sentence.text, found)
+        found = tuple(find_values(sentence.text))
+        rest = blank_values(sentence.text, found)
         over = " ".join(hit.titles)
-        titles = frozenset(content(over))
+        titles = frozenset(content_words(over))
         return cls(
             sentence,
             found,
-            frozenset(content(rest)),
-            frozenset(names(rest)),
+            frozenset(content_words(rest)),
+            frozenset(find_names(rest)),
             titles,
             frozenset(one for one in titles if one.isalnum() and not one.isalpha() and not one.isdigit()),
             frozenset(_YEAR.findall(over)),
@@ -57,14 +57,16 @@ class Statement:
         )
 
 
-def differing(question: str, one: Statement, other: Statement) -> tuple[Value, Value] | None:
+def conflicting_values(
+    question: str, one: SourceStatement, other: SourceStatement
+) -> tuple[TextValue, TextValue] | None:
     """The values in which two statements contradict each other; None where they do not, or may speak of two things.
 
     They have to be of the same words and the same kinds of values, of which just one kind differs. Statements of the
     same document under different titles are about different things; so are those whose titles name other years or
     part numbers, or of whose titles the question names what is over one of them only.
     """
-    if not one.values or _kinds(one) != _kinds(other) or one.names != other.names:
+    if not one.values or _value_kinds(one) != _value_kinds(other) or one.names != other.names:
         return None
     common = one.words & other.words
     if len(common) < LEAST_WORDS or len(common) < LEAST_ALIKE * len(one.words | other.words):
@@ -73,32 +75,36 @@ def differing(question: str, one: Statement, other: Statement) -> tuple[Value, V
         return None
     if one.document == other.document and one.headings != other.headings:
         return None
-    asked = set(content(question))
+    asked = set(content_words(question))
     if asked & (one.titles | one.words) != asked & (other.titles | other.words):
         return None
-    different = [kind for kind in dict.fromkeys(_kinds(one)) if _amounts(one, kind) != _amounts(other, kind)]
-    if len(different) != 1 or _amounts(one, different[0]) & _amounts(other, different[0]):
+    different = [
+        kind for kind in dict.fromkeys(_value_kinds(one)) if _value_amounts(one, kind) != _value_amounts(other, kind)
+    ]
+    if len(different) != 1 or _value_amounts(one, different[0]) & _value_amounts(other, different[0]):
         return None
-    return _first(one, different[0]), _first(other, different[0])
+    return _first_value(one, different[0]), _first_value(other, different[0])
 
 
-def against(question: str, shown: Statement, others: Sequence[Statement]) -> Iterator[tuple[Value, Statement, Value]]:
+def find_contradictions(
+    question: str, shown: SourceStatement, others: Sequence[SourceStatement]
+) -> Iterator[tuple[TextValue, SourceStatement, TextValue]]:
     """Contradictions of a statement: (its value, the other statement, the other's value), each other value once."""
     seen: set[str] = set()
     for other in others:
-        found = differing(question, shown, other)
+        found = conflicting_values(question, shown, other)
         if found and found[1].amount not in seen:
             seen.add(found[1].amount)
             yield found[0], other, found[1]
 
 
-def _kinds(one: Statement) -> list[tuple[ValueKind, str]]:
+def _value_kinds(one: SourceStatement) -> list[tuple[ValueKind, str]]:
     return sorted((value.kind, value.unit) for value in one.values)
 
 
-def _amounts(one: Statement, kind: tuple[ValueKind, str]) -> set[str]:
+def _value_amounts(one: SourceStatement, kind: tuple[ValueKind, str]) -> set[str]:
     return {value.amount for value in one.values if (value.kind, value.unit) == kind}
 
 
-def _first(one: Statement, kind: tuple[ValueKind, str]) -> Value:
+def _first_value(one: SourceStatement, kind: tuple[ValueKind, str]) -> TextValue:
     return next(value for value in one.values if (value.kind, value.unit) == kind)

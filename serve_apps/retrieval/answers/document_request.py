@@ -7,7 +7,7 @@ German.
 
 import re
 
-from serve_apps.retrieval.text.words import content, fold, tokens
+from serve_apps.retrieval.text.words import content_words, fold_word, word_tokens
 
 LONGEST = 2_000  # characters that are looked at; a longer message is material, and stays as it is
 
@@ -120,10 +120,10 @@ summary sum document documents doc docs file files pdf pdfs upload uploads archi
 record records please thanks thank hello tell can need want help say says know such suche suchen finde
 liste zeige fasse zusammen dokument dokumente dokumenten datei dateien unterlagen bitte nach über mir auf
 die der das den alle"""
-_COMMANDS = frozenset(fold(word) for word in _WORDS.split())
+_COMMANDS = frozenset(fold_word(word) for word in _WORDS.split())
 
 
-def subject(message: str) -> str:
+def extract_subject(message: str) -> str:
     """The message without its command, as it is written; empty where it is a command and nothing else.
 
     What is left may be one word. A message that a rule would leave without any of its own words stays as it is.
@@ -133,15 +133,15 @@ def subject(message: str) -> str:
     text = message.strip()
     if framed := _FRAMED.match(text):
         text = framed.group(1)
-    text = _led(text)
-    text = _led(" ".join(_ASIDE.sub(" ", text).split()))
+    text = _strip_leads(text)
+    text = _strip_leads(" ".join(_ASIDE.sub(" ", text).split()))
     text = _TAIL.sub("", text).strip()
-    if content(text) and not _is_command(text):
+    if content_words(text) and not _is_command(text):
         return text
     return "" if _is_command(message) else message.strip()
 
 
-def _led(text: str) -> str:
+def _strip_leads(text: str) -> str:
     """Without the phrases it begins with, one after the other."""
     while text:
         shorter = next((text[found.end() :] for lead in _LEADS if (found := lead.match(text)) and found.end()), None)
@@ -153,4 +153,4 @@ def _led(text: str) -> str:
 
 def _is_command(text: str) -> bool:
     """True where no word of it asks for anything that a document could say."""
-    return {one.word for one in tokens(text) if one.word in content(one.text)} <= _COMMANDS
+    return {one.word for one in word_tokens(text) if one.word in content_words(one.text)} <= _COMMANDS

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pipelines.documents.chunk import headings
 from pipelines.documents.chunk.sentences import sentences
-from serve_apps.retrieval.search.query import Hit
+from serve_apps.retrieval.search.query import SearchHit
 
 LONGEST = 600  # characters of a quote; a longer sentence is a table or a list and is cut at its lines
 SHORTEST = 12  # characters; below stand page numbers and the like
@@ -19,7 +19,7 @@ _ITEM = re.compile(r"\s*(?:[-*•–|]|\d{1,2}[.)])\s*\S")
 
 
 @dataclass(frozen=True, slots=True)
-class Sentence:
+class EvidenceSentence:
     """A sentence of a hit and where it stands on its page: characters [start, end); `title`: of Markdown."""
 
     hit: int
@@ -31,7 +31,7 @@ class Sentence:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class ScoredSentence:
     """A sentence and how well it supports an answer.
 
     Attributes:
@@ -39,7 +39,7 @@ class Judged:
         similarity: cosine to the question; None when no embedder answered.
     """
 
-    sentence: Sentence
+    sentence: EvidenceSentence
     coverage: float
     similarity: float | None
 
@@ -49,7 +49,7 @@ class Judged:
         return self.coverage if self.similarity is None else (self.coverage + self.similarity) / 2
 
 
-def split(hits: Sequence[Hit], *, titled: bool = False) -> list[Sentence]:
+def split_hits(hits: Sequence[SearchHit], *, titled: bool = False) -> list[EvidenceSentence]:
     """Every sentence of the hits, each place of a page once; none crosses a page or the border of a span.
 
     Markdown titles among them are sentences only where they are asked for, by `titled`.
@@ -57,16 +57,18 @@ def split(hits: Sequence[Hit], *, titled: bool = False) -> list[Sentence]:
     seen: set[tuple[str, int, int]] = set()
     found = []
     for at, hit in enumerate(hits):
-        for page, start, text in _pieces(hit):
-            for begin, end, title in _cut(text):
+        for page, start, text in _span_texts(hit):
+            for begin, end, title in _cut_sentences(text):
                 place = (hit.version_id, page, start + begin)
                 if end - begin >= SHORTEST and place not in seen and (titled or not title):
                     seen.add(place)
-                    found.append(Sentence(at, page, start + begin, start + end, text[begin:end], title))
+                    found.append(EvidenceSentence(at, page, start + begin, start + end, text[begin:end], title))
     return found
 
 
-def coverage(question: Sequence[str], lexemes: Sequence[Sequence[str]], above: Sequence[Sequence[str]]) -> list[float]:
+def question_coverage(
+    question: Sequence[str], lexemes: Sequence[Sequence[str]], above: Sequence[Sequence[str]]
+) -> list[float]:
     """Share of the question that each sentence covers, its words weighted by rarity.
 
     Args:
@@ -74,7 +76,7 @@ def coverage(question: Sequence[str], lexemes: Sequence[Sequence[str]], above: S
         lexemes: those of each sentence; rarity is counted among them, and a word in none of them is the rarest.
         above: those of the titles over each sentence, which give it its subject.
     """
-    rarity = Rarity(lexemes)
+    rarity = WordRarity(lexemes)
     weight = {word: rarity.of(word) for word in question}
     whole = sum(weight.values())
     if not whole:
@@ -85,7 +87,7 @@ def coverage(question: Sequence[str], lexemes: Sequence[Sequence[str]], above: S
     ]
 
 
-class Rarity:
+class WordRarity:
     """BM25's inverse document frequency of words among sentences; one in none of them is the rarest."""
 
     def __init__(self, sentences: Sequence[Collection[str]]) -> None:
@@ -98,18 +100,18 @@ class Rarity:
         return math.log(1 + (self._total - count + 0.5) / (count + 0.5))
 
 
-def similarities(vectors: NDArray[np.float32]) -> list[float]:
+def cosine_similarities(vectors: NDArray[np.float32]) -> list[float]:
     """Cosine of each row but the first to the first; rows have length 1, shape (sentences + 1, dimension)."""
     return [float(value) for value in vectors[1:] @ vectors[0]]
 
 
-def best(judged: Sequence[Judged], *, most: int = 3, share: float = 0.85) -> list[Judged]:
+def best_sentences(judged: Sequence[ScoredSentence], *, most: int = 3, share: float = 0.85) -> list[ScoredSentence]:
     """The best sentence and up to `most` - 1 others nearly as good, best first; equals in the hits' order."""
     ordered = sorted(judged, key=lambda one: -one.score)
     if not ordered:
         return []
     least = ordered[0].score * share
-    chosen: list[Judged] = []
+    chosen: list[ScoredSentence] = []
     for one in ordered:
         said = one.sentence.text.split()
         if one.score >= least and all(said != other.sentence.text.split() for other in chosen):
@@ -117,11 +119,11 @@ def best(judged: Sequence[Judged], *, most: int = 3, share: float = 0.85) -> lis
     return chosen[:most]
 
 
-def with_list(sentence: Sentence, hit: Hit) -> Sentence:
+def with_list(sentence: EvidenceSentence, hit: SearchHit) -> EvidenceSentence:
     """A sentence that ends in a colon together with the list it announces, as far as a quote may go."""
     if not sentence.text.rstrip("*_ ").endswith(":"):
         return sentence
-    for page, offset, text in _pieces(hit):
+    for page, offset, text in _span_texts(hit):
         if page != sentence.page or not offset <= sentence.start < offset + len(text):
             continue
         at = stop = sentence.end - offset
@@ -137,7 +139,7 @@ def with_list(sentence: Sentence, hit: Hit) -> Sentence:
     return sentence
 
 
-def _pieces(hit: Hit) -> Iterator[tuple[int, int, str]]:
+def _span_texts(hit: SearchHit) -> Iterator[tuple[int, int, str]]:
     """(page, offset in the page, text) of each span; a chunk's text is its spans' texts joined by newlines."""
     at = 0
     for span in hit.spans:
@@ -146,19 +148,19 @@ def _pieces(hit: Hit) -> Iterator[tuple[int, int, str]]:
         at += length + 1
 
 
-def _cut(text: str) -> Iterator[tuple[int, int, bool]]:
+def _cut_sentences(text: str) -> Iterator[tuple[int, int, bool]]:
     """Sentences without the white space around them, and whether each is a title; blank lines always end one."""
-    for block, after, title in _blocks(text):
+    for block, after, title in _text_blocks(text):
         for start, end in sentences(text, block, after):
             while end - start > LONGEST:
                 line = text.rfind("\n", start, start + LONGEST)
                 stop = line if line > start else start + LONGEST
-                yield from _stripped(text, start, stop, title)
+                yield from _strip_span(text, start, stop, title)
                 start = stop
-            yield from _stripped(text, start, end, title)
+            yield from _strip_span(text, start, end, title)
 
 
-def _blocks(text: str) -> Iterator[tuple[int, int, bool]]:
+def _text_blocks(text: str) -> Iterator[tuple[int, int, bool]]:
     """Paragraphs, list items, table rows and Markdown titles, and which are those: a sentence crosses none of them."""
     start = at = 0
     for line in text.splitlines(keepends=True):
@@ -173,7 +175,7 @@ def _blocks(text: str) -> Iterator[tuple[int, int, bool]]:
         yield start, at, False
 
 
-def _stripped(text: str, start: int, end: int, title: bool) -> Iterator[tuple[int, int, bool]]:
+def _strip_span(text: str, start: int, end: int, title: bool) -> Iterator[tuple[int, int, bool]]:
     piece = text[start:end]
     begin = start + len(piece) - len(piece.lstrip())
     stop = begin + len(piece.strip())

@@ -21,15 +21,15 @@ when where which who whose why will with would you your"""
 _EMPTY = frozenset(_FUNCTION_WORDS.split())
 
 
-def expand(question: str, history: Sequence[str]) -> str:
+def expand_question(question: str, history: Sequence[str]) -> str:
     """The question, led in by the last two messages where it cannot stand alone; without history as it is."""
     said = [" ".join(text.split())[-LONGEST:] for text in history if text.strip()][-LAST:]
-    if not question or not said or not leans(question):
+    if not question or not said or not is_follow_up(question):
         return question
     return "\n".join([*said, question])
 
 
-def leans(question: str) -> bool:
+def is_follow_up(question: str) -> bool:
     """True for a question that needs what was said before: it points back, or has next to no words of its own."""
     words = [word.lower() for word in _WORD.findall(question)]
     own = [word for word in words if word not in _EMPTY]

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from cluster.models.messages import ChatRequest, Message
+from cluster.models.messages import ChatRequest, ModelMessage
 from pipelines.documents.chunk.sentences import sentences
 from serve_apps.retrieval.answers.quote import ANYWHERE
 
@@ -33,7 +33,7 @@ _ITS_END = re.compile(r"<(?=\s*/\s*source\b)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class NumberedSource:
     """A passage that the model may quote."""
 
     title: str
@@ -41,14 +41,14 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class ModelClaim:
     """Unchecked claim of a model; its evidence, if any, is (source from 1, or ANYWHERE, and quote)."""
 
     text: str
     evidence: tuple[tuple[int, str], ...]
 
 
-def request(question: str, sources: Sequence[Source], before: Sequence[str] = ()) -> ChatRequest:
+def answer_request(question: str, sources: Sequence[NumberedSource], before: Sequence[str] = ()) -> ChatRequest:
     """Request to a model: rules as system, question and sources as user.
 
     Args:
@@ -56,47 +56,49 @@ def request(question: str, sources: Sequence[Source], before: Sequence[str] = ()
         sources: the passages.
         before: what was said before a question that leans on it, oldest first.
     """
-    return ChatRequest(messages(question, sources, before), temperature=0)
+    return ChatRequest(answer_messages(question, sources, before), temperature=0)
 
 
-def messages(question: str, sources: Sequence[Source], before: Sequence[str] = ()) -> tuple[Message, ...]:
+def answer_messages(
+    question: str, sources: Sequence[NumberedSource], before: Sequence[str] = ()
+) -> tuple[ModelMessage, ...]:
     """Rules for the system, question and sources for the user."""
     numbered = "\n\n".join(
-        f"<source n={n} title={_plain(source.title)!r}>\n{_plain(source.text)}\n</source>"
+        f"<source n={n} title={_escape_source(source.title)!r}>\n{_escape_source(source.text)}\n</source>"
         for n, source in enumerate(sources, 1)
     )
     said = "".join(f"Said before: {' '.join(one.split())[-LONGEST_SAID:]}\n" for one in before)
-    return Message("system", _RULES), Message("user", f"{numbered}\n\n{said}Question: {question}")
+    return ModelMessage("system", _RULES), ModelMessage("user", f"{numbered}\n\n{said}Question: {question}")
 
 
-def parse(text: str) -> list[Claim]:
+def parse_claims(text: str) -> list[ModelClaim]:
     """The lines of an answer with their evidence; what has none is cut into its sentences.
 
     Marks without a quote, or with half of one, are no part of what a line says; nor is how it is set. Of a text without
     end only the first `LONGEST` characters and `MOST` claims are looked at.
     """
     lines = (line for line in text[:LONGEST].splitlines() if NOTHING not in line)
-    return list(islice((claim for line in lines for claim in _claims(line)), MOST))
+    return list(islice((claim for line in lines for claim in _line_claims(line)), MOST))
 
 
-def _claims(line: str) -> Iterator[Claim]:
+def _line_claims(line: str) -> Iterator[ModelClaim]:
     line = " ".join(line.split())
     evidence = tuple((int(n or ANYWHERE), quote.strip()) for n, quote in _EVIDENCE.findall(line))
     plain = " ".join(_BARE.sub("", _TORN.sub(" ", _EVIDENCE.sub(" ", line))).split())
-    said = _STRONG.sub(r"\1", _unlisted(plain))
+    said = _STRONG.sub(r"\1", _strip_list_mark(plain))
     cuts = [(0, len(said))] if evidence else sentences(said, 0, len(said))
     for start, end in cuts:
-        piece = _unlisted(said[start:end])
+        piece = _strip_list_mark(said[start:end])
         if any(char.isalnum() for char in piece):
-            yield Claim(piece.strip(), evidence)
+            yield ModelClaim(piece.strip(), evidence)
 
 
-def _unlisted(text: str) -> str:
+def _strip_list_mark(text: str) -> str:
     """Without the mark or number of a list's item in front."""
     item = _ITEM.match(text)
     return text[item.end() :] if item else text
 
 
-def _plain(text: str) -> str:
+def _escape_source(text: str) -> str:
     """A source cannot close its own frame."""
     return _ITS_END.sub("<\u200b", text)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pipelines.documents.chunk.boxes import Geometry
+from pipelines.documents.chunk.boxes import PageGeometry
 from pipelines.documents.document import Page, PageBox, PlacedCaveat, Span
 from pipelines.documents.store.page_codec import words_from_json
 
@@ -45,7 +45,7 @@ class Citation:
         return f"/api/documents/{self.document_id}/pages/{self.page}"
 
 
-def locate(quote: str, text: str, start: int = 0, end: int | None = None) -> tuple[int, int] | None:
+def locate_quote(quote: str, text: str, start: int = 0, end: int | None = None) -> tuple[int, int] | None:
     """Position of `quote` in text[start:end], white space folded; None where it is not there.
 
     A quote of less than three words has to be a whole line.
@@ -62,9 +62,9 @@ def locate(quote: str, text: str, start: int = 0, end: int | None = None) -> tup
     return found.span() if found else None
 
 
-def describe(page: Page, start: int, end: int) -> tuple[tuple[PageBox, ...], float | None]:
+def describe_quote(page: Page, start: int, end: int) -> tuple[tuple[PageBox, ...], float | None]:
     """The rectangles of page.text[start:end], and how sure the engine was of its words (None for native text)."""
-    boxes = tuple(Geometry.of(page).lines(Span(page.number, start, end)))
+    boxes = tuple(PageGeometry.of(page).lines(Span(page.number, start, end)))
     if page.engine == "native":
         return boxes, None
     sure = [word.confidence for word in page.words if start < word.start + len(word.text) and word.start < end]

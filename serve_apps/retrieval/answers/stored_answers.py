@@ -12,12 +12,12 @@ from psycopg.types.json import Jsonb
 from cluster.basics.errors import NotFound
 from cluster.basics.ids import uuid_of
 from cluster.basics.scope import Role, Scope
-from cluster.state.canonical_json import normal
+from cluster.state.canonical_json import normalize_json
 from cluster.state.db.postgres import Database, Row, Transaction, load_queries
-from serve_apps.retrieval.answers.answerer import Answer
-from serve_apps.retrieval.answers.claims import Claim, Conflict, Dropped, as_said
-from serve_apps.retrieval.answers.quote import describe, page_of
-from serve_apps.retrieval.search.query import Results
+from serve_apps.retrieval.answers.answerer import CitedAnswer
+from serve_apps.retrieval.answers.claims import AnswerClaim, DroppedClaim, SourceConflict, as_said
+from serve_apps.retrieval.answers.quote import describe_quote, page_of
+from serve_apps.retrieval.search.query import SearchResults
 
 Json = Any
 _PLACE = ("n", "document_id", "version_id", "chunk_id", "page", "start", "end", "quote")
@@ -26,7 +26,7 @@ CHANGED = "The page says something else by now."
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class AnswerRecord:
     """An answer to be stored.
 
     Attributes:
@@ -38,7 +38,7 @@ class Kept:
     id: str
     question: str
     mode: str
-    claims: Sequence[Claim]
+    claims: Sequence[AnswerClaim]
     citations: Sequence[Mapping[str, Any]]
     agent: str | None = None
     run: str | None = None
@@ -46,8 +46,8 @@ class Kept:
     fallback: str | None = None
     abstained: str | None = None
     generation: int | None = None
-    conflicts: Sequence[Conflict] = ()
-    dropped: Sequence[Dropped] = ()
+    conflicts: Sequence[SourceConflict] = ()
+    dropped: Sequence[DroppedClaim] = ()
     search: Mapping[str, Any] | None = None
 
 
@@ -59,7 +59,7 @@ class StoredAnswers:
         self._db, self._new_id = database, new_id
         self._sql = load_queries(Path(__file__).with_suffix(".sql"))
 
-    async def keep(self, scope: Scope, question: str, agent: str | None, answer: Answer) -> str:
+    async def keep(self, scope: Scope, question: str, agent: str | None, answer: CitedAnswer) -> str:
         """Store an answer and return its id.
 
         Raises:
@@ -67,7 +67,7 @@ class StoredAnswers:
         """
         id_ = str(self._new_id())
         citations = [{name: getattr(one, name) for name in _PLACE} for one in answer.citations]
-        kept = Kept(
+        kept = AnswerRecord(
             id_,
             question,
             answer.mode,
@@ -81,13 +81,13 @@ class StoredAnswers:
             answer.search.generation,
             answer.conflicts,
             answer.dropped,
-            _search(answer.search),
+            _search_record(answer.search),
         )
         async with self._db.transaction(scope) as tx:
             await self.put(tx, scope, kept)
         return id_
 
-    async def put(self, tx: Transaction, scope: Scope, kept: Kept) -> None:
+    async def put(self, tx: Transaction, scope: Scope, kept: AnswerRecord) -> None:
         """Store an answer in the caller's transaction; the same id again changes nothing."""
         whose = {"tenant": scope.tenant, "workspace": scope.workspace}
         quotes = {one["n"]: as_said(one["quote"]) for one in kept.citations}
@@ -97,21 +97,21 @@ class StoredAnswers:
             self._sql["keep"],
             **whose,
             id=kept.id,
-            readers=_readers(scope),
+            readers=_answer_readers(scope),
             user=scope.user,
             agent=kept.agent,
             run=kept.run,
             question=kept.question,
-            hash=_hash(" ".join(kept.question.casefold().split())),
+            hash=_hash_text(" ".join(kept.question.casefold().split())),
             mode=kept.mode,
             model=kept.model,
             fallback=kept.fallback,
             abstained=kept.abstained,
             generation=kept.generation,
-            claims=Jsonb(normal(claims)),
-            conflicts=Jsonb(normal(conflicts)),
+            claims=Jsonb(normalize_json(claims)),
+            conflicts=Jsonb(normalize_json(conflicts)),
             dropped=Jsonb([{"text": one.text, "why": one.why} for one in kept.dropped]),
-            search=Jsonb(normal(dict(kept.search or {}))),
+            search=Jsonb(normalize_json(dict(kept.search or {}))),
         )
         rows = [
             {
@@ -124,7 +124,7 @@ class StoredAnswers:
                 "page": one["page"],
                 "start": one["start"],
                 "end": one["end"],
-                "hash": _hash(one["quote"]),
+                "hash": _hash_text(one["quote"]),
             }
             for one in kept.citations
         ]
@@ -147,18 +147,18 @@ class StoredAnswers:
             cited = await tx.all(self._sql["cited"], **named)
             documents = [hit["document_id"] for hit in row["search"].get("hits", ())]
             seen = await tx.all(self._sql["seen"], workspace=scope.workspace, documents=documents)
-        citations = {one["n"]: _citation(one) for one in cited}
+        citations = {one["n"]: _visible_citation(one) for one in cited}
         mine = scope.user is not None and str(row["user_id"]) == scope.user
         return {
             **{name: row[name] for name in _PLAIN},
-            "claims": [_claim(one, citations, mine) for one in row["claims"]],
+            "claims": [_visible_claim(one, citations, mine) for one in row["claims"]],
             "citations": list(citations.values()),
             "conflicts": [
-                [{**one, "value": _shown(citations, one["n"], one["value"])} for one in stated]
+                [{**one, "value": _visible_value(citations, one["n"], one["value"])} for one in stated]
                 for stated in row["conflicts"]
             ],
             "dropped": row["dropped"] if mine else [],
-            "search": _found(row["search"], {one["id"]: one["filename"] for one in seen}),
+            "search": _visible_search(row["search"], {one["id"]: one["filename"] for one in seen}),
         }
 
 
@@ -179,15 +179,15 @@ _PLAIN = (
 )
 
 
-def _readers(scope: Scope) -> list[str]:
+def _answer_readers(scope: Scope) -> list[str]:
     return [*(one for one in scope.principals if one.startswith("user:")), f"role:{Role.ADMIN}"]
 
 
-def _hash(text: str) -> str:
+def _hash_text(text: str) -> str:
     return sha256(text.encode()).hexdigest()
 
 
-def _search(results: Results) -> Json:
+def _search_record(results: SearchResults) -> Json:
     """Search as it is stored with an answer: hits with engines and scores, and the stages. No text."""
     shown = ("keyword_engine", "vector", "rerank", "fallback", "total")
     return {
@@ -208,21 +208,21 @@ def _search(results: Results) -> Json:
     }
 
 
-def _without_passage(claim: Claim, quotes: Mapping[int, str], *, whole: bool) -> Json:
+def _without_passage(claim: AnswerClaim, quotes: Mapping[int, str], *, whole: bool) -> Json:
     """A claim as it is stored: one that is a passage, word for word, is read from what it cites first."""
     same = [n for n in claim.citations if quotes.get(n, "").rstrip(".:;") == claim.text.rstrip(".:;")]
     citations = [*same, *(n for n in claim.citations if n not in same)]
     return {"text": None if same or (whole and citations) else claim.text, "citations": citations, "basis": claim.basis}
 
 
-def _found(search: Mapping[str, Any], names: Mapping[str, str]) -> Json:
+def _visible_search(search: Mapping[str, Any], names: Mapping[str, str]) -> Json:
     """The search with those of its hits that the reader may see."""
     hits = search.get("hits", ())
     seen = [{**hit, "filename": names[hit["document_id"]]} for hit in hits if hit["document_id"] in names]
     return {**search, "hits": seen, "withheld": len(hits) - len(seen)}
 
 
-def _claim(claim: Mapping[str, Any], citations: Mapping[int, Json], mine: bool) -> Json:
+def _visible_claim(claim: Mapping[str, Any], citations: Mapping[int, Json], mine: bool) -> Json:
     found = [citations[n] for n in claim["citations"] if n in citations]
     text = claim["text"]
     if text is None:
@@ -234,17 +234,17 @@ def _claim(claim: Mapping[str, Any], citations: Mapping[int, Json], mine: bool) 
     return {"text": text, "citations": claim["citations"], "supported": bool(claim["citations"]), "basis": basis}
 
 
-def _shown(citations: Mapping[int, Json], n: int, value: str) -> str | None:
+def _visible_value(citations: Mapping[int, Json], n: int, value: str) -> str | None:
     return value if n in citations and citations[n]["quote"] is not None else None
 
 
-def _citation(row: Row) -> Json:
+def _visible_citation(row: Row) -> Json:
     """A place as the reader may see it now."""
     if row["filename"] is None:
         return {**dict.fromkeys(_WHERE), "n": row["n"], "boxes": [], "caveats": [], "withheld": WITHHELD}
     start, end = row["first_char"], row["end_char"]
-    same = row["text"] is not None and _hash(row["text"][start:end]) == row["quote_hash"]
-    boxes, sure = describe(page_of(row), start, end) if same else ((), None)
+    same = row["text"] is not None and _hash_text(row["text"][start:end]) == row["quote_hash"]
+    boxes, sure = describe_quote(page_of(row), start, end) if same else ((), None)
     job = {name: row[f"job_{name}"] for name in ("id", "kind", "state", "finished_at")}
     return {
         **{name: row[name] for name in ("n", "document_id", "version_id", "filename", "is_current", "page", "kind")},

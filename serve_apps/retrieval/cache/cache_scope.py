@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Literal
 
 from cluster.basics.scope import Scope
-from cluster.models.embedding.migration import Make, make_of
+from cluster.models.embedding.migration import VectorSpace, vector_space_of
 from cluster.state.db.postgres import Database, load_queries
-from serve_apps.retrieval.search.query import Query
+from serve_apps.retrieval.search.query import SearchQuery
 
 SQL = load_queries(Path(__file__).with_name("cache.sql"))
 FORM = 1  # of entries; another number forgets all that there are
@@ -20,7 +20,7 @@ Sort = Literal["search", "answer"]
 
 
 @dataclass(frozen=True, slots=True)
-class Corpus:
+class CorpusState:
     """State of the documents that a question is asked of, as Postgres says at this moment.
 
     Attributes:
@@ -34,13 +34,13 @@ class Corpus:
 
     version: int
     generation: int | None
-    made: Make | None
+    made: VectorSpace | None
     principals: tuple[str, ...]
     models: str
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class CachePartition:
     """A partition of the cache: entries of one place may stand for each other, those of two never.
 
     Attributes:
@@ -78,7 +78,7 @@ def name_of(question: str) -> str:
     return sha256(question.encode("utf-8", "replace")).hexdigest()[:16]
 
 
-def place_of(sort: Sort, scope: Scope, query: Query, corpus: Corpus, made_with: str) -> Place:
+def partition_of(sort: Sort, scope: Scope, query: SearchQuery, corpus: CorpusState, made_with: str) -> CachePartition:
     """Partition of the cache in which the answer to `query` belongs.
 
     Args:
@@ -101,17 +101,17 @@ def place_of(sort: Sort, scope: Scope, query: Query, corpus: Corpus, made_with: 
         "made_with": made_with,
     }
     identity = sha256(json.dumps(told, sort_keys=True, default=str).encode()).hexdigest()
-    return Place(scope.workspace, query.agent_id or NO_AGENT, identity, corpus.version)
+    return CachePartition(scope.workspace, query.agent_id or NO_AGENT, identity, corpus.version)
 
 
-class Corpora:
+class CorpusReader:
     """Reads what questions are asked of."""
 
     def __init__(self, database: Database, assistant: str) -> None:
         """`assistant` is the name of the agent that pays for models where none is asked; queries are in cache.sql."""
         self._database, self._assistant = database, assistant
 
-    async def of(self, scope: Scope, agent_id: str | None = None) -> Corpus | None:
+    async def of(self, scope: Scope, agent_id: str | None = None) -> CorpusState | None:
         """The corpus as it is now, for who asks an agent or none; None where the scope has no such workspace.
 
         Raises:
@@ -129,5 +129,5 @@ class Corpora:
         if not rows:
             return None
         row = rows[0]
-        made = None if row["generation"] is None else make_of(row)
-        return Corpus(row["revision"], row["generation"], made, tuple(row["named"]), row["models"])
+        made = None if row["generation"] is None else vector_space_of(row)
+        return CorpusState(row["revision"], row["generation"], made, tuple(row["named"]), row["models"])

@@ -6,19 +6,19 @@ from time import perf_counter
 from typing import Generic, Protocol, TypeVar
 
 from cluster.basics.scope import Scope
-from cluster.models.embedding.migration import Make, OtherEmbedder, making
-from cluster.models.embedding.vectors_cache import within
+from cluster.models.embedding.migration import OtherEmbedder, VectorSpace, select_embedder
+from cluster.models.embedding.vectors_cache import with_workspace_cache
 from cluster.models.model_errors import AWAY
 from cluster.models.ports import Embedder
-from serve_apps.retrieval.answers.answerer import HITS, Answer
-from serve_apps.retrieval.cache.cache_scope import Corpora, Place, Sort, place_of
+from serve_apps.retrieval.answers.answerer import HITS, CitedAnswer
+from serve_apps.retrieval.cache.cache_scope import CachePartition, CorpusReader, Sort, partition_of
 from serve_apps.retrieval.cache.codec import too_large
 from serve_apps.retrieval.cache.decision import CacheDecision
 from serve_apps.retrieval.cache.mirror import Vector
 from serve_apps.retrieval.cache.redis_store import CacheAway
 from serve_apps.retrieval.cache.semantic_cache import NEAR, REFUSED, SemanticCache
-from serve_apps.retrieval.cache.single_flight import Flights
-from serve_apps.retrieval.search.query import LONGEST_QUESTION, Query, Results
+from serve_apps.retrieval.cache.single_flight import SingleFlight
+from serve_apps.retrieval.search.query import LONGEST_QUESTION, SearchQuery, SearchResults
 from serve_apps.retrieval.search.rerank import as_configured
 
 T = TypeVar("T")
@@ -26,31 +26,31 @@ Work = Callable[[Vector | None], Awaitable[T]]
 Judge = Callable[[T], str | None]  # why a value is not kept
 
 
-class Searches(Protocol):
-    """Finds passages; `serve_apps.retrieval.search.pipeline.Search` is the one with an index."""
+class SearchPort(Protocol):
+    """Finds passages; `serve_apps.retrieval.search.pipeline.SearchPipeline` is the one with an index."""
 
-    async def run(self, scope: Scope, query: Query, vector: Vector | None = None) -> Results:
+    async def run(self, scope: Scope, query: SearchQuery, vector: Vector | None = None) -> SearchResults:
         """Search and show."""
         ...
 
 
-class Answers(Protocol):
-    """Answers from the documents: `serve_apps.retrieval.answers.answerer.Answerer`."""
+class AnswerPort(Protocol):
+    """Answers from the documents: `serve_apps.retrieval.answers.answerer.DocumentAnswerer`."""
 
     async def ask(
         self, scope: Scope, question: str, agent_id: str | None = None, history: tuple[str, ...] = ()
-    ) -> Answer:
+    ) -> CitedAnswer:
         """An answer from what the scope, and the agent if there is one, may see."""
         ...
 
 
-class Remembered(Generic[T]):
+class QuestionCache(Generic[T]):
     """Works a question out, unless that was done since the corpus changed last, or is being done by somebody else."""
 
     def __init__(
         self,
         sort: Sort,
-        corpora: Corpora,
+        corpora: CorpusReader,
         cache: SemanticCache[T],
         embedder: Embedder,
         judge: Judge[T],
@@ -59,9 +59,11 @@ class Remembered(Generic[T]):
         """`judge` says why a value is not kept; `made_with` is a fingerprint of settings and prompts now."""
         self._sort, self._corpora, self._cache, self._embedder = sort, corpora, cache, embedder
         self._judge, self._made_with = judge, made_with
-        self._flights: Flights[tuple[T, CacheDecision]] = Flights()
+        self._flights: SingleFlight[tuple[T, CacheDecision]] = SingleFlight()
 
-    async def ask(self, scope: Scope, query: Query, vector: Vector | None, work: Work[T]) -> tuple[T, CacheDecision]:
+    async def ask(
+        self, scope: Scope, query: SearchQuery, vector: Vector | None, work: Work[T]
+    ) -> tuple[T, CacheDecision]:
         """The value, remembered or made, and which of both.
 
         The corpus' version is read before anything is worked out: what rests on a change that comes meanwhile is kept
@@ -71,25 +73,31 @@ class Remembered(Generic[T]):
             Whatever `work` raises; Unavailable, Overloaded: of Postgres.
         """
         if why := _not_for_the_cache(query):
-            return await self._bypass(scope, why, vector, work)
+            return await self._bypass_cache(scope, why, vector, work)
         corpus = await self._corpora.of(scope, query.agent_id)
         if corpus is None or corpus.made is None:
-            return await self._bypass(scope, "nothing is indexed yet", vector, work)
-        made, place = corpus.made, place_of(self._sort, scope, query, corpus, self._made_with())
+            return await self._bypass_cache(scope, "nothing is indexed yet", vector, work)
+        made, place = corpus.made, partition_of(self._sort, scope, query, corpus, self._made_with())
         (value, decision), joined = await self._flights.join(
             (place.identity, place.version, query.words),
             lambda: self._found_or_made(scope, place, made, query.words, vector, work),
         )
-        self._count(scope, decision, joined)
+        self._count_decision(scope, decision, joined)
         return value, replace(decision, shared=joined)
 
     async def _found_or_made(
-        self, scope: Scope, place: Place, made: Make, question: str, vector: Vector | None, work: Work[T]
+        self,
+        scope: Scope,
+        place: CachePartition,
+        made: VectorSpace,
+        question: str,
+        vector: Vector | None,
+        work: Work[T],
     ) -> tuple[T, CacheDecision]:
         try:
             found = await self._cache.get(place, question, vector)
             if found.value is None and vector is None:
-                vector, why = await self._embedded(scope, question, made)
+                vector, why = await self._embed_question(scope, question, made)
                 if vector is None:
                     return await work(None), CacheDecision("bypass", why)
                 found = await self._cache.get(place, question, vector)
@@ -97,22 +105,22 @@ class Remembered(Generic[T]):
                 return found.value, found.decision
             turn = await self._cache.turn(place, question)
         except CacheAway as away:
-            return await work(vector), _away(away)
+            return await work(vector), _away_decision(away)
         try:
             try:
                 later = await self._cache.wait(place, question, turn)
             except CacheAway as away:
-                return await work(vector), _away(away)
+                return await work(vector), _away_decision(away)
             if later.value is not None:
                 return later.value, later.decision
             assert vector is not None
             value = await work(vector)
-            return value, await self._kept(place, question, vector, value, found.decision)
+            return value, await self._store_value(place, question, vector, value, found.decision)
         finally:
             await self._cache.end(place, turn)
 
-    async def _kept(
-        self, place: Place, question: str, vector: Vector, value: T, decision: CacheDecision
+    async def _store_value(
+        self, place: CachePartition, question: str, vector: Vector, value: T, decision: CacheDecision
     ) -> CacheDecision:
         """The decision, with why the value is not remembered where it is not."""
         why = self._judge(value)
@@ -124,27 +132,29 @@ class Remembered(Generic[T]):
                 why = f"the cache cannot be reached ({away.detail})"
         return replace(decision, reason=f"{decision.reason}; not remembered: {why}") if why else decision
 
-    async def _embedded(self, scope: Scope, question: str, made: Make) -> tuple[Vector | None, str]:
+    async def _embed_question(self, scope: Scope, question: str, made: VectorSpace) -> tuple[Vector | None, str]:
         try:
-            embedder = await making(within(self._embedder, scope), made)
+            embedder = await select_embedder(with_workspace_cache(self._embedder, scope), made)
             return (await embedder.embed([question]))[0], ""
         except OtherEmbedder as error:
             return None, error.detail
         except AWAY as error:
             return None, f"the embedder did not answer: {error}"
 
-    async def _bypass(self, scope: Scope, why: str, vector: Vector | None, work: Work[T]) -> tuple[T, CacheDecision]:
+    async def _bypass_cache(
+        self, scope: Scope, why: str, vector: Vector | None, work: Work[T]
+    ) -> tuple[T, CacheDecision]:
         decision = CacheDecision("bypass", why)
-        self._count(scope, decision, False)
+        self._count_decision(scope, decision, False)
         return await work(vector), decision
 
-    def _count(self, scope: Scope, decision: CacheDecision, joined: bool) -> None:
+    def _count_decision(self, scope: Scope, decision: CacheDecision, joined: bool) -> None:
         self._cache.count(scope.workspace, decision.outcome)
         if joined:
             self._cache.count(scope.workspace, "shared")
         elif decision.outcome == "miss" and decision.reason.startswith(NEAR):
             self._cache.count(scope.workspace, "refused")
-            self._cache.count(scope.workspace, REFUSED + _difference(decision.reason))
+            self._cache.count(scope.workspace, REFUSED + _difference_kind(decision.reason))
 
 
 class CachedSearch:
@@ -152,17 +162,17 @@ class CachedSearch:
 
     def __init__(
         self,
-        search: Searches,
-        corpora: Corpora,
-        cache: SemanticCache[Results],
+        search: SearchPort,
+        corpora: CorpusReader,
+        cache: SemanticCache[SearchResults],
         embedder: Embedder,
         made_with: Callable[[], str],
     ) -> None:
         """`made_with` is a fingerprint of what `search` is made of now."""
         self._search = search
-        self._remembered = Remembered("search", corpora, cache, embedder, _unfit, made_with)
+        self._remembered = QuestionCache("search", corpora, cache, embedder, _uncacheable_reason, made_with)
 
-    async def run(self, scope: Scope, query: Query, vector: Vector | None = None) -> Results:
+    async def run(self, scope: Scope, query: SearchQuery, vector: Vector | None = None) -> SearchResults:
         """As `Search.run`; `cache` says where the results come from, and `timings_ms` is this call's.
 
         Raises:
@@ -185,32 +195,32 @@ class CachedAnswerer:
 
     def __init__(
         self,
-        answers: Answers,
-        corpora: Corpora,
-        cache: SemanticCache[Answer],
+        answers: AnswerPort,
+        corpora: CorpusReader,
+        cache: SemanticCache[CitedAnswer],
         embedder: Embedder,
         made_with: Callable[[], str],
     ) -> None:
         """`made_with` is a fingerprint of what `answers` is made of now, prompts and the model included."""
         self._answers = answers
-        self._remembered = Remembered("answer", corpora, cache, embedder, _unfit_answer, made_with)
+        self._remembered = QuestionCache("answer", corpora, cache, embedder, _uncacheable_answer_reason, made_with)
 
     async def ask(
         self, scope: Scope, question: str, agent_id: str | None = None, history: tuple[str, ...] = ()
-    ) -> Answer:
+    ) -> CitedAnswer:
         """As `Answerer.ask`; `search.cache` says where the answer comes from.
 
         Raises:
             Unavailable: Postgres cannot be reached.
         """
-        query = Query(question, limit=HITS, agent_id=agent_id, history=history)
+        query = SearchQuery(question, limit=HITS, agent_id=agent_id, history=history)
         answer, decision = await self._remembered.ask(
             scope, query, None, lambda _: self._answers.ask(scope, question, agent_id, history)
         )
         return replace(answer, search=replace(answer.search, cache=decision))
 
 
-def _not_for_the_cache(query: Query) -> str | None:
+def _not_for_the_cache(query: SearchQuery) -> str | None:
     if not query.words:
         return "the question is empty"
     if len(query.text.strip()) > LONGEST_QUESTION:
@@ -220,21 +230,21 @@ def _not_for_the_cache(query: Query) -> str | None:
     return None if query.generation is None else "a generation was asked for by number"
 
 
-def _difference(reason: str) -> str:
+def _difference_kind(reason: str) -> str:
     """Kind of difference between two questions, without their words: `another number`."""
     return reason.removeprefix(NEAR).partition(":")[0].partition(";")[0].strip()
 
 
-def _unfit(results: Results) -> str | None:
+def _uncacheable_reason(results: SearchResults) -> str | None:
     """Reason not to cache results: one found with a part missing is not what is found when it is back."""
     if not as_configured(results.rerank):
         return f"rerank {results.rerank}"
     return results.fallback or too_large(results)
 
 
-def _unfit_answer(answer: Answer) -> str | None:
-    return answer.fallback or _unfit(answer.search)
+def _uncacheable_answer_reason(answer: CitedAnswer) -> str | None:
+    return answer.fallback or _uncacheable_reason(answer.search)
 
 
-def _away(away: CacheAway) -> CacheDecision:
+def _away_decision(away: CacheAway) -> CacheDecision:
     return CacheDecision("bypass", f"the cache cannot be reached ({away.detail})")

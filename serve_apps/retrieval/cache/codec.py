@@ -6,7 +6,7 @@ from typing import Generic, TypeVar
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass as checked
 
-from serve_apps.retrieval.search.query import Results
+from serve_apps.retrieval.search.query import SearchResults
 
 MOST_CHUNKS = 50
 LONGEST_CHUNK = 4_000  # characters
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 @checked(frozen=True, config=ConfigDict(extra="forbid"))
-class Header:
+class EntryHeader:
     """Identity and corpus version of an entry; it stands before the value, in a line of its own.
 
     Attributes:
@@ -34,28 +34,28 @@ class Header:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry(Generic[T]):
+class CacheEntry(Generic[T]):
     """A value with its header."""
 
-    header: Header
+    header: EntryHeader
     value: T
 
 
-_HEADER = TypeAdapter(Header)
+_HEADER = TypeAdapter(EntryHeader)
 
 
-class Codec(Generic[T]):
+class EntryCodec(Generic[T]):
     """Entries of one sort."""
 
     def __init__(self, form: type[T]) -> None:
         """`form` is the dataclass of the values."""
         self._form: TypeAdapter[T] = TypeAdapter(form)
 
-    def packed(self, header: Header, value: T) -> bytes:
+    def packed(self, header: EntryHeader, value: T) -> bytes:
         """As it is kept."""
         return _HEADER.dump_json(header) + b"\n" + self._form.dump_json(value)
 
-    def header(self, raw: bytes) -> Header | None:
+    def header(self, raw: bytes) -> EntryHeader | None:
         """Header of an entry; None where these bytes are no entry."""
         try:
             return _HEADER.validate_json(raw.partition(b"\n")[0])
@@ -70,7 +70,7 @@ class Codec(Generic[T]):
             return None
 
 
-def too_large(results: Results) -> str | None:
+def too_large(results: SearchResults) -> str | None:
     """Reason not to cache results; None where they are. Parts of them would be another answer."""
     if len(results.hits) > MOST_CHUNKS:
         return f"more than {MOST_CHUNKS} passages"

@@ -15,7 +15,7 @@ UNIT = 0.02  # how far a vector's length may be from 1; what is farther was not 
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class EntryHead:
     """Head of a cache entry: the question and vector that are compared before the entry is fetched.
 
     Attributes:
@@ -39,7 +39,7 @@ class Head:
         return fixed + vector.tobytes() + self.question.encode("utf-8", "replace")
 
 
-def unpacked(raw: bytes) -> Head | None:
+def unpack_head(raw: bytes) -> EntryHead | None:
     """A head that was kept; None where these bytes are none."""
     if len(raw) < _FIXED.size:
         return None
@@ -54,11 +54,11 @@ def unpacked(raw: bytes) -> Head | None:
         return None
     if not np.isfinite(vector).all() or abs(float(vector @ vector) - 1) > UNIT:
         return None
-    return Head(named, version, at, question, vector)
+    return EntryHead(named, version, at, question, vector)
 
 
 @dataclass(frozen=True, slots=True)
-class Near:
+class NearQuestion:
     """A remembered question and its cosine to the one that is asked."""
 
     similarity: float
@@ -66,7 +66,7 @@ class Near:
     question: str
 
 
-class Mirror:
+class PartitionMirror:
     """The heads of one place that rest on one version of the corpus."""
 
     def __init__(self, version: int, most: int) -> None:
@@ -83,7 +83,7 @@ class Mirror:
     def __len__(self) -> int:
         return len(self._names)
 
-    def learn(self, head: Head) -> None:
+    def learn(self, head: EntryHead) -> None:
         """Take a head in, in place of an earlier one of its name; one of another version is left out."""
         if head.version != self.version:
             return
@@ -113,14 +113,14 @@ class Mirror:
         self._names.pop()
         self._questions.pop()
 
-    def near(self, vector: Vector, most: int) -> list[Near]:
+    def near(self, vector: Vector, most: int) -> list[NearQuestion]:
         """The nearest, best first."""
         count = len(self._names)
         if not count or vector.shape[0] != self._matrix.shape[1]:
             return []
         scores = self._matrix[:count] @ vector
         best: Sequence[int] = np.argsort(-scores, kind="stable")[:most].tolist()
-        return [Near(float(scores[row]), self._names[row], self._questions[row]) for row in best]
+        return [NearQuestion(float(scores[row]), self._names[row], self._questions[row]) for row in best]
 
     def _make_room(self, row: int, dimension: int) -> None:
         if row < len(self._at) and self._matrix.shape[1] == dimension:

@@ -4,67 +4,69 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from serve_apps.retrieval.cache.paraphrase import is_rewording
-from serve_apps.retrieval.text.lexicon import Lexicon
-from serve_apps.retrieval.text.question_terms import Kind, Term, Wording, take_apart
+from serve_apps.retrieval.text.lexicon import SynonymLexicon
+from serve_apps.retrieval.text.question_terms import QuestionTerm, QuestionWording, TermKind, take_apart
 
 LONGEST = 80  # words that count; beyond them only the same words in the same order are the same
 
 # Which difference is told where there are several: what is most surely one comes first.
 _TOLD = (
-    Kind.NEGATION,
-    Kind.NUMBER,
-    Kind.DATE,
-    Kind.COMPARISON,
-    Kind.NAME,
-    Kind.ASKS,
-    Kind.RELATION,
-    Kind.QUANTIFIER,
-    Kind.WORD,
+    TermKind.NEGATION,
+    TermKind.NUMBER,
+    TermKind.DATE,
+    TermKind.COMPARISON,
+    TermKind.NAME,
+    TermKind.ASKS,
+    TermKind.RELATION,
+    TermKind.QUANTIFIER,
+    TermKind.WORD,
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class MatchDecision:
     """Decision whether two questions ask the same, and why."""
 
     same: bool
     reason: str
 
 
-def same_question(one: str, other: str, lexicon: Lexicon) -> Decision:
+def same_question(one: str, other: str, lexicon: SynonymLexicon) -> MatchDecision:
     """Compare two questions by their words, without a model; the same for the same pair, in whichever order.
 
     Numbers, dates, negations, comparisons, names, question words, and all other words that count must agree in the
     same order. Articles, politeness, contractions, inflection, case, punctuation, synonyms, the voice and what stands
     at the front may differ.
     """
-    return compare(take_apart(one, lexicon), take_apart(other, lexicon))
+    return compare_wordings(take_apart(one, lexicon), take_apart(other, lexicon))
 
 
-def compare(one: Wording, other: Wording) -> Decision:
+def compare_wordings(one: QuestionWording, other: QuestionWording) -> MatchDecision:
     """As `same_question`, for questions that were taken apart before."""
     if one.plain == other.plain:
-        return Decision(True, "the same words")
-    if any(all(term.kind is Kind.ASKS for term in side.terms) for side in (one, other)):
-        return Decision(False, "there is too little to compare")
+        return MatchDecision(True, "the same words")
+    if any(all(term.kind is TermKind.ASKS for term in side.terms) for side in (one, other)):
+        return MatchDecision(False, "there is too little to compare")
     if max(len(one.terms), len(other.terms)) > LONGEST:
-        return Decision(False, "too long to compare")
+        return MatchDecision(False, "too long to compare")
     if {one.tense, other.tense} == {"past", "present"}:
-        return Decision(False, "another tense")
+        return MatchDecision(False, "another tense")
     if one.persons != other.persons and (one.persons and other.persons):
-        return Decision(False, "another person")
-    if len(one.terms) == len(other.terms) and all(map(Term.agrees, one.terms, other.terms)):
-        return Decision(True, "the same in other words")
+        return MatchDecision(False, "another person")
+    if len(one.terms) == len(other.terms) and all(map(QuestionTerm.agrees, one.terms, other.terms)):
+        return MatchDecision(True, "the same in other words")
     # Which of both comes first must not matter.
     if is_rewording(one, other) if one.plain < other.plain else is_rewording(other, one):
-        return Decision(True, "worded differently throughout")
-    left, right = _unmatched(one.terms, other.terms)
+        return MatchDecision(True, "worded differently throughout")
+    left, right = _unmatched_terms(one.terms, other.terms)
     if not left and not right:
-        return Decision(False, "another order of words")
-    return Decision(False, _difference(left, right))
+        return MatchDecision(False, "another order of words")
+    return MatchDecision(False, _describe_difference(left, right))
 
 
-def _unmatched(one: Sequence[Term], other: Sequence[Term]) -> tuple[list[Term], list[Term]]:
+def _unmatched_terms(
+    one: Sequence[QuestionTerm], other: Sequence[QuestionTerm]
+) -> tuple[list[QuestionTerm], list[QuestionTerm]]:
     """Terms of either side without a counterpart, wherever they stand."""
     rest = list(other)
     left = []
@@ -77,7 +79,7 @@ def _unmatched(one: Sequence[Term], other: Sequence[Term]) -> tuple[list[Term], 
     return left, rest
 
 
-def _difference(left: Sequence[Term], right: Sequence[Term]) -> str:
+def _describe_difference(left: Sequence[QuestionTerm], right: Sequence[QuestionTerm]) -> str:
     kind = next(kind for kind in _TOLD if any(term.kind is kind for term in (*left, *right)))
     said = [", ".join(term.text for term in side if term.kind is kind)[:80] or "–" for side in (left, right)]
     return f"another {kind}: {said[0]} / {said[1]}"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from serve_apps.retrieval.text.lexicon import GENERIC, are_opposite
-from serve_apps.retrieval.text.question_terms import Kind, Term, Wording
+from serve_apps.retrieval.text.question_terms import QuestionTerm, QuestionWording, TermKind
 
 FEWEST = 2  # ways in which wordings differ before the one is a rewording of the other
 SHARED = 2 / 3  # of the words that count
@@ -14,7 +14,7 @@ SHORTEST = 4  # words that count; below, each of them is too much of the questio
 LONG = 14  # words that count, from which on two runs of them may have been moved
 
 # What must be on both sides. Other words may be missing where many are worded differently.
-_HARD = frozenset({Kind.NUMBER, Kind.DATE, Kind.NEGATION, Kind.COMPARISON, Kind.NAME})
+_HARD = frozenset({TermKind.NUMBER, TermKind.DATE, TermKind.NEGATION, TermKind.COMPARISON, TermKind.NAME})
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,22 +26,22 @@ class _Alignment:
         left, right: words without a counterpart, by position.
     """
 
-    one: Sequence[Term]
-    other: Sequence[Term]
+    one: Sequence[QuestionTerm]
+    other: Sequence[QuestionTerm]
     pairs: Sequence[tuple[int, int]]
     left: Sequence[int]
     right: Sequence[int]
 
 
-def is_rewording(one: Wording, other: Wording) -> bool:
+def is_rewording(one: QuestionWording, other: QuestionWording) -> bool:
     """True where the words differ in several ways, those that matter agree, and none were exchanged."""
-    if one.asks != other.asks or _exact(one) != _exact(other):
+    if one.asks != other.asks or _exact_terms(one) != _exact_terms(other):
         return False
-    aligned = _align(*([term for term in side.terms if not _is_generic(term)] for side in (one, other)))
+    aligned = _align_terms(*([term for term in side.terms if not _is_generic(term)] for side in (one, other)))
     words = len(aligned.one) + len(aligned.other)
     if min(len(aligned.one), len(aligned.other)) < SHORTEST or 2 * len(aligned.pairs) < SHARED * words:
         return False
-    if _ways(aligned) + _small_words_differ(one, other) < FEWEST:
+    if _count_differences(aligned) + _small_words_differ(one, other) < FEWEST:
         return False
     lone = [*(aligned.one[at] for at in aligned.left), *(aligned.other[at] for at in aligned.right)]
     if any(term.kind in _HARD for term in lone):
@@ -51,24 +51,26 @@ def is_rewording(one: Wording, other: Wording) -> bool:
     if any(are_opposite(a.forms, b.forms) for a in said for b in other_said):
         return False
     back = _Alignment(aligned.other, aligned.one, sorted((b, a) for a, b in aligned.pairs), aligned.right, aligned.left)
-    return not (_exchanged(aligned) and _exchanged(back))
+    return not (_may_be_exchanged(aligned) and _may_be_exchanged(back))
 
 
-def _lone_generic(one: Wording, other: Wording) -> list[Term]:
+def _lone_generic(one: QuestionWording, other: QuestionWording) -> list[QuestionTerm]:
     known = {term.text for term in other.terms}
     return [term for term in one.terms if term.text not in known and _is_generic(term)]
 
 
-def _exact(side: Wording) -> list[str]:
+def _exact_terms(side: QuestionWording) -> list[str]:
     """Terms that have neither inflections nor synonyms and stand for themselves."""
-    return sorted(term.text for term in side.terms if term.kind in (Kind.NUMBER, Kind.NEGATION) or term.text == "or")
+    return sorted(
+        term.text for term in side.terms if term.kind in (TermKind.NUMBER, TermKind.NEGATION) or term.text == "or"
+    )
 
 
-def _is_generic(term: Term) -> bool:
+def _is_generic(term: QuestionTerm) -> bool:
     return term.kind not in _HARD and not term.forms.isdisjoint(GENERIC)
 
 
-def _align(one: Sequence[Term], other: Sequence[Term]) -> _Alignment:
+def _align_terms(one: Sequence[QuestionTerm], other: Sequence[QuestionTerm]) -> _Alignment:
     """As many of the same words in the same order as there are; then what is left, inflections before synonyms."""
     taken = _in_order(one, other)
     free = set(range(len(other))) - set(taken.values())
@@ -78,15 +80,15 @@ def _align(one: Sequence[Term], other: Sequence[Term]) -> _Alignment:
             if at in taken:
                 last = taken[at]
                 continue
-            fits = [there for there in free if _fits(term, other[there], same)]
+            fits = [there for there in free if _terms_match(term, other[there], same)]
             if fits:
-                last = taken[at] = _next(fits, last)
+                last = taken[at] = _next_place(fits, last)
                 free.discard(last)
     left = [at for at in range(len(one)) if at not in taken]
     return _Alignment(one, other, sorted(taken.items()), left, sorted(free))
 
 
-def _in_order(one: Sequence[Term], other: Sequence[Term]) -> dict[int, int]:
+def _in_order(one: Sequence[QuestionTerm], other: Sequence[QuestionTerm]) -> dict[int, int]:
     """A longest common subsequence of words."""
     left, right = [term.text for term in one], [term.text for term in other]
     lengths = [[0] * (len(right) + 1) for _ in range(len(left) + 1)]
@@ -107,33 +109,33 @@ def _in_order(one: Sequence[Term], other: Sequence[Term]) -> dict[int, int]:
     return found
 
 
-def _fits(term: Term, other: Term, same: bool) -> bool:
+def _terms_match(term: QuestionTerm, other: QuestionTerm, same: bool) -> bool:
     return not term.forms.isdisjoint(other.forms) if same else term.agrees(other)
 
 
-def _next(places: Sequence[int], last: int) -> int:
+def _next_place(places: Sequence[int], last: int) -> int:
     return min(places, key=lambda place: (place < last, abs(place - last)))
 
 
-def _ways(aligned: _Alignment) -> int:
+def _count_differences(aligned: _Alignment) -> int:
     """In how many ways the wordings differ: synonyms, words that one side lacks, and whether anything was moved."""
     synonyms = sum(aligned.one[a].forms.isdisjoint(aligned.other[b].forms) for a, b in aligned.pairs)
-    lone = max(_runs(aligned.left), _runs(aligned.right))
+    lone = max(_count_runs(aligned.left), _count_runs(aligned.right))
     there = [b for _, b in aligned.pairs]
     return synonyms + lone + (there != sorted(there))
 
 
-def _runs(positions: Sequence[int]) -> int:
+def _count_runs(positions: Sequence[int]) -> int:
     return sum(at == 0 or position != positions[at - 1] + 1 for at, position in enumerate(positions))
 
 
-def _small_words_differ(one: Wording, other: Wording) -> bool:
+def _small_words_differ(one: QuestionWording, other: QuestionWording) -> bool:
     """True where at least two of the small and general words differ."""
     left, right = Counter(one.small), Counter(other.small)
     return max((left - right).total(), (right - left).total()) >= 2
 
 
-def _exchanged(aligned: _Alignment) -> bool:
+def _may_be_exchanged(aligned: _Alignment) -> bool:
     """True where words may have swapped places: an exchange moves two, a rewording moves a run of them.
 
     What is outside the longest rising subsequence of the other side's positions was moved.
@@ -148,7 +150,7 @@ def _exchanged(aligned: _Alignment) -> bool:
             runs.append([at])
     if len(runs) > 1 + (len(there) >= LONG):
         return True
-    return any(_crosses(aligned, run, kept, len(runs)) or _stands_alone(aligned, run) for run in runs)
+    return any(_crosses_name(aligned, run, kept, len(runs)) or _stands_alone(aligned, run) for run in runs)
 
 
 def _stands_alone(aligned: _Alignment, run: Sequence[int]) -> bool:
@@ -159,7 +161,7 @@ def _stands_alone(aligned: _Alignment, run: Sequence[int]) -> bool:
     return not (aligned.one[a].marker == aligned.other[b].marker != "")
 
 
-def _crosses(aligned: _Alignment, run: Sequence[int], kept: frozenset[int], runs: int) -> bool:
+def _crosses_name(aligned: _Alignment, run: Sequence[int], kept: frozenset[int], runs: int) -> bool:
     """True where a name or number was moved past another one, and is governed by another small word now."""
     a, b = aligned.pairs[run[0]]
     if aligned.one[a].marker == aligned.other[b].marker != "":

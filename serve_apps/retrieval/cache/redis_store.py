@@ -12,8 +12,8 @@ from redis.exceptions import RedisError, ResponseError
 
 from cluster.basics.errors import Unavailable
 from configs.sections_retrieval import CacheSettings
-from serve_apps.retrieval.cache.cache_scope import Place, registry_of
-from serve_apps.retrieval.cache.mirror import Head, Mirror, unpacked
+from serve_apps.retrieval.cache.cache_scope import CachePartition, registry_of
+from serve_apps.retrieval.cache.mirror import EntryHead, PartitionMirror, unpack_head
 
 SECONDS = 0.25  # longest wait for Redis: what is remembered must not cost more than finding it again
 REST_SECONDS = 5.0  # after a failure Redis is left alone for so long
@@ -79,15 +79,15 @@ class CacheStore:
     def __init__(self, redis: Redis, settings: CacheSettings, monotonic: Callable[[], float]) -> None:
         """`monotonic` gives seconds that only grow."""
         self._redis, self._settings, self._monotonic = redis, settings, monotonic
-        self._mirrors: OrderedDict[str, Mirror] = OrderedDict()
+        self._mirrors: OrderedDict[str, PartitionMirror] = OrderedDict()
         self._rests_until, self._why = 0.0, ""
         self._counts: dict[str, Counter[str]] = {}
 
-    def mirror(self, place: Place) -> Mirror:
+    def mirror(self, place: CachePartition) -> PartitionMirror:
         """In-memory mirror of a place; a new version of the corpus begins with an empty one."""
         mirror = self._mirrors.get(place.index)
         if mirror is None or mirror.version < place.version:
-            mirror = self._mirrors[place.index] = Mirror(place.version, self._settings.entries)
+            mirror = self._mirrors[place.index] = PartitionMirror(place.version, self._settings.entries)
         self._mirrors.move_to_end(place.index)
         while len(self._mirrors) > self._settings.mirrors:
             self._mirrors.popitem(last=False)
@@ -97,23 +97,23 @@ class CacheStore:
         """One more of `what`; told to Redis with the next journey there."""
         self._counts.setdefault(workspace, Counter())[what] += 1
 
-    async def fetch(self, place: Place, names: Sequence[str]) -> list[bytes | None]:
+    async def fetch(self, place: CachePartition, names: Sequence[str]) -> list[bytes | None]:
         """Entries by name, None where there is none; and the mirror learns which are new."""
         mirror = self.mirror(place)
-        pipe = self._pipe()
+        pipe = self._open_pipeline()
         pipe.zrangebyscore(place.index, mirror.read_to, "+inf", start=0, num=HEADS_AT_ONCE, withscores=True)
         pipe.mget([place.entry(name) for name in names] or [place.entry("none")])
-        heads, found = await self._told(pipe)
+        heads, found = await self._run_pipeline(pipe)
         if isinstance(found, ResponseError):
             raise NotUnderstood(str(found)[:200])
         if isinstance(heads, ResponseError):  # somebody wrote another type there
             self.count(place.workspace, "garbage")
-            await self._asked(lambda: self._redis.unlink(place.index))
+            await self._call_redis(lambda: self._redis.unlink(place.index))
             heads = []
         if not (isinstance(heads, list) and isinstance(found, list)):
-            raise self._lost(TypeError("no lists"))
+            raise self._note_failure(TypeError("no lists"))
         for raw, score in heads:
-            head = unpacked(raw)
+            head = unpack_head(raw)
             if head is None:
                 self.count(place.workspace, "garbage")
             else:
@@ -121,97 +121,97 @@ class CacheStore:
             mirror.read_to = max(mirror.read_to, score)
         return found[: len(names)]
 
-    async def put(self, place: Place, head: Head, entry: bytes) -> bool:
+    async def put(self, place: CachePartition, head: EntryHead, entry: bytes) -> bool:
         """Keep an entry; False where the corpus has moved on."""
         keys = (place.index, place.entry(head.name), place.registry)
         limits = (str(self._settings.ttl_seconds), str(self._settings.entries))
         version, member = str(place.version), place.index.partition(":")[2]
         try:
-            kept = await self._asked(
+            kept = await self._call_redis(
                 lambda: self._redis.eval(_PUT, 3, *keys, version, head.packed(), entry, *limits, member)
             )
         except NotUnderstood:
             self.count(place.workspace, "garbage")
-            await self._asked(lambda: self._redis.unlink(place.index, f"{place.index}:version", place.registry))
+            await self._call_redis(lambda: self._redis.unlink(place.index, f"{place.index}:version", place.registry))
             return False
         if kept:
             self.mirror(place).learn(head)
         return bool(kept)
 
-    async def drop(self, place: Place, name: str) -> None:
+    async def drop(self, place: CachePartition, name: str) -> None:
         """Remove an entry that cannot be read."""
         self.mirror(place).forget(name)
-        await self._asked(lambda: self._redis.unlink(place.entry(name)))
+        await self._call_redis(lambda: self._redis.unlink(place.entry(name)))
 
-    async def claim(self, place: Place, name: str, token: str, seconds: float) -> bool:
+    async def claim(self, place: CachePartition, name: str, token: str, seconds: float) -> bool:
         """Take the lock of a computation; True where this process has it, and others may wait for it as long."""
         lock, ms = place.entry(name) + ":lock", max(int(seconds * 1000), 1)
-        return bool(await self._asked(lambda: self._redis.set(lock, token, nx=True, px=ms)))
+        return bool(await self._call_redis(lambda: self._redis.set(lock, token, nx=True, px=ms)))
 
-    async def claimed(self, place: Place, name: str) -> tuple[bytes | None, bool]:
+    async def claimed(self, place: CachePartition, name: str) -> tuple[bytes | None, bool]:
         """The entry, and whether somebody still works it out."""
         key = place.entry(name)
-        found, lock = await self._asked(lambda: self._redis.mget([key, key + ":lock"]))
+        found, lock = await self._call_redis(lambda: self._redis.mget([key, key + ":lock"]))
         return found, lock is not None
 
-    async def release(self, place: Place, name: str, token: str) -> None:
+    async def release(self, place: CachePartition, name: str, token: str) -> None:
         """Nobody needs to wait any longer."""
         lock = place.entry(name) + ":lock"
-        await self._asked(lambda: self._redis.eval(_RELEASE, 1, lock, token))
+        await self._call_redis(lambda: self._redis.eval(_RELEASE, 1, lock, token))
 
     async def clear(self, workspace: str, agent: str | None) -> int:
         """Forget a workspace's entries, or only those of one agent; returns how many there were."""
         registry, gone = registry_of(workspace), 0
-        for member in await self._members(registry):
+        for member in await self._registry_members(registry):
             if agent is None or member.partition(":")[0] == agent:
                 index = f"rag_cache:{member}"
-                gone += int(await self._asked(partial(self._redis.eval, _CLEAR, 1, index)))
-                await self._asked(partial(self._redis.srem, registry, member))
+                gone += int(await self._call_redis(partial(self._redis.eval, _CLEAR, 1, index)))
+                await self._call_redis(partial(self._redis.srem, registry, member))
                 self._mirrors.pop(index, None)
         return gone
 
     async def counts(self, workspace: str) -> tuple[Mapping[str, int], int, int]:
         """Counters of all processes, and how many entries in how many places there are."""
-        await self._told(self._pipe())
-        pipe = self._pipe()
-        pipe.hgetall(_counter(workspace))
-        (counted,) = await self._told(pipe)
-        members = await self._members(registry_of(workspace))
-        pipe = self._pipe()
+        await self._run_pipeline(self._open_pipeline())
+        pipe = self._open_pipeline()
+        pipe.hgetall(_counter_key(workspace))
+        (counted,) = await self._run_pipeline(pipe)
+        members = await self._registry_members(registry_of(workspace))
+        pipe = self._open_pipeline()
         for member in members:
             pipe.zcard(f"rag_cache:{member}")
-        sizes = [size for size in await self._told(pipe) if isinstance(size, int) and size]
+        sizes = [size for size in await self._run_pipeline(pipe) if isinstance(size, int) and size]
         known = {} if isinstance(counted, ResponseError) else counted
         return {key.decode(): int(value) for key, value in known.items()}, sum(sizes), len(sizes)
 
-    async def _members(self, registry: str) -> list[str]:
-        found = await self._asked(lambda: self._redis.smembers(registry))
+    async def _registry_members(self, registry: str) -> list[str]:
+        found = await self._call_redis(lambda: self._redis.smembers(registry))
         return sorted(member.decode("utf-8", "replace") for member in found)
 
-    def _pipe(self) -> Pipeline:
+    def _open_pipeline(self) -> Pipeline:
         return self._redis.pipeline(transaction=False)
 
-    async def _told(self, pipe: Pipeline) -> list[Any]:
+    async def _run_pipeline(self, pipe: Pipeline) -> list[Any]:
         """The answers to what is in the pipe; what was counted since the last time goes along."""
         asked = len(pipe)
         counts, self._counts = self._counts, {}
         for workspace, counted in counts.items():
             for what, number in counted.items():
-                pipe.hincrby(_counter(workspace), what, number)
+                pipe.hincrby(_counter_key(workspace), what, number)
         if not len(pipe):
             return []
         try:
-            answers: list[Any] = await self._asked(lambda: pipe.execute(raise_on_error=False))
+            answers: list[Any] = await self._call_redis(lambda: pipe.execute(raise_on_error=False))
         except BaseException:
             for workspace, counted in counts.items():
                 self._counts.setdefault(workspace, Counter()).update(counted)
             raise
         for answer in answers:
             if isinstance(answer, RedisError) and not isinstance(answer, ResponseError):
-                raise self._lost(answer)
+                raise self._note_failure(answer)
         return answers[:asked]
 
-    async def _asked(self, call: Callable[[], Any]) -> Any:
+    async def _call_redis(self, call: Callable[[], Any]) -> Any:
         if self._monotonic() < self._rests_until:
             raise CacheAway(self._why)
         try:
@@ -220,13 +220,13 @@ class CacheStore:
         except ResponseError as error:
             raise NotUnderstood(str(error)[:200]) from error
         except (RedisError, OSError, *NONSENSE) as error:
-            raise self._lost(error) from error
+            raise self._note_failure(error) from error
 
-    def _lost(self, error: Exception) -> CacheAway:
+    def _note_failure(self, error: Exception) -> CacheAway:
         self._rests_until = self._monotonic() + REST_SECONDS
         self._why = type(error).__name__
         return CacheAway(self._why)
 
 
-def _counter(workspace: str) -> str:
+def _counter_key(workspace: str) -> str:
     return f"rag_cache:counts:{workspace}"

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from configs.sections_retrieval import CacheSettings
-from serve_apps.retrieval.cache.cache_scope import Place, name_of
-from serve_apps.retrieval.cache.codec import Codec, Header
+from serve_apps.retrieval.cache.cache_scope import CachePartition, name_of
+from serve_apps.retrieval.cache.codec import EntryCodec, EntryHeader
 from serve_apps.retrieval.cache.decision import CacheDecision
-from serve_apps.retrieval.cache.mirror import Head, Near, Vector
+from serve_apps.retrieval.cache.mirror import EntryHead, NearQuestion, Vector
 from serve_apps.retrieval.cache.near_miss import same_question
 from serve_apps.retrieval.cache.redis_store import CacheAway, CacheStore
-from serve_apps.retrieval.text.lexicon import Lexicon
+from serve_apps.retrieval.text.lexicon import SynonymLexicon
 
 LOOKED_AT = 8  # nearest questions that are compared word by word
 POLL_SECONDS = 0.02
@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Lookup(Generic[T]):
+class QuestionLookup(Generic[T]):
     """Result of a cache lookup: a value with a decision `hit`, or none and why not."""
 
     value: T | None
@@ -32,7 +32,7 @@ class Lookup(Generic[T]):
 
 
 @dataclass(frozen=True, slots=True)
-class Stats:
+class SemanticCacheStats:
     """Statistics of a workspace's cache, over all processes that share it.
 
     Attributes:
@@ -61,7 +61,7 @@ class Stats:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class CacheClaim:
     """Claim on the computation of a question's value, held by one process."""
 
     mine: bool
@@ -75,9 +75,9 @@ class SemanticCache(Generic[T]):
     def __init__(
         self,
         store: CacheStore,
-        codec: Codec[T],
+        codec: EntryCodec[T],
         settings: CacheSettings,
-        lexicon: Lexicon,
+        lexicon: SynonymLexicon,
         now: Callable[[], float],
         token: Callable[[], str],
     ) -> None:
@@ -85,7 +85,7 @@ class SemanticCache(Generic[T]):
         self._store, self._codec, self._settings = store, codec, settings
         self._lexicon, self._now, self._token = lexicon, now, token
 
-    async def get(self, place: Place, question: str, vector: Vector | None = None) -> Lookup[T]:
+    async def get(self, place: CachePartition, question: str, vector: Vector | None = None) -> QuestionLookup[T]:
         """Look up the value of the same question; without its vector only for the same text.
 
         Args:
@@ -94,32 +94,32 @@ class SemanticCache(Generic[T]):
             vector: its embedding, of length 1, shape (dimension,).
         """
         name = name_of(question)
-        guess = self._nearest(place, question, vector)[0]
+        guess = self._nearest_question(place, question, vector)[0]
         names = [name] if guess is None or guess.name == name else [name, guess.name]
         raws = dict(zip(names, await self._store.fetch(place, names), strict=True))
-        found = await self._hit(place, name, raws[name], Near(1.0, name, question), "the same words")
+        found = await self._serve_entry(place, name, raws[name], NearQuestion(1.0, name, question), "the same words")
         if found is not None:
             return found
         if vector is None:
-            return _miss("no such text")
+            return _miss_lookup("no such text")
         self._store.mirror(place).forget(name)
-        refused: Near | None = None
+        refused: NearQuestion | None = None
         for _ in range(LOOKED_AT):
-            chosen, refused, why = self._nearest(place, question, vector)
+            chosen, refused, why = self._nearest_question(place, question, vector)
             if chosen is None:
-                return _miss(why, refused)
+                return _miss_lookup(why, refused)
             raw = raws.get(chosen.name) or (await self._store.fetch(place, [chosen.name]))[0]
-            found = await self._hit(place, chosen.name, raw, chosen, "the same question in other words")
+            found = await self._serve_entry(place, chosen.name, raw, chosen, "the same question in other words")
             if found is not None:
                 return found
             self._store.mirror(place).forget(chosen.name)  # it ran out, or was forgotten elsewhere
-        return _miss("what was near is gone", refused)
+        return _miss_lookup("what was near is gone", refused)
 
-    async def put(self, place: Place, question: str, vector: Vector, value: T, summary: str = "") -> bool:
+    async def put(self, place: CachePartition, question: str, vector: Vector, value: T, summary: str = "") -> bool:
         """Keep what was worked out while the corpus was at the place's version; False where that is over."""
         at = self._now()
-        header = Header(place.identity, place.version, question, at, summary)
-        head = Head(name_of(question), place.version, at, question, vector)
+        header = EntryHeader(place.identity, place.version, question, at, summary)
+        head = EntryHead(name_of(question), place.version, at, question, vector)
         kept = await self._store.put(place, head, self._codec.packed(header, value))
         if kept:
             self.count(place.workspace, "stored")
@@ -129,11 +129,11 @@ class SemanticCache(Generic[T]):
         """Forget what was remembered in a workspace, or only for one agent; returns how many entries there were."""
         return await self._store.clear(workspace, agent_id)
 
-    async def get_stats(self, workspace: str) -> Stats:
+    async def get_stats(self, workspace: str) -> SemanticCacheStats:
         """Statistics of a workspace's cache: entries, and outcomes of lookups."""
         counts, entries, places = await self._store.counts(workspace)
         asked = counts.get("hit", 0) + counts.get("miss", 0)
-        return Stats(
+        return SemanticCacheStats(
             entries,
             places,
             counts.get("hit", 0),
@@ -153,13 +153,13 @@ class SemanticCache(Generic[T]):
         """One more of `what`."""
         self._store.count(workspace, what)
 
-    async def turn(self, place: Place, question: str) -> Turn:
+    async def turn(self, place: CachePartition, question: str) -> CacheClaim:
         """Claim on the computation of a question's value; `mine` unless another process has it."""
         token, name = self._token(), name_of(question)
         mine = await self._store.claim(place, name, token, max(self._settings.wait_seconds, POLL_SECONDS))
-        return Turn(mine, name, token)
+        return CacheClaim(mine, name, token)
 
-    async def wait(self, place: Place, question: str, turn: Turn) -> Lookup[T]:
+    async def wait(self, place: CachePartition, question: str, turn: CacheClaim) -> QuestionLookup[T]:
         """Wait for the value that another process computes, unless it takes too long or fails.
 
         Whose turn it is looks once more: another process may have been done after this one had looked.
@@ -167,19 +167,21 @@ class SemanticCache(Generic[T]):
         for _ in range(int(self._settings.wait_seconds / POLL_SECONDS)):
             raw, busy = await self._store.claimed(place, turn.name)
             why = "worked out elsewhere at the same moment"
-            found = await self._hit(place, turn.name, raw, Near(1.0, turn.name, question), why)
+            found = await self._serve_entry(place, turn.name, raw, NearQuestion(1.0, turn.name, question), why)
             if found is not None or turn.mine or not busy:
-                return found or _miss("another process gave up")
+                return found or _miss_lookup("another process gave up")
             await asyncio.sleep(POLL_SECONDS)
-        return _miss("another process takes too long")
+        return _miss_lookup("another process takes too long")
 
-    async def end(self, place: Place, turn: Turn) -> None:
+    async def end(self, place: CachePartition, turn: CacheClaim) -> None:
         """Let others go ahead; where that cannot be said, the turn runs out by itself."""
         if turn.mine:
             with suppress(CacheAway):
                 await self._store.release(place, turn.name, turn.token)
 
-    def _nearest(self, place: Place, question: str, vector: Vector | None) -> tuple[Near | None, Near | None, str]:
+    def _nearest_question(
+        self, place: CachePartition, question: str, vector: Vector | None
+    ) -> tuple[NearQuestion | None, NearQuestion | None, str]:
         """The nearest question that asks the same; else the nearest that does not, and why."""
         mirror = self._store.mirror(place)
         if vector is None:
@@ -197,7 +199,9 @@ class SemanticCache(Generic[T]):
                 refused, why = near, f"{NEAR} {decision.reason}"
         return None, refused, why
 
-    async def _hit(self, place: Place, name: str, raw: bytes | None, near: Near, why: str) -> Lookup[T] | None:
+    async def _serve_entry(
+        self, place: CachePartition, name: str, raw: bytes | None, near: NearQuestion, why: str
+    ) -> QuestionLookup[T] | None:
         """The entry, if it may be served; what cannot be read is dropped and counted."""
         if raw is None:
             return None
@@ -208,13 +212,13 @@ class SemanticCache(Generic[T]):
                 return None
             value = self._codec.value(raw)
             if value is not None:
-                return Lookup(value, CacheDecision("hit", why, near.similarity, max(age, 0.0), header.question))
+                return QuestionLookup(value, CacheDecision("hit", why, near.similarity, max(age, 0.0), header.question))
         self.count(place.workspace, "garbage")
         await self._store.drop(place, name)
         return None
 
 
-def _miss(why: str, near: Near | None = None) -> Lookup[T]:
+def _miss_lookup(why: str, near: NearQuestion | None = None) -> QuestionLookup[T]:
     if near is None:
-        return Lookup(None, CacheDecision("miss", why))
-    return Lookup(None, CacheDecision("miss", why, near.similarity, None, near.question))
+        return QuestionLookup(None, CacheDecision("miss", why))
+    return QuestionLookup(None, CacheDecision("miss", why, near.similarity, None, near.question))

@@ -16,7 +16,7 @@ class _Flight(Generic[T]):
     waiting: int = 0
 
 
-class Flights(Generic[T]):
+class SingleFlight(Generic[T]):
     """Computations under way in this process, by what is computed."""
 
     def __init__(self) -> None:
@@ -35,30 +35,30 @@ class Flights(Generic[T]):
         flight = self._flights.get(key)
         joined = flight is not None
         if flight is None:
-            flight = _Flight(asyncio.create_task(_awaited(make)))
+            flight = _Flight(asyncio.create_task(_await_value(make)))
             self._flights[key] = flight
-            flight.task.add_done_callback(lambda task: self._landed(key, task))
+            flight.task.add_done_callback(lambda task: self._collect_result(key, task))
         flight.waiting += 1
         try:
             return await asyncio.shield(flight.task), joined
         finally:
             flight.waiting -= 1
             if not flight.waiting and not flight.task.done():
-                self._forget(key, flight.task)
+                self._forget_task(key, flight.task)
                 flight.task.cancel()
 
     def __len__(self) -> int:
         return len(self._flights)
 
-    def _landed(self, key: Hashable, task: "asyncio.Task[T]") -> None:
-        self._forget(key, task)
+    def _collect_result(self, key: Hashable, task: "asyncio.Task[T]") -> None:
+        self._forget_task(key, task)
         if not task.cancelled():
             task.exception()  # whoever waited has it; without anybody left the loop would complain
 
-    def _forget(self, key: Hashable, task: "asyncio.Task[T]") -> None:
+    def _forget_task(self, key: Hashable, task: "asyncio.Task[T]") -> None:
         if (flight := self._flights.get(key)) is not None and flight.task is task:
             del self._flights[key]
 
 
-async def _awaited(make: Callable[[], Awaitable[T]]) -> T:
+async def _await_value(make: Callable[[], Awaitable[T]]) -> T:
     return await make()

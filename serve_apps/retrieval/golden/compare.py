@@ -13,7 +13,7 @@ SAME = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class MeasureDifference:
     """One measure in both runs, over the questions that have it in both.
 
     Attributes:
@@ -38,9 +38,9 @@ class Difference:
     equal: int
 
 
-def differences(
+def compare_measures(
     baseline: Mapping[str, Mapping[str, float]], candidate: Mapping[str, Mapping[str, float]]
-) -> list[Difference]:
+) -> list[MeasureDifference]:
     """Every measure that both runs have, times excepted; both by question key."""
     shared = [key for key in baseline if key in candidate]
     names = dict.fromkeys(name for key in shared for name in baseline[key] if not name.endswith("_ms"))
@@ -50,15 +50,15 @@ def differences(
         if keys:
             before = np.array([baseline[key][name] for key in keys])
             after = np.array([candidate[key][name] for key in keys])
-            found.append(_difference(name, before, after))
+            found.append(_measure_difference(name, before, after))
     return found
 
 
-def _difference(name: str, before: NDArray[np.float64], after: NDArray[np.float64]) -> Difference:
+def _measure_difference(name: str, before: NDArray[np.float64], after: NDArray[np.float64]) -> MeasureDifference:
     delta = after - before
-    low, high = interval(delta)
+    low, high = bootstrap_interval(delta)
     better, worse = int((delta > SAME).sum()), int((delta < -SAME).sum())
-    return Difference(
+    return MeasureDifference(
         name,
         len(delta),
         float(before.mean()),
@@ -73,7 +73,7 @@ def _difference(name: str, before: NDArray[np.float64], after: NDArray[np.float6
     )
 
 
-def interval(delta: NDArray[np.float64]) -> tuple[float, float]:
+def bootstrap_interval(delta: NDArray[np.float64]) -> tuple[float, float]:
     """The 95 % interval of the mean of paired differences."""
     rng, means = np.random.default_rng(SEED), np.empty(RESAMPLES)
     for start in range(0, RESAMPLES, 500):  # a few at a time: 5,000 questions a resample would be 200 MB
@@ -93,7 +93,7 @@ def sign_test(better: int, worse: int) -> float:
     return min(1.0, 2 * sum(math.comb(total, k) for k in range(few + 1)) / 2**total)
 
 
-def largest(
+def largest_changes(
     baseline: Mapping[str, Mapping[str, float]], candidate: Mapping[str, Mapping[str, float]], measure: str
 ) -> Sequence[tuple[str, float, float]]:
     """(key, baseline, candidate) of every question on which they differ in a measure, largest loss first."""

@@ -9,35 +9,35 @@ from typing import Protocol
 from cluster.basics.errors import AosError
 from cluster.basics.scope import Scope
 from cluster.state.db.postgres import Database, load_queries
-from serve_apps.retrieval.answers.answerer import Answer
+from serve_apps.retrieval.answers.answerer import CitedAnswer
 from serve_apps.retrieval.answers.quote import Citation
 from serve_apps.retrieval.golden.question_form import GoldenQuestion
-from serve_apps.retrieval.golden.score import Place, of_answer, of_documents, of_passages
-from serve_apps.retrieval.search.query import Query, Results
+from serve_apps.retrieval.golden.score import FoundPassage, of_answer, of_documents, of_passages
+from serve_apps.retrieval.search.query import SearchQuery, SearchResults
 from serve_apps.retrieval.search.rerank import as_configured
 
 SQL = load_queries(Path(__file__).with_name("golden_runs.sql"))
 HITS = 20  # passages asked for, so that ten documents are among them
 
 
-class Searches(Protocol):
+class ProductSearch(Protocol):
     """Finds passages, as people do."""
 
-    async def run(self, scope: Scope, query: Query) -> Results:
+    async def run(self, scope: Scope, query: SearchQuery) -> SearchResults:
         """The best passages that the scope may see."""
         ...
 
 
-class Answers(Protocol):
+class ProductAnswerer(Protocol):
     """Answers from the documents, as people are answered."""
 
-    async def ask(self, scope: Scope, question: str, agent_id: str | None) -> Answer:
+    async def ask(self, scope: Scope, question: str, agent_id: str | None) -> CitedAnswer:
         """An answer from what the scope, and the agent if there is one, may see."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class GoldenRunOptions:
     """Options of a run of a golden set.
 
     Attributes:
@@ -54,7 +54,7 @@ class Options:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class QuestionOutcome:
     """Outcome of a golden question.
 
     Attributes:
@@ -74,49 +74,55 @@ class Outcome:
     failures: tuple[str, ...] = ()
 
 
-class Examiner:
+class GoldenExaminer:
     """Asks what people would ask, in the scope of whoever runs the set."""
 
     def __init__(
-        self, search: Searches, answerer: Answers, database: Database, clock: Callable[[], float] = time.perf_counter
+        self,
+        search: ProductSearch,
+        answerer: ProductAnswerer,
+        database: Database,
+        clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         """`search` and `answerer` are the product's own, without a cache: a remembered answer measures nothing."""
         self._search, self._answerer, self._database, self._clock = search, answerer, database, clock
 
-    async def ask(self, scope: Scope, question: GoldenQuestion, options: Options) -> Outcome:
+    async def ask(self, scope: Scope, question: GoldenQuestion, options: GoldenRunOptions) -> QuestionOutcome:
         """Search, and answer where that is wanted; whatever has a name and goes wrong is a failure of the outcome."""
-        query = Query(question.question, HITS, options.agent_id, generation=options.generation)
+        query = SearchQuery(question.question, HITS, options.agent_id, generation=options.generation)
         begun = self._clock()
         try:
             results = await self._search.run(scope, query)
         except AosError as error:
-            return Outcome({}, failures=(f"search: {error.code}: {error}",))
+            return QuestionOutcome({}, failures=(f"search: {error.code}: {error}",))
         measured = {"search_ms": (self._clock() - begun) * 1000}
         failures = [f"search: {results.fallback}"] if results.fallback else []
         if results.vector == "off" and not failures:
             failures.append("search: by words only")
         if not as_configured(results.rerank):
             failures.append(f"rerank: {results.rerank}")
-        places = [Place(hit.document_id, hit.filename, hit.text) for hit in results.hits]
+        places = [FoundPassage(hit.document_id, hit.filename, hit.text) for hit in results.hits]
         if question.documents:
             measured |= of_documents(places, question.documents)
         if question.passages:
             measured |= of_passages(places, question.passages)
-        found = Outcome(
+        found = QuestionOutcome(
             measured,
             tuple(dict.fromkeys(place.document for place in places))[:10],
             generation=results.generation,
-            engines=_engines(results),
+            engines=_stage_engines(results),
             failures=tuple(failures),
         )
-        return await self._answered(scope, question, options, found) if options.answers else found
+        return await self._measure_answer(scope, question, options, found) if options.answers else found
 
-    async def _answered(self, scope: Scope, question: GoldenQuestion, options: Options, found: Outcome) -> Outcome:
+    async def _measure_answer(
+        self, scope: Scope, question: GoldenQuestion, options: GoldenRunOptions, found: QuestionOutcome
+    ) -> QuestionOutcome:
         begun = self._clock()
         try:
             answer = await self._answerer.ask(scope, question.question, options.agent_id)
         except AosError as error:
-            return _with(found, {}, None, None, [f"answer: {error.code}: {error}"])
+            return _add_measures(found, {}, None, None, [f"answer: {error.code}: {error}"])
         measured = {"answer_ms": (self._clock() - begun) * 1000}
         said = answer.mode != "not_found"
         if question.answerable:
@@ -126,11 +132,13 @@ class Examiner:
         if question.answers:
             measured |= of_answer(answer.text if said else "", question.answers)
         if said:
-            measured |= await self._cited(scope, question, answer.citations)
+            measured |= await self._measure_citations(scope, question, answer.citations)
         failures = [f"answer: {answer.fallback}"] if answer.fallback else []
-        return _with(found, measured, answer.mode, answer.text, failures)
+        return _add_measures(found, measured, answer.mode, answer.text, failures)
 
-    async def _cited(self, scope: Scope, question: GoldenQuestion, citations: Sequence[Citation]) -> dict[str, float]:
+    async def _measure_citations(
+        self, scope: Scope, question: GoldenQuestion, citations: Sequence[Citation]
+    ) -> dict[str, float]:
         """citations_valid: the share whose quote stands where it says; cited_expected: one is of what was expected."""
         rows = await self._database.read(
             scope,
@@ -144,19 +152,21 @@ class Examiner:
         valid = [one.quote == pages.get((one.version_id, one.page), "")[one.start : one.end] for one in citations]
         found = {"citations_valid": sum(valid) / len(valid) if valid else 0.0}
         if question.documents:
-            places = [Place(one.document_id, one.filename, "") for one in citations]
+            places = [FoundPassage(one.document_id, one.filename, "") for one in citations]
             found["cited_expected"] = float(bool(places) and of_documents(places, question.documents)["mrr"] > 0)
         return found
 
 
-def _with(
-    found: Outcome, measured: Mapping[str, float], mode: str | None, answer: str | None, failures: Sequence[str]
-) -> Outcome:
+def _add_measures(
+    found: QuestionOutcome, measured: Mapping[str, float], mode: str | None, answer: str | None, failures: Sequence[str]
+) -> QuestionOutcome:
     both = tuple(dict.fromkeys([*found.failures, *failures]))
-    return Outcome({**found.measured, **measured}, found.retrieved, mode, answer, found.generation, found.engines, both)
+    return QuestionOutcome(
+        {**found.measured, **measured}, found.retrieved, mode, answer, found.generation, found.engines, both
+    )
 
 
-def _engines(results: Results) -> dict[str, str]:
+def _stage_engines(results: SearchResults) -> dict[str, str]:
     """Engine of each stage that ran; where nothing was found there was nothing to rerank."""
     found = {"keyword": str(results.keyword_engine)}
     if not results.rerank.endswith("nothing to rank"):

@@ -72,15 +72,15 @@ class QuestionForm(BaseModel):
         )
 
 
-def read(text: str, written: Format) -> list[GoldenQuestion]:
+def parse_questions(text: str, written: Format) -> list[GoldenQuestion]:
     """Questions from a file's text: a YAML list (or a mapping with `questions`), or an object a line.
 
     Raises:
         Invalid: naming the entry and what is wrong with it; two with one key; too many.
     """
     found: dict[str, GoldenQuestion] = {}
-    for number, entry in _entries(text, written):
-        one = checked(entry, f"entry {number}: ")
+    for number, entry in _parse_entries(text, written):
+        one = parse_question(entry, f"entry {number}: ")
         if one.key in found:
             raise Invalid(f"entry {number}: there is another one with the key {one.key}")
         found[one.key] = one
@@ -89,7 +89,7 @@ def read(text: str, written: Format) -> list[GoldenQuestion]:
     return list(found.values())
 
 
-def checked(entry: object, prefix: str = "") -> GoldenQuestion:
+def parse_question(entry: object, prefix: str = "") -> GoldenQuestion:
     """One question from JSON.
 
     Raises:
@@ -103,17 +103,17 @@ def checked(entry: object, prefix: str = "") -> GoldenQuestion:
         raise Invalid(f"{prefix}{where + ': ' if where else ''}{problem['msg']}") from None
 
 
-def write(questions: Sequence[GoldenQuestion], written: Format) -> str:
+def serialise_questions(questions: Sequence[GoldenQuestion], written: Format) -> str:
     """Serialise questions to YAML or JSON lines, as `parse_questions` reads them."""
     rows = [
-        {name: _plain(value) for name, value in asdict(one).items() if value not in ((), True)} for one in questions
+        {name: _as_list(value) for name, value in asdict(one).items() if value not in ((), True)} for one in questions
     ]
     if written == "jsonl":
         return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
     return yaml.safe_dump(rows, allow_unicode=True, sort_keys=False) if rows else "[]\n"
 
 
-def _entries(text: str, written: Format) -> Iterable[tuple[int, Any]]:
+def _parse_entries(text: str, written: Format) -> Iterable[tuple[int, Any]]:
     if written == "jsonl":
         for number, line in enumerate(text.splitlines(), 1):
             if line.strip():
@@ -135,5 +135,5 @@ def _entries(text: str, written: Format) -> Iterable[tuple[int, Any]]:
     yield from enumerate(loaded, 1)
 
 
-def _plain(value: object) -> object:
+def _as_list(value: object) -> object:
     return list(value) if isinstance(value, tuple) else value

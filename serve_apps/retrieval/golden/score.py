@@ -16,7 +16,7 @@ _CITED = re.compile(r"\[\d+(?:\s*,\s*\d+)*\]")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class FoundPassage:
     """A passage that was found."""
 
     document: str
@@ -24,14 +24,14 @@ class Place:
     text: str
 
 
-def of_documents(found: Sequence[Place], expected: Sequence[str]) -> dict[str, float]:
+def of_documents(found: Sequence[FoundPassage], expected: Sequence[str]) -> dict[str, float]:
     """recall@1, @5, @10, ndcg@10 (each expected document gains 1, discount log2(rank + 1)) and mrr.
 
     Args:
         found: passages, best first; a document stands where its first passage does.
         expected: ids or filenames in any case; one or more.
     """
-    gains = _gains(found, expected)
+    gains = _document_gains(found, expected)
     ideal = sum(1 / math.log2(rank + 1) for rank in range(1, min(len(expected), 10) + 1))
     first = next((rank for rank, gain in enumerate(gains, 1) if gain), None)
     scores = {f"recall@{at}": sum(gains[:at]) / len(expected) for at in AT}
@@ -39,10 +39,10 @@ def of_documents(found: Sequence[Place], expected: Sequence[str]) -> dict[str, f
     return scores | {"mrr": 1 / first if first else 0.0}
 
 
-def of_passages(found: Sequence[Place], expected: Sequence[str]) -> dict[str, float]:
+def of_passages(found: Sequence[FoundPassage], expected: Sequence[str]) -> dict[str, float]:
     """passage_recall@10: the share of the expected texts that stand in one of the first ten passages."""
-    texts = [" ".join(tokens(place.text)) for place in found[:10]]
-    wanted = [" ".join(tokens(text)) for text in expected]
+    texts = [" ".join(answer_tokens(place.text)) for place in found[:10]]
+    wanted = [" ".join(answer_tokens(text)) for text in expected]
     return {"passage_recall@10": sum(any(text in one for one in texts) for text in wanted) / len(wanted)}
 
 
@@ -50,31 +50,31 @@ def of_answer(said: str, expected: Sequence[str]) -> dict[str, float]:
     """answer_f1 and answer_contained, 0 or 1, against what fits best of the expected (Rajpurkar and others 2016)."""
     return {
         "answer_f1": max(token_f1(said, one) for one in expected),
-        "answer_contained": float(any(contains(said, one) for one in expected)),
+        "answer_contained": float(any(contains_answer(said, one) for one in expected)),
     }
 
 
 def token_f1(said: str, expected: str) -> float:
     """Harmonic mean of precision and recall over tokens, each as often as it stands there."""
-    ours, theirs = Counter(tokens(said)), Counter(tokens(expected))
+    ours, theirs = Counter(answer_tokens(said)), Counter(answer_tokens(expected))
     shared = sum((ours & theirs).values())
     if not ours or not theirs:
         return float(ours == theirs)
     return 2 * shared / (sum(ours.values()) + sum(theirs.values()))
 
 
-def contains(said: str, expected: str) -> bool:
+def contains_answer(said: str, expected: str) -> bool:
     """True where the expected tokens stand in the answer, next to each other and in their order."""
-    wanted = tokens(expected)
-    return bool(wanted) and f" {' '.join(wanted)} " in f" {' '.join(tokens(said))} "
+    wanted = answer_tokens(expected)
+    return bool(wanted) and f" {' '.join(wanted)} " in f" {' '.join(answer_tokens(said))} "
 
 
-def tokens(text: str) -> list[str]:
+def answer_tokens(text: str) -> list[str]:
     """Words in lower case, without articles, punctuation and citation numbers."""
     return _ARTICLES.sub(" ", _CITED.sub(" ", text).lower().translate(_MARKS)).split()
 
 
-def figures(measured: Sequence[Mapping[str, float]]) -> dict[str, dict[str, float]]:
+def summarise_measures(measured: Sequence[Mapping[str, float]]) -> dict[str, dict[str, float]]:
     """Each measure over the questions that have it: `mean` and `n`; of times in milliseconds `p50`, `p95` and `n`."""
     names = list(dict.fromkeys(name for one in measured for name in one))
     found: dict[str, dict[str, float]] = {}
@@ -88,7 +88,7 @@ def figures(measured: Sequence[Mapping[str, float]]) -> dict[str, dict[str, floa
     return found
 
 
-def _gains(found: Sequence[Place], expected: Sequence[str]) -> list[int]:
+def _document_gains(found: Sequence[FoundPassage], expected: Sequence[str]) -> list[int]:
     """1 for each document, in order, that is the first to be one of those expected."""
     order = dict.fromkeys((place.document, place.filename.lower()) for place in found)
     open_ = {one: one.lower() for one in expected}

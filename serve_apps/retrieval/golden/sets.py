@@ -25,7 +25,7 @@ class SetFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class Imported:
+class ImportCounts:
     """Questions that are there now, and how many of those that were there before went."""
 
     total: int
@@ -43,8 +43,8 @@ class GoldenSets:
     async def page(self, scope: Scope, skip: int, limit: int) -> tuple[list[Row], int]:
         """A page of sets by name, and how many there are."""
         async with self._db.transaction(scope) as tx:
-            rows = await tx.all(self._sql["page"], **_named(scope), set=None, skip=skip, limit=limit)
-            total = await tx.one(self._sql["count"], **_named(scope))
+            rows = await tx.all(self._sql["page"], **_scope_params(scope), set=None, skip=skip, limit=limit)
+            total = await tx.one(self._sql["count"], **_scope_params(scope))
         return rows, int(total["total"]) if total else 0
 
     async def show(self, scope: Scope, set_id: str) -> Row:
@@ -54,8 +54,8 @@ class GoldenSets:
             NotFound: there is none with this id.
         """
         async with self._db.transaction(scope) as tx:
-            row = await tx.one(self._sql["page"], **_named(scope), set=set_id, skip=0, limit=1)
-        return _there(row, set_id)
+            row = await tx.one(self._sql["page"], **_scope_params(scope), set=set_id, skip=0, limit=1)
+        return _require_set(row, set_id)
 
     async def add(self, tx: Transaction, scope: Scope, facts: SetFacts) -> str:
         """A new set's id.
@@ -63,10 +63,10 @@ class GoldenSets:
         Raises:
             Conflict: the name is taken, or there are too many sets.
         """
-        total = await tx.one(self._sql["count"], **_named(scope))
+        total = await tx.one(self._sql["count"], **_scope_params(scope))
         if total and total["total"] >= MOST_SETS:
             raise Conflict(f"a workspace has at most {MOST_SETS} golden sets")
-        row = await tx.one(self._sql["add"], **_named(scope), **asdict(facts), user=scope.user)
+        row = await tx.one(self._sql["add"], **_scope_params(scope), **asdict(facts), user=scope.user)
         if row is None:
             raise Conflict(f"there is a golden set called {facts.name}", fix="Change that one, or choose another name.")
         return str(row["id"])
@@ -77,8 +77,8 @@ class GoldenSets:
         Raises:
             NotFound, Conflict: there is no such set, or the name is another one's.
         """
-        _there(await tx.one(self._sql["hold"], **_named(scope), set=set_id), set_id)
-        if await tx.one(self._sql["change"], **_named(scope), set=set_id, **asdict(facts)) is None:
+        _require_set(await tx.one(self._sql["hold"], **_scope_params(scope), set=set_id), set_id)
+        if await tx.one(self._sql["change"], **_scope_params(scope), set=set_id, **asdict(facts)) is None:
             raise Conflict(f"there is another golden set called {facts.name}")
 
     async def remove(self, tx: Transaction, scope: Scope, set_id: str) -> None:
@@ -87,19 +87,19 @@ class GoldenSets:
         Raises:
             NotFound: there is no such set.
         """
-        _there(await tx.one(self._sql["remove"], **_named(scope), set=set_id), set_id)
+        _require_set(await tx.one(self._sql["remove"], **_scope_params(scope), set=set_id), set_id)
 
     async def put(
         self, tx: Transaction, scope: Scope, set_id: str, questions: Sequence[GoldenQuestion], *, replace: bool = False
-    ) -> Imported:
+    ) -> ImportCounts:
         """Add questions, or change those with the same key; with `replace` no others stay.
 
         Raises:
             NotFound: there is no such set.
             Invalid: there would be too many questions.
         """
-        named = _named(scope) | {"set": set_id}
-        _there(await tx.one(self._sql["hold"], **named), set_id)
+        named = _scope_params(scope) | {"set": set_id}
+        _require_set(await tx.one(self._sql["hold"], **named), set_id)
         keys = [one.key for one in questions]
         removed = await tx.run(self._sql["remove_others"], **named, keys=keys) if replace else 0
         await tx.run(
@@ -110,7 +110,7 @@ class GoldenSets:
         count = int(total["total"]) if total else 0
         if count > MOST_QUESTIONS:
             raise Invalid(f"{count} questions; a set has at most {MOST_QUESTIONS}")
-        return Imported(count, removed)
+        return ImportCounts(count, removed)
 
     async def remove_question(self, tx: Transaction, scope: Scope, set_id: str, key: str) -> None:
         """Take one question away; results of earlier runs stay.
@@ -118,9 +118,9 @@ class GoldenSets:
         Raises:
             NotFound: there is none with this key.
         """
-        if await tx.one(self._sql["remove_question"], **_named(scope), set=set_id, key=key) is None:
+        if await tx.one(self._sql["remove_question"], **_scope_params(scope), set=set_id, key=key) is None:
             raise NotFound(f"question {key}")
-        await tx.run(self._sql["touched"], **_named(scope), set=set_id)
+        await tx.run(self._sql["touched"], **_scope_params(scope), set=set_id)
 
     async def questions(
         self, scope: Scope, set_id: str, skip: int = 0, limit: int = MOST_QUESTIONS
@@ -132,21 +132,21 @@ class GoldenSets:
         """
         await self.show(scope, set_id)
         async with self._db.transaction(scope) as tx:
-            rows = await tx.all(self._sql["questions"], **_named(scope), set=set_id, skip=skip, limit=limit)
-            total = await tx.one(self._sql["count_questions"], **_named(scope), set=set_id)
-        return [_question(row) for row in rows], int(total["total"]) if total else 0
+            rows = await tx.all(self._sql["questions"], **_scope_params(scope), set=set_id, skip=skip, limit=limit)
+            total = await tx.one(self._sql["count_questions"], **_scope_params(scope), set=set_id)
+        return [_question_from_row(row) for row in rows], int(total["total"]) if total else 0
 
 
-def _named(scope: Scope) -> dict[str, object]:
+def _scope_params(scope: Scope) -> dict[str, object]:
     return {"tenant": scope.tenant, "workspace": scope.workspace}
 
 
-def _there(row: Row | None, set_id: str) -> Row:
+def _require_set(row: Row | None, set_id: str) -> Row:
     if row is None:
         raise NotFound(f"golden set {set_id}")
     return row
 
 
-def _question(row: Row) -> GoldenQuestion:
+def _question_from_row(row: Row) -> GoldenQuestion:
     lists = {name: tuple(row[name]) for name in ("documents", "passages", "answers")}
     return GoldenQuestion(row["key"], row["question"], **lists, answerable=row["answerable"])

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean
 
-from serve_apps.retrieval.search.pack import DIVERSITY_FACTOR, Item, choose, worth
-from serve_apps.retrieval.search.query import Budget, Hit, RAGResult
+from serve_apps.retrieval.search.pack import DIVERSITY_FACTOR, PackItem, choice_worth, choose_chunks
+from serve_apps.retrieval.search.query import ContextBudget, RAGResult, SearchHit
 from serve_apps.retrieval.text.token_count import TokenCounter
 
 K = 60  # as in the fusion: how little the first ranks stand out
@@ -20,10 +20,10 @@ _BOX = re.compile(r"[\u2500-\u259f]")
 _SOURCE = re.compile(r"^(?=\s*#+\s*source\b)", re.IGNORECASE | re.MULTILINE)
 
 
-def pack(
+def pack_context(
     question: str,
-    hits: Sequence[Hit],
-    budget: Budget,
+    hits: Sequence[SearchHit],
+    budget: ContextBudget,
     counter: TokenCounter,
     diversity_factor: float = DIVERSITY_FACTOR,
     least_share: float = LEAST_SHARE,
@@ -34,18 +34,18 @@ def pack(
     is less relevant than `least_share` of the best one is left out, however much room there is: a context that is
     filled for its own sake says less with every token. Takes some milliseconds of the processor.
     """
-    shares = relevances([hit.scores for hit in hits])
-    blocks = [_block(n, hit, share) for n, (hit, share) in enumerate(zip(hits, shares, strict=True), 1)]
+    shares = candidate_relevances([hit.scores for hit in hits])
+    blocks = [_source_block(n, hit, share) for n, (hit, share) in enumerate(zip(hits, shares, strict=True), 1)]
     items = [
-        Item(hit.document_id, max(1, tokens), share * quality(hit.text))
+        PackItem(hit.document_id, max(1, tokens), share * prose_quality(hit.text))
         for hit, share, tokens in zip(hits, shares, counter.count(blocks), strict=True)
     ]
     least = least_share * max(shares, default=0.0)
     offered = [one if share >= least else replace(one, value=0.0) for one, share in zip(items, shares, strict=True)]
-    chosen = choose(offered, budget, diversity_factor)
+    chosen = choose_chunks(offered, budget, diversity_factor)
     chunks = tuple(hits[at] for at in chosen)
-    context = "".join(_block(n, hits[at], shares[at]) for n, at in enumerate(chosen, 1))
-    whole = worth(items, range(len(items)), diversity_factor)
+    context = "".join(_source_block(n, hits[at], shares[at]) for n, at in enumerate(chosen, 1))
+    whole = choice_worth(items, range(len(items)), diversity_factor)
     return RAGResult(
         chunks=chunks,
         formatted_context=context.strip(),
@@ -53,12 +53,12 @@ def pack(
         sources=tuple(dict.fromkeys(hit.filename for hit in chunks)),
         query=question,
         diversity_score=len({hit.document_id for hit in chunks}) / len(chunks) if chunks else 0.0,
-        information_gain=worth(items, chosen, diversity_factor) / whole if whole else 0.0,
+        information_gain=choice_worth(items, chosen, diversity_factor) / whole if whole else 0.0,
         counted_with=counter.name,
     )
 
 
-def quality(text: str) -> float:
+def prose_quality(text: str) -> float:
     """Share of prose in a passage, 0.1 to 1: drawings of boxes and a handful of words say little."""
     words = len(text.split())
     if not words:
@@ -68,7 +68,7 @@ def quality(text: str) -> float:
     return drawn * next((worth for least, worth in SHORT if words < least), 1.0)
 
 
-def relevances(scores: Sequence[Mapping[str, float | int]]) -> list[float]:
+def candidate_relevances(scores: Sequence[Mapping[str, float | int]]) -> list[float]:
     """Relevance of each candidate, 0 to 1.
 
     As the judge has it, where there was one; else its reciprocal ranks in all lists, against the best, times the mean
@@ -77,9 +77,11 @@ def relevances(scores: Sequence[Mapping[str, float | int]]) -> list[float]:
     """
     if any("rerank" in one for one in scores):
         return [one.get("rerank", 0.0) for one in scores]
-    said = [_shares([_best_of(leg, one) for one in scores]) for leg in ("keyword", "vector")]
+    said = [_share_of_best([_best_of(leg, one) for one in scores]) for leg in ("keyword", "vector")]
     legs = [shares for shares in said if any(shares)]
-    ranks = _shares([sum(1 / (K + rank) for name, rank in one.items() if name.endswith("_rank")) for one in scores])
+    ranks = _share_of_best(
+        [sum(1 / (K + rank) for name, rank in one.items() if name.endswith("_rank")) for one in scores]
+    )
     means = [fmean(shares) for shares in zip(*legs, strict=True)] if legs else [1.0] * len(scores)
     return [1.0 if one.get("literal") else rank * mean for one, rank, mean in zip(scores, ranks, means, strict=True)]
 
@@ -90,14 +92,14 @@ def _best_of(leg: str, scores: Mapping[str, float | int]) -> float | None:
     return max(found, default=None)
 
 
-def _shares(values: Sequence[float | None]) -> list[float]:
+def _share_of_best(values: Sequence[float | None]) -> list[float]:
     """Each value against the best; where there is none, it is as good as the least of the others."""
     known = [max(value, 0.0) for value in values if value is not None]
     least, best = min(known, default=0.0), max(known, default=0.0) or 1.0
     return [(least if value is None else max(value, 0.0)) / best for value in values]
 
 
-def _block(n: int, hit: Hit, share: float) -> str:
+def _source_block(n: int, hit: SearchHit, share: float) -> str:
     """A source under its heading; its text cannot begin another one."""
     name = " ".join(hit.filename.split())
     text = _SOURCE.sub("\u200b", hit.text.strip())

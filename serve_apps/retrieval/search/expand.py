@@ -9,14 +9,14 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
 
 from cluster.basics.scope import Scope
-from cluster.models.messages import ChatRequest, Message
+from cluster.models.messages import ChatRequest, ModelMessage
 from cluster.models.model_errors import NoModel
 from cluster.models.routing.tasks import Task
 from configs.sections_retrieval import EnhanceSettings
 from serve_apps.retrieval.search import expansion_gate
-from serve_apps.retrieval.search.expansion_gate import Technique
-from serve_apps.retrieval.search.query import Query
-from serve_apps.retrieval.search.query_writer import REFUSALS, Writer, objects, reason
+from serve_apps.retrieval.search.expansion_gate import ExpansionTechnique
+from serve_apps.retrieval.search.query import SearchQuery
+from serve_apps.retrieval.search.query_writer import REFUSALS, QueryWriter, json_objects, refusal_reason
 
 MOST_VARIATIONS = 5
 LONGEST_PASSAGE = 500  # characters
@@ -26,10 +26,14 @@ MAX_TOKENS = 400
 
 _Line = Annotated[str, StringConstraints(strip_whitespace=True, max_length=2_000)]
 
-_ASKED: Mapping[Technique, Mapping[str, str]] = {
-    Technique.HYDE: {"passage": "two or three sentences that a document which answers it could contain, as a string"},
-    Technique.DECOMPOSE: {"questions": "up to 3 simpler questions that together cover it, as a list of strings"},
-    Technique.CONCEPTS: {
+_ASKED: Mapping[ExpansionTechnique, Mapping[str, str]] = {
+    ExpansionTechnique.HYDE: {
+        "passage": "two or three sentences that a document which answers it could contain, as a string"
+    },
+    ExpansionTechnique.DECOMPOSE: {
+        "questions": "up to 3 simpler questions that together cover it, as a list of strings"
+    },
+    ExpansionTechnique.CONCEPTS: {
         "concepts": "3 to 5 terms or synonyms that such documents would use, as a list of strings",
         "paraphrases": "2 other ways to ask it, as a list of strings",
     },
@@ -50,7 +54,7 @@ class _Shape(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Variation:
+class QueryVariation:
     """Another text that is searched for beside the question.
 
     Attributes:
@@ -64,108 +68,113 @@ class Variation:
 
 
 @dataclass(frozen=True, slots=True)
-class Enhanced:
+class QueryEnhancement:
     """Variations that are searched for beside the question, and how they came to be, or why there are none.
 
     Attributes:
         missing: help was to be had and did not come, or the caller asked for it by name: results have to say so.
     """
 
-    variations: tuple[Variation, ...]
+    variations: tuple[QueryVariation, ...]
     detail: str
     missing: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Enhancer:
+class QueryEnhancer:
     """Asks a model for variations where the rule says that they help, in one call."""
 
-    writer: Writer | None
+    writer: QueryWriter | None
     settings: EnhanceSettings = field(default_factory=EnhanceSettings)
 
-    async def enhance(self, scope: Scope, query: Query) -> Enhanced:
+    async def enhance(self, scope: Scope, query: SearchQuery) -> QueryEnhancement:
         """At most five variations; none where the rule, the settings or the model say no, with the reason.
 
         Args:
             scope: whose connections are asked.
             query: as it is asked; `enhance` True skips the rule, False the stage.
         """
-        techniques, why = self._wanted(query)
+        techniques, why = self._choose_techniques(query)
         if not techniques:
-            return Enhanced((), why, missing=bool(query.enhance))
+            return QueryEnhancement((), why, missing=bool(query.enhance))
         if self.writer is None:
-            return Enhanced((), "no language model is connected", missing=bool(query.enhance))
-        request = ask(query.words, techniques)
+            return QueryEnhancement((), "no language model is connected", missing=bool(query.enhance))
+        request = variation_request(query.words, techniques)
         try:
             async with asyncio.timeout(self.settings.seconds):
                 written = await self.writer.write(scope, query.agent_id, Task.EXTRACT, request)
         except REFUSALS as error:
             wanted = bool(query.enhance) or not isinstance(error, NoModel)
-            return Enhanced((), reason(error, self.settings.seconds), missing=wanted)
+            return QueryEnhancement((), refusal_reason(error, self.settings.seconds), missing=wanted)
         model = written.model or "the model"
-        found = read(written.text, query.words, techniques)
+        found = parse_variations(written.text, query.words, techniques)
         if not found:
-            return Enhanced((), f"{model} wrote nothing that could be used", missing=True)
-        return Enhanced(found, f"{why}: {', '.join(sorted(techniques))} by {model}")
+            return QueryEnhancement((), f"{model} wrote nothing that could be used", missing=True)
+        return QueryEnhancement(found, f"{why}: {', '.join(sorted(techniques))} by {model}")
 
-    def _wanted(self, query: Query) -> tuple[Set[Technique], str]:
+    def _choose_techniques(self, query: SearchQuery) -> tuple[Set[ExpansionTechnique], str]:
         if query.enhance is False or (query.enhance is None and not self.settings.enabled):
             return frozenset(), "not asked for" if query.enhance is False else "switched off"
-        verdict = expansion_gate.judge(query, round(self.settings.least_ms))
+        verdict = expansion_gate.judge_expansion(query, round(self.settings.least_ms))
         chosen, why = verdict.techniques, verdict.why
         if query.enhance and not chosen:
-            chosen, why = frozenset(Technique), "the caller asks for it"
-        allowed = {one for one in Technique if getattr(self.settings, str(one))}
+            chosen, why = frozenset(ExpansionTechnique), "the caller asks for it"
+        allowed = {one for one in ExpansionTechnique if getattr(self.settings, str(one))}
         return chosen & allowed, why if chosen & allowed or not chosen else "its techniques are switched off"
 
 
-def ask(question: str, techniques: Set[Technique]) -> ChatRequest:
+def variation_request(question: str, techniques: Set[ExpansionTechnique]) -> ChatRequest:
     """The request for the parts that the techniques need; the question travels as JSON."""
-    keys = {key: what for technique in Technique if technique in techniques for key, what in _ASKED[technique].items()}
+    keys = {
+        key: what
+        for technique in ExpansionTechnique
+        if technique in techniques
+        for key, what in _ASKED[technique].items()
+    }
     rules = _RULES.format(keys="; ".join(f"{key}: {what}" for key, what in keys.items()))
     said = json.dumps({"question": question[:LONGEST_QUESTION]}, ensure_ascii=False)
-    messages = (Message("system", rules), Message("user", said))
+    messages = (ModelMessage("system", rules), ModelMessage("user", said))
     return ChatRequest(messages, temperature=0.0, max_tokens=MAX_TOKENS, json_only=True)
 
 
-def read(text: str, question: str, techniques: Set[Technique]) -> tuple[Variation, ...]:
+def parse_variations(text: str, question: str, techniques: Set[ExpansionTechnique]) -> tuple[QueryVariation, ...]:
     """The variations in a model's reply, bounded, each once and none that is the question; () for garbage."""
-    for found in objects(text):
-        wanted = {key: value for technique in techniques for key, value in _part(found, technique).items()}
+    for found in json_objects(text):
+        wanted = {key: value for technique in techniques for key, value in _technique_part(found, technique).items()}
         try:
             shape = _Shape.model_validate(wanted)
         except ValidationError:
             continue
-        if variations := _variations(shape, question):
+        if variations := _build_variations(shape, question):
             return variations
     return ()
 
 
-def _part(found: Mapping[str, Any], technique: Technique) -> dict[str, Any]:
+def _technique_part(found: Mapping[str, Any], technique: ExpansionTechnique) -> dict[str, Any]:
     return {key: found[key] for key in _ASKED[technique] if key in found}
 
 
-def _variations(shape: _Shape, question: str) -> tuple[Variation, ...]:
-    concepts = _each(shape.concepts, CONCEPTS, 60)
+def _build_variations(shape: _Shape, question: str) -> tuple[QueryVariation, ...]:
+    concepts = _bounded_lines(shape.concepts, CONCEPTS, 60)
     made = [
-        *(Variation(one) for one in _each(shape.questions, SUB_QUESTIONS, LONGEST_QUESTION)),
-        *([Variation(_cut(shape.passage, LONGEST_PASSAGE), words=False)] if shape.passage else []),
-        *([Variation(" ".join([question, *concepts]), meaning=False)] if concepts else []),
-        *(Variation(one) for one in _each(shape.paraphrases, PARAPHRASES, LONGEST_QUESTION)),
+        *(QueryVariation(one) for one in _bounded_lines(shape.questions, SUB_QUESTIONS, LONGEST_QUESTION)),
+        *([QueryVariation(_cut_line(shape.passage, LONGEST_PASSAGE), words=False)] if shape.passage else []),
+        *([QueryVariation(" ".join([question, *concepts]), meaning=False)] if concepts else []),
+        *(QueryVariation(one) for one in _bounded_lines(shape.paraphrases, PARAPHRASES, LONGEST_QUESTION)),
     ]
-    known, kept = {_plain(question)}, []
+    known, kept = {_normal_text(question)}, []
     for one in made:
-        if (plain := _plain(one.text)) and plain not in known:
+        if (plain := _normal_text(one.text)) and plain not in known:
             known.add(plain)
             kept.append(one)
     return tuple(kept[:MOST_VARIATIONS])
 
 
-def _each(texts: Sequence[str], most: int, longest: int) -> list[str]:
-    return [_cut(text, longest) for text in texts if text][:most]
+def _bounded_lines(texts: Sequence[str], most: int, longest: int) -> list[str]:
+    return [_cut_line(text, longest) for text in texts if text][:most]
 
 
-def _cut(text: str, longest: int) -> str:
+def _cut_line(text: str, longest: int) -> str:
     """The text in one line, ended at a sentence where it is too long; NUL is nothing that Postgres stores."""
     line = " ".join(text.replace("\x00", " ").split())
     if len(line) <= longest:
@@ -174,5 +183,5 @@ def _cut(text: str, longest: int) -> str:
     return head[: head.rfind(". ") + 1] or head
 
 
-def _plain(text: str) -> str:
+def _normal_text(text: str) -> str:
     return " ".join(text.lower().split()).strip(" ?.!")

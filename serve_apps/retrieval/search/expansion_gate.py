@@ -5,10 +5,10 @@ from collections.abc import Set
 from dataclasses import dataclass
 from enum import StrEnum
 
-from serve_apps.retrieval.search.query import Query
+from serve_apps.retrieval.search.query import SearchQuery
 
 
-class Technique(StrEnum):
+class ExpansionTechnique(StrEnum):
     """Techniques of query expansion.
 
     HyDE (Gao et al. 2022) is a passage as it would stand in an answering document.
@@ -20,10 +20,10 @@ class Technique(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class ExpansionVerdict:
     """Techniques that a question calls for, none where it is better searched for as it is, and why."""
 
-    techniques: Set[Technique]
+    techniques: Set[ExpansionTechnique]
     why: str
 
 
@@ -56,26 +56,28 @@ _WORD = re.compile(r"\w+")
 _FEW = 2  # words; a question of no more leaves open what is wanted
 
 
-def judge(query: Query, least_ms: int) -> Verdict:
+def judge_expansion(query: SearchQuery, least_ms: int) -> ExpansionVerdict:
     """Decide by the question and its filters; what speaks against help weighs more.
 
     Args:
         query: its `text` as it is asked.
         least_ms: what help takes; a caller who waits for less gets none.
     """
-    if against := _against(query, least_ms):
-        return Verdict(frozenset(), against)
+    if against := _reason_against(query, least_ms):
+        return ExpansionVerdict(frozenset(), against)
     text = query.words
     if _SEVERAL.search(text):
-        return Verdict(frozenset({Technique.DECOMPOSE, Technique.CONCEPTS}), "it spans several documents")
+        return ExpansionVerdict(
+            frozenset({ExpansionTechnique.DECOMPOSE, ExpansionTechnique.CONCEPTS}), "it spans several documents"
+        )
     if _PARTS.search(text):
-        return Verdict(frozenset({Technique.DECOMPOSE}), "it has several parts")
+        return ExpansionVerdict(frozenset({ExpansionTechnique.DECOMPOSE}), "it has several parts")
     if _VAGUE.search(text) or len(_WORD.findall(text)) <= _FEW:
-        return Verdict(frozenset({Technique.HYDE, Technique.CONCEPTS}), "it is vague")
-    return Verdict(frozenset(), "the question is plain")
+        return ExpansionVerdict(frozenset({ExpansionTechnique.HYDE, ExpansionTechnique.CONCEPTS}), "it is vague")
+    return ExpansionVerdict(frozenset(), "the question is plain")
 
 
-def _against(query: Query, least_ms: int) -> str:
+def _reason_against(query: SearchQuery, least_ms: int) -> str:
     filters, text = query.filters, query.words
     if query.patience_ms is not None and query.patience_ms < least_ms:
         return f"the caller waits {query.patience_ms} ms, and help takes {least_ms}"

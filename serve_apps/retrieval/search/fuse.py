@@ -11,7 +11,7 @@ PLACES = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Weights:
+class FusionWeights:
     """Weights of the lexical and the vector retriever in the fusion."""
 
     keyword: float
@@ -19,10 +19,10 @@ class Weights:
 
 
 # `rrf.seed` is the pair the product was specified with; the settings ship the pair that public test sets favour.
-PRESETS = {"rrf.seed": Weights(keyword=0.3, vector=0.7)}
+PRESETS = {"rrf.seed": FusionWeights(keyword=0.3, vector=0.7)}
 
 
-class Found(NamedTuple):
+class RankedChunk(NamedTuple):
     """One line of a leg's answer, in the leg's own measure; higher is better.
 
     Two hundred are made for every question: a tuple takes a third of the time that a dataclass does.
@@ -39,7 +39,7 @@ class Found(NamedTuple):
     quoted: bool = False
 
 
-class Fusion:
+class RankFusion:
     """Orders by the sum of weight / (k + place), places from 1 (Cormack, Clarke and Buettcher 2009).
 
     By rank, the place is the rank. By score, it is where the score stands between the leg's best (1) and nothing
@@ -59,7 +59,7 @@ class Fusion:
         self._quoted: set[str] = set()
         self._literal = False
 
-    def add(self, name: str, weight: float, leg: Sequence[Found]) -> None:
+    def add(self, name: str, weight: float, leg: Sequence[RankedChunk]) -> None:
         """Count a ranked list; a chunk that it has twice counts at its better place.
 
         Args:
@@ -71,7 +71,7 @@ class Fusion:
         self.lists += 1
         scores, documents, best = self._scores, self._documents, self._best
         rank_name, score_name, rank, k = f"{name}_rank", f"{name}_score", 0, self._k
-        worths = _worths([one.score for one in leg], k) if self._by == "score" else ()
+        worths = _score_gains([one.score for one in leg], k) if self._by == "score" else ()
         for at, (chunk, document, score, held, whole) in enumerate(leg):
             of = scores.get(chunk)
             if of is None:
@@ -103,17 +103,21 @@ class Fusion:
         return [Candidate(chunk, documents[chunk], scores[chunk]) for _, _, chunk in kept]
 
 
-def fuse(
-    keyword: Sequence[Found], vector: Sequence[Found], weights: Weights, k: int = 60, by: FuseBy = "rank"
+def fuse_rankings(
+    keyword: Sequence[RankedChunk],
+    vector: Sequence[RankedChunk],
+    weights: FusionWeights,
+    k: int = 60,
+    by: FuseBy = "rank",
 ) -> list[Candidate]:
-    """Two legs as one list; see `Fusion`."""
-    fusion = Fusion(k, by)
+    """Two legs as one list; see `RankFusion`."""
+    fusion = RankFusion(k, by)
     fusion.add("keyword", weights.keyword, keyword)
     fusion.add("vector", weights.vector, vector)
     return fusion.ranked()
 
 
-def _worths(scores: Sequence[float], k: int) -> list[float]:
+def _score_gains(scores: Sequence[float], k: int) -> list[float]:
     """Reciprocal-rank gain of each score: 1 / (k + place) above the last place's."""
     highest, last = max((score for score in scores if score > 0), default=0.0), k + PLACES
     each = (PLACES - 1) / highest if highest > 0 else 0.0  # places that a score of one stands above nothing

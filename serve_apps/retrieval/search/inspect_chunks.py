@@ -10,7 +10,7 @@ SQL = load_queries(Path(__file__).with_suffix(".sql"))
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class ChunkSample:
     """A chunk of the live generation; `text` is cut at 500 characters, `embedded` says whether it has a vector."""
 
     chunk_id: str
@@ -23,7 +23,7 @@ class Sample:
     embedded: bool
 
 
-async def sample(database: Database, scope: Scope, agent: str, most: int) -> tuple[Sample, ...]:
+async def sample_index(database: Database, scope: Scope, agent: str, most: int) -> tuple[ChunkSample, ...]:
     """Some chunks of what an agent may search and the scope may read, newest document first.
 
     Raises:
@@ -32,4 +32,4 @@ async def sample(database: Database, scope: Scope, agent: str, most: int) -> tup
     rows = await database.read(
         scope, SQL["sample"], tenant=scope.tenant, workspace=scope.workspace, agent=agent, most=most
     )
-    return tuple(Sample(**row) for row in rows)
+    return tuple(ChunkSample(**row) for row in rows)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from serve_apps.retrieval.search.query import Budget
+from serve_apps.retrieval.search.query import ContextBudget
 
 DIVERSITY_FACTOR = 0.3  # by so much less counts each further chunk of a document that is in the context already
 TIE = 1e-6  # values that differ by less are equal: they are added up in single precision
@@ -17,7 +17,7 @@ EXACT_STATES = 60_000  # tokens times chunks
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class PackItem:
     """A chunk as the knapsack sees it.
 
     Attributes:
@@ -45,8 +45,10 @@ class _Shelf:
     most: NDArray[np.int8]
 
 
-def choose(items: Sequence[Item], budget: Budget, diversity_factor: float = DIVERSITY_FACTOR) -> list[int]:
-    """The set of items with the greatest `worth` within the budget, as indices in ascending order.
+def choose_chunks(
+    items: Sequence[PackItem], budget: ContextBudget, diversity_factor: float = DIVERSITY_FACTOR
+) -> list[int]:
+    """The set of items with the greatest `choice_worth` within the budget, as indices in ascending order.
 
     Exact, but for ties, for budgets up to 4,000 tokens and 15 chunks: the best n items of a document count value times
     (1 - diversity_factor) ^ (n - 1) by their rank among the chosen, so within a document items are offered best first
@@ -63,17 +65,17 @@ def choose(items: Sequence[Item], budget: Budget, diversity_factor: float = DIVE
     room = budget.max_tokens // step
     weights = [-(-item.tokens // step) for item in items]
     factors = ((1 - diversity_factor) ** np.arange(most)).astype(np.float32)
-    groups = _documents(items, weights, room, most)
-    groups = _hopeful(groups, items, weights, room, factors, diversity_factor)
+    groups = _group_by_document(items, weights, room, most)
+    groups = _prune_items(groups, items, weights, room, factors, diversity_factor)
     best: NDArray[np.float32] = np.zeros((most + 1, room + 1), dtype=np.float32)
     shelves = []
     for group in groups:
-        shelf, best = _shelve(group, items, weights, best, factors)
+        shelf, best = _shelve_document(group, items, weights, best, factors)
         shelves.append(shelf)
     return sorted(_walk_back(shelves, weights, most, room))
 
 
-def worth(items: Sequence[Item], chosen: Sequence[int], diversity_factor: float = DIVERSITY_FACTOR) -> float:
+def choice_worth(items: Sequence[PackItem], chosen: Sequence[int], diversity_factor: float = DIVERSITY_FACTOR) -> float:
     """Worth of a choice: each document's values, best first, each counted less than the one before."""
     of: dict[str, list[float]] = defaultdict(list)
     for at in chosen:
@@ -85,7 +87,7 @@ def worth(items: Sequence[Item], chosen: Sequence[int], diversity_factor: float 
     )
 
 
-def _documents(items: Sequence[Item], weights: Sequence[int], room: int, most: int) -> list[list[int]]:
+def _group_by_document(items: Sequence[PackItem], weights: Sequence[int], room: int, most: int) -> list[list[int]]:
     """The items of each document, best first, without those that no best choice needs.
 
     That is what does not fit, and what has `most` others of its document beside it that are no worse and no longer.
@@ -99,9 +101,9 @@ def _documents(items: Sequence[Item], weights: Sequence[int], room: int, most: i
     return sorted((own for own in of.values() if own), key=lambda own: (-len(own), own))
 
 
-def _hopeful(
+def _prune_items(
     groups: list[list[int]],
-    items: Sequence[Item],
+    items: Sequence[PackItem],
     weights: Sequence[int],
     room: int,
     factors: NDArray[np.float32],
@@ -116,7 +118,9 @@ def _hopeful(
     if not left:
         return groups
     guess = max(
-        worth(items, _greedy(order, items, weights, room, len(factors), diversity_factor), diversity_factor)
+        choice_worth(
+            items, _greedy_choice(order, items, weights, room, len(factors), diversity_factor), diversity_factor
+        )
         for order in (lambda at: -items[at].value, lambda at: -items[at].value / weights[at])
     )
     value = np.array([items[at].value for at in left])
@@ -133,9 +137,9 @@ def _hopeful(
     return sorted((group for group in found if group), key=lambda group: -len(group))
 
 
-def _greedy(
+def _greedy_choice(
     order: Callable[[int], float],
-    items: Sequence[Item],
+    items: Sequence[PackItem],
     weights: Sequence[int],
     room: int,
     most: int,
@@ -157,9 +161,9 @@ def _greedy(
     return chosen
 
 
-def _shelve(
+def _shelve_document(
     group: Sequence[int],
-    items: Sequence[Item],
+    items: Sequence[PackItem],
     weights: Sequence[int],
     best: NDArray[np.float32],
     factors: NDArray[np.float32],

@@ -7,24 +7,26 @@ from dataclasses import dataclass, replace
 from time import perf_counter
 
 from cluster.basics.scope import Scope
-from cluster.models.embedding.migration import OtherEmbedder, making
-from cluster.models.embedding.vectors_cache import within
+from cluster.models.embedding.migration import OtherEmbedder, select_embedder
+from cluster.models.embedding.vectors_cache import with_workspace_cache
 from cluster.models.model_errors import AWAY
 from cluster.models.ports import Embedder
-from serve_apps.retrieval.search.expand import Variation
-from serve_apps.retrieval.search.fuse import Found
-from serve_apps.retrieval.search.query import Query
-from serve_apps.retrieval.search.retrievers import Legs
-from serve_apps.retrieval.search.statements import Index, Vector
+from serve_apps.retrieval.search.expand import QueryVariation
+from serve_apps.retrieval.search.fuse import RankedChunk
+from serve_apps.retrieval.search.query import SearchQuery
+from serve_apps.retrieval.search.retrievers import ChunkRetriever
+from serve_apps.retrieval.search.statements import IndexGeneration, Vector
 
 AT_ONCE = 2  # variations; each takes a connection, and the question itself two
-Near = tuple[list[Found], Vector | None, str | None]  # what was found, with which vector, and why none was used
-Worded = tuple[Index | None, list[Found] | None]  # through which index; without a list, another one is live
+Near = tuple[list[RankedChunk], Vector | None, str | None]  # what was found, with which vector, and why none was used
+Worded = tuple[
+    IndexGeneration | None, list[RankedChunk] | None
+]  # through which index; without a list, another one is live
 Timings = dict[str, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Walk:
+class ParallelRetrieval:
     """The question on its way; whoever begins it ends it."""
 
     vector: asyncio.Task[Near]
@@ -37,31 +39,33 @@ class Walk:
         await asyncio.gather(self.vector, self.keyword, return_exceptions=True)
 
 
-class Walker:
+class ParallelRetriever:
     """Sends questions through the legs that their strategy wants."""
 
-    def __init__(self, legs: Legs, embedder: Embedder) -> None:
+    def __init__(self, legs: ChunkRetriever, embedder: Embedder) -> None:
         """`embedder` is asked where a question comes without its vector."""
         self._legs, self._embedder = legs, embedder
 
-    def begin(self, scope: Scope, query: Query, index: Index, vector: Vector | None, timings: Timings) -> Walk:
+    def begin(
+        self, scope: Scope, query: SearchQuery, index: IndexGeneration, vector: Vector | None, timings: Timings
+    ) -> ParallelRetrieval:
         """Set both legs out at once; `index` is the one that was live the last time."""
         # The longer one first: the other is put together, answers and is read while that one is under way.
-        near = asyncio.create_task(self._vector(scope, query, index, vector, timings))
-        return Walk(near, asyncio.create_task(self._keyword(scope, query, index, timings)))
+        near = asyncio.create_task(self._run_vector(scope, query, index, vector, timings))
+        return ParallelRetrieval(near, asyncio.create_task(self._run_keyword(scope, query, index, timings)))
 
     async def more(
-        self, scope: Scope, query: Query, index: Index, variations: Sequence[Variation]
-    ) -> tuple[list[tuple[str, list[Found]]], str | None]:
+        self, scope: Scope, query: SearchQuery, index: IndexGeneration, variations: Sequence[QueryVariation]
+    ) -> tuple[list[tuple[str, list[RankedChunk]]], str | None]:
         """Ranked lists of the variations, (`keyword:2`, …), (`vector:2`, …) and so on, and what was left out.
 
         Without an embedder they are searched for by their words alone, as the question is then.
         """
         meant = [one.text for one in variations if one.meaning and query.strategy != "keyword"]
-        vectors, left = await self._embedded(scope, meant, index)
+        vectors, left = await self._embed_variations(scope, meant, index)
         turns = asyncio.Semaphore(AT_ONCE)
 
-        async def walk(n: int, one: Variation) -> list[tuple[str, list[Found]]]:
+        async def walk(n: int, one: QueryVariation) -> list[tuple[str, list[RankedChunk]]]:
             asked, found = replace(query, text=one.text), []
             async with turns:
                 if one.words and query.strategy != "vector":
@@ -78,35 +82,39 @@ class Walker:
                 task.cancel()
         return [one for found in lists for one in found], left
 
-    async def _embedded(
-        self, scope: Scope, texts: Sequence[str], index: Index
+    async def _embed_variations(
+        self, scope: Scope, texts: Sequence[str], index: IndexGeneration
     ) -> tuple[Mapping[str, Vector], str | None]:
         if not texts:
             return {}, None
         try:
-            vectors = await (await making(within(self._embedder, scope), index.made)).embed(texts)
+            vectors = await (await select_embedder(with_workspace_cache(self._embedder, scope), index.made)).embed(
+                texts
+            )
         except OtherEmbedder:
             return {}, None  # said of the question already
         except AWAY as error:
             return {}, f"variations by their words only, the embedder did not answer: {error}"
         return dict(zip(texts, vectors, strict=True)), None
 
-    async def _keyword(self, scope: Scope, query: Query, index: Index, timings: Timings) -> Worded:
+    async def _run_keyword(self, scope: Scope, query: SearchQuery, index: IndexGeneration, timings: Timings) -> Worded:
         if query.strategy == "vector":
-            async with timed(timings, "resolve"):
+            async with time_stage(timings, "resolve"):
                 live = await self._legs.resolve(scope, query)
                 return live, [] if live == index else None
-        async with timed(timings, "keyword"):
+        async with time_stage(timings, "keyword"):
             return await self._legs.set_out(scope, query, index)
 
-    async def _vector(self, scope: Scope, query: Query, index: Index, vector: Vector | None, timings: Timings) -> Near:
+    async def _run_vector(
+        self, scope: Scope, query: SearchQuery, index: IndexGeneration, vector: Vector | None, timings: Timings
+    ) -> Near:
         if query.strategy == "keyword":
             return [], None, None
         left = "words only" if query.strategy == "hybrid" else "nothing was searched"
         if vector is None:
-            async with timed(timings, "embed"):
+            async with time_stage(timings, "embed"):
                 try:
-                    embedder = await making(within(self._embedder, scope), index.made)
+                    embedder = await select_embedder(with_workspace_cache(self._embedder, scope), index.made)
                     vector = (await embedder.embed([query.words]))[0]
                 except OtherEmbedder as error:
                     return [], None, f"{left}, {error.detail}: {error.hint}"
@@ -114,12 +122,12 @@ class Walker:
                     return [], None, f"{left}, the embedder did not answer: {error}"
         if vector.shape != (index.made.dimension,):
             return [], None, f"{left}, the index has {index.made.dimension} dimensions and the question {vector.shape}"
-        async with timed(timings, "vector"):
+        async with time_stage(timings, "vector"):
             return await self._legs.vector(scope, query, index, vector), vector, None
 
 
 @asynccontextmanager
-async def timed(timings: Timings, stage: str) -> AsyncIterator[None]:
+async def time_stage(timings: Timings, stage: str) -> AsyncIterator[None]:
     """Note how many milliseconds a stage takes, also one that fails."""
     start = perf_counter()
     try:

@@ -12,16 +12,24 @@ from configs.sections_retrieval import PackSettings, RerankSettings, SearchSetti
 from pipelines.documents.document import Box, PageBox, Span
 from pipelines.documents.store.page_codec import placed_from_json
 from serve_apps.retrieval.answers import follow_up
-from serve_apps.retrieval.search.context import pack
+from serve_apps.retrieval.search.context import pack_context
 from serve_apps.retrieval.search.diversify import DEPTH, round_robin, spread_out
-from serve_apps.retrieval.search.expand import Enhanced, Enhancer
-from serve_apps.retrieval.search.fuse import Found, Fusion
-from serve_apps.retrieval.search.parallel import Timings, Walk, Walker, timed
-from serve_apps.retrieval.search.query import Candidate, Hit, Query, RAGResult, Ranking, Results, Stage
-from serve_apps.retrieval.search.rerank import Judge, Judges, ModelJudge
-from serve_apps.retrieval.search.retrievers import Legs
-from serve_apps.retrieval.search.statements import Index, Vector
-from serve_apps.retrieval.text.token_count import TokenCounter, Tokens
+from serve_apps.retrieval.search.expand import QueryEnhancement, QueryEnhancer
+from serve_apps.retrieval.search.fuse import RankedChunk, RankFusion
+from serve_apps.retrieval.search.parallel import ParallelRetrieval, ParallelRetriever, Timings, time_stage
+from serve_apps.retrieval.search.query import (
+    Candidate,
+    CandidateRanking,
+    RAGResult,
+    SearchHit,
+    SearchQuery,
+    SearchResults,
+    StageReport,
+)
+from serve_apps.retrieval.search.rerank import JudgeChain, ModelJudge, PassageJudge
+from serve_apps.retrieval.search.retrievers import ChunkRetriever
+from serve_apps.retrieval.search.statements import IndexGeneration, Vector
+from serve_apps.retrieval.text.token_count import TiktokenCounter, TokenCounter
 
 WORN = "words are ranked by Postgres' own full text until the BM25 index is made anew"
 
@@ -31,18 +39,18 @@ class _Trace:
     """Timings, stages and omissions that a search records."""
 
     timings: Timings = field(default_factory=dict)
-    stages: list[Stage] = field(default_factory=list)
+    stages: list[StageReport] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
 
     def stage(self, name: str, on: bool, detail: str, kept: int | None = None) -> None:
-        self.stages.append(Stage(name, on, detail, kept))
+        self.stages.append(StageReport(name, on, detail, kept))
 
     @property
     def fallback(self) -> str | None:
         return "; ".join(dict.fromkeys(self.left)) or None
 
 
-class Search:
+class SearchPipeline:
     """Finds passages for a question within what a scope may see."""
 
     def __init__(
@@ -53,21 +61,21 @@ class Search:
         settings: SearchSettings,
         rerank: RerankSettings,
         *,
-        enhancer: Enhancer | None = None,
-        others: Sequence[Judge] = (),
+        enhancer: QueryEnhancer | None = None,
+        others: Sequence[PassageJudge] = (),
         counter: TokenCounter | None = None,
         packing: PackSettings = PackSettings(),
     ) -> None:
         """`reranker` is None where its weights are not present; `others` judge where it is away. Results say so."""
-        self._legs = Legs(database, settings)
-        self._walker = Walker(self._legs, embedder)
+        self._legs = ChunkRetriever(database, settings)
+        self._walker = ParallelRetriever(self._legs, embedder)
         self._settings, self._packing = settings, packing
-        self._enhancer = enhancer or Enhancer(None)
+        self._enhancer = enhancer or QueryEnhancer(None)
         own = (ModelJudge(reranker, rerank),) if reranker is not None else ()
-        self._judges = Judges((*own, *others), rerank)
-        self._counter = counter or Tokens()
+        self._judges = JudgeChain((*own, *others), rerank)
+        self._counter = counter or TiktokenCounter()
 
-    async def run(self, scope: Scope, query: Query, vector: Vector | None = None) -> Results:
+    async def run(self, scope: Scope, query: SearchQuery, vector: Vector | None = None) -> SearchResults:
         """Search and show.
 
         Args:
@@ -82,12 +90,12 @@ class Search:
         ranking = await self.rank(scope, query, vector)
         trace = _Trace(dict(ranking.timings_ms), list(ranking.stages))
         shown = max(query.limit, self._packing.candidates if query.budget else 0)
-        async with timed(trace.timings, "load"):
+        async with time_stage(trace.timings, "load"):
             rows = await self._legs.passages(scope, [one.chunk_id for one in ranking.candidates[:shown]])
-        hits = [_hit(one, rows[one.chunk_id]) for one in ranking.candidates[:shown] if one.chunk_id in rows]
-        packed = await self._packed(query, hits, trace)
+        hits = [_hit_from_row(one, rows[one.chunk_id]) for one in ranking.candidates[:shown] if one.chunk_id in rows]
+        packed = await self._pack_hits(query, hits, trace)
         trace.timings["total"] = (perf_counter() - start) * 1000
-        return Results(
+        return SearchResults(
             query,
             tuple(hits[: query.limit]),
             len(ranking.candidates),
@@ -103,24 +111,24 @@ class Search:
             ranking.candidates if query.explain else (),
         )
 
-    async def rank(self, scope: Scope, query: Query, vector: Vector | None = None) -> Ranking:
+    async def rank(self, scope: Scope, query: SearchQuery, vector: Vector | None = None) -> CandidateRanking:
         """Search without loading the passages; arguments and errors as for `run`."""
-        trace, asked = _Trace(), replace(query, text=follow_up.expand(query.words, query.history))
+        trace, asked = _Trace(), replace(query, text=follow_up.expand_question(query.words, query.history))
         led_in = asked.text != query.words
         vector = None if led_in else vector
         index = self._legs.last(scope, asked)
         if index is None or not asked.words:
-            async with timed(trace.timings, "resolve"):
+            async with time_stage(trace.timings, "resolve"):
                 index = await self._legs.resolve(scope, asked)
         if index is None:
-            return _nothing("nothing is indexed yet", None, trace)
+            return _empty_ranking("nothing is indexed yet", None, trace)
         if not asked.words:
-            return _nothing("the question is empty", index.generation, trace)
+            return _empty_ranking("the question is empty", index.generation, trace)
         # The legs set out for the index that was live the last time, and once more where it no longer is.
         walk = self._walker.begin(scope, asked, index, vector, trace.timings)
         try:
             await asyncio.sleep(0)  # both are on their way before anything else is looked at
-            enhanced = await self._enhanced(scope, query, led_in, trace)
+            enhanced = await self._enhance_query(scope, query, led_in, trace)
             index, keyword = await walk.keyword
             while index is not None and keyword is None:
                 await walk.end()
@@ -128,17 +136,17 @@ class Search:
                 index, keyword = await walk.keyword
             if index is None or keyword is None:
                 await walk.end()
-                return _nothing("nothing is indexed yet", None, trace)
-            fusion, vector = await self._found(scope, asked, index, keyword, walk, enhanced, trace)
+                return _empty_ranking("nothing is indexed yet", None, trace)
+            fusion, vector = await self._fuse_retrieved(scope, asked, index, keyword, walk, enhanced, trace)
         except BaseException:
             await walk.end()
             raise
         candidates = fusion.ranked()
         trace.stage("fuse", True, f"weighted RRF of {fusion.lists} lists by {self._settings.fuse_by}", len(candidates))
         candidates = await self._near(scope, asked, index, vector, candidates, trace)
-        candidates, rerank = await self._reranked(scope, asked, candidates, trace)
-        candidates = self._turned(query, candidates, trace)
-        return Ranking(
+        candidates, rerank = await self._rerank_candidates(scope, asked, candidates, trace)
+        candidates = self._diversify_candidates(query, candidates, trace)
+        return CandidateRanking(
             tuple(candidates),
             "off" if query.strategy == "vector" else index.keyword_engine,
             "off" if vector is None else index.vector_engine,
@@ -150,30 +158,30 @@ class Search:
             tuple(one.text for one in enhanced.variations),
         )
 
-    async def _enhanced(self, scope: Scope, query: Query, led_in: bool, trace: _Trace) -> Enhanced:
+    async def _enhance_query(self, scope: Scope, query: SearchQuery, led_in: bool, trace: _Trace) -> QueryEnhancement:
         """Variations of the question by a model, while its retrievers run."""
         if led_in and query.enhance is None:
-            found = Enhanced((), "the question is read together with what was said before it")
+            found = QueryEnhancement((), "the question is read together with what was said before it")
         else:
-            async with timed(trace.timings, "enhance"):
+            async with time_stage(trace.timings, "enhance"):
                 found = await self._enhancer.enhance(scope, query)
         trace.stage("enhance", bool(found.variations), found.detail, len(found.variations))
         if found.missing:
             trace.left.append(f"not enhanced: {found.detail}")
         return found
 
-    async def _found(
+    async def _fuse_retrieved(
         self,
         scope: Scope,
-        query: Query,
-        index: Index,
-        keyword: list[Found],
-        walk: Walk,
-        enhanced: Enhanced,
+        query: SearchQuery,
+        index: IndexGeneration,
+        keyword: list[RankedChunk],
+        walk: ParallelRetrieval,
+        enhanced: QueryEnhancement,
         trace: _Trace,
-    ) -> tuple[Fusion, Vector | None]:
+    ) -> tuple[RankFusion, Vector | None]:
         """Every ranked list, counted, and the question's vector."""
-        fusion = Fusion(self._settings.rrf_k, self._settings.fuse_by)
+        fusion = RankFusion(self._settings.rrf_k, self._settings.fuse_by)
         weights = {"keyword": self._settings.weight_keyword, "vector": self._settings.weight_vector}
         fusion.add("keyword", weights["keyword"], keyword)  # while the vector leg is under way
         near, vector, left = await walk.vector
@@ -186,7 +194,7 @@ class Search:
         without = left or "left out by the strategy"
         trace.stage("vector", meaning, index.vector_engine if meaning else without, len(near))
         if enhanced.variations:
-            async with timed(trace.timings, "variations"):
+            async with time_stage(trace.timings, "variations"):
                 more, left = await self._walker.more(scope, query, index, enhanced.variations)
             trace.left.extend([left] if left else [])
             share = self._enhancer.settings.weight
@@ -197,8 +205,8 @@ class Search:
     async def _near(
         self,
         scope: Scope,
-        query: Query,
-        index: Index,
+        query: SearchQuery,
+        index: IndexGeneration,
         vector: Vector | None,
         candidates: list[Candidate],
         trace: _Trace,
@@ -222,21 +230,21 @@ class Search:
         trace.stage("filter", True, f"similarity of {least:g} and more", len(kept))
         return kept
 
-    async def _reranked(
-        self, scope: Scope, query: Query, candidates: list[Candidate], trace: _Trace
+    async def _rerank_candidates(
+        self, scope: Scope, query: SearchQuery, candidates: list[Candidate], trace: _Trace
     ) -> tuple[list[Candidate], str]:
         """The best candidates in a judge's order; the rest stay behind them as they were."""
         if query.rerank is False:
             state = "off: not asked for"
         else:
-            async with timed(trace.timings, "rerank"):
+            async with time_stage(trace.timings, "rerank"):
                 candidates, state = await self._judges.order(
                     scope, query, candidates, lambda ids: self._legs.texts(scope, ids)
                 )
         trace.stage("rerank", state.startswith("on"), state, len(candidates))
         return candidates, state
 
-    def _turned(self, query: Query, candidates: list[Candidate], trace: _Trace) -> list[Candidate]:
+    def _diversify_candidates(self, query: SearchQuery, candidates: list[Candidate], trace: _Trace) -> list[Candidate]:
         """The turns that documents take, as it was asked for or is set."""
         depth, share = DEPTH * query.limit, self._settings.spread
         if query.round_robin:
@@ -247,13 +255,13 @@ class Search:
         trace.stage("spread", True, f"each further passage of a document counts {share:.0%} less", len(candidates))
         return spread_out(candidates, share, depth)
 
-    async def _packed(self, query: Query, hits: Sequence[Hit], trace: _Trace) -> RAGResult | None:
+    async def _pack_hits(self, query: SearchQuery, hits: Sequence[SearchHit], trace: _Trace) -> RAGResult | None:
         if query.budget is None:
             return None
         offered = hits[: self._packing.candidates]
-        async with timed(trace.timings, "pack"):
+        async with time_stage(trace.timings, "pack"):
             packed = await asyncio.to_thread(
-                pack,
+                pack_context,
                 query.text,
                 offered,
                 query.budget,
@@ -266,12 +274,14 @@ class Search:
         return packed
 
 
-def _nothing(why: str, generation: int | None, trace: _Trace) -> Ranking:
-    return Ranking((), "bm25", "off", "off: nothing to rank", generation, why, trace.timings, tuple(trace.stages))
+def _empty_ranking(why: str, generation: int | None, trace: _Trace) -> CandidateRanking:
+    return CandidateRanking(
+        (), "bm25", "off", "off: nothing to rank", generation, why, trace.timings, tuple(trace.stages)
+    )
 
 
-def _hit(candidate: Candidate, row: Row) -> Hit:
-    return Hit(
+def _hit_from_row(candidate: Candidate, row: Row) -> SearchHit:
+    return SearchHit(
         chunk_id=candidate.chunk_id,
         document_id=row["document_id"],
         version_id=row["version_id"],

@@ -23,7 +23,7 @@ LEAST_SIMILARITY: Mapping[str, float] = MappingProxyType(
 
 
 @dataclass(frozen=True, slots=True)
-class Filters:
+class SearchFilters:
     """Filter on documents; every condition that is set must hold.
 
     Attributes:
@@ -42,14 +42,14 @@ class Filters:
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
+class ContextBudget:
     """Budget of a packed context: tokens of its formatted text, and chunks."""
 
     max_tokens: int = 2_000
     max_chunks: int = 8
 
     @classmethod
-    def of(cls, max_tokens: int | None, max_chunks: int | None) -> "Budget":
+    def of(cls, max_tokens: int | None, max_chunks: int | None) -> "ContextBudget":
         """Budget from a caller's limits: without tokens 500 a chunk, and 2,000 at least."""
         chunks = cls().max_chunks if max_chunks is None else max_chunks
         if max_tokens is None:
@@ -58,13 +58,13 @@ class Budget:
 
 
 # What contexts are for, as the product was specified with them.
-BUDGETS: Mapping[str, Budget] = MappingProxyType(
-    {"chat": Budget(2_000, 8), "recipe": Budget(4_000, 15), "code": Budget(3_000, 10)}
+BUDGETS: Mapping[str, ContextBudget] = MappingProxyType(
+    {"chat": ContextBudget(2_000, 8), "recipe": ContextBudget(4_000, 15), "code": ContextBudget(3_000, 10)}
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class SearchQuery:
     """A question to the documents.
 
     Attributes:
@@ -90,12 +90,12 @@ class Query:
     text: str
     limit: int = 10
     agent_id: str | None = None
-    filters: Filters = Filters()
+    filters: SearchFilters = SearchFilters()
     min_similarity: float | None = None
     strategy: Strategy = "hybrid"
     enhance: bool | None = None
     rerank: bool | None = None
-    budget: Budget | None = None
+    budget: ContextBudget | None = None
     round_robin: bool = False
     spread: bool = True
     patience_ms: int | None = None
@@ -132,7 +132,7 @@ class Candidate(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class SearchHit:
     """A passage that was found.
 
     Attributes:
@@ -173,7 +173,7 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class StageReport:
     """Report of what a stage of the pipeline did.
 
     Attributes:
@@ -204,7 +204,7 @@ class RAGResult:
         counted_with: the vocabulary that the tokens were counted with.
     """
 
-    chunks: tuple[Hit, ...]
+    chunks: tuple[SearchHit, ...]
     formatted_context: str
     total_tokens: int
     sources: tuple[str, ...]
@@ -215,7 +215,7 @@ class RAGResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Ranking:
+class CandidateRanking:
     """Candidates in order, and how they were found.
 
     Attributes:
@@ -237,13 +237,13 @@ class Ranking:
     generation: int | None
     fallback: str | None
     timings_ms: Mapping[str, float]
-    stages: tuple[Stage, ...] = ()
+    stages: tuple[StageReport, ...] = ()
     variations: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Results:
-    """The hits of a query; see `Ranking` for how they were found.
+class SearchResults:
+    """The hits of a query; see `CandidateRanking` for how they were found.
 
     Attributes:
         total: different chunks that the legs found, of which `hits` are the best.
@@ -252,8 +252,8 @@ class Results:
         cache: what the cache said; None where there is none.
     """
 
-    query: Query
-    hits: tuple[Hit, ...]
+    query: SearchQuery
+    hits: tuple[SearchHit, ...]
     total: int
     keyword_engine: KeywordEngine
     vector: VectorEngine
@@ -261,7 +261,7 @@ class Results:
     generation: int | None
     fallback: str | None
     timings_ms: Mapping[str, float]
-    stages: tuple[Stage, ...] = ()
+    stages: tuple[StageReport, ...] = ()
     variations: tuple[str, ...] = ()
     packed: RAGResult | None = None
     considered: tuple[Candidate, ...] = ()

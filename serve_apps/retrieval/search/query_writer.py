@@ -19,17 +19,17 @@ REFUSALS = (Transient, Invalid, NoModel, OverBudget, TimeoutError)
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WriterReply:
     """Text that a model wrote, and the model's name."""
 
     text: str
     model: str
 
 
-class Writer(Protocol):
+class QueryWriter(Protocol):
     """Asks a language model on behalf of a search."""
 
-    async def write(self, scope: Scope, agent: str | None, task: Task, request: ChatRequest) -> Written:
+    async def write(self, scope: Scope, agent: str | None, task: Task, request: ChatRequest) -> WriterReply:
         """The whole reply, with an agent's connections and money, or those of the workspace's own assistant.
 
         Raises:
@@ -40,7 +40,7 @@ class Writer(Protocol):
         ...
 
 
-def objects(text: str) -> Iterator[dict[str, Any]]:
+def json_objects(text: str) -> Iterator[dict[str, Any]]:
     """The JSON objects in a reply, whatever was written around them; none where it is too long."""
     decoder, at = json.JSONDecoder(), -1
     if len(text) > LONGEST_REPLY:
@@ -57,7 +57,7 @@ def objects(text: str) -> Iterator[dict[str, Any]]:
         at = end - 1
 
 
-def reason(error: Exception, seconds: float) -> str:
+def refusal_reason(error: Exception, seconds: float) -> str:
     """Reason why a model could not be asked, in a line."""
     if isinstance(error, TimeoutError):
         return f"the model took longer than {seconds:g} s"

@@ -14,14 +14,14 @@ from cluster.models.ports import Reranker
 from cluster.models.reranking import llm_judge
 from cluster.models.routing.tasks import Task
 from configs.sections_retrieval import RerankSettings
-from serve_apps.retrieval.search.query import Candidate, Query
-from serve_apps.retrieval.search.query_writer import REFUSALS, Writer, objects, reason
+from serve_apps.retrieval.search.query import Candidate, SearchQuery
+from serve_apps.retrieval.search.query_writer import REFUSALS, QueryWriter, json_objects, refusal_reason
 
 WITHOUT = "no cross-encoder has its weights here, and no other judge is configured"
 Texts = Callable[[Sequence[str]], Awaitable[Mapping[str, str]]]
 
 
-class Judge(Protocol):
+class PassageJudge(Protocol):
     """Says how well passages answer a question."""
 
     @property
@@ -39,7 +39,7 @@ class Judge(Protocol):
         """Passages that it judges at a time."""
         ...
 
-    async def score(self, scope: Scope, query: Query, texts: Sequence[str]) -> NDArray[np.float32]:
+    async def score(self, scope: Scope, query: SearchQuery, texts: Sequence[str]) -> NDArray[np.float32]:
         """One number for each text, higher is better, NaN where it gives none: shape (len(texts),).
 
         Raises:
@@ -59,11 +59,11 @@ class ModelJudge:
 
     @property
     def most(self) -> int:
-        """See `Judge`."""
+        """See `PassageJudge`."""
         return self.settings.candidates
 
-    async def score(self, scope: Scope, query: Query, texts: Sequence[str]) -> NDArray[np.float32]:
-        """See `Judge`."""
+    async def score(self, scope: Scope, query: SearchQuery, texts: Sequence[str]) -> NDArray[np.float32]:
+        """See `PassageJudge`."""
         return await self.reranker.score(query.words, texts)
 
 
@@ -77,16 +77,16 @@ class ServiceJudge:
 
     @property
     def on(self) -> bool:
-        """See `Judge`."""
+        """See `PassageJudge`."""
         return self.settings.remote_enabled
 
     @property
     def most(self) -> int:
-        """See `Judge`."""
+        """See `PassageJudge`."""
         return self.settings.remote_candidates
 
-    async def score(self, scope: Scope, query: Query, texts: Sequence[str]) -> NDArray[np.float32]:
-        """See `Judge`."""
+    async def score(self, scope: Scope, query: SearchQuery, texts: Sequence[str]) -> NDArray[np.float32]:
+        """See `PassageJudge`."""
         return await self.reranker.score(query.words, texts)
 
 
@@ -94,18 +94,18 @@ class ServiceJudge:
 class WriterJudge:
     """A language model that gives every passage a number, in one call."""
 
-    writer: Writer
+    writer: QueryWriter
     settings: RerankSettings
     name: str = "the language model"
 
     @property
     def on(self) -> bool:
-        """See `Judge`."""
+        """See `PassageJudge`."""
         return self.settings.llm
 
     @property
     def most(self) -> int:
-        """See `Judge`."""
+        """See `PassageJudge`."""
         return self.settings.candidates
 
     @property
@@ -113,17 +113,17 @@ class WriterJudge:
         """Timeout of the model's reply."""
         return self.settings.llm_seconds
 
-    async def score(self, scope: Scope, query: Query, texts: Sequence[str]) -> NDArray[np.float32]:
-        """See `Judge`."""
-        request = llm_judge.request(query.words, texts)
+    async def score(self, scope: Scope, query: SearchQuery, texts: Sequence[str]) -> NDArray[np.float32]:
+        """See `PassageJudge`."""
+        request = llm_judge.judge_request(query.words, texts)
         async with asyncio.timeout(self.seconds):
             written = await self.writer.write(scope, query.agent_id, Task.CLASSIFY, request)
-        found = next((one for one in objects(written.text) if "scores" in one), None)
-        return llm_judge.scores(found, len(texts))
+        found = next((one for one in json_objects(written.text) if "scores" in one), None)
+        return llm_judge.parse_scores(found, len(texts))
 
 
 @dataclass(frozen=True, slots=True)
-class Judges:
+class JudgeChain:
     """Asked in turn until one answers.
 
     Attributes:
@@ -131,11 +131,11 @@ class Judges:
         settings: what the keyword leg's score counts beside the judgement.
     """
 
-    judges: tuple[Judge, ...]
+    judges: tuple[PassageJudge, ...]
     settings: RerankSettings
 
     async def order(
-        self, scope: Scope, query: Query, candidates: list[Candidate], texts: Texts
+        self, scope: Scope, query: SearchQuery, candidates: list[Candidate], texts: Texts
     ) -> tuple[list[Candidate], str]:
         """The best candidates as a judge has them, the rest behind them as they were; with `on`, or `off: ` and why."""
         asked = [judge for judge in self.judges if judge.on]
@@ -150,17 +150,19 @@ class Judges:
             if not head:
                 return candidates, "off: nothing to rank"
             try:
-                scores = _usable(await judge.score(scope, query, [known[one.chunk_id] for one in head]), len(head))
+                scores = _require_usable(
+                    await judge.score(scope, query, [known[one.chunk_id] for one in head]), len(head)
+                )
             except REFUSALS as error:
-                failed.append(_failure(judge, error))
+                failed.append(_describe_failure(judge, error))
                 continue
-            ordered = self._combined(head, scores)
+            ordered = self._combine_scores(head, scores)
             judged = {one.chunk_id for one in head}
             state = "; ".join([f"on: {judge.name}" if judge.name else "on", *failed])
             return ordered + [one for one in candidates if one.chunk_id not in judged], state
         return candidates, f"off: {'; '.join(failed)}"
 
-    def _combined(self, head: list[Candidate], scores: NDArray[np.float32]) -> list[Candidate]:
+    def _combine_scores(self, head: list[Candidate], scores: NDArray[np.float32]) -> list[Candidate]:
         """By 0.3 keyword + 0.7 judge, each brought to 0 to 1: a logit and a BM25 score have no measure in common.
 
         What holds more of the question literally stays before the rest.
@@ -194,7 +196,7 @@ def _to_one(scores: NDArray[np.float32]) -> NDArray[np.float64]:
     return (scores.astype(np.float64) - low) / (high - low)
 
 
-def _usable(scores: NDArray[np.float32], count: int) -> NDArray[np.float32]:
+def _require_usable(scores: NDArray[np.float32], count: int) -> NDArray[np.float32]:
     """The scores themselves.
 
     Raises:
@@ -205,8 +207,8 @@ def _usable(scores: NDArray[np.float32], count: int) -> NDArray[np.float32]:
     return scores
 
 
-def _failure(judge: Judge, error: Exception) -> str:
-    said = reason(error, judge.seconds if isinstance(judge, WriterJudge) else 0.0)
+def _describe_failure(judge: PassageJudge, error: Exception) -> str:
+    said = refusal_reason(error, judge.seconds if isinstance(judge, WriterJudge) else 0.0)
     if isinstance(error, Transient) and not judge.name:
         return said
     return f"{judge.name or 'the cross-encoder'}: {said}"

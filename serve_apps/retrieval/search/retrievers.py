@@ -12,15 +12,22 @@ from pgvector import Vector as Encoded
 from psycopg.errors import UndefinedObject, UndefinedTable
 
 from cluster.basics.scope import Scope
-from cluster.models.embedding.migration import make_of
-from cluster.state.db.postgres import DAMAGED, Database, Read, Row
+from cluster.models.embedding.migration import vector_space_of
+from cluster.state.db.postgres import DAMAGED, Database, ReadQuery, Row
 from configs.sections_retrieval import SearchSettings
 from pipelines.documents.index import maintenance
-from serve_apps.retrieval.search.fuse import Found
-from serve_apps.retrieval.search.query import Query
-from serve_apps.retrieval.search.statements import ONE_PLAN, SQL, Index, Reads, Vector, scoped
+from serve_apps.retrieval.search.fuse import RankedChunk
+from serve_apps.retrieval.search.query import SearchQuery
+from serve_apps.retrieval.search.statements import (
+    ONE_PLAN,
+    SQL,
+    IndexGeneration,
+    RetrieverQueries,
+    Vector,
+    scope_params,
+)
 from serve_apps.retrieval.text import literals
-from serve_apps.retrieval.text.literals import Literals
+from serve_apps.retrieval.text.literals import QuestionLiterals
 
 log = logging.getLogger(__name__)
 
@@ -30,39 +37,41 @@ GONE = (UndefinedObject, UndefinedTable)
 CHUNK, SCORE = attrgetter("chunk_id"), attrgetter("score")
 
 
-class Legs:
+class ChunkRetriever:
     """Finds chunks. Row-level security binds every query; none holds a connection while a model is called."""
 
     def __init__(self, database: Database, settings: SearchSettings) -> None:
         """`settings` has the depth of each leg and the size up to which scopes are scanned exactly."""
-        self._database, self._reads = database, Reads(settings)
-        self._last: dict[Hashable, tuple[int, Index]] = {}
+        self._database, self._reads = database, RetrieverQueries(settings)
+        self._last: dict[Hashable, tuple[int, IndexGeneration]] = {}
 
-    def last(self, scope: Scope, query: Query) -> Index | None:
+    def last(self, scope: Scope, query: SearchQuery) -> IndexGeneration | None:
         """Last answer of `resolve` to the same scope and filters; by now it may answer something else."""
-        _, index = self._last.get(self._key(scope, query), (None, None))
+        _, index = self._last.get(self._scope_key(scope, query), (None, None))
         return index
 
-    async def resolve(self, scope: Scope, query: Query) -> Index | None:
+    async def resolve(self, scope: Scope, query: SearchQuery) -> IndexGeneration | None:
         """The generation to search; None where the workspace has not been indexed yet.
 
         How much may be searched is counted once for each state of the corpus: documents that come, go, or change
         their readers make another.
         """
-        before, resolve = self._resolving(scope, query)
+        before, resolve = self._resolve_read(scope, query)
         (rows,) = await self._database.read_all(scope, resolve)
-        return self._resolved(scope, query, before, rows)
+        return self._remember_index(scope, query, before, rows)
 
-    async def set_out(self, scope: Scope, query: Query, expected: Index) -> tuple[Index | None, list[Found] | None]:
+    async def set_out(
+        self, scope: Scope, query: SearchQuery, expected: IndexGeneration
+    ) -> tuple[IndexGeneration | None, list[RankedChunk] | None]:
         """As `resolve`, with what `keyword` finds through the index that is expected, in one journey.
 
         Nothing (None) was found where another index is live. Where BM25 alone fails, words are found without it, and
         the index that is answered is without it, too.
         """
-        (before, resolve), worded = self._resolving(scope, query), self._reads.by_words(scope, query, expected)
-        asked = literals.find(query.words)
+        (before, resolve), worded = self._resolve_read(scope, query), self._reads.by_words(scope, query, expected)
+        asked = literals.find_literals(query.words)
         try:
-            (seen, rows), held = await self._beside(scope, asked, worded.values, resolve, worded)
+            (seen, rows), held = await self._read_with_literals(scope, asked, worded.values, resolve, worded)
         except DAMAGED as error:
             found = await self._without_bm25(scope, query, expected, error)
             live = await self.resolve(scope, query)
@@ -72,21 +81,23 @@ class Legs:
             if live == expected:
                 raise
             return live, None
-        live = self._resolved(scope, query, before, seen)
+        live = self._remember_index(scope, query, before, seen)
         if live != expected:
             return live, None
         if await self._is_silent(expected, rows):
             return await self.resolve(scope, query), None
-        return live, await self._lifted(scope, asked, worded.values, rows, held)
+        return live, await self._lift_literals(scope, asked, worded.values, rows, held)
 
-    def _resolving(self, scope: Scope, query: Query) -> tuple[Index | None, Read]:
+    def _resolve_read(self, scope: Scope, query: SearchQuery) -> tuple[IndexGeneration | None, ReadQuery]:
         """Index that was answered before, and the query that resolves it anew."""
-        known, before = self._last.get(self._key(scope, query), (None, None))
-        given = {"generation": query.generation, "exact_scope": self._room(query), "known": known}
-        return before, Read(SQL["resolve"], scoped(scope, query) | given, ONE_PLAN)
+        known, before = self._last.get(self._scope_key(scope, query), (None, None))
+        given = {"generation": query.generation, "exact_scope": self._exact_room(query), "known": known}
+        return before, ReadQuery(SQL["resolve"], scope_params(scope, query) | given, ONE_PLAN)
 
-    def _resolved(self, scope: Scope, query: Query, before: Index | None, rows: Sequence[Row]) -> Index | None:
-        key = self._key(scope, query)
+    def _remember_index(
+        self, scope: Scope, query: SearchQuery, before: IndexGeneration | None, rows: Sequence[Row]
+    ) -> IndexGeneration | None:
+        key = self._scope_key(scope, query)
         self._last.pop(key, None)
         if not rows:
             return None
@@ -95,37 +106,39 @@ class Legs:
             row["small"] = before.small
         row["bm25"] = row["bm25"] and not row["worn"]
         parts = ("chunker", "graph", "bm25", "small", "whole", "language", "worn")
-        index = Index(row["id"], make_of(row), *(row[part] for part in parts))
+        index = IndexGeneration(row["id"], vector_space_of(row), *(row[part] for part in parts))
         if query.filters.document_ids is None:  # such lists are long, and seldom the same again
             self._last[key] = row["corpus"], index
             while len(self._last) > REMEMBERED:
                 del self._last[next(iter(self._last))]
         return index
 
-    async def keyword(self, scope: Scope, query: Query, index: Index) -> list[Found]:
+    async def keyword(self, scope: Scope, query: SearchQuery, index: IndexGeneration) -> list[RankedChunk]:
         """Chunks that share words with the question, by BM25 (or Postgres' own ranking), best first.
 
         Before them stand those that hold an identifier or a quoted phrase of the question as it is written.
         """
-        worded, asked = self._reads.by_words(scope, query, index), literals.find(query.words)
+        worded, asked = self._reads.by_words(scope, query, index), literals.find_literals(query.words)
         try:
-            (rows,), held = await self._beside(scope, asked, worded.values, worded)
+            (rows,), held = await self._read_with_literals(scope, asked, worded.values, worded)
         except (*GONE, *DAMAGED) as error:
             return await self._without_bm25(scope, query, index, error)
         if await self._is_silent(index, rows):
             return await self.keyword(scope, query, index.wordless)
-        return await self._lifted(scope, asked, worded.values, rows, held)
+        return await self._lift_literals(scope, asked, worded.values, rows, held)
 
-    async def _without_bm25(self, scope: Scope, query: Query, index: Index, error: psycopg.Error) -> list[Found]:
+    async def _without_bm25(
+        self, scope: Scope, query: SearchQuery, index: IndexGeneration, error: psycopg.Error
+    ) -> list[RankedChunk]:
         """Chunks by full text, where the BM25 index failed; it is at fault if nothing fails then."""
         if not index.bm25 or index.small:
             raise error
         found = await self.keyword(scope, query, index.wordless)
         if isinstance(error, DAMAGED):
-            await self._distrust(BM25, error)
+            await self._distrust_index(BM25, error)
         return found
 
-    async def _is_silent(self, index: Index, found: Sequence[Found]) -> bool:
+    async def _is_silent(self, index: IndexGeneration, found: Sequence[RankedChunk]) -> bool:
         """True where the BM25 index has lost its words and finds nothing, without an error; nobody asks it then."""
         if found or not index.bm25 or index.small:
             return False
@@ -138,39 +151,44 @@ class Legs:
         except DAMAGED as error:
             fault = error
         if fault is not None:
-            await self._distrust(BM25, fault)
+            await self._distrust_index(BM25, fault)
         return fault is not None
 
-    async def _distrust(self, name: str, why: object) -> None:
+    async def _distrust_index(self, name: str, why: object) -> None:
         log.error("%s is not asked any more, until a worker has made it anew: %s", name, why)
         async with self._database.transaction() as tx:
             await tx.run(maintenance.SQL["distrust"], name=name, why=str(why))
 
-    async def _beside(
-        self, scope: Scope, asked: Literals, values: Mapping[str, Any], *reads: Read
+    async def _read_with_literals(
+        self, scope: Scope, asked: QuestionLiterals, values: Mapping[str, Any], *reads: ReadQuery
     ) -> tuple[list[list[Any]], list[Row]]:
         """Rows of each query and, read in parallel, of the literal matches, which take as long."""
         if not asked:
             return await self._database.read_all(scope, *reads), []
-        literally = self._database.read(scope, SQL["literal"], **_holding(asked, values))
+        literally = self._database.read(scope, SQL["literal"], **_literal_params(asked, values))
         return await asyncio.gather(self._database.read_all(scope, *reads), literally)
 
-    async def _lifted(
-        self, scope: Scope, asked: Literals, values: Mapping[str, Any], found: Sequence[Found], rows: list[Row]
-    ) -> list[Found]:
+    async def _lift_literals(
+        self,
+        scope: Scope,
+        asked: QuestionLiterals,
+        values: Mapping[str, Any],
+        found: Sequence[RankedChunk],
+        rows: list[Row],
+    ) -> list[RankedChunk]:
         """Lexical matches, those that hold the question's literals in front; no score, no shared word.
 
         An identifier that stands in more than `depth` chunks tells little, and BM25 has weighed it. Of a phrase that
         does, those are taken which share most words with the whole question.
         """
-        ranked = [one for one in _ordered(found) if one.score > 0]
+        ranked = [one for one in _best_first(found) if one.score > 0]
         if not asked:
             return ranked
         counts = Counter(row["wanted"] for row in rows)
         common = [wanted for wanted, count in counts.items() if count > values["depth"]]
         rows = [row for row in rows if row["wanted"] not in common]
         if phrases := tuple(wanted for wanted in common if wanted in asked.phrases):
-            given = _holding(Literals(phrases=phrases), values, [one.chunk_id for one in ranked])
+            given = _literal_params(QuestionLiterals(phrases=phrases), values, [one.chunk_id for one in ranked])
             rows += await self._database.read(scope, SQL["literal"], **given)
         held: dict[str, tuple[str, frozenset[str]]] = {}
         for row in rows:
@@ -178,7 +196,9 @@ class Legs:
             held[row["id"]] = row["document_id"], before | {row["wanted"]}
         return literals.in_front(ranked, held, asked)
 
-    async def vector(self, scope: Scope, query: Query, index: Index, vector: Vector) -> list[Found]:
+    async def vector(
+        self, scope: Scope, query: SearchQuery, index: IndexGeneration, vector: Vector
+    ) -> list[RankedChunk]:
         """Chunks whose vectors are nearest to the question's, by cosine similarity, best first."""
         failure: Exception | None = None
         if index.vector_engine == "hnsw":
@@ -187,14 +207,16 @@ class Legs:
             except DAMAGED as error:
                 rows, failure = [], error
             if len(rows) >= self._reads.depth(query):
-                return _ordered(rows)
+                return _best_first(rows)
             # It failed, or the filter left the graph's walk with too little: a complete answer costs a scan.
         (rows,) = await self._database.read_all(scope, self._reads.by_meaning(scope, query, index, vector, exact=True))
         if failure:  # of the graph, then, and not of the question
-            await self._distrust(f"embeddings_{index.generation}_hnsw", failure)
-        return _ordered(rows)
+            await self._distrust_index(f"embeddings_{index.generation}_hnsw", failure)
+        return _best_first(rows)
 
-    async def similarities(self, scope: Scope, index: Index, vector: Vector, ids: Sequence[str]) -> dict[str, float]:
+    async def similarities(
+        self, scope: Scope, index: IndexGeneration, vector: Vector, ids: Sequence[str]
+    ) -> dict[str, float]:
         """Cosine similarity of given chunks; those without a vector are missing."""
         rows = await self._database.read(
             scope,
@@ -215,11 +237,11 @@ class Legs:
         """Chunks as they are shown, by id; one that was deleted meanwhile is missing."""
         return {row["id"]: row for row in await self._of_chunks(scope, "passages", ids)}
 
-    def _key(self, scope: Scope, query: Query) -> Hashable:
+    def _scope_key(self, scope: Scope, query: SearchQuery) -> Hashable:
         whose = (scope.tenant, scope.workspace, scope.principals)
-        return whose, query.agent_id, query.filters, query.generation, self._room(query)
+        return whose, query.agent_id, query.filters, query.generation, self._exact_room(query)
 
-    def _room(self, query: Query) -> int:
+    def _exact_room(self, query: SearchQuery) -> int:
         return max(self._reads.settings.exact_scope, self._reads.depth(query))
 
     async def _of_chunks(self, scope: Scope, name: str, ids: Sequence[str]) -> list[Row]:
@@ -230,12 +252,14 @@ class Legs:
         )
 
 
-def _ordered(found: Sequence[Found]) -> list[Found]:
+def _best_first(found: Sequence[RankedChunk]) -> list[RankedChunk]:
     """Best first, equals by chunk id."""
     return sorted(sorted(found, key=CHUNK), key=SCORE, reverse=True)
 
 
-def _holding(asked: Literals, values: Mapping[str, Any], among: list[str] | None = None) -> dict[str, Any]:
+def _literal_params(
+    asked: QuestionLiterals, values: Mapping[str, Any], among: list[str] | None = None
+) -> dict[str, Any]:
     """Parameters of the literal query: at most one chunk of each literal more than the retriever's depth."""
     wanted = {"codes": list(asked.codes), "phrases": list(asked.phrases)}
     return {**values, **wanted, "most": values["depth"] + 1, "among": among}

@@ -12,11 +12,11 @@ from pgvector import Vector as Encoded
 from psycopg.rows import args_row
 
 from cluster.basics.scope import Scope
-from cluster.models.embedding.migration import Make
-from cluster.state.db.postgres import Read, load_queries
+from cluster.models.embedding.migration import VectorSpace
+from cluster.state.db.postgres import ReadQuery, load_queries
 from configs.sections_retrieval import SearchSettings
-from serve_apps.retrieval.search.fuse import Found
-from serve_apps.retrieval.search.query import Filters, KeywordEngine, Query, VectorEngine
+from serve_apps.retrieval.search.fuse import RankedChunk
+from serve_apps.retrieval.search.query import KeywordEngine, SearchFilters, SearchQuery, VectorEngine
 
 SQL = load_queries(Path(__file__).with_name("search.sql"))
 MOST_EFFORT = 1000  # hnsw.ef_search admits no more
@@ -31,7 +31,7 @@ Vector = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
-class Index:
+class IndexGeneration:
     """The live generation of a workspace, as one query uses it throughout.
 
     Attributes:
@@ -45,7 +45,7 @@ class Index:
     """
 
     generation: int
-    made: Make
+    made: VectorSpace
     chunker: str
     graph: bool
     bm25: bool
@@ -60,7 +60,7 @@ class Index:
         return "bm25" if self.bm25 or self.small else "full_text"
 
     @property
-    def wordless(self) -> "Index":
+    def wordless(self) -> "IndexGeneration":
         """The same, its BM25 index left alone."""
         return replace(self, bm25=False, worn=True)
 
@@ -71,15 +71,15 @@ class Index:
 
 
 @dataclass(frozen=True, slots=True)
-class Reads:
+class RetrieverQueries:
     """The legs' queries, as the settings want them."""
 
     settings: SearchSettings
 
-    def by_words(self, scope: Scope, query: Query, index: Index) -> Read:
+    def by_words(self, scope: Scope, query: SearchQuery, index: IndexGeneration) -> ReadQuery:
         """Chunks that share words with the question."""
         depth = self.depth(query)
-        values = scoped(scope, query) | {
+        values = scope_params(scope, query) | {
             "text": query.words,
             "language": index.language,
             "chunker": index.chunker,
@@ -89,44 +89,46 @@ class Reads:
             "b": self.settings.b,
         }
         if index.small:
-            return self._read("keyword_exact", values)
+            return self._build_read("keyword_exact", values)
         if not index.bm25:
-            return self._read("keyword_full_text", values)
-        return self._read("keyword_all" if _everything(query, index) else "keyword_indexed", values, INDEXED)
+            return self._build_read("keyword_full_text", values)
+        return self._build_read("keyword_all" if _covers_scope(query, index) else "keyword_indexed", values, INDEXED)
 
-    def by_meaning(self, scope: Scope, query: Query, index: Index, vector: Vector, *, exact: bool = False) -> Read:
+    def by_meaning(
+        self, scope: Scope, query: SearchQuery, index: IndexGeneration, vector: Vector, *, exact: bool = False
+    ) -> ReadQuery:
         """Chunks whose vectors are nearest to the question's: by the graph, or, where that is `exact`, all measured."""
-        values = scoped(scope, query) | {
+        values = scope_params(scope, query) | {
             "vector": Encoded(vector),
             "generation": index.generation,
             "chunker": index.chunker,
             "depth": self.depth(query),
         }
         if exact:
-            return self._read("vector_exact", values)
-        name = "vector_all" if _everything(query, index) else "vector_indexed"
-        return self._read(name, values, INDEXED | ONE_PLAN, index)
+            return self._build_read("vector_exact", values)
+        name = "vector_all" if _covers_scope(query, index) else "vector_indexed"
+        return self._build_read(name, values, INDEXED | ONE_PLAN, index)
 
-    def depth(self, query: Query) -> int:
+    def depth(self, query: SearchQuery) -> int:
         """Most chunks that a retriever finds."""
         return max(self.settings.fetch, query.limit)
 
-    def _read(
+    def _build_read(
         self,
         name: str,
         values: Mapping[str, Any],
         planner: Mapping[str, str] = MappingProxyType({}),
-        index: Index | None = None,
-    ) -> Read:
+        index: IndexGeneration | None = None,
+    ) -> ReadQuery:
         # With room for rows that the scope hides: a walk that ends short of its limit begins again from the start.
         enough = max(self.settings.ef_search, _with_room(values["depth"]))
         effort = {"hnsw.ef_search": str(min(enough, MOST_EFFORT))}
         query = SQL[name] if index is None else _of_generation(SQL[name], index)
         prepare = False if name in NEVER_PREPARED else None
-        return Read(query, values, {**PLANNER, **effort, **planner}, prepare, args_row(Found))
+        return ReadQuery(query, values, {**PLANNER, **effort, **planner}, prepare, args_row(RankedChunk))
 
 
-def scoped(scope: Scope, query: Query) -> dict[str, Any]:
+def scope_params(scope: Scope, query: SearchQuery) -> dict[str, Any]:
     """Parameters for the scope and its filters, as every query takes them."""
     filters = query.filters
     return {
@@ -145,12 +147,12 @@ def _with_room(depth: int) -> int:
     return depth + depth // 8
 
 
-def _everything(query: Query, index: Index) -> bool:
+def _covers_scope(query: SearchQuery, index: IndexGeneration) -> bool:
     """True where no document of the scope is left out."""
-    return index.whole and query.filters == Filters()
+    return index.whole and query.filters == SearchFilters()
 
 
-def _of_generation(query: str, index: Index) -> str:
+def _of_generation(query: str, index: IndexGeneration) -> str:
     """The query of this generation alone: a plan that is kept has to know the partition and the type of its graph."""
     named = query.replace("{halfvec}", f"halfvec({index.made.dimension:d})")
     return named.replace("%(generation)s", f"{index.generation:d}")

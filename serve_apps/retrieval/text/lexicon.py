@@ -8,23 +8,23 @@ from cluster.basics.errors import InvalidSettings
 SYNONYMS = Path(__file__).with_name("synonyms.txt")
 
 
-def _set(words: str) -> frozenset[str]:
+def _word_set(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
-NEGATIONS = _set(
+NEGATIONS = _word_set(
     "not no never none nobody nothing neither nor nowhere without except excluding lack lacks lacking "
     "unless hardly barely"
 )
-COMPARISONS = _set(
+COMPARISONS = _word_set(
     "more less most least fewer fewest better worse best worst before after earlier later first last "
     "second third above below over under maximum minimum highest lowest high low higher lower larger "
     "smaller largest smallest longer shorter longest shortest older younger oldest youngest newest "
     "increase decrease rise fall greater greatest top bottom next previous than"
 )
-QUANTIFIERS = _set("all every each any some only both always either up down inside outside many several few")
+QUANTIFIERS = _word_set("all every each any some only both always either up down inside outside many several few")
 # Of two words that differ these never mean the same; so do words with and without `un-` and the like.
-OPPOSITES = _set(
+OPPOSITES = _word_set(
     "allow/prevent allow/forbid enable/disable increase/decrease accept/reject include/exclude start/stop "
     "start/end import/export upload/download buy/sell encode/decode add/remove open/close public/private "
     "internal/external win/lose pass/fail lend/borrow send/receive hire/fire love/hate hot/cold push/pull "
@@ -36,7 +36,7 @@ OPPOSITES = _set(
     "up/down inside/outside over/under near/far full/empty rise/fall all/none always/never some/all day/night "
 )
 # Words that say little beside others: where much is worded differently they come and go.
-GENERIC = _set(
+GENERIC = _word_set(
     "use utilize utilise employ provide offer serve act perform help able ability possible feasible want wish "
     "need must should get obtain achieve do make include contain consist comprise involve follow give state "
     "specific particular certain some various different such available additional new also way manner method "
@@ -46,25 +46,25 @@ GENERIC = _set(
     "respective well several own "
 )
 PREFIXES = ("un", "in", "im", "il", "ir", "dis", "non", "non-", "de", "mis", "anti", "anti-")
-RELATIONS = _set(
+RELATIONS = _word_set(
     "from into onto out off between among against during since until till near around across along behind "
     "beyond despite toward towards versus vs if or but because per like he she him her his hers by same "
     "other another different will shall must should while whereas though although"
 )
-ASKING = {word: word for word in _set("when where why how")} | dict.fromkeys(("what", "which"), "what")
+ASKING = {word: word for word in _word_set("when where why how")} | dict.fromkeys(("what", "which"), "what")
 ASKING |= dict.fromkeys(("who", "whom", "whose"), "who")
-DATES = _set(
+DATES = _word_set(
     "january february march april june july august september october november december jan feb mar apr jun "
     "jul aug sep sept oct nov dec monday tuesday wednesday thursday friday saturday sunday today yesterday "
     "tomorrow q1 q2 q3 q4 h1 h2"
 )
 
-BE = _set("is are am was were be been being")
-PAST = _set("was were did had")
-PRESENT = _set("is are am do does has have")
-FIRST_PERSON = _set("i me my mine we us our")
-SECOND_PERSON = _set("you your yours")
-MARKERS = _set(
+BE = _word_set("is are am was were be been being")
+PAST = _word_set("was were did had")
+PRESENT = _word_set("is are am do does has have")
+FIRST_PERSON = _word_set("i me my mine we us our")
+SECOND_PERSON = _word_set("you your yours")
+MARKERS = _word_set(
     "by using via through with when if in on at for to as after before during since while because once upon from of"
 )
 LIGHT = (
@@ -73,7 +73,7 @@ LIGHT = (
     | PRESENT
     | FIRST_PERSON
     | SECOND_PERSON
-    | _set(
+    | _word_set(
         "a an the please kindly just simply really actually basically also too so then there here having can could may "
         "might would to of in on at for with about as via using through within upon regarding concerning and one it "
         "its they them their this that these those yes thus hence therefore however respectively now whether okay ok "
@@ -109,9 +109,9 @@ _IRREGULAR: Mapping[str, str] = {
     }.items()
     for form in forms.split()
 }  # fmt: skip
-_SAME_PARTICIPLE = _set("set put read cut shut split hit let run become come")
-_NO_PLURAL = _set("news gas lens texas kansas arkansas mars atlas canvas christmas alas always perhaps")
-_NO_ADVERB = _set("hardly lately nearly shortly highly barely mostly early")
+_SAME_PARTICIPLE = _word_set("set put read cut shut split hit let run become come")
+_NO_PLURAL = _word_set("news gas lens texas kansas arkansas mars atlas canvas christmas alas always perhaps")
+_NO_ADVERB = _word_set("hardly lately nearly shortly highly barely mostly early")
 KEPT = 20_000  # words
 _VOWELS = frozenset("aeiouy")
 
@@ -125,13 +125,13 @@ def is_participle(word: str) -> bool:
     )
 
 
-def bases(word: str) -> frozenset[str]:
+def base_forms(word: str) -> frozenset[str]:
     """Base forms a word may inflect, itself included: of plurals, past forms, gerunds, British spellings."""
     found = {word, word.replace("-", "")}
     if word in _IRREGULAR:
         found.add(_IRREGULAR[word])
     if len(word) > 3:
-        found |= _singulars(word) | _infinitives(word)
+        found |= _singular_forms(word) | _infinitive_forms(word)
     if len(word) > 5 and word.endswith("ly") and word not in _NO_ADVERB:
         found |= {word[:-2], word[:-3] + "y"} if word.endswith("ily") else {word[:-2]}
     for one in [one for one in found if len(one) > 5]:
@@ -142,7 +142,7 @@ def bases(word: str) -> frozenset[str]:
     return frozenset(found)
 
 
-def _singulars(word: str) -> set[str]:
+def _singular_forms(word: str) -> set[str]:
     if word in _NO_PLURAL or not word.endswith("s") or word.endswith(("ss", "us", "is", "ics")):
         return set()
     if word.endswith("ies"):
@@ -152,7 +152,7 @@ def _singulars(word: str) -> set[str]:
     return {word[:-1]}
 
 
-def _infinitives(word: str) -> set[str]:
+def _infinitive_forms(word: str) -> set[str]:
     if word.endswith("ied"):
         return {word[:-3] + "y"}
     if word.endswith("ed") and not word.endswith("eed"):
@@ -181,7 +181,7 @@ def are_opposite(one: Iterable[str], other: Iterable[str]) -> bool:
     )
 
 
-class Lexicon:
+class SynonymLexicon:
     """Groups of words that may stand for each other."""
 
     def __init__(self, groups: Mapping[str, frozenset[int]]) -> None:
@@ -190,7 +190,7 @@ class Lexicon:
         self._known: dict[str, tuple[frozenset[str], frozenset[int]]] = {}
 
     @classmethod
-    def read(cls, path: Path = SYNONYMS) -> "Lexicon":
+    def read(cls, path: Path = SYNONYMS) -> "SynonymLexicon":
         """A group a line; `# ` begins a comment.
 
         Raises:
@@ -211,7 +211,7 @@ class Lexicon:
         if found is None:
             if len(self._known) >= KEPT:
                 self._known.clear()
-            forms = bases(word)
+            forms = base_forms(word)
             found = self._known[word] = (forms, self.of(forms))
         return found
 

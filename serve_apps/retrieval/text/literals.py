@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from serve_apps.retrieval.search.fuse import Found
+from serve_apps.retrieval.search.fuse import RankedChunk
 from serve_apps.retrieval.text.words import UNSPACED
 
 MOST = 16  # of either kind in one question
@@ -28,7 +28,7 @@ _QUOTED = re.compile(rf'(?:(?<=[\s(\[，：{UNSPACED}])|(?<=^))"(\S[^"]*?)"(?=[\
 
 
 @dataclass(frozen=True, slots=True)
-class Literals:
+class QuestionLiterals:
     """Identifiers and quoted phrases of a question.
 
     Attributes:
@@ -43,7 +43,7 @@ class Literals:
         return bool(self.codes or self.phrases)
 
 
-def find(question: str) -> Literals:
+def find_literals(question: str) -> QuestionLiterals:
     """The identifiers and quoted phrases of a question, each once, in its order.
 
     A question that is quoted from end to end quotes nothing. A version is also looked for with and without its `v`.
@@ -52,8 +52,8 @@ def find(question: str) -> Literals:
     phrases = [part.strip() for part in _QUOTED.findall(plain) if len(part) + 2 < len(plain) and len(part) <= LONGEST]
     tokens = [token for token in _TOKEN.findall(plain.lower()) if len(token) <= LONGEST]
     codes = [token for token in tokens if is_identifier(token)]
-    spelled = [spelling for code in codes for spelling in _spellings(code)]
-    return Literals(_first(spelled), _first(part for part in phrases if re.search(r"\w", part)))
+    spelled = [spelling for code in codes for spelling in _version_spellings(code)]
+    return QuestionLiterals(_first_unique(spelled), _first_unique(part for part in phrases if re.search(r"\w", part)))
 
 
 def is_identifier(token: str) -> bool:
@@ -74,7 +74,9 @@ def is_identifier(token: str) -> bool:
     return joints > 1 or digits > 4
 
 
-def in_front(ranked: Sequence[Found], held: Mapping[str, tuple[str, frozenset[str]]], asked: Literals) -> list[Found]:
+def in_front(
+    ranked: Sequence[RankedChunk], held: Mapping[str, tuple[str, frozenset[str]]], asked: QuestionLiterals
+) -> list[RankedChunk]:
     """Ranked chunks, those that hold literals of the question in front, by how many they hold; else as ranked.
 
     Args:
@@ -84,19 +86,21 @@ def in_front(ranked: Sequence[Found], held: Mapping[str, tuple[str, frozenset[st
     """
     known = {one.chunk_id for one in ranked}
     last = ranked[-1].score if ranked else 0.0
-    missed = [Found(chunk, document, last) for chunk, (document, _) in sorted(held.items()) if chunk not in known]
-    marked = [_marked(one, held[one.chunk_id][1], asked) if one.chunk_id in held else one for one in [*ranked, *missed]]
+    missed = [RankedChunk(chunk, document, last) for chunk, (document, _) in sorted(held.items()) if chunk not in known]
+    marked = [
+        _mark_literals(one, held[one.chunk_id][1], asked) if one.chunk_id in held else one for one in [*ranked, *missed]
+    ]
     return sorted(marked, key=lambda one: (not one.quoted, -one.literal))  # stable: equals stay as ranked
 
 
-def _marked(one: Found, holds: frozenset[str], asked: Literals) -> Found:
+def _mark_literals(one: RankedChunk, holds: frozenset[str], asked: QuestionLiterals) -> RankedChunk:
     return one._replace(literal=len(holds), quoted=any(phrase in holds for phrase in asked.phrases))
 
 
-def _spellings(code: str) -> tuple[str, ...]:
+def _version_spellings(code: str) -> tuple[str, ...]:
     version = _VERSION.fullmatch(code)
     return (version.group(1), f"v{version.group(1)}") if version else (code,)
 
 
-def _first(parts: Iterable[str]) -> tuple[str, ...]:
+def _first_unique(parts: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(parts))[:MOST]

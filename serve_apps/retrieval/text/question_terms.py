@@ -22,13 +22,13 @@ from serve_apps.retrieval.text.lexicon import (
     QUANTIFIERS,
     RELATIONS,
     SECOND_PERSON,
-    Lexicon,
+    SynonymLexicon,
     is_participle,
 )
-from serve_apps.retrieval.text.question_tokens import Token, pieces, spelled_out
+from serve_apps.retrieval.text.question_tokens import QuestionToken, spelled_out, split_tokens
 
 
-class Kind(StrEnum):
+class TermKind(StrEnum):
     """Kind of a term; it says what differs where two questions do."""
 
     NUMBER = "number"
@@ -43,7 +43,7 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
+class QuestionTerm:
     """A word that counts.
 
     Attributes:
@@ -54,18 +54,18 @@ class Term:
     """
 
     text: str
-    kind: Kind
+    kind: TermKind
     forms: frozenset[str]
     groups: frozenset[int] = frozenset()
     marker: str = ""
 
-    def agrees(self, other: "Term") -> bool:
+    def agrees(self, other: "QuestionTerm") -> bool:
         """True where one may stand for the other."""
         return not self.forms.isdisjoint(other.forms) or not self.groups.isdisjoint(other.groups)
 
 
 @dataclass(frozen=True, slots=True)
-class Wording:
+class QuestionWording:
     """A question, taken apart.
 
     Attributes:
@@ -78,7 +78,7 @@ class Wording:
     """
 
     plain: tuple[str, ...]
-    terms: tuple[Term, ...]
+    terms: tuple[QuestionTerm, ...]
     small: tuple[str, ...]
     tense: str
     asks: str
@@ -87,18 +87,22 @@ class Wording:
 
 _MEASURE = re.compile(r"(\d+(?:\.\d+)?)([a-z]{1,4})")
 _SMALL = (LIGHT | GENERIC) - {"a", "an", "the"}
-_SORTS = ((COMPARISONS, Kind.COMPARISON), (RELATIONS, Kind.RELATION), (QUANTIFIERS, Kind.QUANTIFIER))
+_SORTS = ((COMPARISONS, TermKind.COMPARISON), (RELATIONS, TermKind.RELATION), (QUANTIFIERS, TermKind.QUANTIFIER))
 _PLAIN_NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?")
 
 
-def take_apart(text: str, lexicon: Lexicon) -> Wording:
+def take_apart(text: str, lexicon: SynonymLexicon) -> QuestionWording:
     """Read a question; pure, and the same for the same text."""
-    tokens = list(pieces(spelled_out(text)))
+    tokens = list(split_tokens(spelled_out(text)))
     words = [token.text for token in tokens if token.sort not in ("comma", "end")]
-    terms = [term for sentence in _sentences(tokens) for term in _terms(_active(_unfronted(sentence)), lexicon)]
+    terms = [
+        term
+        for sentence in _split_sentences(tokens)
+        for term in _sentence_terms(_to_active(_undo_fronting(sentence)), lexicon)
+    ]
     past, present = not PAST.isdisjoint(words), not PRESENT.isdisjoint(words)
     persons = "".join("1" if word in FIRST_PERSON else "2" for word in words if word in FIRST_PERSON | SECOND_PERSON)
-    return Wording(
+    return QuestionWording(
         tuple(words),
         tuple(terms),
         tuple(word for word in words if word in _SMALL),
@@ -108,8 +112,8 @@ def take_apart(text: str, lexicon: Lexicon) -> Wording:
     )
 
 
-def _sentences(tokens: Sequence[Token]) -> Iterator[list[Token]]:
-    sentence: list[Token] = []
+def _split_sentences(tokens: Sequence[QuestionToken]) -> Iterator[list[QuestionToken]]:
+    sentence: list[QuestionToken] = []
     for token in tokens:
         if token.sort == "end":
             yield sentence
@@ -119,7 +123,7 @@ def _sentences(tokens: Sequence[Token]) -> Iterator[list[Token]]:
     yield sentence
 
 
-def _unfronted(sentence: Sequence[Token]) -> list[Token]:
+def _undo_fronting(sentence: Sequence[QuestionToken]) -> list[QuestionToken]:
     """Move a fronted phrase, up to the first comma and begun by a marker, to the end: `In May, who …`."""
     commas = [at for at, token in enumerate(sentence) if token.sort == "comma"]
     if commas and sentence[0].text in MARKERS and 1 < commas[0] < len(sentence) - 1:
@@ -127,9 +131,9 @@ def _unfronted(sentence: Sequence[Token]) -> list[Token]:
     return list(sentence)
 
 
-def _active(sentence: Sequence[Token]) -> list[Token]:
+def _to_active(sentence: Sequence[QuestionToken]) -> list[QuestionToken]:
     """`X is made by Y` as `Y makes X`, and `X can be made` as `make X`, as in `one can make X`: its first passive."""
-    found = _passive(sentence)
+    found = _find_passive(sentence)
     if found is None:
         return list(sentence)
     be, verb = found
@@ -147,7 +151,7 @@ def _active(sentence: Sequence[Token]) -> list[Token]:
     return [*sentence[:start], *rest[by + 1 : end], sentence[verb], *object_, *rest[:by], *rest[end:]]
 
 
-def _passive(sentence: Sequence[Token]) -> tuple[int, int] | None:
+def _find_passive(sentence: Sequence[QuestionToken]) -> tuple[int, int] | None:
     """Positions of a form of `be` and its participle: side by side, or around the subject of a question."""
     for at, token in enumerate(sentence):
         if token.text not in BE:
@@ -168,11 +172,11 @@ def _passive(sentence: Sequence[Token]) -> tuple[int, int] | None:
     return None
 
 
-def _is_participle(token: Token) -> bool:
+def _is_participle(token: QuestionToken) -> bool:
     return token.sort == "word" and not token.capital and is_participle(token.text)
 
 
-def _terms(sentence: Sequence[Token], lexicon: Lexicon) -> Iterator[Term]:
+def _sentence_terms(sentence: Sequence[QuestionToken], lexicon: SynonymLexicon) -> Iterator[QuestionTerm]:
     marker = ""
     for at, token in enumerate(sentence):
         follower = sentence[at + 1].text if at + 1 < len(sentence) else ""
@@ -183,56 +187,56 @@ def _terms(sentence: Sequence[Token], lexicon: Lexicon) -> Iterator[Term]:
         marker = "" if found else token.text if token.text in MARKERS else marker
 
 
-def _terms_of(token: Token, follower: str, marker: str, lexicon: Lexicon) -> Iterator[Term]:
+def _terms_of(token: QuestionToken, follower: str, marker: str, lexicon: SynonymLexicon) -> Iterator[QuestionTerm]:
     if token.sort == "number" or token.text in NUMERALS:
-        yield from _number(token.text, marker, lexicon)
+        yield from _number_terms(token.text, marker, lexicon)
     elif token.sort in ("code", "quoted") and token.text not in LIGHT:
-        yield from _code(token.text, marker, lexicon)
+        yield from _code_terms(token.text, marker, lexicon)
     elif token.sort == "unit" or token.text in DATES or (token.capital and token.text == "may"):
-        kind = Kind.WORD if token.sort == "unit" else Kind.DATE
-        yield Term(token.text, kind, frozenset({token.text}), lexicon.of([token.text]), marker)
+        kind = TermKind.WORD if token.sort == "unit" else TermKind.DATE
+        yield QuestionTerm(token.text, kind, frozenset({token.text}), lexicon.of([token.text]), marker)
     elif token.sort == "word" and not _is_light(token, follower):
-        yield _word(token, marker, lexicon)
+        yield _word_term(token, marker, lexicon)
 
 
-def _is_light(token: Token, follower: str) -> bool:
+def _is_light(token: QuestionToken, follower: str) -> bool:
     if token.text == "by":
         return follower.endswith("ing")
     return token.text in LIGHT and not (token.capital and token.text in ("it", "us", "who"))
 
 
-def _word(token: Token, marker: str, lexicon: Lexicon) -> Term:
+def _word_term(token: QuestionToken, marker: str, lexicon: SynonymLexicon) -> QuestionTerm:
     word = token.text
     if word in ASKING:
-        return Term(ASKING[word], Kind.ASKS, frozenset({ASKING[word]}), frozenset(), marker)
+        return QuestionTerm(ASKING[word], TermKind.ASKS, frozenset({ASKING[word]}), frozenset(), marker)
     if word in NEGATIONS:
         plain = "not" if word in ("no", "none") else word
-        return Term(plain, Kind.NEGATION, frozenset({plain}), frozenset(), marker)
+        return QuestionTerm(plain, TermKind.NEGATION, frozenset({plain}), frozenset(), marker)
     forms, groups = lexicon.known(word)
     if token.capital:
-        return Term(word, Kind.NAME, forms, frozenset(), marker)
-    kind = next((kind for words, kind in _SORTS if word in words), Kind.WORD)
-    return Term(word, kind, forms, groups, marker)
+        return QuestionTerm(word, TermKind.NAME, forms, frozenset(), marker)
+    kind = next((kind for words, kind in _SORTS if word in words), TermKind.WORD)
+    return QuestionTerm(word, kind, forms, groups, marker)
 
 
-def _number(text: str, marker: str, lexicon: Lexicon) -> Iterator[Term]:
+def _number_terms(text: str, marker: str, lexicon: SynonymLexicon) -> Iterator[QuestionTerm]:
     digits = NUMERALS.get(text, text.lstrip("$€£"))
     if _PLAIN_NUMBER.fullmatch(digits):
         whole, _, part = digits.replace(",", "").partition(".")
         part = part.rstrip("0")
         digits = f"{whole}.{part}" if part else whole
-    yield Term(digits, Kind.NUMBER, frozenset({digits}), frozenset(), marker)
+    yield QuestionTerm(digits, TermKind.NUMBER, frozenset({digits}), frozenset(), marker)
     if text[:1] in "$€£":
-        yield Term(text[0], Kind.WORD, frozenset({text[0]}), lexicon.of([text[0]]), marker)
+        yield QuestionTerm(text[0], TermKind.WORD, frozenset({text[0]}), lexicon.of([text[0]]), marker)
 
 
-def _code(text: str, marker: str, lexicon: Lexicon) -> Iterator[Term]:
+def _code_terms(text: str, marker: str, lexicon: SynonymLexicon) -> Iterator[QuestionTerm]:
     measure = _MEASURE.fullmatch(text)
     if measure and (groups := lexicon.of([measure[2]])):
-        yield from _number(measure[1], marker, lexicon)
-        yield Term(measure[2], Kind.WORD, frozenset({measure[2]}), groups, marker)
+        yield from _number_terms(measure[1], marker, lexicon)
+        yield QuestionTerm(measure[2], TermKind.WORD, frozenset({measure[2]}), groups, marker)
     elif text in ORDINALS:
-        yield Term(ORDINALS[text], Kind.COMPARISON, frozenset({ORDINALS[text]}), frozenset(), marker)
+        yield QuestionTerm(ORDINALS[text], TermKind.COMPARISON, frozenset({ORDINALS[text]}), frozenset(), marker)
     else:
         name = text.removesuffix("()")
-        yield Term(name, Kind.NAME, frozenset({name}), frozenset(), marker)
+        yield QuestionTerm(name, TermKind.NAME, frozenset({name}), frozenset(), marker)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class QuestionToken:
     """A piece, in lower case.
 
     Attributes:
@@ -87,7 +87,7 @@ def spelled_out(text: str) -> str:
     return text
 
 
-def pieces(text: str) -> Iterator[Token]:
+def split_tokens(text: str) -> Iterator[QuestionToken]:
     """In their order."""
     first = True  # of a sentence: there every word has a capital
     for match in _PIECES.finditer(text):
@@ -98,5 +98,5 @@ def pieces(text: str) -> Iterator[Token]:
             if _HYPHENED.fullmatch(piece):
                 sort = "word"
         if piece:
-            yield Token(piece.strip('"“”` ').lower(), sort, capital)
+            yield QuestionToken(piece.strip('"“”` ').lower(), sort, capital)
         first = sort == "end"

@@ -9,7 +9,7 @@ from cluster.state.db.postgres import Database, Transaction, load_queries
 SQL = load_queries(Path(__file__).with_suffix(".sql"))
 
 
-class Languages:
+class StemmingLanguages:
     """Read and change it."""
 
     def __init__(self, database: Database) -> None:

@@ -20,7 +20,7 @@ class TokenCounter(Protocol):
         ...
 
 
-class Tokens:
+class TiktokenCounter:
     """By OpenAI's cl100k_base, whose ranks a package ships; other models cut words otherwise, so results name it."""
 
     name = "cl100k_base"

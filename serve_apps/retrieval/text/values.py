@@ -82,7 +82,7 @@ _NO_UNIT = frozenset(_NO_UNIT_TEXT.split())
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class TextValue:
     """A value at characters [start, end); two of the same kind and unit are the same where `amount` is.
 
     Attributes:
@@ -99,30 +99,30 @@ class Value:
     end: int
 
 
-def values(text: str) -> list[Value]:
+def find_values(text: str) -> list[TextValue]:
     """The values of a text in their order; what is part of one is no other."""
-    found: list[Value] = []
+    found: list[TextValue] = []
     taken = [False] * len(text)
     for kind, form in _FORMS:
         for match in form.finditer(text):
-            one = _value(kind, match)
+            one = _value_from_match(kind, match)
             if one is not None and not any(taken[one.start : one.end]):
                 taken[one.start : one.end] = [True] * (one.end - one.start)
                 found.append(one)
     return sorted(found, key=lambda one: one.start)
 
 
-def without(text: str, found: Sequence[Value]) -> str:
+def blank_values(text: str, found: Sequence[TextValue]) -> str:
     """The text with a blank in the place of each value."""
     for one in found:
         text = text[: one.start] + " " * (one.end - one.start) + text[one.end :]
     return text
 
 
-def numbers(text: str, *, digits_only: bool = False) -> set[str]:
+def find_numbers(text: str, *, digits_only: bool = False) -> set[str]:
     """Every number of a text in one spelling, whatever it counts; `digits_only` leaves out those in words."""
     found: set[str] = set()
-    for one in values(text):
+    for one in find_values(text):
         if one.kind in ("date", "time"):
             found |= {part.lstrip("0") or "0" for part in re.findall(r"\d+", one.amount)}
         elif not digits_only or any(char.isdigit() for char in one.shown):
@@ -130,7 +130,7 @@ def numbers(text: str, *, digits_only: bool = False) -> set[str]:
     return found
 
 
-def _value(kind: ValueKind, match: re.Match[str]) -> Value | None:
+def _value_from_match(kind: ValueKind, match: re.Match[str]) -> TextValue | None:
     part = {name.rstrip("0123456789"): text for name, text in match.groupdict().items() if text is not None}
     unit, amount, end = "", "", match.end()
     match kind:
@@ -143,10 +143,10 @@ def _value(kind: ValueKind, match: re.Match[str]) -> Value | None:
             hour = hour % 12 + (12 if late.startswith("p") else 0) if late else hour
             amount = f"{hour:02d}:{int(part.get('minute', 0)):02d}"
         case "percent":
-            amount = _spelt(part["share"])
+            amount = _plain_number(part["share"])
         case "money":
             unit = _MONEY[part["sign"].lower().rstrip(".").removesuffix("s" if len(part["sign"]) > 3 else "")]
-            amount = _spelt(part["sum"], part.get("scale"))
+            amount = _plain_number(part["sum"], part.get("scale"))
         case "year":
             amount = part["year"]
         case "quantity":
@@ -156,15 +156,15 @@ def _value(kind: ValueKind, match: re.Match[str]) -> Value | None:
                     return None  # `one of the`
                 unit, end, kind = "", match.start("unit"), "number"
             unit = unit.removesuffix("s") if len(unit) > 2 else unit
-            amount = _spelt(part["count"], part.get("times"))
+            amount = _plain_number(part["count"], part.get("times"))
         case "number":
-            amount = _spelt(part["plain"])
+            amount = _plain_number(part["plain"])
     shown = match.string[match.start() : end].strip()
     start = match.start() + len(match[0]) - len(match[0].lstrip())
-    return Value(kind, unit, amount, shown, start, start + len(shown))
+    return TextValue(kind, unit, amount, shown, start, start + len(shown))
 
 
-def _spelt(number: str, scale: str | None = None) -> str:
+def _plain_number(number: str, scale: str | None = None) -> str:
     """1,200.50, 1 200,5 and `twelve` as plain numbers; a comma or point before three digits parts thousands."""
     lower = number.lower()
     if lower in _SMALL:

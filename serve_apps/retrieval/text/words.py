@@ -40,7 +40,7 @@ TITLE_CASE = 0.6  # share of its words with a capital from which on capitals tel
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class WordToken:
     """A word as it is written, folded, at characters [start, end)."""
 
     text: str
@@ -50,24 +50,24 @@ class Token:
 
 
 @dataclass(frozen=True, slots=True)
-class Name:
+class NameMention:
     """Name in a text: its folded words, which decide whether two are the same, and as it is written."""
 
     words: tuple[str, ...]
     shown: str = field(default="", compare=False)
 
 
-def tokens(text: str) -> Iterator[Token]:
+def word_tokens(text: str) -> Iterator[WordToken]:
     """Letters and digits in a row; a possessive ending is none.
 
     Of scripts without spaces it is each two letters that stand side by side, and one that stands alone.
     """
     plain = _APOSTROPHE.sub(lambda found: " " * len(found[0]), text)
-    for start, end in _places(plain):
-        yield Token(plain[start:end], fold(plain[start:end]), start, end)
+    for start, end in _token_places(plain):
+        yield WordToken(plain[start:end], fold_word(plain[start:end]), start, end)
 
 
-def fold(word: str) -> str:
+def fold_word(word: str) -> str:
     """A word without case, accents and the commonest English endings: enough to compare two sentences by."""
     plain = word.lower() if word.isascii() else _without_accents(word.casefold())
     if not plain.isalpha() or len(plain) <= 3:
@@ -80,52 +80,52 @@ def fold(word: str) -> str:
     return plain[:-1] if len(plain) > 3 and plain[-1] == plain[-2] else plain
 
 
-def known(texts: Iterable[str]) -> set[str]:
+def known_words(texts: Iterable[str]) -> set[str]:
     """The folded words of texts."""
-    return {fold(word) for word in {text[start:end] for text in texts for start, end in _places(text)}}
+    return {fold_word(word) for word in {text[start:end] for text in texts for start, end in _token_places(text)}}
 
 
-def content(text: str) -> list[str]:
+def content_words(text: str) -> list[str]:
     """The folded words of a text but for stop words and single letters, in order."""
-    return [one.word for one in tokens(text) if _tells(one)]
+    return [one.word for one in word_tokens(text) if _is_content_word(one)]
 
 
-def names(text: str) -> list[Name]:
+def find_names(text: str) -> list[NameMention]:
     """Names in a text, each once.
 
     A name is a row of words that begin with a capital within a sentence, or have a capital or a digit inside, with
     the numbers behind them: `CloudWay 24`, `BIOL 501`, `Pad Pro`. Where stop words, too, begin with a capital, that
     tells nothing; nor does it where all is written in capitals.
     """
-    found = list(tokens(text))
+    found = list(word_tokens(text))
     cased = not text.isupper() and not _in_title_case([one for one in found[1:] if one.text.isalpha()])
-    made: list[Name] = []
-    row: list[Token] = []
+    made: list[NameMention] = []
+    row: list[WordToken] = []
     last = 0
     for one in found:
         joined = bool(row) and _GAP.fullmatch(text, last, one.start) is not None
         named = _is_name(text, one, cased)
         if row and not (joined and (named or one.text.isdigit())):
-            made.append(_name(text, row))
+            made.append(_join_name(text, row))
             row = []
         if named or (row and one.text.isdigit()):
             row.append(one)
         last = one.end
     if row:
-        made.append(_name(text, row))
+        made.append(_join_name(text, row))
     return list(dict.fromkeys(made))
 
 
-def unknown(name: Sequence[str], known: Collection[str]) -> bool:
+def is_unknown_name(name: Sequence[str], known: Collection[str]) -> bool:
     """True where a text with these folded words does not name it: its first word, or half of them, is missing.
 
     A word of five letters or more is known in a spelling that is one letter away.
     """
-    missing = [not _known(word, known) for word in name]
+    missing = [not _is_known(word, known) for word in name]
     return missing[0] or 2 * sum(missing) >= len(missing)
 
 
-def _places(text: str) -> Iterator[tuple[int, int]]:
+def _token_places(text: str) -> Iterator[tuple[int, int]]:
     """Positions of the tokens of a text."""
     if text.isascii() or _IS_UNSPACED.search(text) is None:
         yield from (found.span() for found in _TOKEN.finditer(text))
@@ -139,21 +139,21 @@ def _places(text: str) -> Iterator[tuple[int, int]]:
         yield from ((one[0], other[1]) for one, other in pairs) if len(letters) > 1 else letters
 
 
-def _name(text: str, row: Sequence[Token]) -> Name:
-    return Name(tuple(one.word for one in row), text[row[0].start : row[-1].end])
+def _join_name(text: str, row: Sequence[WordToken]) -> NameMention:
+    return NameMention(tuple(one.word for one in row), text[row[0].start : row[-1].end])
 
 
 def _without_accents(text: str) -> str:
     return "".join(part for part in unicodedata.normalize("NFKD", text) if not unicodedata.combining(part))
 
 
-def _known(word: str, known: Collection[str]) -> bool:
+def _is_known(word: str, known: Collection[str]) -> bool:
     if word in known:
         return True
-    return len(word) >= LEAST_SPELT and word.isalpha() and any(_near(word, other) for other in known)
+    return len(word) >= LEAST_SPELT and word.isalpha() and any(_is_near_spelling(word, other) for other in known)
 
 
-def _near(one: str, other: str) -> bool:
+def _is_near_spelling(one: str, other: str) -> bool:
     """At most one letter was added, left out, changed, or swapped with its neighbour; never the first."""
     if abs(len(one) - len(other)) > 1 or not other or one[0] != other[0] or not other.isalpha():
         return False
@@ -163,19 +163,19 @@ def _near(one: str, other: str) -> bool:
     return rest[1:] == others[1:] or rest[1:] == others or rest == others[1:] or swapped
 
 
-def _is_name(text: str, token: Token, cased: bool) -> bool:
+def _is_name(text: str, token: WordToken, cased: bool) -> bool:
     """A capital or a digit inside tells a name anywhere, a first capital only within a sentence."""
     shown = token.text
     if any(char.isdigit() for char in shown):
         return any(char.isalpha() for char in shown) and not _is_ordinal(shown)
-    if text.isupper() or not _tells(token):
+    if text.isupper() or not _is_content_word(token):
         return False
     if any(char.isupper() for char in shown[1:]):
         return True
-    return cased and shown[0].isupper() and not _begins(text, token.start)
+    return cased and shown[0].isupper() and not _begins_sentence(text, token.start)
 
 
-def _in_title_case(found: Sequence[Token]) -> bool:
+def _in_title_case(found: Sequence[WordToken]) -> bool:
     """By its stop words; where there are none, by the share of all words."""
     stops = [one for one in found if one.text.casefold() in STOP]
     capital = sum(one.text[0].isupper() for one in stops or found)
@@ -183,7 +183,7 @@ def _in_title_case(found: Sequence[Token]) -> bool:
     return most and (bool(stops) or len(found) >= MANY_CAPITALS)
 
 
-def _begins(text: str, at: int) -> bool:
+def _begins_sentence(text: str, at: int) -> bool:
     """True where a sentence begins here."""
     before = text[:at].rstrip(" \t'‘’*_-–•")
     return not before or before[-1] in _SENTENCE_ENDS
@@ -193,5 +193,5 @@ def _is_ordinal(text: str) -> bool:
     return re.fullmatch(r"\d+(?:st|nd|rd|th|s|k|m|x|am|pm)", text, re.IGNORECASE) is not None
 
 
-def _tells(token: Token) -> bool:
+def _is_content_word(token: WordToken) -> bool:
     return (len(token.word) > 1 or token.word.isdigit()) and token.text.casefold() not in STOP

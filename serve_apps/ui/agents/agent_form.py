@@ -54,10 +54,10 @@ def values_of(agent: Mapping[str, Any], base: Sequence[str]) -> dict[str, Any]:
     return values | {f"task_{task}": tasks.get(task) or "" for task in TASKS}
 
 
-def changes(agent: Mapping[str, Any], form: Mapping[str, Any], base: Sequence[str]) -> dict[str, Any]:
+def patch_body(agent: Mapping[str, Any], form: Mapping[str, Any], base: Sequence[str]) -> dict[str, Any]:
     """The body of a PATCH that makes the agent what the form says; empty where it says what the agent is."""
     before = values_of(agent, base)
-    now = {key: _plain(key, form[key]) for key in KEYS}
+    now = {key: _plain_value(key, form[key]) for key in KEYS}
     different = {key for key in KEYS if now[key] != before[key]}
     body: dict[str, Any] = {key: now[key] for key in PLAIN if key in different}
     config: dict[str, Any] = {key: now[key] for key in NUMBERS if key in different}
@@ -66,13 +66,13 @@ def changes(agent: Mapping[str, Any], form: Mapping[str, Any], base: Sequence[st
     if "deep_planning_style" in different:
         config["deep_planning_style"] = now["deep_planning_style"] or None
     if "tools" in different:
-        config["tools"] = _tools(agent["config"].get("tools"), now["tools"], base)
+        config["tools"] = _tool_names(agent["config"].get("tools"), now["tools"], base)
     if different & {*ROUTING, *(f"task_{task}" for task in TASKS)}:
-        config["llm_routing"] = _routing(now)
+        config["llm_routing"] = _routing_body(now)
     return body | ({"config": config} if config else {})
 
 
-def mistakes(detail: str) -> dict[str, str]:
+def field_errors(detail: str) -> dict[str, str]:
     """Validation messages of the API by form key; a message for a field that the form lacks is left out."""
     found: dict[str, str] = {}
     for place, message in _PLACE.findall(detail):
@@ -84,7 +84,7 @@ def mistakes(detail: str) -> dict[str, str]:
     return found
 
 
-def _plain(key: str, value: Any) -> Any:
+def _plain_value(key: str, value: Any) -> Any:
     if key in NUMBERS or key == "max_fallback_attempts":
         if value is None or value == "":
             return DEFAULT_FALLBACKS if key == "max_fallback_attempts" else None
@@ -96,7 +96,7 @@ def _plain(key: str, value: Any) -> Any:
     return value or ""
 
 
-def _tools(listed: Sequence[str] | None, chosen: Sequence[str], base: Sequence[str]) -> list[str] | None:
+def _tool_names(listed: Sequence[str] | None, chosen: Sequence[str], base: Sequence[str]) -> list[str] | None:
     """Names that are no base tools stay as they are; all base tools and nothing else is what is not said at all."""
     others = [name for name in listed or () if name not in base]
     if not others and set(chosen) == set(base):
@@ -104,7 +104,7 @@ def _tools(listed: Sequence[str] | None, chosen: Sequence[str], base: Sequence[s
     return [name for name in base if name in chosen] + others
 
 
-def _routing(now: Mapping[str, Any]) -> dict[str, Any] | None:
+def _routing_body(now: Mapping[str, Any]) -> dict[str, Any] | None:
     tasks = {task: now[f"task_{task}"] for task in TASKS if now[f"task_{task}"]}
     made = {
         "primary_connection_id": now["primary_connection_id"] or None,

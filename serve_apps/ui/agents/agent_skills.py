@@ -8,12 +8,12 @@ import gradio as gr
 
 from serve_apps.ui.agents.edit import agent_asked, may_edit
 from serve_apps.ui.agents.views import skills_view
-from serve_apps.ui.kit.api import Api
-from serve_apps.ui.kit.blocks import card, problem_card
-from serve_apps.ui.kit.html import Html, join, tag
-from serve_apps.ui.kit.html_component import part
-from serve_apps.ui.kit.page import QUIET, Desk
-from serve_apps.ui.kit.problem import Problem
+from serve_apps.ui.kit.api import SessionApi
+from serve_apps.ui.kit.blocks import problem_card, titled_card
+from serve_apps.ui.kit.html import SafeHtml, join_html, tag
+from serve_apps.ui.kit.html_component import html_part
+from serve_apps.ui.kit.page import QUIET, ConsoleContext
+from serve_apps.ui.kit.problem import ApiProblem
 
 ALL: Final = "All categories"
 MOST: Final = 60  # of one risk that are offered at once
@@ -25,7 +25,7 @@ RISKS: Final[Mapping[str, str]] = {
 Line = tuple[str, str, str, str]  # name, category, risk, description
 
 
-def matching(catalogue: Sequence[Line], words: str, category: str) -> list[Line]:
+def matching_skills(catalogue: Sequence[Line], words: str, category: str) -> list[Line]:
     """Skills that have all the words in name, category or description, and are of the category."""
     wanted = (words or "").lower().split()
     return [
@@ -36,11 +36,11 @@ def matching(catalogue: Sequence[Line], words: str, category: str) -> list[Line]
     ]
 
 
-def offers(
+def choices_by_risk(
     catalogue: Sequence[Line], words: str, category: str, chosen: Mapping[str, Sequence[str]]
 ) -> dict[str, list[tuple[str, str]]]:
     """By risk: choices as (label, name), by category; what is chosen already stays among them."""
-    found = {line[0] for line in matching(catalogue, words, category)}
+    found = {line[0] for line in matching_skills(catalogue, words, category)}
     made: dict[str, list[tuple[str, str]]] = {}
     for risk in RISKS:
         kept = set(chosen.get(risk) or ())
@@ -50,17 +50,17 @@ def offers(
     return made
 
 
-class Shelf:
+class SkillsTab:
     """The tab's components and what happens with them."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: ConsoleContext) -> None:
         """Declared where it is made."""
         self._desk = desk
         self.catalogue = gr.State(())
-        self.said, self.held = part(), part()
+        self.said, self.held = html_part(), html_part()
         self.away = gr.Dropdown([], value=[], multiselect=True, label="Take skills away")
         self.take = gr.Button("Take these away", elem_classes="aos-narrow")
-        part(tag("h2", "Give it more", class_="aos-section"))
+        html_part(tag("h2", "Give it more", class_="aos-section"))
         with gr.Row():
             self.words = gr.Textbox(label="Search", placeholder="a name, a category, what it does", min_width=240)
             self.category = gr.Dropdown([ALL], value=ALL, label="Category", min_width=180)
@@ -76,26 +76,29 @@ class Shelf:
 
     async def load(self, request: gr.Request) -> list[Any]:
         """All of it."""
-        return await self._after(request, None)
+        return await self._reload_after(request, None)
 
     def narrow(self, catalogue: Sequence[Line], words: str, category: str, *chosen: Sequence[str]) -> list[Any]:
         """The offers that fit."""
         kept = dict(zip(RISKS, chosen, strict=True))
-        made = offers(catalogue, words, category, kept)
-        return [_offer(risk, made[risk], kept[risk]) for risk in RISKS]
+        made = choices_by_risk(catalogue, words, category, kept)
+        return [_choices_update(risk, made[risk], kept[risk]) for risk in RISKS]
 
     async def attach(self, request: gr.Request, *chosen: Sequence[str]) -> list[Any]:
         """Give the agent what is chosen."""
         names = [name for group in chosen for name in group or ()]
-        return await self._after(request, lambda api, id_: _each(names, "given", lambda name: _give(api, id_, name)))
+        return await self._reload_after(
+            request, lambda api, id_: _attempt_each(names, "given", lambda name: _attach_skill(api, id_, name))
+        )
 
     async def detach(self, request: gr.Request, names: Sequence[str]) -> list[Any]:
         """Take away what is chosen."""
-        return await self._after(
-            request, lambda api, id_: _each(names or (), "taken away", lambda name: _take(api, id_, name))
+        return await self._reload_after(
+            request,
+            lambda api, id_: _attempt_each(names or (), "taken away", lambda name: _detach_skill(api, id_, name)),
         )
 
-    async def _after(self, request: gr.Request, act: Any) -> list[Any]:
+    async def _reload_after(self, request: gr.Request, act: Any) -> list[Any]:
         id_ = agent_asked(request)
         if id_ is None:
             return [gr.skip()] * len(self.outputs)
@@ -103,13 +106,15 @@ class Shelf:
             api = self._desk.api(request)
             if not may_edit(api):
                 return [gr.skip()] * len(self.outputs)
-            said = Html("") if act is None else await act(api, id_)
+            said = SafeHtml("") if act is None else await act(api, id_)
             held, all_ = await asyncio.gather(api.get(f"/api/agents/{id_}/skills"), api.get("/api/skills"))
-        except Problem as problem:
+        except ApiProblem as problem:
             return [gr.skip(), problem_card(problem.told), *[gr.skip()] * (len(self.outputs) - 2)]
-        return [*self._shown(held, all_["items"], said)]
+        return [*self._catalogue_updates(held, all_["items"], said)]
 
-    def _shown(self, held: Mapping[str, Any], all_: Sequence[Mapping[str, Any]], said: Html) -> list[Any]:
+    def _catalogue_updates(
+        self, held: Mapping[str, Any], all_: Sequence[Mapping[str, Any]], said: SafeHtml
+    ) -> list[Any]:
         names = [one["name"] for one in held["items"]]
         categories = {one["name"]: one["category"] for one in all_}
         catalogue = [
@@ -118,20 +123,20 @@ class Shelf:
             if one["name"] not in {*names, *held["base"]}
         ]
         tops = sorted({line[1].partition("/")[0] for line in catalogue} - {""})
-        made = offers(catalogue, "", ALL, {})
+        made = choices_by_risk(catalogue, "", ALL, {})
         return [
             catalogue,
             said,
-            card("What it was given", skills_view(self._desk, held, categories), aside=f"{len(names)}"),
+            titled_card("What it was given", skills_view(self._desk, held, categories), aside=f"{len(names)}"),
             gr.update(choices=sorted(names), value=[]),
             gr.update(choices=[ALL, *tops], value=ALL),
-            *(_offer(risk, made[risk], []) for risk in RISKS),
+            *(_choices_update(risk, made[risk], []) for risk in RISKS),
         ]
 
 
-def draw(desk: Desk, blocks: gr.Blocks) -> None:
+def draw_skills_tab(desk: ConsoleContext, blocks: gr.Blocks) -> None:
     """The tab."""
-    shelf = Shelf(desk)
+    shelf = SkillsTab(desk)
     groups = list(shelf.groups.values())
     filters = [shelf.catalogue, shelf.words, shelf.category, *groups]
     blocks.load(shelf.load, None, shelf.outputs, **QUIET)
@@ -141,27 +146,27 @@ def draw(desk: Desk, blocks: gr.Blocks) -> None:
     shelf.take.click(shelf.detach, shelf.away, shelf.outputs, **QUIET)
 
 
-async def _each(names: Sequence[str], done: str, act: Any) -> Html:
+async def _attempt_each(names: Sequence[str], done: str, act: Any) -> SafeHtml:
     """Run an action for each name and report successes and refusals; one refusal does not stop the others."""
-    went, refused = list[str](), list[Html]()
+    went, refused = list[str](), list[SafeHtml]()
     for name in names:
         try:
             await act(name)
             went.append(name)
-        except Problem as problem:
+        except ApiProblem as problem:
             refused.append(problem_card(problem.told))
     said = f"{', '.join(went)}: {done}." if went else "Choose at least one skill." if not refused else ""
-    return join(tag("p", said, class_="aos-said", role="status") if said else None, refused)
+    return join_html(tag("p", said, class_="aos-said", role="status") if said else None, refused)
 
 
-async def _give(api: Api, agent: str, name: str) -> None:
+async def _attach_skill(api: SessionApi, agent: str, name: str) -> None:
     await api.post(f"/api/agents/{agent}/skills", {"name": name})
 
 
-async def _take(api: Api, agent: str, name: str) -> None:
+async def _detach_skill(api: SessionApi, agent: str, name: str) -> None:
     await api.delete(f"/api/agents/{agent}/skills/{name}")
 
 
-def _offer(risk: str, choices: list[tuple[str, str]], chosen: Sequence[str]) -> Any:
+def _choices_update(risk: str, choices: list[tuple[str, str]], chosen: Sequence[str]) -> Any:
     about = f"{RISKS[risk]} · {len(choices)}" + (" (narrow the search for more)" if len(choices) >= MOST else "")
     return gr.update(choices=choices, value=list(chosen or ()), label=about, visible=bool(choices))

@@ -7,20 +7,22 @@ from uuid import UUID
 
 import gradio as gr
 
-from serve_apps.ui.agents.agent_form import KEYS, changes, mistakes, values_of
-from serve_apps.ui.agents.form_fields import filled, marked
+from serve_apps.ui.agents.agent_form import KEYS, field_errors, patch_body, values_of
+from serve_apps.ui.agents.form_fields import fill_fields, mark_wrong_fields
 from serve_apps.ui.agents.views import HERE, address_of, agents_view, head_view, read_only_view
-from serve_apps.ui.kit.api import Api
-from serve_apps.ui.kit.blocks import empty, heading, link, problem_card
-from serve_apps.ui.kit.html import Html, join, tag
-from serve_apps.ui.kit.page import Desk
-from serve_apps.ui.kit.problem import Problem, Trouble
+from serve_apps.ui.kit.api import SessionApi
+from serve_apps.ui.kit.blocks import empty_state, link_to, page_heading, problem_card
+from serve_apps.ui.kit.html import SafeHtml, join_html, tag
+from serve_apps.ui.kit.page import ConsoleContext
+from serve_apps.ui.kit.problem import ApiProblem, ProblemReport
 from serve_apps.ui.sessions import Role
 
 PAGE: Final = 50
 NOTHING: Final = "Nothing was changed."
-NAMELESS: Final = Trouble("The agent needs a name.", "", "Type one.", 422, "invalid")
-OTHER_NAME: Final = Trouble("This is not its name.", "", "Type the agent's name as it stands above.", 422, "invalid")
+NAMELESS: Final = ProblemReport("The agent needs a name.", "", "Type one.", 422, "invalid")
+OTHER_NAME: Final = ProblemReport(
+    "This is not its name.", "", "Type the agent's name as it stands above.", 422, "invalid"
+)
 
 
 def agent_asked(request: gr.Request) -> str | None:
@@ -32,52 +34,52 @@ def agent_asked(request: gr.Request) -> str | None:
         return None
 
 
-def may_edit(api: Api) -> bool:
+def may_edit(api: SessionApi) -> bool:
     """True for a role that may change agents."""
     return api.session.role.reaches(Role.OPERATOR)
 
 
-async def listed(desk: Desk, request: gr.Request) -> list[Any]:
+async def load_agent_page(desk: ConsoleContext, request: gr.Request) -> list[Any]:
     """The page's head or list, and whether the form of a new agent, or the tabs of one, are shown."""
     query = dict(request.query_params)
     try:
         api = desk.api(request)
         if "id" in query:
-            return await _one(desk, api, agent_asked(request))
+            return await _load_one_agent(desk, api, agent_asked(request))
         if "new" in query and may_edit(api):
-            about = ("Everything else is set afterwards. ", link("All agents", HERE))
-            return [heading("New agent", about), gr.update(visible=True), gr.update(visible=False)]
+            about = ("Everything else is set afterwards. ", link_to("All agents", HERE))
+            return [page_heading("New agent", about), gr.update(visible=True), gr.update(visible=False)]
         skip = int(query["skip"]) if query.get("skip", "").isdigit() else 0
         body = await api.get("/api/agents", skip=skip, limit=PAGE)
         shown = agents_view(desk, body, skip, PAGE, may_make=may_edit(api))
-    except Problem as problem:
+    except ApiProblem as problem:
         shown = problem_card(problem.told)
     return [shown, gr.update(visible=False), gr.update(visible=False)]
 
 
-async def _one(desk: Desk, api: Api, id_: str | None) -> list[Any]:
+async def _load_one_agent(desk: ConsoleContext, api: SessionApi, id_: str | None) -> list[Any]:
     hidden = gr.update(visible=False)
     if id_ is None:
-        return [empty("There is no such agent.", link("All agents", HERE)), hidden, hidden]
+        return [empty_state("There is no such agent.", link_to("All agents", HERE)), hidden, hidden]
     if may_edit(api):
         return ["", hidden, gr.update(visible=True)]
     agent = await api.get(f"/api/agents/{id_}")
-    return [join(head_view(desk, agent), read_only_view(agent)), hidden, hidden]
+    return [join_html(head_view(desk, agent), read_only_view(agent)), hidden, hidden]
 
 
-async def make(desk: Desk, request: gr.Request, wanted: Mapping[str, Any]) -> tuple[Any, Any, str]:
+async def create_agent(desk: ConsoleContext, request: gr.Request, wanted: Mapping[str, Any]) -> tuple[Any, Any, str]:
     """The name's field, what was refused, and where to go on."""
     if not str(wanted["name"]).strip():
-        return marked(["name"], {"name": NAMELESS.title})[0], "", ""
+        return mark_wrong_fields(["name"], {"name": NAMELESS.title})[0], "", ""
     try:
         agent = await desk.api(request).post("/api/agents", dict(wanted))
-    except Problem as problem:
-        wrong = mistakes(problem.told.detail)
-        return marked(["name"], wrong)[0], problem_card(problem.told), ""
+    except ApiProblem as problem:
+        wrong = field_errors(problem.told.detail)
+        return mark_wrong_fields(["name"], wrong)[0], problem_card(problem.told), ""
     return gr.skip(), "", address_of(agent["id"])
 
 
-async def delete(desk: Desk, request: gr.Request, typed: str) -> tuple[Any, str]:
+async def delete_agent(desk: ConsoleContext, request: gr.Request, typed: str) -> tuple[Any, str]:
     """Delete the agent after its name was typed; gives the refusal, if any, and the next address."""
     id_ = agent_asked(request)
     try:
@@ -86,15 +88,15 @@ async def delete(desk: Desk, request: gr.Request, typed: str) -> tuple[Any, str]
         if typed.strip() != agent["name"]:
             return problem_card(OTHER_NAME), ""
         await api.delete(f"/api/agents/{id_}")
-    except Problem as problem:
+    except ApiProblem as problem:
         return problem_card(problem.told), ""
     return "", HERE
 
 
-class Editor:
+class AgentEditor:
     """The form of one agent. It remembers the agent as it was when it was shown: what differs from that is sent."""
 
-    def __init__(self, desk: Desk, fields: Mapping[str, Any], head: gr.HTML) -> None:
+    def __init__(self, desk: ConsoleContext, fields: Mapping[str, Any], head: gr.HTML) -> None:
         """`fields` are the declared components by key; `head` stands above them."""
         self._desk = desk
         self.keys = [key for key in KEYS if key in fields]
@@ -116,34 +118,34 @@ class Editor:
             agent, held, models = await asyncio.gather(
                 api.get(f"/api/agents/{id_}"), api.get(f"/api/agents/{id_}/skills"), api.get("/api/llm-connections")
             )
-        except Problem as problem:
+        except ApiProblem as problem:
             return [gr.skip(), problem_card(problem.told), *untouched]
         connections = [(f"{one['name']} ({one['model']})", str(one["id"])) for one in models["items"]]
         known = {"agent": agent, "base": held["base"], "connections": connections}
-        return [known, head_view(self._desk, agent), *self._filled(known)]
+        return [known, head_view(self._desk, agent), *self._field_updates(known)]
 
     async def save(self, request: gr.Request, known: dict[str, Any] | None, *typed: Any) -> list[Any]:
         """Send what changed. Outputs: the agent as it is now, its head, what is said of it, and every field."""
         if known is None:
             return [gr.skip(), gr.skip(), "", *[gr.skip()] * len(self.keys)]
         agent = known["agent"]
-        body = changes(agent, dict(zip(self.keys, typed, strict=True)), known["base"])
+        body = patch_body(agent, dict(zip(self.keys, typed, strict=True)), known["base"])
         if not body:
-            return [gr.skip(), gr.skip(), _said(NOTHING), *marked(self.keys, {})]
+            return [gr.skip(), gr.skip(), _status_line(NOTHING), *mark_wrong_fields(self.keys, {})]
         try:
             now = await self._desk.api(request).patch(f"/api/agents/{agent['id']}", body)
-        except Problem as problem:
-            wrong = mistakes(problem.told.detail)
-            return [gr.skip(), gr.skip(), problem_card(problem.told), *marked(self.keys, wrong)]
+        except ApiProblem as problem:
+            wrong = field_errors(problem.told.detail)
+            return [gr.skip(), gr.skip(), problem_card(problem.told), *mark_wrong_fields(self.keys, wrong)]
         config = body.pop("config", {})
         names = ", ".join(key.replace("_", " ") for key in (*body, *config))
         known = {**known, "agent": now}
-        return [known, head_view(self._desk, now), _said(f"Saved: {names}."), *self._filled(known)]
+        return [known, head_view(self._desk, now), _status_line(f"Saved: {names}."), *self._field_updates(known)]
 
-    def _filled(self, known: Mapping[str, Any]) -> list[Any]:
+    def _field_updates(self, known: Mapping[str, Any]) -> list[Any]:
         values = values_of(known["agent"], known["base"])
-        return filled(self.keys, values, known["connections"], known["base"])
+        return fill_fields(self.keys, values, known["connections"], known["base"])
 
 
-def _said(text: str) -> Html:
+def _status_line(text: str) -> SafeHtml:
     return tag("p", text, class_="aos-said", role="status")

@@ -52,13 +52,13 @@ _SIGNS: Final = str.maketrans({"`": "\u2032", "*": "\u2217"})
 _LONE: Final = re.compile(r"(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
 
 
-def number(key: str) -> Any:
+def number_field(key: str) -> Any:
     """A field for a number that may be left out."""
     label, about, step = NUMBERS[key]
     return gr.Number(None, label=label, info=about, step=step, min_width=180)
 
 
-def instructions() -> Fields:
+def instruction_fields() -> Fields:
     """Fields for name, description and system prompt."""
     made: Fields = {
         "name": gr.Textbox(label="Name", info=INFO["name"], max_length=200),
@@ -70,7 +70,7 @@ def instructions() -> Fields:
     return made
 
 
-def scope() -> Fields:
+def scope_fields() -> Fields:
     """Switches for which documents the agent takes by itself: the whole workspace, new uploads."""
     with gr.Row():
         return {
@@ -79,7 +79,7 @@ def scope() -> Fields:
         }
 
 
-def planning() -> Fields:
+def planning_fields() -> Fields:
     """Fields for planning and for the limits of a turn: steps, iterations, seconds, budget, base tools."""
     made: Fields = {}
     with gr.Row():
@@ -97,14 +97,14 @@ def planning() -> Fields:
             info=INFO["deep_planning_style"],
             min_width=180,
         )
-        made["deep_planning_max_steps"] = number("deep_planning_max_steps")
+        made["deep_planning_max_steps"] = number_field("deep_planning_max_steps")
     with gr.Row():
-        made |= {key: number(key) for key in ("max_iterations", "timeout_seconds", "rag_top_k", "budget_usd")}
+        made |= {key: number_field(key) for key in ("max_iterations", "timeout_seconds", "rag_top_k", "budget_usd")}
     made["tools"] = gr.CheckboxGroup([], label="Tools that every agent has", info=INFO["tools"])
     return made
 
 
-def models() -> Fields:
+def model_fields() -> Fields:
     """Fields for model connections, fallbacks, tasks and sampling."""
     made: Fields = {}
     with gr.Row():
@@ -115,7 +115,7 @@ def models() -> Fields:
             [], value=[], multiselect=True, label="Then", info=INFO["fallback_chain"], min_width=240
         )
     with gr.Row():
-        made |= {key: number(key) for key in ("temperature", "max_tokens")}
+        made |= {key: number_field(key) for key in ("temperature", "max_tokens")}
         made["max_fallback_attempts"] = gr.Number(
             3, label="Fallbacks", info=INFO["max_fallback_attempts"], step=1, min_width=180
         )
@@ -126,14 +126,17 @@ def models() -> Fields:
     return made
 
 
-def filled(
+def fill_fields(
     keys: Sequence[str], values: Mapping[str, Any], connections: Sequence[tuple[str, str]], base: Sequence[str]
 ) -> list[Any]:
     """Updates of the fields: their values and choices, and nothing wrong with any of them."""
-    choices: dict[str, Any] = {"tools": list(base), "fallback_chain": _with(connections, values["fallback_chain"])}
+    choices: dict[str, Any] = {
+        "tools": list(base),
+        "fallback_chain": _with_missing(connections, values["fallback_chain"]),
+    }
     for key in ("primary_connection_id", *(f"task_{task}" for task in TASKS)):
         first = DEFAULT if key == "primary_connection_id" else ("as for the others", "")
-        choices[key] = [first, *_with(connections, [values[key]])]
+        choices[key] = [first, *_with_missing(connections, [values[key]])]
     return [
         gr.update(
             value=values[key],
@@ -145,23 +148,23 @@ def filled(
     ]
 
 
-def marked(keys: Sequence[str], wrong: Mapping[str, str]) -> list[Any]:
+def mark_wrong_fields(keys: Sequence[str], wrong: Mapping[str, str]) -> list[Any]:
     """Updates that write at each field what is wrong with it, and take away what was written there before."""
     return [
         gr.update(
-            info=literal(wrong[key]) if key in wrong else INFO.get(key),
+            info=escape_hint(wrong[key]) if key in wrong else INFO.get(key),
             elem_classes=["aos-wrong"] if key in wrong else [],
         )
         for key in keys
     ]
 
 
-def literal(text: str) -> str:
+def escape_hint(text: str) -> str:
     """For Gradio's hints, which make links and emphasis of some signs: those become others that look like them."""
     return _LONE.sub("\u02cd", text.translate(_SIGNS)).replace("](", "] (")
 
 
-def _with(connections: Sequence[tuple[str, str]], wanted: Sequence[str]) -> list[tuple[str, str]]:
+def _with_missing(connections: Sequence[tuple[str, str]], wanted: Sequence[str]) -> list[tuple[str, str]]:
     """The connections, and what the agent names that is none any more."""
     known = {id_ for _, id_ in connections}
     return [*connections, *((f"{ref} (not there)", ref) for ref in wanted if ref and ref not in known)]

@@ -7,42 +7,42 @@ import gradio as gr
 
 from serve_apps.ui.agents.edit import agent_asked, may_edit
 from serve_apps.ui.kit.blocks import problem_card
-from serve_apps.ui.kit.formats import many
-from serve_apps.ui.kit.html import Html, tag
-from serve_apps.ui.kit.html_component import part
-from serve_apps.ui.kit.page import QUIET, Desk
-from serve_apps.ui.kit.problem import Problem
+from serve_apps.ui.kit.formats import format_count
+from serve_apps.ui.kit.html import SafeHtml, tag
+from serve_apps.ui.kit.html_component import html_part
+from serve_apps.ui.kit.page import QUIET, ConsoleContext
+from serve_apps.ui.kit.problem import ApiProblem
 
 LIMIT: Final = 20
 
 
-def label(one: Mapping[str, Any]) -> str:
+def document_label(one: Mapping[str, Any]) -> str:
     """A document in a line."""
     pages = one["page_count"]
-    about = many(pages, "page") if pages else one["status"]
+    about = format_count(pages, "page") if pages else one["status"]
     return f"{one['filename']} · {one['file_type']}, {about}"
 
 
-def position(skip: int, total: int) -> str:
+def range_label(skip: int, total: int) -> str:
     """The range of documents shown, such as 1–20 of 45."""
     return f"{skip + 1:,}–{min(skip + LIMIT, total):,} of {total:,}" if total else "none"
 
 
-class Pick:
+class DocumentPicker:
     """Linked or linkable documents: search, pagination, a choice of documents, and linking or unlinking them."""
 
-    def __init__(self, desk: Desk, *, linked: bool) -> None:
+    def __init__(self, desk: ConsoleContext, *, linked: bool) -> None:
         """`linked`: those that the agent has."""
         self._desk, self._linked = desk, linked
         self.action = "unlink" if linked else "link"
         self.skip = gr.State(0)
-        part(tag("h2", "Linked to it" if linked else "Link more", class_="aos-section"))
+        html_part(tag("h2", "Linked to it" if linked else "Link more", class_="aos-section"))
         self.search = gr.Textbox(label="Search by name", placeholder="part of a file name")
         self.group = gr.CheckboxGroup([], label="Documents", elem_classes="aos-list")
         with gr.Row():
             self.back = gr.Button("← Before", size="sm", min_width=80, interactive=False)
             self.on = gr.Button("After →", size="sm", min_width=80, interactive=False)
-        self.said = part()
+        self.said = html_part()
         does = "Unlink the chosen" if linked else "Link the chosen"
         self.do = gr.Button(does, variant="secondary" if linked else "primary", elem_classes="aos-narrow")
 
@@ -62,15 +62,15 @@ class Pick:
                 return [gr.skip()] * 5
             path, linked = f"/api/agents/{id_}/documents", str(self._linked).lower()
             body = await api.get(path, search=search, skip=skip, limit=LIMIT, linked=linked)
-        except Problem as problem:
+        except ApiProblem as problem:
             return [*[gr.skip()] * 4, problem_card(problem.told)]
         total = body["total"]
         if skip >= total > 0:
             return await self.show(request, search, (total - 1) // LIMIT * LIMIT)
-        choices = [(label(one), one["id"]) for one in body["items"]]
+        choices = [(document_label(one), one["id"]) for one in body["items"]]
         return [
             skip,
-            gr.update(choices=choices, value=[], label=f"Documents · {position(skip, total)}"),
+            gr.update(choices=choices, value=[], label=f"Documents · {range_label(skip, total)}"),
             gr.update(interactive=skip > 0, visible=total > LIMIT),
             gr.update(interactive=skip + LIMIT < total, visible=total > LIMIT),
             "",
@@ -88,25 +88,25 @@ class Pick:
         """The next page."""
         return await self.show(request, search, skip + LIMIT)
 
-    async def act(self, request: gr.Request, chosen: Sequence[str]) -> Html:
+    async def act(self, request: gr.Request, chosen: Sequence[str]) -> SafeHtml:
         """Link or unlink; all of them or none."""
         if not chosen:
             return tag("p", "Choose at least one document.", class_="aos-said", role="status")
         body = {"agent_id": agent_asked(request), "document_ids": list(chosen), "action": self.action}
         try:
             made = await self._desk.api(request).post("/api/documents/links", body)
-        except Problem as problem:
+        except ApiProblem as problem:
             return problem_card(problem.told)
         return tag("p", f"{made['changed']} {self.action}ed.", class_="aos-said", role="status")
 
 
-def draw(desk: Desk, blocks: gr.Blocks) -> None:
+def draw_documents_tab(desk: ConsoleContext, blocks: gr.Blocks) -> None:
     """Both lists; what leaves one comes up in the other."""
     with gr.Row():
         with gr.Column(min_width=320):
-            has = Pick(desk, linked=True)
+            has = DocumentPicker(desk, linked=True)
         with gr.Column(min_width=320):
-            lacks = Pick(desk, linked=False)
+            lacks = DocumentPicker(desk, linked=False)
     for pick in (has, lacks):
         blocks.load(pick.first, pick.search, pick.outputs, **QUIET)
         pick.search.change(pick.first, pick.search, pick.outputs, **QUIET)

@@ -5,9 +5,9 @@ from typing import Any
 import gradio as gr
 
 from serve_apps.ui.agents import agent_skills, form_fields, linked_documents, rules
-from serve_apps.ui.agents.edit import Editor, delete, listed, make
-from serve_apps.ui.kit.html_component import part
-from serve_apps.ui.kit.page import QUIET, Desk, Page
+from serve_apps.ui.agents.edit import AgentEditor, create_agent, delete_agent, load_agent_page
+from serve_apps.ui.kit.html_component import html_part
+from serve_apps.ui.kit.page import QUIET, ConsoleContext, ConsolePage
 from serve_apps.ui.sessions import Role
 
 # Where somebody is sent once something is made or gone; nothing of it comes from a person.
@@ -15,23 +15,23 @@ GO = "(to) => { if (to && to.startsWith('/console/')) location.assign(to); }"
 TABS = ("instructions", "skills", "documents", "models", "planning", "rules", "delete")
 
 
-def draw(desk: Desk, blocks: gr.Blocks) -> None:
+def draw_agents_page(desk: ConsoleContext, blocks: gr.Blocks) -> None:
     """Declare all views of the page; those that the address does not name stay hidden."""
     with gr.Column(elem_classes="aos-edit"):
-        body = part()
+        body = html_part()
         go = gr.Textbox(visible=False)
         with gr.Column(visible=False, elem_classes="aos-form") as new:
             name = gr.Textbox(label="Name", info=form_fields.INFO["name"], max_length=200)
             about = gr.Textbox(label="Description", info=form_fields.INFO["description"])
             prompt = gr.Textbox(label="Prompt", info=form_fields.INFO["system_prompt"], lines=6)
-            fields = form_fields.scope()
-            refused = part()
+            fields = form_fields.scope_fields()
+            refused = html_part()
             create = gr.Button("Make the agent", variant="primary", elem_classes="aos-narrow")
         with gr.Column(visible=False) as one:
-            tabs, editor = _tabs(desk, blocks, go)
+            tabs, editor = _draw_tabs(desk, blocks, go)
 
     async def load(request: gr.Request) -> list[Any]:
-        return await listed(desk, request)
+        return await load_agent_page(desk, request)
 
     async def made(
         request: gr.Request, name: str, about: str, prompt: str, whole: bool, every: bool
@@ -43,7 +43,7 @@ def draw(desk: Desk, blocks: gr.Blocks) -> None:
             "whole_workspace": whole,
             "auto_link_uploads": every,
         }
-        return await make(desk, request, wanted)
+        return await create_agent(desk, request, wanted)
 
     def chosen(request: gr.Request) -> Any:
         tab = dict(request.query_params).get("tab", "")
@@ -56,52 +56,54 @@ def draw(desk: Desk, blocks: gr.Blocks) -> None:
     create.click(made, inputs, [name, refused, go], **QUIET).then(None, go, None, js=GO, **QUIET)
 
 
-def _tabs(desk: Desk, blocks: gr.Blocks, go: gr.Textbox) -> tuple[gr.Tabs, Editor]:
+def _draw_tabs(desk: ConsoleContext, blocks: gr.Blocks, go: gr.Textbox) -> tuple[gr.Tabs, AgentEditor]:
     fields: dict[str, Any] = {}
     saves: list[tuple[gr.Button, gr.HTML]] = []
-    head = part()
+    head = html_part()
     with gr.Tabs() as tabs:
         with gr.Tab("Instructions", id="instructions"):
-            fields |= form_fields.instructions()
-            saves.append(_save())
+            fields |= form_fields.instruction_fields()
+            saves.append(_save_button())
         with gr.Tab("Skills", id="skills"):
-            agent_skills.draw(desk, blocks)
+            agent_skills.draw_skills_tab(desk, blocks)
         with gr.Tab("Documents", id="documents"):
-            fields |= form_fields.scope()
-            saves.append(_save())
-            linked_documents.draw(desk, blocks)
+            fields |= form_fields.scope_fields()
+            saves.append(_save_button())
+            linked_documents.draw_documents_tab(desk, blocks)
         with gr.Tab("Models", id="models"):
-            fields |= form_fields.models()
-            saves.append(_save())
+            fields |= form_fields.model_fields()
+            saves.append(_save_button())
         with gr.Tab("Planning and tools", id="planning"):
-            fields |= form_fields.planning()
-            saves.append(_save())
+            fields |= form_fields.planning_fields()
+            saves.append(_save_button())
         with gr.Tab("Approvals", id="rules") as rules_tab:
-            rules.draw(desk, blocks, rules_tab)
+            rules.draw_approvals_tab(desk, blocks, rules_tab)
         with gr.Tab("Delete", id="delete"):
-            _delete(desk, go)
-    editor = Editor(desk, fields, head)
+            _draw_deletion(desk, go)
+    editor = AgentEditor(desk, fields, head)
     for button, said in saves:
         button.click(editor.save, editor.inputs, [editor.agent, editor.head, said, *editor.components], **QUIET)
     return tabs, editor
 
 
-def _save() -> tuple[gr.Button, gr.HTML]:
-    said = part()
+def _save_button() -> tuple[gr.Button, gr.HTML]:
+    said = html_part()
     return gr.Button("Save what changed", variant="primary", elem_classes="aos-narrow"), said
 
 
-def _delete(desk: Desk, go: gr.Textbox) -> None:
+def _draw_deletion(desk: ConsoleContext, go: gr.Textbox) -> None:
     typed = gr.Textbox(
         label="Its name, to be sure", info="Its conversations and their runs go with it. Its documents stay."
     )
-    said = part()
+    said = html_part()
     button = gr.Button("Delete this agent", variant="stop", elem_classes="aos-narrow")
 
     async def gone(request: gr.Request, typed: str) -> tuple[Any, str]:
-        return await delete(desk, request, typed)
+        return await delete_agent(desk, request, typed)
 
     button.click(gone, typed, [said, go], **QUIET).then(None, go, None, js=GO, **QUIET)
 
 
-PAGE = Page("agents", "Agents", Role.VIEWER, draw, "M12 12a4 4 0 1 0 0-8 4 4 0 0 0 0 8M4 20c0-4 4-6 8-6s8 2 8 6")
+PAGE = ConsolePage(
+    "agents", "Agents", Role.VIEWER, draw_agents_page, "M12 12a4 4 0 1 0 0-8 4 4 0 0 0 0 8M4 20c0-4 4-6 8-6s8 2 8 6"
+)

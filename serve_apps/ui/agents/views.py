@@ -4,10 +4,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import urlencode
 
-from serve_apps.ui.kit.blocks import Colour, badge, card, empty, heading, link, pager, table
-from serve_apps.ui.kit.formats import many, moment, number
-from serve_apps.ui.kit.html import Child, Html, join, tag
-from serve_apps.ui.kit.page import PREFIX, Desk
+from serve_apps.ui.kit.blocks import (
+    Colour,
+    data_table,
+    empty_state,
+    link_to,
+    list_pager,
+    page_heading,
+    state_badge,
+    titled_card,
+)
+from serve_apps.ui.kit.formats import format_count, format_moment, format_number
+from serve_apps.ui.kit.html import Child, SafeHtml, join_html, tag
+from serve_apps.ui.kit.page import PREFIX, ConsoleContext
 
 HERE: Final = f"{PREFIX}/agents"
 RISKS: Final[Mapping[str, tuple[str, Colour]]] = {
@@ -23,18 +32,18 @@ RULES: Final[Mapping[str, tuple[str, Colour]]] = {
 MANY: Final[Mapping[str, str]] = {"auto": "run", "ask": "ask a person", "refuse": "are refused"}
 
 
-def risk_badge(risk: str | None) -> Html:
+def risk_badge(risk: str | None) -> SafeHtml:
     """A skill's risk as a badge."""
     said, colour = RISKS.get(risk or "", ("gone", "grey"))
-    return badge(said, colour)
+    return state_badge(said, colour)
 
 
-def spaced(category: str) -> str:
+def spaced_category(category: str) -> str:
     """A category with room to break a line in."""
     return category.replace("/", " / ") or "Other"
 
 
-def button_link(text: str, address: str | None, main: bool = False) -> Html | None:
+def button_link(text: str, address: str | None, main: bool = False) -> SafeHtml | None:
     """A link that looks like a button; nothing where it leads nowhere."""
     return (
         None if address is None else tag("a", text, href=address, class_="aos-button primary" if main else "aos-button")
@@ -46,87 +55,94 @@ def address_of(agent: str, **query: object) -> str:
     return f"{HERE}?{urlencode({'id': agent, **query})}"
 
 
-def agents_view(desk: Desk, body: Mapping[str, Any], skip: int, limit: int, *, may_make: bool) -> Html:
+def agents_view(desk: ConsoleContext, body: Mapping[str, Any], skip: int, limit: int, *, may_make: bool) -> SafeHtml:
     """The list."""
     make = button_link("New agent", f"{HERE}?new=1", main=True) if may_make else None
-    title = heading("Agents", "Who answers here: with which prompt, which skills, and which documents.", make)
+    title = page_heading("Agents", "Who answers here: with which prompt, which skills, and which documents.", make)
     if not body["items"]:
         todo = "Make the first one: it needs a name and documents to search." if may_make else "An operator makes them."
-        return join(title, empty("There is no agent yet.", todo))
+        return join_html(title, empty_state("There is no agent yet.", todo))
     rows = [
         (
-            join(
+            join_html(
                 tag("a", one["name"], href=address_of(one["id"]), class_="aos-strong"),
-                tag("div", _cut(one["description"]), class_="quiet"),
+                tag("div", _truncate_text(one["description"]), class_="quiet"),
             ),
-            "whole workspace" if one["whole_workspace"] else number(one["documents"]),
-            _academy(desk, one),
-            moment(one["updated_at"], relative=True),
-            _try(desk, one["id"]),
+            "whole workspace" if one["whole_workspace"] else format_number(one["documents"]),
+            _academy_badge(desk, one),
+            format_moment(one["updated_at"], relative=True),
+            _try_link(desk, one["id"]),
         )
         for one in body["items"]
     ]
-    shown = table(("Agent", "Documents", "Academy", "Changed", ""), rows)
-    turn = pager(HERE, skip, limit, body["total"]) if body["total"] > limit else None
-    return join(title, card("All agents", shown, turn, aside=tag("span", number(body["total"]), class_="quiet")))
-
-
-def head_view(desk: Desk, agent: Mapping[str, Any]) -> Html:
-    """The head of one agent's page."""
-    about = ("Changed ", moment(agent["updated_at"], relative=True), " · ", link("all agents", HERE))
-    return heading(
-        agent["name"], about, _academy(desk, agent), button_link("Try it", desk.link("chat", agent=agent["id"]))
+    shown = data_table(("Agent", "Documents", "Academy", "Changed", ""), rows)
+    turn = list_pager(HERE, skip, limit, body["total"]) if body["total"] > limit else None
+    return join_html(
+        title, titled_card("All agents", shown, turn, aside=tag("span", format_number(body["total"]), class_="quiet"))
     )
 
 
-def read_only_view(agent: Mapping[str, Any]) -> Html:
+def head_view(desk: ConsoleContext, agent: Mapping[str, Any]) -> SafeHtml:
+    """The head of one agent's page."""
+    about = ("Changed ", format_moment(agent["updated_at"], relative=True), " · ", link_to("all agents", HERE))
+    return page_heading(
+        agent["name"], about, _academy_badge(desk, agent), button_link("Try it", desk.link("chat", agent=agent["id"]))
+    )
+
+
+def read_only_view(agent: Mapping[str, Any]) -> SafeHtml:
     """One agent, to who may not change it."""
     config = agent["config"]
     facts: list[tuple[str, Child]] = [
         ("Description", agent["description"] or "–"),
-        ("Searches", "the whole workspace" if agent["whole_workspace"] else many(agent["documents"], "document")),
+        (
+            "Searches",
+            "the whole workspace" if agent["whole_workspace"] else format_count(agent["documents"], "document"),
+        ),
         ("New uploads", "are linked to it" if agent["auto_link_uploads"] else "are not linked by themselves"),
-        ("Temperature", number(config.get("temperature"), 1)),
-        ("Rounds", number(config.get("max_iterations"))),
+        ("Temperature", format_number(config.get("temperature"), 1)),
+        ("Rounds", format_number(config.get("max_iterations"))),
     ]
     prompt = tag("pre", agent["system_prompt"] or "No prompt of its own.", class_="aos-text")
-    return join(card("What it is", table(("", ""), facts)), card("Prompt", prompt))
+    return join_html(titled_card("What it is", data_table(("", ""), facts)), titled_card("Prompt", prompt))
 
 
-def skills_view(desk: Desk, held: Mapping[str, Any], categories: Mapping[str, str]) -> Html:
+def skills_view(desk: ConsoleContext, held: Mapping[str, Any], categories: Mapping[str, str]) -> SafeHtml:
     """Table of the skills attached to an agent."""
     if not held["items"]:
-        return empty("It was given no skill.", "It has the tools that every agent has. Choose more below.")
+        return empty_state("It was given no skill.", "It has the tools that every agent has. Choose more below.")
     rows = [
         (
-            join(
-                link(one["name"], desk.link("skills", skill=one["name"])),
+            join_html(
+                link_to(one["name"], desk.link("skills", skill=one["name"])),
                 tag("div", one["description"] or "It is gone: take it away.", class_="quiet"),
             ),
-            spaced(categories.get(one["name"], "")),
+            spaced_category(categories.get(one["name"], "")),
             risk_badge(one["risk"]),
             f"{one['version']} (kept)" if one["pinned"] else "newest",
         )
         for one in sorted(held["items"], key=lambda one: (categories.get(one["name"], ""), one["name"]))
     ]
-    return table(("Skill", "Category", "Risk", "Version"), rows)
+    return data_table(("Skill", "Category", "Risk", "Version"), rows)
 
 
-def rules_view(desk: Desk, rules: Sequence[Mapping[str, Any]]) -> Html:
+def rules_view(desk: ConsoleContext, rules: Sequence[Mapping[str, Any]]) -> SafeHtml:
     """Table of the approval rule of each tool; a refusal or an approval request has its reason beside it."""
     counts = {name: sum(one["decision"] == name for one in rules) for name in RULES}
     told = [
-        join(badge(f"{counts[name]} {MANY[name]}", colour), " ") for name, (_, colour) in RULES.items() if counts[name]
+        join_html(state_badge(f"{counts[name]} {MANY[name]}", colour), " ")
+        for name, (_, colour) in RULES.items()
+        if counts[name]
     ]
     rows = [
         (
-            join(
-                link(one["tool"], desk.link("skills", skill=one["tool"])),
+            join_html(
+                link_to(one["tool"], desk.link("skills", skill=one["tool"])),
                 tag("div", "every agent has it" if one["source"] == "base" else "given to it", class_="quiet"),
             ),
             risk_badge(one["risk"]),
-            badge(*RULES[one["decision"]]),
-            join(one["reason"], [tag("div", _condition(case), class_="quiet") for case in one["conditions"]]),
+            state_badge(*RULES[one["decision"]]),
+            join_html(one["reason"], [tag("div", _condition_text(case), class_="quiet") for case in one["conditions"]]),
         )
         for one in rules
     ]
@@ -134,27 +150,31 @@ def rules_view(desk: Desk, rules: Sequence[Mapping[str, Any]]) -> Html:
         "The approval list (configs/approvals.yaml) is read from top to bottom; the first entry that fits decides, and"
         " what none fits is refused. A call that the model only claimed to make is always put before a person."
     )
-    shown = table(("Tool", "Risk", "A call", "Why"), rows) if rows else empty("It has no tools.", "Give it skills.")
-    return card("What becomes of its calls", tag("p", about, class_="quiet"), shown, aside=tag("span", told))
+    shown = (
+        data_table(("Tool", "Risk", "A call", "Why"), rows)
+        if rows
+        else empty_state("It has no tools.", "Give it skills.")
+    )
+    return titled_card("What becomes of its calls", tag("p", about, class_="quiet"), shown, aside=tag("span", told))
 
 
-def _condition(case: Mapping[str, Any]) -> str:
+def _condition_text(case: Mapping[str, Any]) -> str:
     when = " and ".join(f"{path} is {' or '.join(map(str, values))}" for path, values in case["when"].items())
     return f"If {when}: {RULES[case['decision']][0]}." + (f" {case['reason']}" if case["reason"] else "")
 
 
-def _academy(desk: Desk, agent: Mapping[str, Any]) -> Child:
+def _academy_badge(desk: ConsoleContext, agent: Mapping[str, Any]) -> Child:
     status = agent["metadata"].get("academy_status")
     if not status:
         return None
     colour: Colour = {"graduated": "green", "demoted": "red"}.get(str(status), "blue")  # type: ignore[assignment]
-    return link(badge(str(status), colour), desk.link("skills", tab="academy", agent=agent["id"]))
+    return link_to(state_badge(str(status), colour), desk.link("skills", tab="academy", agent=agent["id"]))
 
 
-def _try(desk: Desk, agent: str) -> Html | None:
+def _try_link(desk: ConsoleContext, agent: str) -> SafeHtml | None:
     where = desk.link("chat", agent=agent)
-    return None if where is None else link("Try it", where)
+    return None if where is None else link_to("Try it", where)
 
 
-def _cut(text: str, most: int = 140) -> str:
+def _truncate_text(text: str, most: int = 140) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"

@@ -6,8 +6,8 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from serve_apps.ui.kit.api import Api, Told
-from serve_apps.ui.kit.problem import Trouble
+from serve_apps.ui.kit.api import SessionApi, StreamEvent
+from serve_apps.ui.kit.problem import ProblemReport
 
 ENDS: Final = frozenset({"completed", "failed", "cancelled", "interrupted"})
 QUIET_SECONDS: Final = 1.0
@@ -15,7 +15,7 @@ Json = dict[str, Any]
 
 
 @dataclass(slots=True)
-class Call:
+class ToolCallState:
     """A tool's call; `result` and `error` are None while it runs, or waits for a person."""
 
     id: str
@@ -30,7 +30,7 @@ class Call:
 
 
 @dataclass(slots=True)
-class Heard:
+class TurnProgress:
     """State of a turn, folded from the events so far.
 
     Attributes:
@@ -51,7 +51,7 @@ class Heard:
     piece: str = ""
     thoughts: list[str] = field(default_factory=list)
     plan: list[Json] = field(default_factory=list)
-    calls: list[Call] = field(default_factory=list)
+    calls: list[ToolCallState] = field(default_factory=list)
     found: list[Json] = field(default_factory=list)
     citations: list[Json] = field(default_factory=list)
     models: list[Json] = field(default_factory=list)
@@ -63,7 +63,7 @@ class Heard:
     cost: float = 0.0
     approval: Json | None = None
     asked: Json | None = None
-    error: Trouble | None = None
+    error: ProblemReport | None = None
     finish: str = ""
 
     @property
@@ -71,12 +71,12 @@ class Heard:
         """True if nothing more comes."""
         return self.state in ENDS or self.error is not None
 
-    def call(self, id_: str) -> Call | None:
+    def call(self, id_: str) -> ToolCallState | None:
         """The call of this id, the latest of them."""
         return next((one for one in reversed(self.calls) if one.id == id_), None)
 
 
-def hear(turn: Heard, told: Told) -> None:
+def fold_event(turn: TurnProgress, told: StreamEvent) -> None:
     """Take one event of the API's stream."""
     turn.last = told.id or turn.last
     if not isinstance(told.data, dict):
@@ -84,25 +84,27 @@ def hear(turn: Heard, told: Told) -> None:
     data, content = told.data.get("data") or {}, str(told.data.get("content") or "")
     kind = data.get("kind")
     if kind == "text":
-        _text(turn, content, whole="." not in (told.id or ""))
+        _append_text(turn, content, whole="." not in (told.id or ""))
     elif kind == "thinking":
         turn.piece = ""
         turn.thoughts.append(content)
     elif kind == "status":
-        _status(turn, data)
+        _apply_status(turn, data)
     elif kind in ("tool_call", "tool_result"):
-        _tool(turn, kind, data)
+        _apply_tool_event(turn, kind, data)
     elif kind in ("plan", "step_start", "step_end"):
-        _step(turn, kind, data)
+        _apply_plan_event(turn, kind, data)
     elif kind == "error":
-        turn.error, turn.state = _trouble(data), "failed"
+        turn.error, turn.state = _event_problem(data), "failed"
     elif kind == "done":
-        _done(turn, data)
+        _apply_answer(turn, data)
     else:
-        _inside(turn, str(kind), data)
+        _apply_detail(turn, str(kind), data)
 
 
-async def listen(stream: AsyncIterator[Told], turn: Heard, quiet: float = QUIET_SECONDS) -> AsyncGenerator[Told, None]:
+async def fold_stream(
+    stream: AsyncIterator[StreamEvent], turn: TurnProgress, quiet: float = QUIET_SECONDS
+) -> AsyncGenerator[StreamEvent, None]:
     """Each event, once it is heard. It ends with the stream, or where a person is asked and nobody has decided yet.
 
     A stream that tells what was stored goes on after a question that was decided since, so that many `quiet` seconds
@@ -116,52 +118,52 @@ async def listen(stream: AsyncIterator[Told], turn: Heard, quiet: float = QUIET_
                 told = await anext(iterator)
         except (StopAsyncIteration, TimeoutError):
             return
-        hear(turn, told)
+        fold_event(turn, told)
         yield told
 
 
-async def remembered(api: Api, run: str) -> Heard:
+async def load_stored_turn(api: SessionApi, run: str) -> TurnProgress:
     """A run that has ended, or waits for a person, from its stored events; raises Problem."""
-    turn = Heard(run=run)
+    turn = TurnProgress(run=run)
     stream = api.stream("GET", f"/api/runs/{run}/events", params={"verbose": "debug"})
-    async with aclosing(listen(stream, turn)) as heard:
+    async with aclosing(fold_stream(stream, turn)) as heard:
         async for _ in heard:
             pass
     return turn
 
 
-def _trouble(data: Mapping[str, Any]) -> Trouble:
+def _event_problem(data: Mapping[str, Any]) -> ProblemReport:
     title, detail, fix = (str(data.get(name) or "") for name in ("title", "detail", "fix"))
-    return Trouble(title, detail, fix, 0, str(data.get("code") or "failed"))
+    return ProblemReport(title, detail, fix, 0, str(data.get("code") or "failed"))
 
 
-def _text(turn: Heard, content: str, whole: bool) -> None:
+def _append_text(turn: TurnProgress, content: str, whole: bool) -> None:
     if whole:
         turn.text, turn.piece = turn.text + turn.piece + content, ""
     else:
         turn.piece += content
 
 
-def _status(turn: Heard, data: Mapping[str, Any]) -> None:
+def _apply_status(turn: TurnProgress, data: Mapping[str, Any]) -> None:
     turn.run = str(data.get("run_id") or turn.run)
     turn.session = str(data.get("session_id") or turn.session)
     turn.state = str(data.get("state") or turn.state)
 
 
-def _tool(turn: Heard, kind: str, data: Mapping[str, Any]) -> None:
+def _apply_tool_event(turn: TurnProgress, kind: str, data: Mapping[str, Any]) -> None:
     id_, name = str(data.get("id", "")), str(data.get("name", ""))
     if kind == "tool_call":
-        turn.calls.append(Call(id_, name, dict(data.get("arguments") or {}), data.get("tier")))
+        turn.calls.append(ToolCallState(id_, name, dict(data.get("arguments") or {}), data.get("tier")))
         return
     call = turn.call(id_)
     if call is None:
-        call = Call(id_, name, {})
+        call = ToolCallState(id_, name, {})
         turn.calls.append(call)
     call.result, call.error, call.over = data.get("result"), data.get("error"), True
     call.approved, call.ms = data.get("approved"), data.get("ms")
 
 
-def _step(turn: Heard, kind: str, data: Mapping[str, Any]) -> None:
+def _apply_plan_event(turn: TurnProgress, kind: str, data: Mapping[str, Any]) -> None:
     if kind == "plan":
         turn.plan = [dict(step) for step in data.get("steps", ())]
         return
@@ -172,14 +174,14 @@ def _step(turn: Heard, kind: str, data: Mapping[str, Any]) -> None:
             step["note"] = str(data.get("note", "")) if ended else ""
 
 
-def _done(turn: Heard, data: Mapping[str, Any]) -> None:
+def _apply_answer(turn: TurnProgress, data: Mapping[str, Any]) -> None:
     turn.text, turn.piece = str(data.get("answer", turn.text)), ""
     turn.citations = [dict(one) for one in data.get("citations", turn.citations)]
     turn.trace = [dict(one) for one in data.get("agent_trace", ())]
     turn.finish, turn.state = str(data.get("finish_reason", "stop")), "completed"
 
 
-def _inside(turn: Heard, kind: str, data: Mapping[str, Any]) -> None:
+def _apply_detail(turn: TurnProgress, kind: str, data: Mapping[str, Any]) -> None:
     match kind:
         case "route":
             turn.path = str(data.get("path", ""))

@@ -5,14 +5,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from serve_apps.ui.chat.chat_events import Heard, remembered
-from serve_apps.ui.chat.turn_view import answer, said
-from serve_apps.ui.kit.api import Api
-from serve_apps.ui.kit.blocks import empty, pager
-from serve_apps.ui.kit.formats import many, moment
-from serve_apps.ui.kit.html import Html, join, tag
-from serve_apps.ui.kit.page import Desk
-from serve_apps.ui.kit.problem import Problem
+from serve_apps.ui.chat.chat_events import TurnProgress, load_stored_turn
+from serve_apps.ui.chat.turn_view import answer_section, question_section
+from serve_apps.ui.kit.api import SessionApi
+from serve_apps.ui.kit.blocks import empty_state, list_pager
+from serve_apps.ui.kit.formats import format_count, format_moment
+from serve_apps.ui.kit.html import SafeHtml, join_html, tag
+from serve_apps.ui.kit.page import ConsoleContext
+from serve_apps.ui.kit.problem import ApiProblem
 
 LISTED: Final = 20
 MESSAGES: Final = 40
@@ -21,12 +21,12 @@ ALIVE: Final = frozenset({"queued", "running"})
 
 
 @dataclass(slots=True)
-class Exchange:
+class ChatExchange:
     """A message and what came of it; `notice` is what the console itself did about it, `files` what it was about."""
 
     question: str
     agent: str
-    turn: Heard = field(default_factory=Heard)
+    turn: TurnProgress = field(default_factory=TurnProgress)
     notice: str = ""
     files: tuple[str, ...] = ()
 
@@ -36,56 +36,64 @@ class Exchange:
         return bool(self.turn.run) or self.turn.over
 
 
-def drawn(desk: Desk, exchanges: Sequence[Exchange], *, live: bool = False) -> Html:
+def exchanges_view(desk: ConsoleContext, exchanges: Sequence[ChatExchange], *, live: bool = False) -> SafeHtml:
     """Messages and answers in order; the last one may still be written."""
     last = len(exchanges) - 1
-    return join([_exchange(desk, one, live=live and n == last) for n, one in enumerate(exchanges)])
+    return join_html([_exchange_view(desk, one, live=live and n == last) for n, one in enumerate(exchanges)])
 
 
-def _exchange(desk: Desk, one: Exchange, *, live: bool) -> Html:
+def _exchange_view(desk: ConsoleContext, one: ChatExchange, *, live: bool) -> SafeHtml:
     notice = tag("p", one.notice, class_="aos-notice") if one.notice else None
-    return join(said(one.question) if one.question else None, notice, answer(desk, one.turn, one.agent, live=live))
+    return join_html(
+        question_section(one.question) if one.question else None,
+        notice,
+        answer_section(desk, one.turn, one.agent, live=live),
+    )
 
 
-async def opened(api: Api, session: Mapping[str, Any], agents: Mapping[str, str], after: int) -> list[Exchange]:
+async def load_conversation(
+    api: SessionApi, session: Mapping[str, Any], agents: Mapping[str, str], after: int
+) -> list[ChatExchange]:
     """Load a conversation's messages after a message; raises Problem."""
     id_, agent = session["id"], agents.get(str(session["agent_id"]), "agent")
     body = await api.get(f"/api/sessions/{id_}/messages", after=after, limit=MESSAGES)
-    exchanges = grouped(body["items"], agent)
+    exchanges = group_by_run(body["items"], agent)
     recent = in_full(exchanges)
-    for one, turn in zip(recent, await asyncio.gather(*(_told(api, one.turn) for one in recent)), strict=True):
+    for one, turn in zip(
+        recent, await asyncio.gather(*(_load_full_turn(api, one.turn) for one in recent)), strict=True
+    ):
         one.turn = turn
     return exchanges
 
 
-def in_full(exchanges: Sequence[Exchange]) -> list[Exchange]:
+def in_full(exchanges: Sequence[ChatExchange]) -> list[ChatExchange]:
     """Those whose events are read; a turn that asked something has several, and is told with the last of them."""
     last = {one.turn.run: one for one in exchanges if one.turn.run}
     return list(last.values())[-IN_FULL:]
 
 
-def grouped(messages: Sequence[Mapping[str, Any]], agent: str) -> list[Exchange]:
+def group_by_run(messages: Sequence[Mapping[str, Any]], agent: str) -> list[ChatExchange]:
     """Messages by the run that they belong to, in order."""
-    found: list[Exchange] = []
+    found: list[ChatExchange] = []
     for message in messages:
         run = str(message["run_id"] or "")
         if message["role"] == "user":
-            found.append(Exchange(str(message["text"]), agent, Heard(run=run)))
+            found.append(ChatExchange(str(message["text"]), agent, TurnProgress(run=run)))
             continue
         if not found or found[-1].turn.text or (run and found[-1].turn.run not in ("", run)):
-            found.append(Exchange("", agent, Heard(run=run)))
+            found.append(ChatExchange("", agent, TurnProgress(run=run)))
         found[-1].turn.text, found[-1].turn.state = str(message["text"]), "completed"
     return found
 
 
-async def _told(api: Api, before: Heard) -> Heard:
+async def _load_full_turn(api: SessionApi, before: TurnProgress) -> TurnProgress:
     """The run of an answer in full; what is left of it as text where its events cannot be read any more."""
     try:
         row = await api.get(f"/api/runs/{before.run}")
         if row["state"] in ALIVE:
-            return Heard(run=before.run, state=row["state"])
-        turn = await remembered(api, before.run)
-    except Problem as problem:
+            return TurnProgress(run=before.run, state=row["state"])
+        turn = await load_stored_turn(api, before.run)
+    except ApiProblem as problem:
         before.error = None if before.text else problem.told
         return before
     turn.text = turn.text or ("" if turn.asked else before.text)  # the question itself is shown as one
@@ -93,29 +101,29 @@ async def _told(api: Api, before: Heard) -> Heard:
     return turn
 
 
-def listed(desk: Desk, body: Mapping[str, Any], current: str, skip: int) -> Html:
+def conversation_list(desk: ConsoleContext, body: Mapping[str, Any], current: str, skip: int) -> SafeHtml:
     """One's own conversations, the one used last first."""
     if not body["items"]:
-        return empty("No conversation yet.", "What you ask here is kept, and can be gone on with later.")
+        return empty_state("No conversation yet.", "What you ask here is kept, and can be gone on with later.")
     rows = [
         tag(
             "a",
             tag("span", one["title"] or "Untitled", class_="title"),
-            tag("span", _count(one["messages"]), _used(one), class_="quiet"),
+            tag("span", _message_count(one["messages"]), _last_used(one), class_="quiet"),
             href=desk.link("chat", session=one["id"], skip=skip or None),
             aria_current="true" if one["id"] == current else None,
         )
         for one in body["items"]
     ]
-    pages = pager(str(desk.link("chat", session=current or None)), skip, LISTED, body["total"])
-    return join(
+    pages = list_pager(str(desk.link("chat", session=current or None)), skip, LISTED, body["total"])
+    return join_html(
         tag("nav", rows, class_="aos-sessions", aria_label="Conversations"), pages if body["total"] > LISTED else None
     )
 
 
-def _used(one: Mapping[str, Any]) -> Html:
-    return moment(one["updated_at"], relative=True)
+def _last_used(one: Mapping[str, Any]) -> SafeHtml:
+    return format_moment(one["updated_at"], relative=True)
 
 
-def _count(messages: int) -> str:
-    return f"{many(messages, 'message')}, "
+def _message_count(messages: int) -> str:
+    return f"{format_count(messages, 'message')}, "

@@ -6,15 +6,15 @@ from typing import Any, Final
 import gradio as gr
 
 from serve_apps.ui.chat import talk
-from serve_apps.ui.chat.conversations import ALIVE, LISTED, MESSAGES, Exchange, listed, opened
-from serve_apps.ui.chat.room import AUTO, DOCUMENTS, Room
+from serve_apps.ui.chat.conversations import ALIVE, LISTED, MESSAGES, ChatExchange, conversation_list, load_conversation
+from serve_apps.ui.chat.room import AUTO, DOCUMENTS, ChatComponents
 from serve_apps.ui.chat.turn_view import COMMAND
-from serve_apps.ui.kit.api import Api
+from serve_apps.ui.kit.api import SessionApi
 from serve_apps.ui.kit.blocks import problem_card
-from serve_apps.ui.kit.decision_form import Updates, decide
-from serve_apps.ui.kit.page import QUIET, Desk, Page
-from serve_apps.ui.kit.problem import Problem
-from serve_apps.ui.kit.rating import good
+from serve_apps.ui.kit.decision_form import Updates, send_decision
+from serve_apps.ui.kit.page import QUIET, ConsoleContext, ConsolePage
+from serve_apps.ui.kit.problem import ApiProblem
+from serve_apps.ui.kit.rating import thanks_notice
 from serve_apps.ui.sessions import Role
 
 FIRST_AGENT: Final = "assistant"
@@ -26,10 +26,10 @@ TO_LAST: Final = """() => requestAnimationFrame(() =>
 HOME: Final = "(said) => { if (!said) location.assign('/console/chat'); }"
 
 
-def draw(desk: Desk, blocks: gr.Blocks) -> None:
+def draw_chat_page(desk: ConsoleContext, blocks: gr.Blocks) -> None:
     """The room and what happens in it."""
-    room = Room.declare()
-    studio = Studio(desk, room)
+    room = ChatComponents.declare()
+    studio = ChatHandlers(desk, room)
     entered = blocks.load(studio.enter, None, room.all, **QUIET)
     entered.then(None, None, None, js=TO_LAST, **QUIET)
     sent = gr.on(
@@ -56,10 +56,10 @@ def draw(desk: Desk, blocks: gr.Blocks) -> None:
     gone.success(None, room.done, None, js=HOME, **QUIET)
 
 
-class Studio:
+class ChatHandlers:
     """The events; what is remembered between them stands in the browser's state or in the API."""
 
-    def __init__(self, desk: Desk, room: Room) -> None:
+    def __init__(self, desk: ConsoleContext, room: ChatComponents) -> None:
         """One for all people: nothing of anybody is kept here."""
         self._desk, self._room = desk, room
 
@@ -72,21 +72,23 @@ class Studio:
             files = (await api.get("/api/documents/", limit=FILES))["items"]
             names = {str(one["id"]): str(one["name"]) for one in agents}
             session = await api.get(f"/api/sessions/{query['session']}") if query.get("session") else None
-            exchanges = [] if session is None else await opened(api, session, names, _after(query, session))
+            exchanges = (
+                [] if session is None else await load_conversation(api, session, names, _message_offset(query, session))
+            )
             chosen = names.get(str(session["agent_id"])) if session else query.get("agent")
             yield {
-                room.agent: gr.update(choices=list(names.values()), value=_agent(list(names.values()), chosen)),
+                room.agent: gr.update(choices=list(names.values()), value=_choose_agent(list(names.values()), chosen)),
                 room.files: gr.update(choices=[(str(one["filename"]), str(one["id"])) for one in files], value=[]),
                 room.session: query.get("session", ""),
                 room.message: gr.update(value=query["message"]) if "message" in query else gr.skip(),
-                **await self._listed(api, query.get("session", ""), _number(query, "skip"), session),
-                **room.rested(self._desk, exchanges, _decides(api)),
+                **await self._list_updates(api, query.get("session", ""), _query_number(query, "skip"), session),
+                **room.rested(self._desk, exchanges, _may_decide(api)),
             }
-        except Problem as problem:
+        except ApiProblem as problem:
             yield {room.past: problem_card(problem.told)}
             return
         if exchanges and exchanges[-1].turn.state in ALIVE:
-            async for updates in self._carried(api, exchanges, talk.followed(api, exchanges[-1])):
+            async for updates in self._stream_updates(api, exchanges, talk.follow_run_events(api, exchanges[-1])):
                 yield updates
 
     async def begin(
@@ -97,7 +99,7 @@ class Studio:
         source: str,
         files: list[str] | None,
         session: str,
-        exchanges: list[Exchange],
+        exchanges: list[ChatExchange],
     ) -> Updates:
         """Show the message at once, and give it a conversation that can be come back to."""
         room, text = self._room, (message or "").strip()
@@ -105,52 +107,54 @@ class Studio:
             raise gr.Error("Write a message and choose an agent first.", print_exception=False)
         answers = bool(exchanges) and exchanges[-1].turn.asked is not None
         question = text if source == AUTO or answers or text.startswith("/") else COMMAND + text
-        asked = Exchange(question, agent, files=() if answers else tuple(files or ()))
+        asked = ChatExchange(question, agent, files=() if answers else tuple(files or ()))
         try:
             if not session:
                 api = self._desk.api(request)
                 session = (await api.post("/v1/agent/sessions", {"agent_id": agent}))["id"]
-        except Problem as problem:
+        except ApiProblem as problem:
             raise gr.Error(f"{problem} {problem.told.fix}", print_exception=False) from problem
         return {**room.asked(self._desk, [*exchanges, asked]), room.session: session}
 
-    async def speak(self, request: gr.Request, exchanges: list[Exchange], session: str) -> AsyncIterator[Updates]:
+    async def speak(self, request: gr.Request, exchanges: list[ChatExchange], session: str) -> AsyncIterator[Updates]:
         """Ask, and show the answer while it is written."""
         api = self._desk.api(request)
-        async for updates in self._carried(api, exchanges, talk.spoken(api, exchanges[-1], session)):
+        async for updates in self._stream_updates(api, exchanges, talk.send_message(api, exchanges[-1], session)):
             yield updates
         if exchanges[-1].notice == talk.WITHOUT_MODEL:
             yield {self._room.source: DOCUMENTS}
 
-    async def resume(self, request: gr.Request, exchanges: list[Exchange]) -> AsyncIterator[Updates]:
+    async def resume(self, request: gr.Request, exchanges: list[ChatExchange]) -> AsyncIterator[Updates]:
         """Go on with an answer that was broken off."""
         api = self._desk.api(request)
         yield self._room.asked(self._desk, exchanges)
-        async for updates in self._carried(api, exchanges, talk.resumed(api, exchanges[-1])):
+        async for updates in self._stream_updates(api, exchanges, talk.continue_run(api, exchanges[-1])):
             yield updates
 
     async def decided(
-        self, request: gr.Request, choice: str, asked: Any, exchanges: list[Exchange], notes: str, *texts: str
+        self, request: gr.Request, choice: str, asked: Any, exchanges: list[ChatExchange], notes: str, *texts: str
     ) -> AsyncIterator[Updates]:
         """Send a decision, and hear what comes of it."""
         api, room = self._desk.api(request), self._room
         if not asked:
             return
         try:
-            await decide(api, asked, choice, texts, notes or "")
-        except Problem as problem:
-            yield room.form.opened(asked, _decides(api), problem_card(problem.told))
+            await send_decision(api, asked, choice, texts, notes or "")
+        except ApiProblem as problem:
+            yield room.form.opened(asked, _may_decide(api), problem_card(problem.told))
             return
         turn = exchanges[-1].turn
         turn.approval, turn.state = None, "running"
         yield room.asked(self._desk, exchanges)
-        async for updates in self._carried(api, exchanges, talk.followed(api, exchanges[-1])):
+        async for updates in self._stream_updates(api, exchanges, talk.follow_run_events(api, exchanges[-1])):
             yield updates
 
-    async def _carried(self, api: Api, exchanges: list[Exchange], steps: AsyncIterator[None]) -> AsyncIterator[Updates]:
+    async def _stream_updates(
+        self, api: SessionApi, exchanges: list[ChatExchange], steps: AsyncIterator[None]
+    ) -> AsyncIterator[Updates]:
         async for _ in steps:
             yield self._room.writing(self._desk, exchanges)
-        yield self._room.rested(self._desk, exchanges, _decides(api))
+        yield self._room.rested(self._desk, exchanges, _may_decide(api))
 
     async def stop(self, request: gr.Request, run: str) -> None:
         """Cancel the run; its stream then tells its end."""
@@ -158,23 +162,25 @@ class Studio:
             return
         try:
             await self._desk.api(request).post(f"/api/runs/{run}/cancel")
-        except Problem as problem:
+        except ApiProblem as problem:
             gr.Warning(str(problem))
 
     async def judged(self, request: gr.Request, thumb: str, run: str, word: str) -> tuple[Any, str]:
         """Keep what the person thinks of the answer."""
         try:
             await self._desk.api(request).post(f"/api/runs/{run}/feedback", {"thumb": thumb, "word": word or ""})
-        except Problem as problem:
+        except ApiProblem as problem:
             return problem_card(problem.told), word
-        return good("Thank you, it stands beside this run."), ""
+        return thanks_notice("Thank you, it stands beside this run."), ""
 
     async def conversations(self, request: gr.Request, session: str) -> Updates:
         """The list anew, as there is a message more."""
         try:
             api = self._desk.api(request)
-            return await self._listed(api, session, 0, await api.get(f"/api/sessions/{session}") if session else None)
-        except Problem as problem:
+            return await self._list_updates(
+                api, session, 0, await api.get(f"/api/sessions/{session}") if session else None
+            )
+        except ApiProblem as problem:
             return {self._room.others: problem_card(problem.told)}
 
     async def renamed(self, request: gr.Request, session: str, title: str) -> Updates:
@@ -183,43 +189,43 @@ class Studio:
         try:
             api = self._desk.api(request)
             await api.patch(f"/api/sessions/{session}", {"title": title})
-            return {room.done: good("Renamed."), **await self._listed(api, session, 0, None)}
-        except Problem as problem:
+            return {room.done: thanks_notice("Renamed."), **await self._list_updates(api, session, 0, None)}
+        except ApiProblem as problem:
             return {room.done: problem_card(problem.told)}
 
     async def deleted(self, request: gr.Request, session: str) -> Any:
         """Delete it with all its runs."""
         try:
             await self._desk.api(request).delete(f"/api/sessions/{session}")
-        except Problem as problem:
+        except ApiProblem as problem:
             return problem_card(problem.told)
         return ""
 
-    async def _listed(self, api: Api, session: str, skip: int, shown: Any) -> Updates:
+    async def _list_updates(self, api: SessionApi, session: str, skip: int, shown: Any) -> Updates:
         body, room = await api.get("/api/sessions", skip=skip, limit=LISTED), self._room
-        found: Updates = {room.others: listed(self._desk, body, session, skip)}
+        found: Updates = {room.others: conversation_list(self._desk, body, session, skip)}
         if shown is not None:
             found |= {room.about: gr.update(visible=True), room.title: shown["title"]}
         return found
 
 
-def _agent(names: list[str], wanted: str | None) -> str | None:
+def _choose_agent(names: list[str], wanted: str | None) -> str | None:
     usual = next((one for one in (wanted, FIRST_AGENT) if one in names), None)
     return usual or (names[0] if names else None)
 
 
-def _after(query: dict[str, str], session: Any) -> int:
+def _message_offset(query: dict[str, str], session: Any) -> int:
     """The last messages, unless the address asks for earlier ones."""
-    return _number(query, "after") if "after" in query else max(0, int(session["messages"]) - MESSAGES)
+    return _query_number(query, "after") if "after" in query else max(0, int(session["messages"]) - MESSAGES)
 
 
-def _number(query: dict[str, str], name: str) -> int:
+def _query_number(query: dict[str, str], name: str) -> int:
     text = query.get(name, "0")
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
 
 
-def _decides(api: Api) -> bool:
+def _may_decide(api: SessionApi) -> bool:
     return api.session.role.reaches(Role.OPERATOR)
 
 
-PAGE = Page("chat", "Chat Studio", Role.VIEWER, draw, "M4 5h16v11H9l-5 4z")
+PAGE = ConsolePage("chat", "Chat Studio", Role.VIEWER, draw_chat_page, "M4 5h16v11H9l-5 4z")

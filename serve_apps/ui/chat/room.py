@@ -5,12 +5,12 @@ from typing import Any, Final
 
 import gradio as gr
 
-from serve_apps.ui.chat.conversations import Exchange, drawn
-from serve_apps.ui.kit.blocks import empty, heading
-from serve_apps.ui.kit.decision_form import Form, Updates
-from serve_apps.ui.kit.html_component import part
-from serve_apps.ui.kit.page import Desk
-from serve_apps.ui.kit.rating import judging
+from serve_apps.ui.chat.conversations import ChatExchange, exchanges_view
+from serve_apps.ui.kit.blocks import empty_state, page_heading
+from serve_apps.ui.kit.decision_form import DecisionForm, Updates
+from serve_apps.ui.kit.html_component import html_part
+from serve_apps.ui.kit.page import ConsoleContext
+from serve_apps.ui.kit.rating import rating_buttons
 
 AUTO, DOCUMENTS = "auto", "documents"
 SOURCES: Final = [("Whatever fits", AUTO), ("Documents only", DOCUMENTS)]
@@ -19,7 +19,7 @@ INTRO: Final = "Ask, and open the page behind every claim. What an agent wants t
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class ChatComponents:
     """Attributes:
     exchanges: of this conversation, the last one is the one that is talked about.
     session, run: ids, hidden; the browser hands them back.
@@ -28,7 +28,7 @@ class Room:
 
     past: gr.HTML
     live: gr.HTML
-    form: Form
+    form: DecisionForm
     resume: gr.Button
     judge: gr.Row
     up: gr.Button
@@ -53,15 +53,15 @@ class Room:
     run: gr.Textbox
 
     @classmethod
-    def declare(cls) -> "Room":
+    def declare(cls) -> "ChatComponents":
         """Conversation on the left, others and its own settings on the right; below each other on a phone."""
         found: dict[str, Any] = {"exchanges": gr.State([])}
-        part(heading("Chat Studio", INTRO))
+        html_part(page_heading("Chat Studio", INTRO))
         with gr.Row(elem_classes="aos-chat"):
             with gr.Column(scale=4, min_width=320):
-                found |= _talk()
+                found |= _talk_column()
             with gr.Column(scale=1, min_width=250):
-                found |= _side()
+                found |= _side_column()
         return cls(**found)
 
     @property
@@ -70,43 +70,47 @@ class Room:
         own = [getattr(self, one.name) for one in fields(self) if one.name != "form"]
         return [*own, *self.form.all]
 
-    def asked(self, desk: Desk, exchanges: list[Exchange]) -> Updates:
+    def asked(self, desk: ConsoleContext, exchanges: list[ChatExchange]) -> Updates:
         """A message was sent, the answer has not begun."""
         return {
             self.exchanges: exchanges,
-            self.past: drawn(desk, exchanges[:-1]),
-            self.live: drawn(desk, exchanges[-1:], live=True),
+            self.past: exchanges_view(desk, exchanges[:-1]),
+            self.live: exchanges_view(desk, exchanges[-1:], live=True),
             self.message: gr.update(value=""),
             self.thanks: "",
             self.run: "",
             **self.form.closed(),
-            **self._writing(True),
+            **self._writing_buttons(True),
         }
 
-    def writing(self, desk: Desk, exchanges: list[Exchange]) -> Updates:
+    def writing(self, desk: ConsoleContext, exchanges: list[ChatExchange]) -> Updates:
         """As far as it is written."""
         run = exchanges[-1].turn.run
-        return {self.live: drawn(desk, exchanges[-1:], live=True), self.run: run}
+        return {self.live: exchanges_view(desk, exchanges[-1:], live=True), self.run: run}
 
-    def rested(self, desk: Desk, exchanges: list[Exchange], may_decide: bool) -> Updates:
+    def rested(self, desk: ConsoleContext, exchanges: list[ChatExchange], may_decide: bool) -> Updates:
         """Nothing moves: the turn is over, or waits for a person."""
         if not exchanges:
             hint = "Choose an agent and ask. Its sources open at the very place."
-            return {self.exchanges: [], self.past: empty("Nothing was said yet.", hint), **self._writing(False)}
+            return {
+                self.exchanges: [],
+                self.past: empty_state("Nothing was said yet.", hint),
+                **self._writing_buttons(False),
+            }
         turn = exchanges[-1].turn
         form = self.form.closed() if turn.approval is None else self.form.opened(turn.approval, may_decide)
         return {
             self.exchanges: exchanges,
-            self.past: drawn(desk, exchanges[:-1]),
-            self.live: drawn(desk, exchanges[-1:]),
+            self.past: exchanges_view(desk, exchanges[:-1]),
+            self.live: exchanges_view(desk, exchanges[-1:]),
             self.run: turn.run,
             **form,
-            **self._writing(False),
+            **self._writing_buttons(False),
             self.resume: gr.update(visible=turn.state == "interrupted"),
             self.judge: gr.update(visible=turn.state == "completed" and bool(turn.run)),
         }
 
-    def _writing(self, now: bool) -> Updates:
+    def _writing_buttons(self, now: bool) -> Updates:
         return {
             self.send: gr.update(visible=not now),
             self.stop: gr.update(visible=now),
@@ -115,11 +119,11 @@ class Room:
         }
 
 
-def _talk() -> dict[str, Any]:
-    found: dict[str, Any] = {"past": part(), "live": part(), "form": Form.declare()}
+def _talk_column() -> dict[str, Any]:
+    found: dict[str, Any] = {"past": html_part(), "live": html_part(), "form": DecisionForm.declare()}
     found["resume"] = gr.Button("Go on with this answer", visible=False, variant="primary", size="md")
-    found |= judging()
-    found["thanks"] = part()
+    found |= rating_buttons()
+    found["thanks"] = html_part()
     with gr.Column(elem_classes="aos-composer"):
         found["message"] = gr.Textbox(
             label="Your message",
@@ -137,7 +141,7 @@ def _talk() -> dict[str, Any]:
     return found
 
 
-def _side() -> dict[str, Any]:
+def _side_column() -> dict[str, Any]:
     found: dict[str, Any] = {}
     found["agent"] = gr.Dropdown([], label="Agent", interactive=True)
     found["source"] = gr.Radio(SOURCES, value=AUTO, label="Answer from")
@@ -156,8 +160,8 @@ def _side() -> dict[str, Any]:
             found["rename"] = gr.Button("Rename", size="sm", min_width=80)
             found["delete"] = gr.Button("Delete", variant="stop", size="sm", min_width=80)
         found["sure"] = gr.Button("Yes, delete it for good", variant="stop", size="sm", visible=False)
-        found["done"] = part()
-    found["others"] = part()
+        found["done"] = html_part()
+    found["others"] = html_part()
     found["session"] = gr.Textbox(visible=False)
     found["run"] = gr.Textbox(visible=False)
     return found

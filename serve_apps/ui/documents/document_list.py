@@ -5,12 +5,12 @@ from datetime import date, datetime, time, timedelta, timezone
 from typing import Any, Final
 from urllib.parse import urlencode
 
-from serve_apps.ui.kit.api import Api
-from serve_apps.ui.kit.blocks import badge, empty, heading, link, pager, table
+from serve_apps.ui.kit.api import SessionApi
+from serve_apps.ui.kit.blocks import data_table, empty_state, link_to, list_pager, page_heading, state_badge
 from serve_apps.ui.kit.caveats import in_short
-from serve_apps.ui.kit.formats import moment, number, size
-from serve_apps.ui.kit.html import Html, join, tag
-from serve_apps.ui.kit.page import PREFIX, Desk
+from serve_apps.ui.kit.formats import format_moment, format_number, format_size
+from serve_apps.ui.kit.html import SafeHtml, join_html, tag
+from serve_apps.ui.kit.page import PREFIX, ConsoleContext
 from serve_apps.ui.sessions import Role
 
 HERE: Final = f"{PREFIX}/documents"
@@ -39,7 +39,7 @@ TYPES: Final = (
 FILTERS: Final = ("search", "status", "type", "from", "to", "zone")
 
 
-async def catalogue(desk: Desk, api: Api, query: Mapping[str, str], skip: int) -> Html:
+async def document_catalogue(desk: ConsoleContext, api: SessionApi, query: Mapping[str, str], skip: int) -> SafeHtml:
     """One page of the list."""
     wanted = {name: query[name] for name in FILTERS if query.get(name)}
     if not wanted.keys() & {"from", "to"}:
@@ -51,29 +51,35 @@ async def catalogue(desk: Desk, api: Api, query: Mapping[str, str], skip: int) -
         search=wanted.get("search"),
         status=wanted.get("status"),
         file_type=wanted.get("type"),
-        since=day(wanted, "from", 0),
-        before=day(wanted, "to", 1),
+        since=day_start(wanted, "from", 0),
+        before=day_start(wanted, "to", 1),
     )
-    return listed(desk, body, wanted, api.session.role)
+    return document_table(desk, body, wanted, api.session.role)
 
 
-def listed(desk: Desk, body: Mapping[str, Any], wanted: Mapping[str, str], role: Role) -> Html:
+def document_table(desk: ConsoleContext, body: Mapping[str, Any], wanted: Mapping[str, str], role: Role) -> SafeHtml:
     """Heading, filters and table of the documents that the API answered."""
     total, address = body["total"], HERE + (f"?{urlencode(wanted)}" if wanted else "")
     add = desk.link("ingest")
     actions = [tag("a", "Add documents", href=add, class_="aos-button primary")] if add and _may_add(role) else []
-    head = heading("Documents", f"{number(total)} found" if wanted else f"{number(total)} in this workspace", *actions)
+    head = page_heading(
+        "Documents",
+        f"{format_number(total)} found" if wanted else f"{format_number(total)} in this workspace",
+        *actions,
+    )
     if not body["items"]:
-        shown = _nothing(wanted, add if _may_add(role) else None)
+        shown = _empty_list(wanted, add if _may_add(role) else None)
     else:
-        shown = table(
-            ("Name", "Type", "State", "Pages", "Size", "Added"), [_row(one) for one in body["items"]], numbers=(3, 4)
+        shown = data_table(
+            ("Name", "Type", "State", "Pages", "Size", "Added"),
+            [_document_row(one) for one in body["items"]],
+            numbers=(3, 4),
         )
-    turn = pager(address, body["skip"], body["limit"], total) if total > body["limit"] or body["skip"] else None
-    return join(head, filters(wanted), tag("div", shown, turn, class_="aos-card"))
+    turn = list_pager(address, body["skip"], body["limit"], total) if total > body["limit"] or body["skip"] else None
+    return join_html(head, document_filters(wanted), tag("div", shown, turn, class_="aos-card"))
 
 
-def filters(wanted: Mapping[str, str]) -> Html:
+def document_filters(wanted: Mapping[str, str]) -> SafeHtml:
     """The form of the list; without a script it is one all the same."""
     search = tag(
         "input",
@@ -87,10 +93,10 @@ def filters(wanted: Mapping[str, str]) -> Html:
     return tag(
         "form",
         tag("label", tag("span", "Search"), search, class_="wide"),
-        _choice("State", "status", STATUSES, wanted),
-        _choice("Type", "type", TYPES, wanted),
-        _day("Added from", "from", wanted),
-        _day("Added until", "to", wanted),
+        _choice_field("State", "status", STATUSES, wanted),
+        _choice_field("Type", "type", TYPES, wanted),
+        _day_field("Added from", "from", wanted),
+        _day_field("Added until", "to", wanted),
         tag("input", type="hidden", name="zone", value=wanted.get("zone", ""), data_zone=True),
         tag(
             "div",
@@ -106,7 +112,7 @@ def filters(wanted: Mapping[str, str]) -> Html:
     )
 
 
-def _choice(label: str, name: str, values: tuple[str, ...], wanted: Mapping[str, str]) -> Html:
+def _choice_field(label: str, name: str, values: tuple[str, ...], wanted: Mapping[str, str]) -> SafeHtml:
     chosen = wanted.get(name, "")
     options = [tag("option", "All", value="")]
     options += [tag("option", one.replace("_", " "), value=one, selected=one == chosen) for one in values]
@@ -115,38 +121,40 @@ def _choice(label: str, name: str, values: tuple[str, ...], wanted: Mapping[str,
     return tag("label", tag("span", label), tag("select", options, name=name, id=f"by-{name}"))
 
 
-def _day(label: str, name: str, wanted: Mapping[str, str]) -> Html:
+def _day_field(label: str, name: str, wanted: Mapping[str, str]) -> SafeHtml:
     box = tag("input", name=name, type="date", value=wanted.get(name, ""), id=f"by-{name}")
     return tag("label", tag("span", label), box)
 
 
-def _row(one: Mapping[str, Any]) -> tuple[Any, ...]:
-    name = link(one["filename"], f"{HERE}?id={one['id']}")
+def _document_row(one: Mapping[str, Any]) -> tuple[Any, ...]:
+    name = link_to(one["filename"], f"{HERE}?id={one['id']}")
     why = one["failure"]["reason"].replace("_", " ") if one["failure"] else in_short(one)
-    state = tag("div", badge(one["status"]), tag("div", why, class_="quiet") if why else None)
+    state = tag("div", state_badge(one["status"]), tag("div", why, class_="quiet") if why else None)
     return (
         name,
         one["file_type"],
         state,
-        number(one["page_count"]),
-        size(one["file_size"]),
-        moment(one["upload_date"], relative=True),
+        format_number(one["page_count"]),
+        format_size(one["file_size"]),
+        format_moment(one["upload_date"], relative=True),
     )
 
 
-def _nothing(wanted: Mapping[str, str], add: str | None) -> Html:
+def _empty_list(wanted: Mapping[str, str], add: str | None) -> SafeHtml:
     if wanted:
-        return empty("No document fits.", ("Change the filters, or ", link("show all documents", HERE), "."))
+        return empty_state("No document fits.", ("Change the filters, or ", link_to("show all documents", HERE), "."))
     if add:
-        return empty("No documents yet.", ("Upload files or scan a folder on the page ", link("Ingest", add), "."))
-    return empty("No documents yet.", "Somebody who may upload adds them; then they can be searched here.")
+        return empty_state(
+            "No documents yet.", ("Upload files or scan a folder on the page ", link_to("Ingest", add), ".")
+        )
+    return empty_state("No documents yet.", "Somebody who may upload adds them; then they can be searched here.")
 
 
 def _may_add(role: Role) -> bool:
     return role.reaches(Role.DEVELOPER)
 
 
-def day(wanted: Mapping[str, str], name: str, later: int) -> str | None:
+def day_start(wanted: Mapping[str, str], name: str, later: int) -> str | None:
     """The beginning of a day in the reader's zone (minutes east of UTC), so many days later; None where it is none."""
     try:
         found = date.fromisoformat(wanted.get(name, ""))

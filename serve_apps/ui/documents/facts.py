@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import urlencode
 
-from serve_apps.ui.documents.viewer import level
-from serve_apps.ui.kit.blocks import badge, card, empty, heading, link, table
-from serve_apps.ui.kit.caveats import in_short, kinds, note
-from serve_apps.ui.kit.formats import many, moment, number, percent, size
-from serve_apps.ui.kit.html import Html, join, tag
-from serve_apps.ui.kit.page import PREFIX, Desk
+from serve_apps.ui.documents.viewer import confidence_class
+from serve_apps.ui.kit.blocks import data_table, empty_state, link_to, page_heading, state_badge, titled_card
+from serve_apps.ui.kit.caveats import caveat_kinds, caveat_note, in_short
+from serve_apps.ui.kit.formats import format_count, format_moment, format_number, format_percent, format_size
+from serve_apps.ui.kit.html import SafeHtml, join_html, tag
+from serve_apps.ui.kit.page import PREFIX, ConsoleContext
 from serve_apps.ui.sessions import Role
 
 HERE: Final = f"{PREFIX}/documents"
@@ -20,44 +20,48 @@ ENCODINGS: Final = (
 )  # fmt: skip
 
 
-def address(document: str, **more: object) -> str:
+def document_address(document: str, **more: object) -> str:
     """Of a document in the console, with what of `more` is not None."""
     return f"{HERE}?{urlencode({'id': document, **{k: v for k, v in more.items() if v is not None}})}"
 
 
-def head(document: Mapping[str, Any], role: Role) -> Html:
+def document_heading(document: Mapping[str, Any], role: Role) -> SafeHtml:
     """Name and state, and what may be done."""
     pages = document["pages"]
     about = (
-        badge(document["status"]),
+        state_badge(document["status"]),
         " ",
         document["file_type"],
         ", ",
-        size(document["file_size"]),
+        format_size(document["file_size"]),
         ", ",
-        f"{number(pages['stored'])} of {many(pages['expected'], 'page')}, ",
-        f"{many(document['chunk_count'], 'passage')}, ",
+        f"{format_number(pages['stored'])} of {format_count(pages['expected'], 'page')}, ",
+        f"{format_count(document['chunk_count'], 'passage')}, ",
         "added ",
-        moment(document["upload_date"], relative=True),
+        format_moment(document["upload_date"], relative=True),
     )
     actions = [tag("a", "All documents", href=HERE, class_="aos-button")]
     if role.reaches(Role.DEVELOPER):
         actions.append(
-            act("Process again", "process", id_="process", title="Cut and embed its text again; it is not read again")
+            action_button(
+                "Process again", "process", id_="process", title="Cut and embed its text again; it is not read again"
+            )
         )
     if role.reaches(Role.OPERATOR):
-        actions.append(act("Delete …", "impact", id_="impact"))
-    caveats = note("What is missing, or may be wrong, in its text:", document.get("caveats") or ())
-    return join(heading(document["filename"], about, *actions), _failure(document), caveats)
+        actions.append(action_button("Delete …", "impact", id_="impact"))
+    caveats = caveat_note("What is missing, or may be wrong, in its text:", document.get("caveats") or ())
+    return join_html(page_heading(document["filename"], about, *actions), _failure_notice(document), caveats)
 
 
-def act(label: str, what: str, value: str = "", *, id_: str, kind: str = "", title: str | None = None) -> Html:
+def action_button(
+    label: str, what: str, value: str = "", *, id_: str, kind: str = "", title: str | None = None
+) -> SafeHtml:
     """A button that asks this page for something."""
     class_ = f"aos-button {kind}".strip()
     return tag("button", label, type="button", class_=class_, data_act=what, value=value, id=id_, title=title)
 
 
-def _failure(document: Mapping[str, Any]) -> Html | None:
+def _failure_notice(document: Mapping[str, Any]) -> SafeHtml | None:
     failure = document["failure"]
     if not failure:
         return None
@@ -72,96 +76,111 @@ def _failure(document: Mapping[str, Any]) -> Html | None:
     )
 
 
-def pages_card(document: Mapping[str, Any], version: str, lines: Mapping[str, Any], first: int, at: int) -> Html:
+def pages_card(document: Mapping[str, Any], version: str, lines: Mapping[str, Any], first: int, at: int) -> SafeHtml:
     """Every page as a small field in the colour of its confidence; pages that failed are crossed."""
     total = lines["total"]
-    fields = [_field(document["id"], version, one, at) for one in lines["items"]]
+    fields = [_page_cell(document["id"], version, one, at) for one in lines["items"]]
     more = None
     if total > len(fields):
         last = first + len(fields)
-        earlier = link("← earlier", address(document["id"], version=version, page=first)) if first else None
-        later = link("later →", address(document["id"], version=version, page=last + 1)) if last < total else None
+        earlier = link_to("← earlier", document_address(document["id"], version=version, page=first)) if first else None
+        later = (
+            link_to("later →", document_address(document["id"], version=version, page=last + 1))
+            if last < total
+            else None
+        )
         more = tag("p", earlier, f" pages {first + 1:,} to {last:,} of {total:,} ", later, class_="quiet")
-    return card("Pages", tag("nav", fields, class_="doc-strip", aria_label="Pages by confidence"), more)
+    return titled_card("Pages", tag("nav", fields, class_="doc-strip", aria_label="Pages by confidence"), more)
 
 
-def _field(document: str, version: str, one: Mapping[str, Any], at: int) -> Html:
+def _page_cell(document: str, version: str, one: Mapping[str, Any], at: int) -> SafeHtml:
     failed, sure = one["failure"], one["confidence"]
     if failed:
         class_, said = "failed", f"failed: {str(failed.get('reason')).replace('_', ' ')}"
     else:
-        class_, said = ("native" if sure is None else level(sure)), f"{one['engine']}, {percent(sure)} sure"
+        class_, said = (
+            ("native" if sure is None else confidence_class(sure)),
+            f"{one['engine']}, {format_percent(sure)} sure",
+        )
         said = said if sure is not None else f"{one['engine']}"
     if doubtful := in_short(one):
         class_, said = f"{class_} doubtful", f"{said}, {doubtful.lower()}"
     label = f"Page {one['number']}: {said}"
     here = "page" if one["number"] == at else None
-    where = address(document, version=version, page=one["number"])
-    return tag("a", number(one["number"]), href=where, class_=class_, title=label, aria_label=label, aria_current=here)
+    where = document_address(document, version=version, page=one["number"])
+    return tag(
+        "a", format_number(one["number"]), href=where, class_=class_, title=label, aria_label=label, aria_current=here
+    )
 
 
-def failed_card(document: str, version: str, failed: Mapping[str, Any], ingest: str | None) -> Html | None:
+def failed_card(document: str, version: str, failed: Mapping[str, Any], ingest: str | None) -> SafeHtml | None:
     """Pages that could not be read, with what mends that."""
     if not failed["total"]:
         return None
     rows = [
         (
-            link(f"Page {one['number']:,}", address(document, version=version, page=one["number"])),
-            _why(one["failure"]),
+            link_to(f"Page {one['number']:,}", document_address(document, version=version, page=one["number"])),
+            _failure_cell(one["failure"]),
             one["fix"],
         )
         for one in failed["items"]
     ]
     more = f"{failed['total'] - len(rows):,} more failed." if failed["total"] > len(rows) else None
-    retry = tag("p", more, " Retry them with their job on ", link("Ingest", ingest), ".", class_="quiet")
-    return card("Pages that failed", table(("Page", "Reason", "What to try"), rows), retry)
+    retry = tag("p", more, " Retry them with their job on ", link_to("Ingest", ingest), ".", class_="quiet")
+    return titled_card("Pages that failed", data_table(("Page", "Reason", "What to try"), rows), retry)
 
 
-def _why(failure: Mapping[str, Any]) -> Html:
+def _failure_cell(failure: Mapping[str, Any]) -> SafeHtml:
     detail = tag("div", failure.get("detail"), class_="quiet")
     return tag("div", str(failure.get("reason")).replace("_", " "), detail)
 
 
-def versions_card(document: str, versions: Sequence[Mapping[str, Any]], shown: str | None) -> Html:
+def versions_card(document: str, versions: Sequence[Mapping[str, Any]], shown: str | None) -> SafeHtml:
     """Versions that were read under this name, newest first."""
     if not versions:
-        return card("Versions", empty("Nothing was read yet.", "A version appears once its file was opened."))
+        return titled_card(
+            "Versions", empty_state("Nothing was read yet.", "A version appears once its file was opened.")
+        )
     rows = []
     for one in versions:
-        name = link(moment(one["created_at"]), address(document, version=one["id"]))
-        marks = [badge("readers see this", "green")] if one["current"] else []
-        marks += [badge("shown", "blue")] if one["id"] == shown else []
-        state = f"{number(one['stored'])} of {number(one['page_count'])}"
-        state += f", {number(one['failed'])} failed" if one["failed"] else ""
+        name = link_to(format_moment(one["created_at"]), document_address(document, version=one["id"]))
+        marks = [state_badge("readers see this", "green")] if one["current"] else []
+        marks += [state_badge("shown", "blue")] if one["id"] == shown else []
+        state = f"{format_number(one['stored'])} of {format_number(one['page_count'])}"
+        state += f", {format_number(one['failed'])} failed" if one["failed"] else ""
         rows.append(
             (
                 tag("div", name, " ", *[(one, " ") for one in marks]),
                 state,
-                number(one["chunks"]),
-                size(one["file_size"]),
+                format_number(one["chunks"]),
+                format_size(one["file_size"]),
                 tag("code", one["file_hash"][:12]),
             )
         )
-    return card("Versions", table(("Read", "Pages", "Passages", "Size", "SHA-256"), rows, numbers=(2, 3)))
+    return titled_card("Versions", data_table(("Read", "Pages", "Passages", "Size", "SHA-256"), rows, numbers=(2, 3)))
 
 
-def agents_card(desk: Desk, document: Mapping[str, Any], agents: Sequence[Mapping[str, Any]], role: Role) -> Html:
+def agents_card(
+    desk: ConsoleContext, document: Mapping[str, Any], agents: Sequence[Mapping[str, Any]], role: Role
+) -> SafeHtml:
     """Agents that search it, and those that could."""
     linked = {one["id"] for one in document["agents"]}
     whole = [one for one in agents if one["whole_workspace"]]
     may = role.reaches(Role.DEVELOPER)
-    rows: list[Html] = []
+    rows: list[SafeHtml] = []
     for one in document["agents"]:
         off = (
-            act("Unlink", "unlink", one["id"], id_=f"unlink-{one['id']}", title=f"{one['name']} no longer searches it")
+            action_button(
+                "Unlink", "unlink", one["id"], id_=f"unlink-{one['id']}", title=f"{one['name']} no longer searches it"
+            )
             if may
             else None
         )
-        rows.append(tag("li", link(one["name"], desk.link("agents", id=one["id"])), off))
+        rows.append(tag("li", link_to(one["name"], desk.link("agents", id=one["id"])), off))
     rows += [
         tag(
             "li",
-            link(one["name"], desk.link("agents", id=one["id"])),
+            link_to(one["name"], desk.link("agents", id=one["id"])),
             tag("span", "reads the whole workspace", class_="quiet"),
         )
         for one in whole
@@ -170,7 +189,7 @@ def agents_card(desk: Desk, document: Mapping[str, Any], agents: Sequence[Mappin
     shown = (
         tag("ul", rows, class_="doc-lines")
         if rows
-        else empty(
+        else empty_state(
             "No agent searches it.", "Link it to one below." if may else "Somebody who may build agents links it."
         )
     )
@@ -179,11 +198,11 @@ def agents_card(desk: Desk, document: Mapping[str, Any], agents: Sequence[Mappin
     if may and free:
         options = [tag("option", one["name"], value=one["id"]) for one in free]
         choice = tag("select", options, name="agent", aria_label="Agent to link it to", id="agent")
-        form = tag("form", choice, act("Link", "link", id_="link"), class_="doc-inline")
-    return card("Agents that search it", shown, form)
+        form = tag("form", choice, action_button("Link", "link", id_="link"), class_="doc-inline")
+    return titled_card("Agents that search it", shown, form)
 
 
-def origin_card(document: Mapping[str, Any]) -> Html:
+def origin_card(document: Mapping[str, Any]) -> SafeHtml:
     """Origin of the document, and who may see it."""
     rows = [
         ("Origin", document["origin"]),
@@ -191,24 +210,24 @@ def origin_card(document: Mapping[str, Any]) -> Html:
             "Came by",
             {"folder": "scan of a folder", "upload": "upload"}.get(document["source_type"], document["source_type"]),
         ),
-        ("Read", moment(document["processed_date"])),
+        ("Read", format_moment(document["processed_date"])),
         ("May be seen by", ", ".join(document["readers"]) or "everybody in the workspace"),
         ("Tags", ", ".join(document["tags"]) or None),
         ("Description", document["description"] or None),
         ("Id", tag("code", document["id"])),
     ]
     pairs = [(tag("dt", name), tag("dd", value)) for name, value in rows if value]
-    return card("About", tag("dl", pairs, class_="doc-pairs"))
+    return titled_card("About", tag("dl", pairs, class_="doc-pairs"))
 
 
-def encoding_card(document: Mapping[str, Any], role: Role) -> Html | None:
+def encoding_card(document: Mapping[str, Any], role: Role) -> SafeHtml | None:
     """Character encoding of a text, and a form to choose another one."""
-    chosen, doubted = document["metadata"].get("encoding"), "encoding_unsure" in kinds(document)
+    chosen, doubted = document["metadata"].get("encoding"), "encoding_unsure" in caveat_kinds(document)
     if not (document["file_type"] in DECODED or chosen or doubted):
         return None
     said = f"It is read as {chosen}, as somebody set it." if chosen else "Its bytes decide."
     if not role.reaches(Role.DEVELOPER):
-        return card("Encoding", tag("p", said))
+        return titled_card("Encoding", tag("p", said))
     names = tag("datalist", [tag("option", value=one) for one in ENCODINGS], id="encodings")
     box = tag(
         "input",
@@ -220,33 +239,34 @@ def encoding_card(document: Mapping[str, Any], role: Role) -> Html | None:
         value=chosen or "",
         aria_label="Encoding to read it in; empty: as its bytes say",
     )
-    form = tag("form", box, names, act("Read again", "decode", id_="decode"), class_="doc-inline")
-    return card("Encoding", tag("p", said, class_="doc-gap"), form)
+    form = tag("form", box, names, action_button("Read again", "decode", id_="decode"), class_="doc-inline")
+    return titled_card("Encoding", tag("p", said, class_="doc-gap"), form)
 
 
-def impact_card(document: Mapping[str, Any], impact: Mapping[str, Any]) -> Html:
+def impact_card(document: Mapping[str, Any], impact: Mapping[str, Any]) -> SafeHtml:
     """Preview of what a deletion would take along."""
     agents = ", ".join(impact["agents"])
     counts = [
-        f"{many(impact['versions'], 'version')} with {many(impact['pages'], 'page')} of text",
-        f"{many(impact['chunks'], 'passage')} and {many(impact['embeddings'], 'vector')}: nobody finds it any more",
+        f"{format_count(impact['versions'], 'version')} with {format_count(impact['pages'], 'page')} of text",
+        f"{format_count(impact['chunks'], 'passage')} and {format_count(impact['embeddings'], 'vector')}: "
+        "nobody finds it any more",
         f"its links to {agents}" if agents else "no links to agents",
         "the file itself"
         if document["source_type"] == "upload"
         else "not the file: it stays in its folder, and comes back with the next scan",
     ]
-    keep = tag("a", "Keep it", href=address(document["id"]), class_="aos-button")
+    keep = tag("a", "Keep it", href=document_address(document["id"]), class_="aos-button")
     return tag(
         "div",
         tag("strong", f"Delete {document['filename']}? This goes with it, for good:"),
         tag("ul", [tag("li", one) for one in counts]),
-        tag("div", act("Delete for good", "delete", id_="delete", kind="danger"), keep, class_="actions"),
+        tag("div", action_button("Delete for good", "delete", id_="delete", kind="danger"), keep, class_="actions"),
         class_="aos-problem",
         role="alertdialog",
         aria_label="Delete this document",
     )
 
 
-def notice(text: Html | str) -> Html:
+def done_notice(text: SafeHtml | str) -> SafeHtml:
     """Notice of what was done."""
     return tag("div", text, class_="aos-good", role="status")

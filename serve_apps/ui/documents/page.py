@@ -7,16 +7,16 @@ from typing import Any, Final
 import gradio as gr
 
 from serve_apps.ui.documents import facts
-from serve_apps.ui.documents.document_list import HERE, catalogue
-from serve_apps.ui.documents.passage import parse
-from serve_apps.ui.documents.viewer import viewer
-from serve_apps.ui.kit.api import Api
-from serve_apps.ui.kit.blocks import columns, empty, link, loading, problem_card
-from serve_apps.ui.kit.formats import many
-from serve_apps.ui.kit.html import Html, join
-from serve_apps.ui.kit.living import Turns, Wish, living, opened, wish
-from serve_apps.ui.kit.page import QUIET, Desk, Page, told
-from serve_apps.ui.kit.problem import Problem
+from serve_apps.ui.documents.document_list import HERE, document_catalogue
+from serve_apps.ui.documents.passage import parse_passage
+from serve_apps.ui.documents.viewer import page_viewer
+from serve_apps.ui.kit.api import SessionApi
+from serve_apps.ui.kit.blocks import card_columns, empty_state, link_to, loading_notice, problem_card
+from serve_apps.ui.kit.formats import format_count
+from serve_apps.ui.kit.html import SafeHtml, join_html
+from serve_apps.ui.kit.living import PageAction, RenderMarker, interactive_html, opening_action, parse_action
+from serve_apps.ui.kit.page import QUIET, ConsoleContext, ConsolePage, view_or_problem
+from serve_apps.ui.kit.problem import ApiProblem
 from serve_apps.ui.sessions import Role
 
 STRIP: Final = 100  # pages that the strip shows at once
@@ -24,22 +24,22 @@ FAILED: Final = 20
 NOTHING: Final[dict[str, Any]] = {"items": [], "total": 0}
 
 
-def draw(desk: Desk, blocks: gr.Blocks) -> None:
+def draw_documents_page(desk: ConsoleContext, blocks: gr.Blocks) -> None:
     """One part that shows the list or a document, whatever the address says."""
-    body, turns = living(loading("Looking …")), Turns()
+    body, turns = interactive_html(loading_notice("Looking …")), RenderMarker()
 
-    async def first(request: gr.Request) -> Html:
-        return turns.mark(await told(_shown(desk, desk_api(request), opened(request))))
+    async def first(request: gr.Request) -> SafeHtml:
+        return turns.mark(await view_or_problem(_page_body(desk, desk_api(request), opening_action(request))))
 
-    async def show(request: gr.Request, event: gr.EventData) -> Html:
-        return turns.mark(await told(_shown(desk, desk_api(request), wish(event))))
+    async def show(request: gr.Request, event: gr.EventData) -> SafeHtml:
+        return turns.mark(await view_or_problem(_page_body(desk, desk_api(request), parse_action(event))))
 
-    async def do(request: gr.Request, event: gr.EventData) -> Html:
-        asked = wish(event)
+    async def do(request: gr.Request, event: gr.EventData) -> SafeHtml:
+        asked = parse_action(event)
         gone = HERE if asked.act == "delete" else None
-        return turns.mark(await _done(desk, desk_api(request), asked), gone)
+        return turns.mark(await _act_on_document(desk, desk_api(request), asked), gone)
 
-    def desk_api(request: gr.Request) -> Api:
+    def desk_api(request: gr.Request) -> SessionApi:
         return desk.api(request)
 
     blocks.load(first, None, body, **QUIET)
@@ -47,31 +47,39 @@ def draw(desk: Desk, blocks: gr.Blocks) -> None:
     body.click(do, None, body, **QUIET)
 
 
-PAGE = Page("documents", "Documents", Role.VIEWER, draw, "M6 3h8l4 4v14H6zM14 3v4h4M9 12h6M9 16h6")
+PAGE = ConsolePage(
+    "documents", "Documents", Role.VIEWER, draw_documents_page, "M6 3h8l4 4v14H6zM14 3v4h4M9 12h6M9 16h6"
+)
 
 
-async def _shown(desk: Desk, api: Api, asked: Wish) -> Html:
+async def _page_body(desk: ConsoleContext, api: SessionApi, asked: PageAction) -> SafeHtml:
     id_ = asked.query.get("id")
-    return await (_document(desk, api, id_, asked) if id_ else catalogue(desk, api, asked.query, asked.number("skip")))
+    return await (
+        _document_view(desk, api, id_, asked)
+        if id_
+        else document_catalogue(desk, api, asked.query, asked.number("skip"))
+    )
 
 
-async def _done(desk: Desk, api: Api, asked: Wish) -> Html:
+async def _act_on_document(desk: ConsoleContext, api: SessionApi, asked: PageAction) -> SafeHtml:
     """Do what a button says, and show what came of it above the page."""
     document = asked.query.get("id", "")
-    said: Html
+    said: SafeHtml
     try:
         match asked.act:
             case "link" | "unlink":
-                said = await _link(api, document, asked)
+                said = await _change_link(api, document, asked)
             case "process":
                 job = await api.post(f"/api/documents/{document}/process")
                 where = desk.link("ingest", job=job["job_id"])
-                said = facts.notice(join("Its text is cut and embedded again: ", link("see the job", where), "."))
+                said = facts.done_notice(
+                    join_html("Its text is cut and embedded again: ", link_to("see the job", where), ".")
+                )
             case "decode":
                 body = {"encoding": asked.fields.get("encoding", "").strip() or "auto"}
                 job = await api.post(f"/api/documents/{document}/process", body)
                 where = desk.link("ingest", job=job["job_id"])
-                said = facts.notice(join("It is read again: ", link("see the job", where), "."))
+                said = facts.done_notice(join_html("It is read again: ", link_to("see the job", where), "."))
             case "impact":
                 row, impact = await asyncio.gather(
                     api.get(f"/api/documents/{document}"), api.get(f"/api/documents/{document}/delete-impact")
@@ -79,65 +87,72 @@ async def _done(desk: Desk, api: Api, asked: Wish) -> Html:
                 said = facts.impact_card(row, impact)
             case "delete":
                 gone = await api.delete(f"/api/documents/{document}")
-                said = facts.notice(
-                    f"Deleted, with {many(gone['pages'], 'page')} and {many(gone['chunks'], 'passage')}."
+                said = facts.done_notice(
+                    f"Deleted, with {format_count(gone['pages'], 'page')} "
+                    f"and {format_count(gone['chunks'], 'passage')}."
                 )
-                return join(said, await told(catalogue(desk, api, {}, 0)))
+                return join_html(said, await view_or_problem(document_catalogue(desk, api, {}, 0)))
             case _:
-                said = empty("Nothing was asked for.", "Load the page again.")
-    except Problem as problem:
+                said = empty_state("Nothing was asked for.", "Load the page again.")
+    except ApiProblem as problem:
         said = problem_card(problem.told)
-    return join(said, await told(_shown(desk, api, asked)))
+    return join_html(said, await view_or_problem(_page_body(desk, api, asked)))
 
 
-async def _link(api: Api, document: str, asked: Wish) -> Html:
+async def _change_link(api: SessionApi, document: str, asked: PageAction) -> SafeHtml:
     agent = asked.value if asked.act == "unlink" else asked.fields.get("agent", "")
     body = {"agent_id": agent, "document_ids": [document], "action": asked.act}
     done = await api.post("/api/documents/links", body)
     words = "The agent searches it from now on." if asked.act == "link" else "The agent does not search it any more."
-    return facts.notice(words if done["changed"] else "It was so already.")
+    return facts.done_notice(words if done["changed"] else "It was so already.")
 
 
-async def _document(desk: Desk, api: Api, id_: str, asked: Wish) -> Html:
+async def _document_view(desk: ConsoleContext, api: SessionApi, id_: str, asked: PageAction) -> SafeHtml:
     path = f"/api/documents/{id_}"
     document, versions, agents = await asyncio.gather(
         api.get(path), api.get(f"{path}/versions"), api.get("/api/agents", limit=200)
     )
     role, version = api.session.role, asked.query.get("version") or document["version_id"]
-    cards: list[Html | None] = [facts.versions_card(id_, versions["items"], version)]
+    cards: list[SafeHtml | None] = [facts.versions_card(id_, versions["items"], version)]
     cards += [facts.agents_card(desk, document, agents["items"], role), facts.origin_card(document)]
     cards += [facts.encoding_card(document, role)]
-    head = facts.head(document, role)
+    head = facts.document_heading(document, role)
     if version is None:
-        nothing = empty("No page of it was read yet.", "Its job on the page Ingest tells how far it is.")
-        return join(head, nothing, columns(*cards))
+        nothing = empty_state("No page of it was read yet.", "Its job on the page Ingest tells how far it is.")
+        return join_html(head, nothing, card_columns(*cards))
     number = asked.number("page", 1)
     begin = (number - 1) // STRIP * STRIP
     at = f"{path}/versions/{version}/pages"
     strip, failed, view = await asyncio.gather(
         api.get(at, skip=begin, limit=STRIP),
-        api.get(at, failed=True, limit=FAILED) if document["pages"]["failed"] else _nothing(),
-        told(_viewed(api, document, version, number, asked)),
+        api.get(at, failed=True, limit=FAILED) if document["pages"]["failed"] else _no_failures(),
+        view_or_problem(_viewer_section(api, document, version, number, asked)),
     )
     below = [facts.failed_card(id_, version, failed, desk.link("ingest"))]
-    return join(head, view, facts.pages_card(document, version, strip, begin, number), *below, columns(*cards))
+    return join_html(
+        head, view, facts.pages_card(document, version, strip, begin, number), *below, card_columns(*cards)
+    )
 
 
-def _nothing() -> Awaitable[dict[str, Any]]:
+def _no_failures() -> Awaitable[dict[str, Any]]:
     async def none() -> dict[str, Any]:
         return NOTHING
 
     return none()
 
 
-async def _viewed(api: Api, document: dict[str, Any], version: str, number: int, asked: Wish) -> Html:
+async def _viewer_section(
+    api: SessionApi, document: dict[str, Any], version: str, number: int, asked: PageAction
+) -> SafeHtml:
     page = await api.get(f"/api/documents/{document['id']}/versions/{version}/pages/{number}")
     current = version == document["version_id"]
     at = {"id": document["id"], "version": None if current else version}
     earlier = None
     if not current:
-        where = facts.address(document["id"], page=number)
-        earlier = facts.notice(
-            join("This is not the version that readers see now. ", link("Show that one", where), ".")
+        where = facts.document_address(document["id"], page=number)
+        earlier = facts.done_notice(
+            join_html("This is not the version that readers see now. ", link_to("Show that one", where), ".")
         )
-    return join(earlier, viewer(page, document["file_type"], parse(asked.query), at, pictured=current))
+    return join_html(
+        earlier, page_viewer(page, document["file_type"], parse_passage(asked.query), at, pictured=current)
+    )

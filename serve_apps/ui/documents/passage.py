@@ -10,7 +10,7 @@ Box = tuple[float, float, float, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
+class PageWord:
     """A word of a page as the API gives it: where it begins in the text, its box in fractions, and the confidence."""
 
     start: int
@@ -20,7 +20,7 @@ class Word:
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class LinkedPassage:
     """`boxes` in fractions of the page; `spans` are [start, end) in its text."""
 
     boxes: tuple[Box, ...] = ()
@@ -35,26 +35,26 @@ class Passage:
         return sorted({at for pair in self.spans for at in pair if start < at < end})
 
 
-def parse(query: Mapping[str, str]) -> Passage:
+def parse_passage(query: Mapping[str, str]) -> LinkedPassage:
     """From `boxes=x0,y0,x1,y1;…`, `start` and `end` of an address; what is not well formed is left out."""
-    boxes = [box for part in query.get("boxes", "").split(";")[:MOST_BOXES] if (box := _box(part)) is not None]
-    start, end = _whole(query.get("start", "")), _whole(query.get("end", ""))
+    boxes = [box for part in query.get("boxes", "").split(";")[:MOST_BOXES] if (box := _parse_box(part)) is not None]
+    start, end = _parse_offset(query.get("start", "")), _parse_offset(query.get("end", ""))
     known = start is not None and end is not None and start < end
-    return Passage(tuple(boxes), ((start, end),) if known and start is not None and end is not None else ())
+    return LinkedPassage(tuple(boxes), ((start, end),) if known and start is not None and end is not None else ())
 
 
-def placed(passage: Passage, words: Sequence[Word]) -> Passage:
+def complete_passage(passage: LinkedPassage, words: Sequence[PageWord]) -> LinkedPassage:
     """With the part that the address left out: text from boxes, or boxes from text, by the page's own words."""
     if passage.boxes and not passage.spans:
-        inside = [any(_holds(box, word.box) for box in passage.boxes) for word in words]
-        return Passage(passage.boxes, tuple(_runs(words, inside)))
+        inside = [any(_contains_center(box, word.box) for box in passage.boxes) for word in words]
+        return LinkedPassage(passage.boxes, tuple(_word_spans(words, inside)))
     if passage.spans and not passage.boxes:
         meant = [word for word in words if passage.marks(word.start, word.start + len(word.text))]
-        return Passage(tuple(_lines(meant)), passage.spans)
+        return LinkedPassage(tuple(_line_boxes(meant)), passage.spans)
     return passage
 
 
-def _runs(words: Sequence[Word], inside: Sequence[bool]) -> list[tuple[int, int]]:
+def _word_spans(words: Sequence[PageWord], inside: Sequence[bool]) -> list[tuple[int, int]]:
     """The text of words that follow each other, in one piece each."""
     runs: list[tuple[int, int]] = []
     before = False
@@ -66,15 +66,15 @@ def _runs(words: Sequence[Word], inside: Sequence[bool]) -> list[tuple[int, int]
     return runs
 
 
-def words_of(rows: Sequence[Sequence[float | str]]) -> list[Word]:
+def words_of(rows: Sequence[Sequence[float | str]]) -> list[PageWord]:
     """From the API's rows: [start in text, text, x0, y0, x1, y1, confidence]."""
     return [
-        Word(int(start), str(text), (float(x0), float(y0), float(x1), float(y1)), float(confidence))
+        PageWord(int(start), str(text), (float(x0), float(y0), float(x1), float(y1)), float(confidence))
         for start, text, x0, y0, x1, y1, confidence in rows
     ]
 
 
-def _lines(words: Sequence[Word]) -> list[Box]:
+def _line_boxes(words: Sequence[PageWord]) -> list[Box]:
     """One box a line: words follow each other on it while they overlap in height."""
     lines: list[Box] = []
     for word in words:
@@ -88,12 +88,12 @@ def _lines(words: Sequence[Word]) -> list[Box]:
     return lines
 
 
-def _holds(box: Box, inner: Box) -> bool:
+def _contains_center(box: Box, inner: Box) -> bool:
     x, y = (inner[0] + inner[2]) / 2, (inner[1] + inner[3]) / 2
     return box[0] <= x <= box[2] and box[1] <= y <= box[3]
 
 
-def _box(part: str) -> Box | None:
+def _parse_box(part: str) -> Box | None:
     try:
         values = [float(one) for one in part.split(",")]
     except ValueError:
@@ -104,5 +104,5 @@ def _box(part: str) -> Box | None:
     return (x0, y0, x1, y1) if x1 > x0 and y1 > y0 else None
 
 
-def _whole(text: str) -> int | None:
+def _parse_offset(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else None

@@ -5,11 +5,11 @@ from itertools import pairwise
 from typing import Any, Final
 from urllib.parse import urlencode
 
-from serve_apps.ui.documents.passage import Passage, Word, placed, words_of
-from serve_apps.ui.kit.blocks import empty
-from serve_apps.ui.kit.caveats import note
-from serve_apps.ui.kit.formats import percent, span
-from serve_apps.ui.kit.html import Html, join, tag
+from serve_apps.ui.documents.passage import LinkedPassage, PageWord, complete_passage, words_of
+from serve_apps.ui.kit.blocks import empty_state
+from serve_apps.ui.kit.caveats import caveat_note
+from serve_apps.ui.kit.formats import format_duration, format_percent
+from serve_apps.ui.kit.html import SafeHtml, join_html, tag
 from serve_apps.ui.kit.page import PREFIX
 from serve_apps.ui.pictures import picture_address
 
@@ -20,7 +20,9 @@ SHARP: Final = 130
 MOST_WORDS: Final = 6000
 
 
-def viewer(page: Mapping[str, Any], kind: str, passage: Passage, at: Mapping[str, object], pictured: bool) -> Html:
+def page_viewer(
+    page: Mapping[str, Any], kind: str, passage: LinkedPassage, at: Mapping[str, object], pictured: bool
+) -> SafeHtml:
     """Picture and text of one page.
 
     Args:
@@ -31,10 +33,12 @@ def viewer(page: Mapping[str, Any], kind: str, passage: Passage, at: Mapping[str
         pictured: whether there is a picture of this version.
     """
     words = words_of(page["words"][:MOST_WORDS])
-    passage = placed(passage, words)
+    passage = complete_passage(passage, words)
     drawn = kind in PICTURED and pictured
-    text = tag("div", _text(page["text"], words, passage), class_="doc-text doc-scroll", tabindex=0, aria_label="Text")
-    sheet = _sheet(page, words, passage) if drawn else None
+    text = tag(
+        "div", _text_view(page["text"], words, passage), class_="doc-text doc-scroll", tabindex=0, aria_label="Text"
+    )
+    sheet = _picture_sheet(page, words, passage) if drawn else None
     shown = (
         [sheet, text if page["text"] else _no_text(page)]
         if sheet is not None
@@ -43,23 +47,23 @@ def viewer(page: Mapping[str, Any], kind: str, passage: Passage, at: Mapping[str
     class_ = "doc-viewer boxes" + (" heat" if page["confidence"] is not None and words else "")
     return tag(
         "section",
-        _bar(page, at, bool(words), drawn),
-        note("On this page:", page.get("caveats") or ()),
+        _viewer_bar(page, at, bool(words), drawn),
+        caveat_note("On this page:", page.get("caveats") or ()),
         tag("div", shown, class_="doc-pair" if drawn else "doc-one"),
         class_=class_,
         aria_label=f"Page {page['number']}",
     )
 
 
-def level(confidence: float) -> str:
+def confidence_class(confidence: float) -> str:
     """The class of a word by its confidence."""
     return next(name for least, name, _ in LEVELS if confidence >= least or name == "c0")
 
 
-def _bar(page: Mapping[str, Any], at: Mapping[str, object], words: bool, drawn: bool) -> Html:
+def _viewer_bar(page: Mapping[str, Any], at: Mapping[str, object], words: bool, drawn: bool) -> SafeHtml:
     number, count = page["number"], page["page_count"]
-    back = _step("←", "Previous page", number - 1, at) if number > 1 else _dead("←")
-    on = _step("→", "Next page", number + 1, at) if number < count else _dead("→")
+    back = _step_link("←", "Previous page", number - 1, at) if number > 1 else _disabled_step("←")
+    on = _step_link("→", "Next page", number + 1, at) if number < count else _disabled_step("→")
     jump = tag(
         "form",
         tag("label", "Page ", tag("input", name="page", type="number", min=1, max=count, value=number, id="to-page")),
@@ -70,16 +74,16 @@ def _bar(page: Mapping[str, Any], at: Mapping[str, object], words: bool, drawn: 
         action=f"{PREFIX}/documents",
     )
     sure = page["confidence"]
-    how = join(
+    how = join_html(
         f"Read by {page['engine']}" if page["engine"] else "Not read",
-        f", {percent(sure)} sure" if sure is not None else None,
-        f", in {span(page['ms'] / 1000)}",
+        f", {format_percent(sure)} sure" if sure is not None else None,
+        f", in {format_duration(page['ms'] / 1000)}",
     )
     heat = sure is not None and words
     switches = [
-        _switch("boxes", "Word boxes", True) if words and drawn else None,
-        _switch("heat", "Confidence", True) if heat else None,
-        _legend() if heat else None,
+        _layer_switch("boxes", "Word boxes", True) if words and drawn else None,
+        _layer_switch("heat", "Confidence", True) if heat else None,
+        _confidence_legend() if heat else None,
     ]
     steps = tag("div", back, jump, on, class_="doc-steps")
     return tag(
@@ -87,7 +91,7 @@ def _bar(page: Mapping[str, Any], at: Mapping[str, object], words: bool, drawn: 
     )
 
 
-def _step(sign: str, label: str, number: int, at: Mapping[str, object]) -> Html:
+def _step_link(sign: str, label: str, number: int, at: Mapping[str, object]) -> SafeHtml:
     asked = urlencode({name: value for name, value in {**at, "page": number}.items() if value})
     where = f"{PREFIX}/documents?{asked}"
     return tag(
@@ -95,89 +99,89 @@ def _step(sign: str, label: str, number: int, at: Mapping[str, object]) -> Html:
     )
 
 
-def _dead(sign: str) -> Html:
+def _disabled_step(sign: str) -> SafeHtml:
     return tag("span", sign, class_="aos-button", aria_disabled="true")
 
 
-def _switch(name: str, label: str, on: bool) -> Html:
+def _layer_switch(name: str, label: str, on: bool) -> SafeHtml:
     return tag("label", tag("input", type="checkbox", checked=on, data_shows=name, id=f"shows-{name}"), " ", label)
 
 
-def _legend() -> Html:
+def _confidence_legend() -> SafeHtml:
     parts = [tag("span", tag("i", class_=name), said) for _, name, said in LEVELS]
     return tag("span", parts, class_="doc-legend", title="How sure the engine was of a word")
 
 
-def _sheet(page: Mapping[str, Any], words: Sequence[Word], passage: Passage) -> Html:
+def _picture_sheet(page: Mapping[str, Any], words: Sequence[PageWord], passage: LinkedPassage) -> SafeHtml:
     number = page["number"]
     picture = tag("img", src=picture_address(page["document_id"], number, SHARP), alt=f"Page {number} as it looks")
     over = [
         tag(
             "i",
-            class_=f"w {level(word.confidence)}",
-            style=_place(word.box),
+            class_=f"w {confidence_class(word.confidence)}",
+            style=_box_style(word.box),
             data_w=n,
-            title=f"{word.text} · {percent(word.confidence)}",
+            title=f"{word.text} · {format_percent(word.confidence)}",
         )
         for n, word in enumerate(words)
     ]
-    marks = [tag("b", class_="doc-passage", style=_place(box), title="The passage") for box in passage.boxes]
+    marks = [tag("b", class_="doc-passage", style=_box_style(box), title="The passage") for box in passage.boxes]
     note = tag("p", "The picture of this page cannot be drawn.", class_="doc-note", role="status")
     sheet = tag("div", picture, marks, over, note, class_="doc-sheet")
     return tag("div", sheet, class_="doc-scroll doc-picture", tabindex=0, aria_label="Picture", role="region")
 
 
-def _place(box: tuple[float, float, float, float]) -> str:
+def _box_style(box: tuple[float, float, float, float]) -> str:
     x0, y0, x1, y1 = (one * 100 for one in box)
     return f"left:{x0:.2f}%;top:{y0:.2f}%;width:{x1 - x0:.2f}%;height:{y1 - y0:.2f}%"
 
 
-def _text(text: str, words: Sequence[Word], passage: Passage) -> Html:
+def _text_view(text: str, words: Sequence[PageWord], passage: LinkedPassage) -> SafeHtml:
     """The text with its words, each with the number of its box, and with the passage marked."""
-    parts: list[Html] = []
+    parts: list[SafeHtml] = []
     at = 0
     for n, word in enumerate(words):
         end = word.start + len(word.text)
         if word.start < at or end > len(text):
             continue  # boxes of a reading that overlaps, as in tables: the first of them has the text
-        parts += _plain(text, at, word.start, passage)
+        parts += _plain_parts(text, at, word.start, passage)
         marked = " doc-passage" if passage.marks(word.start, end) else ""
         parts.append(
             tag(
                 "span",
                 text[word.start : end],
-                class_=f"w {level(word.confidence)}{marked}",
+                class_=f"w {confidence_class(word.confidence)}{marked}",
                 data_w=n,
                 tabindex=0 if n == 0 else -1,
             )
         )
         at = end
-    parts += _plain(text, at, len(text), passage)
-    return join(*parts)
+    parts += _plain_parts(text, at, len(text), passage)
+    return join_html(*parts)
 
 
-def _plain(text: str, start: int, end: int, passage: Passage) -> list[Html]:
+def _plain_parts(text: str, start: int, end: int, passage: LinkedPassage) -> list[SafeHtml]:
     """Text between words, cut where the passage begins and ends."""
     if start >= end:
         return []
     cuts = [start, *passage.cuts(start, end), end]
     return [
-        tag("mark", text[a:b], class_="doc-passage") if passage.marks(a, b) else join(text[a:b])
+        tag("mark", text[a:b], class_="doc-passage") if passage.marks(a, b) else join_html(text[a:b])
         for a, b in pairwise(cuts)
     ]
 
 
-def _no_text(page: Mapping[str, Any]) -> Html:
+def _no_text(page: Mapping[str, Any]) -> SafeHtml:
     failure = page["failure"]
     if failure:
-        return empty(
+        return empty_state(
             f"This page could not be read: {str(failure.get('reason')).replace('_', ' ')}.",
             str(failure.get("detail") or "Retry its job on the page Ingest."),
         )
-    return empty("No text on this page.", "It is blank, or holds only pictures in which no letters were found.")
+    return empty_state("No text on this page.", "It is blank, or holds only pictures in which no letters were found.")
 
 
-def _no_picture(kind: str, pictured: bool) -> Html | None:
+def _no_picture(kind: str, pictured: bool) -> SafeHtml | None:
     if kind in PICTURED and not pictured:
         return tag("p", "This is an earlier version: its text is kept, its picture is not shown. ", class_="quiet")
     return None

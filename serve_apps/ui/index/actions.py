@@ -5,50 +5,59 @@ from typing import Any
 
 import gradio as gr
 
-from serve_apps.ui.index.index_generations import held, index_view, reindex, switch_view, switchable, switched_view
+from serve_apps.ui.index.index_generations import (
+    index_view,
+    load_index_state,
+    run_reindex,
+    switch_view,
+    switchable_generations,
+    switched_view,
+)
 from serve_apps.ui.kit.blocks import problem_card
-from serve_apps.ui.kit.html_component import part
-from serve_apps.ui.kit.page import QUIET, Desk
-from serve_apps.ui.kit.problem import Problem
+from serve_apps.ui.kit.html_component import html_part
+from serve_apps.ui.kit.page import QUIET, ConsoleContext
+from serve_apps.ui.kit.problem import ApiProblem
 from serve_apps.ui.sessions import Role
 
 Update = dict[str, Any]
 
 
-def draw_actions(desk: Desk, blocks: gr.Blocks, body: gr.HTML) -> None:
+def draw_actions(desk: ConsoleContext, blocks: gr.Blocks, body: gr.HTML) -> None:
     """Shown to operators; `body` is filled anew after each."""
     with gr.Row(visible=False) as actions:
         with gr.Accordion("Build a new index", open=False):
             hold = gr.Checkbox(False, label="Hold it back: build and check it, but do not give it to readers")
             force = gr.Checkbox(False, label="Use it whatever the gate finds")
             build = gr.Button("Re-index everything", variant="primary")
-            building = part()
+            building = html_part()
         with gr.Accordion("Switch or go back", open=False, elem_id="index-switch") as switching:
             to = gr.Dropdown([], value=None, label="Give readers")
-            change = part()
+            change = html_part()
             sure = gr.Checkbox(False, label="I have read what changes", interactive=False)
             forced = gr.Checkbox(False, label="Even though the gate refused it", visible=False)
             go = gr.Button("Switch", variant="stop", interactive=False)
-            done = part()
-    _building(desk, build, [hold, force], building, body)
-    _switching(desk, blocks, actions, switching, to, change, sure, forced, go, done, body)
+            done = html_part()
+    _bind_build_events(desk, build, [hold, force], building, body)
+    _bind_switch_events(desk, blocks, actions, switching, to, change, sure, forced, go, done, body)
 
 
-def _building(desk: Desk, build: gr.Button, asked: list[Any], building: gr.HTML, body: gr.HTML) -> None:
+def _bind_build_events(
+    desk: ConsoleContext, build: gr.Button, asked: list[Any], building: gr.HTML, body: gr.HTML
+) -> None:
     async def begin(request: gr.Request, hold: bool, force: bool) -> AsyncIterator[list[Any]]:
         try:
             api = desk.api(request)
-            async for html in reindex(desk, api, hold, force):
+            async for html in run_reindex(desk, api, hold, force):
                 yield [html, gr.skip()]
-            yield [gr.skip(), index_view(desk, await held(api))]
-        except Problem as problem:
+            yield [gr.skip(), index_view(desk, await load_index_state(api))]
+        except ApiProblem as problem:
             yield [problem_card(problem.told), gr.skip()]
 
     build.click(begin, asked, [building, body], **QUIET)
 
 
-def _switching(
-    desk: Desk,
+def _bind_switch_events(
+    desk: ConsoleContext,
     blocks: gr.Blocks,
     actions: gr.Row,
     switching: gr.Accordion,
@@ -64,9 +73,9 @@ def _switching(
         """The choices as they are now, and what the chosen one would change; nothing is confirmed any more."""
         try:
             found = await desk.api(request).get("/api/generations")
-        except Problem as problem:
+        except ApiProblem as problem:
             return [gr.skip(), problem_card(problem.told), False, gr.skip()]
-        choices = switchable(found)
+        choices = switchable_generations(found)
         ids = [id_ for _, id_ in choices]
         chosen = wanted if wanted in ids else next(iter(ids), None)
         refused = any(str(one["id"]) == chosen and one["role"] == "refused" for one in found["items"])
@@ -88,8 +97,8 @@ def _switching(
             api = desk.api(request)
             query = {"force": "true"} if force else {}
             made = await api.post(f"/api/generations/{int(wanted)}/switch", params=query)
-            return [switched_view(made, desk), index_view(desk, await held(api))]
-        except Problem as problem:
+            return [switched_view(made, desk), index_view(desk, await load_index_state(api))]
+        except ApiProblem as problem:
             return [problem_card(problem.told), gr.skip()]
 
     def ready(read: bool) -> Update:

@@ -6,11 +6,20 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from serve_apps.ui.index.report import Questions, report_view
-from serve_apps.ui.kit.api import Api
-from serve_apps.ui.kit.blocks import Colour, badge, card, empty, figure, figures, link, progress
-from serve_apps.ui.kit.formats import many, moment, number, size
-from serve_apps.ui.kit.html import Html, join, tag
-from serve_apps.ui.kit.page import Desk
+from serve_apps.ui.kit.api import SessionApi
+from serve_apps.ui.kit.blocks import (
+    Colour,
+    empty_state,
+    key_figure,
+    key_figures,
+    link_to,
+    progress_bar,
+    state_badge,
+    titled_card,
+)
+from serve_apps.ui.kit.formats import format_count, format_moment, format_number, format_size
+from serve_apps.ui.kit.html import SafeHtml, join_html, tag
+from serve_apps.ui.kit.page import ConsoleContext
 from serve_apps.ui.sessions import Role
 
 ROLES: Final[Mapping[str, tuple[str, Colour]]] = {
@@ -27,7 +36,7 @@ MOST_SETS: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class IndexState:
     """Snapshot of the index: generations, statistics, and the golden questions that a report names."""
 
     body: Mapping[str, Any]
@@ -35,7 +44,7 @@ class Held:
     questions: Questions
 
 
-async def held(api: Api) -> Held:
+async def load_index_state(api: SessionApi) -> IndexState:
     """Asked for together; questions only as far as a report names them and one may read them."""
     body, stats = await asyncio.gather(api.get("/api/generations"), api.get("/api/documents/vector-store/stats"))
     fallen = {
@@ -43,11 +52,11 @@ async def held(api: Api) -> Held:
     }
     known: Questions = {}
     if fallen and api.session.role.reaches(Role.OPERATOR):
-        known = await _questions(api, fallen)
-    return Held(body, stats, known)
+        known = await _load_questions(api, fallen)
+    return IndexState(body, stats, known)
 
 
-async def _questions(api: Api, names: set[str]) -> Questions:
+async def _load_questions(api: SessionApi, names: set[str]) -> Questions:
     sets = (await api.get("/api/golden-sets", limit=100))["items"]
     wanted = [one for one in sets if one["name"] in names][:MOST_SETS]
     pages = await asyncio.gather(*(api.get(f"/api/golden-sets/{one['id']}/questions", limit=1000) for one in wanted))
@@ -58,42 +67,46 @@ async def _questions(api: Api, names: set[str]) -> Questions:
     }
 
 
-def index_view(desk: Desk, held: Held) -> Html:
+def index_view(desk: ConsoleContext, held: IndexState) -> SafeHtml:
     """The figures of what is searched, and a card for every generation."""
     items = held.body["items"]
     if not items:
-        return join(
-            _figures(desk, held),
-            empty("There is no index yet.", "It is made when the first document is read: upload or scan one."),
+        return join_html(
+            _index_figures(desk, held),
+            empty_state("There is no index yet.", "It is made when the first document is read: upload or scan one."),
         )
-    return join(_figures(desk, held), _mismatch(held.body), tag("div", [_card(one, held.questions) for one in items]))
-
-
-def _figures(desk: Desk, held: Held) -> Html:
-    stats = held.stats
-    live = stats["generation"]
-    weight = stats["embeddings"] * live["dimension"] * 4 if live.get("dimension") else None
-    doubtful = [f"{number(stats['by_status'][one])} {one}" for one in DOUBTFUL if stats["by_status"].get(one)]
-    state, pending = ", ".join(doubtful) or "all read", stats["without_vectors"]
-    words = live.get("keyword_engine") or "nothing yet"
-    about = f"about {size(weight)}, {live.get('vector_index') or 'no index'}" if weight else "none yet"
-    return figures(
-        figure("Documents", number(stats["documents"]), desk.link("documents"), state),
-        figure("Pages", number(stats["pages"]), None, "read and stored"),
-        figure("Passages", number(stats["chunks"]), None, f"words by {words}"),
-        figure("Vectors", number(stats["embeddings"]), None, about),
-        figure("Without vectors", number(pending), None, "documents", "amber" if pending else None),
+    return join_html(
+        _index_figures(desk, held),
+        _embedder_mismatch(held.body),
+        tag("div", [_generation_card(one, held.questions) for one in items]),
     )
 
 
-def _mismatch(body: Mapping[str, Any]) -> Html | None:
+def _index_figures(desk: ConsoleContext, held: IndexState) -> SafeHtml:
+    stats = held.stats
+    live = stats["generation"]
+    weight = stats["embeddings"] * live["dimension"] * 4 if live.get("dimension") else None
+    doubtful = [f"{format_number(stats['by_status'][one])} {one}" for one in DOUBTFUL if stats["by_status"].get(one)]
+    state, pending = ", ".join(doubtful) or "all read", stats["without_vectors"]
+    words = live.get("keyword_engine") or "nothing yet"
+    about = f"about {format_size(weight)}, {live.get('vector_index') or 'no index'}" if weight else "none yet"
+    return key_figures(
+        key_figure("Documents", format_number(stats["documents"]), desk.link("documents"), state),
+        key_figure("Pages", format_number(stats["pages"]), None, "read and stored"),
+        key_figure("Passages", format_number(stats["chunks"]), None, f"words by {words}"),
+        key_figure("Vectors", format_number(stats["embeddings"]), None, about),
+        key_figure("Without vectors", format_number(pending), None, "documents", "amber" if pending else None),
+    )
+
+
+def _embedder_mismatch(body: Mapping[str, Any]) -> SafeHtml | None:
     """Note where the configured embedder or chunker differs from the live index; None where they match."""
     live = next((one for one in body["items"] if one["role"] == "live"), None)
     made_now = body["configured"]
     if made_now is None:
         return tag(
             "p",
-            badge("embedder away", "amber"),
+            state_badge("embedder away", "amber"),
             " The embedder does not answer, so nothing new can be embedded now.",
             class_="lab-fallback",
         )
@@ -101,7 +114,7 @@ def _mismatch(body: Mapping[str, Any]) -> Html | None:
         return None
     return tag(
         "p",
-        badge("settings changed", "amber"),
+        state_badge("settings changed", "amber"),
         f" The live index was made with {live['embedder']} ({live['dimension']}); ",
         f"an index made now would be made with {made_now['embedder']} ({made_now['dimension']}), chunks of ",
         f"{made_now['chunk_size']} characters. Re-index to bring both together.",
@@ -109,37 +122,37 @@ def _mismatch(body: Mapping[str, Any]) -> Html | None:
     )
 
 
-def _card(one: Mapping[str, Any], questions: Questions) -> Html:
+def _generation_card(one: Mapping[str, Any], questions: Questions) -> SafeHtml:
     words, colour = ROLES.get(one["role"], (one["role"], "grey"))
     facts = [
         ("Embedder", one["embedder"]),
-        ("Dimension", number(one["dimension"])),
-        ("Documents", f"{number(one['embedded'])} of {number(one['documents'])} with vectors"),
-        ("Passages", number(one["chunks"])),
+        ("Dimension", format_number(one["dimension"])),
+        ("Documents", f"{format_number(one['embedded'])} of {format_number(one['documents'])} with vectors"),
+        ("Passages", format_number(one["chunks"])),
         ("Vector index", "HNSW" if one["graph"] else "none: every vector is measured"),
         ("Cut by", one["chunker"]),
     ]
     listed = tag("dl", [tag("div", tag("dt", name), tag("dd", value)) for name, value in facts], class_="index-facts")
-    times = [("made ", moment(one["made_at"], relative=True))]
+    times = [("made ", format_moment(one["made_at"], relative=True))]
     if one["checked_at"]:
-        times.append(("checked ", moment(one["checked_at"], relative=True)))
+        times.append(("checked ", format_moment(one["checked_at"], relative=True)))
     if one["switched_at"]:
         times.append(
-            ("live since ", moment(one["switched_at"], relative=True))
+            ("live since ", format_moment(one["switched_at"], relative=True))
             if one["role"] == "live"
-            else ("switched ", moment(one["switched_at"], relative=True))
+            else ("switched ", format_moment(one["switched_at"], relative=True))
         )
     when = tag("p", [tag("span", *pair) for pair in times], class_="quiet lab-facts")
     forced = (
-        tag("p", badge("forced", "amber"), " Somebody let it pass although the gate refused it.")
+        tag("p", state_badge("forced", "amber"), " Somebody let it pass although the gate refused it.")
         if one["forced_by"]
         else None
     )
     report = report_view(one["report"], questions) if one["report"] else None
-    return card(f"Generation {one['id']}", when, listed, forced, report, aside=badge(words, colour))
+    return titled_card(f"Generation {one['id']}", when, listed, forced, report, aside=state_badge(words, colour))
 
 
-def switchable(body: Mapping[str, Any]) -> list[tuple[str, str]]:
+def switchable_generations(body: Mapping[str, Any]) -> list[tuple[str, str]]:
     """(what is shown, id) of the generations that readers may be given."""
     return [
         (f"Generation {one['id']}: {one['embedder']}, {ROLES.get(one['role'], (one['role'], ''))[0]}", str(one["id"]))
@@ -148,11 +161,11 @@ def switchable(body: Mapping[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-def switch_view(body: Mapping[str, Any], wanted: str | None) -> Html:
+def switch_view(body: Mapping[str, Any], wanted: str | None) -> SafeHtml:
     """Preview of a generation switch: its effects before it is made."""
     to = next((one for one in body["items"] if str(one["id"]) == wanted), None)
     if to is None:
-        return empty(
+        return empty_state(
             "No other generation can be used.",
             "Re-index and hold it back, and it can be looked at before readers use it.",
         )
@@ -182,7 +195,7 @@ def switch_view(body: Mapping[str, Any], wanted: str | None) -> Html:
     if to["role"] == "refused":
         warn = tag(
             "p",
-            badge("refused by the gate", "red"),
+            state_badge("refused by the gate", "red"),
             " ",
             "; ".join((to["report"] or {"reasons": []})["reasons"]),
             class_="lab-fallback",
@@ -194,13 +207,15 @@ def switch_view(body: Mapping[str, Any], wanted: str | None) -> Html:
     return tag("div", told, warn, tag("p", about, class_="quiet"))
 
 
-def switched_view(made: Mapping[str, Any], desk: Desk) -> Html:
+def switched_view(made: Mapping[str, Any], desk: ConsoleContext) -> SafeHtml:
     """Report of a generation switch that was made."""
     carried = (
-        f" Taken over: {many(made['carried'], 'document')} that came since it was built." if made["carried"] else ""
+        f" Taken over: {format_count(made['carried'], 'document')} that came since it was built."
+        if made["carried"]
+        else ""
     )
     job = (
-        join(" ", link("Their vectors are made by this job", desk.link("ingest", job=made["job_id"])))
+        join_html(" ", link_to("Their vectors are made by this job", desk.link("ingest", job=made["job_id"])))
         if made["job_id"]
         else None
     )
@@ -216,7 +231,7 @@ def switched_view(made: Mapping[str, Any], desk: Desk) -> Html:
     )
 
 
-async def reindex(desk: Desk, api: Api, hold: bool, force: bool) -> AsyncIterator[Html]:
+async def run_reindex(desk: ConsoleContext, api: SessionApi, hold: bool, force: bool) -> AsyncIterator[SafeHtml]:
     """Begin it and say how far it is; it goes on where nobody looks.
 
     Raises:
@@ -227,15 +242,15 @@ async def reindex(desk: Desk, api: Api, hold: bool, force: bool) -> AsyncIterato
     path = f"/api/jobs/{begun['job_id']}"
     while True:
         job = await api.get(path)
-        yield _job(desk, job)
+        yield _reindex_progress(desk, job)
         if job["state"] in OVER:
             return
         await asyncio.sleep(POLL_SECONDS)
 
 
-def _job(desk: Desk, job: Mapping[str, Any]) -> Html:
+def _reindex_progress(desk: ConsoleContext, job: Mapping[str, Any]) -> SafeHtml:
     documents = job["documents"]
-    title = link("Re-indexing", desk.link("ingest", job=job["id"]))
+    title = link_to("Re-indexing", desk.link("ingest", job=job["id"]))
     over = job["state"] in OVER
     about = (
         tag("p", job["error"])
@@ -246,6 +261,9 @@ def _job(desk: Desk, job: Mapping[str, Any]) -> Html:
         if not over
         else None
     )
-    return card(
-        title, progress(documents["done"], documents["expected"], "documents"), about, aside=badge(job["state"])
+    return titled_card(
+        title,
+        progress_bar(documents["done"], documents["expected"], "documents"),
+        about,
+        aside=state_badge(job["state"]),
     )

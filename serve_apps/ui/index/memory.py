@@ -3,44 +3,50 @@
 from collections.abc import Mapping
 from typing import Any
 
-from serve_apps.ui.kit.blocks import card, empty, figure, figures, table
-from serve_apps.ui.kit.formats import many, number, percent, span
-from serve_apps.ui.kit.html import Html, join, tag
+from serve_apps.ui.kit.blocks import data_table, empty_state, key_figure, key_figures, titled_card
+from serve_apps.ui.kit.formats import format_count, format_duration, format_number, format_percent
+from serve_apps.ui.kit.html import SafeHtml, join_html, tag
 
 
-def cache_view(stats: Mapping[str, Any]) -> Html:
+def cache_view(stats: Mapping[str, Any]) -> SafeHtml:
     """Hits, misses, and near questions that were refused, with why."""
     asked = stats["hits"] + stats["misses"]
-    of_all = f"{number(stats['hits'])} of {many(asked, 'question')}"
-    row = figures(
-        figure("Answered from memory", percent(stats["hit_rate"]), None, of_all),
-        figure("Misses", number(stats["misses"]), None, "worked out"),
-        figure("Near misses refused", number(stats["refused"]), None, "alike, but another question"),
-        figure("Passed by", number(stats["bypasses"]), None, "not asked, or away"),
-        figure("Shared", number(stats["shared"]), None, "asked at the same moment"),
-        figure("Remembered", number(stats["entries"]), None, f"in {many(stats['places'], 'set')} of conditions"),
+    of_all = f"{format_number(stats['hits'])} of {format_count(asked, 'question')}"
+    row = key_figures(
+        key_figure("Answered from memory", format_percent(stats["hit_rate"]), None, of_all),
+        key_figure("Misses", format_number(stats["misses"]), None, "worked out"),
+        key_figure("Near misses refused", format_number(stats["refused"]), None, "alike, but another question"),
+        key_figure("Passed by", format_number(stats["bypasses"]), None, "not asked, or away"),
+        key_figure("Shared", format_number(stats["shared"]), None, "asked at the same moment"),
+        key_figure(
+            "Remembered",
+            format_number(stats["entries"]),
+            None,
+            f"in {format_count(stats['places'], 'set')} of conditions",
+        ),
     )
     if not asked:
-        return join(
+        return join_html(
             row,
-            empty(
+            empty_state(
                 "Nothing was asked yet.",
                 "Questions asked twice are answered from memory, as long as no document changed.",
             ),
         )
     said = (
         f"A remembered question stands for another from a similarity of {stats['similarity_threshold']:g} on, if both "
-        f"ask the same; entries are kept {span(stats['ttl_seconds'])}, and forgotten when a document changes."
+        f"ask the same; entries are kept {format_duration(stats['ttl_seconds'])}, "
+        "and forgotten when a document changes."
     )
     garbage = (
-        tag("p", f"{many(stats['garbage'], 'entry', 'entries')} could not be read.", class_="quiet")
+        tag("p", f"{format_count(stats['garbage'], 'entry', 'entries')} could not be read.", class_="quiet")
         if stats["garbage"]
         else None
     )
-    return join(row, _balance(stats), _refusals(stats), tag("p", said, class_="quiet"), garbage)
+    return join_html(row, _hit_balance(stats), _refusal_table(stats), tag("p", said, class_="quiet"), garbage)
 
 
-def _balance(stats: Mapping[str, Any]) -> Html:
+def _hit_balance(stats: Mapping[str, Any]) -> SafeHtml:
     """Hits, misses and what passed the cache by, as one bar."""
     parts = [
         ("from memory", stats["hits"], "hit"),
@@ -55,7 +61,7 @@ def _balance(stats: Mapping[str, Any]) -> Html:
         if count > 0
     ]
     legend = [
-        tag("li", tag("i", class_=f"cache-{kind}"), f"{name} {number(count)}")
+        tag("li", tag("i", class_=f"cache-{kind}"), f"{name} {format_number(count)}")
         for name, count, kind in parts
         if count > 0
     ]
@@ -69,24 +75,26 @@ def _balance(stats: Mapping[str, Any]) -> Html:
     )
 
 
-def _refusals(stats: Mapping[str, Any]) -> Html | None:
+def _refusal_table(stats: Mapping[str, Any]) -> SafeHtml | None:
     found = sorted(stats.get("refusals", {}).items(), key=lambda pair: -pair[1])
     if not found:
         return None
-    return card(
+    return titled_card(
         "Why near questions were refused",
-        table(("What parts them", "How often"), [(why, number(count)) for why, count in found], numbers=(1,)),
+        data_table(
+            ("What parts them", "How often"), [(why, format_number(count)) for why, count in found], numbers=(1,)
+        ),
     )
 
 
-def language_view(body: Mapping[str, Any]) -> Html:
+def language_view(body: Mapping[str, Any]) -> SafeHtml:
     """Stemming language in use now, and the effect of a change."""
     cut = body["chunks"]
     done = (
         tag(
             "p",
             tag("b", "Changed."),
-            f" The words of {many(cut, 'passage')} were cut anew.",
+            f" The words of {format_count(cut, 'passage')} were cut anew.",
             class_="lab-done",
             role="status",
         )
@@ -99,4 +107,4 @@ def language_view(body: Mapping[str, Any]) -> Html:
         if plain
         else f"Words are compared without {name} endings, so that plural and singular find each other."
     )
-    return join(done, tag("p", said, class_="quiet"))
+    return join_html(done, tag("p", said, class_="quiet"))

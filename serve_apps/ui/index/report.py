@@ -3,48 +3,48 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from serve_apps.ui.kit.blocks import Colour, badge
-from serve_apps.ui.kit.formats import many, number, percent, span
-from serve_apps.ui.kit.html import Html, tag
+from serve_apps.ui.kit.blocks import Colour, state_badge
+from serve_apps.ui.kit.formats import format_count, format_duration, format_number, format_percent
+from serve_apps.ui.kit.html import SafeHtml, tag
 
 VERDICTS: Final[Mapping[str, Colour]] = {"passed": "green", "refused": "red", "forced": "amber"}
 Questions = Mapping[tuple[str, str], str]  # (set, key) to the question's text
 
 
-def report_view(report: Mapping[str, Any], questions: Questions) -> Html:
+def report_view(report: Mapping[str, Any], questions: Questions) -> SafeHtml:
     """Every measure as a bar from nothing to all, with marks for what was demanded and what was before."""
     measured = [*([report["items"]] if report["items"] else []), *report["golden"]]
     documents = tag(
         "p",
-        f"{report['held']} of {many(report['expected'], 'document')} of the live index with vectors; ",
-        f"tried in {span(report['ms'] / 1000)}.",
+        f"{report['held']} of {format_count(report['expected'], 'document')} of the live index with vectors; ",
+        f"tried in {format_duration(report['ms'] / 1000)}.",
         class_="quiet",
     )
-    verdict = badge(report["verdict"], VERDICTS.get(report["verdict"], "grey"))
+    verdict = state_badge(report["verdict"], VERDICTS.get(report["verdict"], "grey"))
     reasons = [tag("li", one) for one in report["reasons"]]
     why = tag("ul", reasons, class_="index-reasons") if reasons else None
     none = tag("p", "Too few passages and no golden set: nothing was measured.", class_="quiet")
-    bars = [_measure(one, report["at"], questions) for one in measured] or none
+    bars = [_recall_meter(one, report["at"], questions) for one in measured] or none
     alone = tag("p", f"By itself: {report['alone']}.", class_="quiet") if report.get("alone") else None
     return tag("div", tag("p", tag("b", "The gate "), verdict), why, documents, alone, bars, class_="index-report")
 
 
-def _measure(one: Mapping[str, Any], at: int, questions: Questions) -> Html:
+def _recall_meter(one: Mapping[str, Any], at: int, questions: Questions) -> SafeHtml:
     golden = one["name"] != "known items"
     depth = 10 if golden else at
-    asked = many(one["asked"], "question") if golden else f"{number(one['asked'])} of its own passages"
+    asked = format_count(one["asked"], "question") if golden else f"{format_number(one['asked'])} of its own passages"
     title = f"Golden set “{one['name']}”" if golden else "Finds its own passages again"
     marks = [("demanded", one["least"], "least"), ("before", one["before"], "before")]
     if one["before"] is None:
         marks.append(("when the live index was built", one["baseline"], "before"))
     known = [(label, value, kind) for label, value, kind in marks if value is not None]
-    fill = tag("i", style=f"width:{_width(one['recall'])}", class_="fill low" if _low(one, known) else "fill")
+    fill = tag("i", style=f"width:{_css_width(one['recall'])}", class_="fill low" if _is_low(one, known) else "fill")
     ticks = [
-        tag("b", style=f"left:{_width(value)}", class_=kind, title=f"{label} {percent(value)}")
+        tag("b", style=f"left:{_css_width(value)}", class_=kind, title=f"{label} {format_percent(value)}")
         for label, value, kind in known
     ]
-    told = [f"{percent(one['recall'])} among the first {depth}", asked]
-    told += [f"{label} {percent(value)}" for label, value, _ in known]
+    told = [f"{format_percent(one['recall'])} among the first {depth}", asked]
+    told += [f"{label} {format_percent(value)}" for label, value, _ in known]
     if one["skipped"]:
         told.append(f"{one['skipped']} skipped, as their documents are not there")
     bar = tag("div", fill, ticks, class_="index-bar", role="img", aria_label=", ".join(told))
@@ -53,21 +53,21 @@ def _measure(one: Mapping[str, Any], at: int, questions: Questions) -> Html:
         tag("div", tag("b", title)),
         bar,
         tag("small", " · ".join(told), class_="quiet"),
-        _fell(one["name"], one.get("fell") or [], questions),
+        _fallen_questions(one["name"], one.get("fell") or [], questions),
         class_="index-measure",
     )
 
 
-def _low(one: Mapping[str, Any], known: Sequence[tuple[str, float, str]]) -> bool:
+def _is_low(one: Mapping[str, Any], known: Sequence[tuple[str, float, str]]) -> bool:
     return any(one["recall"] < value - 1e-9 for _, value, _ in known)
 
 
-def _fell(name: str, keys: Sequence[str], questions: Questions) -> Html | None:
+def _fallen_questions(name: str, keys: Sequence[str], questions: Questions) -> SafeHtml | None:
     if not keys:
         return None
     listed = [tag("li", questions.get((name, key), f"question {key}")) for key in keys]
-    return tag("div", tag("b", f"{many(len(keys), 'question')} fell"), tag("ol", listed), class_="index-fell")
+    return tag("div", tag("b", f"{format_count(len(keys), 'question')} fell"), tag("ol", listed), class_="index-fell")
 
 
-def _width(share: float) -> str:
+def _css_width(share: float) -> str:
     return f"{max(0.0, min(1.0, share)) * 100:.1f}%"

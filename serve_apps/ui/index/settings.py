@@ -7,63 +7,63 @@ import gradio as gr
 
 from serve_apps.ui.index.memory import cache_view, language_view
 from serve_apps.ui.index.sets import sets_view
-from serve_apps.ui.kit.blocks import card, empty, loading, problem_card
-from serve_apps.ui.kit.formats import many
-from serve_apps.ui.kit.html import Html, tag
-from serve_apps.ui.kit.html_component import part
-from serve_apps.ui.kit.page import QUIET, Desk, told
-from serve_apps.ui.kit.problem import Problem
+from serve_apps.ui.kit.blocks import empty_state, loading_notice, problem_card, titled_card
+from serve_apps.ui.kit.formats import format_count
+from serve_apps.ui.kit.html import SafeHtml, tag
+from serve_apps.ui.kit.html_component import html_part
+from serve_apps.ui.kit.page import QUIET, ConsoleContext, view_or_problem
+from serve_apps.ui.kit.problem import ApiProblem
 from serve_apps.ui.sessions import Role
 
 Update = dict[str, Any]
 
 
-def _operates(desk: Desk, request: gr.Request) -> bool:
+def _is_operator(desk: ConsoleContext, request: gr.Request) -> bool:
     session = desk.session(request)
     return session is not None and session.role.reaches(Role.OPERATOR)
 
 
-def draw_gate(desk: Desk, blocks: gr.Blocks, sets: gr.HTML) -> None:
+def draw_gate(desk: ConsoleContext, blocks: gr.Blocks, sets: gr.HTML) -> None:
     """Components that choose which golden sets gate the index, and their least recall."""
     with gr.Accordion("Let a set guard the index", open=False, visible=False, elem_id="index-gate") as frame:
         set_ = gr.Dropdown([], value=None, label="Set")
         gate = gr.Checkbox(False, label="The next index has to find the documents that its questions expect")
         least = gr.Slider(0, 100, 0, step=1, label="Least recall in percent; 0 demands no less than the index before")
         keep = gr.Button("Keep this", variant="primary")
-        kept = part()
+        kept = html_part()
 
     async def begin(request: gr.Request) -> list[Any]:
-        if not _operates(desk, request):
+        if not _is_operator(desk, request):
             return [gr.skip(), gr.skip(), gr.skip(), gr.skip()]
         try:
-            items = await _items(desk, request)
-        except Problem:
+            items = await _load_golden_sets(desk, request)
+        except ApiProblem:
             return [gr.skip(), gr.skip(), gr.skip(), gr.skip()]  # the list above says what is wrong
         first = items[0] if items else None
         choices = [(one["name"], str(one["id"])) for one in items]
         return [
             gr.update(visible=True),
             gr.update(choices=choices, value=choices[0][1] if choices else None),
-            *_now(first),
+            *_gate_values(first),
         ]
 
     async def choose(request: gr.Request, wanted: str | None) -> list[Any]:
         try:
-            items = await _items(desk, request)
-        except Problem:
+            items = await _load_golden_sets(desk, request)
+        except ApiProblem:
             return [gr.skip(), gr.skip()]
-        return _now(next((one for one in items if str(one["id"]) == wanted), None))
+        return _gate_values(next((one for one in items if str(one["id"]) == wanted), None))
 
     async def save(request: gr.Request, wanted: str | None, guards: bool, percent: float) -> list[Any]:
         if not wanted:
-            return [empty("No set is chosen.", "Make one in the search lab."), gr.skip()]
+            return [empty_state("No set is chosen.", "Make one in the search lab."), gr.skip()]
         try:
             api = desk.api(request)
             body = {"gate": guards, "least_recall": percent / 100 if percent else None}
             await api.patch(f"/api/golden-sets/{wanted}", body)
             said = tag("p", tag("b", "Kept."), " The next index is checked by it.", class_="lab-done", role="status")
             return [said, await sets_view(desk, api, wanted, 0)]
-        except Problem as problem:
+        except ApiProblem as problem:
             return [problem_card(problem.told), gr.skip()]
 
     blocks.load(begin, None, [frame, set_, gate, least], **QUIET)
@@ -71,23 +71,23 @@ def draw_gate(desk: Desk, blocks: gr.Blocks, sets: gr.HTML) -> None:
     keep.click(save, [set_, gate, least], [kept, sets], **QUIET)
 
 
-async def _items(desk: Desk, request: gr.Request) -> list[Mapping[str, Any]]:
+async def _load_golden_sets(desk: ConsoleContext, request: gr.Request) -> list[Mapping[str, Any]]:
     body = await desk.api(request).get("/api/golden-sets", limit=100)
     found: list[Mapping[str, Any]] = body["items"]
     return found
 
 
-def _now(one: Mapping[str, Any] | None) -> list[Any]:
+def _gate_values(one: Mapping[str, Any] | None) -> list[Any]:
     if one is None:
         return [False, 0]
     return [bool(one["gate"]), round((one["least_recall"] or 0) * 100)]
 
 
-def draw_cache(desk: Desk, blocks: gr.Blocks) -> None:
+def draw_cache(desk: ConsoleContext, blocks: gr.Blocks) -> None:
     """Components for cache statistics, and for clearing the cache."""
-    shown = part(loading())
+    shown = html_part(loading_notice())
     with gr.Accordion("Forget what is remembered", open=False, visible=False) as frame:
-        part(
+        html_part(
             tag(
                 "p",
                 "Every question is worked out anew until it has been asked again; nothing else changes.",
@@ -96,71 +96,72 @@ def draw_cache(desk: Desk, blocks: gr.Blocks) -> None:
         )
         sure = gr.Checkbox(False, label="Forget everything that is remembered in this workspace")
         clear = gr.Button("Forget it", variant="stop", interactive=False)
-        done = part()
+        done = html_part()
 
     async def show(request: gr.Request) -> list[Any]:
-        if not _operates(desk, request):
+        if not _is_operator(desk, request):
             return [
-                card(
-                    "Semantic cache", empty("For operators.", "Its figures are shown to operators and administrators.")
+                titled_card(
+                    "Semantic cache",
+                    empty_state("For operators.", "Its figures are shown to operators and administrators."),
                 ),
                 gr.skip(),
             ]
-        return [await told(_cache(desk, request)), gr.update(visible=True)]
+        return [await view_or_problem(_cache_card(desk, request)), gr.update(visible=True)]
 
     async def forget(request: gr.Request, agreed: bool) -> list[Any]:
         if not agreed:
             return [gr.skip(), gr.skip(), gr.skip()]
         try:
             gone = await desk.api(request).delete("/api/rag/cache")
-        except Problem as problem:
+        except ApiProblem as problem:
             return [problem_card(problem.told), gr.skip(), gr.skip()]
         said = tag(
             "p",
             tag("b", "Forgotten: "),
-            f"{many(gone['forgotten'], 'entry', 'entries')}.",
+            f"{format_count(gone['forgotten'], 'entry', 'entries')}.",
             class_="lab-done",
             role="status",
         )
-        return [said, await told(_cache(desk, request)), False]
+        return [said, await view_or_problem(_cache_card(desk, request)), False]
 
     blocks.load(show, None, [shown, frame], **QUIET)
-    sure.change(_ready, sure, clear, **QUIET)
+    sure.change(_enable_button, sure, clear, **QUIET)
     clear.click(forget, sure, [done, shown, sure], **QUIET)
 
 
-async def _cache(desk: Desk, request: gr.Request) -> Html:
-    return card("Semantic cache", cache_view(await desk.api(request).get("/api/rag/cache/stats")))
+async def _cache_card(desk: ConsoleContext, request: gr.Request) -> SafeHtml:
+    return titled_card("Semantic cache", cache_view(await desk.api(request).get("/api/rag/cache/stats")))
 
 
-def _ready(agreed: bool) -> Update:
+def _enable_button(agreed: bool) -> Update:
     return gr.update(interactive=bool(agreed))
 
 
-def draw_language(desk: Desk, blocks: gr.Blocks) -> None:
+def draw_language(desk: ConsoleContext, blocks: gr.Blocks) -> None:
     """By which language words are cut."""
     with gr.Row(equal_height=True):
         language = gr.Dropdown(
             [], value=None, label="Language of the workspace's words", interactive=True, min_width=220
         )
         change = gr.Button("Change the language", visible=False, min_width=160)
-    shown = part(loading())
+    shown = html_part(loading_notice())
 
     async def begin(request: gr.Request) -> list[Any]:
         try:
             body = await desk.api(request).get("/api/search/language")
-        except Problem as problem:
+        except ApiProblem as problem:
             return [gr.skip(), gr.skip(), problem_card(problem.told)]
-        may = _operates(desk, request)
+        may = _is_operator(desk, request)
         box = gr.update(choices=body["known"], value=body["language"], interactive=may)
         return [box, gr.update(visible=may), language_view(body)]
 
-    async def save(request: gr.Request, wanted: str | None) -> Html:
-        return await told(_change(desk, request, wanted or ""))
+    async def save(request: gr.Request, wanted: str | None) -> SafeHtml:
+        return await view_or_problem(_change_language(desk, request, wanted or ""))
 
     blocks.load(begin, None, [language, change, shown], **QUIET)
     change.click(save, language, shown, **QUIET)
 
 
-async def _change(desk: Desk, request: gr.Request, wanted: str) -> Html:
+async def _change_language(desk: ConsoleContext, request: gr.Request, wanted: str) -> SafeHtml:
     return language_view(await desk.api(request).put("/api/search/language", {"language": wanted}))

@@ -5,12 +5,23 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import urlencode
 
-from serve_apps.ui.kit.api import Api
-from serve_apps.ui.kit.blocks import badge, card, columns, empty, figure, figures, heading, link, progress, table
-from serve_apps.ui.kit.caveats import lines
-from serve_apps.ui.kit.formats import many, moment, number, percent, span
-from serve_apps.ui.kit.html import Html, join, tag
-from serve_apps.ui.kit.page import PREFIX, Desk
+from serve_apps.ui.kit.api import SessionApi
+from serve_apps.ui.kit.blocks import (
+    card_columns,
+    data_table,
+    empty_state,
+    key_figure,
+    key_figures,
+    link_to,
+    page_heading,
+    progress_bar,
+    state_badge,
+    titled_card,
+)
+from serve_apps.ui.kit.caveats import caveat_list
+from serve_apps.ui.kit.formats import format_count, format_duration, format_moment, format_number, format_percent
+from serve_apps.ui.kit.html import SafeHtml, join_html, tag
+from serve_apps.ui.kit.page import PREFIX, ConsoleContext
 from serve_apps.ui.sessions import Role
 
 HERE: Final = f"{PREFIX}/ingest"
@@ -32,7 +43,7 @@ KINDS: Final = {
 }
 
 
-async def job_view(desk: Desk, api: Api, id_: str, skip: int) -> tuple[Html, bool]:
+async def job_view(desk: ConsoleContext, api: SessionApi, id_: str, skip: int) -> tuple[SafeHtml, bool]:
     """The page of one job, and whether it goes on."""
     job = await api.get(f"/api/jobs/{id_}")
     ended = job["state"] in ENDED
@@ -42,14 +53,14 @@ async def job_view(desk: Desk, api: Api, id_: str, skip: int) -> tuple[Html, boo
         api.get(f"/api/jobs/{id_}/progress", engines=count),
         api.get(f"/api/jobs/{id_}/failures", skip=skip, limit=A_PAGE),
     )
-    shown = join(
-        _head(job, pace, api.session.role, failed),
-        _error(job),
+    shown = join_html(
+        _job_head(job, pace, api.session.role, failed),
+        _job_error(job),
         _waits(job),
-        _figures(job, pace, failed),
-        columns(_stages(pace["stages"], ended), _engines(pace["engines"], ended)),
-        _doubtful(desk, id_, units.get("caveats") or [], skip),
-        _failures(desk, id_, pace["failures"], units["items"], skip) if failed else None,
+        _job_figures(job, pace, failed),
+        card_columns(_stage_table(pace["stages"], ended), _engine_table(pace["engines"], ended)),
+        _doubtful_table(desk, id_, units.get("caveats") or [], skip),
+        _failure_table(desk, id_, pace["failures"], units["items"], skip) if failed else None,
     )
     return shown, not ended
 
@@ -60,151 +71,169 @@ def title_of(job: Mapping[str, Any], about: str | None) -> str:
     return f"{kind} of {about}" if about else kind
 
 
-def act(label: str, what: str, id_: str, kind: str = "", value: str = "") -> Html:
+def act_button(label: str, what: str, id_: str, kind: str = "", value: str = "") -> SafeHtml:
     """A button that asks the page for something."""
     return tag("button", label, type="button", class_=f"aos-button {kind}".strip(), data_act=what, value=value, id=id_)
 
 
-def _head(job: Mapping[str, Any], pace: Mapping[str, Any], role: Role, failed: int) -> Html:
+def _job_head(job: Mapping[str, Any], pace: Mapping[str, Any], role: Role, failed: int) -> SafeHtml:
     state = job["state"]
     actions = [tag("a", "All jobs", href=HERE, class_="aos-button")]
     if role.reaches(Role.OPERATOR):
         if state in ("queued", "running") and not job["cancel_requested"]:
-            actions.append(act("Cancel", "cancel", "cancel", "danger"))
+            actions.append(act_button("Cancel", "cancel", "cancel", "danger"))
         if state in ("cancelled", "failed", "partial"):
-            actions.append(act("Resume", "resume", "resume"))
+            actions.append(act_button("Resume", "resume", "resume"))
         if state in ("partial", "failed", "cancelled") and failed:
-            actions.append(act("Retry what failed", "retry", "retry", "primary"))
+            actions.append(act_button("Retry what failed", "retry", "retry", "primary"))
     leaving = " stops after the pages it is at" if job["cancel_requested"] and state == "running" else ""
     kinds = sorted((job.get("passed_over") or {}).items())
-    passed = ", passed over: " + ", ".join(f"{number(count)} {kind.replace('_', ' ')}" for kind, count in kinds)
-    begun = moment(job["started_at"] or job["created_at"], relative=True)
-    about = (badge(state), leaving, " begun ", begun, passed if kinds else "")
-    return heading(title_of(job, pace["about"]), about, *actions)
+    passed = ", passed over: " + ", ".join(f"{format_number(count)} {kind.replace('_', ' ')}" for kind, count in kinds)
+    begun = format_moment(job["started_at"] or job["created_at"], relative=True)
+    about = (state_badge(state), leaving, " begun ", begun, passed if kinds else "")
+    return page_heading(title_of(job, pace["about"]), about, *actions)
 
 
-def _error(job: Mapping[str, Any]) -> Html | None:
+def _job_error(job: Mapping[str, Any]) -> SafeHtml | None:
     if not job["error"]:
         return None
     fix = tag("p", tag("b", "What to try: "), "Mend the cause, then resume the job.")
     return tag("div", tag("strong", "The job failed."), tag("p", job["error"]), fix, class_="aos-problem", role="note")
 
 
-def _waits(job: Mapping[str, Any]) -> Html | None:
+def _waits(job: Mapping[str, Any]) -> SafeHtml | None:
     """Why it does not get on, the most important first."""
     found = job.get("waits") or []
     if not found:
         return None
-    rows = [(badge(one["reason"].replace("_", " "), "amber"), one["detail"], one["fix"] or "–") for one in found]
-    return card("What it waits for", table(("Reason", "What", "What to do"), rows))
+    rows = [(state_badge(one["reason"].replace("_", " "), "amber"), one["detail"], one["fix"] or "–") for one in found]
+    return titled_card("What it waits for", data_table(("Reason", "What", "What to do"), rows))
 
 
-def _figures(job: Mapping[str, Any], pace: Mapping[str, Any], failed: int) -> Html:
+def _job_figures(job: Mapping[str, Any], pace: Mapping[str, Any], failed: int) -> SafeHtml:
     pages, documents = job["pages"], job["documents"]
     running = job["state"] not in ENDED
     rate, same = pace["pages_per_second"], documents["unchanged"]
-    whole = f"of {number(documents['expected'])}, {number(same)} unchanged"
-    left = figure("Time left", span(pace["seconds_left"]), about="at this pace") if running else None
-    return figures(
-        figure("Pages read", number(pages["done"]), about=f"of {number(pages['expected'])}"),
-        figure("Documents", number(same + documents["done"]), about=whole),
-        figure("Failed", number(failed), about="pages and files", colour="red" if failed else None),
-        _doubts(job),
-        figure("Pages a second", "–" if rate is None else f"{rate:,.2f}", about="last minute" if running else "in all"),
-        left or figure("Took", span(pace["elapsed_seconds"]), about="from its start"),
+    whole = f"of {format_number(documents['expected'])}, {format_number(same)} unchanged"
+    left = key_figure("Time left", format_duration(pace["seconds_left"]), about="at this pace") if running else None
+    return key_figures(
+        key_figure("Pages read", format_number(pages["done"]), about=f"of {format_number(pages['expected'])}"),
+        key_figure("Documents", format_number(same + documents["done"]), about=whole),
+        key_figure("Failed", format_number(failed), about="pages and files", colour="red" if failed else None),
+        _doubt_figure(job),
+        key_figure(
+            "Pages a second", "–" if rate is None else f"{rate:,.2f}", about="last minute" if running else "in all"
+        ),
+        left or key_figure("Took", format_duration(pace["elapsed_seconds"]), about="from its start"),
     )
 
 
-def _doubts(job: Mapping[str, Any]) -> Html:
+def _doubt_figure(job: Mapping[str, Any]) -> SafeHtml:
     """Documents that lack something or may be wrong, and the pages that make them so."""
     outcome = job.get("outcome") or {}
     count = outcome.get("degraded", 0) + outcome.get("partial", 0)
-    about = f"documents, with {many(outcome.get('pages_with_caveats', 0), 'such page')}"
-    return figure("Partial or doubtful", number(count), about=about, colour="amber" if count else None)
+    about = f"documents, with {format_count(outcome.get('pages_with_caveats', 0), 'such page')}"
+    return key_figure("Partial or doubtful", format_number(count), about=about, colour="amber" if count else None)
 
 
-def _doubtful(desk: Desk, job: str, documents: Sequence[Mapping[str, Any]], skip: int) -> Html | None:
+def _doubtful_table(
+    desk: ConsoleContext, job: str, documents: Sequence[Mapping[str, Any]], skip: int
+) -> SafeHtml | None:
     """Table of partial or degraded documents with their caveats."""
     if not documents:
         return None
     rows = [
         (
-            link(one["filename"], desk.link("documents", id=one["document_id"])),
-            tag("div", badge(one["status"]), tag("div", "as before", class_="quiet") if one["unchanged"] else None),
-            lines(one["caveats"]) or "Pages failed: see below.",
+            link_to(one["filename"], desk.link("documents", id=one["document_id"])),
+            tag(
+                "div", state_badge(one["status"]), tag("div", "as before", class_="quiet") if one["unchanged"] else None
+            ),
+            caveat_list(one["caveats"]) or "Pages failed: see below.",
         )
         for one in documents
     ]
-    shown = table(("Document", "State", "What is missing, or may be wrong"), rows)
-    return card("Read, but not wholly or not surely", shown, _turn(job, skip, len(documents)))
+    shown = data_table(("Document", "State", "What is missing, or may be wrong"), rows)
+    return titled_card("Read, but not wholly or not surely", shown, _failure_pager(job, skip, len(documents)))
 
 
-def _stages(stages: Sequence[Mapping[str, Any]], ended: bool) -> Html:
+def _stage_table(stages: Sequence[Mapping[str, Any]], ended: bool) -> SafeHtml:
     if not stages:
         what = "It found nothing to do." if ended else "It has not begun."
-        return card("Stages", empty(what, "Stages show up once files were counted."))
+        return titled_card("Stages", empty_state(what, "Stages show up once files were counted."))
     rows = []
     for one in stages:
         name, unit = STAGES.get(one["stage"], (one["stage"], ""))
         settled = one["done"] + one["failed"] + one["unchanged"]
-        more = ", ".join(f"{number(one[kind])} {kind}" for kind in ("failed", "unchanged") if one[kind])
+        more = ", ".join(f"{format_number(one[kind])} {kind}" for kind in ("failed", "unchanged") if one[kind])
         rows.append(
-            (name, tag("div", progress(settled, one["expected"], unit.capitalize()), tag("div", more, class_="quiet")))
+            (
+                name,
+                tag("div", progress_bar(settled, one["expected"], unit.capitalize()), tag("div", more, class_="quiet")),
+            )
         )
-    return card("Stages", table(("Stage", "Done"), rows))
+    return titled_card("Stages", data_table(("Stage", "Done"), rows))
 
 
-def _engines(engines: Sequence[Mapping[str, Any]] | None, ended: bool) -> Html:
+def _engine_table(engines: Sequence[Mapping[str, Any]] | None, ended: bool) -> SafeHtml:
     if engines is None:
-        return card(
-            "Engines", empty("Counted at the end.", "The job is too large to count its pages every few seconds.")
+        return titled_card(
+            "Engines", empty_state("Counted at the end.", "The job is too large to count its pages every few seconds.")
         )
     if not engines:
         todo = "Only its index was made, or nothing new was found." if ended else "They show up with the first pages."
-        return card("Engines", empty("No page was read by it.", todo))
-    rows = [
-        (one["engine"], number(one["pages"]), percent(one["confidence"]), span(one["ms"] / 1000)) for one in engines
-    ]
-    return card("Engines", table(("Engine", "Pages", "Sure", "A page"), rows, numbers=(1, 2, 3)))
-
-
-def _failures(
-    desk: Desk, job: str, groups: Sequence[Mapping[str, Any]], units: Sequence[Mapping[str, Any]], skip: int
-) -> Html:
+        return titled_card("Engines", empty_state("No page was read by it.", todo))
     rows = [
         (
-            tag("div", tag("b", one["title"]), tag("div", _stage(one["stage"]), class_="quiet")),
-            number(one["count"]),
+            one["engine"],
+            format_number(one["pages"]),
+            format_percent(one["confidence"]),
+            format_duration(one["ms"] / 1000),
+        )
+        for one in engines
+    ]
+    return titled_card("Engines", data_table(("Engine", "Pages", "Sure", "A page"), rows, numbers=(1, 2, 3)))
+
+
+def _failure_table(
+    desk: ConsoleContext, job: str, groups: Sequence[Mapping[str, Any]], units: Sequence[Mapping[str, Any]], skip: int
+) -> SafeHtml:
+    rows = [
+        (
+            tag("div", tag("b", one["title"]), tag("div", _stage_label(one["stage"]), class_="quiet")),
+            format_number(one["count"]),
             one["fix"],
-            badge("may pass", "amber") if one["retryable"] else badge("stays", "grey"),
+            state_badge("may pass", "amber") if one["retryable"] else state_badge("stays", "grey"),
         )
         for one in groups
     ]
-    reasons = table(("Reason", "How often", "What to do", "On a retry"), rows, numbers=(1,))
+    reasons = data_table(("Reason", "How often", "What to do", "On a retry"), rows, numbers=(1,))
     failed_ones = [
         (
-            link(unit["filename"], desk.link("documents", id=unit["document_id"], page=unit["page"])),
-            number(unit["page"]),
+            link_to(unit["filename"], desk.link("documents", id=unit["document_id"], page=unit["page"])),
+            format_number(unit["page"]),
             str((unit["failure"] or {}).get("reason", "unknown")).replace("_", " "),
             (unit["failure"] or {}).get("detail") or "–",
         )
         for unit in units
     ]
     listed = (
-        table(("File", "Page", "Reason", "Detail"), failed_ones, numbers=(1,))
+        data_table(("File", "Page", "Reason", "Detail"), failed_ones, numbers=(1,))
         if failed_ones
-        else empty(
+        else empty_state(
             "None that you may see.", "They belong to documents for other readers, or to files without a document."
         )
     )
-    return join(card("Failures by reason", reasons), card("What failed", listed, _turn(job, skip, len(units))))
+    return join_html(
+        titled_card("Failures by reason", reasons),
+        titled_card("What failed", listed, _failure_pager(job, skip, len(units))),
+    )
 
 
-def _stage(name: str) -> str:
+def _stage_label(name: str) -> str:
     return STAGES.get(name, (name, ""))[0]
 
 
-def _turn(job: str, skip: int, count: int) -> Html | None:
+def _failure_pager(job: str, skip: int, count: int) -> SafeHtml | None:
     """Back and forth; how many there are in all is not told by the API."""
     back = f"{HERE}?{urlencode({'job': job, 'skip': max(0, skip - A_PAGE)})}" if skip else None
     on = f"{HERE}?{urlencode({'job': job, 'skip': skip + A_PAGE})}" if count == A_PAGE else None
@@ -212,8 +241,8 @@ def _turn(job: str, skip: int, count: int) -> Html | None:
         return None
     return tag(
         "nav",
-        link("← Earlier", back) if back else None,
-        link("Later →", on) if on else None,
+        link_to("← Earlier", back) if back else None,
+        link_to("Later →", on) if on else None,
         class_="aos-pager",
         aria_label="Pages of failures",
     )

@@ -4,32 +4,34 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-from serve_apps.ui.ingest.job import act
-from serve_apps.ui.kit.api import Api
-from serve_apps.ui.kit.blocks import badge, card, empty, figure, figures, problem_card
-from serve_apps.ui.kit.formats import many, number, span
-from serve_apps.ui.kit.html import Child, Html, join, tag
-from serve_apps.ui.kit.problem import Problem
+from serve_apps.ui.ingest.job import act_button
+from serve_apps.ui.kit.api import SessionApi
+from serve_apps.ui.kit.blocks import empty_state, key_figure, key_figures, problem_card, state_badge, titled_card
+from serve_apps.ui.kit.formats import format_count, format_duration, format_number
+from serve_apps.ui.kit.html import Child, SafeHtml, join_html, tag
+from serve_apps.ui.kit.problem import ApiProblem
 
 SHOWN = 60
 
 
-async def chooser(api: Api, path: str, said: Html | None = None, agent: str = "") -> Html:
+async def folder_chooser(api: SessionApi, path: str, said: SafeHtml | None = None, agent: str = "") -> SafeHtml:
     """The form, standing at a folder; `said` is what came of the last question."""
     try:
         place, agents = await asyncio.gather(
             api.get("/api/documents/folders", at=path), api.get("/api/agents", limit=200)
         )
-    except Problem as problem:
-        back = act("Back to the top folder", "open", "top") if path else None
-        return card("Scan a folder", said, problem_card(problem.told), back)
-    return form(place, agents["items"], said, agent)
+    except ApiProblem as problem:
+        back = act_button("Back to the top folder", "open", "top") if path else None
+        return titled_card("Scan a folder", said, problem_card(problem.told), back)
+    return scan_form(place, agents["items"], said, agent)
 
 
-def form(place: Mapping[str, Any], agents: list[Mapping[str, Any]], said: Html | None, agent: str) -> Html:
+def scan_form(place: Mapping[str, Any], agents: list[Mapping[str, Any]], said: SafeHtml | None, agent: str) -> SafeHtml:
     """Form to scan a folder: path, subfolders, agent, and the buttons to estimate and start."""
     path = place["path"]
-    confined = join("Folders on the server, at or below ", tag("code", place["base"]), ". Files stay where they are.")
+    confined = join_html(
+        "Folders on the server, at or below ", tag("code", place["base"]), ". Files stay where they are."
+    )
     box = tag(
         "input", name="folder", value=path or ".", maxlength=4096, id="folder", autocomplete="off", spellcheck="false"
     )
@@ -42,44 +44,54 @@ def form(place: Mapping[str, Any], agents: list[Mapping[str, Any]], said: Html |
     who = tag("label", tag("span", "Link to agent"), tag("select", options, name="agent", id="scan-agent"))
     buttons = tag(
         "div",
-        act("Estimate first", "estimate", "estimate", "primary"),
-        act("Scan now", "scan", "scan"),
+        act_button("Estimate first", "estimate", "estimate", "primary"),
+        act_button("Scan now", "scan", "scan"),
         class_="actions",
     )
     asked = tag(
         "form", tag("label", tag("span", "Folder or file"), box, class_="wide"), who, buttons, class_="doc-filters"
     )
-    return card("Scan a folder", tag("p", confined, class_="quiet doc-gap"), asked, _inside(place), said)
+    return titled_card(
+        "Scan a folder", tag("p", confined, class_="quiet doc-gap"), asked, _folder_contents(place), said
+    )
 
 
-def _passed(found: Mapping[str, Any]) -> list[tuple[str, int]]:
+def _skipped_kinds(found: Mapping[str, Any]) -> list[tuple[str, int]]:
     return sorted(found.get("passed_over", {}).items())
 
 
-def estimated(found: Mapping[str, Any]) -> Html:
+def estimate_view(found: Mapping[str, Any]) -> SafeHtml:
     """Result of a dry run: files, pages, time, and the files left out with their reasons."""
     if not found["files"]:
-        return empty("There are no files in this folder.", "Choose another one; hidden files are left out.")
+        return empty_state("There are no files in this folder.", "Choose another one; hidden files are left out.")
     about, least = "" if found["exact"] else "about ", "" if found["complete"] else "at least "
-    row = figures(
-        figure("Files", least + number(found["files"]), about=f"{about}{number(found['unchanged'])} known, unchanged"),
-        figure("Pages to read", about + number(found["pages"]), about="of files that are new or changed"),
-        figure("Time", _time(found), about=_pace(found)),
+    row = key_figures(
+        key_figure(
+            "Files",
+            least + format_number(found["files"]),
+            about=f"{about}{format_number(found['unchanged'])} known, unchanged",
+        ),
+        key_figure("Pages to read", about + format_number(found["pages"]), about="of files that are new or changed"),
+        key_figure("Time", _time_estimate(found), about=_pace_note(found)),
     )
-    kinds = [badge(f"{number(count)} {kind}", "grey") for kind, count in sorted(found["kinds"].items())]
-    bad = [badge(f"{number(count)} {reason}", "amber") for reason, count in sorted(found["reasons"].items())]
-    passed = [badge(f"{number(count)} {kind.replace('_', ' ')}", "grey") for kind, count in _passed(found)]
+    kinds = [state_badge(f"{format_number(count)} {kind}", "grey") for kind, count in sorted(found["kinds"].items())]
+    bad = [
+        state_badge(f"{format_number(count)} {reason}", "amber") for reason, count in sorted(found["reasons"].items())
+    ]
+    passed = [
+        state_badge(f"{format_number(count)} {kind.replace('_', ' ')}", "grey") for kind, count in _skipped_kinds(found)
+    ]
     seen = (
         None
         if found["exact"]
-        else f"Looked into {number(found['looked_at'])} of the files, spread over all; the rest is inferred."
+        else f"Looked into {format_number(found['looked_at'])} of the files, spread over all; the rest is inferred."
     )
-    cut = f"There was no time to walk all of it: it holds {least}{many(found['files'], 'file')}."
-    start = act("Start this scan", "scan", "start", "primary")
+    cut = f"There was no time to walk all of it: it holds {least}{format_count(found['files'], 'file')}."
+    start = act_button("Start this scan", "scan", "start", "primary")
     lines: list[Child] = [
-        tag("p", "Kinds: ", _spaced(kinds)) if kinds else None,
-        tag("p", "Cannot be read: ", _spaced(bad)) if bad else None,
-        tag("p", "Passed over: ", _spaced(passed)) if passed else None,
+        tag("p", "Kinds: ", _spaced_children(kinds)) if kinds else None,
+        tag("p", "Cannot be read: ", _spaced_children(bad)) if bad else None,
+        tag("p", "Passed over: ", _spaced_children(passed)) if passed else None,
         None if found["complete"] else tag("p", tag("b", cut), " The other figures are of those."),
         tag("p", seen, class_="quiet") if seen else None,
     ]
@@ -95,28 +107,28 @@ def estimated(found: Mapping[str, Any]) -> Html:
     )
 
 
-def _time(found: Mapping[str, Any]) -> str:
+def _time_estimate(found: Mapping[str, Any]) -> str:
     if not found["pages"]:
         return "none"
-    return "not known" if found["seconds"] is None else f"about {span(max(1.0, found['seconds']))}"
+    return "not known" if found["seconds"] is None else f"about {format_duration(max(1.0, found['seconds']))}"
 
 
-def _pace(found: Mapping[str, Any]) -> str:
+def _pace_note(found: Mapping[str, Any]) -> str:
     if found["pages_per_second"] is None:
         return "no job has read pages here yet"
-    return f"at {found['pages_per_second']:,.2f} pages a second, as the last {many(found['jobs'], 'job')}"
+    return f"at {found['pages_per_second']:,.2f} pages a second, as the last {format_count(found['jobs'], 'job')}"
 
 
-def _inside(place: Mapping[str, Any]) -> Html:
+def _folder_contents(place: Mapping[str, Any]) -> SafeHtml:
     path = place["path"]
     up = path.rpartition("/")[0]
-    buttons = [act("↑ up", "open", "up", "small", up)] if path else []
+    buttons = [act_button("↑ up", "open", "up", "small", up)] if path else []
     for n, name in enumerate(place["folders"][:SHOWN]):
-        buttons.append(act(f"{name}/", "open", f"folder-{n}", "small", f"{path}/{name}" if path else name))
+        buttons.append(act_button(f"{name}/", "open", f"folder-{n}", "small", f"{path}/{name}" if path else name))
     more = " and more" if place["more"] or len(place["folders"]) > SHOWN else ""
-    said = f"{many(place['files'], 'file')} and {many(len(place['folders']), 'folder')}{more} here"
+    said = f"{format_count(place['files'], 'file')} and {format_count(len(place['folders']), 'folder')}{more} here"
     return tag("div", tag("p", said, class_="quiet"), tag("div", buttons, class_="doc-folders"), class_="doc-gap")
 
 
-def _spaced(those: list[Html]) -> list[Child]:
+def _spaced_children(those: list[SafeHtml]) -> list[Child]:
     return [part for one in those for part in (one, " ")]

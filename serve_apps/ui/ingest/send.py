@@ -5,13 +5,13 @@ from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from serve_apps.ui.kit.api import Api
-from serve_apps.ui.kit.blocks import badge, link, progress, table
-from serve_apps.ui.kit.caveats import doubts, title, where
-from serve_apps.ui.kit.formats import many, size
-from serve_apps.ui.kit.html import Child, Html, tag
-from serve_apps.ui.kit.page import Desk
-from serve_apps.ui.kit.problem import Problem, Trouble
+from serve_apps.ui.kit.api import SessionApi
+from serve_apps.ui.kit.blocks import data_table, link_to, progress_bar, state_badge
+from serve_apps.ui.kit.caveats import caveat_pages, caveat_title, serious_caveats
+from serve_apps.ui.kit.formats import format_count, format_size
+from serve_apps.ui.kit.html import Child, SafeHtml, tag
+from serve_apps.ui.kit.page import ConsoleContext
+from serve_apps.ui.kit.problem import ApiProblem, ProblemReport
 
 AT_ONCE: Final = 2
 LOOK_SECONDS: Final = 1.0
@@ -19,16 +19,16 @@ MOST_JOBS: Final = 200
 ENDS: Final = frozenset({"completed", "partial", "failed", "cancelled"})
 
 
-def too_large(most: int | None) -> Html:
+def too_large(most: int | None) -> SafeHtml:
     """Placeholder where look.js names files larger than `most` bytes that are left out, and the limit.
 
     Gradio refuses all files that are chosen together where one of them is too large, and says only "Error".
     """
     limit = None if most is None else str(most)
-    return tag("div", role="status", class_="doc-too-large", data_most=limit, data_limit=size(most))
+    return tag("div", role="status", class_="doc-too-large", data_most=limit, data_limit=format_size(most))
 
 
-class Sending:
+class FileUpload:
     """One file and how far it is."""
 
     def __init__(self, path: Path) -> None:
@@ -38,7 +38,7 @@ class Sending:
         self.document: str | None = None
         self.job: str | None = None
         self.pages: tuple[int, int] = (0, 0)
-        self.trouble: Trouble | None = None
+        self.trouble: ProblemReport | None = None
 
     @property
     def ended(self) -> bool:
@@ -46,130 +46,137 @@ class Sending:
         return self.state in ENDS or self.state in ("refused", "duplicate")
 
 
-async def sent(desk: Desk, api: Api, paths: Sequence[str]) -> AsyncIterator[Html]:
+async def send_files(desk: ConsoleContext, api: SessionApi, paths: Sequence[str]) -> AsyncIterator[SafeHtml]:
     """Send them, a few at once, and show every file until all have ended; whoever leaves stops what is not sent yet."""
-    files = [Sending(Path(path)) for path in paths]
+    files = [FileUpload(Path(path)) for path in paths]
     slots = asyncio.Semaphore(AT_ONCE)
-    tasks = [asyncio.create_task(_send(api, file, slots)) for file in files]
+    tasks = [asyncio.create_task(_send_file(api, file, slots)) for file in files]
     try:
         while True:
-            yield shown(desk, files)
+            yield uploads_view(desk, files)
             if all(file.ended for file in files):
                 return
             await asyncio.sleep(LOOK_SECONDS)
-            await _look(api, files)
+            await _poll_jobs(api, files)
     finally:
         for task in tasks:
             task.cancel()
 
 
-def shown(desk: Desk, files: Sequence[Sending]) -> Html:
+def uploads_view(desk: ConsoleContext, files: Sequence[FileUpload]) -> SafeHtml:
     """A line a file: what it is at, and the reason where it was refused."""
     ended = sum(file.ended for file in files)
-    rows = [(_name(desk, file), size(file.bytes), _state(file), _about(desk, file)) for file in files]
+    rows = [
+        (_name_link(desk, file), format_size(file.bytes), _state_badge(file), _upload_note(desk, file))
+        for file in files
+    ]
     done = "The file is done" if ended == 1 else f"All {ended} files are done"
-    said = f"{ended} of {many(len(files), 'file')} done" if ended < len(files) else done
+    said = f"{ended} of {format_count(len(files), 'file')} done" if ended < len(files) else done
     hint = (
         "Keep this page open until every file is sent; what was sent goes on by itself." if ended < len(files) else ""
     )
-    lines = table(("File", "Size", "State", ""), rows, caption=said, numbers=(1,))
+    lines = data_table(("File", "Size", "State", ""), rows, caption=said, numbers=(1,))
     return tag(
         "div",
-        progress(ended, len(files), "Files"),
+        progress_bar(ended, len(files), "Files"),
         lines,
         tag("p", hint, class_="quiet") if hint else None,
         role="status",
     )
 
 
-def _name(desk: Desk, file: Sending) -> Html:
-    return link(file.name, desk.link("documents", id=file.document) if file.document else None)
+def _name_link(desk: ConsoleContext, file: FileUpload) -> SafeHtml:
+    return link_to(file.name, desk.link("documents", id=file.document) if file.document else None)
 
 
-def _state(file: Sending) -> Html:
+def _state_badge(file: FileUpload) -> SafeHtml:
     if file.state == "duplicate":
-        return badge("known already", "grey")
-    return badge(file.state)
+        return state_badge("known already", "grey")
+    return state_badge(file.state)
 
 
-def _about(desk: Desk, file: Sending) -> Child:
+def _upload_note(desk: ConsoleContext, file: FileUpload) -> Child:
     if file.trouble is not None:
         fix = tag("div", tag("b", "What to try: "), file.trouble.fix) if file.trouble.fix else None
         return tag("div", file.trouble.title, " ", file.trouble.detail, fix)
     if file.state == "duplicate":
         return "The workspace has these bytes; nothing is read twice."
-    job = link("its job", desk.link("ingest", job=file.job)) if file.job else None
+    job = link_to("its job", desk.link("ingest", job=file.job)) if file.job else None
     if file.state in ("failed", "partial"):
         return tag("div", "Not all of it could be read: see ", job, ".")
     done, expected = file.pages
-    return progress(done, expected, "Pages") if expected else job
+    return progress_bar(done, expected, "Pages") if expected else job
 
 
-async def _send(api: Api, file: Sending, slots: asyncio.Semaphore) -> None:
+async def _send_file(api: SessionApi, file: FileUpload, slots: asyncio.Semaphore) -> None:
     async with slots:
         file.state = "sending"
         try:
             with file.path.open("rb") as bytes_:
                 body = await api.post("/api/documents/upload", files={"file": (file.name, bytes_)})
-        except Problem as problem:
+        except ApiProblem as problem:
             file.state, file.trouble = "refused", problem.told
             return
         except OSError as error:
-            gone = Trouble("The file is gone from the console.", str(error.strerror), "Choose it again.", 0, "gone")
+            gone = ProblemReport(
+                "The file is gone from the console.", str(error.strerror), "Choose it again.", 0, "gone"
+            )
             file.state, file.trouble = "refused", gone
             return
     file.document, file.job = body["document_id"], body["job_id"]
     file.state = "queued" if file.job else "duplicate"
 
 
-async def _look(api: Api, files: Sequence[Sending]) -> None:
+async def _poll_jobs(api: SessionApi, files: Sequence[FileUpload]) -> None:
     """Poll the state of all jobs in one request; an API error is ignored until the next poll."""
     open_ = {file.job: file for file in files if file.job and not file.ended}
     if not open_:
         return
     try:
         body = await api.get("/api/jobs", limit=min(MOST_JOBS, len(open_) + 50))
-    except Problem:
+    except ApiProblem:
         return
     for job in body["items"]:
         if (file := open_.pop(job["id"], None)) is not None:
-            _take(file, job)
+            _update_from_job(file, job)
     for file in files:
         if file.job and file.state in ("failed", "partial") and file.trouble is None:
-            await _why(api, file)
+            await _explain_failure(api, file)
     for id_, file in list(open_.items())[:5]:  # those that newer jobs pushed off the list
         try:
-            _take(file, await api.get(f"/api/jobs/{id_}"))
-        except Problem as problem:
+            _update_from_job(file, await api.get(f"/api/jobs/{id_}"))
+        except ApiProblem as problem:
             file.state, file.trouble = "refused", problem.told
 
 
-async def _why(api: Api, file: Sending) -> None:
+async def _explain_failure(api: SessionApi, file: FileUpload) -> None:
     """Set the file's trouble from its job's first failure, with the fix."""
     try:
         told = await api.get(f"/api/jobs/{file.job}/progress", engines=False)
-    except Problem as problem:
+    except ApiProblem as problem:
         file.trouble = problem.told
         return
     for one in told["failures"][:1]:
-        file.trouble = Trouble(f"{one['title']}.", "", one["fix"], 0, str(one["reason"]))
+        file.trouble = ProblemReport(f"{one['title']}.", "", one["fix"], 0, str(one["reason"]))
     if file.trouble is None:
-        await _doubts(api, file)
+        await _explain_doubts(api, file)
 
 
-async def _doubts(api: Api, file: Sending) -> None:
+async def _explain_doubts(api: SessionApi, file: FileUpload) -> None:
     """Set the file's trouble from its first caveat, where its job has no failure."""
     try:
         told = await api.get(f"/api/jobs/{file.job}/failures", limit=1)
-    except Problem as problem:
+    except ApiProblem as problem:
         file.trouble = problem.told
         return
-    for one in [one for document in told.get("caveats") or () for one in doubts(document)][:1]:
+    for one in [one for document in told.get("caveats") or () for one in serious_caveats(document)][:1]:
         fix = "Look at its page on Documents, which has all that is known."
-        file.trouble = Trouble(f"{title(one)}{where(one)}.", str(one["detail"]), fix, 0, str(one["kind"]))
+        file.trouble = ProblemReport(
+            f"{caveat_title(one)}{caveat_pages(one)}.", str(one["detail"]), fix, 0, str(one["kind"])
+        )
 
 
-def _take(file: Sending, job: dict[str, object]) -> None:
+def _update_from_job(file: FileUpload, job: dict[str, object]) -> None:
     pages = job["pages"]
     assert isinstance(pages, dict)
     file.state, file.pages = str(job["state"]), (pages["done"] + pages["failed"], pages["expected"])

@@ -13,14 +13,14 @@ import httpx
 from serve_apps.ui.kit.problem import (
     MISSING,
     UNAUTHENTICATED,
-    Problem,
+    ApiProblem,
     no_such_thing,
-    refused,
+    problem_from_answer,
+    problem_from_transport,
     signed_out,
-    unreachable,
     workspace_gone,
 )
-from serve_apps.ui.sessions import Grant, Place, Role, Session
+from serve_apps.ui.sessions import ConsoleSession, Role, TokenGrant, WorkspaceMembership
 
 ANSWER_SECONDS = 60.0
 SIGN_OUT_SECONDS = 5.0  # nobody waits longer to be signed out
@@ -39,7 +39,7 @@ def open_client(url: str) -> httpx.AsyncClient:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class StreamEvent:
     """One server-sent event; `id` is what to come back with."""
 
     id: str | None
@@ -47,14 +47,14 @@ class Told:
     data: JSON
 
 
-class Door:
+class SignInClient:
     """Sign-in client: the calls of the API that need no session."""
 
     def __init__(self, client: httpx.AsyncClient, vouch: Callable[[str], str] | None = None) -> None:
         """`client` is shared and knows the address; `vouch` makes the console's word for a browser's address."""
         self._client, self._vouch = client, vouch
 
-    async def login(self, email: str, password: str, client: str | None = None) -> Grant:
+    async def login(self, email: str, password: str, client: str | None = None) -> TokenGrant:
         """Tokens for a password; raises Problem.
 
         Args:
@@ -62,144 +62,148 @@ class Door:
             client: the address of who signs in. The console vouches for it, so that failed attempts are counted for
                 that address and not for the console's, which is everybody's; what anybody may write is not believed.
         """
-        return await self._granted("/api/auth/login", {"email": email, "password": password}, None, client)
+        return await self._request_grant("/api/auth/login", {"email": email, "password": password}, None, client)
 
-    async def refresh(self, grant: Grant) -> Grant:
+    async def refresh(self, grant: TokenGrant) -> TokenGrant:
         """Tokens for a refresh token, which then is used up; raises Problem."""
-        return await self._granted("/api/auth/refresh", {"refresh_token": grant.refresh}, None)
+        return await self._request_grant("/api/auth/refresh", {"refresh_token": grant.refresh}, None)
 
-    async def change_password(self, grant: Grant, old: str, new: str, client: str | None = None) -> Grant:
+    async def change_password(self, grant: TokenGrant, old: str, new: str, client: str | None = None) -> TokenGrant:
         """Tokens of the session that begins with the new password; `client` as for `login`; raises Problem."""
         body = {"current_password": old, "new_password": new}
-        return await self._granted("/api/auth/password", body, grant.access, client)
+        return await self._request_grant("/api/auth/password", body, grant.access, client)
 
-    async def logout(self, grant: Grant) -> None:
+    async def logout(self, grant: TokenGrant) -> None:
         """End the login at the API, too, where its refresh token would live on for days; raises Problem."""
-        await self._posted("/api/auth/logout", {"refresh_token": grant.refresh}, {}, SIGN_OUT_SECONDS)
+        await self._post_json("/api/auth/logout", {"refresh_token": grant.refresh}, {}, SIGN_OUT_SECONDS)
 
-    def api(self, session: Session) -> "Api":
+    def api(self, session: ConsoleSession) -> "SessionApi":
         """The API as somebody who is signed in has it."""
-        return Api(self._client, self, session)
+        return SessionApi(self._client, self, session)
 
-    async def _granted(self, path: str, body: JSON, token: str | None, client: str | None = None) -> Grant:
+    async def _request_grant(self, path: str, body: JSON, token: str | None, client: str | None = None) -> TokenGrant:
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         headers |= {"X-Console-Client": self._vouch(client)} if client and self._vouch else {}
-        return Grant.of((await self._posted(path, body, headers)).json())
+        return TokenGrant.of((await self._post_json(path, body, headers)).json())
 
-    async def _posted(
+    async def _post_json(
         self, path: str, body: JSON, headers: dict[str, str], seconds: float = ANSWER_SECONDS
     ) -> httpx.Response:
         try:
             answer = await self._client.post(path, json=body, headers=headers, timeout=seconds)
         except httpx.TransportError as error:
-            raise unreachable(error) from error
+            raise problem_from_transport(error) from error
         if not answer.is_success:
-            raise refused(answer)
+            raise problem_from_answer(answer)
         return answer
 
 
-class Api:
+class SessionApi:
     """The API with a session's token and workspace. Every method raises Problem, and nothing else.
 
     It stays in the workspace in which it was made: what has begun there does not go on in one that is chosen meanwhile.
     """
 
-    def __init__(self, client: httpx.AsyncClient, door: Door, session: Session) -> None:
+    def __init__(self, client: httpx.AsyncClient, door: SignInClient, session: ConsoleSession) -> None:
         """Cheap: pages make one for each event."""
         self._client, self._door, self.session = client, door, session
         self._workspace = session.chosen
 
     async def get(self, path: str, **query: Any) -> JSON:
         """JSON; parameters that are None or empty are left out."""
-        return await self._json("GET", path, params=_filled(query))
+        return await self._request_json("GET", path, params=_drop_empty(query))
 
     async def post(self, path: str, body: JSON = None, **more: Any) -> JSON:
         """JSON, None where there is none; `files`, `data` and `params` as httpx has them."""
-        return await self._json("POST", path, **({"json": body} if body is not None else {}), **more)
+        return await self._request_json("POST", path, **({"json": body} if body is not None else {}), **more)
 
     async def put(self, path: str, body: JSON) -> JSON:
         """JSON."""
-        return await self._json("PUT", path, json=body)
+        return await self._request_json("PUT", path, json=body)
 
     async def patch(self, path: str, body: JSON) -> JSON:
         """JSON."""
-        return await self._json("PATCH", path, json=body)
+        return await self._request_json("PATCH", path, json=body)
 
     async def delete(self, path: str, **query: Any) -> JSON:
         """JSON, None where there is none."""
-        return await self._json("DELETE", path, params=_filled(query))
+        return await self._request_json("DELETE", path, params=_drop_empty(query))
 
     async def download(self, path: str, **query: Any) -> tuple[bytes, str]:
         """Bytes and their media type."""
-        async with self._answered("GET", path, params=_filled(query)) as answer:
+        async with self._open_answer("GET", path, params=_drop_empty(query)) as answer:
             return answer.content, answer.headers.get("content-type", "application/octet-stream")
 
-    async def stream(self, method: str, path: str, last: str | None = None, **options: Any) -> AsyncIterator[Told]:
+    async def stream(
+        self, method: str, path: str, last: str | None = None, **options: Any
+    ) -> AsyncIterator[StreamEvent]:
         """Server-sent events as they come; `last` is the id of the one that is known already."""
         headers = {"Accept": "text/event-stream"} | ({"Last-Event-ID": last} if last else {})
         silence = httpx.Timeout(SILENCE_SECONDS, connect=10)
-        async with self._answered(method, path, whole=False, headers=headers, timeout=silence, **options) as answer:
+        async with self._open_answer(method, path, whole=False, headers=headers, timeout=silence, **options) as answer:
             try:
-                async for told in events(answer.aiter_lines()):
+                async for told in parse_events(answer.aiter_lines()):
                     yield told
             except httpx.TransportError as error:
-                raise unreachable(error) from error
+                raise problem_from_transport(error) from error
 
     async def look_around(self) -> None:
         """Ask which workspaces there are, and the role in each; one that is gone is no longer the chosen one."""
         try:
             body = await self.get("/api/workspaces", limit=100)
-        except Problem as problem:
+        except ApiProblem as problem:
             if self._workspace is None or problem.told.status != MISSING:
                 raise
             if self.session.chosen == self._workspace:
                 self.session.chosen = None
             self._workspace = None
             body = await self.get("/api/workspaces", limit=100)
-        self.session.places = tuple(Place(one["id"], one["name"], Role(one["role"])) for one in body["items"])
+        self.session.places = tuple(
+            WorkspaceMembership(one["id"], one["name"], Role(one["role"])) for one in body["items"]
+        )
 
-    async def _json(self, method: str, path: str, **options: Any) -> JSON:
-        async with self._answered(method, path, **options) as answer:
+    async def _request_json(self, method: str, path: str, **options: Any) -> JSON:
+        async with self._open_answer(method, path, **options) as answer:
             return answer.json() if answer.content else None
 
     @asynccontextmanager
-    async def _answered(
+    async def _open_answer(
         self, method: str, path: str, whole: bool = True, **options: Any
     ) -> AsyncIterator[httpx.Response]:
         """A successful answer; a token that ran out is renewed once."""
         for attempt in (1, 2):
             used = self.session.grant
-            answer = await self._sent(method, path, used, options)
+            answer = await self._send_request(method, path, used, options)
             try:
                 if answer.status_code == UNAUTHENTICATED and attempt == 1:
-                    await self._renew(used)
+                    await self._renew_grant(used)
                     moved = self._workspace is None and self.session.grant.workspace != used.workspace
                     if moved and method not in READING:  # it was meant for the workspace that is gone
                         raise workspace_gone()
                     continue
                 if whole or not answer.is_success:
-                    await _read(answer)
+                    await _read_body(answer)
                 if not answer.is_success:
-                    raise refused(answer)
+                    raise problem_from_answer(answer)
                 yield answer
                 return
             finally:
                 await answer.aclose()
 
-    async def _sent(self, method: str, path: str, grant: Grant, options: dict[str, Any]) -> httpx.Response:
+    async def _send_request(self, method: str, path: str, grant: TokenGrant, options: dict[str, Any]) -> httpx.Response:
         headers = {**options.get("headers", {}), "Authorization": f"Bearer {grant.access}"}
         if self._workspace is not None:
             headers["X-Workspace"] = self._workspace
         try:
-            request = self._client.build_request(method, _quoted(path), **{**options, "headers": headers})
+            request = self._client.build_request(method, _quote_path(path), **{**options, "headers": headers})
         except httpx.InvalidURL as error:  # it is too long
             raise no_such_thing() from error
         try:
             return await self._client.send(request, stream=True)
         except httpx.TransportError as error:
-            raise unreachable(error) from error
+            raise problem_from_transport(error) from error
 
-    async def _renew(self, used: Grant) -> None:
+    async def _renew_grant(self, used: TokenGrant) -> None:
         """New tokens, once for all that wait for them: a refresh token that comes twice ends the whole login."""
         session = self.session
         async with session.refreshing:
@@ -209,21 +213,21 @@ class Api:
                 return
             try:
                 session.grant = await self._door.refresh(used)
-            except Problem as problem:
+            except ApiProblem as problem:
                 if problem.told.status == UNAUTHENTICATED:
                     session.over = True
                     raise signed_out() from problem
                 raise
 
 
-async def events(lines: AsyncIterable[str]) -> AsyncIterator[Told]:
+async def parse_events(lines: AsyncIterable[str]) -> AsyncIterator[StreamEvent]:
     """Events of a stream (WHATWG): an empty line ends each, a line that begins with a colon is its pulse."""
     id_: str | None = None
     name, data = "message", list[str]()
     async for line in lines:
         if not line:
             if data:
-                yield Told(id_, name, _value("\n".join(data)))
+                yield StreamEvent(id_, name, _parse_value("\n".join(data)))
             name, data = "message", []
             continue
         field, _, value = line.partition(":")
@@ -236,7 +240,7 @@ async def events(lines: AsyncIterable[str]) -> AsyncIterator[Told]:
             id_ = value
 
 
-def _quoted(path: str) -> str:
+def _quote_path(path: str) -> str:
     """The path of a route, whatever id a page took from its address; what is quoted already stays as it is.
 
     Raises:
@@ -247,7 +251,7 @@ def _quoted(path: str) -> str:
     return quote(path, safe="/:@%", errors="replace")
 
 
-def _value(data: str) -> JSON:
+def _parse_value(data: str) -> JSON:
     """JSON, or the text itself: OpenAI's dialect ends with [DONE]."""
     try:
         return json.loads(data)
@@ -255,12 +259,12 @@ def _value(data: str) -> JSON:
         return data
 
 
-def _filled(query: dict[str, Any]) -> dict[str, Any]:
+def _drop_empty(query: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in query.items() if value is not None and value != ""}
 
 
-async def _read(answer: httpx.Response) -> None:
+async def _read_body(answer: httpx.Response) -> None:
     try:
         await answer.aread()
     except httpx.TransportError as error:
-        raise unreachable(error) from error
+        raise problem_from_transport(error) from error

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from serve_apps.ui.kit.html import Child, Html, join, tag
-from serve_apps.ui.kit.problem import Trouble
+from serve_apps.ui.kit.html import Child, SafeHtml, join_html, tag
+from serve_apps.ui.kit.problem import ProblemReport
 
 Colour = Literal["green", "amber", "red", "grey", "blue"]
 # What the states of jobs, runs, documents and approvals look like; others are grey.
@@ -30,36 +30,39 @@ STATES: dict[str, Colour] = {
 }
 
 
-def heading(title: str, about: Child = None, *actions: Child) -> Html:
+def page_heading(title: str, about: Child = None, *actions: Child) -> SafeHtml:
     """The head of a page."""
     left = tag("div", tag("h1", title), tag("p", about, class_="quiet") if about else None)
     return tag("div", left, tag("div", actions, class_="actions") if actions else None, class_="aos-heading")
 
 
-def badge(text: str, colour: Colour | None = None) -> Html:
+def state_badge(text: str, colour: Colour | None = None) -> SafeHtml:
     """A state in a word; without a colour, the one that belongs to the state."""
     return tag("span", text.replace("_", " "), class_=f"aos-badge {colour or STATES.get(text, 'grey')}")
 
 
-def dot(colour: Colour, label: str) -> Html:
+def status_dot(colour: Colour, label: str) -> SafeHtml:
     """A light; `label` is what it says to who does not see colours."""
     return tag("span", class_=f"aos-dot {colour}", role="img", aria_label=label, title=label)
 
 
-def link(text: Child, address: str | None) -> Html:
+def link_to(text: Child, address: str | None) -> SafeHtml:
     """A link, or the text alone where it leads nowhere."""
     return tag("span", text) if address is None else tag("a", text, href=address)
 
 
-def table(
+def data_table(
     columns: Sequence[str], rows: Iterable[Sequence[Child]], *, caption: str = "", numbers: Sequence[int] = ()
-) -> Html:
+) -> SafeHtml:
     """Rows with a head; on a phone each row becomes a card. `numbers`: columns whose cells stand right."""
-    head = tag("tr", [tag("th", name, scope="col", class_=_kind(n, numbers)) for n, name in enumerate(columns)])
+    head = tag("tr", [tag("th", name, scope="col", class_=_cell_class(n, numbers)) for n, name in enumerate(columns)])
     body = [
         tag(
             "tr",
-            [tag("td", cell, data_label=columns[n] or None, class_=_kind(n, numbers)) for n, cell in enumerate(row)],
+            [
+                tag("td", cell, data_label=columns[n] or None, class_=_cell_class(n, numbers))
+                for n, cell in enumerate(row)
+            ],
         )
         for row in rows
     ]
@@ -67,15 +70,15 @@ def table(
     return tag("div", tag("table", named, tag("thead", head), tag("tbody", body)), class_="aos-table")
 
 
-def _kind(n: int, numbers: Sequence[int]) -> str | None:
+def _cell_class(n: int, numbers: Sequence[int]) -> str | None:
     return "number" if n in numbers else None
 
 
-def figure(
+def key_figure(
     label: str, value: str, address: str | None = None, about: Child = None, colour: Colour | None = None
-) -> Html:
+) -> SafeHtml:
     """A key figure; the whole of it is a link where it leads somewhere."""
-    inside = join(
+    inside = join_html(
         tag("span", label, class_="label"),
         tag("span", value, class_=f"value {colour or ''}".strip()),
         tag("span", about, class_="quiet") if about else None,
@@ -85,40 +88,40 @@ def figure(
     return tag("a", inside, class_="aos-figure", href=address)
 
 
-def figures(*those: Html) -> Html:
+def key_figures(*those: SafeHtml) -> SafeHtml:
     """Key figures in a row."""
     return tag("div", those, class_="aos-figures")
 
 
-def card(title: Child, *inside: Child, aside: Child = None) -> Html:
+def titled_card(title: Child, *inside: Child, aside: Child = None) -> SafeHtml:
     """Something with a title in a frame."""
     head = tag("div", tag("h2", title), aside, class_="aos-card-head")
     return tag("section", head, inside, class_="aos-card")
 
 
-def columns(*those: Child) -> Html:
+def card_columns(*those: Child) -> SafeHtml:
     """Cards beside each other where there is room."""
     return tag("div", those, class_="aos-columns")
 
 
-def empty(what: str, todo: Child) -> Html:
+def empty_state(what: str, todo: Child) -> SafeHtml:
     """Nothing is here: what that means, and what to do."""
     return tag("div", tag("strong", what), tag("p", todo), class_="aos-empty")
 
 
-def loading(what: str = "One moment …") -> Html:
+def loading_notice(what: str = "One moment …") -> SafeHtml:
     """Until the first answer is there."""
     return tag("div", what, class_="aos-loading", role="status")
 
 
-def progress(done: int, total: int, label: str = "") -> Html:
+def progress_bar(done: int, total: int, label: str = "") -> SafeHtml:
     """A bar with its numbers; without a known total it only says how many are done."""
     said = f"{done:,} of {total:,}" if total else f"{done:,}"
     bar = tag("progress", value=done, max=total, aria_label=label or said) if total else None
     return tag("div", bar, tag("span", f"{label} {said}".strip(), class_="quiet"), class_="aos-progress")
 
 
-def problem_card(told: Trouble) -> Html:
+def problem_card(told: ProblemReport) -> SafeHtml:
     """Card of a problem: what happened, and what to try."""
     known = f"{told.code}" + (f", {told.status}" if told.status else "")
     return tag(
@@ -132,13 +135,13 @@ def problem_card(told: Trouble) -> Html:
     )
 
 
-def pager(address: str, skip: int, limit: int, total: int) -> Html:
+def list_pager(address: str, skip: int, limit: int, total: int) -> SafeHtml:
     """Back and forth in a list; `address` has its other parameters already."""
     joint = "&" if "?" in address else "?"
 
-    def step(label: str, to: int, usable: bool) -> Html:
+    def step(label: str, to: int, usable: bool) -> SafeHtml:
         where = f"{address}{joint}skip={max(0, to)}" if usable else None
-        return link(label, where) if usable else tag("span", label, class_="quiet")
+        return link_to(label, where) if usable else tag("span", label, class_="quiet")
 
     shown = f"{min(skip + 1, total):,}–{min(skip + limit, total):,} of {total:,}"
     back, on = step("← Newer", skip - limit, skip > 0), step("Older →", skip + limit, skip + limit < total)

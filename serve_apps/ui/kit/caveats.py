@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from serve_apps.ui.kit.blocks import Colour, badge
-from serve_apps.ui.kit.formats import number
-from serve_apps.ui.kit.html import Html, tag
+from serve_apps.ui.kit.blocks import Colour, state_badge
+from serve_apps.ui.kit.formats import format_number
+from serve_apps.ui.kit.html import SafeHtml, tag
 
 Caveat = Mapping[str, Any]
 TITLES: Final[Mapping[str, str]] = {
@@ -28,41 +28,43 @@ TITLES: Final[Mapping[str, str]] = {
 COLOURS: Final[Mapping[str, Colour]] = {"unread": "amber", "unsure": "amber"}  # notes are grey
 
 
-def title(caveat: Caveat) -> str:
+def caveat_title(caveat: Caveat) -> str:
     """Its kind in words."""
     kind = str(caveat["kind"])
     return TITLES.get(kind, kind.replace("_", " ").capitalize())
 
 
-def doubts(found: Mapping[str, Any]) -> list[Caveat]:
+def serious_caveats(found: Mapping[str, Any]) -> list[Caveat]:
     """Caveats that count: no mere notes."""
     return [one for one in found.get("caveats") or () if one["weight"] != "note"]
 
 
-def kinds(found: Mapping[str, Any]) -> frozenset[str]:
+def caveat_kinds(found: Mapping[str, Any]) -> frozenset[str]:
     """Kinds of the caveats that something has."""
     return frozenset(str(one["kind"]) for one in found.get("caveats") or ())
 
 
 def in_short(found: Mapping[str, Any]) -> str | None:
     """The kinds of what counts, for a line of a list."""
-    return ", ".join(dict.fromkeys(title(one) for one in doubts(found))) or None
+    return ", ".join(dict.fromkeys(caveat_title(one) for one in serious_caveats(found))) or None
 
 
-def badges(found: Mapping[str, Any]) -> list[Html]:
+def caveat_badges(found: Mapping[str, Any]) -> list[SafeHtml]:
     """One for each kind beside a passage or a source; the detail shows when one points at it."""
-    return [tag("span", badge(title(one), "amber"), title=str(one["detail"])) for one in doubts(found)]
+    return [
+        tag("span", state_badge(caveat_title(one), "amber"), title=str(one["detail"])) for one in serious_caveats(found)
+    ]
 
 
-def lines(caveats: Sequence[Caveat]) -> Html | None:
+def caveat_list(caveats: Sequence[Caveat]) -> SafeHtml | None:
     """Each with where it is and its detail."""
     if not caveats:
         return None
     shown = [
         tag(
             "li",
-            badge(title(one), COLOURS.get(one["weight"], "grey")),
-            tag("span", where(one), class_="quiet"),
+            state_badge(caveat_title(one), COLOURS.get(one["weight"], "grey")),
+            tag("span", caveat_pages(one), class_="quiet"),
             tag("div", one["detail"]),
         )
         for one in caveats
@@ -70,17 +72,17 @@ def lines(caveats: Sequence[Caveat]) -> Html | None:
     return tag("ul", shown, class_="aos-caveats")
 
 
-def note(heading: str, caveats: Sequence[Caveat]) -> Html | None:
+def caveat_note(heading: str, caveats: Sequence[Caveat]) -> SafeHtml | None:
     """A frame with all of them; nothing where there are none."""
-    listed = lines(caveats)
+    listed = caveat_list(caveats)
     return tag("div", tag("strong", heading), listed, class_="aos-note", role="note") if listed else None
 
 
-def where(caveat: Caveat) -> str:
+def caveat_pages(caveat: Caveat) -> str:
     """The pages it is about, as far as they are told."""
     pages: list[int] = caveat.get("pages") or []
     if not pages:
         return ""
     more = caveat.get("page_count", 0) - len(pages)
-    said = ", ".join(map(number, pages)) + (f" and {number(more)} more" if more > 0 else "")
+    said = ", ".join(map(format_number, pages)) + (f" and {format_number(more)} more" if more > 0 else "")
     return f" on page {said}" if len(pages) == 1 and more <= 0 else f" on pages {said}"

@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 
-from serve_apps.ui.kit.formats import short
-from serve_apps.ui.kit.html import Html, tag
+from serve_apps.ui.kit.formats import format_short
+from serve_apps.ui.kit.html import SafeHtml, tag
 
 WIDTH, HEIGHT = 240, 48
 GAP = 2.0
 
 
-def bars(values: Sequence[float], label: str, colour: str = "accent") -> Html:
+def bar_chart(values: Sequence[float], label: str, colour: str = "accent") -> SafeHtml:
     """One bar a value, the last one lighter, as its hour is not over; `colour` is accent, good, warn or bad."""
     most = max(values, default=0.0) or 1.0
     step = WIDTH / max(1, len(values))
@@ -27,21 +27,21 @@ def bars(values: Sequence[float], label: str, colour: str = "accent") -> Html:
                 class_="none" if not value else "open" if n == len(values) - 1 else None,
             )
         )
-    return _frame(drawn, values, label, f"chart {colour}")
+    return _chart_frame(drawn, values, label, f"chart {colour}")
 
 
-def line(values: Sequence[float], label: str, colour: str = "accent") -> Html:
+def line_chart(values: Sequence[float], label: str, colour: str = "accent") -> SafeHtml:
     """A sparkline."""
     most = max(values, default=0.0) or 1.0
     step = WIDTH / max(1, len(values) - 1)
     points = " ".join(
         f"{n * step:.1f},{HEIGHT - 2 - value / most * (HEIGHT - 6):.1f}" for n, value in enumerate(values)
     )
-    return _frame([tag("polyline", points=points)], values, label, f"chart spark {colour}")
+    return _chart_frame([tag("polyline", points=points)], values, label, f"chart spark {colour}")
 
 
-def _frame(drawn: Sequence[Html], values: Sequence[float], label: str, class_: str) -> Html:
-    said = f"{label}: {short(sum(values))} in all, at most {short(max(values, default=0.0))}"
+def _chart_frame(drawn: Sequence[SafeHtml], values: Sequence[float], label: str, class_: str) -> SafeHtml:
+    said = f"{label}: {format_short(sum(values))} in all, at most {format_short(max(values, default=0.0))}"
     return tag(
         "svg",
         tag("title", said),

@@ -3,16 +3,16 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from serve_apps.ui.kit.caveats import badges
-from serve_apps.ui.kit.formats import percent
-from serve_apps.ui.kit.html import Html, tag
-from serve_apps.ui.kit.page import Desk
+from serve_apps.ui.kit.caveats import caveat_badges
+from serve_apps.ui.kit.formats import format_percent
+from serve_apps.ui.kit.html import SafeHtml, tag
+from serve_apps.ui.kit.page import ConsoleContext
 
 DOUBTFUL: Final = 0.8  # below this much confidence of the OCR a reader is told to look at the page
 Cited = Mapping[str, Any]
 
 
-def place(desk: Desk, cited: Cited) -> str | None:
+def citation_address(desk: ConsoleContext, cited: Cited) -> str | None:
     """The page of the console that shows where a quote stands; `boxes` are fractions of that page."""
     page = cited.get("page")
     boxes = [box[1:] for box in cited.get("boxes") or () if box[0] == page]
@@ -27,29 +27,31 @@ def place(desk: Desk, cited: Cited) -> str | None:
     )
 
 
-def marks(desk: Desk, citations: Sequence[Cited]) -> dict[int, str | None]:
+def citation_marks(desk: ConsoleContext, citations: Sequence[Cited]) -> dict[int, str | None]:
     """Address of each `[n]` of a text."""
-    return {int(one["n"]): place(desk, one) for one in citations}
+    return {int(one["n"]): citation_address(desk, one) for one in citations}
 
 
-def chips(desk: Desk, citations: Sequence[Cited]) -> Html | None:
+def citation_chips(desk: ConsoleContext, citations: Sequence[Cited]) -> SafeHtml | None:
     """One chip a citation, with its quote."""
     if not citations:
         return None
-    return tag("ul", [tag("li", _chip(desk, one)) for one in citations], class_="aos-chips", aria_label="Sources")
+    return tag(
+        "ul", [tag("li", _citation_chip(desk, one)) for one in citations], class_="aos-chips", aria_label="Sources"
+    )
 
 
-def _chip(desk: Desk, one: Cited) -> Html:
+def _citation_chip(desk: ConsoleContext, one: Cited) -> SafeHtml:
     sure = one.get("ocr_confidence")
-    doubt = tag("span", f"OCR {percent(sure)}", class_="aos-badge amber") if sure and sure < DOUBTFUL else None
+    doubt = tag("span", f"OCR {format_percent(sure)}", class_="aos-badge amber") if sure and sure < DOUBTFUL else None
     name = tag("span", f"{one['filename']}, page {one['page']}", class_="name")
     inside = (
         tag("b", one["n"]),
         tag("span", name, tag("q", " ".join(str(one.get("quote", "")).split()))),
         doubt,
-        badges(one),
+        caveat_badges(one),
     )
-    address = place(desk, one)
+    address = citation_address(desk, one)
     if address is None:
         return tag("div", inside, class_="aos-chip")
     return tag("a", inside, class_="aos-chip", href=address, target="_blank", rel="noopener")

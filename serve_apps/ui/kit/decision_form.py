@@ -7,13 +7,13 @@ from typing import Any, Final
 
 import gradio as gr
 
-from serve_apps.ui.kit.api import Api
-from serve_apps.ui.kit.blocks import badge, card
-from serve_apps.ui.kit.formats import moment
-from serve_apps.ui.kit.html import Html, join, tag
-from serve_apps.ui.kit.html_component import part
-from serve_apps.ui.kit.problem import Problem, Trouble
-from serve_apps.ui.kit.value_tables import shown
+from serve_apps.ui.kit.api import SessionApi
+from serve_apps.ui.kit.blocks import state_badge, titled_card
+from serve_apps.ui.kit.formats import format_moment
+from serve_apps.ui.kit.html import SafeHtml, join_html, tag
+from serve_apps.ui.kit.html_component import html_part
+from serve_apps.ui.kit.problem import ApiProblem, ProblemReport
+from serve_apps.ui.kit.value_tables import value_view
 
 MOST_FIELDS: Final = 10
 RECONCILE: Final = "reconcile"
@@ -21,7 +21,7 @@ Updates = dict[Any, Any]
 Asked = Mapping[str, Any]
 
 
-def question(asked: Asked, may_decide: bool) -> Html:
+def decision_card(asked: Asked, may_decide: bool) -> SafeHtml:
     """Card of an approval request; a person who may not decide is told who may."""
     uncertain = asked.get("category") == RECONCILE
     title = (
@@ -31,22 +31,22 @@ def question(asked: Asked, may_decide: bool) -> Html:
     )
     about = tag("p", asked["reason"]) if asked.get("reason") else None
     until = asked.get("expires_at")
-    left = tag("p", "Without a decision it expires ", moment(until, relative=True), ".", class_="quiet")
-    body = shown(asked.get("arguments") or {}) if uncertain or not may_decide or _long(asked) else None
+    left = tag("p", "Without a decision it expires ", format_moment(until, relative=True), ".", class_="quiet")
+    body = value_view(asked.get("arguments") or {}) if uncertain or not may_decide or _has_many_fields(asked) else None
     who = None if may_decide else tag("p", "An operator or administrator decides this; it then goes on by itself.")
-    return card(title, about, body, who, left if until and not uncertain else None, aside=badge("pending"))
+    return titled_card(title, about, body, who, left if until and not uncertain else None, aside=state_badge("pending"))
 
 
-def _long(asked: Asked) -> bool:
+def _has_many_fields(asked: Asked) -> bool:
     return len(asked.get("arguments") or {}) > MOST_FIELDS
 
 
-def written(value: Any) -> str:
+def argument_text(value: Any) -> str:
     """An argument as it is edited: text as it is, anything else as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def edited(asked: Asked, texts: Sequence[str]) -> dict[str, Any] | None:
+def edited_arguments(asked: Asked, texts: Sequence[str]) -> dict[str, Any] | None:
     """The arguments as they were edited; None where nothing was changed.
 
     Raises:
@@ -55,30 +55,30 @@ def edited(asked: Asked, texts: Sequence[str]) -> dict[str, Any] | None:
     before: dict[str, Any] = dict(asked.get("arguments") or {})
     after = dict(before)
     for (name, value), text in zip(list(before.items())[:MOST_FIELDS], texts, strict=False):
-        if text == written(value):
+        if text == argument_text(value):
             continue
-        after[name] = text if isinstance(value, str) else _read(name, text)
+        after[name] = text if isinstance(value, str) else _parse_argument(name, text)
     return None if after == before else after
 
 
-def _read(name: str, text: str) -> Any:
+def _parse_argument(name: str, text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError as error:
         fix = "Write it as it stood there: a number, true or false, or a list in brackets."
-        raise Problem(Trouble(f"{name} cannot be read.", str(error), fix, 0, "not_json")) from error
+        raise ApiProblem(ProblemReport(f"{name} cannot be read.", str(error), fix, 0, "not_json")) from error
 
 
-async def decide(api: Api, asked: Asked, choice: str, texts: Sequence[str], notes: str) -> Any:
+async def send_decision(api: SessionApi, asked: Asked, choice: str, texts: Sequence[str], notes: str) -> Any:
     """Send a decision; raises Problem."""
     body: dict[str, Any] = {"decision": choice, "notes": notes}
-    if choice == "approve" and (arguments := edited(asked, texts)) is not None:
+    if choice == "approve" and (arguments := edited_arguments(asked, texts)) is not None:
         body["arguments"] = arguments
     return await api.post(f"/api/approvals/{asked['id']}", body)
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class DecisionForm:
     """The form's components; `asked` holds what is asked while it is shown.
 
     Attributes:
@@ -93,11 +93,11 @@ class Form:
     choices: Mapping[str, gr.Button]
 
     @classmethod
-    def declare(cls) -> "Form":
+    def declare(cls) -> "DecisionForm":
         """Declare the form in a page; hidden at first."""
         asked = gr.State(None)
         with gr.Column(visible=False, elem_classes="aos-decide") as around:
-            about = part()
+            about = html_part()
             fields = tuple(
                 gr.Textbox(visible=False, label=f"Argument {n + 1}", max_lines=8) for n in range(MOST_FIELDS)
             )
@@ -117,7 +117,7 @@ class Form:
         """Outputs of an event that changes it."""
         return [self.around, self.asked, self.about, *self.fields, self.notes, *self.choices.values()]
 
-    def opened(self, asked: Asked, may_decide: bool, trouble: Html | None = None) -> Updates:
+    def opened(self, asked: Asked, may_decide: bool, trouble: SafeHtml | None = None) -> Updates:
         """Shown, with what is asked; `trouble` is why the last decision was not taken."""
         uncertain = asked.get("category") == RECONCILE
         editable = [] if uncertain or not may_decide else list((asked.get("arguments") or {}).items())[:MOST_FIELDS]
@@ -127,8 +127,10 @@ class Form:
                 shown_fields[box] = gr.update(visible=False, value="")
                 continue
             name, value = editable[n]
-            lines = min(8, max(1, written(value).count("\n") + 1))
-            shown_fields[box] = gr.update(visible=True, label=name.replace("_", " "), value=written(value), lines=lines)
+            lines = min(8, max(1, argument_text(value).count("\n") + 1))
+            shown_fields[box] = gr.update(
+                visible=True, label=name.replace("_", " "), value=argument_text(value), lines=lines
+            )
         offered = ("happened", "run", "give_up") if uncertain else ("approve", "reject")
         buttons = {
             button: gr.update(visible=may_decide and choice in offered) for choice, button in self.choices.items()
@@ -136,7 +138,7 @@ class Form:
         return {
             self.around: gr.update(visible=True),
             self.asked: dict(asked),
-            self.about: join(trouble, question(asked, may_decide)),
+            self.about: join_html(trouble, decision_card(asked, may_decide)),
             **shown_fields,
             self.notes: gr.update(visible=may_decide, value=""),
             **buttons,

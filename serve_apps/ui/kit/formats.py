@@ -2,32 +2,32 @@
 
 from datetime import datetime
 
-from serve_apps.ui.kit.html import Html, tag
+from serve_apps.ui.kit.html import SafeHtml, tag
 
 _SIZES = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
-def number(value: float | int | None, digits: int = 0) -> str:
+def format_number(value: float | int | None, digits: int = 0) -> str:
     """With thousands separated: 12,345; a dash where there is none."""
     return "–" if value is None else f"{value:,.{digits}f}"
 
 
-def many(count: int | None, what: str, several: str = "") -> str:
+def format_count(count: int | None, what: str, several: str = "") -> str:
     """So many of something: 1 file, 1,200 files; `several` where the plural is no `s` more."""
-    return f"{number(count)} {what if count == 1 else several or what + 's'}"
+    return f"{format_number(count)} {what if count == 1 else several or what + 's'}"
 
 
-def short(value: float | None) -> str:
+def format_short(value: float | None) -> str:
     """A figure in few characters: 950, 12.3k, 4.1M."""
     if value is None:
         return "–"
     for least, letter in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
         if abs(value) >= least:
             return f"{value / (1e3 if letter == 'k' else least):.1f}{letter}"
-    return number(value, 0 if float(value).is_integer() else 2)
+    return format_number(value, 0 if float(value).is_integer() else 2)
 
 
-def size(count: int | None) -> str:
+def format_size(count: int | None) -> str:
     """Bytes: 512 B, 1.5 KiB."""
     if count is None:
         return "–"
@@ -37,7 +37,7 @@ def size(count: int | None) -> str:
     return f"{left:.{1 if unit else 0}f} {_SIZES[unit]}"
 
 
-def span(seconds: float | None) -> str:
+def format_duration(seconds: float | None) -> str:
     """A time that passed: 350 ms, 4.2 s, 3 min 20 s, 2 h 5 min, 3 d 4 h."""
     if seconds is None:
         return "–"
@@ -53,12 +53,12 @@ def span(seconds: float | None) -> str:
     return f"{whole} s"
 
 
-def percent(share: float | None) -> str:
+def format_percent(share: float | None) -> str:
     """0.934 as 93%."""
     return "–" if share is None else f"{share * 100:.0f}%"
 
 
-def moment(at: str | datetime | None, *, relative: bool = False) -> Html:
+def format_moment(at: str | datetime | None, *, relative: bool = False) -> SafeHtml:
     """A moment; look.js writes it in the reader's zone, with the full date as a hint.
 
     Args:

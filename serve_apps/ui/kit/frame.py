@@ -4,32 +4,36 @@ import re
 from typing import Final
 from urllib.parse import urlencode
 
-from serve_apps.ui.kit.html import Html, join, tag
-from serve_apps.ui.kit.page import PREFIX, Page
-from serve_apps.ui.sessions import Session
+from serve_apps.ui.kit.html import SafeHtml, join_html, tag
+from serve_apps.ui.kit.page import PREFIX, ConsolePage
+from serve_apps.ui.sessions import ConsoleSession
 
 NAME: Final = "AOS"
 # Gradio's template names pictures and a manifest elsewhere.
 FOREIGN: Final = re.compile(rb'<meta\s+(?:property="og:|name="twitter:)[^>]*/>|<link rel="manifest"[^>]*/>')
-HEAD: Final = join(
+HEAD: Final = join_html(
     tag("link", rel="stylesheet", href=f"{PREFIX}/look.css"),
     tag("link", rel="icon", href=f"{PREFIX}/icon.svg", type="image/svg+xml"),
     tag("script", src=f"{PREFIX}/look.js", defer=True),
 )
 
 
-def framed(document: bytes, page: Page, pages: tuple[Page, ...], session: Session) -> bytes:
+def frame_document(
+    document: bytes, page: ConsolePage, pages: tuple[ConsolePage, ...], session: ConsoleSession
+) -> bytes:
     """Gradio's document with our head, bar and navigation."""
     title = tag("title", f"{page.title} · {NAME}")
     document = FOREIGN.sub(b"", document)
-    document = document.replace(b"</head>", join(HEAD, title).encode() + b"</head>", 1)
-    around = join(
-        tag("a", "Skip to the page", href="#main", class_="aos-skip"), _bar(session, page), _nav(page, pages, session)
+    document = document.replace(b"</head>", join_html(HEAD, title).encode() + b"</head>", 1)
+    around = join_html(
+        tag("a", "Skip to the page", href="#main", class_="aos-skip"),
+        _top_bar(session, page),
+        _page_nav(page, pages, session),
     )
     return document.replace(b"<gradio-app", around.encode() + b'<gradio-app id="main" role="main"', 1)
 
 
-def _bar(session: Session, page: Page) -> Html:
+def _top_bar(session: ConsoleSession, page: ConsolePage) -> SafeHtml:
     brand = tag(
         "a", tag("img", src=f"{PREFIX}/icon.svg", alt="", width=22, height=22), tag("b", NAME), href=f"{PREFIX}/"
     )
@@ -39,7 +43,7 @@ def _bar(session: Session, page: Page) -> Html:
     person = tag("span", session.email, class_="who", title=f"{session.email}, {session.role}")
     right = tag(
         "div",
-        _places(session, page),
+        _workspace_choice(session, page),
         person,
         tag("span", session.role, class_="aos-badge grey"),
         password,
@@ -52,7 +56,7 @@ def _bar(session: Session, page: Page) -> Html:
     )
 
 
-def _places(session: Session, page: Page) -> Html | None:
+def _workspace_choice(session: ConsoleSession, page: ConsolePage) -> SafeHtml | None:
     place = session.place
     if place is None:
         return None
@@ -64,7 +68,7 @@ def _places(session: Session, page: Page) -> Html | None:
     return tag("form", choice, back, tag("noscript", tag("button", "Go")), method="post", action=f"{PREFIX}/workspace")
 
 
-def _nav(current: Page, pages: tuple[Page, ...], session: Session) -> Html:
+def _page_nav(current: ConsolePage, pages: tuple[ConsolePage, ...], session: ConsoleSession) -> SafeHtml:
     links = [
         tag(
             "a",

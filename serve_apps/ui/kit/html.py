@@ -1,4 +1,4 @@
-"""HTML that is safe by construction: what is not `Html` already is escaped, wherever it comes from."""
+"""HTML that is safe by construction: what is not `SafeHtml` already is escaped, wherever it comes from."""
 
 from collections.abc import Iterable
 from html import escape
@@ -11,64 +11,64 @@ _SCHEMES: Final = ("/", "?", "#", "./")
 _LINKS: Final = frozenset({"href", "src", "action", "formaction"})
 
 
-class Html(str):
-    """Text that is HTML. Made by `tag` and `join`; `Html(...)` itself only around literals of the program."""
+class SafeHtml(str):
+    """Text that is HTML. Made by `tag` and `join_html`; `Html(...)` itself only around literals of the program."""
 
     __slots__ = ()
 
 
-Child = Html | str | int | float | None | Iterable["Child"]
+Child = SafeHtml | str | int | float | None | Iterable["Child"]
 
 
 class UnsafeLink(ValueError):
     """A link of the console leads to the console: it begins with /, ? or #."""
 
 
-def text(value: object) -> Html:
+def escape_text(value: object) -> SafeHtml:
     """Anything as text."""
-    return Html(escape(str(value), quote=True).translate(_TEMPLATE))
+    return SafeHtml(escape(str(value), quote=True).translate(_TEMPLATE))
 
 
-def tag(name: str, /, *children: Child, **attributes: str | int | float | bool | None) -> Html:
+def tag(name: str, /, *children: Child, **attributes: str | int | float | bool | None) -> SafeHtml:
     """An element. `class_` is the class, an underscore a hyphen; attributes that are None or False are left out.
 
     Raises:
         UnsafeLink: an address leads elsewhere, or is a script.
     """
     told = "".join(
-        _attribute(key, value) for key, value in attributes.items() if value is not None and value is not False
+        _attribute_html(key, value) for key, value in attributes.items() if value is not None and value is not False
     )
     if name in VOID and not children:
         return (
-            Html(f"<{name}{told}>")
+            SafeHtml(f"<{name}{told}>")
             if name in ("br", "img", "input", "hr", "meta", "link")
-            else Html(f"<{name}{told}/>")
+            else SafeHtml(f"<{name}{told}/>")
         )
-    return Html(f"<{name}{told}>{join(*children)}</{name}>")
+    return SafeHtml(f"<{name}{told}>{join_html(*children)}</{name}>")
 
 
-def join(*children: Child) -> Html:
+def join_html(*children: Child) -> SafeHtml:
     """Several after each other; None is nothing."""
-    return Html("".join(_child(child) for child in children))
+    return SafeHtml("".join(_child_html(child) for child in children))
 
 
-def _child(child: Child) -> str:
+def _child_html(child: Child) -> str:
     if child is None:
         return ""
-    if isinstance(child, Html):
+    if isinstance(child, SafeHtml):
         return child
     if isinstance(child, str | int | float):
-        return text(child)
-    return join(*child)
+        return escape_text(child)
+    return join_html(*child)
 
 
-def _attribute(key: str, value: str | int | float | bool) -> str:
+def _attribute_html(key: str, value: str | int | float | bool) -> str:
     name = key.rstrip("_").replace("_", "-")
     if value is True:
         return f" {name}"
     if name in _LINKS and not _leads_home(str(value)):
         raise UnsafeLink(str(value))
-    return f' {name}="{text(value)}"'
+    return f' {name}="{escape_text(value)}"'
 
 
 def _leads_home(link: str) -> bool:

@@ -2,10 +2,10 @@
 
 import gradio as gr
 
-from serve_apps.ui.kit.html import Html
+from serve_apps.ui.kit.html import SafeHtml
 
 
-def part(value: Html | None = None, visible: bool = True) -> gr.HTML:
+def html_part(value: SafeHtml | None = None, visible: bool = True) -> gr.HTML:
     """Component that shows HTML of ours; declared in a page's `draw`, filled by its events."""
     return gr.HTML(
         value, elem_classes="aos-page", padding=False, apply_default_css=False, js_on_load=None, visible=visible

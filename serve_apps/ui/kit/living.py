@@ -1,7 +1,7 @@
 """HTML of ours that people act in: links and forms that stay on the page, buttons that ask for something.
 
 A link to the page itself (without a target), and a form without an act, show it anew for their query. `data_act`
-on a button: the page's handler gets `act`, the button's `value`, and the `fields` of the form around it. `wish` reads
+on a button: the page's handler gets `act`, the button's `value` and the form's `fields`. `parse_action` reads
 such an event. No field may be called `path`: Gradio takes whatever has one for a file of its own.
 """
 
@@ -14,13 +14,13 @@ from urllib.parse import parse_qsl
 
 import gradio as gr
 
-from serve_apps.ui.kit.html import Html, tag
+from serve_apps.ui.kit.html import SafeHtml, tag
 
 SCRIPT: Final = Path(__file__).with_name("living.js")
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class PageAction:
     """Action that a person triggered on the page.
 
     Attributes:
@@ -40,7 +40,7 @@ class Wish:
         return max(least, int(text)) if text.isascii() and text.isdecimal() and len(text) < 10 else least
 
 
-def living(value: Html | None = None, visible: bool = True) -> gr.HTML:
+def interactive_html(value: SafeHtml | None = None, visible: bool = True) -> gr.HTML:
     """As `part`, with the script; its events are `select` (show) and `click` (act)."""
     return gr.HTML(
         value,
@@ -52,35 +52,35 @@ def living(value: Html | None = None, visible: bool = True) -> gr.HTML:
     )
 
 
-def wish(event: gr.EventData) -> Wish:
+def parse_action(event: gr.EventData) -> PageAction:
     """From what the script sent: whatever it is, only text of it is taken."""
     told = event._data if isinstance(event._data, dict) else {}
     fields = told.get("fields")
-    return Wish(
-        dict(parse_qsl(_text(told, "query").removeprefix("?"))),
-        _text(told, "act"),
-        _text(told, "value"),
+    return PageAction(
+        dict(parse_qsl(_text_field(told, "query").removeprefix("?"))),
+        _text_field(told, "act"),
+        _text_field(told, "value"),
         {str(name): str(value) for name, value in fields.items()} if isinstance(fields, dict) else {},
     )
 
 
-def opened(request: gr.Request) -> Wish:
+def opening_action(request: gr.Request) -> PageAction:
     """Action from the query of the address with which the page was opened."""
-    return Wish({str(name): str(value) for name, value in dict(request.query_params).items()})
+    return PageAction({str(name): str(value) for name, value in dict(request.query_params).items()})
 
 
-class Turns:
+class RenderMarker:
     """Marks what is shown, so that the same HTML shown again still counts as an answer."""
 
     def __init__(self) -> None:
         """Counts from 1."""
         self._turns = itertools.count(1)
 
-    def mark(self, inside: Html, address: str | None = None) -> Html:
+    def mark(self, inside: SafeHtml, address: str | None = None) -> SafeHtml:
         """The same HTML in a frame that is new each time; `address` becomes that of the window."""
         return tag("div", inside, data_turn=next(self._turns), data_address=address)
 
 
-def _text(told: Mapping[str, Any], name: str) -> str:
+def _text_field(told: Mapping[str, Any], name: str) -> str:
     value = told.get(name)
     return value if isinstance(value, str) else ""

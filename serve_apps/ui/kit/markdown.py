@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from serve_apps.ui.kit.html import Html, join, tag
+from serve_apps.ui.kit.html import SafeHtml, join_html, tag
 
 INLINE: Final = re.compile(r"`(?P<code>[^`\n]+)`|\*\*(?P<bold>[^*\n]+)\*\*|\[(?P<mark>\d{1,3})\]")
 BULLET: Final = re.compile(r"\s*[-*•]\s+(?P<rest>.+)")
@@ -15,37 +15,37 @@ MOST: Final = 200_000
 Marks = Mapping[int, str | None]
 
 
-def prose(text: str, marks: Marks | None = None) -> Html:
+def render_markdown(text: str, marks: Marks | None = None) -> SafeHtml:
     """Paragraphs, lists, tables and code; `[n]` becomes a link where `marks` knows its address."""
     known = marks or {}
-    return tag("div", list(_blocks(text[:MOST].splitlines(), known)), class_="aos-prose")
+    return tag("div", list(_render_blocks(text[:MOST].splitlines(), known)), class_="aos-prose")
 
 
-def _blocks(lines: list[str], marks: Marks) -> Iterator[Html]:
+def _render_blocks(lines: list[str], marks: Marks) -> Iterator[SafeHtml]:
     at = 0
     while at < len(lines):
         line = lines[at]
         if line.lstrip().startswith("```"):
-            end = _until(lines, at + 1, lambda one: one.lstrip().startswith("```"))
+            end = _find_end(lines, at + 1, lambda one: one.lstrip().startswith("```"))
             yield tag("pre", tag("code", "\n".join(lines[at + 1 : end])))
             at = end + 1
         elif not line.strip():
             at += 1
         elif found := HEADING.fullmatch(line):
-            yield tag("p", tag("b", _inline(found["rest"], marks)))
+            yield tag("p", tag("b", _render_inline(found["rest"], marks)))
             at += 1
         elif _table_begins(lines, at):
-            end = _until(lines, at + 2, lambda one: "|" not in one)
-            yield _table(lines[at], lines[at + 2 : end], marks)
+            end = _find_end(lines, at + 2, lambda one: "|" not in one)
+            yield _render_table(lines[at], lines[at + 2 : end], marks)
             at = end
         else:
             pattern = next((one for one in (BULLET, NUMBERED) if one.fullmatch(line)), None)
-            end = _until(lines, at + 1, _other(pattern))
-            yield _list(lines[at:end], pattern, marks) if pattern else _paragraph(lines[at:end], marks)
+            end = _find_end(lines, at + 1, _block_end_test(pattern))
+            yield _render_list(lines[at:end], pattern, marks) if pattern else _render_paragraph(lines[at:end], marks)
             at = end
 
 
-def _other(pattern: re.Pattern[str] | None) -> Callable[[str], bool]:
+def _block_end_test(pattern: re.Pattern[str] | None) -> Callable[[str], bool]:
     """Test whether a line ends the block: a list at the first line without an item, a paragraph at any other block."""
     if pattern is not None:
         return lambda line: pattern.fullmatch(line) is None
@@ -55,44 +55,46 @@ def _other(pattern: re.Pattern[str] | None) -> Callable[[str], bool]:
     )
 
 
-def _until(lines: list[str], at: int, ends: Callable[[str], bool]) -> int:
+def _find_end(lines: list[str], at: int, ends: Callable[[str], bool]) -> int:
     while at < len(lines) and not ends(lines[at]):
         at += 1
     return at
 
 
-def _list(lines: list[str], pattern: re.Pattern[str], marks: Marks) -> Html:
+def _render_list(lines: list[str], pattern: re.Pattern[str], marks: Marks) -> SafeHtml:
     items = [found["rest"] for line in lines if (found := pattern.fullmatch(line))]
-    return tag("ul" if pattern is BULLET else "ol", [tag("li", _inline(one, marks)) for one in items])
+    return tag("ul" if pattern is BULLET else "ol", [tag("li", _render_inline(one, marks)) for one in items])
 
 
-def _paragraph(lines: list[str], marks: Marks) -> Html:
-    return tag("p", [[_inline(line, marks), tag("br") if n < len(lines) - 1 else None] for n, line in enumerate(lines)])
+def _render_paragraph(lines: list[str], marks: Marks) -> SafeHtml:
+    return tag(
+        "p", [[_render_inline(line, marks), tag("br") if n < len(lines) - 1 else None] for n, line in enumerate(lines)]
+    )
 
 
 def _table_begins(lines: list[str], at: int) -> bool:
     return "|" in lines[at] and at + 1 < len(lines) and "|" in lines[at + 1] and bool(RULER.fullmatch(lines[at + 1]))
 
 
-def _table(head: str, rows: list[str], marks: Marks) -> Html:
-    def cells(line: str, name: str) -> list[Html]:
-        return [tag(name, _inline(cell.strip(), marks)) for cell in line.strip().strip("|").split("|")]
+def _render_table(head: str, rows: list[str], marks: Marks) -> SafeHtml:
+    def cells(line: str, name: str) -> list[SafeHtml]:
+        return [tag(name, _render_inline(cell.strip(), marks)) for cell in line.strip().strip("|").split("|")]
 
     body = [tag("tr", cells(row, "td")) for row in rows]
     return tag("div", tag("table", tag("thead", tag("tr", cells(head, "th"))), tag("tbody", body)), class_="wide")
 
 
-def _inline(text: str, marks: Marks) -> Html:
-    parts: list[Html | str] = []
+def _render_inline(text: str, marks: Marks) -> SafeHtml:
+    parts: list[SafeHtml | str] = []
     end = 0
     for found in INLINE.finditer(text):
         parts.append(text[end : found.start()])
-        parts.append(_marked(found, marks))
+        parts.append(_render_match(found, marks))
         end = found.end()
-    return join(*parts, text[end:])
+    return join_html(*parts, text[end:])
 
 
-def _marked(found: re.Match[str], marks: Marks) -> Html | str:
+def _render_match(found: re.Match[str], marks: Marks) -> SafeHtml | str:
     if found["code"] is not None:
         return tag("code", found["code"])
     if found["bold"] is not None:

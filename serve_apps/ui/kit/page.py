@@ -19,11 +19,11 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol
 from urllib.parse import urlencode
 
-from serve_apps.ui.kit.api import Api, Door
+from serve_apps.ui.kit.api import SessionApi, SignInClient
 from serve_apps.ui.kit.blocks import problem_card
-from serve_apps.ui.kit.html import Html
-from serve_apps.ui.kit.problem import Problem, signed_out
-from serve_apps.ui.sessions import Role, Session, Sessions
+from serve_apps.ui.kit.html import SafeHtml
+from serve_apps.ui.kit.problem import ApiProblem, signed_out
+from serve_apps.ui.sessions import ConsoleSession, Role, SessionStore
 
 COOKIE: Final = "aos_console"
 PREFIX: Final = "/console"
@@ -31,7 +31,7 @@ PREFIX: Final = "/console"
 QUIET: Final[Mapping[str, Any]] = {"show_progress": "hidden", "api_visibility": "private", "concurrency_limit": None}
 
 
-class Asked(Protocol):
+class CookieRequest(Protocol):
     """Cookies of a request: gr.Request has them, and Starlette's."""
 
     @property
@@ -41,7 +41,7 @@ class Asked(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class ConsolePage:
     """One page.
 
     Attributes:
@@ -55,7 +55,7 @@ class Page:
     path: str
     title: str
     least: Role
-    draw: "Callable[[Desk, Any], None]"
+    draw: "Callable[[ConsoleContext, Any], None]"
     icon: str
 
     @property
@@ -64,21 +64,26 @@ class Page:
         return f"{PREFIX}/{self.path}"
 
 
-class Desk:
+class ConsoleContext:
     """Context of pages: sessions, the API as the person has it, links."""
 
     def __init__(
-        self, sessions: Sessions, door: Door, pages: Sequence[Page], *, most_upload: int | None = None
+        self,
+        sessions: SessionStore,
+        door: SignInClient,
+        pages: Sequence[ConsolePage],
+        *,
+        most_upload: int | None = None,
     ) -> None:
         """`pages` are all there are; `most_upload` is the most bytes of one file, None for no limit."""
         self.sessions, self.pages, self.most_upload = sessions, tuple(pages), most_upload
         self._door = door
 
-    def session(self, request: Asked) -> Session | None:
+    def session(self, request: CookieRequest) -> ConsoleSession | None:
         """Session of a request."""
         return self.sessions.find(request.cookies.get(COOKIE))
 
-    def api(self, request: Asked) -> Api:
+    def api(self, request: CookieRequest) -> SessionApi:
         """The API as whoever asks has it.
 
         Raises:
@@ -97,9 +102,9 @@ class Desk:
         return f"{PREFIX}/{path}" + (f"?{asked}" if asked else "")
 
 
-async def told(view: Awaitable[Html]) -> Html:
+async def view_or_problem(view: Awaitable[SafeHtml]) -> SafeHtml:
     """HTML of a view, or the card of its problem."""
     try:
         return await view
-    except Problem as problem:
+    except ApiProblem as problem:
         return problem_card(problem.told)

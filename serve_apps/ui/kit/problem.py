@@ -9,7 +9,7 @@ MISSING = 404
 
 
 @dataclass(frozen=True, slots=True)
-class Trouble:
+class ProblemReport:
     """A problem of the API (RFC 9457), or of the way to it (`status` 0)."""
 
     title: str
@@ -19,20 +19,20 @@ class Trouble:
     code: str
 
 
-class Problem(Exception):
+class ApiProblem(Exception):
     """The API refused, or could not be reached; `told` says what and what to do."""
 
-    def __init__(self, told: Trouble) -> None:
+    def __init__(self, told: ProblemReport) -> None:
         """Printed as title and detail."""
         super().__init__(" ".join(part for part in (told.title, told.detail) if part))
         self.told = told
 
 
-def refused(answer: httpx.Response) -> Problem:
+def problem_from_answer(answer: httpx.Response) -> ApiProblem:
     """From an answer that is no success, whatever its body looks like."""
-    body = _json(answer)
-    return Problem(
-        Trouble(
+    body = _answer_json(answer)
+    return ApiProblem(
+        ProblemReport(
             str(body.get("title") or answer.reason_phrase or "The request failed."),
             str(body.get("detail") or ""),
             str(body.get("fix") or ""),
@@ -42,36 +42,38 @@ def refused(answer: httpx.Response) -> Problem:
     )
 
 
-def unreachable(error: httpx.TransportError) -> Problem:
+def problem_from_transport(error: httpx.TransportError) -> ApiProblem:
     """Nobody answers, or the connection broke."""
     slow = isinstance(error, httpx.TimeoutException)
     title = "The API took too long to answer." if slow else "The API cannot be reached."
     fix = "Try again in a moment; `aos doctor` shows what is not well."
-    return Problem(Trouble(title, str(error), fix, 0, "slow" if slow else "unreachable"))
+    return ApiProblem(ProblemReport(title, str(error), fix, 0, "slow" if slow else "unreachable"))
 
 
-def signed_out() -> Problem:
+def signed_out() -> ApiProblem:
     """The session is over."""
-    return Problem(
-        Trouble("You are signed out.", "The session ended.", "Sign in again.", UNAUTHENTICATED, "signed_out")
+    return ApiProblem(
+        ProblemReport("You are signed out.", "The session ended.", "Sign in again.", UNAUTHENTICATED, "signed_out")
     )
 
 
-def workspace_gone() -> Problem:
+def workspace_gone() -> ApiProblem:
     """What was to be done in a workspace is not done in another one."""
     fix = "Reload the page: it shows another workspace of yours."
-    return Problem(
-        Trouble("This workspace is gone.", "It was deleted, and nothing was done.", fix, 409, "own_workspace")
+    return ApiProblem(
+        ProblemReport("This workspace is gone.", "It was deleted, and nothing was done.", fix, 409, "own_workspace")
     )
 
 
-def no_such_thing() -> Problem:
+def no_such_thing() -> ApiProblem:
     """The page's address names something that cannot be there."""
     fix = "Go back to the list, and choose it there."
-    return Problem(Trouble("This is not here.", "No id looks like the one in the address.", fix, MISSING, "not_found"))
+    return ApiProblem(
+        ProblemReport("This is not here.", "No id looks like the one in the address.", fix, MISSING, "not_found")
+    )
 
 
-def _json(answer: httpx.Response) -> dict[str, object]:
+def _answer_json(answer: httpx.Response) -> dict[str, object]:
     try:
         body = answer.json()
     except ValueError:

@@ -4,10 +4,10 @@ from typing import Any
 
 import gradio as gr
 
-from serve_apps.ui.kit.html import Html, tag
+from serve_apps.ui.kit.html import SafeHtml, tag
 
 
-def judging() -> dict[str, Any]:
+def rating_buttons() -> dict[str, Any]:
     """The components by name: `judge` is the row, hidden at first, with `up`, `down` and `word` in it."""
     with gr.Row(visible=False, elem_classes="aos-judge") as row:
         up = gr.Button("Good answer", size="sm", min_width=120, scale=0)
@@ -23,6 +23,6 @@ def judging() -> dict[str, Any]:
     return {"judge": row, "up": up, "down": down, "word": word}
 
 
-def good(word: str) -> Html:
+def thanks_notice(word: str) -> SafeHtml:
     """Notice of what was done."""
     return tag("p", word, class_="aos-notice good", role="status")

@@ -3,18 +3,18 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable
 
-from serve_apps.ui.kit.html import Html, tag
+from serve_apps.ui.kit.html import SafeHtml, tag
 
 TICK_SECONDS = 1.0
 
 
-async def waiting(view: Awaitable[Html], what: str) -> AsyncIterator[Html]:
+async def show_while_waiting(view: Awaitable[SafeHtml], what: str) -> AsyncIterator[SafeHtml]:
     """Progress notices while `view` is computed, then the view. Whoever leaves cancels the call, too."""
     task = asyncio.ensure_future(view)
     passed = 0.0
     try:
         while not task.done():
-            yield working(what, passed)
+            yield working_bar(what, passed)
             await asyncio.wait({task}, timeout=TICK_SECONDS)
             passed += TICK_SECONDS
         yield task.result()
@@ -23,7 +23,7 @@ async def waiting(view: Awaitable[Html], what: str) -> AsyncIterator[Html]:
             task.cancel()
 
 
-def working(what: str, seconds: float) -> Html:
+def working_bar(what: str, seconds: float) -> SafeHtml:
     """A bar that moves, and for how long it does."""
     said = f"{what} {seconds:.0f} s" if seconds >= 1 else what
     return tag("div", tag("progress", aria_label=what), tag("span", said), class_="aos-working", role="status")

@@ -6,11 +6,19 @@ from datetime import datetime
 from typing import Any, Final
 from urllib.parse import urlencode
 
-from serve_apps.ui.kit.api import Api
-from serve_apps.ui.kit.blocks import badge, card, empty, heading, link, pager, table
-from serve_apps.ui.kit.formats import moment, number, span
-from serve_apps.ui.kit.html import Child, Html, tag
-from serve_apps.ui.kit.page import PREFIX, Desk
+from serve_apps.ui.kit.api import SessionApi
+from serve_apps.ui.kit.blocks import (
+    data_table,
+    empty_state,
+    link_to,
+    list_pager,
+    page_heading,
+    state_badge,
+    titled_card,
+)
+from serve_apps.ui.kit.formats import format_duration, format_moment, format_number
+from serve_apps.ui.kit.html import Child, SafeHtml, tag
+from serve_apps.ui.kit.page import PREFIX, ConsoleContext
 from serve_apps.ui.sessions import Role
 
 LIMIT: Final = 25
@@ -30,14 +38,14 @@ WHOSE: Final = {"": "everybody's", "1": "only mine"}
 Query = Mapping[str, str]
 
 
-def filters(query: Query, agents: Sequence[Mapping[str, Any]], everybody: bool) -> Html:
+def filter_form(query: Query, agents: Sequence[Mapping[str, Any]], everybody: bool) -> SafeHtml:
     """A form whose answer is the same page with another address."""
     names = {"": "any agent"} | {str(one["id"]): str(one["name"]) for one in agents}
     choices = [
-        _choice("state", "State", STATES, query),
-        _choice("agent", "Agent", names, query),
-        _choice("thumb", "Feedback", THUMBS, query),
-        _choice("mine", "Whose", WHOSE, query) if everybody else None,
+        _choice_field("state", "State", STATES, query),
+        _choice_field("agent", "Agent", names, query),
+        _choice_field("thumb", "Feedback", THUMBS, query),
+        _choice_field("mine", "Whose", WHOSE, query) if everybody else None,
     ]
     return tag(
         "form",
@@ -50,21 +58,21 @@ def filters(query: Query, agents: Sequence[Mapping[str, Any]], everybody: bool) 
     )
 
 
-def _choice(name: str, label: str, options: Mapping[str, str], query: Query) -> Html:
+def _choice_field(name: str, label: str, options: Mapping[str, str], query: Query) -> SafeHtml:
     chosen = query.get(name, "")
     drawn = [tag("option", text, value=value, selected=value == chosen) for value, text in options.items()]
     return tag("label", tag("span", label), tag("select", drawn, name=name))
 
 
-def numbered(query: Query, name: str) -> int:
+def query_number(query: Query, name: str) -> int:
     """A number of the address; 0 where it is none."""
     text = query.get(name, "0")
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
 
 
-async def runs_view(desk: Desk, api: Api, query: Query) -> Html:
+async def runs_view(desk: ConsoleContext, api: SessionApi, query: Query) -> SafeHtml:
     """A page of runs, newest first; raises Problem."""
-    skip, state = numbered(query, "skip"), query.get("state", "")
+    skip, state = query_number(query, "skip"), query.get("state", "")
     body, agents = await asyncio.gather(
         api.get(
             "/api/runs",
@@ -79,36 +87,36 @@ async def runs_view(desk: Desk, api: Api, query: Query) -> Html:
     )
     names = {str(one["id"]): str(one["name"]) for one in agents["items"]}
     kept = {name: query[name] for name in ("state", "agent", "thumb", "mine") if query.get(name)}
-    return listed(desk, body, names, f"{PREFIX}/runs?{urlencode(kept)}", skip, filtered=bool(kept))
+    return run_list_view(desk, body, names, f"{PREFIX}/runs?{urlencode(kept)}", skip, filtered=bool(kept))
 
 
-def listed(
-    desk: Desk, body: Mapping[str, Any], names: Mapping[str, str], address: str, skip: int, *, filtered: bool
-) -> Html:
+def run_list_view(
+    desk: ConsoleContext, body: Mapping[str, Any], names: Mapping[str, str], address: str, skip: int, *, filtered: bool
+) -> SafeHtml:
     """The runs of an answer of the API."""
     if not body["items"]:
-        todo = "Choose other filters." if filtered else link("Ask an agent in Chat Studio.", desk.link("chat"))
-        return empty("No runs here.", todo)
+        todo = "Choose other filters." if filtered else link_to("Ask an agent in Chat Studio.", desk.link("chat"))
+        return empty_state("No runs here.", todo)
     rows = [
         (
-            link(moment(run["created_at"], relative=True), desk.link("runs", id=run["id"])),
-            badge(_state(run)),
+            link_to(format_moment(run["created_at"], relative=True), desk.link("runs", id=run["id"])),
+            state_badge(_shown_state(run)),
             names.get(str(run["agent_id"]), "a deleted agent"),
-            badge(run["path"], "grey"),
-            span(lasted(run)),
-            number(run["prompt_tokens"] + run["completion_tokens"]),
-            _cost(run["cost_usd"]),
-            thumbs(run),
-            _why(run),
+            state_badge(run["path"], "grey"),
+            format_duration(run_seconds(run)),
+            format_number(run["prompt_tokens"] + run["completion_tokens"]),
+            _cost_text(run["cost_usd"]),
+            thumbs_summary(run),
+            _outcome_text(run),
         )
         for run in body["items"]
     ]
     names_of = ("When", "State", "Agent", "Path", "Took", "Tokens", "USD", "Opinion", "What came of it")
-    shown = table(names_of, rows, numbers=(4, 5, 6))
-    return tag("section", shown, pager(address, skip, LIMIT, body["total"]), class_="aos-card aos-runs")
+    shown = data_table(names_of, rows, numbers=(4, 5, 6))
+    return tag("section", shown, list_pager(address, skip, LIMIT, body["total"]), class_="aos-card aos-runs")
 
 
-def thumbs(run: Mapping[str, Any]) -> Child:
+def thumbs_summary(run: Mapping[str, Any]) -> Child:
     """Opinions in two numbers."""
     told = [
         f"{run[name]} {sign}" for sign, name in (("good", "thumbs_up"), ("not good", "thumbs_down")) if run.get(name)
@@ -116,22 +124,22 @@ def thumbs(run: Mapping[str, Any]) -> Child:
     return ", ".join(told) or tag("span", "–", class_="quiet")
 
 
-def lasted(run: Mapping[str, Any]) -> float | None:
+def run_seconds(run: Mapping[str, Any]) -> float | None:
     """Seconds from its start to its end; None while it is not over."""
     if not run["started_at"] or not run["finished_at"]:
         return None
     return (datetime.fromisoformat(run["finished_at"]) - datetime.fromisoformat(run["started_at"])).total_seconds()
 
 
-def _state(run: Mapping[str, Any]) -> str:
+def _shown_state(run: Mapping[str, Any]) -> str:
     return WAITING if run["state"] == "waiting" else str(run["state"])
 
 
-def _cost(usd: float) -> str:
+def _cost_text(usd: float) -> str:
     return f"{usd:.4f}" if usd else "–"
 
 
-def _why(run: Mapping[str, Any]) -> Child:
+def _outcome_text(run: Mapping[str, Any]) -> Child:
     told = run["error"] or {}
     if told:
         return tag("span", told.get("title") or told.get("code") or "failed", class_="aos-cut")
@@ -139,38 +147,40 @@ def _why(run: Mapping[str, Any]) -> Child:
     return tag("span", said, class_="aos-cut quiet", title=said[:400]) if said else None
 
 
-async def pending(api: Api, query: Query) -> tuple[list[Any], int]:
+async def load_pending_approvals(api: SessionApi, query: Query) -> tuple[list[Any], int]:
     """Pending approval requests, oldest first, and their count; empty for a role that may not decide."""
     if not api.session.role.reaches(Role.OPERATOR):
         return [], 0
-    body = await api.get("/api/approvals", state="pending", skip=numbered(query, "skip"), limit=LIMIT)
+    body = await api.get("/api/approvals", state="pending", skip=query_number(query, "skip"), limit=LIMIT)
     return body["items"], int(body["total"])
 
 
-def waiting_view(desk: Desk, items: Sequence[Mapping[str, Any]], total: int, chosen: str, skip: int) -> Html:
+def waiting_view(
+    desk: ConsoleContext, items: Sequence[Mapping[str, Any]], total: int, chosen: str, skip: int
+) -> SafeHtml:
     """The list of what waits; the one that the form is about is marked."""
     if not items:
-        return empty("Nothing waits for a person.", "Actions that need a decision stand here, the oldest first.")
+        return empty_state("Nothing waits for a person.", "Actions that need a decision stand here, the oldest first.")
     rows = [
         (
             tag("b", one["tool"])
             if one["id"] == chosen
-            else link(one["tool"], desk.link("runs", state=WAITING, approval=one["id"], skip=skip or None)),
+            else link_to(one["tool"], desk.link("runs", state=WAITING, approval=one["id"], skip=skip or None)),
             tag("span", ", ".join(f"{name}: {value}" for name, value in one["arguments"].items()), class_="aos-cut"),
             one["reason"],
-            moment(one["created_at"], relative=True),
-            moment(one["expires_at"], relative=True),
-            link("Run", desk.link("runs", id=one["run_id"])),
+            format_moment(one["created_at"], relative=True),
+            format_moment(one["expires_at"], relative=True),
+            link_to("Run", desk.link("runs", id=one["run_id"])),
         )
         for one in items
     ]
     names = ("Action", "With", "Why it asks", "Asked", "Expires", "")
-    pages = pager(f"{PREFIX}/runs?state={WAITING}", skip, LIMIT, total) if total > LIMIT else None
-    return card(f"{number(total)} waiting", table(names, rows), pages)
+    pages = list_pager(f"{PREFIX}/runs?state={WAITING}", skip, LIMIT, total) if total > LIMIT else None
+    return titled_card(f"{format_number(total)} waiting", data_table(names, rows), pages)
 
 
-def titled(query: Query) -> Html:
+def list_heading(query: Query) -> SafeHtml:
     """The page's head for a list."""
     if query.get("state") == WAITING:
-        return heading("Waiting for a person", "Approve, edit or reject; the run goes on by itself.")
-    return heading("Runs", "Every message to an agent, and everything it led to. The newest stand first.")
+        return page_heading("Waiting for a person", "Approve, edit or reject; the run goes on by itself.")
+    return page_heading("Runs", "Every message to an agent, and everything it led to. The newest stand first.")

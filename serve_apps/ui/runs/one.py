@@ -6,17 +6,27 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any, Final
 
-from serve_apps.ui.chat.chat_events import Heard, listen
-from serve_apps.ui.chat.turn_view import answer, said
-from serve_apps.ui.kit.api import Api, Told
-from serve_apps.ui.kit.blocks import badge, card, empty, figure, figures, heading, link, problem_card, table
-from serve_apps.ui.kit.formats import many, moment, number, span
-from serve_apps.ui.kit.html import Html, join, tag
-from serve_apps.ui.kit.page import Desk
-from serve_apps.ui.kit.problem import Problem, Trouble
-from serve_apps.ui.kit.value_tables import shown
-from serve_apps.ui.runs.listed import lasted
-from serve_apps.ui.runs.waterfall import waterfall
+from serve_apps.ui.chat.chat_events import TurnProgress, fold_stream
+from serve_apps.ui.chat.turn_view import answer_section, question_section
+from serve_apps.ui.kit.api import SessionApi, StreamEvent
+from serve_apps.ui.kit.blocks import (
+    data_table,
+    empty_state,
+    key_figure,
+    key_figures,
+    link_to,
+    page_heading,
+    problem_card,
+    state_badge,
+    titled_card,
+)
+from serve_apps.ui.kit.formats import format_count, format_duration, format_moment, format_number
+from serve_apps.ui.kit.html import SafeHtml, join_html, tag
+from serve_apps.ui.kit.page import ConsoleContext
+from serve_apps.ui.kit.problem import ApiProblem, ProblemReport
+from serve_apps.ui.kit.value_tables import value_view
+from serve_apps.ui.runs.listed import run_seconds
+from serve_apps.ui.runs.waterfall import waterfall_chart
 from serve_apps.ui.sessions import Role
 
 FORBIDDEN: Final = 403
@@ -24,7 +34,7 @@ ALIVE: Final = frozenset({"queued", "running"})
 NOT_MINE: Final = (
     "What is said in this run is for whose turn it is, and for administrators. You see states and figures."
 )
-RESUME: Final = Trouble(
+RESUME: Final = ProblemReport(
     "This run was broken off.",
     "Its process ended, or whoever read along left.",
     "Go on with it: what was done is not done again.",
@@ -34,14 +44,14 @@ RESUME: Final = Trouble(
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class RunView:
     """A run as this person may see it; `turn` and `events` are None where they may only watch."""
 
     run: Mapping[str, Any]
     agent: str
     question: str
-    turn: Heard | None
-    events: Sequence[Told]
+    turn: TurnProgress | None
+    events: Sequence[StreamEvent]
     approvals: Sequence[Mapping[str, Any]]
     feedback: Sequence[Mapping[str, Any]]
 
@@ -57,90 +67,95 @@ class Seen:
         return found or (self.turn.approval if self.turn and self.run["state"] == "waiting" else None)
 
 
-async def look(api: Api, id_: str) -> Seen:
+async def load_run(api: SessionApi, id_: str) -> RunView:
     """Everything that this person may see of it; raises Problem."""
     try:
         run, readable = await api.get(f"/api/runs/{id_}", full=True), True
-    except Problem as problem:
+    except ApiProblem as problem:
         if problem.told.status != FORBIDDEN:
             raise
         run, readable = await api.get(f"/api/runs/{id_}"), False
     agents, opinions, approvals, told, question = await asyncio.gather(
         api.get("/api/agents", limit=1000),
         api.get(f"/api/runs/{id_}/feedback"),
-        _approvals(api, id_),
-        _told(api, run) if readable else _nothing(),
-        _question(api, run) if readable else _silence(),
+        _load_approvals(api, id_),
+        _load_turn(api, run) if readable else _no_turn(),
+        _load_question(api, run) if readable else _no_question(),
     )
     turn, events = told
     names = {str(one["id"]): str(one["name"]) for one in agents["items"]}
     agent = names.get(str(run["agent_id"]), "a deleted agent")
-    return Seen(run, agent, question, turn, events, approvals, opinions["items"])
+    return RunView(run, agent, question, turn, events, approvals, opinions["items"])
 
 
-async def _approvals(api: Api, id_: str) -> Sequence[Mapping[str, Any]]:
+async def _load_approvals(api: SessionApi, id_: str) -> Sequence[Mapping[str, Any]]:
     if not api.session.role.reaches(Role.OPERATOR):
         return []
     items: Sequence[Mapping[str, Any]] = (await api.get("/api/approvals", run_id=id_))["items"]
     return items
 
 
-async def _told(api: Api, run: Mapping[str, Any]) -> tuple[Heard | None, list[Told]]:
-    turn, events = Heard(run=str(run["id"])), list[Told]()
+async def _load_turn(api: SessionApi, run: Mapping[str, Any]) -> tuple[TurnProgress | None, list[StreamEvent]]:
+    turn, events = TurnProgress(run=str(run["id"])), list[StreamEvent]()
     if run["state"] in ALIVE:
         return turn, events
     stream = api.stream("GET", f"/api/runs/{run['id']}/events", params={"verbose": "debug"})
-    async with aclosing(listen(stream, turn)) as heard:
+    async with aclosing(fold_stream(stream, turn)) as heard:
         async for told in heard:
             events.append(told)
     turn.state = str(run["state"])
     return turn, events
 
 
-async def _nothing() -> tuple[Heard | None, list[Told]]:
+async def _no_turn() -> tuple[TurnProgress | None, list[StreamEvent]]:
     return None, []
 
 
-async def _silence() -> str:
+async def _no_question() -> str:
     return ""
 
 
-async def _question(api: Api, run: Mapping[str, Any]) -> str:
+async def _load_question(api: SessionApi, run: Mapping[str, Any]) -> str:
     """The message that the run answers; empty where the conversation is gone or another's."""
     try:
         body = await api.get(f"/api/sessions/{run['session_id']}/messages", limit=1000)
-    except Problem:
+    except ApiProblem:
         return ""
     own = (one for one in body["items"] if one["run_id"] == run["id"] and one["role"] == "user")
     return next((str(one["text"]) for one in own), "")
 
 
-def head(desk: Desk, seen: Seen) -> Html:
+def run_head(desk: ConsoleContext, seen: RunView) -> SafeHtml:
     """Title, key figures, and what is wrong with it."""
     run = seen.run
-    back = link("All runs", desk.link("runs"))
-    chat = link("Open the conversation", desk.link("chat", session=run["session_id"])) if seen.readable else None
+    back = link_to("All runs", desk.link("runs"))
+    chat = link_to("Open the conversation", desk.link("chat", session=run["session_id"])) if seen.readable else None
     models = [step for step in run["steps"] if step["kind"] == "model"]
-    figured = figures(
-        figure("State", str(run["state"]), None, badge(run["path"], "grey"), _colour(run["state"])),
-        figure("Took", span(lasted(run) if lasted(run) is not None else run["ms"] / 1000), None, "from start to end"),
-        figure("Model calls", number(len(models)), None, _tokens(run)),
-        figure("Tools and searches", number(len(run["steps"]) - len(models)), None, "other steps"),
-        figure("Cost in USD", f"{run['cost_usd']:,.4f}", None, "as the providers count"),
+    figured = key_figures(
+        key_figure("State", str(run["state"]), None, state_badge(run["path"], "grey"), _state_colour(run["state"])),
+        key_figure(
+            "Took",
+            format_duration(run_seconds(run) if run_seconds(run) is not None else run["ms"] / 1000),
+            None,
+            "from start to end",
+        ),
+        key_figure("Model calls", format_number(len(models)), None, _token_counts(run)),
+        key_figure("Tools and searches", format_number(len(run["steps"]) - len(models)), None, "other steps"),
+        key_figure("Cost in USD", f"{run['cost_usd']:,.4f}", None, "as the providers count"),
     )
-    about = (seen.agent, ", ", moment(run["created_at"]))
-    return join(heading("Run", about, back, chat), figured, _wrong(run))
+    about = (seen.agent, ", ", format_moment(run["created_at"]))
+    return join_html(page_heading("Run", about, back, chat), figured, _failure_card(run))
 
 
-def _tokens(run: Mapping[str, Any]) -> str:
-    return f"{number(run['prompt_tokens'])} tokens in, {number(run['completion_tokens'])} out"
+def _token_counts(run: Mapping[str, Any]) -> str:
+    return f"{format_number(run['prompt_tokens'])} tokens in, {format_number(run['completion_tokens'])} out"
 
 
-def _colour(state: str) -> Any:
+def _state_colour(state: str) -> Any:
     return {"failed": "red", "interrupted": "amber", "waiting": "amber", "completed": "green"}.get(state)
 
 
-def _wrong(run: Mapping[str, Any]) -> Html | None:
+def _failure_card(run: Mapping[str, Any]) -> SafeHtml | None:
     if run["state"] == "interrupted":
         return problem_card(RESUME)
     told = run["error"]
@@ -149,56 +164,63 @@ def _wrong(run: Mapping[str, Any]) -> Html | None:
     words = [str(told.get(name) or "") for name in ("title", "detail", "fix")]
     words[2] = words[2] or "Look at the last step of the trace; asking again often helps where a service was busy."
     return problem_card(
-        Trouble(words[0] or "The run failed.", words[1], words[2], 0, str(told.get("code") or "failed"))
+        ProblemReport(words[0] or "The run failed.", words[1], words[2], 0, str(told.get("code") or "failed"))
     )
 
 
-def body(desk: Desk, seen: Seen) -> Html:
+def run_body(desk: ConsoleContext, seen: RunView) -> SafeHtml:
     """Trace, conversation, approvals, opinions and events."""
-    trace = card("Trace", waterfall(seen.run["steps"], seen.run["started_at"]))
+    trace = titled_card("Trace", waterfall_chart(seen.run["steps"], seen.run["started_at"]))
     if seen.turn is None:
-        return join(tag("p", NOT_MINE, class_="aos-notice"), trace, approvals(seen), opinions(seen))
-    talked = card("What was said", said(seen.question) if seen.question else None, answer(desk, seen.turn, seen.agent))
-    return join(trace, talked, approvals(seen), opinions(seen), events(seen))
+        return join_html(tag("p", NOT_MINE, class_="aos-notice"), trace, approvals_card(seen), feedback_card(seen))
+    talked = titled_card(
+        "What was said",
+        question_section(seen.question) if seen.question else None,
+        answer_section(desk, seen.turn, seen.agent),
+    )
+    return join_html(trace, talked, approvals_card(seen), feedback_card(seen), events_card(seen))
 
 
-def approvals(seen: Seen) -> Html | None:
+def approvals_card(seen: RunView) -> SafeHtml | None:
     """Table of the run's approval requests and decisions."""
     if not seen.approvals:
         return None
     rows = [
         (
             tag("code", one["tool"]),
-            badge(one["state"]),
-            shown(one["decided_arguments"] or one["arguments"]),
+            state_badge(one["state"]),
+            value_view(one["decided_arguments"] or one["arguments"]),
             one["notes"] or "–",
-            moment(one["decided_at"] or one["created_at"]),
-            badge(one["execution"]),
+            format_moment(one["decided_at"] or one["created_at"]),
+            state_badge(one["execution"]),
         )
         for one in seen.approvals
     ]
-    return card("Approvals", table(("Action", "Decision", "Arguments", "Remark", "When", "Carried out"), rows))
+    return titled_card(
+        "Approvals", data_table(("Action", "Decision", "Arguments", "Remark", "When", "Carried out"), rows)
+    )
 
 
-def opinions(seen: Seen) -> Html | None:
+def feedback_card(seen: RunView) -> SafeHtml | None:
     """Table of user feedback on the answer."""
     if not seen.feedback:
         return None
     rows = [
-        ("good" if one["thumb"] == "up" else "not good", one["word"] or "–", moment(one["at"])) for one in seen.feedback
+        ("good" if one["thumb"] == "up" else "not good", one["word"] or "–", format_moment(one["at"]))
+        for one in seen.feedback
     ]
-    return card("Feedback", table(("Opinion", "Word", "When"), rows))
+    return titled_card("Feedback", data_table(("Opinion", "Word", "When"), rows))
 
 
-def events(seen: Seen) -> Html:
+def events_card(seen: RunView) -> SafeHtml:
     """Every event in its own words; it opens to all that it holds."""
     if not seen.events:
-        return card("Events", empty("They are shown when the run rests.", "It goes on just now."))
-    rows = [_event(one) for one in seen.events if isinstance(one.data, dict)]
-    return card("Events", tag("div", rows, class_="aos-events"), aside=f"{len(rows)} of them")
+        return titled_card("Events", empty_state("They are shown when the run rests.", "It goes on just now."))
+    rows = [_event_row(one) for one in seen.events if isinstance(one.data, dict)]
+    return titled_card("Events", tag("div", rows, class_="aos-events"), aside=f"{len(rows)} of them")
 
 
-def _event(told: Told) -> Html:
+def _event_row(told: StreamEvent) -> SafeHtml:
     data = {name: value for name, value in (told.data.get("data") or {}).items() if name != "kind"}
     kind = str((told.data.get("data") or {}).get("kind", told.name)).replace("_", " ")
     content = str(told.data.get("content") or "")
@@ -207,25 +229,25 @@ def _event(told: Told) -> Html:
     summary = tag(
         "summary", tag("span", tag("b", told.id or "–"), " ", kind), tag("span", short[:160], class_="aos-cut quiet")
     )
-    full = shown({**({"said": content} if content else {}), **data})
+    full = value_view({**({"said": content} if content else {}), **data})
     return tag("details", summary, tag("div", full, class_="inside"), class_="aos-more")
 
 
-def replayed(report: Mapping[str, Any], changed: bool) -> Html:
+def replay_report_card(report: Mapping[str, Any], changed: bool) -> SafeHtml:
     """Report of a replay: identical, or the first step or event that diverged from the record."""
-    count = f"{many(report['events'], 'event')} and {many(report['steps'], 'step')}"
+    count = f"{format_count(report['events'], 'event')} and {format_count(report['steps'], 'step')}"
     if report["same"]:
         told = "Nothing that the model decided is different." if changed else "It came out the same, byte for byte."
-        return card(
-            "Replay", tag("p", told), tag("p", f"{count} were walked again."), aside=badge("identical", "green")
+        return titled_card(
+            "Replay", tag("p", told), tag("p", f"{count} were walked again."), aside=state_badge("identical", "green")
         )
     other = report["diverged"]
     where = f"step {other['step']}" if other["step"] is not None else f"event {other['event']}"
     sides = tag(
         "div",
-        tag("div", tag("h4", "Recorded"), shown(other["recorded"])),
-        tag("div", tag("h4", "Now"), shown(other["now"])),
+        tag("div", tag("h4", "Recorded"), value_view(other["recorded"])),
+        tag("div", tag("h4", "Now"), value_view(other["now"])),
         class_="aos-columns",
     )
     first = tag("p", f"The first difference is at {where}, {other['name']}, after {count}.")
-    return card("Replay", first, sides, aside=badge("differs", "amber"))
+    return titled_card("Replay", first, sides, aside=state_badge("differs", "amber"))

@@ -6,16 +6,24 @@ from typing import Any, Final
 
 import gradio as gr
 
-from serve_apps.ui.kit.api import Api
-from serve_apps.ui.kit.blocks import loading, problem_card
-from serve_apps.ui.kit.decision_form import Form, Updates, decide
-from serve_apps.ui.kit.html import join
-from serve_apps.ui.kit.html_component import part
-from serve_apps.ui.kit.page import QUIET, Desk, Page
-from serve_apps.ui.kit.problem import Problem
-from serve_apps.ui.kit.rating import good, judging
-from serve_apps.ui.runs.listed import WAITING, filters, numbered, pending, runs_view, titled, waiting_view
-from serve_apps.ui.runs.one import ALIVE, body, head, look, replayed
+from serve_apps.ui.kit.api import SessionApi
+from serve_apps.ui.kit.blocks import loading_notice, problem_card
+from serve_apps.ui.kit.decision_form import DecisionForm, Updates, send_decision
+from serve_apps.ui.kit.html import join_html
+from serve_apps.ui.kit.html_component import html_part
+from serve_apps.ui.kit.page import QUIET, ConsoleContext, ConsolePage
+from serve_apps.ui.kit.problem import ApiProblem
+from serve_apps.ui.kit.rating import rating_buttons, thanks_notice
+from serve_apps.ui.runs.listed import (
+    WAITING,
+    filter_form,
+    list_heading,
+    load_pending_approvals,
+    query_number,
+    runs_view,
+    waiting_view,
+)
+from serve_apps.ui.runs.one import ALIVE, load_run, replay_report_card, run_body, run_head
 from serve_apps.ui.sessions import Role
 
 SECONDS: Final = 5.0
@@ -23,11 +31,11 @@ RESTING: Final = frozenset({"completed", "failed", "cancelled", "interrupted"})
 
 
 @dataclass(frozen=True, slots=True)
-class Board:
+class RunBoard:
     """The page's components; which of them are seen depends on the address."""
 
     head: gr.HTML
-    form: Form
+    form: DecisionForm
     actions: gr.Row
     resume: gr.Button
     replay: gr.Button
@@ -45,20 +53,20 @@ class Board:
     moving: gr.State  # whether a run is shown that is not over
 
     @classmethod
-    def declare(cls) -> "Board":
+    def declare(cls) -> "RunBoard":
         """From the head of the page to its end."""
-        found: dict[str, Any] = {"head": part(loading()), "form": Form.declare()}
+        found: dict[str, Any] = {"head": html_part(loading_notice()), "form": DecisionForm.declare()}
         with gr.Row(visible=False, elem_classes="aos-buttons") as found["actions"]:
             found["resume"] = gr.Button("Go on with it", variant="primary", size="md", min_width=120, scale=0)
             found["replay"] = gr.Button("Replay it", size="md", min_width=120, scale=0)
             found["cancel"] = gr.Button("Stop it", variant="stop", size="md", min_width=120, scale=0)
-        found["outcome"] = part()
+        found["outcome"] = html_part()
         with gr.Accordion("Replay with another model or prompt", open=False, visible=False) as found["other"]:
             found["model"] = gr.Textbox(label="Connection (its name; empty: the agent's own)", max_lines=1)
             found["prompt"] = gr.Textbox(label="System prompt (empty: the agent's own)", lines=3, max_length=20_000)
             found["compare"] = gr.Button("Compare; models are asked in earnest", size="md")
-        found["body"], found["moving"] = part(), gr.State(False)
-        return cls(**found, **judging())
+        found["body"], found["moving"] = html_part(), gr.State(False)
+        return cls(**found, **rating_buttons())
 
     @property
     def all(self) -> list[Any]:
@@ -66,10 +74,10 @@ class Board:
         return [*(getattr(self, one.name) for one in fields(self) if one.name != "form"), *self.form.all]
 
 
-def draw(desk: Desk, blocks: gr.Blocks) -> None:
+def draw_runs_page(desk: ConsoleContext, blocks: gr.Blocks) -> None:
     """The board and what happens on it."""
-    board = Board.declare()
-    ledger = Ledger(desk, board)
+    board = RunBoard.declare()
+    ledger = RunPageEvents(desk, board)
     blocks.load(ledger.show, None, board.all, **QUIET)
     gr.Timer(SECONDS).tick(ledger.again, board.moving, board.all, **QUIET)
     for choice, button in board.form.choices.items():
@@ -83,10 +91,10 @@ def draw(desk: Desk, blocks: gr.Blocks) -> None:
         button.click(ledger.judged, [gr.State(thumb), board.word], board.all, **QUIET)
 
 
-class Ledger:
+class RunPageEvents:
     """The events; which run is meant stands in the address."""
 
-    def __init__(self, desk: Desk, board: Board) -> None:
+    def __init__(self, desk: ConsoleContext, board: RunBoard) -> None:
         """One for all people: nothing of anybody is kept here."""
         self._desk, self._board = desk, board
 
@@ -96,13 +104,13 @@ class Ledger:
         try:
             api = self._desk.api(request)
             if query.get("id"):
-                return await self._one(api, query["id"])
-            if query.get("state") == WAITING and _operates(api):
-                return await self._waiting(api, query)
+                return await self._run_updates(api, query["id"])
+            if query.get("state") == WAITING and _is_operator(api):
+                return await self._waiting_updates(api, query)
             agents = (await api.get("/api/agents", limit=1000))["items"]
-            above = join(titled(query), filters(query, agents, _operates(api)))
+            above = join_html(list_heading(query), filter_form(query, agents, _is_operator(api)))
             return {board.head: above, board.body: await runs_view(self._desk, api, query)}
-        except Problem as problem:
+        except ApiProblem as problem:
             return {board.head: problem_card(problem.told), board.body: ""}
 
     async def again(self, request: gr.Request, moving: bool) -> Updates:
@@ -115,36 +123,36 @@ class Ledger:
             api = self._desk.api(request)
             if not query.get("id"):
                 return {board.body: await runs_view(self._desk, api, query)}
-            return await self._one(api, query["id"])
-        except Problem:
+            return await self._run_updates(api, query["id"])
+        except ApiProblem:
             return rests  # the next tick tries again; what is shown stays
 
-    async def _one(self, api: Api, id_: str) -> Updates:
-        seen, board = await look(api, id_), self._board
+    async def _run_updates(self, api: SessionApi, id_: str) -> Updates:
+        seen, board = await load_run(api, id_), self._board
         asked, state = seen.pending, seen.run["state"]
-        form = board.form.closed() if asked is None else board.form.opened(asked, _operates(api))
+        form = board.form.closed() if asked is None else board.form.opened(asked, _is_operator(api))
         over = state in RESTING and seen.readable
         return {
-            board.head: head(self._desk, seen),
-            board.body: body(self._desk, seen),
+            board.head: run_head(self._desk, seen),
+            board.body: run_body(self._desk, seen),
             board.actions: gr.update(visible=True),
             board.resume: gr.update(visible=state == "interrupted" and seen.readable),
             board.replay: gr.update(visible=over),
             board.cancel: gr.update(visible=state not in RESTING),
-            board.other: gr.update(visible=over and _operates(api)),
+            board.other: gr.update(visible=over and _is_operator(api)),
             board.judge: gr.update(visible=state == "completed" and seen.readable),
             board.moving: state in ALIVE,
             **form,
         }
 
-    async def _waiting(self, api: Api, query: dict[str, str]) -> Updates:
-        board, skip = self._board, numbered(query, "skip")
-        items, total = await pending(api, query)
+    async def _waiting_updates(self, api: SessionApi, query: dict[str, str]) -> Updates:
+        board, skip = self._board, query_number(query, "skip")
+        items, total = await load_pending_approvals(api, query)
         chosen = next((one for one in items if one["id"] == query.get("approval")), items[0] if items else None)
         form = board.form.closed() if chosen is None else board.form.opened(chosen, True)
         shown = waiting_view(self._desk, items, total, chosen["id"] if chosen else "", skip)
-        everything = filters(query, (await api.get("/api/agents", limit=1000))["items"], True)
-        return {board.head: join(titled(query), everything), board.body: shown, **form}
+        everything = filter_form(query, (await api.get("/api/agents", limit=1000))["items"], True)
+        return {board.head: join_html(list_heading(query), everything), board.body: shown, **form}
 
     async def decided(self, request: gr.Request, choice: str, asked: Any, notes: str, *texts: str) -> Updates:
         """Send a decision and show what is then."""
@@ -152,30 +160,30 @@ class Ledger:
         if not asked:
             return {board.outcome: ""}
         try:
-            await decide(api, asked, choice, texts, notes or "")
-        except Problem as problem:
-            return board.form.opened(asked, _operates(api), problem_card(problem.told))
-        return {**await self.show(request), board.outcome: good("Decided; the run goes on by itself.")}
+            await send_decision(api, asked, choice, texts, notes or "")
+        except ApiProblem as problem:
+            return board.form.opened(asked, _is_operator(api), problem_card(problem.told))
+        return {**await self.show(request), board.outcome: thanks_notice("Decided; the run goes on by itself.")}
 
     async def replayed(self, request: gr.Request, model: str = "", prompt: str = "") -> AsyncIterator[Any]:
         """Walk it again, and say whether it came out the same."""
-        yield loading("Walking the run again …")
+        yield loading_notice("Walking the run again …")
         changes = {name: value.strip() for name, value in (("model", model), ("prompt", prompt)) if value.strip()}
         try:
             path = f"/api/runs/{request.query_params['id']}/replay"
-            yield replayed(await self._desk.api(request).post(path, changes), bool(changes))
-        except Problem as problem:
+            yield replay_report_card(await self._desk.api(request).post(path, changes), bool(changes))
+        except ApiProblem as problem:
             yield problem_card(problem.told)
 
     async def resumed(self, request: gr.Request) -> AsyncIterator[Updates]:
         """Go on with it, and tell how far it is."""
         board, id_ = self._board, request.query_params["id"]
-        yield {board.outcome: loading("It goes on …"), board.resume: gr.update(visible=False)}
+        yield {board.outcome: loading_notice("It goes on …"), board.resume: gr.update(visible=False)}
         try:
             stream = self._desk.api(request).stream("POST", f"/api/runs/{id_}/resume", params={"stream": True})
             async for told in stream:
-                yield {board.outcome: loading(f"It goes on: {told.name.replace('_', ' ')} …")}
-        except Problem as problem:
+                yield {board.outcome: loading_notice(f"It goes on: {told.name.replace('_', ' ')} …")}
+        except ApiProblem as problem:
             yield {board.outcome: problem_card(problem.told), board.resume: gr.update(visible=True)}
             return
         yield {**await self.show(request), board.outcome: ""}
@@ -184,22 +192,22 @@ class Ledger:
         """Ask it to end."""
         try:
             await self._desk.api(request).post(f"/api/runs/{request.query_params['id']}/cancel")
-        except Problem as problem:
+        except ApiProblem as problem:
             return {self._board.outcome: problem_card(problem.told)}
-        return {**await self.show(request), self._board.outcome: good("It was asked to end.")}
+        return {**await self.show(request), self._board.outcome: thanks_notice("It was asked to end.")}
 
     async def judged(self, request: gr.Request, thumb: str, word: str) -> Updates:
         """Keep what the person thinks of the answer."""
         path, board = f"/api/runs/{request.query_params['id']}/feedback", self._board
         try:
             await self._desk.api(request).post(path, {"thumb": thumb, "word": word or ""})
-        except Problem as problem:
+        except ApiProblem as problem:
             return {board.outcome: problem_card(problem.told)}
-        return {**await self.show(request), board.word: "", board.outcome: good("Thank you, it stands below.")}
+        return {**await self.show(request), board.word: "", board.outcome: thanks_notice("Thank you, it stands below.")}
 
 
-def _operates(api: Api) -> bool:
+def _is_operator(api: SessionApi) -> bool:
     return api.session.role.reaches(Role.OPERATOR)
 
 
-PAGE = Page("runs", "Runs", Role.VIEWER, draw, "M4 6h16M4 12h10M4 18h13")
+PAGE = ConsolePage("runs", "Runs", Role.VIEWER, draw_runs_page, "M4 6h16M4 12h10M4 18h13")

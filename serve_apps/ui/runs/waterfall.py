@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from serve_apps.ui.kit.blocks import badge, empty
-from serve_apps.ui.kit.formats import number, span
-from serve_apps.ui.kit.html import Html, tag
-from serve_apps.ui.kit.value_tables import shown
+from serve_apps.ui.kit.blocks import empty_state, state_badge
+from serve_apps.ui.kit.formats import format_duration, format_number
+from serve_apps.ui.kit.html import SafeHtml, tag
+from serve_apps.ui.kit.value_tables import value_view
 
 WIDE: Final = 1000
 LEAST: Final = 6.0  # a bar that is to be seen
@@ -18,7 +18,7 @@ LEGEND: Final = {"model": "language model", "tool": "tool", "search": "search", 
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
+class StepBar:
     """A step on the run's own clock, in seconds from its beginning."""
 
     start: float
@@ -26,41 +26,49 @@ class Bar:
     kind: str
 
 
-def placed(steps: Sequence[Mapping[str, Any]], began: str | None) -> tuple[list[Bar], float]:
+def place_bars(steps: Sequence[Mapping[str, Any]], began: str | None) -> tuple[list[StepBar], float]:
     """Every step's bar, and how long all of it took.
 
     A step is written down at its end, one under way at its begin; a person was asked when the step before had ended.
     """
-    ends = [_seconds(step["at"]) for step in steps]
+    ends = [_epoch_seconds(step["at"]) for step in steps]
     starts = [end - step["ms"] / 1000 for end, step in zip(ends, steps, strict=True)]
     for n, step in enumerate(steps):
         if step["kind"] == PERSON and n:
             starts[n] = min(ends[n], ends[n - 1])
-    zero = min([*starts, *([_seconds(began)] if began else [])], default=0.0)
+    zero = min([*starts, *([_epoch_seconds(began)] if began else [])], default=0.0)
     bars = [
-        Bar(max(0.0, start - zero), end - start, KINDS.get(step["kind"], "other"))
+        StepBar(max(0.0, start - zero), end - start, KINDS.get(step["kind"], "other"))
         for start, end, step in zip(starts, ends, steps, strict=True)
     ]
     return bars, max([bar.start + bar.seconds for bar in bars], default=0.0)
 
 
-def waterfall(steps: Sequence[Mapping[str, Any]], began: str | None) -> Html:
+def waterfall_chart(steps: Sequence[Mapping[str, Any]], began: str | None) -> SafeHtml:
     """A row for each step, which opens to what was asked and what came back."""
     if not steps:
-        return empty("Nothing was asked of a model or a tool.", "It ended before its first step, or has not begun.")
-    bars, total = placed(steps, began)
-    rows = [_row(step, bar, total or 1.0) for step, bar in zip(steps, bars, strict=True)]
+        return empty_state(
+            "Nothing was asked of a model or a tool.", "It ended before its first step, or has not begun."
+        )
+    bars, total = place_bars(steps, began)
+    rows = [_step_row(step, bar, total or 1.0) for step, bar in zip(steps, bars, strict=True)]
     used = dict.fromkeys(bar.kind for bar in bars)
     legend = [tag("span", tag("i", class_=f"fill {kind}"), LEGEND[kind]) for kind in used]
-    scale = tag("div", tag("span", "0"), tag("span", span(total / 2)), tag("span", span(total)), class_="scale")
+    scale = tag(
+        "div",
+        tag("span", "0"),
+        tag("span", format_duration(total / 2)),
+        tag("span", format_duration(total)),
+        class_="scale",
+    )
     return tag("div", tag("p", legend, class_="legend quiet"), scale, rows, class_="aos-waterfall")
 
 
-def _row(step: Mapping[str, Any], bar: Bar, total: float) -> Html:
+def _step_row(step: Mapping[str, Any], bar: StepBar, total: float) -> SafeHtml:
     wide = max(LEAST, bar.seconds / total * WIDE)
     left = min(bar.start / total * WIDE, WIDE - wide)
-    took = span(bar.seconds) if step["state"] != "started" else "not ended"
-    said = f"{step['name']}: begins after {span(bar.start)}, takes {took}"
+    took = format_duration(bar.seconds) if step["state"] != "started" else "not ended"
+    said = f"{step['name']}: begins after {format_duration(bar.start)}, takes {took}"
     drawn = tag(
         "svg",
         tag("title", said),
@@ -70,27 +78,29 @@ def _row(step: Mapping[str, Any], bar: Bar, total: float) -> Html:
         role="img",
         aria_label=said,
     )
-    state = badge(step["state"]) if step["state"] != "done" else None
+    state = state_badge(step["state"]) if step["state"] != "done" else None
     name = tag("span", tag("b", step["seq"]), step["name"].replace("_", " "), state, class_="name")
-    head = tag("summary", name, drawn, tag("span", took, class_="took"), tag("span", _used(step), class_="used quiet"))
-    return tag("details", head, tag("div", _inside(step), class_="inside"), class_="step")
+    head = tag(
+        "summary", name, drawn, tag("span", took, class_="took"), tag("span", _usage_text(step), class_="used quiet")
+    )
+    return tag("details", head, tag("div", _step_details(step), class_="inside"), class_="step")
 
 
-def _used(step: Mapping[str, Any]) -> str:
+def _usage_text(step: Mapping[str, Any]) -> str:
     tokens = step["prompt_tokens"] + step["completion_tokens"]
     parts = [
-        f"{number(step['prompt_tokens'])} + {number(step['completion_tokens'])} tokens" if tokens else "",
+        f"{format_number(step['prompt_tokens'])} + {format_number(step['completion_tokens'])} tokens" if tokens else "",
         f"{step['cost_usd']:.4f} USD" if step["cost_usd"] else "",
     ]
     return ", ".join(part for part in parts if part)
 
 
-def _inside(step: Mapping[str, Any]) -> list[Html]:
+def _step_details(step: Mapping[str, Any]) -> list[SafeHtml]:
     asked, answered = step.get("request"), step.get("reply")
     if asked is None and answered is None:
         return [tag("p", "What was said in this step is for whose turn it is, and for administrators.", class_="quiet")]
-    return [tag("h4", "Asked"), shown(asked), tag("h4", "Answered"), shown(answered)]
+    return [tag("h4", "Asked"), value_view(asked), tag("h4", "Answered"), value_view(answered)]
 
 
-def _seconds(at: str) -> float:
+def _epoch_seconds(at: str) -> float:
     return datetime.fromisoformat(at).timestamp()

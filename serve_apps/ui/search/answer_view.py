@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from serve_apps.ui.kit.blocks import Colour, badge, card, link, table
-from serve_apps.ui.kit.caveats import badges, doubts, note
-from serve_apps.ui.kit.formats import many, moment, percent
-from serve_apps.ui.kit.html import Html, join, tag
-from serve_apps.ui.kit.page import Desk
+from serve_apps.ui.kit.blocks import Colour, data_table, link_to, state_badge, titled_card
+from serve_apps.ui.kit.caveats import caveat_badges, caveat_note, serious_caveats
+from serve_apps.ui.kit.formats import format_count, format_moment, format_percent
+from serve_apps.ui.kit.html import SafeHtml, join_html, tag
+from serve_apps.ui.kit.page import ConsoleContext
 from serve_apps.ui.pictures import picture_address
 
 MODES: Final[Mapping[str, tuple[str, Colour]]] = {
@@ -20,17 +20,17 @@ FOUND: Final = "Found by its words: the model quoted nothing for it."
 Citation = Mapping[str, Any]
 
 
-def answer_view(desk: Desk, answer: Mapping[str, Any], why: Mapping[str, Any]) -> Html:
+def answer_view(desk: ConsoleContext, answer: Mapping[str, Any], why: Mapping[str, Any]) -> SafeHtml:
     """The answer with its conflicts, its dropped claims, and the evidence chain of each claim."""
-    said = join(_said(desk, answer), _conflicts(desk, answer, why), _dropped(answer["dropped"]))
-    return join(said, chains(desk, why))
+    said = join_html(_answer_card(desk, answer), _conflicts_card(desk, answer, why), _dropped_card(answer["dropped"]))
+    return join_html(said, evidence_chains(desk, why))
 
 
-def _said(desk: Desk, answer: Mapping[str, Any]) -> Html:
+def _answer_card(desk: ConsoleContext, answer: Mapping[str, Any]) -> SafeHtml:
     words, colour = MODES.get(answer["mode"], (answer["mode"], "grey"))
-    aside = tag("span", badge(words, colour), f" {answer['model']}" if answer["model"] else "")
+    aside = tag("span", state_badge(words, colour), f" {answer['model']}" if answer["model"] else "")
     fallback = (
-        tag("p", badge("fallback", "amber"), " ", answer["fallback"], class_="lab-fallback")
+        tag("p", state_badge("fallback", "amber"), " ", answer["fallback"], class_="lab-fallback")
         if answer["fallback"]
         else None
     )
@@ -42,78 +42,83 @@ def _said(desk: Desk, answer: Mapping[str, Any]) -> Html:
             tag("p", "Ask in other words, or upload what should answer it; the search shows what came near."),
             class_="aos-empty",
         )
-        return card("Answer", body, fallback, aside=aside)
+        return titled_card("Answer", body, fallback, aside=aside)
     cited = {one["n"]: one for one in answer["citations"]}
     claims = [
-        tag("p", claim["text"], [tag("sup", _number(desk, cited.get(n), n)) for n in claim["citations"]])
+        tag("p", claim["text"], [tag("sup", _citation_link(desk, cited.get(n), n)) for n in claim["citations"]])
         for claim in answer["claims"]
     ]
     said = tag("div", claims or tag("p", answer["answer"]), class_="lab-answer")
-    return card("Answer", said, _doubts(answer["citations"]), fallback, aside=aside)
+    return titled_card("Answer", said, _cited_doubts(answer["citations"]), fallback, aside=aside)
 
 
-def _doubts(citations: Sequence[Citation]) -> Html | None:
+def _cited_doubts(citations: Sequence[Citation]) -> SafeHtml | None:
     """Caveats of the cited pages, deduplicated."""
-    told = [{**one, "pages": [cited["page"]]} for cited in citations for one in doubts(cited)]
+    told = [{**one, "pages": [cited["page"]]} for cited in citations for one in serious_caveats(cited)]
     once = {(one["kind"], one["detail"], one["pages"][0]): one for one in told}
-    return note("Of the pages that are cited:", list(once.values()))
+    return caveat_note("Of the pages that are cited:", list(once.values()))
 
 
-def _number(desk: Desk, cited: Citation | None, n: int) -> Html:
-    return link(f"[{n}]", _place(desk, cited) if cited else None)
+def _citation_link(desk: ConsoleContext, cited: Citation | None, n: int) -> SafeHtml:
+    return link_to(f"[{n}]", _citation_address(desk, cited) if cited else None)
 
 
-def _place(desk: Desk, cited: Citation) -> str | None:
+def _citation_address(desk: ConsoleContext, cited: Citation) -> str | None:
     if cited["document_id"] is None:
         return None
     boxes = ";".join(",".join(f"{edge:.4f}" for edge in box[1:]) for box in cited["boxes"] if box[0] == cited["page"])
     return desk.link("documents", id=cited["document_id"], page=cited["page"], boxes=boxes or None)
 
 
-def _conflicts(desk: Desk, answer: Mapping[str, Any], why: Mapping[str, Any]) -> Html | None:
+def _conflicts_card(desk: ConsoleContext, answer: Mapping[str, Any], why: Mapping[str, Any]) -> SafeHtml | None:
     if not answer["conflicts"]:
         return None
     cited = {one["n"]: one for one in why["citations"]}
     rows = [
         (
             tag("b", stated["value"] or "–"),
-            link(_source(cited.get(stated["n"])), _place(desk, cited[stated["n"]]) if stated["n"] in cited else None),
+            link_to(
+                _source_name(cited.get(stated["n"])),
+                _citation_address(desk, cited[stated["n"]]) if stated["n"] in cited else None,
+            ),
             f"[{stated['n']}]",
         )
         for row in answer["conflicts"]
         for stated in row
     ]
-    return card(
+    return titled_card(
         "The sources contradict each other",
-        table(("What is said", "Where", "Citation"), rows),
-        aside=badge("look at both", "amber"),
+        data_table(("What is said", "Where", "Citation"), rows),
+        aside=state_badge("look at both", "amber"),
     )
 
 
-def _source(cited: Citation | None) -> str:
+def _source_name(cited: Citation | None) -> str:
     if cited is None or cited["filename"] is None:
         return "a passage you may not read"
     return f"{cited['filename']}, p. {cited['page']}"
 
 
-def _dropped(dropped: Sequence[Mapping[str, str]]) -> Html | None:
+def _dropped_card(dropped: Sequence[Mapping[str, str]]) -> SafeHtml | None:
     if not dropped:
         return None
     rows = [(one["text"], one["why"]) for one in dropped]
-    return card("Left out, because nothing supports it", table(("A model wrote", "Why it is not shown"), rows))
+    return titled_card(
+        "Left out, because nothing supports it", data_table(("A model wrote", "Why it is not shown"), rows)
+    )
 
 
-def chains(desk: Desk, why: Mapping[str, Any]) -> Html:
+def evidence_chains(desk: ConsoleContext, why: Mapping[str, Any]) -> SafeHtml:
     """Every claim with a row of stations for each of its citations."""
     if not why["claims"]:
-        return Html("")
+        return SafeHtml("")
     cited = {one["n"]: one for one in why["citations"]}
     shown = []
     for claim in why["claims"]:
-        links = [_chain(desk, cited[n]) for n in claim["citations"] if n in cited]
+        links = [_evidence_chain(desk, cited[n]) for n in claim["citations"] if n in cited]
         head = tag(
             "div",
-            badge("supported", "green") if claim["supported"] else badge("not supported", "red"),
+            state_badge("supported", "green") if claim["supported"] else state_badge("not supported", "red"),
             " ",
             tag("b", claim["text"] or "This claim rests on a passage you may not read."),
             tag("p", FOUND, class_="quiet") if claim["basis"] == "attributed" else "",
@@ -124,35 +129,39 @@ def chains(desk: Desk, why: Mapping[str, Any]) -> Html:
     about = (
         "The documents have not changed since."
         if not behind
-        else f"The documents changed {many(behind, 'time')} since this answer."
+        else f"The documents changed {format_count(behind, 'time')} since this answer."
     )
     index = f"Generation {why['generation']}. " if why["generation"] is not None else ""
-    return card("Why it says that", tag("p", index, about, class_="quiet"), tag("ol", shown, class_="lab-why"))
+    return titled_card("Why it says that", tag("p", index, about, class_="quiet"), tag("ol", shown, class_="lab-why"))
 
 
-def _chain(desk: Desk, one: Citation) -> Html:
+def _evidence_chain(desk: ConsoleContext, one: Citation) -> SafeHtml:
     if one["withheld"]:
-        return tag("div", _station("Passage", badge("withheld", "amber"), one["withheld"]), class_="lab-chain")
+        return tag(
+            "div", _chain_station("Passage", state_badge("withheld", "amber"), one["withheld"]), class_="lab-chain"
+        )
     chunk, job = one["chunk"], one["job"]
-    passage = _station(
+    passage = _chain_station(
         f"Passage [{one['n']}]", tag("q", one["quote"] or ""), _chunk_place(chunk) if chunk else None, kind="quote"
     )
-    page = _station("Page", link(f"{one['filename']}, p. {one['page']}", _place(desk, one)), _thumb(one))
-    file = _station(
+    page = _chain_station(
+        "Page", link_to(f"{one['filename']}, p. {one['page']}", _citation_address(desk, one)), _page_thumbnail(one)
+    )
+    file = _chain_station(
         "File",
         tag("code", (one["file_hash"] or "–")[:12], title=f"SHA-256 {one['file_hash']}"),
-        badge("current version", "green") if one["is_current"] else badge("an older version", "amber"),
+        state_badge("current version", "green") if one["is_current"] else state_badge("an older version", "amber"),
     )
     if job is None:
-        made = _station("Job", "not known any more")
+        made = _chain_station("Job", "not known any more")
     else:
-        made = _station(
+        made = _chain_station(
             "Job",
-            link(job["kind"], desk.link("ingest", job=job["id"])),
-            badge(job["state"]),
-            moment(job["finished_at"]),
+            link_to(job["kind"], desk.link("ingest", job=job["id"])),
+            state_badge(job["state"]),
+            format_moment(job["finished_at"]),
         )
-    return tag("div", passage, page, _engine(one), file, made, class_="lab-chain")
+    return tag("div", passage, page, _engine_station(one), file, made, class_="lab-chain")
 
 
 def _chunk_place(chunk: Mapping[str, Any]) -> str:
@@ -161,24 +170,24 @@ def _chunk_place(chunk: Mapping[str, Any]) -> str:
     return f"{number}: {headings}" if headings else number
 
 
-def _engine(one: Citation) -> Html:
+def _engine_station(one: Citation) -> SafeHtml:
     sure = one["ocr_confidence"]
     read = (
-        badge(f"{percent(sure)} sure", "green" if sure >= 0.9 else "amber")
+        state_badge(f"{format_percent(sure)} sure", "green" if sure >= 0.9 else "amber")
         if sure is not None
         else tag("small", "text of the file itself")
     )
     tried = [attempt["engine"] for attempt in one["attempts"] or [] if not attempt.get("kept")]
     also = tag("small", f"tried before: {', '.join(tried)}") if tried else None
-    when = tag("small", moment(one["read_at"]))
-    return _station("Read by", tag("b", one["engine"] or "–"), read, *badges(one), also, when)
+    when = tag("small", format_moment(one["read_at"]))
+    return _chain_station("Read by", tag("b", one["engine"] or "–"), read, *caveat_badges(one), also, when)
 
 
-def _station(title: str, *inside: Html | str | None, kind: str = "") -> Html:
+def _chain_station(title: str, *inside: SafeHtml | str | None, kind: str = "") -> SafeHtml:
     return tag("div", tag("small", title, class_="title"), inside, class_=f"station {kind}".strip())
 
 
-def _thumb(one: Citation) -> Html | None:
+def _page_thumbnail(one: Citation) -> SafeHtml | None:
     """The page in small, with the quoted place marked; only where it has places."""
     boxes = [box for box in one["boxes"] if box[0] == one["page"]]
     if not boxes or one["document_id"] is None:

@@ -19,7 +19,7 @@ TYPES: Final = ("pdf", "docx", "xlsx", "pptx", "image", "markdown", "html", "tex
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class LabQuery:
     """A question with its switches and filters, in the order of the form's fields; texts may be empty.
 
     Attributes:
@@ -42,12 +42,12 @@ class Asked:
     agent: str = ""
 
     @classmethod
-    def given(cls, *values: Any) -> "Asked":
+    def given(cls, *values: Any) -> "LabQuery":
         """From the form's fields in their order."""
         return cls.of({one.name: value for one, value in zip(fields(cls), values, strict=True)})
 
     @classmethod
-    def of(cls, found: Mapping[str, Any]) -> "Asked":
+    def of(cls, found: Mapping[str, Any]) -> "LabQuery":
         """From a form or the query of a link; what is not known there is as if it were not said."""
         plain = cls()
         told: dict[str, Any] = {one.name: str(found.get(one.name) or "").strip() for one in fields(cls)}
@@ -67,7 +67,7 @@ class Asked:
 
     def query(self) -> dict[str, object]:
         """For a link: what is not as usual."""
-        plain = Asked()
+        plain = LabQuery()
         names = [one.name for one in fields(self)]
         return {name: getattr(self, name) for name in names if getattr(self, name) != getattr(plain, name)}
 
@@ -88,13 +88,13 @@ class Asked:
             "enhance": SWITCH[self.enhance],
             "preset": None if self.preset == "none" else self.preset,
             "agent_id": self.agent or None,
-            "filters": self._filters() or None,
+            "filters": self._filter_values() or None,
         }
         if self.cache == "off":
             body["cache"] = False
         return {name: value for name, value in body.items() if value is not None}
 
-    def _filters(self) -> dict[str, str]:
+    def _filter_values(self) -> dict[str, str]:
         wanted = {
             "doc_type": self.type,
             "source_file": self.file,

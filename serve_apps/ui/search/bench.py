@@ -6,19 +6,26 @@ from typing import Any
 
 import gradio as gr
 
-from serve_apps.ui.kit.blocks import loading, problem_card
-from serve_apps.ui.kit.html import Html
-from serve_apps.ui.kit.html_component import part
-from serve_apps.ui.kit.page import QUIET, Desk, told
-from serve_apps.ui.kit.problem import Problem
-from serve_apps.ui.search.golden_sets import Chosen, evaluate, golden_sets, make_set, runs_view, save_question
+from serve_apps.ui.kit.blocks import loading_notice, problem_card
+from serve_apps.ui.kit.html import SafeHtml
+from serve_apps.ui.kit.html_component import html_part
+from serve_apps.ui.kit.page import QUIET, ConsoleContext, view_or_problem
+from serve_apps.ui.kit.problem import ApiProblem
+from serve_apps.ui.search.golden_sets import (
+    GoldenSelection,
+    evaluate_set,
+    golden_sets,
+    make_set,
+    runs_view,
+    save_question,
+)
 from serve_apps.ui.sessions import Role
 
 Update = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Bench:
+class GoldenBench:
     """Attributes:
     question, documents: filled by a search: what was asked, and what was found.
     """
@@ -27,7 +34,7 @@ class Bench:
     documents: gr.CheckboxGroup
 
 
-def draw_bench(desk: Desk, blocks: gr.Blocks) -> Bench:
+def draw_bench(desk: ConsoleContext, blocks: gr.Blocks) -> GoldenBench:
     """Choose a set; keep a question in it; run it."""
     with gr.Column(visible=False) as frame:
         with gr.Row(equal_height=True):
@@ -43,20 +50,20 @@ def draw_bench(desk: Desk, blocks: gr.Blocks) -> Bench:
                 True, label="The documents hold an answer; without the tick it is right to say that they do not"
             )
             save = gr.Button("Save as golden question", variant="primary")
-            saved = part()
+            saved = html_part()
         with gr.Accordion("New golden set", open=False, visible=False) as making:
             name = gr.Textbox(label="Name of the new set", max_length=200)
             make = gr.Button("Make the set")
-            made = part()
-    runs = part(loading())
-    _events(desk, blocks, set_, running, making, runs, name, make, made, frame)
-    _saving(desk, save, [set_, question, documents, expected, answerable], saved)
-    _running(desk, run, set_, answers, runs)
-    return Bench(question, documents)
+            made = html_part()
+    runs = html_part(loading_notice())
+    _bind_set_events(desk, blocks, set_, running, making, runs, name, make, made, frame)
+    _bind_saving(desk, save, [set_, question, documents, expected, answerable], saved)
+    _bind_evaluation(desk, run, set_, answers, runs)
+    return GoldenBench(question, documents)
 
 
-def _events(
-    desk: Desk,
+def _bind_set_events(
+    desk: ConsoleContext,
     blocks: gr.Blocks,
     set_: gr.Dropdown,
     running: gr.Row,
@@ -68,47 +75,47 @@ def _events(
     frame: gr.Column,
 ) -> None:
     async def begin(request: gr.Request) -> list[Any]:
-        chosen = Chosen.of(dict(request.query_params))
+        chosen = GoldenSelection.of(dict(request.query_params))
         try:
             api = desk.api(request)
             known = await golden_sets(api)
-        except Problem as problem:
+        except ApiProblem as problem:
             return [gr.skip(), gr.skip(), gr.skip(), problem_card(problem.told), gr.skip()]
         ids = [id_ for _, id_ in known]
         value = chosen.set if chosen.set in ids else next(iter(ids), None)
-        shown = chosen if value == chosen.set else Chosen(value or "")
+        shown = chosen if value == chosen.set else GoldenSelection(value or "")
         operates = api.session.role.reaches(Role.OPERATOR)
         return [
             gr.update(choices=known, value=value),
             gr.update(visible=operates),
             gr.update(visible=operates),
-            await told(runs_view(desk, api, shown)),
+            await view_or_problem(runs_view(desk, api, shown)),
             gr.update(visible=api.session.role.reaches(Role.DEVELOPER)),
         ]
 
-    async def choose(request: gr.Request, chosen: str | None) -> Html:
-        return await told(_runs(desk, request, chosen))
+    async def choose(request: gr.Request, chosen: str | None) -> SafeHtml:
+        return await view_or_problem(_load_runs(desk, request, chosen))
 
     async def add(request: gr.Request, wanted: str) -> list[Any]:
         try:
             api = desk.api(request)
             id_ = await make_set(api, wanted)
             known = await golden_sets(api)
-        except Problem as problem:
+        except ApiProblem as problem:
             return [gr.skip(), problem_card(problem.told), gr.skip()]
-        shown = await told(runs_view(desk, api, Chosen(id_)))
-        return [gr.update(choices=known, value=id_), Html("Made; it is chosen now."), shown]
+        shown = await view_or_problem(runs_view(desk, api, GoldenSelection(id_)))
+        return [gr.update(choices=known, value=id_), SafeHtml("Made; it is chosen now."), shown]
 
     blocks.load(begin, None, [set_, running, making, runs, frame], **QUIET)
     set_.input(choose, set_, runs, **QUIET)
     make.click(add, name, [set_, made, runs], **QUIET)
 
 
-async def _runs(desk: Desk, request: gr.Request, chosen: str | None) -> Html:
-    return await runs_view(desk, desk.api(request), Chosen(chosen or ""))
+async def _load_runs(desk: ConsoleContext, request: gr.Request, chosen: str | None) -> SafeHtml:
+    return await runs_view(desk, desk.api(request), GoldenSelection(chosen or ""))
 
 
-def _saving(desk: Desk, save: gr.Button, inputs: list[Any], saved: gr.HTML) -> None:
+def _bind_saving(desk: ConsoleContext, save: gr.Button, inputs: list[Any], saved: gr.HTML) -> None:
     async def keep(
         request: gr.Request, set_: str | None, question: str, documents: list[str], expected: str, answerable: bool
     ) -> list[Any]:
@@ -116,18 +123,20 @@ def _saving(desk: Desk, save: gr.Button, inputs: list[Any], saved: gr.HTML) -> N
             api = desk.api(request)
             html = await save_question(api, set_, question, documents, expected, answerable)
             return [html, gr.update(choices=await golden_sets(api), value=set_)]
-        except Problem as problem:
+        except ApiProblem as problem:
             return [problem_card(problem.told), gr.skip()]
 
     save.click(keep, inputs, [saved, inputs[0]], **QUIET)
 
 
-def _running(desk: Desk, run: gr.Button, set_: gr.Dropdown, answers: gr.Checkbox, runs: gr.HTML) -> None:
-    async def go(request: gr.Request, chosen: str | None, wanted: bool) -> AsyncIterator[Html]:
+def _bind_evaluation(
+    desk: ConsoleContext, run: gr.Button, set_: gr.Dropdown, answers: gr.Checkbox, runs: gr.HTML
+) -> None:
+    async def go(request: gr.Request, chosen: str | None, wanted: bool) -> AsyncIterator[SafeHtml]:
         try:
-            async for html in evaluate(desk, desk.api(request), chosen, wanted):
+            async for html in evaluate_set(desk, desk.api(request), chosen, wanted):
                 yield html
-        except Problem as problem:
+        except ApiProblem as problem:
             yield problem_card(problem.told)
 
     run.click(go, [set_, answers], runs, **QUIET)

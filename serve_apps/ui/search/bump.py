@@ -4,8 +4,8 @@ import itertools
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
-from serve_apps.ui.kit.html import Html, tag
-from serve_apps.ui.search.passage_view import STAGES, TITLES, Passage
+from serve_apps.ui.kit.html import SafeHtml, tag
+from serve_apps.ui.search.passage_view import STAGES, TITLES, RankedPassage
 
 ROW: Final = 34  # pixels; the names beside the chart stand in rows of the same height
 HEAD: Final = 28
@@ -16,7 +16,7 @@ LAST: Final = len(STAGES) - 1
 Stops = Mapping[str, tuple[int, int]]  # stage to (rank, row) of one passage
 
 
-def bump(passages: Sequence[Passage], shown: int, on: Collection[str]) -> Html:
+def bump_chart(passages: Sequence[RankedPassage], shown: int, on: Collection[str]) -> SafeHtml:
     """The chart with the names of its passages.
 
     Args:
@@ -26,37 +26,37 @@ def bump(passages: Sequence[Passage], shown: int, on: Collection[str]) -> Html:
     if not passages:
         return tag("p", "No passage passed through the stages.", class_="quiet")
     shown = min(shown, len(passages))
-    ways = _ways(passages, shown, on)
+    ways = _passage_stops(passages, shown, on)
     rows = 1 + max(row for way in ways for _, row in way.values())
     band = None
     if rows > shown:
         band = tag("rect", x=0, y=HEAD + shown * ROW, width="100%", height=(rows - shown) * ROW, class_="behind")
-    lines = [_line(one, way, on) for one, way in zip(passages, ways, strict=True)]
+    lines = [_passage_line(one, way, on) for one, way in zip(passages, ways, strict=True)]
     chart = tag(
         "svg",
         band,
-        [_title(stage, on) for stage in STAGES],
+        [_column_title(stage, on) for stage in STAGES],
         lines[::-1],
         height=HEAD + rows * ROW,
         width="100%",
         role="group",
         aria_label="How each passage moved through the stages",
     )
-    names = [tag("li", _name(one), class_=f"hue-{hue(one)}") for one in passages]
+    names = [tag("li", _name_link(one), class_=f"hue-{passage_hue(one)}") for one in passages]
     return tag("div", chart, tag("ol", names), class_="lab-bump")
 
 
-def hue(one: Passage) -> int:
+def passage_hue(one: RankedPassage) -> int:
     """Colour index of a passage, the same in the chart and in the list."""
     return (one.place - 1) % HUES
 
 
-def anchor(one: Passage) -> str:
+def passage_anchor(one: RankedPassage) -> str:
     """HTML id of the passage in the list below."""
     return f"passage-{one.place}"
 
 
-def _ways(passages: Sequence[Passage], shown: int, on: Collection[str]) -> list[Stops]:
+def _passage_stops(passages: Sequence[RankedPassage], shown: int, on: Collection[str]) -> list[Stops]:
     """Rows are ranks as far as `shown`; what stands further behind is put together below, in its order."""
     ranks = [
         {stage: one.ranks[stage] for stage in STAGES[:LAST] if stage in on and stage in one.ranks}
@@ -70,12 +70,12 @@ def _ways(passages: Sequence[Passage], shown: int, on: Collection[str]) -> list[
     ]
 
 
-def _name(one: Passage) -> Html:
+def _name_link(one: RankedPassage) -> SafeHtml:
     number = tag("b", one.place, class_="lab-number")
-    return tag("a", number, tag("span", one.name), href=f"#{anchor(one)}", title=one.name)
+    return tag("a", number, tag("span", one.name), href=f"#{passage_anchor(one)}", title=one.name)
 
 
-def _title(stage: str, on: Collection[str]) -> Html:
+def _column_title(stage: str, on: Collection[str]) -> SafeHtml:
     at, taken = f"{(STAGES.index(stage) + 0.5) * COLUMN:g}%", stage in on
     if taken or stage == STAGES[LAST]:
         return tag("text", TITLES[stage] if taken else "Result", x=at, y=16, text_anchor="middle", class_="title")
@@ -86,33 +86,46 @@ def _title(stage: str, on: Collection[str]) -> Html:
     return tag("g", said)
 
 
-def _line(one: Passage, way: Stops, on: Collection[str]) -> Html:
+def _passage_line(one: RankedPassage, way: Stops, on: Collection[str]) -> SafeHtml:
     """Dashed where a stage in between did not see it."""
     stops = [(STAGES.index(stage), row) for stage, (_, row) in way.items()]
     parts = [
-        tag("line", x1=_x(left), y1=_y(above), x2=_x(right), y2=_y(below), class_="skips" if right - left > 1 else None)
+        tag(
+            "line",
+            x1=_column_x(left),
+            y1=_row_y(above),
+            x2=_column_x(right),
+            y2=_row_y(below),
+            class_="skips" if right - left > 1 else None,
+        )
         for (left, above), (right, below) in itertools.pairwise(stops)
     ]
-    dots = [_dot(stage, rank, row, one, on) for stage, (rank, row) in way.items()]
+    dots = [_rank_dot(stage, rank, row, one, on) for stage, (rank, row) in way.items()]
     ranks = [f"{TITLES[stage].lower()} {one.ranks[stage]}" for stage in STAGES if stage in one.ranks]
     told = f"{one.name}: " + ", ".join([*ranks, f"in the end {one.place}"])
     return tag(
-        "a", tag("title", told), parts, dots, href=f"#{anchor(one)}", class_=f"way hue-{hue(one)}", aria_label=told
+        "a",
+        tag("title", told),
+        parts,
+        dots,
+        href=f"#{passage_anchor(one)}",
+        class_=f"way hue-{passage_hue(one)}",
+        aria_label=told,
     )
 
 
-def _dot(stage: str, rank: int, row: int, one: Passage, on: Collection[str]) -> Html:
+def _rank_dot(stage: str, rank: int, row: int, one: RankedPassage, on: Collection[str]) -> SafeHtml:
     packing = stage == STAGES[LAST] and stage in on
     left_out = packing and stage not in one.ranks
     number = one.ranks.get(stage, "–") if packing else rank
-    x, y = _x(STAGES.index(stage)), _y(row)
+    x, y = _column_x(STAGES.index(stage)), _row_y(row)
     round_ = tag("circle", cx=x, cy=y, r=11, class_="left-out" if left_out else None)
     return tag("g", round_, tag("text", number, x=x, y=y + 4, text_anchor="middle", class_="out" if left_out else None))
 
 
-def _x(column: int) -> str:
+def _column_x(column: int) -> str:
     return f"{(column + 0.5) * COLUMN:g}%"
 
 
-def _y(row: int) -> int:
+def _row_y(row: int) -> int:
     return HEAD + row * ROW + ROW // 2

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID
 
-from serve_apps.ui.kit.api import Api
-from serve_apps.ui.kit.blocks import card, empty, link, progress
-from serve_apps.ui.kit.formats import many
-from serve_apps.ui.kit.html import Html, join, tag
-from serve_apps.ui.kit.page import Desk
-from serve_apps.ui.search.trend import comparison, results_view, runs_table, trends
+from serve_apps.ui.kit.api import SessionApi
+from serve_apps.ui.kit.blocks import empty_state, link_to, progress_bar, titled_card
+from serve_apps.ui.kit.formats import format_count
+from serve_apps.ui.kit.html import SafeHtml, join_html, tag
+from serve_apps.ui.kit.page import ConsoleContext
+from serve_apps.ui.search.trend import comparison_view, results_view, runs_table, trend_charts
 from serve_apps.ui.sessions import Role
 
 RUNS: Final = 20
@@ -21,7 +21,7 @@ UNFINISHED: Final = ("queued", "running")
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class GoldenSelection:
     """Selection in a link of the page: a set, a run of it, and a baseline run; empty where not chosen."""
 
     set: str = ""
@@ -29,40 +29,40 @@ class Chosen:
     baseline: str = ""
 
     @classmethod
-    def of(cls, query: Mapping[str, str]) -> "Chosen":
+    def of(cls, query: Mapping[str, str]) -> "GoldenSelection":
         """Only ids of the right form go into the API's paths."""
-        return cls(*(_uuid(query.get(name, "")) for name in ("set", "run", "baseline")))
+        return cls(*(_uuid_or_empty(query.get(name, "")) for name in ("set", "run", "baseline")))
 
 
-def _uuid(value: str) -> str:
+def _uuid_or_empty(value: str) -> str:
     try:
         return str(UUID(value))
     except ValueError:
         return ""
 
 
-async def golden_sets(api: Api) -> list[tuple[str, str]]:
+async def golden_sets(api: SessionApi) -> list[tuple[str, str]]:
     """(what is shown, id) of every set; none for who may not see them."""
     if not api.session.role.reaches(Role.DEVELOPER):
         return []
     body = await api.get("/api/golden-sets", limit=100)
-    return [(_label(one), str(one["id"])) for one in body["items"]]
+    return [(_set_label(one), str(one["id"])) for one in body["items"]]
 
 
-def _label(one: Mapping[str, Any]) -> str:
+def _set_label(one: Mapping[str, Any]) -> str:
     return f"{one['name']} ({one['questions']})" + (", guards the index" if one["gate"] else "")
 
 
 async def save_question(
-    api: Api, set_: str | None, question: str, documents: Sequence[str], answers: str, answerable: bool
-) -> Html:
+    api: SessionApi, set_: str | None, question: str, documents: Sequence[str], answers: str, answerable: bool
+) -> SafeHtml:
     """Keep the question; the same text changes the one that is there."""
     if not set_:
-        return empty("No set is chosen.", "Choose a golden set, or make one.")
+        return empty_state("No set is chosen.", "Choose a golden set, or make one.")
     if not question.strip():
-        return empty("There is no question.", "Search for something first, or write it here.")
+        return empty_state("There is no question.", "Search for something first, or write it here.")
     if answerable and not documents and not answers.strip():
-        return empty("Nothing is expected.", "Tick the documents that hold the answer, or write down the answer.")
+        return empty_state("Nothing is expected.", "Tick the documents that hold the answer, or write down the answer.")
     wanted = [line.strip() for line in answers.splitlines() if line.strip()]
     body = {
         "question": question,
@@ -74,28 +74,28 @@ async def save_question(
     return tag(
         "p",
         tag("b", "Saved."),
-        f" The set holds {many(filled['questions'], 'question')} now.",
+        f" The set holds {format_count(filled['questions'], 'question')} now.",
         class_="lab-done",
         role="status",
     )
 
 
-async def make_set(api: Api, name: str) -> str:
+async def make_set(api: SessionApi, name: str) -> str:
     """A new set; returns its id."""
     made = await api.post("/api/golden-sets", {"name": name})
     return str(made["id"])
 
 
-async def runs_view(desk: Desk, api: Api, chosen: Chosen) -> Html:
+async def runs_view(desk: ConsoleContext, api: SessionApi, chosen: GoldenSelection) -> SafeHtml:
     """Trend and table of a set's runs; one of them, or two beside each other, where the link says so."""
     if not api.session.role.reaches(Role.DEVELOPER):
-        return empty(
+        return empty_state(
             "Golden questions are for developers.", "Tell one of them which question was answered well or badly."
         )
     if not api.session.role.reaches(Role.OPERATOR):
-        return empty("Runs are for operators.", "You can save golden questions; an operator runs the set.")
+        return empty_state("Runs are for operators.", "You can save golden questions; an operator runs the set.")
     if not chosen.set:
-        return empty(
+        return empty_state(
             "No set is chosen.", "A golden set holds questions whose answers are known. Choose one, or make one."
         )
     body = await api.get(f"/api/golden-sets/{chosen.set}/runs", limit=RUNS)
@@ -103,38 +103,40 @@ async def runs_view(desk: Desk, api: Api, chosen: Chosen) -> Html:
     def address(run: str, baseline: str | None) -> str | None:
         return desk.link("search", set=chosen.set, run=run, baseline=baseline)
 
-    table = card("Runs", runs_table(body["items"], body["total"], address))
-    return join(trends(body["items"], address), await _one(desk, api, chosen), table)
+    table = titled_card("Runs", runs_table(body["items"], body["total"], address))
+    return join_html(trend_charts(body["items"], address), await _run_view(desk, api, chosen), table)
 
 
-async def _one(desk: Desk, api: Api, chosen: Chosen) -> Html | None:
+async def _run_view(desk: ConsoleContext, api: SessionApi, chosen: GoldenSelection) -> SafeHtml | None:
     if not chosen.run:
         return None
     run = await api.get(f"/api/golden-runs/{chosen.run}")
     results = await api.get(f"/api/golden-runs/{chosen.run}/results", limit=RESULTS)
     compared = None
     if chosen.baseline:
-        compared = comparison(await api.get(f"/api/golden-runs/{chosen.run}/compare/{chosen.baseline}"))
-    back = tag("p", link("← All runs of the set", desk.link("search", set=chosen.set)))
-    return join(back, compared, results_view(run, results["items"]))
+        compared = comparison_view(await api.get(f"/api/golden-runs/{chosen.run}/compare/{chosen.baseline}"))
+    back = tag("p", link_to("← All runs of the set", desk.link("search", set=chosen.set)))
+    return join_html(back, compared, results_view(run, results["items"]))
 
 
-async def evaluate(desk: Desk, api: Api, set_: str | None, answers: bool) -> AsyncIterator[Html]:
+async def evaluate_set(
+    desk: ConsoleContext, api: SessionApi, set_: str | None, answers: bool
+) -> AsyncIterator[SafeHtml]:
     """Run the set and say how far it is; it goes on where nobody looks any more.
 
     Raises:
         Problem: the API refused.
     """
     if not set_:
-        yield empty("No set is chosen.", "Choose a golden set first.")
+        yield empty_state("No set is chosen.", "Choose a golden set first.")
         return
     run = await api.post(f"/api/golden-sets/{set_}/runs", {"answers": answers})
     while run["state"] in UNFINISHED and not run["finished_at"]:
-        yield card(
+        yield titled_card(
             "The set is being run",
-            progress(run["done"], run["total"], "questions asked"),
+            progress_bar(run["done"], run["total"], "questions asked"),
             tag("p", "You can leave: it goes on, and is in the list of runs afterwards.", class_="quiet"),
         )
         await asyncio.sleep(POLL_SECONDS)
         run = await api.get(f"/api/golden-runs/{run['id']}")
-    yield await runs_view(desk, api, Chosen(set_, str(run["id"])))
+    yield await runs_view(desk, api, GoldenSelection(set_, str(run["id"])))

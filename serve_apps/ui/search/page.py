@@ -5,47 +5,49 @@ from typing import Any, Final
 
 import gradio as gr
 
-from serve_apps.ui.kit.blocks import empty, heading
-from serve_apps.ui.kit.html import Html
-from serve_apps.ui.kit.html_component import part
-from serve_apps.ui.kit.page import QUIET, Desk, Page, told
-from serve_apps.ui.kit.problem import Problem
-from serve_apps.ui.kit.waiting import waiting
+from serve_apps.ui.kit.blocks import empty_state, page_heading
+from serve_apps.ui.kit.html import SafeHtml
+from serve_apps.ui.kit.html_component import html_part
+from serve_apps.ui.kit.page import QUIET, ConsoleContext, ConsolePage, view_or_problem
+from serve_apps.ui.kit.problem import ApiProblem
+from serve_apps.ui.kit.waiting import show_while_waiting
 from serve_apps.ui.search.answer_view import answer_view
-from serve_apps.ui.search.asked import Asked
-from serve_apps.ui.search.bench import Bench, draw_bench
+from serve_apps.ui.search.asked import LabQuery
+from serve_apps.ui.search.bench import GoldenBench, draw_bench
 from serve_apps.ui.search.found import found_view
-from serve_apps.ui.search.golden_sets import Chosen
-from serve_apps.ui.search.search_form import Form, draw_form
+from serve_apps.ui.search.golden_sets import GoldenSelection
+from serve_apps.ui.search.search_form import SearchForm, draw_form
 from serve_apps.ui.sessions import Role
 
 ABOUT: Final = "A question, and what every stage of the search makes of it."
-BEGIN: Final = empty(
+BEGIN: Final = empty_state(
     "Nothing has been asked yet.",
     "Search shows which passages each stage finds and how they move; an answer shows what each of its claims rests on.",
 )
-NOTHING: Final = empty("There is no question.", "Write one above.")
+NOTHING: Final = empty_state("There is no question.", "Write one above.")
 LISTED: Final = 15  # documents to tick for a golden question
 CALL: Final[Mapping[str, Any]] = {**QUIET, "concurrency_limit": 16}
 Update = dict[str, Any]
 
 
-def draw(desk: Desk, blocks: gr.Blocks) -> None:
+def draw_search_page(desk: ConsoleContext, blocks: gr.Blocks) -> None:
     """Searching and asking have a tab each; a link's query fills the form and runs."""
-    part(heading("Search lab", ABOUT))
+    html_part(page_heading("Search lab", ABOUT))
     form = draw_form()
     with gr.Tabs(elem_classes="lab-tabs") as tabs:
         with gr.Tab("Stages", id="stages"):
-            stages = part(BEGIN)
+            stages = html_part(BEGIN)
         with gr.Tab("Answer", id="answer"):
-            answer = part(BEGIN)
+            answer = html_part(BEGIN)
         with gr.Tab("Golden questions", id="golden"):
             bench = draw_bench(desk, blocks)
-    _searching(desk, blocks, form, tabs, stages, bench)
-    _asking(desk, form, tabs, answer)
+    _bind_search(desk, blocks, form, tabs, stages, bench)
+    _bind_ask(desk, form, tabs, answer)
 
 
-def _searching(desk: Desk, blocks: gr.Blocks, form: Form, tabs: gr.Tabs, stages: gr.HTML, bench: Bench) -> None:
+def _bind_search(
+    desk: ConsoleContext, blocks: gr.Blocks, form: SearchForm, tabs: gr.Tabs, stages: gr.HTML, bench: GoldenBench
+) -> None:
     fields = list(form.fields)
     outputs = [stages, form.stop, bench.question, bench.documents]
 
@@ -55,33 +57,33 @@ def _searching(desk: Desk, blocks: gr.Blocks, form: Form, tabs: gr.Tabs, stages:
         try:
             body = await desk.api(request).get("/api/agents", limit=100)
             agents = [(one["name"], str(one["id"])) for one in body["items"]]
-        except Problem:
+        except ApiProblem:
             agents = []  # without them one searches everything; the search itself says what is wrong
-        asked = Asked.of(query)
+        asked = LabQuery.of(query)
         # Who writes before this is there keeps what they wrote.
         values = asked.values() if asked.query() else [gr.skip() for _ in fields]
         known = asked.agent in {id_ for _, id_ in agents}
         values[-1] = gr.update(choices=[("everything I may see", ""), *agents], value=asked.agent if known else "")
         # Likewise the tab: it stands on the first, and by now somebody may have turned to another.
-        return [*values, gr.update(selected="golden") if Chosen.of(query).set else gr.skip()]
+        return [*values, gr.update(selected="golden") if GoldenSelection.of(query).set else gr.skip()]
 
     async def search(request: gr.Request, *values: Any) -> AsyncIterator[list[Any]]:
-        asked = Asked.given(*values)
+        asked = LabQuery.given(*values)
         if not asked.question:
             yield [NOTHING, gr.update(visible=False), gr.skip(), gr.skip()]
             return
         found: list[Mapping[str, Any]] = []
 
-        async def look() -> Html:
+        async def look() -> SafeHtml:
             found.append(await desk.api(request).post("/api/documents/search", asked.body()))
             return found_view(desk, asked, found[0])
 
-        async for html in waiting(told(look()), "Searching …"):
+        async for html in show_while_waiting(view_or_problem(look()), "Searching …"):
             yield [html, gr.update(visible=True), gr.skip(), gr.skip()]
-        yield [gr.skip(), gr.update(visible=False), asked.question, _tick(found[0] if found else None)]
+        yield [gr.skip(), gr.update(visible=False), asked.question, _tick_documents(found[0] if found else None)]
 
     async def again(request: gr.Request, *values: Any) -> AsyncIterator[list[Any]]:
-        if Asked.given(*values).question:
+        if LabQuery.given(*values).question:
             async for update in search(request, *values):
                 yield update
         else:  # a generator that gives nothing would empty its outputs
@@ -92,39 +94,45 @@ def _searching(desk: Desk, blocks: gr.Blocks, form: Form, tabs: gr.Tabs, stages:
     for event in (form.search.click, form.question.submit):
         turned = event(lambda: gr.update(selected="stages"), None, tabs, **QUIET)
         running.append(turned.then(search, fields, outputs, **CALL))
-    form.stop.click(lambda: [_left(), gr.update(visible=False)], None, [stages, form.stop], cancels=running, **QUIET)
+    form.stop.click(
+        lambda: [_stopped_notice(), gr.update(visible=False)], None, [stages, form.stop], cancels=running, **QUIET
+    )
 
 
-def _asking(desk: Desk, form: Form, tabs: gr.Tabs, answer: gr.HTML) -> None:
+def _bind_ask(desk: ConsoleContext, form: SearchForm, tabs: gr.Tabs, answer: gr.HTML) -> None:
     async def ask(request: gr.Request, *values: Any) -> AsyncIterator[list[Any]]:
-        asked = Asked.given(*values)
+        asked = LabQuery.given(*values)
         if not asked.question:
             yield [NOTHING, gr.update(visible=False)]
             return
         api = desk.api(request)
 
-        async def look() -> Html:
+        async def look() -> SafeHtml:
             body = {"question": asked.question} | ({"agent_id": asked.agent} if asked.agent else {})
             said = await api.post("/api/ask", body)
             return answer_view(desk, said, await api.get(f"/api/answers/{said['id']}/why"))
 
-        async for html in waiting(told(look()), "Asking for an answer …"):
+        async for html in show_while_waiting(view_or_problem(look()), "Asking for an answer …"):
             yield [html, gr.update(visible=True)]
         yield [gr.skip(), gr.update(visible=False)]
 
     turned = form.ask.click(lambda: gr.update(selected="answer"), None, tabs, **QUIET)
     running = turned.then(ask, list(form.fields), [answer, form.stop], **CALL)
-    form.stop.click(lambda: [_left(), gr.update(visible=False)], None, [answer, form.stop], cancels=[running], **QUIET)
+    form.stop.click(
+        lambda: [_stopped_notice(), gr.update(visible=False)], None, [answer, form.stop], cancels=[running], **QUIET
+    )
 
 
-def _left() -> Html:
-    return empty("Stopped.", "Nothing was kept of it; ask again whenever you like.")
+def _stopped_notice() -> SafeHtml:
+    return empty_state("Stopped.", "Nothing was kept of it; ask again whenever you like.")
 
 
-def _tick(found: Mapping[str, Any] | None) -> Update:
+def _tick_documents(found: Mapping[str, Any] | None) -> Update:
     """The documents that were found, the best one ticked."""
     names = list(dict.fromkeys(hit["filename"] for hit in found["results"]))[:LISTED] if found else []
     return gr.update(choices=names, value=names[:1])
 
 
-PAGE = Page("search", "Search lab", Role.VIEWER, draw, "M10 4a6 6 0 1 0 0 12a6 6 0 0 0 0-12M15 15l6 6M7 10h6M10 7v6")
+PAGE = ConsolePage(
+    "search", "Search lab", Role.VIEWER, draw_search_page, "M10 4a6 6 0 1 0 0 12a6 6 0 0 0 0-12M15 15l6 6M7 10h6M10 7v6"
+)

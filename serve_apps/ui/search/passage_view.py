@@ -15,7 +15,7 @@ TITLES: Final[Mapping[str, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class RankedPassage:
     """A candidate.
 
     Attributes:
@@ -41,12 +41,12 @@ class Passage:
         return f"{self.hit['filename']}, p. {self.hit['page']}"
 
 
-def journey(found: Mapping[str, Any]) -> list[Passage]:
+def explained_passages(found: Mapping[str, Any]) -> list[RankedPassage]:
     """Every candidate of an explained answer, best first."""
     candidates = found["explain"]["candidates"]
     hits = {hit["chunk_id"]: hit for hit in found["results"]}
     packed = [hit["chunk_id"] for hit in (found["packed"] or {"chunks": []})["chunks"]]
-    order = {stage: _order(candidates, stage) for stage in ("fused", "rerank")}
+    order = {stage: _rank_by_score(candidates, stage) for stage in ("fused", "rerank")}
     made = []
     for one in candidates:
         chunk, scores = one["chunk_id"], one["scores"]
@@ -56,11 +56,11 @@ def journey(found: Mapping[str, Any]) -> list[Passage]:
             ranks["pack"] = packed.index(chunk) + 1
         told = {leg: float(scores[f"{leg}_score"]) for leg in ("keyword", "vector") if f"{leg}_score" in scores}
         told |= {stage: float(scores[stage]) for stage in order if stage in scores}
-        made.append(Passage(one["place"], chunk, one["document_id"], ranks, told, hits.get(chunk)))
+        made.append(RankedPassage(one["place"], chunk, one["document_id"], ranks, told, hits.get(chunk)))
     return made
 
 
-def notable(passages: Sequence[Passage], shown: int, fallen: int = 3) -> list[Passage]:
+def notable_passages(passages: Sequence[RankedPassage], shown: int, fallen: int = 3) -> list[RankedPassage]:
     """The first `shown`, and a few that a stage had among its first three and that ended behind those."""
     first = list(passages[:shown])
     behind = [one for one in passages[shown:] if any(rank <= 3 for stage, rank in one.ranks.items() if stage != "pack")]
@@ -73,6 +73,6 @@ def box_query(hit: Mapping[str, Any]) -> dict[str, object]:
     return {"id": hit["document_id"], "page": hit["page"], "boxes": boxes or None}
 
 
-def _order(candidates: Sequence[Mapping[str, Any]], stage: str) -> dict[str, int]:
+def _rank_by_score(candidates: Sequence[Mapping[str, Any]], stage: str) -> dict[str, int]:
     seen = sorted((one for one in candidates if stage in one["scores"]), key=lambda one: -one["scores"][stage])
     return {one["chunk_id"]: rank for rank, one in enumerate(seen, 1)}

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import gradio as gr
 
-from serve_apps.ui.search.asked import PACKS, PRESETS, SHOWN, STRATEGIES, TYPES, Asked
+from serve_apps.ui.search.asked import PACKS, PRESETS, SHOWN, STRATEGIES, TYPES, LabQuery
 
 SWITCHED: Final = [("as rules and settings say", "auto"), ("on", "on"), ("off", "off")]
 PRESET_NAMES: Final = {
@@ -26,7 +26,7 @@ STRATEGY_NAMES: Final = {"hybrid": "hybrid: words and meaning", "keyword": "only
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class SearchForm:
     """Attributes:
     fields: in the order of `Asked`.
     search, ask, stop: the buttons; `stop` is there while something runs.
@@ -39,9 +39,9 @@ class Form:
     stop: gr.Button
 
 
-def draw_form() -> Form:
+def draw_form() -> SearchForm:
     """Declare it. Stages and filters are folded away until somebody wants them."""
-    plain = Asked()
+    plain = LabQuery()
     with gr.Row(elem_classes="lab-ask", equal_height=True):
         question = gr.Textbox(
             label="Question",
@@ -57,14 +57,14 @@ def draw_form() -> Form:
         stop = gr.Button("Stop", scale=1, min_width=80, visible=False)
     with gr.Accordion("Stages and filters", open=False, elem_id="lab-switches"):
         with gr.Row():
-            strategy = _choice("Strategy", [(STRATEGY_NAMES[one], one) for one in STRATEGIES], plain.strategy)
-            preset = _choice("Least similarity", [(PRESET_NAMES[one], one) for one in PRESETS], plain.preset)
-            rerank = _choice("Rerank", SWITCHED, plain.rerank)
-            enhance = _choice("Enhance with a model", SWITCHED, plain.enhance)
+            strategy = _choice_field("Strategy", [(STRATEGY_NAMES[one], one) for one in STRATEGIES], plain.strategy)
+            preset = _choice_field("Least similarity", [(PRESET_NAMES[one], one) for one in PRESETS], plain.preset)
+            rerank = _choice_field("Rerank", SWITCHED, plain.rerank)
+            enhance = _choice_field("Enhance with a model", SWITCHED, plain.enhance)
         with gr.Row():
-            pack = _choice("Pack a context", [(PACK_NAMES[one], one) for one in PACKS], plain.pack)
-            cache = _choice("Cache", [("may answer", "on"), ("work it out anew", "off")], plain.cache)
-            shown = _choice("Passages in the chart", [(str(one), one) for one in SHOWN], plain.shown)
+            pack = _choice_field("Pack a context", [(PACK_NAMES[one], one) for one in PACKS], plain.pack)
+            cache = _choice_field("Cache", [("may answer", "on"), ("work it out anew", "off")], plain.cache)
+            shown = _choice_field("Passages in the chart", [(str(one), one) for one in SHOWN], plain.shown)
             agent = gr.Dropdown([], value=None, label="As agent", info=None, min_width=180)
         with gr.Row():
             type_ = gr.Dropdown(list(TYPES), value=None, label="Type of file", allow_custom_value=True, min_width=180)
@@ -72,8 +72,8 @@ def draw_form() -> Form:
             since = gr.DateTime(label="Uploaded from", include_time=False, type="string", min_width=180)
             until = gr.DateTime(label="Uploaded until", include_time=False, type="string", min_width=180)
     fields = (question, strategy, preset, rerank, enhance, pack, cache, shown, type_, file, since, until, agent)
-    return Form(question, fields, search, ask, stop)
+    return SearchForm(question, fields, search, ask, stop)
 
 
-def _choice(label: str, choices: list[Any], value: Any) -> gr.Dropdown:
+def _choice_field(label: str, choices: list[Any], value: Any) -> gr.Dropdown:
     return gr.Dropdown(choices, value=value, label=label, filterable=False, min_width=180)

@@ -4,9 +4,9 @@ import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from serve_apps.ui.kit.blocks import badge, card, empty, link, progress, table
-from serve_apps.ui.kit.formats import many, moment, number, span
-from serve_apps.ui.kit.html import Html, join, tag
+from serve_apps.ui.kit.blocks import data_table, empty_state, link_to, progress_bar, state_badge, titled_card
+from serve_apps.ui.kit.formats import format_count, format_duration, format_moment, format_number
+from serve_apps.ui.kit.html import SafeHtml, join_html, tag
 
 Run = Mapping[str, Any]
 Address = Callable[[str, str | None], str | None]  # of a run, compared with a baseline or not
@@ -29,28 +29,32 @@ NAMES: Final[Mapping[str, str]] = {
 }
 
 
-def trends(runs: Sequence[Run], address: Address) -> Html:
+def trend_charts(runs: Sequence[Run], address: Address) -> SafeHtml:
     """Quality and speed of the runs that ended, oldest on the left; `runs` come latest first."""
     ended = [run for run in reversed(runs) if run["figures"]]
     if not ended:
-        return Html("")
+        return SafeHtml("")
     charts = [
-        chart("nDCG@10", ended, lambda run: _figure(run, "ndcg@10", "mean"), address, _share, 1.0),
-        chart("Recall@10", ended, lambda run: _figure(run, "recall@10", "mean"), address, _share, 1.0),
-        chart("Search p50", ended, lambda run: _figure(run, "search_ms", "p50"), address, _time, None),
-        chart("Answer p50", ended, lambda run: _figure(run, "answer_ms", "p50"), address, _time, None),
+        trend_chart("nDCG@10", ended, lambda run: _figure_value(run, "ndcg@10", "mean"), address, _share_text, 1.0),
+        trend_chart("Recall@10", ended, lambda run: _figure_value(run, "recall@10", "mean"), address, _share_text, 1.0),
+        trend_chart(
+            "Search p50", ended, lambda run: _figure_value(run, "search_ms", "p50"), address, _duration_text, None
+        ),
+        trend_chart(
+            "Answer p50", ended, lambda run: _figure_value(run, "answer_ms", "p50"), address, _duration_text, None
+        ),
     ]
     return tag("div", [one for one in charts if one is not None], class_="aos-columns lab-trends")
 
 
-def chart(
+def trend_chart(
     title: str,
     runs: Sequence[Run],
     value: Callable[[Run], float | None],
     address: Address,
     told: Callable[[float | None], str],
     most: float | None,
-) -> Html | None:
+) -> SafeHtml | None:
     """A line through what `value` says of each run; every point leads to its run."""
     points = [(run, found) for run in runs if (found := value(run)) is not None]
     if not points:
@@ -81,86 +85,91 @@ def chart(
     zero = tag("line", x1=0, x2="100%", y1=HIGH - EDGE, y2=HIGH - EDGE, class_="zero")
     svg = tag("svg", zero, lines, dots, width="100%", height=HIGH, class_="lab-line", role="group", aria_label=title)
     change = points[-1][1] - points[-2][1] if len(points) > 1 else None
-    about = f"{told(points[-1][1])}" + (f" ({_signed(change, told)})" if change else "")
-    return card(title, svg, aside=tag("b", about))
+    about = f"{told(points[-1][1])}" + (f" ({_signed_text(change, told)})" if change else "")
+    return titled_card(title, svg, aside=tag("b", about))
 
 
-def runs_table(runs: Sequence[Run], total: int, address: Address) -> Html:
+def runs_table(runs: Sequence[Run], total: int, address: Address) -> SafeHtml:
     """The runs with their figures; each can be compared with the one before it."""
     if not runs:
-        return empty(
+        return empty_state(
             "This set has not been run yet.",
             "Run the evaluation: every question is put to the search, and the figures are kept.",
         )
     rows = []
     for n, run in enumerate(runs):
         before = next((str(one["id"]) for one in runs[n + 1 :] if one["figures"]), None)
-        state = badge("running", "blue") if run["state"] == "running" else badge(run["state"])
-        done = progress(run["done"], run["total"]) if not run["finished_at"] else number(run["total"])
+        state = state_badge("running", "blue") if run["state"] == "running" else state_badge(run["state"])
+        done = progress_bar(run["done"], run["total"]) if not run["finished_at"] else format_number(run["total"])
         rows.append(
             (
-                link(moment(run["created_at"]), address(str(run["id"]), None)),
+                link_to(format_moment(run["created_at"]), address(str(run["id"]), None)),
                 state,
                 done,
                 run["generation_id"] or "–",
-                _share(_figure(run, "ndcg@10", "mean")),
-                _share(_figure(run, "recall@10", "mean")),
-                _time(_figure(run, "search_ms", "p50")),
-                _compare(run, before, address),
+                _share_text(_figure_value(run, "ndcg@10", "mean")),
+                _share_text(_figure_value(run, "recall@10", "mean")),
+                _duration_text(_figure_value(run, "search_ms", "p50")),
+                _compare_link(run, before, address),
             )
         )
     names = ("When", "State", "Questions", "Generation", "nDCG@10", "Recall@10", "Search", "")
     more = tag("p", f"The latest {len(runs)} of {total} runs.", class_="quiet") if total > len(runs) else None
-    return join(table(names, rows, numbers=(2, 3, 4, 5, 6)), more)
+    return join_html(data_table(names, rows, numbers=(2, 3, 4, 5, 6)), more)
 
 
-def _compare(run: Run, before: str | None, address: Address) -> Html | None:
+def _compare_link(run: Run, before: str | None, address: Address) -> SafeHtml | None:
     if before is None or not run["figures"]:
         return None
-    return link("compare with the one before", address(str(run["id"]), before))
+    return link_to("compare with the one before", address(str(run["id"]), before))
 
 
-def results_view(run: Run, items: Sequence[Mapping[str, Any]]) -> Html:
+def results_view(run: Run, items: Sequence[Mapping[str, Any]]) -> SafeHtml:
     """One run: every question, what it found, and what it did not."""
-    failures = [tag("li", f"{one['what']} ({many(one['questions'], 'question')})") for one in run["failures"]]
+    failures = [tag("li", f"{one['what']} ({format_count(one['questions'], 'question')})") for one in run["failures"]]
     missing = (
         tag("div", tag("strong", "Parts did not run"), tag("ul", failures), class_="lab-fallback") if failures else None
     )
     rows = [
         (
             one["question"],
-            meter(one["measured"].get("ndcg@10")),
-            meter(one["measured"].get("recall@10")),
-            _time(one["measured"].get("search_ms")),
-            _documents(one["retrieved"]),
-            _answered(one),
+            share_meter(one["measured"].get("ndcg@10")),
+            share_meter(one["measured"].get("recall@10")),
+            _duration_text(one["measured"].get("search_ms")),
+            _document_names(one["retrieved"]),
+            _answer_cell(one),
         )
         for one in items
     ]
     names = ("Question", "nDCG@10", "Recall@10", "Search", "Found first", "Answer")
-    return card(
-        ("Run of ", moment(run["created_at"])), missing, table(names, rows, numbers=(3,)), aside=badge(run["state"])
+    return titled_card(
+        ("Run of ", format_moment(run["created_at"])),
+        missing,
+        data_table(names, rows, numbers=(3,)),
+        aside=state_badge(run["state"]),
     )
 
 
-def _documents(found: Sequence[str]) -> Html:
+def _document_names(found: Sequence[str]) -> SafeHtml:
     return tag("span", ", ".join(found[:3]) or "nothing", title=", ".join(found))
 
 
-def _answered(one: Mapping[str, Any]) -> Html:
+def _answer_cell(one: Mapping[str, Any]) -> SafeHtml:
     if one["failures"]:
-        return tag("span", badge("did not run", "red"), " ", "; ".join(one["failures"]))
+        return tag("span", state_badge("did not run", "red"), " ", "; ".join(one["failures"]))
     if one["mode"] is None:
         return tag("span", "not asked for", class_="quiet")
     measured = one["measured"]
     right = measured.get("abstained_when_unanswerable", measured.get("answered_when_answerable"))
     said = "abstained" if one["mode"] == "not_found" else "answered"
     return tag(
-        "span", badge(said, "green" if right else "red"), tag("small", f" {(one['answer'] or '')[:90]}", class_="quiet")
+        "span",
+        state_badge(said, "green" if right else "red"),
+        tag("small", f" {(one['answer'] or '')[:90]}", class_="quiet"),
     )
 
 
-def meter(value: float | None) -> Html:
+def share_meter(value: float | None) -> SafeHtml:
     """A share from 0 to 1 as a bar with its number."""
     if value is None:
         return tag("span", "–", class_="quiet")
@@ -168,14 +177,14 @@ def meter(value: float | None) -> Html:
     return tag("span", tag("span", fill, class_="lab-track"), f"{value:.2f}", class_="lab-meter")
 
 
-def comparison(found: Mapping[str, Any]) -> Html:
+def comparison_view(found: Mapping[str, Any]) -> SafeHtml:
     """Two runs: what became better or worse, and on which questions."""
     head = tag(
         "p",
         "Run of ",
-        moment(found["candidate"]["created_at"]),
+        format_moment(found["candidate"]["created_at"]),
         " against that of ",
-        moment(found["baseline"]["created_at"]),
+        format_moment(found["baseline"]["created_at"]),
         ".",
         class_="quiet",
     )
@@ -186,35 +195,39 @@ def comparison(found: Mapping[str, Any]) -> Html:
             NAMES.get(one["measure"], one["measure"]),
             f"{one['baseline']:.3f}",
             f"{one['candidate']:.3f}",
-            _delta(one["delta"]),
+            _delta_value(one["delta"]),
             f"{one['low']:+.3f} … {one['high']:+.3f}",
             f"{one['better']} better, {one['worse']} worse, {one['equal']} equal",
-            _chance(one),
+            _chance_badge(one),
         )
         for one in found["differences"]
     ]
     names = ("Measure", "Before", "Now", "Change", "95 % interval", "Questions", "")
-    whole = table(names, rows, numbers=(1, 2, 3, 4))
-    return card("Comparison", head, settings, whole, _changed(found))
+    whole = data_table(names, rows, numbers=(1, 2, 3, 4))
+    return titled_card("Comparison", head, settings, whole, _changed_questions(found))
 
 
-def _chance(one: Mapping[str, Any]) -> Html:
+def _chance_badge(one: Mapping[str, Any]) -> SafeHtml:
     if not one["better"] and not one["worse"]:
-        return badge("the same", "grey")
+        return state_badge("the same", "grey")
     if one["low"] > 0 or one["high"] < 0:
-        return badge("better" if one["delta"] > 0 else "worse", "green" if one["delta"] > 0 else "red")
-    return badge("may be chance", "grey")
+        return state_badge("better" if one["delta"] > 0 else "worse", "green" if one["delta"] > 0 else "red")
+    return state_badge("may be chance", "grey")
 
 
-def _changed(found: Mapping[str, Any]) -> Html:
+def _changed_questions(found: Mapping[str, Any]) -> SafeHtml:
     name = NAMES.get(found["measure"], found["measure"])
     if not found["changed"]:
         return tag("p", f"No question differs in {name}.", class_="quiet")
     rows = [
-        (one["question"], dumbbell(one["baseline"], one["candidate"]), _delta(one["candidate"] - one["baseline"]))
+        (
+            one["question"],
+            dumbbell_chart(one["baseline"], one["candidate"]),
+            _delta_value(one["candidate"] - one["baseline"]),
+        )
         for one in found["changed"]
     ]
-    return table(
+    return data_table(
         ("Question", f"{name} before and now", "Change"),
         rows,
         caption="Question by question, largest loss first",
@@ -222,7 +235,7 @@ def _changed(found: Mapping[str, Any]) -> Html:
     )
 
 
-def dumbbell(before: float, now: float) -> Html:
+def dumbbell_chart(before: float, now: float) -> SafeHtml:
     """Two shares on one line: a ring before, a dot now."""
     left, right = sorted((before, now))
     bar = tag("i", style=f"left:{left * 100:.1f}%;width:{(right - left) * 100:.1f}%")
@@ -235,22 +248,22 @@ def dumbbell(before: float, now: float) -> Html:
     )
 
 
-def _delta(value: float) -> Html:
+def _delta_value(value: float) -> SafeHtml:
     return tag("span", f"{value:+.3f}", class_=f"value {'green' if value > 0 else 'red' if value < 0 else ''}".strip())
 
 
-def _figure(run: Run, measure: str, kind: str) -> float | None:
+def _figure_value(run: Run, measure: str, kind: str) -> float | None:
     found = run["figures"].get(measure)
     return None if found is None else float(found[kind])
 
 
-def _share(value: float | None) -> str:
+def _share_text(value: float | None) -> str:
     return "–" if value is None else f"{value:.3f}"
 
 
-def _time(ms: float | None) -> str:
-    return "–" if ms is None else span(ms / 1000)
+def _duration_text(ms: float | None) -> str:
+    return "–" if ms is None else format_duration(ms / 1000)
 
 
-def _signed(change: float, told: Callable[[float | None], str]) -> str:
+def _signed_text(change: float, told: Callable[[float | None], str]) -> str:
     return ("+" if change > 0 else "−") + told(abs(change))

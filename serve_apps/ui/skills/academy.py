@@ -5,13 +5,21 @@ from typing import Any, Final
 
 import gradio as gr
 
-from serve_apps.ui.kit.blocks import badge, card, empty, link, problem_card, progress, table
-from serve_apps.ui.kit.formats import many, moment, number, percent
-from serve_apps.ui.kit.html import Html, join, tag
-from serve_apps.ui.kit.html_component import part
-from serve_apps.ui.kit.page import QUIET, Desk, told
-from serve_apps.ui.kit.problem import Problem, Trouble
-from serve_apps.ui.kit.waiting import waiting
+from serve_apps.ui.kit.blocks import (
+    data_table,
+    empty_state,
+    link_to,
+    problem_card,
+    progress_bar,
+    state_badge,
+    titled_card,
+)
+from serve_apps.ui.kit.formats import format_count, format_moment, format_number, format_percent
+from serve_apps.ui.kit.html import SafeHtml, join_html, tag
+from serve_apps.ui.kit.html_component import html_part
+from serve_apps.ui.kit.page import QUIET, ConsoleContext, view_or_problem
+from serve_apps.ui.kit.problem import ApiProblem, ProblemReport
+from serve_apps.ui.kit.waiting import show_while_waiting
 from serve_apps.ui.sessions import Role
 
 LOOK_SECONDS: Final = 3.0
@@ -21,7 +29,7 @@ WHY: Final[Mapping[str, str]] = {
     "not_said": "was found, but not said",
     "wrong_source": "was said, but not with its source",
 }
-NOBODY: Final = Problem(Trouble("No agent was chosen.", "", "Choose who is to study.", 422, "invalid"))
+NOBODY: Final = ApiProblem(ProblemReport("No agent was chosen.", "", "Choose who is to study.", 422, "invalid"))
 
 
 def step_of(standing: Mapping[str, Any], open_jobs: int) -> int:
@@ -35,23 +43,25 @@ def step_of(standing: Mapping[str, Any], open_jobs: int) -> int:
     return 1 if open_jobs else 2
 
 
-def tracks_view(tracks: Sequence[Mapping[str, Any]]) -> Html:
+def tracks_view(tracks: Sequence[Mapping[str, Any]]) -> SafeHtml:
     """Table of the tracks that an agent can study."""
     rows = [
         (
             one["track"],
-            "a quiz of your own" if one["questions"] is None else many(one["questions"], "question"),
+            "a quiz of your own" if one["questions"] is None else format_count(one["questions"], "question"),
             ", ".join(one["sources"]) or "what the quiz names",
         )
         for one in tracks
     ]
-    return card("Tracks", table(("Track", "Quiz", "Answered by"), rows))
+    return titled_card("Tracks", data_table(("Track", "Quiz", "Answered by"), rows))
 
 
-def standing_view(desk: Desk, agent: str, standing: Mapping[str, Any], jobs: Sequence[Mapping[str, Any]]) -> Html:
+def standing_view(
+    desk: ConsoleContext, agent: str, standing: Mapping[str, Any], jobs: Sequence[Mapping[str, Any]]
+) -> SafeHtml:
     """An agent's status: steps done, and its last examination."""
     if standing["track"] is None:
-        return empty("This agent is not enrolled.", "Choose a track and enrol it: its documents are read first.")
+        return empty_state("This agent is not enrolled.", "Choose a track and enrol it: its documents are read first.")
     open_ = [job for job in jobs if job["state"] in ("queued", "running")]
     done = step_of(standing, len(open_))
     steps = [
@@ -66,52 +76,52 @@ def standing_view(desk: Desk, agent: str, standing: Mapping[str, Any], jobs: Seq
     reading = [
         tag(
             "div",
-            link(f"Reading, {job['kind']}", desk.link("ingest", job=job["id"])),
-            progress(job["documents"]["done"], job["documents"]["expected"], "documents"),
+            link_to(f"Reading, {job['kind']}", desk.link("ingest", job=job["id"])),
+            progress_bar(job["documents"]["done"], job["documents"]["expected"], "documents"),
         )
         for job in open_
     ]
-    status = badge(standing["status"] or "enrolled", _colour(standing["status"]))
-    about = tag("p", "Track ", tag("b", standing["track"]), ", enrolled ", moment(standing["enrolled_at"]), ".")
-    where = link("The agent", desk.link("agents", id=agent))
-    return join(
-        card("Its way", about, tag("ol", steps, class_="aos-steps"), reading, where, aside=status),
-        _report(standing["report"]),
+    status = state_badge(standing["status"] or "enrolled", _status_colour(standing["status"]))
+    about = tag("p", "Track ", tag("b", standing["track"]), ", enrolled ", format_moment(standing["enrolled_at"]), ".")
+    where = link_to("The agent", desk.link("agents", id=agent))
+    return join_html(
+        titled_card("Its way", about, tag("ol", steps, class_="aos-steps"), reading, where, aside=status),
+        _report_card(standing["report"]),
     )
 
 
-def _colour(status: str | None) -> Any:
+def _status_colour(status: str | None) -> Any:
     return {"graduated": "green", "demoted": "red"}.get(status or "", "blue")
 
 
-def _report(report: Mapping[str, Any] | None) -> Html | None:
+def _report_card(report: Mapping[str, Any] | None) -> SafeHtml | None:
     if report is None:
         return None
     missed = sum(len(one["missed"]) for one in report["questions"])
-    passed = badge("passed" if report["passed"] else "not passed", "green" if report["passed"] else "red")
+    passed = state_badge("passed" if report["passed"] else "not passed", "green" if report["passed"] else "red")
     said = (
-        f"{percent(report['score'])} of the expected facts were said with their source; "
-        f"{percent(report['pass_mark'])} are needed. {number(missed)} missed."
+        f"{format_percent(report['score'])} of the expected facts were said with their source; "
+        f"{format_percent(report['pass_mark'])} are needed. {format_number(missed)} missed."
     )
     questions = sorted(report["questions"], key=lambda one: not one["missed"])
     rows = [
         (
-            join(tag("b", one["question"]), tag("div", one["answer"], class_="quiet")),
+            join_html(tag("b", one["question"]), tag("div", one["answer"], class_="quiet")),
             f"{one['found']} of {one['expected']}",
             [tag("div", tag("b", miss["fact"]), " ", WHY.get(miss["why"], miss["why"])) for miss in one["missed"]]
-            or badge("complete", "green"),
+            or state_badge("complete", "green"),
             [tag("div", f"{place['file']}, page {place['page']}") for place in one["cited"]] or "nothing",
         )
         for one in questions
     ]
-    shown = table(("Question and answer", "Facts", "Missed, and why", "Cited"), rows)
-    return card("Last examination", tag("p", said, " ", moment(report["at"])), shown, aside=passed)
+    shown = data_table(("Question and answer", "Facts", "Missed, and why", "Cited"), rows)
+    return titled_card("Last examination", tag("p", said, " ", format_moment(report["at"])), shown, aside=passed)
 
 
-class Campus:
+class AcademyTab:
     """The tab's components and what happens with them."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: ConsoleContext) -> None:
         """Declared where it is made."""
         self._desk = desk
         self.jobs = gr.State(())
@@ -121,7 +131,7 @@ class Campus:
         with gr.Row():
             self.enrol = gr.Button("Enrol", variant="primary", elem_classes="aos-narrow", visible=False)
             self.quiz = gr.Button("Examine now", elem_classes="aos-narrow", visible=False)
-        self.said, self.body, self.about = part(), part(), part()
+        self.said, self.body, self.about = html_part(), html_part(), html_part()
         self.timer = gr.Timer(LOOK_SECONDS, active=False)
 
     async def opened(self, request: gr.Request) -> list[Any]:
@@ -129,7 +139,7 @@ class Campus:
         try:
             api = self._desk.api(request)
             tracks = (await api.get("/api/academy/tracks"))["items"]
-        except Problem as problem:
+        except ApiProblem as problem:
             return [problem_card(problem.told), *[gr.skip()] * 3]
         may = api.session.role.reaches(Role.OPERATOR)
         names = [one["track"] for one in tracks if one["questions"] is not None]
@@ -140,46 +150,46 @@ class Campus:
             gr.update(visible=may),
         ]
 
-    async def look(self, request: gr.Request, agent: str | None, jobs: Sequence[str]) -> tuple[Html, Any]:
+    async def look(self, request: gr.Request, agent: str | None, jobs: Sequence[str]) -> tuple[SafeHtml, Any]:
         """Refresh the agent's status; the timer repeats it while its documents are ingested."""
         if not agent:
-            return empty("Choose an agent.", "Its way through the academy is shown here."), gr.Timer(active=False)
+            return empty_state("Choose an agent.", "Its way through the academy is shown here."), gr.Timer(active=False)
         found: list[Mapping[str, Any]] = []
 
-        async def view() -> Html:
+        async def view() -> SafeHtml:
             api = self._desk.api(request)
             found.extend([await api.get(f"/api/jobs/{job}") for job in jobs])
             return standing_view(self._desk, agent, await api.get(f"/api/agents/{agent}/academy"), found)
 
-        shown = await told(view())
+        shown = await view_or_problem(view())
         return shown, gr.Timer(active=any(job["state"] in ("queued", "running") for job in found))
 
-    async def enrolled(self, request: gr.Request, agent: str | None, track: str) -> tuple[Html, Any]:
+    async def enrolled(self, request: gr.Request, agent: str | None, track: str) -> tuple[SafeHtml, Any]:
         """Begin a track; the jobs that read its references."""
         try:
             if not agent:
                 raise NOBODY
             made = await self._desk.api(request).post(f"/api/agents/{agent}/academy/enrol", {"track": track})
-        except Problem as problem:
+        except ApiProblem as problem:
             return problem_card(problem.told), gr.skip()
-        return Html(""), made["jobs"]
+        return SafeHtml(""), made["jobs"]
 
-    async def examined(self, request: gr.Request, agent: str | None) -> AsyncIterator[Html]:
+    async def examined(self, request: gr.Request, agent: str | None) -> AsyncIterator[SafeHtml]:
         """Ask every question of the quiz."""
 
-        async def view() -> Html:
+        async def view() -> SafeHtml:
             if not agent:
                 raise NOBODY
             await self._desk.api(request).post(f"/api/agents/{agent}/academy/quiz")
-            return Html("")
+            return SafeHtml("")
 
-        async for step in waiting(told(view()), "Every question of the quiz is asked …"):
+        async for step in show_while_waiting(view_or_problem(view()), "Every question of the quiz is asked …"):
             yield step
 
 
-def draw(desk: Desk, blocks: gr.Blocks) -> gr.Dropdown:
+def draw_academy_tab(desk: ConsoleContext, blocks: gr.Blocks) -> gr.Dropdown:
     """The tab; gives the choice of the agent, which whoever declares the page fills."""
-    tab = Campus(desk)
+    tab = AcademyTab(desk)
     shown = ([tab.agent, tab.jobs], [tab.body, tab.timer])
     blocks.load(tab.opened, None, [tab.about, tab.track, tab.enrol, tab.quiz], **QUIET)
     tab.agent.change(lambda: (), None, tab.jobs, **QUIET).then(tab.look, *shown, **QUIET)

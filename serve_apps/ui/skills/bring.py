@@ -7,13 +7,13 @@ from typing import Any, Final
 
 import gradio as gr
 
-from serve_apps.ui.kit.blocks import Colour, badge, card, empty, link, problem_card, table
-from serve_apps.ui.kit.formats import number
-from serve_apps.ui.kit.html import Html, join, tag
-from serve_apps.ui.kit.html_component import part
-from serve_apps.ui.kit.page import QUIET, Desk
-from serve_apps.ui.kit.problem import Problem
-from serve_apps.ui.kit.waiting import waiting
+from serve_apps.ui.kit.blocks import Colour, data_table, empty_state, link_to, problem_card, state_badge, titled_card
+from serve_apps.ui.kit.formats import format_number
+from serve_apps.ui.kit.html import SafeHtml, join_html, tag
+from serve_apps.ui.kit.html_component import html_part
+from serve_apps.ui.kit.page import QUIET, ConsoleContext
+from serve_apps.ui.kit.problem import ApiProblem
+from serve_apps.ui.kit.waiting import show_while_waiting
 
 KINDS: Final = [".skill", ".zip"]
 NO_AGENT: Final = ("none: the skills are only registered", "")
@@ -24,57 +24,67 @@ TRUST: Final[Mapping[str, tuple[str, Colour]]] = {
 }
 
 
-def draw(desk: Desk) -> gr.Dropdown:
+def draw_import_tab(desk: ConsoleContext) -> gr.Dropdown:
     """The tab; gives the choice of an agent, which whoever declares the page fills."""
     about = (
         "A package is a zip with a SKILL.md, scripts that run in the sandbox, and documents to be read. What is there "
         "already stays as it is; what cannot be read is refused as a whole, with the reason."
     )
-    part(tag("p", about, class_="quiet"))
+    html_part(tag("p", about, class_="quiet"))
     file = gr.File(label="Package", file_types=KINDS, type="filepath", height=140)
     agent = gr.Dropdown([NO_AGENT], value="", label="Give it to", info="The agent gets the skills and the documents.")
     over = gr.Checkbox(False, label="Put it in the place of skills of the same name that came from elsewhere")
     button = gr.Button("Import", variant="primary", elem_classes="aos-narrow")
-    result = part()
+    result = html_part()
 
-    async def bring(request: gr.Request, file: str | None, agent: str, over: bool) -> AsyncIterator[Html]:
-        async for step in waiting(_imported(desk, request, file, agent, over), "The package is looked at …"):
+    async def bring(request: gr.Request, file: str | None, agent: str, over: bool) -> AsyncIterator[SafeHtml]:
+        async for step in show_while_waiting(
+            _import_package(desk, request, file, agent, over), "The package is looked at …"
+        ):
             yield step
 
     button.click(bring, [file, agent, over], result, **QUIET)
     return agent
 
 
-def imported_view(desk: Desk, made: Mapping[str, Any]) -> Html:
+def imported_view(desk: ConsoleContext, made: Mapping[str, Any]) -> SafeHtml:
     """Report of an import: skills, documents, and ignored files."""
     skills = [made["skill"], *made["scripts"]]
     rows = [
         (
-            link(one["name"], desk.link("skills", skill=one["name"])),
+            link_to(one["name"], desk.link("skills", skill=one["name"])),
             one["type"],
-            badge("new version", "green") if one["name"] in made["created"] else badge("as it was", "grey"),
+            state_badge("new version", "green") if one["name"] in made["created"] else state_badge("as it was", "grey"),
             "given to the agent" if one["name"] in made["attached"] else "–",
         )
         for one in skills
     ]
     documents = [
-        (link(one["path"], desk.link("documents", id=one["document_id"])), badge(one["change"]))
+        (link_to(one["path"], desk.link("documents", id=one["document_id"])), state_badge(one["change"]))
         for one in made["documents"]
     ]
-    job = made["job_id"] and link("Follow how they are read", desk.link("ingest", job=made["job_id"]))
+    job = made["job_id"] and link_to("Follow how they are read", desk.link("ingest", job=made["job_id"]))
     ignored = f"Not used: {', '.join(made['ignored'])}." if made["ignored"] else None
-    trust = badge(*TRUST.get(made["trust"], (made["trust"], "grey")))
-    return join(
-        card("Imported", table(("Skill", "Type", "", "Agent"), rows), tag("p", ignored, class_="quiet"), aside=trust),
-        card(f"Documents: {number(len(documents))}", table(("File", "What it is to the workspace"), documents), job)
+    trust = state_badge(*TRUST.get(made["trust"], (made["trust"], "grey")))
+    return join_html(
+        titled_card(
+            "Imported", data_table(("Skill", "Type", "", "Agent"), rows), tag("p", ignored, class_="quiet"), aside=trust
+        ),
+        titled_card(
+            f"Documents: {format_number(len(documents))}",
+            data_table(("File", "What it is to the workspace"), documents),
+            job,
+        )
         if documents
         else None,
     )
 
 
-async def _imported(desk: Desk, request: gr.Request, file: str | None, agent: str, over: bool) -> Html:
+async def _import_package(
+    desk: ConsoleContext, request: gr.Request, file: str | None, agent: str, over: bool
+) -> SafeHtml:
     if not file:
-        return empty("No file was chosen.", "Choose a .skill package first.")
+        return empty_state("No file was chosen.", "Choose a .skill package first.")
     path = Path(file)
     try:
         api = desk.api(request)
@@ -82,6 +92,6 @@ async def _imported(desk: Desk, request: gr.Request, file: str | None, agent: st
         query: dict[str, Any] = {"replace": str(over).lower()} | ({"agent_id": agent} if agent else {})
         files = {"file": (path.name, content, "application/zip")}
         made = await api.post("/api/skills/import-package", params=query, files=files)
-    except Problem as problem:
+    except ApiProblem as problem:
         return problem_card(problem.told)
     return imported_view(desk, made)

@@ -6,11 +6,11 @@ from typing import Any, Final
 
 import gradio as gr
 
-from serve_apps.ui.kit.blocks import card, loading, problem_card
-from serve_apps.ui.kit.html import Html
-from serve_apps.ui.kit.html_component import part
-from serve_apps.ui.kit.page import QUIET, Desk
-from serve_apps.ui.kit.problem import Problem
+from serve_apps.ui.kit.blocks import loading_notice, problem_card, titled_card
+from serve_apps.ui.kit.html import SafeHtml
+from serve_apps.ui.kit.html_component import html_part
+from serve_apps.ui.kit.page import QUIET, ConsoleContext
+from serve_apps.ui.kit.problem import ApiProblem
 from serve_apps.ui.skills.views import list_view
 
 LIMIT: Final = 25
@@ -18,7 +18,7 @@ ANY: Final = ""
 FILTERS: Final = ("category", "type", "risk")
 
 
-def narrowed(
+def filter_skills(
     all_: Sequence[Mapping[str, Any]], words: str | None, category: str, type_: str, risk: str
 ) -> list[Mapping[str, Any]]:
     """Skills with all the words in name, category or description, that pass the filters. A category holds those below
@@ -34,7 +34,7 @@ def narrowed(
     ]
 
 
-def choices(all_: Sequence[Mapping[str, Any]], key: str) -> list[tuple[str, str]]:
+def filter_choices(all_: Sequence[Mapping[str, Any]], key: str) -> list[tuple[str, str]]:
     """Options of a filter, each with its number of skills."""
     if key == "category":
         tops = Counter(one["category"].partition("/")[0] or "Other" for one in all_)
@@ -44,13 +44,13 @@ def choices(all_: Sequence[Mapping[str, Any]], key: str) -> list[tuple[str, str]
     return [("any", ANY), *((f"{name} ({found[name]})", name) for name in sorted(found))]
 
 
-def draw(desk: Desk, blocks: gr.Blocks) -> None:
+def draw_catalogue_tab(desk: ConsoleContext, blocks: gr.Blocks) -> None:
     """The tab."""
     skip = gr.State(0)
     with gr.Row():
         words = gr.Textbox(label="Search", placeholder="a name, a category, what it does", min_width=240, scale=2)
         picks = [gr.Dropdown([("any", ANY)], value=ANY, label=key.capitalize(), min_width=150) for key in FILTERS]
-    body = part(loading())
+    body = html_part(loading_notice())
     with gr.Row():
         back = gr.Button("← Before", size="sm", min_width=80, interactive=False)
         on = gr.Button("After →", size="sm", min_width=80, interactive=False)
@@ -59,10 +59,10 @@ def draw(desk: Desk, blocks: gr.Blocks) -> None:
     async def page(request: gr.Request, words: str, skip: int, filters: Sequence[str]) -> list[Any]:
         try:
             body = await desk.api(request).get("/api/skills")
-        except Problem as problem:
+        except ApiProblem as problem:
             return [0, problem_card(problem.told), gr.skip(), gr.skip()]
-        found = narrowed(body["items"], words, *filters)
-        return _shown(desk, found, body["total"], skip)
+        found = filter_skills(body["items"], words, *filters)
+        return _page_updates(desk, found, body["total"], skip)
 
     async def first(request: gr.Request, words: str, *filters: str) -> list[Any]:
         return await page(request, words, 0, filters)
@@ -76,9 +76,9 @@ def draw(desk: Desk, blocks: gr.Blocks) -> None:
     async def filled(request: gr.Request) -> list[Any]:
         try:
             all_ = (await desk.api(request).get("/api/skills"))["items"]
-        except Problem:
+        except ApiProblem:
             return [gr.skip()] * len(picks)  # the list says what is wrong
-        return [gr.update(choices=choices(all_, key)) for key in FILTERS]
+        return [gr.update(choices=filter_choices(all_, key)) for key in FILTERS]
 
     blocks.load(first, [words, *picks], shown, **QUIET)
     blocks.load(filled, None, picks, **QUIET)
@@ -89,14 +89,14 @@ def draw(desk: Desk, blocks: gr.Blocks) -> None:
     on.click(after, [skip, words, *picks], shown, **QUIET)
 
 
-def _shown(desk: Desk, found: Sequence[Mapping[str, Any]], total: int, skip: int) -> list[Any]:
-    body: Html = list_view(desk, found[skip : skip + LIMIT], total)
+def _page_updates(desk: ConsoleContext, found: Sequence[Mapping[str, Any]], total: int, skip: int) -> list[Any]:
+    body: SafeHtml = list_view(desk, found[skip : skip + LIMIT], total)
     last = min(skip + LIMIT, len(found))
     aside = f"{skip + 1}–{last} of {len(found)}" if found else "none"
     several = len(found) > LIMIT
     return [
         skip,
-        card("Skills", body, aside=aside),
+        titled_card("Skills", body, aside=aside),
         gr.update(interactive=skip > 0, visible=several),
         gr.update(interactive=last < len(found), visible=several),
     ]

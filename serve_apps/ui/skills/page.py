@@ -4,15 +4,15 @@ from typing import Any, Final
 
 import gradio as gr
 
-from serve_apps.ui.kit.blocks import heading, problem_card
-from serve_apps.ui.kit.html import Html
-from serve_apps.ui.kit.html_component import part
-from serve_apps.ui.kit.page import QUIET, Desk, Page
-from serve_apps.ui.kit.problem import Problem
+from serve_apps.ui.kit.blocks import page_heading, problem_card
+from serve_apps.ui.kit.html import SafeHtml
+from serve_apps.ui.kit.html_component import html_part
+from serve_apps.ui.kit.page import QUIET, ConsoleContext, ConsolePage
+from serve_apps.ui.kit.problem import ApiProblem
 from serve_apps.ui.sessions import Role
 from serve_apps.ui.skills import academy, bring, catalogue, trial
 from serve_apps.ui.skills.views import HERE, skill_view
-from serve_apps.ui.skills.write import Workbench
+from serve_apps.ui.skills.write import SkillWorkbench
 
 GO: Final = "(to) => { if (to && to.startsWith('/console/')) location.assign(to); }"
 # Who is offered what: scripts are tried by developers, too; what they write is given to agents by operators.
@@ -20,24 +20,24 @@ TABS: Final = {"catalogue": Role.VIEWER, "import": Role.OPERATOR, "write": Role.
 ABOUT: Final = "What agents can be given: what each skill does, what it may change, and what it needs."
 
 
-def draw(desk: Desk, blocks: gr.Blocks) -> None:
+def draw_skills_page(desk: ConsoleContext, blocks: gr.Blocks) -> None:
     """`?skill=` shows one, `?tab=` one of the tabs."""
     with gr.Column(elem_classes="aos-edit"):
-        head = part()
+        head = html_part()
         skill, people = gr.State(None), gr.State(())
         with gr.Column(visible=False) as one:
-            trial.draw(desk, skill, people)
-            removal, remove = _removal(desk)
+            trial.draw_trial(desk, skill, people)
+            removal, remove = _draw_removal(desk)
         with gr.Tabs(visible=False) as tabs:
             with gr.Tab("Catalogue", id="catalogue"):
-                catalogue.draw(desk, blocks)
+                catalogue.draw_catalogue_tab(desk, blocks)
             with gr.Tab("Import", id="import", visible=False) as import_tab:
-                takers = bring.draw(desk)
+                takers = bring.draw_import_tab(desk)
             with gr.Tab("Write", id="write", visible=False) as write_tab:
-                bench = Workbench(desk)
+                bench = SkillWorkbench(desk)
                 bench.declare()
             with gr.Tab("Academy", id="academy"):
-                pupil = academy.draw(desk, blocks)
+                pupil = academy.draw_academy_tab(desk, blocks)
 
     async def load(request: gr.Request) -> list[Any]:
         query = dict(request.query_params)
@@ -47,18 +47,18 @@ def draw(desk: Desk, blocks: gr.Blocks) -> None:
             api = desk.api(request)
             role = api.session.role
             may = role.reaches(Role.OPERATOR)
-            choices = await trial.agents(api)
+            choices = await trial.agent_choices(api)
             if name is not None:
                 found = await api.get(f"/api/skills/{name}")
                 removable = gr.update(visible=found["origin"] != "shipped" and may)
                 known = found if may else None
                 return [skill_view(found), known, choices, gr.update(visible=may), hidden, removable, *[gr.skip()] * 5]
-        except Problem as problem:
+        except ApiProblem as problem:
             return [problem_card(problem.told), None, (), hidden, hidden if name else shown, hidden, *[gr.skip()] * 5]
         asked = query.get("agent")
         tab = query.get("tab", "")
         return [
-            heading("Skills", ABOUT),
+            page_heading("Skills", ABOUT),
             None,
             choices,
             hidden,
@@ -81,21 +81,21 @@ def offers(role: Role, tab: str) -> bool:
     return tab in TABS and role.reaches(TABS[tab])
 
 
-def _removal(desk: Desk) -> tuple[gr.Column, Any]:
+def _draw_removal(desk: ConsoleContext) -> tuple[gr.Column, Any]:
     """Of what was registered here; it is asked for a second time where agents have it."""
     go = gr.Textbox(visible=False)
     with gr.Column(visible=False) as column:
         away = gr.Checkbox(False, label="Also take it away from the agents that have it")
         button = gr.Button("Remove this skill with all its versions", variant="stop", elem_classes="aos-narrow")
-        said = part()
+        said = html_part()
 
-    async def removed(request: gr.Request, away: bool) -> tuple[Html, str]:
+    async def removed(request: gr.Request, away: bool) -> tuple[SafeHtml, str]:
         name = dict(request.query_params).get("skill", "")
         try:
             await desk.api(request).delete(f"/api/skills/{name}", detach=str(away).lower())
-        except Problem as problem:
+        except ApiProblem as problem:
             return problem_card(problem.told), ""
-        return Html(""), HERE
+        return SafeHtml(""), HERE
 
     def declare() -> None:
         button.click(removed, away, [said, go], **QUIET).then(None, go, None, js=GO, **QUIET)
@@ -103,4 +103,4 @@ def _removal(desk: Desk) -> tuple[gr.Column, Any]:
     return column, declare
 
 
-PAGE = Page("skills", "Skills", Role.VIEWER, draw, "M14 4l6 6-9 9-6 1 1-6zM12 6l6 6")
+PAGE = ConsolePage("skills", "Skills", Role.VIEWER, draw_skills_page, "M14 4l6 6-9 9-6 1 1-6zM12 6l6 6")

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from serve_apps.ui.kit.problem import Problem, Trouble
+from serve_apps.ui.kit.problem import ApiProblem, ProblemReport
 
 Sort = Literal["text", "choice", "whole", "number", "yes_no", "lines", "json"]
 _SORTS: Final[Mapping[str, Sort]] = {
@@ -31,7 +31,7 @@ YES_NO: Final = {"yes": True, "no": False}
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class FormField:
     """A parameter; `choices` are those of an enumeration, `limits` says in words what else is asked of a value."""
 
     name: str
@@ -43,15 +43,17 @@ class Field:
     limits: str
 
 
-def fields(schema: Mapping[str, Any]) -> list[Field]:
+def schema_fields(schema: Mapping[str, Any]) -> list[FormField]:
     """Form fields of an object schema, the required ones first."""
     needed = set(schema.get("required") or ())
     properties: Mapping[str, Any] = schema.get("properties") or {}
-    made = [_field(name, one if isinstance(one, Mapping) else {}, name in needed) for name, one in properties.items()]
+    made = [
+        _schema_field(name, one if isinstance(one, Mapping) else {}, name in needed) for name, one in properties.items()
+    ]
     return sorted(made, key=lambda field: not field.required)
 
 
-def arguments(form: Sequence[Field], typed: Sequence[Any]) -> dict[str, Any]:
+def typed_arguments(form: Sequence[FormField], typed: Sequence[Any]) -> dict[str, Any]:
     """Arguments of a call from the values typed into the form; empty ones are left out.
 
     Raises:
@@ -61,9 +63,9 @@ def arguments(form: Sequence[Field], typed: Sequence[Any]) -> dict[str, Any]:
     for field, value in zip(form, typed, strict=True):
         if value is None or value == "":
             if field.required:
-                raise _wrong(f"{field.name} is needed.", "Fill it in.")
+                raise _input_problem(f"{field.name} is needed.", "Fill it in.")
             continue
-        made[field.name] = _value(field, value)
+        made[field.name] = _typed_value(field, value)
     return made
 
 
@@ -82,15 +84,21 @@ def kind_of(one: Mapping[str, Any]) -> str:
     )
 
 
-def _field(name: str, one: Mapping[str, Any], required: bool) -> Field:
+def _schema_field(name: str, one: Mapping[str, Any], required: bool) -> FormField:
     limits = [f"{said} {one[key]}" for key, said in _BOUNDS if key in one]
     choices = tuple(one.get("enum") or ())
-    return Field(
-        name, _sort(one), str(one.get("description") or ""), required, choices, one.get("default"), ", ".join(limits)
+    return FormField(
+        name,
+        _field_kind(one),
+        str(one.get("description") or ""),
+        required,
+        choices,
+        one.get("default"),
+        ", ".join(limits),
     )
 
 
-def _sort(one: Mapping[str, Any]) -> Sort:
+def _field_kind(one: Mapping[str, Any]) -> Sort:
     if one.get("enum"):
         return "choice"
     if one.get("type") == "array":
@@ -101,7 +109,7 @@ def _sort(one: Mapping[str, Any]) -> Sort:
     return _SORTS.get(type_, "json") if isinstance(type_, str) else "text" if type_ is None else "json"
 
 
-def _value(field: Field, value: Any) -> Any:
+def _typed_value(field: FormField, value: Any) -> Any:
     match field.sort:
         case "yes_no":
             return YES_NO[value]
@@ -110,12 +118,12 @@ def _value(field: Field, value: Any) -> Any:
         case "lines":
             return [line.strip() for line in str(value).splitlines() if line.strip()]
         case "json":
-            return parsed(str(value), field.name)
+            return parse_json(str(value), field.name)
         case "text" | "choice" | "number":
             return value
 
 
-def parsed(text: str, name: str) -> Any:
+def parse_json(text: str, name: str) -> Any:
     """JSON that somebody typed.
 
     Raises:
@@ -124,8 +132,8 @@ def parsed(text: str, name: str) -> Any:
     try:
         return json.loads(text)
     except ValueError as error:
-        raise _wrong(f"{name} is not JSON: {error}", 'Write it like {"city": "Bern"}.') from error
+        raise _input_problem(f"{name} is not JSON: {error}", 'Write it like {"city": "Bern"}.') from error
 
 
-def _wrong(title: str, fix: str) -> Problem:
-    return Problem(Trouble(title, "", fix, 422, "invalid"))
+def _input_problem(title: str, fix: str) -> ApiProblem:
+    return ApiProblem(ProblemReport(title, "", fix, 422, "invalid"))

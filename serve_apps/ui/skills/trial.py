@@ -5,17 +5,17 @@ from typing import Any, Final
 
 import gradio as gr
 
-from serve_apps.ui.agents.form_fields import literal
-from serve_apps.ui.kit.api import Api
-from serve_apps.ui.kit.blocks import card, empty, problem_card
-from serve_apps.ui.kit.formats import span
-from serve_apps.ui.kit.html import Html, tag
-from serve_apps.ui.kit.html_component import part
-from serve_apps.ui.kit.page import QUIET, Desk
-from serve_apps.ui.kit.problem import Problem
-from serve_apps.ui.kit.value_tables import shown
-from serve_apps.ui.kit.waiting import waiting
-from serve_apps.ui.skills.schema import YES_NO, Field, arguments, fields
+from serve_apps.ui.agents.form_fields import escape_hint
+from serve_apps.ui.kit.api import SessionApi
+from serve_apps.ui.kit.blocks import empty_state, problem_card, titled_card
+from serve_apps.ui.kit.formats import format_duration
+from serve_apps.ui.kit.html import SafeHtml, tag
+from serve_apps.ui.kit.html_component import html_part
+from serve_apps.ui.kit.page import QUIET, ConsoleContext
+from serve_apps.ui.kit.problem import ApiProblem
+from serve_apps.ui.kit.value_tables import value_view
+from serve_apps.ui.kit.waiting import show_while_waiting
+from serve_apps.ui.skills.schema import YES_NO, FormField, schema_fields, typed_arguments
 
 NOBODY: Final = ("nobody: no documents, no credentials of an agent", "")
 
@@ -32,25 +32,25 @@ def why_not(skill: Mapping[str, Any]) -> str:
     return ""
 
 
-async def agents(api: Api) -> list[tuple[str, str]]:
+async def agent_choices(api: SessionApi) -> list[tuple[str, str]]:
     """Agents as choices: (name, id)."""
     body = await api.get("/api/agents", limit=1000)
     return [(one["name"], one["id"]) for one in body["items"]]
 
 
-def draw(desk: Desk, skill: gr.State, people: gr.State) -> None:
+def draw_trial(desk: ConsoleContext, skill: gr.State, people: gr.State) -> None:
     """The form; it is drawn for the skill that is looked at. `people` are the agents as choices."""
 
     @gr.render(inputs=[skill, people], triggers=[skill.change])
     def form(one: dict[str, Any] | None, people: Sequence[tuple[str, str]]) -> None:
         if one is None:
             return
-        part(tag("h2", "Try it", class_="aos-section"))
+        html_part(tag("h2", "Try it", class_="aos-section"))
         if reason := why_not(one):
-            part(empty("It is not called from here.", reason))
+            html_part(empty_state("It is not called from here.", reason))
             return
-        form = fields(one["parameters"])
-        boxes = [_box(field) for field in form]
+        form = schema_fields(one["parameters"])
+        boxes = [_input_component(field) for field in form]
         agent = gr.Dropdown(
             [NOBODY, *((name, id_) for name, id_ in people)],
             value="",
@@ -58,31 +58,33 @@ def draw(desk: Desk, skill: gr.State, people: gr.State) -> None:
             info="Its documents and its credentials are used; your role is yours.",
         )
         button = gr.Button("Call it", variant="primary", elem_classes="aos-narrow")
-        result = part()
+        result = html_part()
 
-        async def call(request: gr.Request, agent: str, *typed: Any) -> AsyncIterator[Html]:
-            async for step in waiting(_called(desk, request, one["name"], form, agent, typed), "It is called …"):
+        async def call(request: gr.Request, agent: str, *typed: Any) -> AsyncIterator[SafeHtml]:
+            async for step in show_while_waiting(
+                _call_skill(desk, request, one["name"], form, agent, typed), "It is called …"
+            ):
                 yield step
 
         button.click(call, [agent, *boxes], result, **QUIET)
 
 
-async def _called(
-    desk: Desk, request: gr.Request, name: str, form: Sequence[Field], agent: str, typed: Sequence[Any]
-) -> Html:
+async def _call_skill(
+    desk: ConsoleContext, request: gr.Request, name: str, form: Sequence[FormField], agent: str, typed: Sequence[Any]
+) -> SafeHtml:
     try:
-        body: dict[str, Any] = {"arguments": arguments(form, typed)}
+        body: dict[str, Any] = {"arguments": typed_arguments(form, typed)}
         if agent:
             body["agent_id"] = agent
         made = await desk.api(request).post(f"/api/skills/{name}:test", body)
-    except Problem as problem:
+    except ApiProblem as problem:
         return problem_card(problem.told)
-    return card("What it gave", shown(made["result"]), aside=span(made["ms"] / 1000))
+    return titled_card("What it gave", value_view(made["result"]), aside=format_duration(made["ms"] / 1000))
 
 
-def _box(field: Field) -> Any:
+def _input_component(field: FormField) -> Any:
     label = field.name + (" (needed)" if field.required else "")
-    info = literal(". ".join(part for part in (field.about.rstrip("."), field.limits) if part)) or None
+    info = escape_hint(". ".join(part for part in (field.about.rstrip("."), field.limits) if part)) or None
     match field.sort:
         case "choice":
             return gr.Dropdown(
@@ -98,13 +100,13 @@ def _box(field: Field) -> Any:
             return gr.Number(field.default, label=label, info=info)
         case "lines":
             return gr.Textbox(
-                "\n".join(map(str, field.default or ())), label=label, info=_and(info, "one a line"), lines=2
+                "\n".join(map(str, field.default or ())), label=label, info=_append_hint(info, "one a line"), lines=2
             )
         case "json":
-            return gr.Textbox(label=label, info=_and(info, "as JSON"), lines=2)
+            return gr.Textbox(label=label, info=_append_hint(info, "as JSON"), lines=2)
         case "text":
             return gr.Textbox(None if field.default is None else str(field.default), label=label, info=info)
 
 
-def _and(info: str | None, more: str) -> str:
+def _append_hint(info: str | None, more: str) -> str:
     return f"{info}; {more}" if info else more.capitalize()

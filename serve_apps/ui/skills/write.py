@@ -5,15 +5,15 @@ from typing import Any, Final
 
 import gradio as gr
 
-from serve_apps.ui.kit.blocks import card, link, problem_card
-from serve_apps.ui.kit.html import Html, join, tag
-from serve_apps.ui.kit.html_component import part
-from serve_apps.ui.kit.page import QUIET, Desk
-from serve_apps.ui.kit.problem import Problem, Trouble
-from serve_apps.ui.kit.value_tables import shown
-from serve_apps.ui.kit.waiting import waiting
+from serve_apps.ui.kit.blocks import link_to, problem_card, titled_card
+from serve_apps.ui.kit.html import SafeHtml, join_html, tag
+from serve_apps.ui.kit.html_component import html_part
+from serve_apps.ui.kit.page import QUIET, ConsoleContext
+from serve_apps.ui.kit.problem import ApiProblem, ProblemReport
+from serve_apps.ui.kit.value_tables import value_view
+from serve_apps.ui.kit.waiting import show_while_waiting
 from serve_apps.ui.sessions import Role
-from serve_apps.ui.skills.schema import parsed
+from serve_apps.ui.skills.schema import parse_json
 from serve_apps.ui.skills.views import parameters_view
 
 CODE: Final = 'def run(payload):\n    return {"summary": payload["text"][:80]}\n'
@@ -21,20 +21,20 @@ SAMPLE: Final = '{"text": "A long text."}'
 FOR_OPERATORS: Final = tag(
     "p", "It works. An operator can give it to an agent: with this name, text and code.", class_="quiet"
 )
-NO_AGENT: Final = Problem(Trouble("No agent was chosen.", "", "Choose who gets the skill.", 422, "invalid"))
+NO_AGENT: Final = ApiProblem(ProblemReport("No agent was chosen.", "", "Choose who gets the skill.", 422, "invalid"))
 
 
-class Workbench:
+class SkillWorkbench:
     """The tab: whatever is changed after a trial has to be tried again before it is given to an agent."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: ConsoleContext) -> None:
         """Declared where it is made."""
         self._desk = desk
         about = (
             "run(payload) takes a dict and gives one. It runs in the sandbox: no network, no files, a few seconds. Try "
             "it first; what works can then be given to an agent, at once and without a restart."
         )
-        part(tag("p", about, class_="quiet"))
+        html_part(tag("p", about, class_="quiet"))
         with gr.Row():
             self.name = gr.Textbox(label="Name", info="Letters, digits, _ and -, up to 64.", max_length=64)
             self.about = gr.Textbox(label="Description", info="Models choose by it: what it does, in a sentence.")
@@ -43,12 +43,12 @@ class Workbench:
             self.code = gr.Code(CODE, language="python", label="Code", lines=10, max_lines=30)
             self.sample = gr.Code(SAMPLE, language="json", label="Sample payload", lines=10, max_lines=30)
         self.try_ = gr.Button("Try it", variant="primary", elem_classes="aos-narrow")
-        self.result = part()
+        self.result = html_part()
         self.tried = gr.State(None)
         with gr.Column(visible=False) as self.giving:
             self.agent = gr.Dropdown([], value=None, label="Give it to")
             self.give = gr.Button("Give it to the agent", variant="primary", elem_classes="aos-narrow")
-        self.given = part()
+        self.given = html_part()
 
     @property
     def boxes(self) -> list[Any]:
@@ -73,40 +73,43 @@ class Workbench:
         """In the sandbox, with nothing kept."""
         kept: list[dict[str, Any]] = []
 
-        async def view() -> Html:
+        async def view() -> SafeHtml:
             body = {"name": name.strip(), "description": about.strip(), "code": code, "timeout": seconds or 5}
             try:
                 if (sample or "").strip():
-                    body["sample_payload"] = parsed(sample, "The sample payload")
+                    body["sample_payload"] = parse_json(sample, "The sample payload")
                 made = await self._desk.api(request).post("/api/skills/python:try", body)
-            except Problem as problem:
+            except ApiProblem as problem:
                 return problem_card(problem.told)
             kept.append(body)
-            return _tried(made)
+            return _trial_result(made)
 
         session = self._desk.session(request)
         gives = session is not None and session.role.reaches(Role.OPERATOR)
-        async for step in waiting(view(), "It runs in the sandbox …"):
+        async for step in show_while_waiting(view(), "It runs in the sandbox …"):
             said = FOR_OPERATORS if kept and not gives else ""
             yield [step, kept[-1] if kept else None, gr.update(visible=bool(kept) and gives), said]
 
-    async def attach(self, request: gr.Request, tried: dict[str, Any] | None, agent: str | None) -> Html:
+    async def attach(self, request: gr.Request, tried: dict[str, Any] | None, agent: str | None) -> SafeHtml:
         """Exactly what was tried."""
         if tried is None:
-            return Html("")
+            return SafeHtml("")
         try:
             if not agent:
                 raise NO_AGENT
             made = await self._desk.api(request).post(f"/api/agents/{agent}/skills:create_and_attach", tried)
-        except Problem as problem:
+        except ApiProblem as problem:
             return problem_card(problem.told)
         name, version = made["skill"]["name"], made["skill"]["version"]
         said = f", version {version}, belongs to the agent from its next turn on."
-        where = link("Look at the agent", self._desk.link("agents", id=agent, tab="skills"))
-        return tag("p", link(name, self._desk.link("skills", skill=name)), said, " ", where, class_="aos-said")
+        where = link_to("Look at the agent", self._desk.link("agents", id=agent, tab="skills"))
+        return tag("p", link_to(name, self._desk.link("skills", skill=name)), said, " ", where, class_="aos-said")
 
 
-def _tried(made: dict[str, Any]) -> Html:
+def _trial_result(made: dict[str, Any]) -> SafeHtml:
     loaded = "It loads and has a run; without a sample nothing more was tried."
-    gave = tag("p", loaded) if made["tried"] == "loaded" else shown(made["sample_result"])
-    return join(card("What it gave", gave), card("What models are told it takes", parameters_view(made["parameters"])))
+    gave = tag("p", loaded) if made["tried"] == "loaded" else value_view(made["sample_result"])
+    return join_html(
+        titled_card("What it gave", gave),
+        titled_card("What models are told it takes", parameters_view(made["parameters"])),
+    )

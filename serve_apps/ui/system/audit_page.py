@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from serve_apps.ui.kit.api import Api
-from serve_apps.ui.kit.blocks import badge, card, dot, empty, link, table
-from serve_apps.ui.kit.formats import many, moment
-from serve_apps.ui.kit.html import Html, join, tag
+from serve_apps.ui.kit.api import SessionApi
+from serve_apps.ui.kit.blocks import data_table, empty_state, link_to, state_badge, status_dot, titled_card
+from serve_apps.ui.kit.formats import format_count, format_moment
+from serve_apps.ui.kit.html import SafeHtml, join_html, tag
 from serve_apps.ui.sessions import Role
-from serve_apps.ui.system.forms import Form, facts, filters
-from serve_apps.ui.system.section import Query, Section, address, at
+from serve_apps.ui.system.forms import ActForm, fact_list, query_form
+from serve_apps.ui.system.section import Query, SystemSection, page_address, query_int
 
 PAGE_OF: Final = 50
 FILTERS: Final = ("actor", "action", "object", "outcome", "from", "to")
@@ -30,37 +30,37 @@ ACTIONS: Final = (
     "tenant",
     "approval",
 )
-_FORM: Final = Form("audit")
+_FORM: Final = ActForm("audit")
 
 
-async def show(api: Api, asked: Query) -> Html:
+async def show(api: SessionApi, asked: Query) -> SafeHtml:
     """A page of the newest that fit; the entries on it are checked, or all there are."""
     wanted = {name: asked.get(name) for name in FILTERS}
-    before = at(asked, "before") or None
+    before = query_int(asked, "before") or None
     verify = "chain" if asked.get("verify") == "chain" else None
     body = await api.get("/api/audit", **wanted, before=before, verify=verify, limit=PAGE_OF)
-    return join(chain(body, asked), card("Trail", _filters(asked), entries(body), _pages(body, asked)))
+    return join_html(chain(body, asked), titled_card("Trail", _filters(asked), entries(body), _pages(body, asked)))
 
 
-def chain(body: Mapping[str, Any], asked: Query) -> Html:
+def chain(body: Mapping[str, Any], asked: Query) -> SafeHtml:
     """Whether what was checked is as it was written."""
     whole = body["verified"] == "chain"
-    what = f"all {many(body['newest'], 'entry', 'entries')}" if whole else "the entries on this page"
+    what = f"all {format_count(body['newest'], 'entry', 'entries')}" if whole else "the entries on this page"
     if body["intact"]:
-        said = tag("span", dot("green", "intact"), f" The chain is intact; checked: {what}.")
+        said = tag("span", status_dot("green", "intact"), f" The chain is intact; checked: {what}.")
     else:
         said = tag(
             "strong",
-            dot("red", "broken"),
+            status_dot("red", "broken"),
             f" Entry {body['first_broken']} was altered, or one before it is gone ({what}).",
         )
     kept = {name: asked.get(name) for name in (*FILTERS, "before")}
-    again = None if whole else link("Check the whole chain", address("audit", **kept, verify="chain"))
+    again = None if whole else link_to("Check the whole chain", page_address("audit", **kept, verify="chain"))
     return tag("div", said, again, class_="aos-strip" if body["intact"] else "aos-problem")
 
 
-def _filters(asked: Query) -> Html:
-    return filters(
+def _filters(asked: Query) -> SafeHtml:
+    return query_form(
         "audit",
         _FORM.text("actor", "Who", asked.get("actor", ""), hint="E-mail, id, or worker"),
         _FORM.text("action", "Did what", asked.get("action", ""), hint="user, or user.add", options=ACTIONS),
@@ -71,40 +71,40 @@ def _filters(asked: Query) -> Html:
     )
 
 
-def entries(body: Mapping[str, Any]) -> Html:
+def entries(body: Mapping[str, Any]) -> SafeHtml:
     """One row each, with the state of its link in the chain."""
     if not body["items"]:
-        return empty("No entry fits.", "Take a filter away, or choose a longer time.")
+        return empty_state("No entry fits.", "Take a filter away, or choose a longer time.")
     rows = [
         (
-            moment(one["at"]),
+            format_moment(one["at"]),
             one["actor_email"] or one["actor"],
-            join(tag("b", one["action"]), _details(one)),
+            join_html(tag("b", one["action"]), _details(one)),
             _object(one["object"]),
             _outcome(one["outcome"]),
-            tag("span", dot(*_light(one)), f" {one['seq']}", title=one["hash"]),
+            tag("span", status_dot(*_light(one)), f" {one['seq']}", title=one["hash"]),
         )
         for one in body["items"]
     ]
-    return table(("When", "Who", "Did what", "To", "Outcome", "Chain"), rows)
+    return data_table(("When", "Who", "Did what", "To", "Outcome", "Chain"), rows)
 
 
 def _light(one: Mapping[str, Any]) -> tuple[Any, str]:
     return ("green", "intact") if one["intact"] else ("red", "altered, or the one before it is gone")
 
 
-def _outcome(outcome: str) -> Html:
-    return badge(outcome, {"done": "green", "denied": "amber", "failed": "red"}.get(outcome, "grey"))  # type: ignore[arg-type]
+def _outcome(outcome: str) -> SafeHtml:
+    return state_badge(outcome, {"done": "green", "denied": "amber", "failed": "red"}.get(outcome, "grey"))  # type: ignore[arg-type]
 
 
-def _object(text: str) -> Html:
+def _object(text: str) -> SafeHtml:
     return tag("span", text if len(text) <= 14 else text[:8] + "…", title=text)
 
 
-def _details(one: Mapping[str, Any]) -> Html | None:
+def _details(one: Mapping[str, Any]) -> SafeHtml | None:
     if not one["detail"]:
         return None
-    known = facts((name.replace("_", " "), plain(value)) for name, value in one["detail"].items())
+    known = fact_list((name.replace("_", " "), plain(value)) for name, value in one["detail"].items())
     return tag("details", tag("summary", "details"), known)
 
 
@@ -119,12 +119,14 @@ def plain(value: Any) -> str:
     return "none" if value is None else str(value)
 
 
-def _pages(body: Mapping[str, Any], asked: Query) -> Html:
+def _pages(body: Mapping[str, Any], asked: Query) -> SafeHtml:
     kept = {name: asked.get(name) for name in FILTERS}
-    newest = link("← Newest", address("audit", **kept)) if at(asked, "before") else tag("span")
-    older = link("Older →", address("audit", **kept, before=body["next_before"])) if body["next_before"] else None
-    count = tag("span", f"{many(body['newest'], 'entry', 'entries')} in the trail", class_="quiet")
+    newest = link_to("← Newest", page_address("audit", **kept)) if query_int(asked, "before") else tag("span")
+    older = (
+        link_to("Older →", page_address("audit", **kept, before=body["next_before"])) if body["next_before"] else None
+    )
+    count = tag("span", f"{format_count(body['newest'], 'entry', 'entries')} in the trail", class_="quiet")
     return tag("nav", newest, count, older or tag("span"), class_="aos-pager", aria_label="Pages of the list")
 
 
-SECTION = Section("audit", "Audit", Role.ADMIN, show)
+SECTION = SystemSection("audit", "Audit", Role.ADMIN, show)

@@ -3,14 +3,14 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from serve_apps.ui.kit.api import Api
-from serve_apps.ui.kit.blocks import badge, card, empty
-from serve_apps.ui.kit.formats import moment
-from serve_apps.ui.kit.html import Child, Html, join, tag
+from serve_apps.ui.kit.api import SessionApi
+from serve_apps.ui.kit.blocks import empty_state, state_badge, titled_card
+from serve_apps.ui.kit.formats import format_moment
+from serve_apps.ui.kit.html import Child, SafeHtml, join_html, tag
 from serve_apps.ui.sessions import Role
 from serve_apps.ui.system import restart_banner
-from serve_apps.ui.system.forms import Form
-from serve_apps.ui.system.section import Done, Query, Section, Values, good
+from serve_apps.ui.system.forms import ActForm
+from serve_apps.ui.system.section import ActResult, Query, SystemSection, Values, success_note
 
 MASK: Final = "••••••••"
 PATH: Final = "/api/admin/config"
@@ -21,7 +21,7 @@ SOURCES: Final[Mapping[str, str]] = {
     "row": "set here",
     "environment": "from the environment",
 }
-FORM: Final = Form("config.save")
+FORM: Final = ActForm("config.save")
 SHORT: Final = frozenset({
     "ai", "api", "cors", "cpu", "cpus", "db", "dpi", "ef", "gpu", "http", "id", "ip", "k1", "llm", "mcp", "nfs", "ocr",
     "pdf", "rrf", "sql", "ttl", "url", "vllm",
@@ -29,15 +29,15 @@ SHORT: Final = frozenset({
 Setting = Mapping[str, Any]
 
 
-async def show(api: Api, asked: Query) -> Html:
+async def show_config(api: SessionApi, asked: Query) -> SafeHtml:
     """Every setting, those that people ask for first."""
-    return view(await api.get(PATH))
+    return config_form(await api.get(PATH))
 
 
-def view(body: Mapping[str, Any]) -> Html:
+def config_form(body: Mapping[str, Any]) -> SafeHtml:
     """The answer of the API as a form; only what was changed in it is sent."""
-    coloured = [_coloured(group) for group in body["groups"] if group["colour"] != OTHER]
-    others = [_group(group) for group in body["groups"] if group["colour"] == OTHER and group["keys"]]
+    coloured = [_coloured_group(group) for group in body["groups"] if group["colour"] != OTHER]
+    others = [_folded_group(group) for group in body["groups"] if group["colour"] == OTHER and group["keys"]]
     save = tag(
         "div",
         tag("span", "Nothing is changed.", data_count=True, role="status"),
@@ -54,38 +54,41 @@ def view(body: Mapping[str, Any]) -> Html:
         class_="aos-search",
     )
     found = tag("span", class_="quiet", data_found=True, role="status")
-    rest = card("All other settings", tag("div", search, found), tag("div", others, id="other-settings"))
+    rest = titled_card("All other settings", tag("div", search, found), tag("div", others, id="other-settings"))
     form = FORM.bare(tag("div", coloured, class_="aos-groups"), rest, save, changed=True, version=str(body["version"]))
-    return join(
-        restart_banner.waiting(body["needs_restart"]), _left_out(body["left_out"]), form, restart_banner.by_choice()
+    return join_html(
+        restart_banner.waiting_parts(body["needs_restart"]),
+        _left_out(body["left_out"]),
+        form,
+        restart_banner.by_choice(),
     )
 
 
-def _left_out(rows: Mapping[str, str]) -> Html | None:
+def _left_out(rows: Mapping[str, str]) -> SafeHtml | None:
     if not rows:
         return None
     listed = [tag("li", tag("code", name), ": ", why) for name, why in rows.items()]
-    return card("Stored settings that do not count", tag("ul", listed), aside=badge("look at it", "amber"))
+    return titled_card("Stored settings that do not count", tag("ul", listed), aside=state_badge("look at it", "amber"))
 
 
-def _coloured(group: Mapping[str, Any]) -> Html:
+def _coloured_group(group: Mapping[str, Any]) -> SafeHtml:
     said = _same_reasons(group["keys"])
-    fields = [setting(one, named=one["name"], told=one["why"] in said) for one in group["keys"]]
-    head = join(tag("h2", group["title"]), tag("p", group["about"], class_="quiet"))
-    return tag("section", head, fields, _reasons(said, group["keys"]), class_=f"aos-group {group['colour']}")
+    fields = [setting_field(one, named=one["name"], told=one["why"] in said) for one in group["keys"]]
+    head = join_html(tag("h2", group["title"]), tag("p", group["about"], class_="quiet"))
+    return tag("section", head, fields, _fixed_reasons(said, group["keys"]), class_=f"aos-group {group['colour']}")
 
 
-def _group(group: Mapping[str, Any]) -> Html:
+def _folded_group(group: Mapping[str, Any]) -> SafeHtml:
     count = tag("span", len(group["keys"]), class_="quiet")
     about = tag("p", group["about"], class_="quiet")
     said = _same_reasons(group["keys"])
-    fields = [setting(one, group["title"], told=one["why"] in said) for one in group["keys"]]
-    summary = tag("summary", tag("b", spoken(group["title"])), " ", count)
+    fields = [setting_field(one, group["title"], told=one["why"] in said) for one in group["keys"]]
+    summary = tag("summary", tag("b", setting_label(group["title"])), " ", count)
     return tag(
         "details",
         summary,
         about,
-        _reasons(said, group["keys"]),
+        _fixed_reasons(said, group["keys"]),
         tag("div", fields, class_="aos-settings"),
         data_group=True,
     )
@@ -97,21 +100,21 @@ def _same_reasons(settings: Sequence[Setting]) -> set[str]:
     return {why for why in reasons if reasons.count(why) > 1}
 
 
-def _reasons(said: set[str], settings: Sequence[Setting]) -> list[Html]:
+def _fixed_reasons(said: set[str], settings: Sequence[Setting]) -> list[SafeHtml]:
     whose = {why: ", ".join(one["name"] for one in settings if one["why"] == why) for why in sorted(said)}
     return [
         tag("p", tag("code", names), " not here: ", why, ".", class_="aos-why quiet") for why, names in whose.items()
     ]
 
 
-def spoken(name: str) -> str:
+def setting_label(name: str) -> str:
     """A name as a label: NFS_BASE_PATH as “NFS base path”."""
     words = name.replace("_", " ").lower().split()
     told = [word.upper() if word in SHORT else word for word in words]
     return " ".join([told[0][:1].upper() + told[0][1:], *told[1:]]) if told else name
 
 
-def setting(one: Setting, group: str = "", *, named: str = "", told: bool = False) -> Html:
+def setting_field(one: Setting, group: str = "", *, named: str = "", told: bool = False) -> SafeHtml:
     """A setting: its name, its value where it may be changed, and what there is to know about it.
 
     Args:
@@ -120,16 +123,16 @@ def setting(one: Setting, group: str = "", *, named: str = "", told: bool = Fals
         named: another name than the key's last part.
         told: whether why it cannot be changed is said elsewhere.
     """
-    name = spoken(named or one["key"].rpartition(".")[2])
+    name = setting_label(named or one["key"].rpartition(".")[2])
     words = " ".join((group, one["key"], one["name"], name)).lower()
-    label = join(tag("b", name), tag("span", "changed, not saved", class_="aos-dirty"))
-    box = _box(one) if one["editable"] else _fixed(one)
-    return tag("div", FORM.around(one["key"], label, box, _about(one, told)), data_words=words)
+    label = join_html(tag("b", name), tag("span", "changed, not saved", class_="aos-dirty"))
+    box = _setting_input(one) if one["editable"] else _fixed_value(one)
+    return tag("div", FORM.around(one["key"], label, box, _setting_notes(one, told)), data_words=words)
 
 
-def _box(one: Setting) -> Html:
+def _setting_input(one: Setting) -> SafeHtml:
     id_ = f"{FORM.act}-{one['key']}".replace(".", "-")
-    name, value = one["key"], written(one["value"])
+    name, value = one["key"], written_value(one["value"])
     said = f"{id_}-said"
     if one["secret"]:
         return tag(
@@ -144,7 +147,7 @@ def _box(one: Setting) -> Html:
         )
     if one["type"] in ("switch", "choice"):
         known = [True, False] if one["type"] == "switch" else list(one["choices"])
-        options = [(written(each), _called(each)) for each in known]
+        options = [(written_value(each), _choice_label(each)) for each in known]
         if one["nullable"] or value not in dict(options):
             options = [("", "not set"), *options]
         listed = [tag("option", said_, value=each, selected=each == value) for each, said_ in options]
@@ -166,24 +169,26 @@ def _box(one: Setting) -> Html:
     )
 
 
-def _fixed(one: Setting) -> Html:
-    shown = MASK if one["secret"] and one["value"] else written(one["value"]).replace("\n", ", ") or "not set"
+def _fixed_value(one: Setting) -> SafeHtml:
+    shown = MASK if one["secret"] and one["value"] else written_value(one["value"]).replace("\n", ", ") or "not set"
     return tag("output", shown, class_="aos-fixed")
 
 
-def _about(one: Setting, told: bool) -> Html:
-    source = badge(SOURCES.get(one["source"]) or str(one["source"]), "blue" if one["source"] == "row" else "grey")
-    when = join(" ", moment(one["changed_at"], relative=True)) if one["changed_at"] else None
+def _setting_notes(one: Setting, told: bool) -> SafeHtml:
+    source = state_badge(SOURCES.get(one["source"]) or str(one["source"]), "blue" if one["source"] == "row" else "grey")
+    when = join_html(" ", format_moment(one["changed_at"], relative=True)) if one["changed_at"] else None
     back = None
     if one["source"] == "row" and one["editable"]:
         back = tag("button", "Take back", type="button", data_forget=one["key"], class_="aos-link")
     lines: list[Child] = [tag("code", one["name"]), " ", source, when, back]
     if not one["editable"]:
-        return join(lines, None if told else tag("span", "Not here: ", one["why"], class_="aos-note"))
-    return join(lines, tag("span", " ".join(part for part in (_bounds(one), reach(one)) if part), class_="aos-note"))
+        return join_html(lines, None if told else tag("span", "Not here: ", one["why"], class_="aos-note"))
+    return join_html(
+        lines, tag("span", " ".join(part for part in (_bounds_text(one), change_reach(one)) if part), class_="aos-note")
+    )
 
 
-def _bounds(one: Setting) -> str:
+def _bounds_text(one: Setting) -> str:
     least, above, most = one["minimum"], one["above"], one["maximum"]
     told = [
         f"at least {least:g}" if least is not None else f"above {above:g}" if above is not None else "",
@@ -197,7 +202,7 @@ def _bounds(one: Setting) -> str:
     return " ".join(part for part in (f"{said.capitalize()}." if said else "", choices, lines) if part)
 
 
-def reach(one: Setting) -> str:
+def change_reach(one: Setting) -> str:
     """Effect of a change: which processes apply it live, and which need a restart."""
     live, restart = ", ".join(one["live"]), ", ".join(one["restart"])
     if restart == "whole":
@@ -207,16 +212,16 @@ def reach(one: Setting) -> str:
     return f"Live in {live}; needs a restart of {restart}." if live else f"Needs a restart of {restart}."
 
 
-def written(value: Any) -> str:
+def written_value(value: Any) -> str:
     """A value as it stands in a field."""
     if value is None:
         return ""
     if isinstance(value, bool):
         return "true" if value else "false"
-    return "\n".join(written(item) for item in value) if isinstance(value, list) else str(value)
+    return "\n".join(written_value(item) for item in value) if isinstance(value, list) else str(value)
 
 
-def read(text: str, one: Setting) -> Any:
+def read_value(text: str, one: Setting) -> Any:
     """Parse a field's text into the type of its setting; an unparsable number is sent as text for the API to refuse."""
     if one["nullable"] and not text and not one["secret"]:
         return None
@@ -225,7 +230,7 @@ def read(text: str, one: Setting) -> Any:
     if one["type"] == "switch":
         return {"true": True, "false": False}.get(text, text)
     if one["type"] == "choice":
-        return next((choice for choice in one["choices"] if written(choice) == text), text)
+        return next((choice for choice in one["choices"] if written_value(choice) == text), text)
     if one["type"] in ("integer", "number"):
         try:
             return int(text) if one["type"] == "integer" else float(text)
@@ -234,28 +239,32 @@ def read(text: str, one: Setting) -> Any:
     return None if one["nullable"] and not text else text
 
 
-def _called(value: Any) -> str:
+def _choice_label(value: Any) -> str:
     return {True: "on", False: "off"}[value] if isinstance(value, bool) else str(value)
 
 
-async def save(api: Api, values: Values) -> Done:
+async def save_settings(api: SessionApi, values: Values) -> ActResult:
     """Write what was changed, or take one row back."""
     known = {one["key"]: one for group in (await api.get(PATH))["groups"] for one in group["keys"]}
-    changes = {name: read(text, known[name]) for name, text in values.items() if name in known}
+    changes = {name: read_value(text, known[name]) for name, text in values.items() if name in known}
     if "forget" in values:
         changes = {values["forget"]: None}
     after = await api.put(PATH, {"version": int(values.get("version", "0")), "values": changes})
-    return Done(saved(after))
+    return ActResult(saved_notice(after))
 
 
-def saved(after: Mapping[str, Any]) -> Html:
+def saved_notice(after: Mapping[str, Any]) -> SafeHtml:
     """Notice that lists the changed settings and when each takes effect."""
     changed: Sequence[str] = after["changed"]
     if not changed:
-        return empty("Nothing was changed.", "What was sent is what counts already, or is decided by a file.")
+        return empty_state("Nothing was changed.", "What was sent is what counts already, or is decided by a file.")
     known = {one["key"]: one for group in after["groups"] for one in group["keys"]}
-    lines = [tag("li", tag("code", name), ": ", reach(known[name]) if name in known else "gone.") for name in changed]
-    return good(tag("strong", f"{len(changed)} saved" if len(changed) > 1 else "Saved"), tag("ul", lines))
+    lines = [
+        tag("li", tag("code", name), ": ", change_reach(known[name]) if name in known else "gone.") for name in changed
+    ]
+    return success_note(tag("strong", f"{len(changed)} saved" if len(changed) > 1 else "Saved"), tag("ul", lines))
 
 
-SECTION = Section("config", "Configuration", Role.ADMIN, show, {"config.save": save, **restart_banner.ACTS})
+SECTION = SystemSection(
+    "config", "Configuration", Role.ADMIN, show_config, {"config.save": save_settings, **restart_banner.ACTS}
+)

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from typing import Final
 
 from serve_apps.ui.kit.blocks import problem_card
-from serve_apps.ui.kit.html import Child, Html, join, tag
-from serve_apps.ui.kit.problem import Trouble
+from serve_apps.ui.kit.html import Child, SafeHtml, join_html, tag
+from serve_apps.ui.kit.problem import ProblemReport
 
 Option = tuple[str, str]
 _COMPLAINT: Final = re.compile(r"(?:body\.)?([A-Za-z_][\w.]*)(?: \([A-Z0-9_]+\))?: (.+)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class ActForm:
     """A form whose values are sent to an act, by the script beside this module; `act` also names its fields' ids."""
 
     act: str
@@ -31,9 +31,9 @@ class Form:
         hint: str = "",
         options: Iterable[str] = (),
         **more: str | int | float | bool | None,
-    ) -> Html:
+    ) -> SafeHtml:
         """A line of text; `options` are suggested."""
-        id_ = self._id(name)
+        id_ = self._field_id(name)
         suggested = [tag("option", value=option) for option in options]
         box = tag(
             "input",
@@ -49,58 +49,60 @@ class Form:
             **more,
         )
         listed = tag("datalist", suggested, id=f"{id_}-options") if suggested else None
-        return self.around(name, label, join(box, listed), about)
+        return self.around(name, label, join_html(box, listed), about)
 
-    def area(self, name: str, label: Child, value: str = "", about: Child = None, *, rows: int = 3) -> Html:
+    def area(self, name: str, label: Child, value: str = "", about: Child = None, *, rows: int = 3) -> SafeHtml:
         """Several lines of text."""
-        id_ = self._id(name)
+        id_ = self._field_id(name)
         # The first line break after the tag is not part of the value.
         box = tag("textarea", "\n" + value, id=id_, name=name, rows=rows, aria_describedby=f"{id_}-said")
         return self.around(name, label, box, about)
 
-    def choice(self, name: str, label: Child, options: Sequence[Option], value: str = "", about: Child = None) -> Html:
+    def choice(
+        self, name: str, label: Child, options: Sequence[Option], value: str = "", about: Child = None
+    ) -> SafeHtml:
         """A select field; each option is a value and its label."""
-        id_ = self._id(name)
+        id_ = self._field_id(name)
         listed = [tag("option", said, value=one, selected=one == value) for one, said in options]
         return self.around(name, label, tag("select", listed, id=id_, name=name, aria_describedby=f"{id_}-said"), about)
 
-    def switch(self, name: str, label: Child, value: bool = False, about: Child = None) -> Html:
+    def switch(self, name: str, label: Child, value: bool = False, about: Child = None) -> SafeHtml:
         """Yes or no."""
-        id_ = self._id(name)
+        id_ = self._field_id(name)
         box = tag("input", id=id_, name=name, type="checkbox", checked=value, aria_describedby=f"{id_}-said")
         return self.around(name, tag("span", box, " ", label), None, about)
 
-    def around(self, name: str, label: Child, box: Child, about: Child = None) -> Html:
+    def around(self, name: str, label: Child, box: Child, about: Child = None) -> SafeHtml:
         """A field with its label, what there is to know, and a place for what is wrong with it."""
-        id_ = self._id(name)
+        id_ = self._field_id(name)
         said = tag("small", about, class_="quiet") if about else None
         wrong = tag("small", class_="aos-wrong", data_error=name, id=f"{id_}-said")
         return tag("div", tag("label", label, for_=id_), box, said, wrong, class_="aos-field")
 
-    def kept(self, **values: str) -> Html:
+    def kept(self, **values: str) -> SafeHtml:
         """A hidden field that is sent along."""
-        return join(
+        return join_html(
             *(tag("input", type="hidden", name=key, value=value, data_always=True) for key, value in values.items())
         )
 
-    def __call__(self, *inside: Child, send: str, colour: str = "", changed: bool = False, **kept: str) -> Html:
+    def __call__(self, *inside: Child, send: str, colour: str = "", changed: bool = False, **kept: str) -> SafeHtml:
         """The form; with `changed` only what was changed is sent."""
         button = tag("button", send, type="submit", class_=f"aos-button {colour}".strip())
-        return self.bare(join(*inside), tag("div", button, class_="aos-actions"), changed=changed, **kept)
+        return self.bare(join_html(*inside), tag("div", button, class_="aos-actions"), changed=changed, **kept)
 
-    def bare(self, *inside: Child, changed: bool = False, **kept: str) -> Html:
+    def bare(self, *inside: Child, changed: bool = False, **kept: str) -> SafeHtml:
         """The form with buttons of its own."""
         only = "changed" if changed else None
         return tag(
             "form", self.kept(**kept), inside, class_="aos-form", data_act=self.act, data_only=only, novalidate=changed
         )
 
-    def button(self, send: str, colour: str = "", **kept: str) -> Html:
+    def button(self, send: str, colour: str = "", **kept: str) -> SafeHtml:
         """A form that is only its button."""
         button = tag("button", send, type="submit", class_=f"aos-button {colour}".strip())
         return tag("form", self.kept(**kept), button, class_="aos-inline", data_act=self.act)
 
-    def confirmed(self, ask: str, about: Child, send: str, **kept: str) -> Html:
+    def confirmed(self, ask: str, about: Child, send: str, **kept: str) -> SafeHtml:
         """A button that first says what it will do."""
         return tag(
             "details",
@@ -109,40 +111,40 @@ class Form:
             class_="aos-confirm",
         )
 
-    def _id(self, name: str) -> str:
+    def _field_id(self, name: str) -> str:
         return f"{self.act}-{name}".replace(".", "-")
 
 
-def filters(part: str, *inside: Child) -> Html:
+def query_form(part: str, *inside: Child) -> SafeHtml:
     """A form whose values become the URL's query."""
     button = tag("button", "Show", type="submit", class_="aos-button")
     part_ = tag("input", type="hidden", name="part", value=part)
     return tag("form", part_, inside, tag("div", button, class_="aos-actions"), class_="aos-filters", data_go=True)
 
 
-def grid(*fields: Child) -> Html:
+def field_grid(*fields: Child) -> SafeHtml:
     """Fields beside each other where there is room."""
     return tag("div", fields, class_="aos-fields")
 
 
-def action(said: str, where: str) -> Html:
+def action_link(said: str, where: str) -> SafeHtml:
     """A link to a form, as a button."""
     return tag("a", said, href=where, class_="aos-button primary")
 
 
-def facts(those: Iterable[tuple[str, Child]]) -> Html:
+def fact_list(those: Iterable[tuple[str, Child]]) -> SafeHtml:
     """A definition list of names and values."""
     return tag("dl", [tag("div", tag("dt", name), tag("dd", value)) for name, value in those], class_="aos-facts")
 
 
-def once(what: str, secret: str, about: str) -> Html:
+def secret_shown_once(what: str, secret: str, about: str) -> SafeHtml:
     """A secret that is shown this once, with a button that copies it."""
     copy = tag("button", "Copy", type="button", class_="aos-button", data_copy=secret)
     shown = tag("div", tag("code", secret, class_="aos-secret"), copy, class_="aos-once")
-    return join(tag("strong", what), shown, tag("p", about, class_="quiet"))
+    return join_html(tag("strong", what), shown, tag("p", about, class_="quiet"))
 
 
-def complaints(told: Trouble) -> dict[str, str]:
+def field_complaints(told: ProblemReport) -> dict[str, str]:
     """Validation messages of a refusal, by field name."""
     found: dict[str, str] = {}
     for line in re.split(r"\n|; (?=body\.)", told.detail):
@@ -151,11 +153,11 @@ def complaints(told: Trouble) -> dict[str, str]:
     return found
 
 
-def refusal(told: Trouble, names: Mapping[str, str] | None = None) -> Html:
+def refusal_view(told: ProblemReport, names: Mapping[str, str] | None = None) -> SafeHtml:
     """A problem, with what the script puts to the fields; `names` is the field of what the API calls otherwise."""
     known = names or {}
     marks = [
         tag("span", hidden=True, data_field=known.get(name, name), data_said=said)
-        for name, said in complaints(told).items()
+        for name, said in field_complaints(told).items()
     ]
-    return join(problem_card(told), marks)
+    return join_html(problem_card(told), marks)

@@ -3,17 +3,27 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from serve_apps.ui.kit.api import Api
-from serve_apps.ui.kit.blocks import badge, card, empty, link, table
-from serve_apps.ui.kit.formats import many, span
-from serve_apps.ui.kit.html import Child, Html, join, tag
-from serve_apps.ui.kit.problem import Problem, Trouble
+from serve_apps.ui.kit.api import SessionApi
+from serve_apps.ui.kit.blocks import data_table, empty_state, link_to, state_badge, titled_card
+from serve_apps.ui.kit.formats import format_count, format_duration
+from serve_apps.ui.kit.html import Child, SafeHtml, join_html, tag
+from serve_apps.ui.kit.problem import ApiProblem, ProblemReport
 from serve_apps.ui.sessions import Role
-from serve_apps.ui.system.forms import Form, action, facts, grid
-from serve_apps.ui.system.section import Done, Query, Section, Values, address, good, missing, query, route
+from serve_apps.ui.system.forms import ActForm, action_link, fact_list, field_grid
+from serve_apps.ui.system.section import (
+    ActResult,
+    Query,
+    SystemSection,
+    Values,
+    api_route,
+    missing_problem,
+    page_address,
+    page_query,
+    success_note,
+)
 
-ADD, CHANGE, KEY = Form("models.add"), Form("models.change"), Form("models.key")
-TEST, DELETE, DEFAULT = Form("models.test"), Form("models.delete"), Form("models.default")
+ADD, CHANGE, KEY = ActForm("models.add"), ActForm("models.change"), ActForm("models.key")
+TEST, DELETE, DEFAULT = ActForm("models.test"), ActForm("models.delete"), ActForm("models.default")
 MOST_LISTED: Final = 12
 # Where a provider usually is; `…` is for the person.
 PLACES: Final[Mapping[str, str]] = {
@@ -51,83 +61,85 @@ MODES: Final = (
 Connection = Mapping[str, Any]
 
 
-async def show(api: Api, asked: Query) -> Html:
+async def show_connections(api: SessionApi, asked: Query) -> SafeHtml:
     """One connection, the form for another, or the list."""
     if "new" in asked:
-        return adding((await api.get("/api/llm-connections/providers"))["items"], asked["new"])
+        return new_connection_form((await api.get("/api/llm-connections/providers"))["items"], asked["new"])
     items = (await api.get("/api/llm-connections"))["items"]
     if "id" not in asked:
-        return listing(items)
+        return connection_list(items)
     one = next((one for one in items if one["id"] == asked["id"]), None)
     if one is None:
-        raise missing("connection")
-    return connection(one)
+        raise missing_problem("connection")
+    return connection_view(one)
 
 
-def listing(items: Sequence[Connection]) -> Html:
+def connection_list(items: Sequence[Connection]) -> SafeHtml:
     """Every connection, with its test."""
-    new = action("Add a connection", address("models", new="choose"))
+    new = action_link("Add a connection", page_address("models", new="choose"))
     if not items:
-        todo = join("Without one, answers are quoted from documents and agents cannot talk. ", new)
-        return card("Model connections", empty("No language model is connected.", todo))
+        todo = join_html("Without one, answers are quoted from documents and agents cannot talk. ", new)
+        return titled_card("Model connections", empty_state("No language model is connected.", todo))
     rows = [
         (
-            join(
-                link(one["name"], address("models", id=one["id"])),
+            join_html(
+                link_to(one["name"], page_address("models", id=one["id"])),
                 " ",
-                badge("default", "blue") if one["default"] else None,
+                state_badge("default", "blue") if one["default"] else None,
             ),
             one["provider"],
             one["model"],
             tag("code", one["base_url"]),
-            _state(one),
+            _state_badge(one),
             TEST.button("Test", id=one["id"], name=one["name"]),
         )
         for one in items
     ]
-    return card("Model connections", table(("Name", "Provider", "Model", "Address", "State", ""), rows), aside=new)
+    return titled_card(
+        "Model connections", data_table(("Name", "Provider", "Model", "Address", "State", ""), rows), aside=new
+    )
 
 
-def _state(one: Connection) -> Html:
+def _state_badge(one: Connection) -> SafeHtml:
     if not one["enabled"]:
-        return badge("off", "grey")
-    return badge("on, with key" if one["has_key"] else "on, without key", "green")
+        return state_badge("off", "grey")
+    return state_badge("on, with key" if one["has_key"] else "on, without key", "green")
 
 
-def adding(providers: Sequence[Mapping[str, Any]], wanted: str) -> Html:
+def new_connection_form(providers: Sequence[Mapping[str, Any]], wanted: str) -> SafeHtml:
     """First the provider, then the form that fits it."""
     chosen = next((one for one in providers if one["provider"] == wanted), None)
-    back = link("← All connections", address("models"))
+    back = link_to("← All connections", page_address("models"))
     if chosen is None:
         tiles = [
             tag(
                 "a",
                 tag("b", one["label"]),
                 tag("span", PLACES.get(one["provider"], ""), class_="quiet"),
-                href=address("models", new=one["provider"]),
+                href=page_address("models", new=one["provider"]),
                 class_="aos-tile",
             )
             for one in providers
         ]
-        return join(back, card("Which provider?", tag("div", tiles, class_="aos-tiles")))
+        return join_html(back, titled_card("Which provider?", tag("div", tiles, class_="aos-tiles")))
     place = PLACES.get(chosen["provider"], "")
     whole = "…" not in place
     form = ADD(
-        grid(
+        field_grid(
             ADD.text("name", "Name", chosen["label"], required=True),
             ADD.text("base_url", "Address", place if whole else "", required=True, kind="url", hint=place),
             ADD.text("model", "Model", required=True, about="As the provider calls it."),
             ADD.text("key", "Key", kind="password", about="Stored sealed, never shown again."),
         ),
-        tag("details", tag("summary", "More"), grid(*_more(ADD, {"auth_mode": chosen["auth_mode"]}))),
+        tag("details", tag("summary", "More"), field_grid(*_more_fields(ADD, {"auth_mode": chosen["auth_mode"]}))),
         send="Add",
         colour="primary",
         provider=chosen["provider"],
     )
-    return join(back, card(f"Connect {chosen['label']}", form))
+    return join_html(back, titled_card(f"Connect {chosen['label']}", form))
 
 
-def _more(form: Form, one: Connection) -> list[Html]:
+def _more_fields(form: ActForm, one: Connection) -> list[SafeHtml]:
     return [
         form.choice("auth_mode", "How the key is sent", MODES, one.get("auth_mode") or ""),
         form.text("auth_header", "Header of its own", one.get("auth_header") or ""),
@@ -138,12 +150,12 @@ def _more(form: Form, one: Connection) -> list[Html]:
     ]
 
 
-def connection(one: Connection) -> Html:
+def connection_view(one: Connection) -> SafeHtml:
     """A connection, with what can be done."""
-    back = link("← All connections", address("models"))
-    known = facts(
+    back = link_to("← All connections", page_address("models"))
+    known = fact_list(
         (
-            ("State", _state(one)),
+            ("State", _state_badge(one)),
             ("Provider", one["provider"]),
             ("Model", one["model"]),
             ("Address", tag("code", one["base_url"])),
@@ -153,24 +165,24 @@ def connection(one: Connection) -> Html:
     )
     id_ = {"id": one["id"], "name": one["name"]}
     test = TEST.button("Test it", "primary", **id_)
-    aside = badge("default", "blue") if one["default"] else None
+    aside = state_badge("default", "blue") if one["default"] else None
     if one["origin"] != "row":
         where = "the settings LLM_*" if one["origin"] == "settings" else "the file of connections"
         fixed = tag("p", f"It is configured in {where} and is changed there.", class_="quiet")
-        return join(back, card(one["name"], known, fixed, test, aside=aside))
+        return join_html(back, titled_card(one["name"], known, fixed, test, aside=aside))
     delete = DELETE.confirmed(
         "Delete …", "Its key is forgotten; agents that name it use their next one.", "Delete", **id_
     )
-    head = card(one["name"], known, tag("div", test, delete, class_="aos-row"), aside=aside)
+    head = titled_card(one["name"], known, tag("div", test, delete, class_="aos-row"), aside=aside)
     form = CHANGE(
-        grid(
+        field_grid(
             CHANGE.text("name", "Name", one["name"]),
             CHANGE.text(
                 "base_url", "Address", one["base_url"], kind="url", about="Another address needs the key again."
             ),
             CHANGE.text("model", "Model", one["model"]),
             CHANGE.switch("enabled", "In use", one["enabled"]),
-            *_more(CHANGE, one),
+            *_more_fields(CHANGE, one),
         ),
         send="Save",
         colour="primary",
@@ -181,7 +193,7 @@ def connection(one: Connection) -> Html:
         "There is one; the new one takes its place." if one["has_key"] else "There is none."
     )
     key = KEY(KEY.text("key", "New key", kind="password", required=True, about=said), send="Store the key", **id_)
-    return join(back, head, card("Change", form), card("Key", key))
+    return join_html(back, head, titled_card("Change", form), titled_card("Key", key))
 
 
 def body_of(values: Values) -> dict[str, Any]:
@@ -191,7 +203,7 @@ def body_of(values: Values) -> dict[str, Any]:
         if name in ("enabled", "default"):
             found[name] = text == "true"
         elif name in ("price_in", "price_out", "seconds"):
-            found[name] = _number(text)
+            found[name] = _number_or_text(text)
         elif name in ("name", "base_url", "model", "provider") or (
             name in ("key", "auth_mode", "auth_header") and text
         ):
@@ -201,53 +213,55 @@ def body_of(values: Values) -> dict[str, Any]:
     return found
 
 
-def _number(text: str) -> float | str:
+def _number_or_text(text: str) -> float | str:
     try:
         return float(text)
     except ValueError:
         return text
 
 
-async def add(api: Api, values: Values) -> Done:
+async def add_connection(api: SessionApi, values: Values) -> ActResult:
     """Add it, and see at once whether it answers."""
     made = await api.post("/api/llm-connections", body_of(values))
-    found = await api.post(route("llm-connections", made["id"], "test"))
-    return Done(
-        join(good(tag("strong", made["name"]), " is added."), tested(made["name"], found)),
-        query("models", id=made["id"]),
+    found = await api.post(api_route("llm-connections", made["id"], "test"))
+    return ActResult(
+        join_html(success_note(tag("strong", made["name"]), " is added."), probe_result(made["name"], found)),
+        page_query("models", id=made["id"]),
     )
 
 
-async def change(api: Api, values: Values) -> Done:
+async def change_connection(api: SessionApi, values: Values) -> ActResult:
     """Save what was changed."""
     body = body_of({name: value for name, value in values.items() if name != "id"})
-    after = await api.patch(route("llm-connections", values["id"]), body)
-    return Done(good(tag("strong", after["name"]), " is saved. Calls that have begun go on as they began."))
+    after = await api.patch(api_route("llm-connections", values["id"]), body)
+    return ActResult(
+        success_note(tag("strong", after["name"]), " is saved. Calls that have begun go on as they began.")
+    )
 
 
-async def rotate(api: Api, values: Values) -> Done:
+async def rotate_key(api: SessionApi, values: Values) -> ActResult:
     """Another key."""
     if not values.get("key"):
-        raise Problem(Trouble("There is no key.", "key: type it first", "", 422, "invalid"))
-    await api.put(route("llm-connections", values["id"], "key"), {"key": values["key"]})
-    return Done(good("The new key is stored; the next call is signed with it."))
+        raise ApiProblem(ProblemReport("There is no key.", "key: type it first", "", 422, "invalid"))
+    await api.put(api_route("llm-connections", values["id"], "key"), {"key": values["key"]})
+    return ActResult(success_note("The new key is stored; the next call is signed with it."))
 
 
-async def delete(api: Api, values: Values) -> Done:
+async def delete_connection(api: SessionApi, values: Values) -> ActResult:
     """Forget it."""
-    await api.delete(route("llm-connections", values["id"]))
-    return Done(good(f"{values.get('name', 'It')} is deleted, and its key."), query("models"))
+    await api.delete(api_route("llm-connections", values["id"]))
+    return ActResult(success_note(f"{values.get('name', 'It')} is deleted, and its key."), page_query("models"))
 
 
-async def test(api: Api, values: Values) -> Done:
+async def probe_connection(api: SessionApi, values: Values) -> ActResult:
     """Ask it for its models."""
-    found = await api.post(route("llm-connections", values["id"], "test"))
-    return Done(tested(values.get("name", "It"), found))
+    found = await api.post(api_route("llm-connections", values["id"], "test"))
+    return ActResult(probe_result(values.get("name", "It"), found))
 
 
-def tested(name: str, found: Mapping[str, Any]) -> Html:
+def probe_result(name: str, found: Mapping[str, Any]) -> SafeHtml:
     """Result of a connection test: latency and models, or the error with its fix."""
-    took = span(found["latency_ms"] / 1000)
+    took = format_duration(found["latency_ms"] / 1000)
     if not found["ok"]:
         what = (found["reason"] or "failed").replace("_", " ")
         fix = FIXES.get(found["reason"] or "", "Check address and key.")
@@ -259,24 +273,30 @@ def tested(name: str, found: Mapping[str, Any]) -> Html:
             class_="aos-problem",
             role="alert",
         )
-    listed = _listed(found)
-    return good(
+    listed = _model_listing(found)
+    return success_note(
         tag("strong", f"{name} answers in {took}"), tag("p", "at ", tag("code", found["endpoint"] or "?")), listed
     )
 
 
-def _listed(found: Mapping[str, Any]) -> Child:
+def _model_listing(found: Mapping[str, Any]) -> Child:
     models = found["models"]
     if found["model_listed"] is False:
         some = ", ".join(models[:MOST_LISTED]) + (" …" if len(models) > MOST_LISTED else "")
-        return tag("p", badge("look at it", "amber"), f" {found['detail']}. It has: {some or 'none'}.")
-    return tag("p", f"It lists {many(len(models), 'model')}, this one among them.") if models else None
+        return tag("p", state_badge("look at it", "amber"), f" {found['detail']}. It has: {some or 'none'}.")
+    return tag("p", f"It lists {format_count(len(models), 'model')}, this one among them.") if models else None
 
 
-SECTION = Section(
+SECTION = SystemSection(
     "models",
     "Models",
     Role.OPERATOR,
-    show,
-    {ADD.act: add, CHANGE.act: change, KEY.act: rotate, TEST.act: test, DELETE.act: delete},
+    show_connections,
+    {
+        ADD.act: add_connection,
+        CHANGE.act: change_connection,
+        KEY.act: rotate_key,
+        TEST.act: probe_connection,
+        DELETE.act: delete_connection,
+    },
 )

@@ -7,12 +7,12 @@ from urllib.parse import parse_qsl, urlencode
 
 import gradio as gr
 
-from serve_apps.ui.kit.api import Api
-from serve_apps.ui.kit.blocks import loading
-from serve_apps.ui.kit.html import Html, join, tag
-from serve_apps.ui.kit.html_component import part
-from serve_apps.ui.kit.page import QUIET, Desk, Page, told
-from serve_apps.ui.kit.problem import Problem, Trouble
+from serve_apps.ui.kit.api import SessionApi
+from serve_apps.ui.kit.blocks import loading_notice
+from serve_apps.ui.kit.html import SafeHtml, join_html, tag
+from serve_apps.ui.kit.html_component import html_part
+from serve_apps.ui.kit.page import QUIET, ConsoleContext, ConsolePage, view_or_problem
+from serve_apps.ui.kit.problem import ApiProblem, ProblemReport
 from serve_apps.ui.sessions import Role
 from serve_apps.ui.system import (
     audit_page,
@@ -25,10 +25,10 @@ from serve_apps.ui.system import (
     skill_credentials,
     tenants,
 )
-from serve_apps.ui.system.forms import refusal
-from serve_apps.ui.system.section import Act, Done, Query, Section, address
+from serve_apps.ui.system.forms import refusal_view
+from serve_apps.ui.system.section import Act, ActResult, Query, SystemSection, page_address
 
-SECTIONS: Final[Sequence[Section]] = (
+SECTIONS: Final[Sequence[SystemSection]] = (
     config.SECTION,
     models.SECTION,
     people.SECTION,
@@ -40,34 +40,34 @@ SECTIONS: Final[Sequence[Section]] = (
 )
 LOOK_SECONDS: Final = 3.0
 ANSWERED: Final = "() => { document.dispatchEvent(new CustomEvent('aos-system', { detail: '%s' })); }"
-UNKNOWN: Final = Trouble("This cannot be done here.", "", "Reload the page.", 400, "unknown_act")
+UNKNOWN: Final = ProblemReport("This cannot be done here.", "", "Reload the page.", 400, "unknown_act")
 
 
-def draw(desk: Desk, blocks: gr.Blocks) -> None:
+def draw_system_page(desk: ConsoleContext, blocks: gr.Blocks) -> None:
     """One part shows all; forms and links in it come back as events."""
-    said = part()
+    said = html_part()
     body = gr.HTML(
-        loading(),
+        loading_notice(),
         elem_classes="aos-page aos-system",
         padding=False,
         apply_default_css=False,
         js_on_load=Path(__file__).with_name("forms.js").read_text(encoding="utf-8"),
     )
-    rolling = part()
+    rolling = html_part()
     timer = gr.Timer(LOOK_SECONDS, active=False)
 
     async def load(request: gr.Request) -> tuple[Any, ...]:
-        return Html(), *await _shown(desk, request, dict(request.query_params))
+        return SafeHtml(), *await _page_updates(desk, request, dict(request.query_params))
 
     async def go(request: gr.Request, event: gr.EventData) -> tuple[Any, ...]:
-        return Html(), *await _shown(desk, request, asked(_data(event).get("query")))
+        return SafeHtml(), *await _page_updates(desk, request, parse_query(_event_data(event).get("query")))
 
     async def act(request: gr.Request, event: gr.EventData) -> AsyncIterator[tuple[Any, ...]]:
-        async for shown in _acted(desk, request, _data(event)):
+        async for shown in _act_updates(desk, request, _event_data(event)):
             yield shown
 
-    async def look(request: gr.Request) -> tuple[Html, Any]:
-        return await _rolling(desk, request)
+    async def look(request: gr.Request) -> tuple[SafeHtml, Any]:
+        return await _restart_progress(desk, request)
 
     all_ = [said, body, rolling, timer]
     blocks.load(load, None, all_, **QUIET)
@@ -78,101 +78,105 @@ def draw(desk: Desk, blocks: gr.Blocks) -> None:
     timer.tick(look, None, [rolling, timer], **QUIET)
 
 
-PAGE = Page(
+PAGE = ConsolePage(
     "system",
     "System",
     Role.VIEWER,
-    draw,
+    draw_system_page,
     "M12 9a3 3 0 1 0 0 6 3 3 0 0 0 0-6M4 12h2m12 0h2M12 4v2m0 12v2M6.3 6.3l1.5 1.5m8.4 8.4 1.5 1.5m0-11.4-1.5 1.5"
     "m-8.4 8.4-1.5 1.5",
 )
 
 
-def asked(text: object) -> Query:
+def parse_query(text: object) -> Query:
     """The query of a URL as the browser sent it; of several values of a name the last."""
     return dict(parse_qsl(text.removeprefix("?"))) if isinstance(text, str) else {}
 
 
-def offered(role: Role) -> list[Section]:
+def offered_sections(role: Role) -> list[SystemSection]:
     """The parts for a role."""
     return [section for section in SECTIONS if role.reaches(section.least)]
 
 
-def chosen(role: Role, wanted: Query) -> Section:
+def chosen_section(role: Role, wanted: Query) -> SystemSection:
     """The part that the URL names, else the first."""
-    known = offered(role)
+    known = offered_sections(role)
     return next((section for section in known if section.id == wanted.get("part")), known[0])
 
 
 def find_act(role: Role, name: object) -> Act | None:
     """The act of a form by its name, among those of the role; the API checks the permission."""
-    return next((act for section in offered(role) for known, act in section.acts.items() if known == name), None)
+    return next(
+        (act for section in offered_sections(role) for known, act in section.acts.items() if known == name), None
+    )
 
 
-def framed(role: Role, current: Section, wanted: Query, inside: Html) -> Html:
+def section_frame(role: Role, current: SystemSection, wanted: Query, inside: SafeHtml) -> SafeHtml:
     """A part below the tabs; it says where it is, as the browser's address may be a moment behind."""
     links = [
-        tag("a", one.title, href=address(one.id), aria_current="page" if one is current else None)
-        for one in offered(role)
+        tag("a", one.title, href=page_address(one.id), aria_current="page" if one is current else None)
+        for one in offered_sections(role)
     ]
     tabs = tag("nav", links, class_="aos-tabs", aria_label="Parts of System")
-    return join(
+    return join_html(
         tag("h1", "System", tabindex=-1, class_="aos-title"),
         tabs,
         tag("div", inside, data_part=current.id, data_at="?" + urlencode(wanted)),
     )
 
 
-def announced(done: Done) -> Html:
+def act_notice(done: ActResult) -> SafeHtml:
     """An act's result as HTML, marked for forms.js."""
     return tag("div", done.said, class_="aos-said", tabindex=-1, data_to=done.to)
 
 
-async def _shown(desk: Desk, request: gr.Request, wanted: Query) -> tuple[Html, Html, Any]:
+async def _page_updates(desk: ConsoleContext, request: gr.Request, wanted: Query) -> tuple[SafeHtml, SafeHtml, Any]:
     """The body, and what rolls where that is shown."""
 
-    async def view() -> Html:
+    async def view() -> SafeHtml:
         api = desk.api(request)
-        section = chosen(api.session.role, wanted)
-        return framed(api.session.role, section, wanted, await told(section.show(api, wanted)))
+        section = chosen_section(api.session.role, wanted)
+        return section_frame(api.session.role, section, wanted, await view_or_problem(section.show(api, wanted)))
 
     session = desk.session(request)
-    watches = session is not None and chosen(session.role, wanted) is config.SECTION
-    rolling, timer = await _rolling(desk, request) if watches else (Html(), gr.Timer(active=False))
-    return await told(view()), rolling, timer
+    watches = session is not None and chosen_section(session.role, wanted) is config.SECTION
+    rolling, timer = await _restart_progress(desk, request) if watches else (SafeHtml(), gr.Timer(active=False))
+    return await view_or_problem(view()), rolling, timer
 
 
-async def _acted(desk: Desk, request: gr.Request, sent: Mapping[str, Any]) -> AsyncIterator[tuple[Any, ...]]:
+async def _act_updates(
+    desk: ConsoleContext, request: gr.Request, sent: Mapping[str, Any]
+) -> AsyncIterator[tuple[Any, ...]]:
     """First that it is at work, then what came of it; what was typed stays where it was refused."""
     stay = gr.skip()
-    yield announced(Done(loading("At work …"))), stay, stay, stay
+    yield act_notice(ActResult(loading_notice("At work …"))), stay, stay, stay
     given = sent.get("values")
     values = {str(name): str(value) for name, value in given.items()} if isinstance(given, dict) else {}
     try:
-        done = await _done(desk.api(request), sent.get("act"), values)
-    except Problem as problem:
-        yield announced(Done(refusal(problem.told))), stay, stay, stay
+        done = await _run_act(desk.api(request), sent.get("act"), values)
+    except ApiProblem as problem:
+        yield act_notice(ActResult(refusal_view(problem.told))), stay, stay, stay
         return
-    where = asked(sent.get("query") if done.to is None else done.to)
-    yield announced(done), *await _shown(desk, request, where)
+    where = parse_query(sent.get("query") if done.to is None else done.to)
+    yield act_notice(done), *await _page_updates(desk, request, where)
 
 
-async def _done(api: Api, name: object, values: Mapping[str, str]) -> Done:
+async def _run_act(api: SessionApi, name: object, values: Mapping[str, str]) -> ActResult:
     act = find_act(api.session.role, name)
     if act is None:
-        raise Problem(UNKNOWN)
+        raise ApiProblem(UNKNOWN)
     return await act(api, values)
 
 
-async def _rolling(desk: Desk, request: gr.Request) -> tuple[Html, Any]:
+async def _restart_progress(desk: ConsoleContext, request: gr.Request) -> tuple[SafeHtml, Any]:
     """The latest restarts, and whether to look again soon."""
     try:
         shown, rolls = await restart_banner.progress_of(desk.api(request))
-    except Problem as problem:
+    except ApiProblem as problem:
         # While the gateway is restarted it may not answer for a moment; what it refuses it refuses again.
-        return Html(), gr.Timer(active=not 400 <= problem.told.status < 500)
+        return SafeHtml(), gr.Timer(active=not 400 <= problem.told.status < 500)
     return shown, gr.Timer(active=rolls)
 
 
-def _data(event: gr.EventData) -> Mapping[str, Any]:
+def _event_data(event: gr.EventData) -> Mapping[str, Any]:
     return {name: getattr(event, name, None) for name in ("act", "values", "query")}

@@ -3,29 +3,29 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from serve_apps.ui.kit.api import Api
-from serve_apps.ui.kit.blocks import badge, card, empty, link, pager, table
-from serve_apps.ui.kit.formats import moment
-from serve_apps.ui.kit.html import Html, join, tag
+from serve_apps.ui.kit.api import SessionApi
+from serve_apps.ui.kit.blocks import data_table, empty_state, link_to, list_pager, state_badge, titled_card
+from serve_apps.ui.kit.formats import format_moment
+from serve_apps.ui.kit.html import SafeHtml, join_html, tag
 from serve_apps.ui.sessions import Role
-from serve_apps.ui.system.forms import Form, action, facts, filters, grid, once
+from serve_apps.ui.system.forms import ActForm, action_link, fact_list, field_grid, query_form, secret_shown_once
 from serve_apps.ui.system.section import (
-    Done,
+    ActResult,
     Query,
-    Section,
+    SystemSection,
     Values,
-    address,
-    at,
-    good,
-    missing,
-    query,
-    route,
+    api_route,
+    missing_problem,
+    page_address,
+    page_query,
+    query_int,
+    success_note,
     tenant_admin,
 )
 
 PAGE_OF: Final = 50
-ADD, CHANGE, RESET = Form("people.add"), Form("people.change"), Form("people.reset")
-LEAVE, SWITCH, SIGN_OUT = Form("people.leave"), Form("people.switch"), Form("people.sign-out")
+ADD, CHANGE, RESET = ActForm("people.add"), ActForm("people.change"), ActForm("people.reset")
+LEAVE, SWITCH, SIGN_OUT = ActForm("people.leave"), ActForm("people.switch"), ActForm("people.sign-out")
 MAY: Final = {
     "viewer": "reads, searches, asks and chats",
     "developer": "also uploads documents and makes API keys",
@@ -38,57 +38,60 @@ FIRST: Final = "It is for the first sign-in only and shown this once. Hand it ov
 User = Mapping[str, Any]
 
 
-async def show(api: Api, asked: Query) -> Html:
+async def show_people(api: SessionApi, asked: Query) -> SafeHtml:
     """One person, the form for another, or the list."""
     changes = await tenant_admin(api)
     if "who" in asked:
-        return person(await _find(api, asked["who"]), api.session.email, changes)
+        return person_view(await _find_person(api, asked["who"]), api.session.email, changes)
     if "new" in asked:
-        return card("Add somebody", adding())
+        return titled_card("Add somebody", new_person_form())
     everywhere = "true" if asked.get("everywhere") and changes else None
-    body = await api.get("/api/users", q=asked.get("q"), everywhere=everywhere, skip=at(asked), limit=PAGE_OF)
-    return listing(body, asked, changes)
+    body = await api.get("/api/users", q=asked.get("q"), everywhere=everywhere, skip=query_int(asked), limit=PAGE_OF)
+    return people_list(body, asked, changes)
 
 
-def listing(body: Mapping[str, Any], asked: Query, changes: bool) -> Html:
+def people_list(body: Mapping[str, Any], asked: Query, changes: bool) -> SafeHtml:
     """Everybody, a page at a time."""
-    search = Form("people.filter").text("q", "Part of the e-mail", asked.get("q", ""), kind="search")
-    whole = Form("people.filter").choice(
+    search = ActForm("people.filter").text("q", "Part of the e-mail", asked.get("q", ""), kind="search")
+    whole = ActForm("people.filter").choice(
         "everywhere", "Of", (("", "this workspace"), ("true", "the whole tenant")), asked.get("everywhere", "")
     )
-    new = action("Add somebody", address("people", new=1)) if changes else None
-    bar = filters("people", search, whole if changes else None)
+    new = action_link("Add somebody", page_address("people", new=1)) if changes else None
+    bar = query_form("people", search, whole if changes else None)
     if not body["items"]:
-        return card(
-            "People", bar, empty("Nobody is called like this.", "Look for a shorter part of the address."), aside=new
+        return titled_card(
+            "People",
+            bar,
+            empty_state("Nobody is called like this.", "Look for a shorter part of the address."),
+            aside=new,
         )
     rows = [
         (
-            link(one["email"], address("people", who=one["email"])),
-            badge(one["role"] or "not a member"),
-            badge(one["tenant_role"]),
-            _state(one),
-            moment(one["created_at"]),
+            link_to(one["email"], page_address("people", who=one["email"])),
+            state_badge(one["role"] or "not a member"),
+            state_badge(one["tenant_role"]),
+            _state_badge(one),
+            format_moment(one["created_at"]),
         )
         for one in body["items"]
     ]
-    kept = address("people", q=asked.get("q"), everywhere=asked.get("everywhere"))
-    paged = pager(kept, at(asked), PAGE_OF, body["total"]) if body["total"] > PAGE_OF else None
+    kept = page_address("people", q=asked.get("q"), everywhere=asked.get("everywhere"))
+    paged = list_pager(kept, query_int(asked), PAGE_OF, body["total"]) if body["total"] > PAGE_OF else None
     about = None if changes else tag("p", "An administrator of the tenant adds and changes people.", class_="quiet")
-    shown = table(("E-mail", "Role here", "In the tenant", "State", "Since"), rows)
-    return card("People", about, bar, shown, paged, aside=new)
+    shown = data_table(("E-mail", "Role here", "In the tenant", "State", "Since"), rows)
+    return titled_card("People", about, bar, shown, paged, aside=new)
 
 
-def _state(one: User) -> Html:
+def _state_badge(one: User) -> SafeHtml:
     if one["disabled"]:
-        return badge("disabled", "red")
-    return badge("first password", "amber") if one["must_change_password"] else badge("active")
+        return state_badge("disabled", "red")
+    return state_badge("first password", "amber") if one["must_change_password"] else state_badge("active")
 
 
-def adding() -> Html:
+def new_person_form() -> SafeHtml:
     """The form for somebody new."""
     return ADD(
-        grid(
+        field_grid(
             ADD.text("email", "E-mail", kind="email", required=True),
             ADD.choice("role", "Role in this workspace", ROLES, "viewer"),
             ADD.choice("tenant_role", "Role across the tenant", (("", "viewer, or as it is"), *ROLES)),
@@ -99,23 +102,23 @@ def adding() -> Html:
     )
 
 
-def person(one: User, mine: str, changes: bool) -> Html:
+def person_view(one: User, mine: str, changes: bool) -> SafeHtml:
     """Somebody, with what can be done."""
-    back = link("← All people", address("people"))
-    known = facts(
+    back = link_to("← All people", page_address("people"))
+    known = fact_list(
         (
-            ("State", _state(one)),
+            ("State", _state_badge(one)),
             ("Role here", one["role"] or "not a member"),
             ("Across the tenant", one["tenant_role"]),
-            ("Since", moment(one["created_at"])),
+            ("Since", format_moment(one["created_at"])),
         )
     )
-    head = card(one["email"], known, aside=badge("this is you", "blue") if one["email"] == mine else None)
+    head = titled_card(one["email"], known, aside=state_badge("this is you", "blue") if one["email"] == mine else None)
     if not changes:
-        return join(back, head)
+        return join_html(back, head)
     id_ = {"id": one["id"], "email": one["email"]}
     roles = CHANGE(
-        grid(
+        field_grid(
             CHANGE.choice(
                 "role", "Role in this workspace", ROLES if one["role"] else (SAME, *ROLES), one["role"] or ""
             ),
@@ -140,110 +143,127 @@ def person(one: User, mine: str, changes: bool) -> Html:
         keep_keys="true",
         **id_,
     )
-    return join(
+    return join_html(
         back,
         head,
-        card("Roles", roles),
-        card("Access", tag("div", reset, keeping, _access(one, id_), class_="aos-row")),
+        titled_card("Roles", roles),
+        titled_card("Access", tag("div", reset, keeping, _access_actions(one, id_), class_="aos-row")),
     )
 
 
-def _access(one: User, id_: Mapping[str, str]) -> Html:
+def _access_actions(one: User, id_: Mapping[str, str]) -> SafeHtml:
     leave = LEAVE.confirmed(
         "Remove …", "They leave this workspace. Their account, and what they made, stays.", "Remove", **id_
     )
     if one["disabled"]:
-        return join(SWITCH.button("Let them sign in again", disabled="false", **id_), leave)
+        return join_html(SWITCH.button("Let them sign in again", disabled="false", **id_), leave)
     off = SWITCH.confirmed(
         "Disable …", "They are signed out at once, keys included.", "Disable", disabled="true", **id_
     )
     out = SIGN_OUT.confirmed(
         "Sign out …", "Every session ends at once. Password and API keys stay as they are.", "Sign out", **id_
     )
-    return join(out, off, leave)
+    return join_html(out, off, leave)
 
 
-async def _find(api: Api, email: str) -> User:
+async def _find_person(api: SessionApi, email: str) -> User:
     everywhere = "true" if await tenant_admin(api) else None
     found = await api.get("/api/users", q=email, everywhere=everywhere, limit=100)
     one = next((one for one in found["items"] if one["email"] == email), None)
     if one is None:
-        raise missing("person")
+        raise missing_problem("person")
     return one
 
 
-async def add(api: Api, values: Values) -> Done:
+async def add_person(api: SessionApi, values: Values) -> ActResult:
     """Give somebody a role here."""
     made = await api.post("/api/users", {name: value for name, value in values.items() if value})
     if made["password"] is None:
         said = "was added." if made["fresh"] else "was in the tenant already and belongs to the workspace now."
-        return Done(good(tag("strong", made["email"]), " ", said), query("people"))
-    return Done(good(once(f"First password of {made['email']}", made["password"], FIRST)), query("people"))
+        return ActResult(success_note(tag("strong", made["email"]), " ", said), page_query("people"))
+    return ActResult(
+        success_note(secret_shown_once(f"First password of {made['email']}", made["password"], FIRST)),
+        page_query("people"),
+    )
 
 
-async def change(api: Api, values: Values) -> Done:
+async def change_roles(api: SessionApi, values: Values) -> ActResult:
     """Other roles."""
     roles = {name: values[name] for name in ("role", "tenant_role") if values.get(name)}
     if not roles:
-        return Done(empty("Nothing was changed.", "Choose another role first."))
-    after = await api.patch(route("users", values["id"]), roles)
-    return Done(good(f"{after['email']} is {after['role'] or 'no member'} here, {after['tenant_role']} in the tenant."))
+        return ActResult(empty_state("Nothing was changed.", "Choose another role first."))
+    after = await api.patch(api_route("users", values["id"]), roles)
+    return ActResult(
+        success_note(f"{after['email']} is {after['role'] or 'no member'} here, {after['tenant_role']} in the tenant.")
+    )
 
 
-async def switch(api: Api, values: Values) -> Done:
+async def set_sign_in(api: SessionApi, values: Values) -> ActResult:
     """Let somebody sign in, or not."""
-    after = await api.patch(route("users", values["id"]), {"disabled": values.get("disabled") == "true"})
-    return Done(good(f"{after['email']} {'is disabled and signed out' if after['disabled'] else 'may sign in again'}."))
+    after = await api.patch(api_route("users", values["id"]), {"disabled": values.get("disabled") == "true"})
+    return ActResult(
+        success_note(f"{after['email']} {'is disabled and signed out' if after['disabled'] else 'may sign in again'}.")
+    )
 
 
-async def reset(api: Api, values: Values) -> Done:
+async def reset_password(api: SessionApi, values: Values) -> ActResult:
     """A new first password, and what became of the API keys."""
     keep = values.get("keep_keys") == "true"
-    made = await api.post(route("users", values["id"], "password"), {"keep_keys": keep})
-    shown = good(once(f"First password of {made['email']}", made["password"] or "", FIRST))
-    return Done(
-        join(
+    made = await api.post(api_route("users", values["id"], "password"), {"keep_keys": keep})
+    shown = success_note(secret_shown_once(f"First password of {made['email']}", made["password"] or "", FIRST))
+    return ActResult(
+        join_html(
             shown,
-            _keys("These API keys were revoked", made["revoked_keys"]),
-            _keys("These API keys go on", made["kept_keys"]),
+            _key_table("These API keys were revoked", made["revoked_keys"]),
+            _key_table("These API keys go on", made["kept_keys"]),
         )
     )
 
 
-def _keys(title: str, keys: Sequence[Mapping[str, Any]]) -> Html | None:
+def _key_table(title: str, keys: Sequence[Mapping[str, Any]]) -> SafeHtml | None:
     if not keys:
         return None
     rows = [
         (
             one["name"],
             f"aos_{one['prefix']}_…",
-            badge(one["role"]),
-            moment(one["created_at"]),
-            moment(one["last_used_at"]) if one["last_used_at"] else "never",
+            state_badge(one["role"]),
+            format_moment(one["created_at"]),
+            format_moment(one["last_used_at"]) if one["last_used_at"] else "never",
         )
         for one in keys
     ]
-    return card(title, table(("Name", "Begins with", "Role", "Made", "Last used"), rows))
+    return titled_card(title, data_table(("Name", "Begins with", "Role", "Made", "Last used"), rows))
 
 
-async def sign_out(api: Api, values: Values) -> Done:
+async def sign_out(api: SessionApi, values: Values) -> ActResult:
     """Every session of somebody ends."""
-    await api.delete(route("users", values["id"], "sessions"))
-    return Done(good(f"{values.get('email', 'This person')} is signed out everywhere; password and API keys stay."))
-
-
-async def leave(api: Api, values: Values) -> Done:
-    """Out of this workspace."""
-    await api.delete(route("users", values["id"]))
-    return Done(
-        good(f"{values.get('email', 'This person')} does not belong to this workspace any more."), query("people")
+    await api.delete(api_route("users", values["id"], "sessions"))
+    return ActResult(
+        success_note(f"{values.get('email', 'This person')} is signed out everywhere; password and API keys stay.")
     )
 
 
-SECTION = Section(
+async def remove_member(api: SessionApi, values: Values) -> ActResult:
+    """Out of this workspace."""
+    await api.delete(api_route("users", values["id"]))
+    return ActResult(
+        success_note(f"{values.get('email', 'This person')} does not belong to this workspace any more."),
+        page_query("people"),
+    )
+
+
+SECTION = SystemSection(
     "people",
     "People",
     Role.ADMIN,
-    show,
-    {ADD.act: add, CHANGE.act: change, SWITCH.act: switch, SIGN_OUT.act: sign_out, RESET.act: reset, LEAVE.act: leave},
+    show_people,
+    {
+        ADD.act: add_person,
+        CHANGE.act: change_roles,
+        SWITCH.act: set_sign_in,
+        SIGN_OUT.act: sign_out,
+        RESET.act: reset_password,
+        LEAVE.act: remove_member,
+    },
 )

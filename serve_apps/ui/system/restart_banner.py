@@ -4,16 +4,16 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from serve_apps.ui.kit.api import Api
-from serve_apps.ui.kit.blocks import Colour, badge, card, progress, table
-from serve_apps.ui.kit.formats import moment, span
-from serve_apps.ui.kit.html import Html, join, tag
-from serve_apps.ui.system.forms import Form
-from serve_apps.ui.system.section import Act, Done, Values, good
+from serve_apps.ui.kit.api import SessionApi
+from serve_apps.ui.kit.blocks import Colour, data_table, progress_bar, state_badge, titled_card
+from serve_apps.ui.kit.formats import format_duration, format_moment
+from serve_apps.ui.kit.html import SafeHtml, join_html, tag
+from serve_apps.ui.system.forms import ActForm
+from serve_apps.ui.system.section import Act, ActResult, Values, success_note
 
 SHOWN: Final = 5
-WAITING: Final = Form("restart.waiting")
-CHOSEN: Final = Form("restart.chosen")
+WAITING: Final = ActForm("restart.waiting")
+CHOSEN: Final = ActForm("restart.chosen")
 PARTS: Final = (
     ("gateway", "Gateway and agents"),
     ("worker", "Worker"),
@@ -25,12 +25,12 @@ PARTS: Final = (
 WHOLE: Final = "whole"
 
 
-def waiting(needs: Sequence[Mapping[str, Any]]) -> Html | None:
+def waiting_parts(needs: Sequence[Mapping[str, Any]]) -> SafeHtml | None:
     """The parts that saved settings wait for."""
     if not needs:
         return None
     rows = [
-        (tag("b", need["part"]), tag("code", ", ".join(need["keys"])), moment(need["since"], relative=True))
+        (tag("b", need["part"]), tag("code", ", ".join(need["keys"])), format_moment(need["since"], relative=True))
         for need in needs
     ]
     about = (
@@ -42,17 +42,17 @@ def waiting(needs: Sequence[Mapping[str, Any]]) -> Html | None:
         hard = tag(
             "p", "“whole” can only be started anew by hand, where it was started: ", tag("code", "aos down && aos up")
         )
-    return card(
+    return titled_card(
         "Waiting for a restart",
         tag("p", about, class_="quiet"),
-        table(("Part", "For", "Since"), rows),
+        data_table(("Part", "For", "Since"), rows),
         hard,
         ask,
-        aside=badge("restart needed", "amber"),
+        aside=state_badge("restart needed", "amber"),
     )
 
 
-def by_choice() -> Html:
+def by_choice() -> SafeHtml:
     """A restart of one part without a reason in the settings."""
     choice = CHOSEN.choice("part", "Part", PARTS, about="What has begun is ended by the old replica.")
     return tag(
@@ -63,20 +63,20 @@ def by_choice() -> Html:
     )
 
 
-async def restart_waiting(api: Api, values: Values) -> Done:
+async def restart_waiting(api: SessionApi, values: Values) -> ActResult:
     """Restart what waits."""
-    return Done(hinted(await api.post("/api/admin/restart-hint", {})))
+    return ActResult(hint_notice(await api.post("/api/admin/restart-hint", {})))
 
 
-async def restart_chosen(api: Api, values: Values) -> Done:
+async def restart_chosen(api: SessionApi, values: Values) -> ActResult:
     """Restart what was chosen."""
-    return Done(hinted(await api.post("/api/admin/restart-hint", {"parts": [values.get("part", "")]})))
+    return ActResult(hint_notice(await api.post("/api/admin/restart-hint", {"parts": [values.get("part", "")]})))
 
 
 ACTS: Final[Mapping[str, Act]] = {WAITING.act: restart_waiting, CHOSEN.act: restart_chosen}
 
 
-def hinted(hint: Mapping[str, Any]) -> Html:
+def hint_notice(hint: Mapping[str, Any]) -> SafeHtml:
     """Result of a restart request: begun, queued, or the command to run by hand."""
     said = {
         "rolling": "The restart has begun.",
@@ -85,26 +85,31 @@ def hinted(hint: Mapping[str, Any]) -> Html:
         "nothing": "Nothing waits for a restart.",
     }.get(hint["state"], hint["state"])
     command = tag("p", "Run: ", tag("code", hint["command"])) if hint["command"] else None
-    return good(tag("strong", said), tag("p", hint["detail"]), command)
+    return success_note(tag("strong", said), tag("p", hint["detail"]), command)
 
 
-async def progress_of(api: Api) -> tuple[Html, bool]:
+async def progress_of(api: SessionApi) -> tuple[SafeHtml, bool]:
     """The latest restarts, and whether one is not over."""
     items = (await api.get("/api/admin/restarts"))["items"]
     rolls = bool(items) and items[0]["done_at"] is None and items[0]["error"] is None
-    return (latest(items[:SHOWN]), rolls) if items else (Html(), False)
+    return (latest_restarts(items[:SHOWN]), rolls) if items else (SafeHtml(), False)
 
 
-def latest(items: Sequence[Mapping[str, Any]]) -> Html:
+def latest_restarts(items: Sequence[Mapping[str, Any]]) -> SafeHtml:
     """Each with how far it is: asked for, taken up by the supervisor, done."""
     rows = [
-        (", ".join(one["parts"]), badge(*state(one)), _far(one), moment(one["asked_at"], relative=True))
+        (
+            ", ".join(one["parts"]),
+            state_badge(*restart_state(one)),
+            _restart_progress(one),
+            format_moment(one["asked_at"], relative=True),
+        )
         for one in items
     ]
-    return card("Restarts", table(("Parts", "State", "How far", "Asked for"), rows))
+    return titled_card("Restarts", data_table(("Parts", "State", "How far", "Asked for"), rows))
 
 
-def state(one: Mapping[str, Any]) -> tuple[str, Colour]:
+def restart_state(one: Mapping[str, Any]) -> tuple[str, Colour]:
     """In a word and a colour."""
     if one["error"]:
         return "failed", "red"
@@ -113,10 +118,10 @@ def state(one: Mapping[str, Any]) -> tuple[str, Colour]:
     return ("rolling", "blue") if one["taken_at"] else ("waiting", "amber")
 
 
-def _far(one: Mapping[str, Any]) -> Html:
+def _restart_progress(one: Mapping[str, Any]) -> SafeHtml:
     if one["error"]:
-        return join(one["error"])
+        return join_html(one["error"])
     if one["done_at"]:
         took = datetime.fromisoformat(one["done_at"]) - datetime.fromisoformat(one["asked_at"])
-        return join("took ", span(took.total_seconds()))
-    return progress(2 if one["taken_at"] else 1, 3, "step")
+        return join_html("took ", format_duration(took.total_seconds()))
+    return progress_bar(2 if one["taken_at"] else 1, 3, "step")

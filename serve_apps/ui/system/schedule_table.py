@@ -3,17 +3,28 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from serve_apps.ui.kit.api import Api
-from serve_apps.ui.kit.blocks import Colour, badge, card, empty, link, pager, table
-from serve_apps.ui.kit.formats import moment
-from serve_apps.ui.kit.html import Html, join, tag
-from serve_apps.ui.sessions import Role, Session
-from serve_apps.ui.system.forms import Form, action, facts, grid
-from serve_apps.ui.system.section import Done, Query, Section, Values, address, at, good, missing, query, route
+from serve_apps.ui.kit.api import SessionApi
+from serve_apps.ui.kit.blocks import Colour, data_table, empty_state, link_to, list_pager, state_badge, titled_card
+from serve_apps.ui.kit.formats import format_moment
+from serve_apps.ui.kit.html import SafeHtml, join_html, tag
+from serve_apps.ui.sessions import ConsoleSession, Role
+from serve_apps.ui.system.forms import ActForm, action_link, fact_list, field_grid
+from serve_apps.ui.system.section import (
+    ActResult,
+    Query,
+    SystemSection,
+    Values,
+    api_route,
+    missing_problem,
+    page_address,
+    page_query,
+    query_int,
+    success_note,
+)
 
 PAGE_OF, RUNS_OF = 50, 20
-ADD, CHANGE, RUN = Form("schedules.add"), Form("schedules.change"), Form("schedules.run")
-SWITCH, DELETE = Form("schedules.switch"), Form("schedules.delete")
+ADD, CHANGE, RUN = ActForm("schedules.add"), ActForm("schedules.change"), ActForm("schedules.run")
+SWITCH, DELETE = ActForm("schedules.switch"), ActForm("schedules.delete")
 TIMES: Final[Mapping[str, str]] = {
     "*/15 * * * *": "every 15 minutes",
     "0 * * * *": "every hour",
@@ -35,21 +46,21 @@ WHEN: Final = "Minute, hour, day, month, weekday: 0 2 * * * is every day at 2:00
 Schedule = Mapping[str, Any]
 
 
-async def show(api: Api, asked: Query) -> Html:
+async def show_schedules(api: SessionApi, asked: Query) -> SafeHtml:
     """One schedule with its history, the form for another, or the list."""
     if "id" in asked:
-        one = await _find(api, asked["id"])
-        runs = await api.get(route("scheduler", "jobs", one["id"], "runs"), skip=at(asked), limit=RUNS_OF)
-        return schedule(one, runs, at(asked), api.session)
+        one = await _find_schedule(api, asked["id"])
+        runs = await api.get(api_route("scheduler", "jobs", one["id"], "runs"), skip=query_int(asked), limit=RUNS_OF)
+        return schedule_view(one, runs, query_int(asked), api.session)
     builds = api.session.role.reaches(Role.DEVELOPER)
     if "new" in asked and builds:
         agents = (await api.get("/api/agents", limit=1000))["items"]
-        return adding([one["name"] for one in agents], api.session.role)
-    body = await api.get("/api/scheduler/jobs", skip=at(asked), limit=PAGE_OF)
-    return listing(body, at(asked), builds)
+        return new_schedule_form([one["name"] for one in agents], api.session.role)
+    body = await api.get("/api/scheduler/jobs", skip=query_int(asked), limit=PAGE_OF)
+    return schedule_list(body, query_int(asked), builds)
 
 
-async def _find(api: Api, id_: str) -> Schedule:
+async def _find_schedule(api: SessionApi, id_: str) -> Schedule:
     skip, total = 0, 1
     while skip < total:
         body = await api.get("/api/scheduler/jobs", skip=skip, limit=1000)
@@ -57,57 +68,61 @@ async def _find(api: Api, id_: str) -> Schedule:
             if one["id"] == id_:
                 return one
         skip, total = skip + 1000, body["total"]
-    raise missing("schedule")
+    raise missing_problem("schedule")
 
 
-def listing(body: Mapping[str, Any], skip: int, builds: bool) -> Html:
+def schedule_list(body: Mapping[str, Any], skip: int, builds: bool) -> SafeHtml:
     """All by name, with when each ran and runs next."""
-    new = action("Add a schedule", address("schedules", new=1)) if builds else None
+    new = action_link("Add a schedule", page_address("schedules", new=1)) if builds else None
     if not body["items"]:
         todo = "It sends an agent a message at set times, such as a summary every Monday. "
-        return card("Schedules", empty("Nothing runs by the clock.", join(todo, new)))
+        return titled_card("Schedules", empty_state("Nothing runs by the clock.", join_html(todo, new)))
     rows = [
         (
-            link(one["name"], address("schedules", id=one["id"])),
+            link_to(one["name"], page_address("schedules", id=one["id"])),
             one["agent"],
-            join(tag("code", one["cron"]), " ", one["timezone"]),
-            moment(one["next_at"], relative=True),
-            _last(one),
-            _state(one),
+            join_html(tag("code", one["cron"]), " ", one["timezone"]),
+            format_moment(one["next_at"], relative=True),
+            _last_run(one),
+            _state_badge(one),
             one["owner"],
         )
         for one in body["items"]
     ]
-    paged = pager(address("schedules"), skip, PAGE_OF, body["total"]) if body["total"] > PAGE_OF else None
-    shown = table(("Name", "Agent", "When", "Next", "Last", "State", "Runs as"), rows)
-    return card("Schedules", shown, paged, aside=new)
+    paged = list_pager(page_address("schedules"), skip, PAGE_OF, body["total"]) if body["total"] > PAGE_OF else None
+    shown = data_table(("Name", "Agent", "When", "Next", "Last", "State", "Runs as"), rows)
+    return titled_card("Schedules", shown, paged, aside=new)
 
 
-def _last(one: Schedule) -> Html:
+def _last_run(one: Schedule) -> SafeHtml:
     if not one["last_at"]:
         return tag("span", "never", class_="quiet")
     ended = one["last_status"]
-    return join(moment(one["last_at"], relative=True), " ", badge(ended, ENDED.get(ended, "grey")) if ended else None)
+    return join_html(
+        format_moment(one["last_at"], relative=True),
+        " ",
+        state_badge(ended, ENDED.get(ended, "grey")) if ended else None,
+    )
 
 
-def _state(one: Schedule) -> Html:
+def _state_badge(one: Schedule) -> SafeHtml:
     if one["running_since"]:
-        return badge("running")
-    return badge("on", "green") if one["enabled"] else badge("paused", "grey")
+        return state_badge("running")
+    return state_badge("on", "green") if one["enabled"] else state_badge("paused", "grey")
 
 
-def adding(agents: Sequence[str], role: Role) -> Html:
+def new_schedule_form(agents: Sequence[str], role: Role) -> SafeHtml:
     """The form for another."""
-    back = link("← All schedules", address("schedules"))
+    back = link_to("← All schedules", page_address("schedules"))
     if not agents:
-        return join(back, card("Add a schedule", empty("There is no agent.", "Make one first.")))
+        return join_html(back, titled_card("Add a schedule", empty_state("There is no agent.", "Make one first.")))
     actions = ACTIONS if role.reaches(Role.OPERATOR) else ACTIONS[:1]
     form = ADD(
-        grid(
+        field_grid(
             ADD.text("name", "Name", required=True),
             ADD.choice("agent", "Agent", [(one, one) for one in agents]),
             ADD.choice("action", "What is done", actions),
-            *_when(ADD, "", ""),
+            *_time_fields(ADD, "", ""),
         ),
         ADD.area(
             "message", "Message to the agent", about="It runs as you, with the rights that you have when it runs."
@@ -115,27 +130,27 @@ def adding(agents: Sequence[str], role: Role) -> Html:
         send="Add",
         colour="primary",
     )
-    return join(back, card("Add a schedule", form))
+    return join_html(back, titled_card("Add a schedule", form))
 
 
-def _when(form: Form, cron: str, zone: str) -> list[Html]:
+def _time_fields(form: ActForm, cron: str, zone: str) -> list[SafeHtml]:
     return [
         form.text("cron", "When", cron, WHEN, required=True, hint="0 2 * * *", options=TIMES),
         form.text("timezone", "Time zone", zone, required=True, data_zone=True),
     ]
 
 
-def schedule(one: Schedule, runs: Mapping[str, Any], skip: int, who: Session) -> Html:
+def schedule_view(one: Schedule, runs: Mapping[str, Any], skip: int, who: ConsoleSession) -> SafeHtml:
     """A schedule, what can be done with it, and what became of its due times."""
     mine = one["owner"] == who.email
-    known = facts(
+    known = fact_list(
         (
-            ("State", _state(one)),
+            ("State", _state_badge(one)),
             ("Agent", one["agent"]),
             ("What", dict(ACTIONS).get(one["action"], one["action"])),
             (
                 "When",
-                join(
+                join_html(
                     tag("code", one["cron"]),
                     " ",
                     one["timezone"],
@@ -143,8 +158,8 @@ def schedule(one: Schedule, runs: Mapping[str, Any], skip: int, who: Session) ->
                     tag("span", TIMES.get(one["cron"], ""), class_="quiet"),
                 ),
             ),
-            ("Next", moment(one["next_at"])),
-            ("Last", _last(one)),
+            ("Next", format_moment(one["next_at"])),
+            ("Last", _last_run(one)),
             ("Runs as", f"{one['owner']}, at most {one['role']}"),
             (
                 "Message",
@@ -152,12 +167,12 @@ def schedule(one: Schedule, runs: Mapping[str, Any], skip: int, who: Session) ->
             ),
         )
     )
-    back = link("← All schedules", address("schedules"))
-    head = card(one["name"], known, tag("div", _actions(one, mine, who.role), class_="aos-row"))
-    return join(back, head, _change(one) if mine else None, history(one, runs, skip))
+    back = link_to("← All schedules", page_address("schedules"))
+    head = titled_card(one["name"], known, tag("div", _schedule_actions(one, mine, who.role), class_="aos-row"))
+    return join_html(back, head, _change_form(one) if mine else None, run_history(one, runs, skip))
 
 
-def _actions(one: Schedule, mine: bool, role: Role) -> list[Html | None]:
+def _schedule_actions(one: Schedule, mine: bool, role: Role) -> list[SafeHtml | None]:
     id_ = {"id": one["id"], "name": one["name"]}
     keeps = mine or role.reaches(Role.OPERATOR)
     on = SWITCH.button("Resume", "primary", enabled="true", **id_) if mine and not one["enabled"] else None
@@ -170,95 +185,110 @@ def _actions(one: Schedule, mine: bool, role: Role) -> list[Html | None]:
     ]
 
 
-def _change(one: Schedule) -> Html:
+def _change_form(one: Schedule) -> SafeHtml:
     message = None
     if one["action"] == "message":
         message = CHANGE.area("message", "Message to the agent", (one["payload"] or {}).get("message", ""))
     form = CHANGE(
-        grid(CHANGE.text("name", "Name", one["name"]), *_when(CHANGE, one["cron"], one["timezone"])),
+        field_grid(CHANGE.text("name", "Name", one["name"]), *_time_fields(CHANGE, one["cron"], one["timezone"])),
         message,
         send="Save",
         colour="primary",
         changed=True,
         id=one["id"],
     )
-    return card("Change", form)
+    return titled_card("Change", form)
 
 
-def history(one: Schedule, runs: Mapping[str, Any], skip: int) -> Html:
+def run_history(one: Schedule, runs: Mapping[str, Any], skip: int) -> SafeHtml:
     """Table of past due times with their outcome, the latest first."""
     if not runs["items"]:
-        return card(
-            "History", empty("It has not run yet.", "It shows up here with its first due time, or with “Run now”.")
+        return titled_card(
+            "History",
+            empty_state("It has not run yet.", "It shows up here with its first due time, or with “Run now”."),
         )
     rows = [
         (
-            moment(run["due_at"]),
-            badge(run["status"], ENDED.get(run["status"], "blue")),
+            format_moment(run["due_at"]),
+            state_badge(run["status"], ENDED.get(run["status"], "blue")),
             run["attempts"],
-            moment(run["ended_at"], relative=True),
+            format_moment(run["ended_at"], relative=True),
             run["error"] or _led_to(run),
         )
         for run in runs["items"]
     ]
-    paged = pager(address("schedules", id=one["id"]), skip, RUNS_OF, runs["total"]) if runs["total"] > RUNS_OF else None
-    return card("History", table(("Due", "State", "Attempts", "Ended", "What came of it"), rows), paged)
+    paged = (
+        list_pager(page_address("schedules", id=one["id"]), skip, RUNS_OF, runs["total"])
+        if runs["total"] > RUNS_OF
+        else None
+    )
+    return titled_card("History", data_table(("Due", "State", "Attempts", "Ended", "What came of it"), rows), paged)
 
 
-def _led_to(run: Mapping[str, Any]) -> Html:
+def _led_to(run: Mapping[str, Any]) -> SafeHtml:
     if run["run_id"]:
-        return join("run ", tag("code", run["run_id"][:8], title=run["run_id"]))
-    return join("job ", tag("code", run["job_id"][:8], title=run["job_id"])) if run["job_id"] else tag("span", "–")
+        return join_html("run ", tag("code", run["run_id"][:8], title=run["run_id"]))
+    return join_html("job ", tag("code", run["job_id"][:8], title=run["job_id"])) if run["job_id"] else tag("span", "–")
 
 
-async def add(api: Api, values: Values) -> Done:
+async def add_schedule(api: SessionApi, values: Values) -> ActResult:
     """Make one."""
     body: dict[str, Any] = {name: values.get(name, "") for name in ("name", "agent", "cron", "timezone", "action")}
     if values.get("message"):
         body["payload"] = {"message": values["message"]}
     made = await api.post("/api/scheduler/jobs", body)
-    said = good(tag("strong", made["name"]), " is due ", moment(made["next_at"], relative=True), ".")
-    return Done(said, query("schedules", id=made["id"]))
+    said = success_note(tag("strong", made["name"]), " is due ", format_moment(made["next_at"], relative=True), ".")
+    return ActResult(said, page_query("schedules", id=made["id"]))
 
 
-async def change(api: Api, values: Values) -> Done:
+async def change_schedule(api: SessionApi, values: Values) -> ActResult:
     """Save what was changed."""
     body: dict[str, Any] = {name: values[name] for name in ("name", "cron", "timezone") if name in values}
     if "message" in values:
         body["payload"] = {"message": values["message"]}
-    after = await api.patch(route("scheduler", "jobs", values["id"]), body)
-    return Done(good(tag("strong", after["name"]), " is saved; due ", moment(after["next_at"], relative=True), "."))
+    after = await api.patch(api_route("scheduler", "jobs", values["id"]), body)
+    return ActResult(
+        success_note(
+            tag("strong", after["name"]), " is saved; due ", format_moment(after["next_at"], relative=True), "."
+        )
+    )
 
 
-async def switch(api: Api, values: Values) -> Done:
+async def toggle_schedule(api: SessionApi, values: Values) -> ActResult:
     """Pause it, or let it go on."""
-    after = await api.patch(route("scheduler", "jobs", values["id"]), {"enabled": values.get("enabled") == "true"})
-    return Done(good(tag("strong", after["name"]), " goes on." if after["enabled"] else " is paused."))
+    after = await api.patch(api_route("scheduler", "jobs", values["id"]), {"enabled": values.get("enabled") == "true"})
+    return ActResult(success_note(tag("strong", after["name"]), " goes on." if after["enabled"] else " is paused."))
 
 
-async def run(api: Api, values: Values) -> Done:
+async def run_schedule(api: SessionApi, values: Values) -> ActResult:
     """Let it be due now."""
-    await api.post(route("scheduler", "jobs", values["id"], "run"))
-    return Done(
-        good(
+    await api.post(api_route("scheduler", "jobs", values["id"], "run"))
+    return ActResult(
+        success_note(
             tag("strong", values.get("name", "It")),
             " is due now. Its history shows what comes of it: ",
-            link("look again", address("schedules", id=values["id"])),
+            link_to("look again", page_address("schedules", id=values["id"])),
             ".",
         )
     )
 
 
-async def delete(api: Api, values: Values) -> Done:
+async def delete_schedule(api: SessionApi, values: Values) -> ActResult:
     """Take it away."""
-    await api.delete(route("scheduler", "jobs", values["id"]))
-    return Done(good(f"{values.get('name', 'It')} is deleted."), query("schedules"))
+    await api.delete(api_route("scheduler", "jobs", values["id"]))
+    return ActResult(success_note(f"{values.get('name', 'It')} is deleted."), page_query("schedules"))
 
 
-SECTION = Section(
+SECTION = SystemSection(
     "schedules",
     "Schedules",
     Role.VIEWER,
-    show,
-    {ADD.act: add, CHANGE.act: change, SWITCH.act: switch, RUN.act: run, DELETE.act: delete},
+    show_schedules,
+    {
+        ADD.act: add_schedule,
+        CHANGE.act: change_schedule,
+        SWITCH.act: toggle_schedule,
+        RUN.act: run_schedule,
+        DELETE.act: delete_schedule,
+    },
 )

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import quote, urlencode
 
-from serve_apps.ui.kit.api import Api
-from serve_apps.ui.kit.html import Html, tag
+from serve_apps.ui.kit.api import SessionApi
+from serve_apps.ui.kit.html import SafeHtml, tag
 from serve_apps.ui.kit.page import PREFIX
-from serve_apps.ui.kit.problem import Problem, Trouble
+from serve_apps.ui.kit.problem import ApiProblem, ProblemReport
 from serve_apps.ui.sessions import Role
 
 HERE: Final = f"{PREFIX}/system"
@@ -18,19 +18,19 @@ Values = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class ActResult:
     """Result of an act: the message, and where to go (a query of the page; None: stay)."""
 
-    said: Html
+    said: SafeHtml
     to: str | None = None
 
 
-Show = Callable[[Api, Query], Awaitable[Html]]
-Act = Callable[[Api, Values], Awaitable[Done]]
+Show = Callable[[SessionApi, Query], Awaitable[SafeHtml]]
+Act = Callable[[SessionApi, Values], Awaitable[ActResult]]
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class SystemSection:
     """Attributes:
     id: `part` of the URL.
     least: the role from which on it is offered.
@@ -44,41 +44,41 @@ class Section:
     acts: Mapping[str, Act] = field(default_factory=dict)
 
 
-def query(part: str, **more: object) -> str:
+def page_query(part: str, **more: object) -> str:
     """A query of the page; what is None or empty is left out."""
     asked = {"part": part} | {name: str(value) for name, value in more.items() if value not in (None, "")}
     return "?" + urlencode(asked)
 
 
-def address(part: str, **more: object) -> str:
+def page_address(part: str, **more: object) -> str:
     """A link into the page."""
-    return HERE + query(part, **more)
+    return HERE + page_query(part, **more)
 
 
-def route(*parts: str) -> str:
+def api_route(*parts: str) -> str:
     """A path of the API; what comes from a browser cannot lead out of its place."""
     return "/api/" + "/".join(quote(part, safe="") for part in parts)
 
 
-def at(asked: Query, name: str = "skip") -> int:
+def query_int(asked: Query, name: str = "skip") -> int:
     """A number of the query; 0 where there is none."""
     text = asked.get(name, "")
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
 
 
-def good(*said: Any) -> Html:
+def success_note(*said: Any) -> SafeHtml:
     """Something was done."""
     return tag("div", said, class_="aos-good", role="status")
 
 
-def missing(what: str) -> Problem:
+def missing_problem(what: str) -> ApiProblem:
     """Problem for an object that the URL names and that does not exist (any more)."""
-    return Problem(
-        Trouble(f"This {what} is not here.", "It may have been deleted.", "Go back to the list.", 404, "gone")
+    return ApiProblem(
+        ProblemReport(f"This {what} is not here.", "It may have been deleted.", "Go back to the list.", 404, "gone")
     )
 
 
-async def tenant_admin(api: Api) -> bool:
+async def tenant_admin(api: SessionApi) -> bool:
     """True where this workspace administrator also administers the tenant. For hiding only: the API decides."""
     if not api.session.role.reaches(Role.ADMIN):
         return False

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from typing import Any
 
-from cluster.basics.addresses import Resolve, resolve
+from cluster.basics.addresses import Resolve, resolve_host
 from cluster.models.messages import ToolSpec
-from skills.framework.contract import Call, Effect
-from skills.framework.dependencies import Ground
+from skills.framework.contract import CallEffect, ToolInvocation
+from skills.framework.dependencies import SkillDependencies
 from skills.framework.manifest import Manifest
-from skills.http.fetch import Ask, Way
+from skills.http.fetch import GuardedHttpClient, OutboundRequest
 
 SECONDS = 20.0  # for all of it, redirects too
 MOST_BYTES = 1_000_000
@@ -18,16 +18,16 @@ MOST_CHARACTERS = 100_000  # that are given
 class HttpGet:
     """GET of a text; nothing is sent but the address."""
 
-    effect = Effect.READ
+    effect = CallEffect.READ
 
     def __init__(
-        self, spec: ToolSpec, allowed: Sequence[str], find: Resolve = resolve, seconds: float = SECONDS
+        self, spec: ToolSpec, allowed: Sequence[str], find: Resolve = resolve_host, seconds: float = SECONDS
     ) -> None:
         """`allowed` as in `guard.target`; an empty list allows nothing."""
         self.spec = spec
-        self._way = Way(tuple(allowed), find, seconds, MOST_BYTES)
+        self._way = GuardedHttpClient(tuple(allowed), find, seconds, MOST_BYTES)
 
-    async def run(self, call: Call) -> Any:
+    async def run(self, call: ToolInvocation) -> Any:
         """Give {url, status, content_type, text}; a status of 400 or more is a result too.
 
         Raises:
@@ -36,7 +36,7 @@ class HttpGet:
             TooLarge: more than a million bytes.
             Unavailable: no connection, or too slow.
         """
-        given = await self._way.send(Ask(str(call.arguments["url"])))
+        given = await self._way.send(OutboundRequest(str(call.arguments["url"])))
         return {
             "url": given.url,
             "status": given.status,
@@ -45,6 +45,6 @@ class HttpGet:
         }
 
 
-def build(manifest: Manifest, ground: Ground) -> HttpGet:
+def build(manifest: Manifest, ground: SkillDependencies) -> HttpGet:
     """See `Build`."""
     return HttpGet(manifest.spec, ground.hosts, ground.resolve)

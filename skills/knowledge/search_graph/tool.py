@@ -4,10 +4,10 @@ from typing import Any
 
 from cluster.basics.errors import Invalid, Unavailable
 from cluster.models.messages import ToolSpec
-from skills.framework.contract import Call, Effect
-from skills.framework.dependencies import Ground
+from skills.framework.contract import CallEffect, ToolInvocation
+from skills.framework.dependencies import SkillDependencies
 from skills.framework.manifest import Manifest
-from skills.knowledge.entities import Entities
+from skills.knowledge.entities import EntitySource
 
 MOST, USUAL = 25, 8  # entities of one call
 
@@ -15,14 +15,14 @@ MOST, USUAL = 25, 8  # entities of one call
 class GraphTool:
     """Looks names up in the graph."""
 
-    effect = Effect.READ
+    effect = CallEffect.READ
 
-    def __init__(self, spec: ToolSpec, entities: Entities | None) -> None:
+    def __init__(self, spec: ToolSpec, entities: EntitySource | None) -> None:
         """`entities` is None where this process has no graph."""
         self.spec = spec
         self._entities = entities
 
-    async def run(self, call: Call) -> Any:
+    async def run(self, call: ToolInvocation) -> Any:
         """Result of `Entities.find`.
 
         Raises:
@@ -40,6 +40,6 @@ class GraphTool:
         return await self._entities.find(call.scope, call.agent, query, max(1, min(limit, MOST)))
 
 
-def build(manifest: Manifest, ground: Ground) -> GraphTool:
+def build(manifest: Manifest, ground: SkillDependencies) -> GraphTool:
     """See `Build`."""
     return GraphTool(manifest.spec, ground.entities)

@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from cluster import connect
-from cluster.state.db.embedded import resolve
+from cluster.state.db.embedded import resolve_endpoints
 from tests.acceptance.conftest import Product
 from tests.acceptance.console.conftest import thoroughly
 from tests.acceptance.console.fields import SLOW
@@ -32,7 +32,9 @@ def resident(product: Product) -> float:
     """Megabytes that the console's replica holds."""
     title = "ray::ServeReplica:console"
     (replica,) = [
-        one for one in connect.processes(product.settings.state_dir) if one.cmdline()[:1] and title in one.cmdline()[0]
+        one
+        for one in connect.ray_processes(product.settings.state_dir)
+        if one.cmdline()[:1] and title in one.cmdline()[0]
     ]
     return float(psutil.Process(replica.pid).memory_info().rss) / 2**20
 
@@ -66,7 +68,7 @@ def test_sessions_leave_nothing_behind(
 
 def stock(product: Product, email: str, count: int) -> None:
     """So many documents of one page in the workspace of that person, as reading them leaves them."""
-    with psycopg.connect(resolve(product.settings).postgres_admin or "") as connection:
+    with psycopg.connect(resolve_endpoints(product.settings).postgres_admin or "") as connection:
         (home,) = connection.execute(
             "select m.tenant_id, m.workspace_id from memberships m join users u on u.id = m.user_id where u.email = %s",
             (email,),

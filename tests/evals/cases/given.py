@@ -4,17 +4,17 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from pipelines.documents.document import CaveatKind as Mark
-from pipelines.documents.document import Reason
+from pipelines.documents.document import FailureReason
 from tests.evals.cases.model import Case
 
-Marks = frozenset[Mark | Reason]
+Marks = frozenset[Mark | FailureReason]
 
 ENCODING: Marks = frozenset({Mark.ENCODING_UNSURE})
 LANGUAGE: Marks = frozenset({Mark.LANGUAGE_MISSING})
-REFUSED: Marks = frozenset({Reason.BOMB, Reason.TOO_LARGE, Reason.TIMEOUT})
+REFUSED: Marks = frozenset({FailureReason.BOMB, FailureReason.TOO_LARGE, FailureReason.TIMEOUT})
 PICTURES: Marks = frozenset({Mark.PICTURES_UNREAD})
 SKIPPED: Marks = frozenset({Mark.PARTS_SKIPPED})
-UNSUPPORTED: Marks = frozenset({Reason.UNSUPPORTED})
+UNSUPPORTED: Marks = frozenset({FailureReason.UNSUPPORTED})
 TABLE: Marks = frozenset({Mark.TABLE_UNSURE})
 
 
@@ -108,7 +108,7 @@ def ingest_cases(folder: Path) -> Iterable[Case]:
     yield case("chart_3d.pptx", "Tonnes", "4100", "3870", instead=SKIPPED)
     yield case("smartart.pptx", "Harbour master signs first", "the fire officer inspects", instead=SKIPPED)
     yield case("docs.zip", "|", instead=UNSUPPORTED)
-    yield case("docs_password.zip", "|", instead=frozenset({Reason.ENCRYPTED}))
+    yield case("docs_password.zip", "|", instead=frozenset({FailureReason.ENCRYPTED}))
     yield case("photo.heic", "Hestnes leaves at 17:40")
     yield case("drawing.svg", "Pump station layout, valve V-17", "Flow 12 l/s", excludes=("<path",))
     yield case("scan_A0.pdf", "DRAWING 4471-A PUMP STATION PLAN")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from pipelines.documents.document import Caveat, CaveatKind, Failure, Page, Reason, Weight
+from pipelines.documents.document import Caveat, CaveatKind, CaveatWeight, Failure, FailureReason, Page
 
 Wanted = str | tuple[str, ...]
 """A string that must stand in the text, or several of which one must."""
@@ -40,8 +40,8 @@ class Case:
     path: Path
     includes: tuple[Wanted, ...] = ()
     excludes: tuple[str, ...] = ()
-    instead: frozenset[CaveatKind | Reason] = frozenset()
-    needs: frozenset[CaveatKind | Reason] = frozenset()
+    instead: frozenset[CaveatKind | FailureReason] = frozenset()
+    needs: frozenset[CaveatKind | FailureReason] = frozenset()
     clean: bool = False
     seconds: float | None = None
 
@@ -65,15 +65,15 @@ class Reading:
         return tuple(caveat for page in self.pages for caveat in page.caveats)
 
     @property
-    def marks(self) -> frozenset[CaveatKind | Reason]:
+    def marks(self) -> frozenset[CaveatKind | FailureReason]:
         """Kinds of caveats that change the document's status, and reasons of failures."""
         failures = [page.failure for page in self.pages] + [self.failure]
-        heavy = {caveat.kind for caveat in self.caveats if caveat.kind.weight is not Weight.NOTE}
+        heavy = {caveat.kind for caveat in self.caveats if caveat.kind.weight is not CaveatWeight.NOTE}
         blank = {CaveatKind.NO_TEXT} if self.pages and not self.text else set()
         return frozenset(heavy | blank | {failure.reason for failure in failures if failure})
 
     @property
-    def all_marks(self) -> frozenset[CaveatKind | Reason]:
+    def all_marks(self) -> frozenset[CaveatKind | FailureReason]:
         """The same with the kinds that are only notes."""
         return self.marks | {caveat.kind for caveat in self.caveats}
 

@@ -3,34 +3,41 @@
 import email.errors
 from pathlib import Path
 
-from pipelines.documents.document import Caveat, CaveatKind, Reason, Unreadable
-from pipelines.documents.extract.mail.letter import SMALL_PICTURE, charset_of, merged, parse, payload_of, read_letter
-from pipelines.documents.extract.opened import Context, Opened, Parts, join_blocks
-from pipelines.documents.extract.text.plain_text import bounded
+from pipelines.documents.document import Caveat, CaveatKind, FailureReason, Unreadable
+from pipelines.documents.extract.mail.letter import (
+    SMALL_PICTURE,
+    charset_of,
+    merge_caveats,
+    parse_message,
+    payload_of,
+    read_letter,
+)
+from pipelines.documents.extract.opened import ExtractionContext, OpenedDocument, UnpagedDocument, join_blocks
+from pipelines.documents.extract.text.plain_text import read_bounded
 from pipelines.documents.extract.text.web_page import decode_html, html_parts, pictures_in
 
 DAMAGED = (email.errors.MessageError, LookupError, ValueError, TypeError, AttributeError, RecursionError)
 """What the standard library raises on letters that nobody should have sent."""
 
 
-def open_mail(path: Path, context: Context) -> Opened:
+def open_mail(path: Path, context: ExtractionContext) -> OpenedDocument:
     """The message as Markdown in parts."""
     try:
-        letter = read_letter(parse(bounded(path, context)), context)
+        letter = read_letter(parse_message(read_bounded(path, context)), context)
     except DAMAGED as error:
         raise not_readable(error) from error
     blocks = [block for block in [*letter.blocks, *letter.names()] if block.strip()]
-    return Parts(join_blocks(blocks, context.read.part_chars), letter.doubts())
+    return UnpagedDocument(join_blocks(blocks, context.read.part_chars), letter.doubts())
 
 
-def open_mhtml(path: Path, context: Context) -> Opened:
+def open_mhtml(path: Path, context: ExtractionContext) -> OpenedDocument:
     """A page that a browser has saved with all that belongs to it: the page, and the frames in it."""
     limit = context.read.part_chars
     blocks: list[str] = []
     caveats: list[Caveat] = []
     pictures = 0
     try:
-        for part in parse(bounded(path, context)).walk():
+        for part in parse_message(read_bounded(path, context)).walk():
             if part.get_content_type() in ("text/html", "application/xhtml+xml"):
                 read = decode_html(payload_of(part), context, charset_of(part))
                 blocks += html_parts(read.text, limit)
@@ -41,9 +48,9 @@ def open_mhtml(path: Path, context: Context) -> Opened:
         raise not_readable(error) from error
     if pictures:
         caveats.append(Caveat(CaveatKind.PICTURES_UNREAD, f"{pictures} pictures of the page were not read", pictures))
-    return Parts(join_blocks(blocks, limit), merged(caveats))
+    return UnpagedDocument(join_blocks(blocks, limit), merge_caveats(caveats))
 
 
 def not_readable(error: BaseException) -> Unreadable:
     """Unreadable (CORRUPT) for an error of the mail parsers."""
-    return Unreadable(Reason.CORRUPT, f"not a readable mail: {error}"[:200])
+    return Unreadable(FailureReason.CORRUPT, f"not a readable mail: {error}"[:200])

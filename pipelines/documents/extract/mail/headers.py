@@ -9,7 +9,7 @@ from email.utils import parseaddr
 from typing import Final
 
 from pipelines.documents.document import Caveat
-from pipelines.documents.extract.text.charset import Decoded, decode
+from pipelines.documents.extract.text.charset import DecodedText, decode_bytes
 
 _WORD: Final = re.compile(r"=\?([^?\s]+)\?([BbQq])\?(.*?)\?=(?![0-9A-Fa-f]{2})", re.DOTALL)
 _BETWEEN_WORDS: Final = re.compile(r"(\?=)\s+(?==\?[^?\s]+\?[BbQq]\?)")
@@ -28,7 +28,7 @@ def header_text(
     """
     unfolded = re.sub(r"\r?\n[ \t]*", " ", value)
     joined = _BETWEEN_WORDS.sub(r"\1", unfolded)
-    read = list(_pieces(joined, charset, language))
+    read = list(_decode_pieces(joined, charset, language))
     if doubts is not None:
         doubts += [caveat for piece in read for caveat in piece.caveats]
     return " ".join("".join(piece.text for piece in read).split())
@@ -40,21 +40,21 @@ def on_behalf(sender: str, stated: str) -> str:
     return f"{sender} on behalf of {stated}" if "@" in address and address not in stated.casefold() else stated
 
 
-def _pieces(value: str, charset: str | None, language: str | None) -> Iterator[Decoded]:
+def _decode_pieces(value: str, charset: str | None, language: str | None) -> Iterator[DecodedText]:
     """Texts between encoded words and the words, those that follow each other in one charset decoded together: senders
     cut them within characters."""
     at, data, named = 0, b"", ""
     for word in _WORD.finditer(value):
         name = word[1].split("*")[0].lower()
         if data and (word.start() > at or name != named):
-            yield decode(data, declared=named, language=language)
+            yield decode_bytes(data, declared=named, language=language)
             data = b""
-        yield _raw(value[at : word.start()], charset, language)
+        yield _decode_raw(value[at : word.start()], charset, language)
         named, at = name, word.end()
         data += _bytes_of(word[2], word[3])
     if data:
-        yield decode(data, declared=named, language=language)
-    yield _raw(value[at:], charset, language)
+        yield decode_bytes(data, declared=named, language=language)
+    yield _decode_raw(value[at:], charset, language)
 
 
 def _bytes_of(way: str, text: str) -> bytes:
@@ -68,8 +68,8 @@ def _bytes_of(way: str, text: str) -> bytes:
         return raw
 
 
-def _raw(value: str, charset: str | None, language: str | None) -> Decoded:
+def _decode_raw(value: str, charset: str | None, language: str | None) -> DecodedText:
     """Decode the part of a header that is no encoded word: text, or bytes in whatever encoding."""
     if value.isascii():
-        return Decoded(value, "ascii")
-    return decode(value.encode("utf-8", "surrogateescape"), declared=charset, language=language)
+        return DecodedText(value, "ascii")
+    return decode_bytes(value.encode("utf-8", "surrogateescape"), declared=charset, language=language)

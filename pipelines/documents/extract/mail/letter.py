@@ -7,10 +7,10 @@ from email import message_from_bytes, policy
 from email.message import EmailMessage, Message
 from typing import Final
 
-from pipelines.documents.document import Caveat, CaveatKind, Reason, Unreadable
+from pipelines.documents.document import Caveat, CaveatKind, FailureReason, Unreadable
 from pipelines.documents.extract.mail.headers import header_text, on_behalf
-from pipelines.documents.extract.opened import Context
-from pipelines.documents.extract.text.charset import Decoded, decode
+from pipelines.documents.extract.opened import ExtractionContext
+from pipelines.documents.extract.text.charset import DecodedText, decode_bytes
 from pipelines.documents.extract.text.web_page import decode_html, html_parts, pictures_in
 
 _HEADERS: Final = ("From", "To", "Cc", "Date", "Subject")
@@ -23,7 +23,7 @@ _WORDS: Final = re.compile(r"\w+")
 
 
 @dataclass(slots=True)
-class Letter:
+class LetterContent:
     """The content read from a letter, in order.
 
     Attributes:
@@ -39,7 +39,7 @@ class Letter:
     small: list[str] = field(default_factory=list)
     pictures: int = 0
 
-    def take(self, other: "Letter") -> None:
+    def take(self, other: "LetterContent") -> None:
         """Add what was read of a part."""
         self.blocks += other.blocks
         self.caveats += other.caveats
@@ -54,7 +54,7 @@ class Letter:
 
     def doubts(self) -> Iterator[Caveat]:
         """Caveats for what the text does not hold, or may have wrong."""
-        yield from merged(self.caveats)
+        yield from merge_caveats(self.caveats)
         if self.attached:
             shown = ", ".join(self.attached[:5]) + (", …" if len(self.attached) > 5 else "")
             detail = f"{shown}: attachments are not read yet; save and upload them by themselves"
@@ -64,7 +64,7 @@ class Letter:
             yield Caveat(CaveatKind.PICTURES_UNREAD, detail, self.pictures)
 
 
-def merged(caveats: Sequence[Caveat]) -> Iterator[Caveat]:
+def merge_caveats(caveats: Sequence[Caveat]) -> Iterator[Caveat]:
     """One caveat a kind and detail, with how many there were."""
     counts: dict[tuple[CaveatKind, str], int] = {}
     for one in caveats:
@@ -72,25 +72,25 @@ def merged(caveats: Sequence[Caveat]) -> Iterator[Caveat]:
     return (Caveat(kind, detail, count) for (kind, detail), count in counts.items())
 
 
-def parse(data: bytes) -> Message:
+def parse_message(data: bytes) -> Message:
     """A message with its headers as they are: the library's own reading of them fails on broken ones."""
     return message_from_bytes(data.removeprefix(b"\xef\xbb\xbf").lstrip(b"\r\n"), policy=policy.compat32)
 
 
-def read_letter(message: Message, context: Context, depth: int = 0) -> Letter:
+def read_letter(message: Message, context: ExtractionContext, depth: int = 0) -> LetterContent:
     """Headers and parts of a letter.
 
     Raises:
         Unreadable: BOMB, letters enclosed in each other without end.
     """
     if depth > _MOST_ENCLOSED:
-        raise Unreadable(Reason.BOMB, f"more than {_MOST_ENCLOSED} letters enclosed in each other")
-    letter = Letter()
+        raise Unreadable(FailureReason.BOMB, f"more than {_MOST_ENCLOSED} letters enclosed in each other")
+    letter = LetterContent()
     charset = next((found for part in message.walk() if (found := charset_of(part))), None)
-    said = {name: _header(message, name, charset, context, letter.caveats) for name in (*_HEADERS, "Sender")}
+    said = {name: _header_value(message, name, charset, context, letter.caveats) for name in (*_HEADERS, "Sender")}
     said["From"] = on_behalf(said.pop("Sender"), said["From"])
     letter.blocks += ["\n".join(f"{name}: {value}" for name, value in said.items() if value)]
-    letter.take(_part(message, context, depth))
+    letter.take(_read_part(message, context, depth))
     return letter
 
 
@@ -104,7 +104,7 @@ def charset_of(part: Message) -> str | None:
         return None
 
 
-def name_of(part: Message, context: Context) -> str | None:
+def name_of(part: Message, context: ExtractionContext) -> str | None:
     """The file name of a part (RFC 2231, and 2047 where senders use it)."""
     try:
         name = part.get_filename()
@@ -119,41 +119,43 @@ def payload_of(part: Message) -> bytes:
     return payload if isinstance(payload, bytes) else b""
 
 
-def _header(message: Message, name: str, charset: str | None, context: Context, doubts: list[Caveat]) -> str:
+def _header_value(
+    message: Message, name: str, charset: str | None, context: ExtractionContext, doubts: list[Caveat]
+) -> str:
     values = [value for key, value in message.raw_items() if key.lower() == name.lower()]
     read = (header_text(str(one), charset=charset, language=context.language, doubts=doubts) for one in values)
     return ", ".join(read)
 
 
-def _part(part: Message, context: Context, depth: int) -> Letter:
+def _read_part(part: Message, context: ExtractionContext, depth: int) -> LetterContent:
     kind, subtype = part.get_content_maintype(), part.get_content_subtype()
     if kind == "message" and subtype in ("rfc822", "global", "news"):
-        return _enclosed(part, context, depth)
+        return _read_enclosed(part, context, depth)
     if part.is_multipart():
         children = [one for one in part.get_payload() if isinstance(one, Message)]
         if subtype == "alternative":
-            return best_of([_part(child, context, depth) for child in children])
+            return best_of([_read_part(child, context, depth) for child in children])
         if kind == "message":  # delivery-status: blocks of headers
-            return Letter(["\n".join(f"{name}: {value}" for name, value in one.items()) for one in children])
-        found = Letter()
+            return LetterContent(["\n".join(f"{name}: {value}" for name, value in one.items()) for one in children])
+        found = LetterContent()
         for child in children:
-            found.take(_part(child, context, depth))
+            found.take(_read_part(child, context, depth))
         return found
     if kind == "text" or (kind == "message" and subtype != "partial"):
-        return _text(part, context)
-    return _attachment(part, context, depth)
+        return _read_text(part, context)
+    return _read_attachment(part, context, depth)
 
 
-def _enclosed(part: Message, context: Context, depth: int) -> Letter:
+def _read_enclosed(part: Message, context: ExtractionContext, depth: int) -> LetterContent:
     inner = part.get_payload()
     enclosed = inner[0] if isinstance(inner, list) and inner else None
     if not isinstance(enclosed, Message):
-        enclosed = parse(payload_of(part))
+        enclosed = parse_message(payload_of(part))
     elif str(part.get("Content-Transfer-Encoding", "")).strip().lower() in ("base64", "quoted-printable"):
         wrapped = EmailMessage()  # not allowed by RFC 2046, and done
         wrapped["Content-Transfer-Encoding"] = str(part["Content-Transfer-Encoding"])
         wrapped.set_payload(enclosed.as_string())
-        enclosed = parse(payload_of(wrapped))
+        enclosed = parse_message(payload_of(wrapped))
     letter = read_letter(enclosed, context, depth + 1)
     letter.blocks.insert(0, "Enclosed letter:")
     letter.blocks += letter.names()
@@ -161,18 +163,18 @@ def _enclosed(part: Message, context: Context, depth: int) -> Letter:
     return letter
 
 
-def best_of(read: Sequence[Letter]) -> Letter:
+def best_of(read: Sequence[LetterContent]) -> LetterContent:
     """Of alternatives the first that says what the others do; several where each says something of its own."""
     said = [one for one in read if any(block.strip() for block in one.blocks)]
     if not said:
-        return read[0] if read else Letter()
-    bags = [_words(one) for one in said]
-    best = next((at for at, bag in enumerate(bags) if all(_covers(bag, other) for other in bags)), None)
+        return read[0] if read else LetterContent()
+    bags = [_letter_words(one) for one in said]
+    best = next((at for at, bag in enumerate(bags) if all(_covers_words(bag, other) for other in bags)), None)
     if best is None:
         best = max(range(len(said)), key=lambda at: (len(bags[at]), at))
     found = said[best]
     for at, one in enumerate(said):
-        if at != best and not _covers(bags[best], bags[at]):
+        if at != best and not _covers_words(bags[best], bags[at]):
             found.blocks += one.blocks
             found.caveats += one.caveats
     for one in read:
@@ -183,18 +185,18 @@ def best_of(read: Sequence[Letter]) -> Letter:
     return found
 
 
-def _words(letter: Letter) -> set[str]:
+def _letter_words(letter: LetterContent) -> set[str]:
     return {word.lower() for block in letter.blocks for word in _WORDS.findall(block)}
 
 
-def _covers(bag: set[str], other: set[str]) -> bool:
+def _covers_words(bag: set[str], other: set[str]) -> bool:
     """True if a text holds nearly all words of another, and all of its numbers."""
     missing = other - bag
     few = len(missing) <= max(_FEW_WORDS, (1 - _NEARLY_ALL) * len(other))
     return few and not any(word[0].isdigit() for word in missing)
 
 
-def _text(part: Message, context: Context) -> Letter:
+def _read_text(part: Message, context: ExtractionContext) -> LetterContent:
     data, subtype, charset = payload_of(part), part.get_content_subtype(), charset_of(part)
     if subtype == "html":
         read = decode_html(data, context, charset)
@@ -202,33 +204,33 @@ def _text(part: Message, context: Context) -> Letter:
         caveats = (*read.caveats, *pictures_in(read.text))
     else:
         read = decode_text(data, context, charset)
-        blocks, caveats = paragraphs(read.text), read.caveats
+        blocks, caveats = split_paragraphs(read.text), read.caveats
     if part.get_content_disposition() == "attachment" and (name := name_of(part, context)):
         blocks = [f"Attachment {name}:", *blocks]
-    return Letter(blocks, list(caveats))
+    return LetterContent(blocks, list(caveats))
 
 
-def decode_text(data: bytes, context: Context, charset: str | None) -> Decoded:
+def decode_text(data: bytes, context: ExtractionContext, charset: str | None) -> DecodedText:
     """Plain text of a letter; `us-ascii` is what a sender says who knows nothing."""
     declared = None if charset in ("us-ascii", "ascii", "unknown-8bit", None) else charset
-    return decode(data, chosen=context.encoding, language=context.language, declared=declared)
+    return decode_bytes(data, chosen=context.encoding, language=context.language, declared=declared)
 
 
-def paragraphs(text: str) -> list[str]:
+def split_paragraphs(text: str) -> list[str]:
     """Blocks of a plain text."""
     return text.replace("\r\n", "\n").strip().split("\n\n")
 
 
-def _attachment(part: Message, context: Context, depth: int) -> Letter:
+def _read_attachment(part: Message, context: ExtractionContext, depth: int) -> LetterContent:
     kind, subtype = part.get_content_maintype(), part.get_content_subtype()
     if subtype in _SIGNATURES:
-        return Letter()
+        return LetterContent()
     name = name_of(part, context) or part.get_content_type()
     if kind == "application" and name.lower().endswith(".eml"):
-        letter = read_letter(parse(payload_of(part)), context, depth + 1)
+        letter = read_letter(parse_message(payload_of(part)), context, depth + 1)
         letter.blocks = [f"Enclosed letter {name}:", *letter.blocks, *letter.names()]
         return letter
     if kind == "image" and part.get_content_disposition() != "attachment":
         small = len(payload_of(part)) <= SMALL_PICTURE
-        return Letter(small=[name], pictures=0 if small else 1)
-    return Letter(attached=[name])
+        return LetterContent(small=[name], pictures=0 if small else 1)
+    return LetterContent(attached=[name])

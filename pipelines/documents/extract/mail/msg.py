@@ -13,11 +13,11 @@ from oxmsg.properties import Properties
 from oxmsg.recipient import Recipient
 from oxmsg.storage import Storage
 
-from pipelines.documents.document import Caveat, CaveatKind, Reason, Unreadable
+from pipelines.documents.document import Caveat, CaveatKind, FailureReason, Unreadable
 from pipelines.documents.extract.mail.eml import DAMAGED, not_readable
 from pipelines.documents.extract.mail.headers import header_text, on_behalf
-from pipelines.documents.extract.mail.letter import SMALL_PICTURE, Letter, best_of, paragraphs
-from pipelines.documents.extract.opened import Context, Opened, Parts, join_blocks
+from pipelines.documents.extract.mail.letter import SMALL_PICTURE, LetterContent, best_of, split_paragraphs
+from pipelines.documents.extract.opened import ExtractionContext, OpenedDocument, UnpagedDocument, join_blocks
 from pipelines.documents.extract.text.web_page import decode_html, html_parts
 
 _ENCLOSED_HEADER: Final = 24  # [MS-OXMSG] 2.4.1.2
@@ -34,63 +34,63 @@ class _Enclosed(Message):
         return Properties(self._storage, properties_header_offset=_ENCLOSED_HEADER)
 
 
-def open_msg(path: Path, context: Context) -> Opened:
+def open_msg(path: Path, context: ExtractionContext) -> OpenedDocument:
     """The message as Markdown in parts, in the form that other mail has."""
     try:
         with OleFileIO(str(path)) as ole:
             storage = Storage.from_ole(ole)
-        letter = _read(storage, Message(storage), context, 0)
+        letter = _read_message(storage, Message(storage), context, 0)
     except (*DAMAGED, OSError, struct.error, AssertionError) as error:
         raise not_readable(error) from error
     blocks = [block for block in [*letter.blocks, *letter.names()] if block.strip()]
-    return Parts(join_blocks(blocks, context.read.part_chars), letter.doubts())
+    return UnpagedDocument(join_blocks(blocks, context.read.part_chars), letter.doubts())
 
 
-def _read(storage: Storage, message: Message, context: Context, depth: int) -> Letter:
+def _read_message(storage: Storage, message: Message, context: ExtractionContext, depth: int) -> LetterContent:
     if depth > _MOST_ENCLOSED:
-        raise Unreadable(Reason.BOMB, f"more than {_MOST_ENCLOSED} letters enclosed in each other")
-    said = "\n".join(f"{name}: {value}" for name, value in _headers(storage, message, context) if value)
-    letter = Letter([said])
-    letter.take(_body(message, context))
+        raise Unreadable(FailureReason.BOMB, f"more than {_MOST_ENCLOSED} letters enclosed in each other")
+    said = "\n".join(f"{name}: {value}" for name, value in _message_headers(storage, message, context) if value)
+    letter = LetterContent([said])
+    letter.take(_message_body(message, context))
     for one in storage.iter_attachment_storages():
-        letter.take(_attachment(one, context, depth))
+        letter.take(_read_attachment(one, context, depth))
     return letter
 
 
-def _headers(storage: Storage, message: Message, context: Context) -> Iterator[tuple[str, str]]:
+def _message_headers(storage: Storage, message: Message, context: ExtractionContext) -> Iterator[tuple[str, str]]:
     recipients = [Recipient(one) for one in storage.iter_recipient_storages()]
     sent = message.sent_date
     values = message.properties
     sender = values.str_prop_value(c.PID_SENDER_SMTP_ADDRESS) or values.str_prop_value(c.PID_SENDER_EMAIL_ADDRESS) or ""
     yield "From", on_behalf(sender, header_text(message.sender or "", language=context.language))
-    yield "To", ", ".join(_address(one.name, one.email_address) for one in recipients if one.email_address)
+    yield "To", ", ".join(_format_address(one.name, one.email_address) for one in recipients if one.email_address)
     yield "Date", sent.isoformat(" ") if sent else ""
     yield "Subject", message.subject
 
 
-def _address(name: str, address: str) -> str:
+def _format_address(name: str, address: str) -> str:
     return f"{name} <{address}>" if name and name != address else address
 
 
-def _body(message: Message, context: Context) -> Letter:
+def _message_body(message: Message, context: ExtractionContext) -> LetterContent:
     values, said = message.properties, []
     if text := message.body:
-        said.append(Letter(paragraphs(text)))
+        said.append(LetterContent(split_paragraphs(text)))
     if data := values.binary_prop_value(c.PID_HTML):
         read = decode_html(data, context, values.body_encoding)
-        said.append(Letter(html_parts(read.text, context.read.part_chars), list(read.caveats)))
+        said.append(LetterContent(html_parts(read.text, context.read.part_chars), list(read.caveats)))
     elif html := values.str_prop_value(c.PID_BODY_HTML):
-        said.append(Letter(html_parts(html, context.read.part_chars)))
+        said.append(LetterContent(html_parts(html, context.read.part_chars)))
     if not said and values.binary_prop_value(c.PID_RTF_COMPRESSED):
         detail = "the letter's text is there as compressed RTF only; save it as EML or TXT from Outlook"
-        return Letter(caveats=[Caveat(CaveatKind.PARTS_SKIPPED, detail)])
+        return LetterContent(caveats=[Caveat(CaveatKind.PARTS_SKIPPED, detail)])
     return best_of(said)
 
 
-def _attachment(storage: Storage, context: Context, depth: int) -> Letter:
+def _read_attachment(storage: Storage, context: ExtractionContext, depth: int) -> LetterContent:
     enclosed = next((one for one in storage.storages if one.name == _ENCLOSED), None)
     if enclosed is not None and any(one.name == _PROPERTIES for one in enclosed.streams):
-        letter = _read(enclosed, _Enclosed(enclosed), context, depth + 1)
+        letter = _read_message(enclosed, _Enclosed(enclosed), context, depth + 1)
         letter.blocks = ["Enclosed letter:", *letter.blocks, *letter.names()]
         return letter
     one = Attachment(storage)
@@ -98,5 +98,5 @@ def _attachment(storage: Storage, context: Context, depth: int) -> Letter:
     name = one.file_name or values.str_prop_value(c.PID_DISPLAY_NAME) or "an object"
     is_inline = bool(values.str_prop_value(c.PID_ATTACH_CONTENT_ID))
     if is_inline and str(one.mime_type).startswith("image/"):
-        return Letter(small=[name], pictures=int(one.size > SMALL_PICTURE))
-    return Letter(attached=[name])
+        return LetterContent(small=[name], pictures=int(one.size > SMALL_PICTURE))
+    return LetterContent(attached=[name])

@@ -12,6 +12,6 @@ XLINK = "{http://www.w3.org/1999/xlink}"
 _MOST = 10**9
 
 
-def whole(text: str | None, default: int) -> int:
+def parse_count(text: str | None, default: int) -> int:
     """A count as an attribute names it; what is no number, or absurd, is the default."""
     return int(text) if text and text.isdecimal() and len(text) < 11 and int(text) <= _MOST else default

@@ -6,36 +6,36 @@ from collections.abc import Iterator
 from lxml import etree
 
 from pipelines.documents.extract.odf.namespaces import DRAW, OFFICE, TABLE, TEXT
-from pipelines.documents.extract.odf.paragraphs import OdfText, check_encryption, paragraphs
+from pipelines.documents.extract.odf.paragraphs import OdfText, check_encryption, iter_paragraphs
 from pipelines.documents.extract.odf.table import TableReader
-from pipelines.documents.extract.office.embedded import Embedding, Nesting
-from pipelines.documents.extract.office.zip_package import DAMAGED, Source, check_package, damaged
-from pipelines.documents.extract.opened import Context, Opened, Part
-from pipelines.documents.extract.pictures.embedded_pictures import Gathered
-from pipelines.documents.extract.sheets.grid import Grid, grid_parts
+from pipelines.documents.extract.office.embedded import EmbeddedDocuments, NestingBudget
+from pipelines.documents.extract.office.zip_package import DAMAGED, Source, check_package, classify_package_error
+from pipelines.documents.extract.opened import DocumentPart, ExtractionContext, OpenedDocument
+from pipelines.documents.extract.pictures.embedded_pictures import PictureCollector
+from pipelines.documents.extract.sheets.grid import CellGrid, grid_parts
 
 _PARSING = {"resolve_entities": False, "no_network": True, "load_dtd": False}
 
 
-def open_ods(source: Source, context: Context, nesting: Nesting | None = None) -> Opened:
+def open_ods(source: Source, context: ExtractionContext, nesting: NestingBudget | None = None) -> OpenedDocument:
     """Each sheet begins a part of its own with `## Sheet: name`."""
     check_package(source, context.read.max_unpacked_bytes)
-    gathered = Gathered(context)
-    embedding = Embedding(gathered, nesting)
-    parts: list[Part] = []
+    gathered = PictureCollector(context)
+    embedding = EmbeddedDocuments(gathered, nesting)
+    parts: list[DocumentPart] = []
     try:
         with zipfile.ZipFile(source) as archive:
             check_encryption(archive)
             text = OdfText(archive, gathered, embedding)
-            for grid in _grids(archive, text):
+            for grid in _sheet_grids(archive, text):
                 grid.caveats += gathered.take_caveats()
                 parts += grid_parts(grid, context.read.part_chars)
     except DAMAGED as error:
-        raise damaged(error) from error
+        raise classify_package_error(error) from error
     return embedding.behind(gathered.document(parts))
 
 
-def _grids(archive: zipfile.ZipFile, text: OdfText) -> Iterator[Grid]:
+def _sheet_grids(archive: zipfile.ZipFile, text: OdfText) -> Iterator[CellGrid]:
     """The sheets one after the other; each row is let go of when it was read."""
     reader: TableReader | None = None
     depth = 0
@@ -44,7 +44,7 @@ def _grids(archive: zipfile.ZipFile, text: OdfText) -> Iterator[Grid]:
             if event == "start":
                 depth += node.tag == f"{TABLE}table"
                 if node.tag == f"{TABLE}table" and depth == 1:
-                    reader = _reader(node, text)
+                    reader = _table_reader(node, text)
                 continue
             if node.tag == f"{OFFICE}automatic-styles":
                 text.add_styles(node)
@@ -52,25 +52,25 @@ def _grids(archive: zipfile.ZipFile, text: OdfText) -> Iterator[Grid]:
                 depth -= 1
                 if depth == 0 and reader is not None:
                     reader.grid.hidden = (
-                        text.style_property(_style(node), "table-properties", f"{TABLE}display") == "false"
+                        text.style_property(_style_name(node), "table-properties", f"{TABLE}display") == "false"
                     )
                     yield reader.grid
                     reader = None
                     node.clear()
             elif depth == 1 and reader is not None:
-                _take(node, reader, text)
+                _take_node(node, reader, text)
 
 
-def _reader(node: etree._Element, text: OdfText) -> TableReader:
-    grid = Grid(node.get(f"{TABLE}name", ""))
-    return TableReader(grid, text, lambda cell: _shown(cell, text, grid))
+def _table_reader(node: etree._Element, text: OdfText) -> TableReader:
+    grid = CellGrid(node.get(f"{TABLE}name", ""))
+    return TableReader(grid, text, lambda cell: _cell_text(cell, text, grid))
 
 
-def _style(node: etree._Element) -> str | None:
+def _style_name(node: etree._Element) -> str | None:
     return node.get(f"{TABLE}style-name")
 
 
-def _take(node: etree._Element, reader: TableReader, text: OdfText) -> None:
+def _take_node(node: etree._Element, reader: TableReader, text: OdfText) -> None:
     if node.tag == f"{TABLE}table-column":
         reader.column(node)
     elif node.tag == f"{TABLE}table-row":
@@ -81,20 +81,20 @@ def _take(node: etree._Element, reader: TableReader, text: OdfText) -> None:
             del parent[0]
     elif node.tag == f"{TABLE}shapes":
         for shape in node:
-            reader.grid.notes += _shape(shape, text)
+            reader.grid.notes += _shape_notes(shape, text)
 
 
-def _shape(shape: etree._Element, text: OdfText) -> list[str]:
+def _shape_notes(shape: etree._Element, text: OdfText) -> list[str]:
     """Pictures, text boxes, and of charts the titles: their numbers stand in cells."""
     if shape.tag == f"{DRAW}frame":
         return text.frame_blocks(shape, chart_data=False)
     return text.shape_lines(shape) if isinstance(shape.tag, str) else []
 
 
-def _shown(cell: etree._Element, text: OdfText, grid: Grid) -> str:
+def _cell_text(cell: etree._Element, text: OdfText, grid: CellGrid) -> str:
     """The text that a cell displays; what floats over it goes below the table."""
     for shape in cell:
         if isinstance(shape.tag, str) and shape.tag.startswith(DRAW):
-            grid.notes += _shape(shape, text)
-    inner = [one for table in cell.iterfind(f"{TABLE}table") for one in paragraphs(table)]
+            grid.notes += _shape_notes(shape, text)
+    inner = [one for table in cell.iterfind(f"{TABLE}table") for one in iter_paragraphs(table)]
     return "\n".join(text.inline(one) for one in (*cell.iterfind(f"{TEXT}p"), *inner)).strip()

@@ -10,35 +10,41 @@ from pipelines.documents.extract.odf.lists import OdfLists
 from pipelines.documents.extract.odf.namespaces import DRAW, OFFICE, TABLE, TEXT
 from pipelines.documents.extract.odf.paragraphs import OdfText, check_encryption
 from pipelines.documents.extract.odf.table import table_blocks
-from pipelines.documents.extract.office.embedded import Embedding, Nesting
-from pipelines.documents.extract.office.zip_package import DAMAGED, Source, check_package, damaged, parse_part
-from pipelines.documents.extract.opened import Context, Opened
-from pipelines.documents.extract.pictures.embedded_pictures import Gathered, split_blocks
-from pipelines.documents.extract.text.web_page import fitting
+from pipelines.documents.extract.office.embedded import EmbeddedDocuments, NestingBudget
+from pipelines.documents.extract.office.zip_package import (
+    DAMAGED,
+    Source,
+    check_package,
+    classify_package_error,
+    parse_part,
+)
+from pipelines.documents.extract.opened import ExtractionContext, OpenedDocument
+from pipelines.documents.extract.pictures.embedded_pictures import PictureCollector, split_blocks
+from pipelines.documents.extract.text.web_page import fit_tables
 
 _UNSEEN = (f"{TEXT}tracked-changes", f"{TEXT}sequence-decls", f"{OFFICE}forms", f"{OFFICE}annotation-end")
 
 
-def open_odt(source: Source, context: Context, nesting: Nesting | None = None) -> Opened:
+def open_odt(source: Source, context: ExtractionContext, nesting: NestingBudget | None = None) -> OpenedDocument:
     """The text in parts; notes and comments stand behind it."""
     check_package(source, context.read.max_unpacked_bytes)
-    gathered = Gathered(context)
-    embedding = Embedding(gathered, nesting)
+    gathered = PictureCollector(context)
+    embedding = EmbeddedDocuments(gathered, nesting)
     limit = context.read.part_chars
     try:
         with zipfile.ZipFile(source) as archive:
             check_encryption(archive)
             blocks = list(_Reader(archive, gathered, embedding).blocks())
-        parts = split_blocks(fitting(blocks, limit), limit)
+        parts = split_blocks(fit_tables(blocks, limit), limit)
     except DAMAGED as error:
-        raise damaged(error) from error
+        raise classify_package_error(error) from error
     return embedding.behind(gathered.document(parts))
 
 
 class _Reader:
     """Walks the body; keeps the notes for its end."""
 
-    def __init__(self, archive: zipfile.ZipFile, gathered: Gathered, embedding: Embedding) -> None:
+    def __init__(self, archive: zipfile.ZipFile, gathered: PictureCollector, embedding: EmbeddedDocuments) -> None:
         self._text = OdfText(archive, gathered, embedding)
         self._content = parse_part(archive, "content.xml")
         self._text.add_styles(self._content)
@@ -53,16 +59,16 @@ class _Reader:
         if self._content.find(f".//{DRAW}control") is not None:
             self._text.gathered.note(CaveatKind.PARTS_SKIPPED, "form fields and their state")
         if body is not None:
-            yield from self._blocks(body)
+            yield from self._child_blocks(body)
         yield from self._text.notes
         yield from (f"[comment] {text}" for text in self._text.comments if text)
         yield from self._page_edges("footer")
 
     def _page_edges(self, kind: str) -> Iterator[str]:
-        texts = ("\n".join(self._blocks(node)) for node in self._edges if node.tag.endswith(f"}}{kind}"))
+        texts = ("\n".join(self._child_blocks(node)) for node in self._edges if node.tag.endswith(f"}}{kind}"))
         yield from dict.fromkeys(text for text in texts if any(map(str.isalpha, text)))
 
-    def _blocks(self, parent: etree._Element) -> Iterator[str]:
+    def _child_blocks(self, parent: etree._Element) -> Iterator[str]:
         for child in parent:
             if child.tag == f"{TEXT}h":
                 level, mark = self._lists.heading(child)
@@ -72,9 +78,9 @@ class _Reader:
                 if text := self._text.inline(child).strip():
                     yield text
             elif child.tag == f"{TEXT}list":
-                yield from self._list(child)
+                yield from self._list_blocks(child)
             elif child.tag == f"{TABLE}table":
-                yield from table_blocks(child, self._text, self._cell)
+                yield from table_blocks(child, self._text, self._cell_text)
             elif child.tag == f"{DRAW}frame":
                 yield from self._text.frame_blocks(child)
             elif isinstance(child.tag, str) and child.tag.startswith(DRAW):
@@ -82,12 +88,12 @@ class _Reader:
             elif child.tag == f"{OFFICE}annotation":
                 continue
             elif child.tag not in _UNSEEN and isinstance(child.tag, str):
-                yield from self._blocks(child)
+                yield from self._child_blocks(child)
 
-    def _list(self, items: etree._Element) -> Iterator[str]:
+    def _list_blocks(self, items: etree._Element) -> Iterator[str]:
         """A list as one block, broken only by headings in it, as numbered chapters are written."""
         lines: list[str] = []
-        for block in self._items(items, 1, items.get(f"{TEXT}style-name")):
+        for block in self._item_lines(items, 1, items.get(f"{TEXT}style-name")):
             if block.startswith("#"):
                 if lines:
                     yield "\n".join(lines)
@@ -98,13 +104,13 @@ class _Reader:
         if lines:
             yield "\n".join(lines)
 
-    def _items(self, items: etree._Element, level: int, style: str | None) -> Iterator[str]:
+    def _item_lines(self, items: etree._Element, level: int, style: str | None) -> Iterator[str]:
         self._lists.begin(items, level, style)
         for item in items:
             mark = self._lists.mark(item, level, style) if item.tag == f"{TEXT}list-item" else "  " * (level - 1)
             for child in item:
                 if child.tag == f"{TEXT}list":
-                    yield from self._items(child, level + 1, child.get(f"{TEXT}style-name") or style)
+                    yield from self._item_lines(child, level + 1, child.get(f"{TEXT}style-name") or style)
                 elif child.tag == f"{TEXT}h":
                     yield from self._blocks_of(child)
                 elif child.tag == f"{TEXT}p" and (text := self._text.inline(child).strip()):
@@ -116,5 +122,5 @@ class _Reader:
         if text := " ".join(self._text.inline(heading).split()):
             yield f"{'#' * level} {mark}{text}"
 
-    def _cell(self, cell: etree._Element) -> str:
-        return " ".join(" ".join(block.split()) for block in self._blocks(cell))
+    def _cell_text(self, cell: etree._Element) -> str:
+        return " ".join(" ".join(block.split()) for block in self._child_blocks(cell))

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 from lxml import etree
 
-from pipelines.documents.document import CaveatKind, Reason, Unreadable
-from pipelines.documents.extract.odf.namespaces import DRAW, OFFICE, STYLE, SVG, TEXT, XLINK, whole
-from pipelines.documents.extract.office.embedded import Embedding
+from pipelines.documents.document import CaveatKind, FailureReason, Unreadable
+from pipelines.documents.extract.odf.namespaces import DRAW, OFFICE, STYLE, SVG, TEXT, XLINK, parse_count
+from pipelines.documents.extract.office.embedded import EmbeddedDocuments
 from pipelines.documents.extract.office.zip_package import DAMAGED, parse_part
-from pipelines.documents.extract.pictures.embedded_pictures import Gathered
-from pipelines.documents.extract.word.inline import Piece, joined
+from pipelines.documents.extract.pictures.embedded_pictures import PictureCollector
+from pipelines.documents.extract.word.inline import Piece, join_pieces
 
 _UNSEEN = frozenset(
     (
@@ -28,7 +28,7 @@ _STARMATH = "{*}annotation"
 class OdfText:
     """Reads the text of elements; keeps notes and comments for the end, and knows where the package's parts are."""
 
-    def __init__(self, archive: zipfile.ZipFile, gathered: Gathered, embedding: Embedding) -> None:
+    def __init__(self, archive: zipfile.ZipFile, gathered: PictureCollector, embedding: EmbeddedDocuments) -> None:
         """Read the common styles; those of the content are added with `add_styles`."""
         self.archive, self.gathered, self.embedding = archive, gathered, embedding
         self._styles: dict[str, etree._Element] = {}
@@ -59,38 +59,38 @@ class OdfText:
 
     def inline(self, node: etree._Element) -> str:
         """The text of a paragraph or a heading."""
-        return joined(self._pieces(node, ""))
+        return join_pieces(self._text_pieces(node, ""))
 
-    def _pieces(self, node: etree._Element, shift: str) -> Iterator[Piece]:
-        yield shift, _collapsed(node.text)
+    def _text_pieces(self, node: etree._Element, shift: str) -> Iterator[Piece]:
+        yield shift, _collapse_spaces(node.text)
         for child in node:
             if isinstance(child.tag, str) and child.tag not in _UNSEEN:
-                yield from self._child(child, shift)
-            yield shift, _collapsed(child.tail)
+                yield from self._child_pieces(child, shift)
+            yield shift, _collapse_spaces(child.tail)
 
-    def _child(self, child: etree._Element, shift: str) -> Iterator[Piece]:
+    def _child_pieces(self, child: etree._Element, shift: str) -> Iterator[Piece]:
         tag = child.tag
         if tag == f"{TEXT}s":
-            yield "", " " * min(whole(child.get(f"{TEXT}c"), 1), _MOST_SPACES)
+            yield "", " " * min(parse_count(child.get(f"{TEXT}c"), 1), _MOST_SPACES)
         elif tag == f"{TEXT}tab":
             yield "", "\t"
         elif tag == f"{TEXT}line-break":
             yield "", "\n"
         elif tag == f"{TEXT}note":
-            yield "", self._note(child)
+            yield "", self._note_mark(child)
         elif tag == f"{OFFICE}annotation":
             self.comments.append(annotation_text(child))
         elif tag == f"{TEXT}span":
-            yield from self._pieces(child, self._shift(child.get(f"{TEXT}style-name")) or shift)
+            yield from self._text_pieces(child, self._text_shift(child.get(f"{TEXT}style-name")) or shift)
         elif tag == f"{DRAW}frame":
             if blocks := self.frame_blocks(child):
                 yield "", "\n" + "\n".join(blocks) + "\n"
         elif tag.startswith(DRAW) and tag != f"{DRAW}a":
             yield "", "\n".join(["", *self.shape_lines(child), ""])
         else:
-            yield from self._pieces(child, shift)
+            yield from self._text_pieces(child, shift)
 
-    def _shift(self, style: str | None) -> str:
+    def _text_shift(self, style: str | None) -> str:
         """`super 58%`, `sub 58%`, or by how many per cent of the font's height the text is moved."""
         position = (self.style_property(style, "text-properties", f"{STYLE}text-position") or "").split()
         if not position:
@@ -100,11 +100,11 @@ class OdfText:
         moved = re.fullmatch(r"(-?)(\d+(?:\.\d+)?)%", position[0])
         return "" if moved is None or float(moved[2]) == 0 else "lowered" if moved[1] else "raised"
 
-    def _note(self, note: etree._Element) -> str:
+    def _note_mark(self, note: etree._Element) -> str:
         kind = note.get(f"{TEXT}note-class", "footnote")
         citation = (note.findtext(f"{TEXT}note-citation") or str(len(self.notes) + 1)).strip()
         body = note.find(f"{TEXT}note-body")
-        text = " ".join(" ".join(self.inline(one).split()) for one in paragraphs(body)) if body is not None else ""
+        text = " ".join(" ".join(self.inline(one).split()) for one in iter_paragraphs(body)) if body is not None else ""
         self.notes.append(f"[{kind} {citation}] {text}".rstrip())
         return f"[{kind} {citation}]"
 
@@ -116,49 +116,49 @@ class OdfText:
         blocks = [f"[alt text] {text}" for text in dict.fromkeys(described)]
         objects = [child for child in frame if child.tag in (f"{DRAW}object", f"{DRAW}object-ole")]
         for child in objects:
-            blocks += self._object(child, chart_data=chart_data)
+            blocks += self._object_blocks(child, chart_data=chart_data)
         for child in frame:
             if child.tag == f"{DRAW}text-box":
                 blocks += self.shape_lines(child)
-            elif child.tag == f"{DRAW}image" and not objects and (mark := self._image(child)):
+            elif child.tag == f"{DRAW}image" and not objects and (mark := self._image_mark(child)):
                 blocks.append(mark)
                 break  # what follows is the same picture in another format
         return blocks
 
     def shape_lines(self, shape: etree._Element) -> list[str]:
         """The paragraphs in a shape or a box."""
-        return [text for one in paragraphs(shape) if (text := self.inline(one).strip())]
+        return [text for one in iter_paragraphs(shape) if (text := self.inline(one).strip())]
 
-    def _image(self, image: etree._Element) -> str:
+    def _image_mark(self, image: etree._Element) -> str:
         href = image.get(f"{XLINK}href", "").removeprefix("./")
-        data = self._blob(href)
+        data = self._part_bytes(href)
         if data is None:
             self.gathered.note(CaveatKind.PICTURES_UNREAD, "linked pictures that are not in the file")
             return ""
         return self.gathered.picture(data)
 
-    def _object(self, node: etree._Element, *, chart_data: bool) -> list[str]:
+    def _object_blocks(self, node: etree._Element, *, chart_data: bool) -> list[str]:
         """A formula as it was typed, a chart's titles and numbers; other documents become further pages."""
         href = node.get(f"{XLINK}href", "").removeprefix("./").rstrip("/")
         try:
-            if (content := self._blob(posixpath.join(href, "content.xml"))) is not None:
+            if (content := self._part_bytes(posixpath.join(href, "content.xml"))) is not None:
                 root = etree.fromstring(
                     content, etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
                 )
-                found = _formula(root) or list(self._chart(root, data=chart_data))
+                found = _formula_lines(root) or list(self._chart_blocks(root, data=chart_data))
                 if not found:
                     self.gathered.note(CaveatKind.PARTS_SKIPPED, f"the embedded object “{href}”")
                 return found
         except DAMAGED:
             self.gathered.note(CaveatKind.PARTS_SKIPPED, f"the damaged object “{href}”")
             return []
-        if (data := self._blob(href)) is not None:
+        if (data := self._part_bytes(href)) is not None:
             self.embedding.add(data, href)
         else:
             self.gathered.note(CaveatKind.PARTS_SKIPPED, "a linked object that is not in the file")
         return []
 
-    def _chart(self, root: etree._Element, *, data: bool) -> Iterator[str]:
+    def _chart_blocks(self, root: etree._Element, *, data: bool) -> Iterator[str]:
         from pipelines.documents.extract.odf.table import table_blocks
 
         for title in root.iter("{*}title", "{*}subtitle"):
@@ -167,7 +167,7 @@ class OdfText:
         for table in root.iter("{*}table") if data else ():
             yield from table_blocks(table, self)
 
-    def _blob(self, name: str) -> bytes | None:
+    def _part_bytes(self, name: str) -> bytes | None:
         return self.archive.read(name) if name in self.archive.NameToInfo else None
 
 
@@ -175,24 +175,24 @@ def check_encryption(archive: zipfile.ZipFile) -> None:
     """Raises Unreadable (ENCRYPTED) for a package whose parts are locked with a password."""
     name = "META-INF/manifest.xml"
     if name in archive.NameToInfo and b"encryption-data" in archive.read(name):
-        raise Unreadable(Reason.ENCRYPTED, "the document is locked with a password")
+        raise Unreadable(FailureReason.ENCRYPTED, "the document is locked with a password")
 
 
-def paragraphs(node: etree._Element) -> Iterator[etree._Element]:
+def iter_paragraphs(node: etree._Element) -> Iterator[etree._Element]:
     """Paragraphs and headings below a node, without those within them."""
     for child in node:
         if child.tag in (f"{TEXT}p", f"{TEXT}h"):
             yield child
         elif isinstance(child.tag, str) and child.tag not in _UNSEEN and child.tag != f"{OFFICE}annotation":
-            yield from paragraphs(child)
+            yield from iter_paragraphs(child)
 
 
 def annotation_text(node: etree._Element) -> str:
     """The text of a comment, without its author and date."""
-    return " ".join(" ".join("".join(one.itertext()).split()) for one in paragraphs(node)).strip()
+    return " ".join(" ".join("".join(one.itertext()).split()) for one in iter_paragraphs(node)).strip()
 
 
-def _formula(root: etree._Element) -> list[str]:
+def _formula_lines(root: etree._Element) -> list[str]:
     """The formula in the language of its editor, which is linear."""
     if not root.tag.endswith("}math"):
         return []
@@ -201,6 +201,6 @@ def _formula(root: etree._Element) -> list[str]:
     return [" ".join(text.split())] if text.strip() else []
 
 
-def _collapsed(text: str | None) -> str:
+def _collapse_spaces(text: str | None) -> str:
     """White space in the XML is one space: more of it is written as elements."""
     return re.sub(r"[ \t\r\n]+", " ", text) if text else ""

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from lxml import etree
 
 from pipelines.documents.extract.opened import markdown_table
-from pipelines.documents.extract.sheets.number_format import general, number_of, shown
+from pipelines.documents.extract.sheets.number_format import format_general, format_number, number_of
 
 _MOST_SERIES, _MOST_POINTS = 200, 5_000
 _PARSER = {"resolve_entities": False, "no_network": True, "load_dtd": False}
@@ -17,11 +17,11 @@ def chart_blocks(xml: bytes, *, data: bool = True) -> list[str]:
     Raises what `DAMAGED` names.
     """
     root = etree.fromstring(xml, etree.XMLParser(**_PARSER))
-    titles = list(dict.fromkeys(filter(None, map(_text, root.iterfind(".//{*}title")))))
+    titles = list(dict.fromkeys(filter(None, map(_node_text, root.iterfind(".//{*}title")))))
     blocks = (
         ["\n".join(f"{'Chart' if not at else 'Axis'}: {title}" for at, title in enumerate(titles))] if titles else []
     )
-    if data and (table := markdown_table(_rows(root))):
+    if data and (table := markdown_table(_chart_rows(root))):
         blocks.append("\n".join(table))
     return blocks
 
@@ -32,16 +32,16 @@ def has_own_data(xml: bytes) -> bool:
     return next(root.iterfind(".//{*}ser//{*}f"), None) is None
 
 
-def _rows(root: etree._Element) -> list[list[str]]:
+def _chart_rows(root: etree._Element) -> list[list[str]]:
     """Series of all plots in one table, aligned by their categories' positions."""
-    series = [*root.iterfind(".//{*}ser"), *_extended(root)][:_MOST_SERIES]
+    series = [*root.iterfind(".//{*}ser"), *_extended_series(root)][:_MOST_SERIES]
     names: dict[int, str] = {}
     columns: list[tuple[str, dict[int, str]]] = []
     for at, one in enumerate(series, 1):
-        names = {**_points(one, "cat", "xVal"), **names}
-        title = _text(one.find("{*}tx")) or f"Series {at}"
+        names = {**_point_texts(one, "cat", "xVal"), **names}
+        title = _node_text(one.find("{*}tx")) or f"Series {at}"
         for part, suffix in (("val", ""), ("yVal", ""), ("bubbleSize", " (size)")):
-            if values := _points(one, part):
+            if values := _point_texts(one, part):
                 columns.append((title + suffix, values))
     if not columns:
         return []
@@ -50,7 +50,7 @@ def _rows(root: etree._Element) -> list[list[str]]:
     return [head, *([names.get(row, ""), *(values.get(row, "") for _, values in columns)] for row in range(last + 1))]
 
 
-def _extended(root: etree._Element) -> Iterator[etree._Element]:
+def _extended_series(root: etree._Element) -> Iterator[etree._Element]:
     """The newer chart types (waterfall, treemap, funnel …) keep each series' data apart: put in the older form."""
     sets = {item.get("id"): item for item in root.iterfind(".//{*}chartData/{*}data")}
     for item in root.iterfind(".//{*}series"):
@@ -66,7 +66,7 @@ def _extended(root: etree._Element) -> Iterator[etree._Element]:
             yield made
 
 
-def _points(series: etree._Element, *parts: str) -> dict[int, str]:
+def _point_texts(series: etree._Element, *parts: str) -> dict[int, str]:
     """Values by their index; the levels of a category of several levels are joined, the outermost first."""
     found: dict[int, str] = {}
     for part in parts:
@@ -78,22 +78,22 @@ def _points(series: etree._Element, *parts: str) -> dict[int, str]:
             index = point.get("idx", "")
             value = (point.findtext("{*}v") if len(point) else point.text) or ""
             if index.isdecimal() and int(index) <= _MOST_POINTS and value:
-                text = _number(value, point.get("formatCode") or (code.text if code is not None else "") or "")
+                text = _format_value(value, point.get("formatCode") or (code.text if code is not None else "") or "")
                 found[int(index)] = f"{text} {found[int(index)]}" if int(index) in found else text
     return found
 
 
-def _number(value: str, code: str) -> str:
+def _format_value(value: str, code: str) -> str:
     try:
         number = number_of(value)
     except ValueError:
         return value
     if code in ("", "General"):
-        return general(number)
-    return shown(number, code)
+        return format_general(number)
+    return format_number(number, code)
 
 
-def _text(node: etree._Element | None) -> str:
+def _node_text(node: etree._Element | None) -> str:
     """The text in it, rich or cached."""
     if node is None:
         return ""

@@ -10,10 +10,10 @@ from importlib import import_module
 
 import olefile
 
-from pipelines.documents.document import CaveatKind, Page, Reason, Unreadable
+from pipelines.documents.document import CaveatKind, FailureReason, Page, Unreadable
 from pipelines.documents.extract.office.zip_package import DAMAGED, Source
-from pipelines.documents.extract.opened import Context, Opened
-from pipelines.documents.extract.pictures.embedded_pictures import Gathered
+from pipelines.documents.extract.opened import ExtractionContext, OpenedDocument
+from pipelines.documents.extract.pictures.embedded_pictures import PictureCollector
 
 DEEPEST = 3  # a document may hold itself
 _MOST = 200  # documents in all that stand in one
@@ -28,28 +28,28 @@ _MIMETYPES = {"text": "odf.odt.open_odt", "spreadsheet": "odf.ods.open_ods", "pr
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _HINT = "save it as a file of its own to have it read"
 
-Opener = Callable[[Source, Context, "Nesting"], Opened]
+Opener = Callable[[Source, ExtractionContext, "NestingBudget"], OpenedDocument]
 
 
 @dataclass(slots=True)
-class Nesting:
+class NestingBudget:
     """Nesting depth of an embedded document, and how many more may be opened in all of them together."""
 
     depth: int = 0
     left: list[int] = field(default_factory=lambda: [_MOST, _MOST_PAGES])
 
-    def inner(self) -> "Nesting":
+    def inner(self) -> "NestingBudget":
         """For what stands in it."""
-        return Nesting(self.depth + 1, self.left)
+        return NestingBudget(self.depth + 1, self.left)
 
 
-class Embedding:
+class EmbeddedDocuments:
     """The documents that were found in one; opened as they are found, read as its further pages."""
 
-    def __init__(self, gathered: Gathered, nesting: Nesting | None) -> None:
+    def __init__(self, gathered: PictureCollector, nesting: NestingBudget | None) -> None:
         """Nothing found yet; `nesting` None for a document that stands in no other."""
-        self._gathered, self._nesting = gathered, nesting or Nesting()
-        self._found: list[tuple[str, Opened]] = []
+        self._gathered, self._nesting = gathered, nesting or NestingBudget()
+        self._found: list[tuple[str, OpenedDocument]] = []
 
     def add(self, data: bytes, name: str, where: str = "") -> bool:
         """Open an embedded document; what cannot be read is noted. Tells whether it is read."""
@@ -74,18 +74,18 @@ class Embedding:
         self._found.append((label, opened))
         return True
 
-    def _inner_context(self) -> Context:
+    def _inner_context(self) -> ExtractionContext:
         """With a smaller limit: there may be many of them in one document, and many in each of those."""
         context = self._gathered.context
         limit = min(context.read.max_unpacked_bytes, _MOST_UNPACKED)
         return replace(context, read=context.read.model_copy(update={"max_unpacked_bytes": limit}))
 
-    def behind(self, document: Opened) -> Opened:
+    def behind(self, document: OpenedDocument) -> OpenedDocument:
         """The document, with what was found in it behind its own pages."""
-        return Appended(document, self._found) if self._found else document
+        return MergedDocument(document, self._found) if self._found else document
 
 
-def open_embedded(data: bytes, context: Context, nesting: Nesting) -> Opened | None:
+def open_embedded(data: bytes, context: ExtractionContext, nesting: NestingBudget) -> OpenedDocument | None:
     """A document in the bytes of an embedded part; None for what is no format that is read there.
 
     Raises:
@@ -96,14 +96,14 @@ def open_embedded(data: bytes, context: Context, nesting: Nesting) -> Opened | N
             return _open_ole(data, context, nesting)
         if data.startswith(b"PK"):
             with zipfile.ZipFile(io.BytesIO(data)) as archive:
-                found = _opener(archive)
+                found = _find_opener(archive)
             return found(io.BytesIO(data), context, nesting) if found else None
     except (*DAMAGED, struct.error) as error:
-        raise Unreadable(Reason.CORRUPT, f"{type(error).__name__}: {error}"[:200]) from error
+        raise Unreadable(FailureReason.CORRUPT, f"{type(error).__name__}: {error}"[:200]) from error
     return None
 
 
-def _opener(archive: zipfile.ZipFile) -> Opener | None:
+def _find_opener(archive: zipfile.ZipFile) -> Opener | None:
     names = set(archive.namelist())
     found = next((opener for part, opener in _PARTS if part in names), None)
     if found is None and "mimetype" in names:
@@ -116,7 +116,7 @@ def _opener(archive: zipfile.ZipFile) -> Opener | None:
     return opener
 
 
-def _open_ole(data: bytes, context: Context, nesting: Nesting) -> Opened | None:
+def _open_ole(data: bytes, context: ExtractionContext, nesting: NestingBudget) -> OpenedDocument | None:
     """An OLE object: a package, an old workbook, or a file that was dropped in."""
     with olefile.OleFileIO(io.BytesIO(data)) as ole:
         for stream in ("Package", "package_stream", "EmbeddedOdf"):
@@ -127,11 +127,11 @@ def _open_ole(data: bytes, context: Context, nesting: Nesting) -> Opened | None:
 
             return open_xls(io.BytesIO(data), context)
         if ole.exists("\1Ole10Native"):
-            return open_embedded(_native(ole.openstream("\1Ole10Native").read()), context, nesting)
+            return open_embedded(_packaged_file(ole.openstream("\1Ole10Native").read()), context, nesting)
     return None
 
 
-def _native(stream: bytes) -> bytes:
+def _packaged_file(stream: bytes) -> bytes:
     """The file in a packager object: behind its label, its two paths and their lengths ([MS-OLEDS] 2.3.6)."""
     for signature in (b"PK\x03\x04", _OLE):
         at = stream.find(signature, 0, 4096)
@@ -141,10 +141,10 @@ def _native(stream: bytes) -> bytes:
     return b""
 
 
-class Appended:
+class MergedDocument:
     """A document, and behind its pages those of the documents that stand in it."""
 
-    def __init__(self, document: Opened, found: list[tuple[str, Opened]]) -> None:
+    def __init__(self, document: OpenedDocument, found: list[tuple[str, OpenedDocument]]) -> None:
         """Take what was opened."""
         self._document = document
         self._pages = [(opened, number, name) for name, opened in found for number in range(1, opened.pages + 1)]
@@ -172,7 +172,7 @@ class Appended:
         """A picture of a page of the document itself."""
         if number <= self._document.pages:
             return self._document.picture(number, dpi)
-        raise Unreadable(Reason.UNSUPPORTED, "embedded documents have no picture")
+        raise Unreadable(FailureReason.UNSUPPORTED, "embedded documents have no picture")
 
     def close(self) -> None:
         """Let go of all of them."""

@@ -7,10 +7,10 @@ from lxml import etree
 
 from pipelines.documents.document import CaveatKind
 from pipelines.documents.extract.office.chart_data import chart_blocks
-from pipelines.documents.extract.office.embedded import Embedding
-from pipelines.documents.extract.office.ooxml import Package, Relation
+from pipelines.documents.extract.office.embedded import EmbeddedDocuments
+from pipelines.documents.extract.office.ooxml import OoxmlPackage, PartRelation
 from pipelines.documents.extract.office.zip_package import DAMAGED
-from pipelines.documents.extract.pictures.embedded_pictures import Gathered
+from pipelines.documents.extract.pictures.embedded_pictures import PictureCollector
 
 _FILE_NAME = re.compile(r"\S+\.(png|jpe?g|gif|bmp|tiff?|emf|wmf|svg|webp)", re.IGNORECASE)
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
@@ -18,14 +18,14 @@ _REFERRING = ("{*}blip", "{*}imagedata", "{*}chart", "{*}relIds", "{*}OLEObject"
 _OBJECTS = ("oleObject", "package", "control")
 
 
-class Objects:
+class DrawingObjects:
     """Looks up what the drawings of the current part refer to."""
 
-    def __init__(self, package: Package, gathered: Gathered, embedding: Embedding) -> None:
+    def __init__(self, package: OoxmlPackage, gathered: PictureCollector, embedding: EmbeddedDocuments) -> None:
         """No part is current yet."""
         self.gathered = gathered
         self._package, self._embedding = package, embedding
-        self._relations: Mapping[str, Relation] = {}
+        self._relations: Mapping[str, PartRelation] = {}
         self._met: set[str] = set()
 
     def within(self, part: str) -> None:
@@ -34,22 +34,24 @@ class Objects:
 
     def text(self, drawing: etree._Element) -> str:
         """Alternative texts, and the text of charts and diagrams, with the places of pictures, each on a line."""
-        pieces = list(dict.fromkeys(_descriptions(drawing)))
-        related = list(self._related(drawing))
+        pieces = list(dict.fromkeys(_alternative_texts(drawing)))
+        related = list(self._related_parts(drawing))
         # The picture of an object that is read shows the same once more.
-        read = [self._object(one) for one in related if one.kind in _OBJECTS]
+        read = [self._add_object(one) for one in related if one.kind in _OBJECTS]
         for one in related:
             if one.kind == "image" and any(read):
                 continue
-            pieces += self._blocks(one)
+            pieces += self._relation_blocks(one)
         for body in drawing.iter("{*}txBody"):
             if not body.getparent().tag.endswith("}tc"):
-                pieces += filter(None, map(_written, body.iterfind("{*}p")))
+                pieces += filter(None, map(_paragraph_text, body.iterfind("{*}p")))
         return "\n" + "\n".join(pieces) + "\n" if pieces else ""
 
     def pictures(self, node: etree._Element) -> list[str]:
         """The places of the pictures that fill a shape or lie behind it."""
-        return [block for one in self._related(node) if one.kind == "image" for block in self._blocks(one)]
+        return [
+            block for one in self._related_parts(node) if one.kind == "image" for block in self._relation_blocks(one)
+        ]
 
     def unmet(self, part: str) -> Iterator[str]:
         """Related parts that no drawing named: charts and diagrams as text, embedded documents as pages."""
@@ -57,11 +59,11 @@ class Objects:
             if relation.target in self._met or relation.external:
                 continue
             if relation.kind in ("oleObject", "package"):
-                self._object(relation)
+                self._add_object(relation)
             elif relation.kind in ("chart", "chartEx", "diagramData"):
-                yield from self._blocks(relation)
+                yield from self._relation_blocks(relation)
 
-    def _object(self, relation: Relation) -> bool:
+    def _add_object(self, relation: PartRelation) -> bool:
         if relation.target in self._met:
             return True
         self._met.add(relation.target)
@@ -73,7 +75,7 @@ class Objects:
             return False
         return self._embedding.add(self._package.blob(relation.target), relation.target)
 
-    def _blocks(self, relation: Relation) -> list[str]:
+    def _relation_blocks(self, relation: PartRelation) -> list[str]:
         if relation.external or not self._package.holds(relation.target):
             if relation.kind == "image":
                 self.gathered.note(CaveatKind.PICTURES_UNREAD, "linked pictures that are not in the file")
@@ -84,19 +86,19 @@ class Objects:
             if relation.kind == "image":
                 return [mark] if (mark := self.gathered.picture(data)) else []
             if relation.kind in ("chart", "chartEx"):
-                return self._told(chart_blocks(data), "a chart")
+                return self._note_if_empty(chart_blocks(data), "a chart")
             if relation.kind == "diagramData":
-                return self._told(list(diagram_lines(self._package.xml(relation.target))), "a diagram")
+                return self._note_if_empty(list(diagram_lines(self._package.xml(relation.target))), "a diagram")
         except DAMAGED:
             self.gathered.note(CaveatKind.PARTS_SKIPPED, f"a damaged {relation.kind}")
         return []
 
-    def _told(self, blocks: list[str], what: str) -> list[str]:
+    def _note_if_empty(self, blocks: list[str], what: str) -> list[str]:
         if not blocks:
             self.gathered.note(CaveatKind.PARTS_SKIPPED, f"{what} of which neither text nor numbers are stored")
         return blocks
 
-    def _related(self, drawing: etree._Element) -> Iterator[Relation]:
+    def _related_parts(self, drawing: etree._Element) -> Iterator[PartRelation]:
         """The parts that a drawing names by their ids, each once, without the copies for old programs."""
         seen = set()
         for node in drawing.iter(*_REFERRING):
@@ -119,11 +121,11 @@ def diagram_lines(root: etree._Element) -> Iterator[str]:
             yield text
 
 
-def _written(paragraph: etree._Element) -> str:
+def _paragraph_text(paragraph: etree._Element) -> str:
     return "".join(run.text or "" for run in paragraph.iter("{*}t")).strip()
 
 
-def _descriptions(drawing: etree._Element) -> Iterator[str]:
+def _alternative_texts(drawing: etree._Element) -> Iterator[str]:
     """Alternative texts that people write, and the letters of word art."""
     for node in drawing.iter("{*}docPr", "{*}cNvPr", "{*}shape", "{*}textpath"):
         if node.tag.endswith("}textpath"):

@@ -19,7 +19,7 @@ _RENAMED = {b"extendedProperties": b"extended-properties", b"customProperties": 
 _MOST_CHANGED = 512 * 2**20
 
 
-def transitional(source: Source) -> Source:
+def to_transitional(source: Source) -> Source:
     """The package itself, or for one in Strict Open XML (ISO 29500-1) a copy with the names of the Transitional one.
 
     The two differ in their namespaces and relationship types; the elements are the same.
@@ -45,7 +45,7 @@ def _transitional_name(match: re.Match[bytes]) -> bytes:
 
 
 @dataclass(frozen=True, slots=True)
-class Relation:
+class PartRelation:
     """A relationship of a part: the last word of its type, and the part or the address it refers to."""
 
     kind: str
@@ -53,7 +53,7 @@ class Relation:
     external: bool
 
 
-class Package:
+class OoxmlPackage:
     """The parts of a package, found whatever the case of their names."""
 
     def __init__(self, archive: zipfile.ZipFile) -> None:
@@ -81,7 +81,7 @@ class Package:
         """True if the package has such a part."""
         return part.lower() in self._names
 
-    def relations(self, part: str) -> Mapping[str, Relation]:
+    def relations(self, part: str) -> Mapping[str, PartRelation]:
         """The relationships of a part, by the ids it uses."""
         folder, name = posixpath.split(part)
         rels = posixpath.join(folder, "_rels", f"{name}.rels")
@@ -92,5 +92,5 @@ class Package:
             target, external = item.get("Target", ""), item.get("TargetMode") == "External"
             if not external:
                 target = posixpath.normpath(posixpath.join("/", folder, unquote(target))).lstrip("/")
-            found[item.get("Id", "")] = Relation(item.get("Type", "").rpartition("/")[2], target, external)
+            found[item.get("Id", "")] = PartRelation(item.get("Type", "").rpartition("/")[2], target, external)
         return found

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 
 from lxml import etree
 
-from pipelines.documents.extract.sheets.grid import Grid, grid_blocks
-from pipelines.documents.extract.word.counting import counted
-from pipelines.documents.extract.word.equations import linear
-from pipelines.documents.extract.word.inline import Piece, joined
+from pipelines.documents.extract.sheets.grid import CellGrid, grid_blocks
+from pipelines.documents.extract.word.counting import format_counter
+from pipelines.documents.extract.word.equations import linear_equation
+from pipelines.documents.extract.word.inline import Piece, join_pieces
 
 A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _FORMS = {
@@ -30,13 +30,13 @@ def frame_lines(body: etree._Element) -> Iterator[str]:
         if not text:
             continue
         level = level_of(paragraph)
-        mark = _number(paragraph, level, counts)
+        mark = _bullet_number(paragraph, level, counts)
         yield "  " * level + (mark or ("- " if level else "")) + text
 
 
 def paragraph_text(paragraph: etree._Element) -> str:
     """A paragraph on its lines."""
-    return joined(_pieces(paragraph)).replace("\v", "\n").strip()
+    return join_pieces(_text_pieces(paragraph)).replace("\v", "\n").strip()
 
 
 def level_of(paragraph: etree._Element) -> int:
@@ -48,14 +48,14 @@ def level_of(paragraph: etree._Element) -> int:
 
 def table_blocks(table: etree._Element) -> list[str]:
     """A table as Markdown; cells that are merged downwards repeat in every row."""
-    grid = Grid("")
+    grid = CellGrid("")
     for row, line in enumerate(table.iterfind(f"{A}tr")):
         for column, cell in enumerate(line.iterfind(f"{A}tc")):
             if cell.get("hMerge") in ("1", "true") or cell.get("vMerge") in ("1", "true"):
                 continue
             body = cell.find(f"{A}txBody")
             grid.put(row, column, " ".join(frame_lines(body)) if body is not None else "")
-            down, across = _span(cell, "rowSpan"), _span(cell, "gridSpan")
+            down, across = _cell_span(cell, "rowSpan"), _cell_span(cell, "gridSpan")
             if down > 1 or across > 1:
                 grid.merged.append((row, column, row + down - 1, column + across - 1))
     return grid_blocks(grid)
@@ -72,23 +72,23 @@ def comment_lines(root: etree._Element) -> Iterator[str]:
             yield f"[comment] {text}"
 
 
-def _pieces(paragraph: etree._Element) -> Iterator[Piece]:
+def _text_pieces(paragraph: etree._Element) -> Iterator[Piece]:
     for child in paragraph:
         name = child.tag.rpartition("}")[2] if isinstance(child.tag, str) else ""
         if name in ("r", "fld"):
             properties = child.find(f"{A}rPr")
-            yield _shift(properties), child.findtext(f"{A}t") or ""
+            yield _baseline_shift(properties), child.findtext(f"{A}t") or ""
         elif name == "br":
             yield "", "\n"
         elif name == "m":
-            yield "", linear(child)
+            yield "", linear_equation(child)
         elif name == "AlternateContent":
             for choice in child:
                 if choice.tag.endswith("}Choice"):
-                    yield from _pieces(choice)
+                    yield from _text_pieces(choice)
 
 
-def _shift(properties: etree._Element | None) -> str:
+def _baseline_shift(properties: etree._Element | None) -> str:
     """`baseline` is in thousandths of a per cent of the letters' size (or, in Strict files, per cent)."""
     baseline = properties.get("baseline", "0") if properties is not None else "0"
     amount = baseline.lstrip("-").removesuffix("%")
@@ -97,7 +97,7 @@ def _shift(properties: etree._Element | None) -> str:
     return "lowered" if baseline.startswith("-") else "raised"
 
 
-def _number(paragraph: etree._Element, level: int, counts: dict[int, int]) -> str:
+def _bullet_number(paragraph: etree._Element, level: int, counts: dict[int, int]) -> str:
     """The number that a slide program writes before a paragraph; counting ends where the numbering does."""
     properties = paragraph.find(f"{A}pPr")
     auto = properties.find(f"{A}buAutoNum") if properties is not None else None
@@ -109,11 +109,11 @@ def _number(paragraph: etree._Element, level: int, counts: dict[int, int]) -> st
     start = auto.get("startAt", "1")
     counts[level] = counts[level] + 1 if level in counts else int(start) if start.isdecimal() else 1
     kind = _AUTO.match(auto.get("type", "arabicPeriod"))
-    number = counted(counts[level], _FORMS.get(kind[1], "decimal") if kind else "decimal")
+    number = format_counter(counts[level], _FORMS.get(kind[1], "decimal") if kind else "decimal")
     ending = kind[2] if kind else "Period"
     return {"ParenR": f"{number}) ", "ParenBoth": f"({number}) ", "Plain": f"{number} "}.get(ending, f"{number}. ")
 
 
-def _span(cell: etree._Element, name: str) -> int:
+def _cell_span(cell: etree._Element, name: str) -> int:
     value = cell.get(name, "1")
     return min(int(value), _MOST_SPAN) if value.isdecimal() and len(value) < 9 else 1

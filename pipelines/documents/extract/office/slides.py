@@ -5,10 +5,10 @@ from collections.abc import Iterator
 
 from lxml import etree
 
-from pipelines.documents.document import CaveatKind, Reason, Unreadable
-from pipelines.documents.extract.office.embedded import Embedding, Nesting
-from pipelines.documents.extract.office.embedded_objects import Objects
-from pipelines.documents.extract.office.ooxml import Package, Relation, transitional
+from pipelines.documents.document import CaveatKind, FailureReason, Unreadable
+from pipelines.documents.extract.office.embedded import EmbeddedDocuments, NestingBudget
+from pipelines.documents.extract.office.embedded_objects import DrawingObjects
+from pipelines.documents.extract.office.ooxml import OoxmlPackage, PartRelation, to_transitional
 from pipelines.documents.extract.office.slide_text import (
     A,
     comment_lines,
@@ -17,9 +17,9 @@ from pipelines.documents.extract.office.slide_text import (
     paragraph_text,
     table_blocks,
 )
-from pipelines.documents.extract.office.zip_package import DAMAGED, Source, check_package, damaged
-from pipelines.documents.extract.opened import Context, Opened, Part
-from pipelines.documents.extract.pictures.embedded_pictures import Gathered
+from pipelines.documents.extract.office.zip_package import DAMAGED, Source, check_package, classify_package_error
+from pipelines.documents.extract.opened import DocumentPart, ExtractionContext, OpenedDocument
+from pipelines.documents.extract.pictures.embedded_pictures import PictureCollector
 
 _P = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
 _ALTERNATIVE = "{http://schemas.openxmlformats.org/markup-compatibility/2006}AlternateContent"
@@ -29,29 +29,29 @@ _SHAPES = frozenset(("sp", "grpSp", "graphicFrame", "pic", "cxnSp", "contentPart
 _OFF = ("0", "false")
 
 
-def open_pptx(source: Source, context: Context, nesting: Nesting | None = None) -> Opened:
+def open_pptx(source: Source, context: ExtractionContext, nesting: NestingBudget | None = None) -> OpenedDocument:
     """A presentation; embedded documents follow behind its slides."""
     check_package(source, context.read.max_unpacked_bytes)
-    gathered = Gathered(context)
-    embedding = Embedding(gathered, nesting)
+    gathered = PictureCollector(context)
+    embedding = EmbeddedDocuments(gathered, nesting)
     try:
-        with zipfile.ZipFile(transitional(source)) as archive:
-            parts = list(_Deck(Package(archive), gathered, embedding).slides())
+        with zipfile.ZipFile(to_transitional(source)) as archive:
+            parts = list(_Deck(OoxmlPackage(archive), gathered, embedding).slides())
     except DAMAGED as error:
-        raise damaged(error) from error
+        raise classify_package_error(error) from error
     if not parts:
-        raise Unreadable(Reason.EMPTY, "the presentation has no slides")
+        raise Unreadable(FailureReason.EMPTY, "the presentation has no slides")
     return embedding.behind(gathered.document(parts))
 
 
 class _Deck:
     """Walks the slides' XML: libraries pass over what is newer than they are, and stumble over unknown charts."""
 
-    def __init__(self, package: Package, gathered: Gathered, embedding: Embedding) -> None:
+    def __init__(self, package: OoxmlPackage, gathered: PictureCollector, embedding: EmbeddedDocuments) -> None:
         self._package, self._gathered = package, gathered
-        self._objects = Objects(package, gathered, embedding)
+        self._objects = DrawingObjects(package, gathered, embedding)
 
-    def slides(self) -> Iterator[Part]:
+    def slides(self) -> Iterator[DocumentPart]:
         """A part a slide, in the order of the presentation; a damaged slide is one without text that says so."""
         start = next((one.target for one in self._package.relations("").values() if one.kind == "officeDocument"), None)
         main = start or "ppt/presentation.xml"
@@ -62,35 +62,35 @@ class _Deck:
             try:
                 if relation is None:
                     raise KeyError("no such slide")
-                blocks = list(self._slide(relation.target, inner=at > 0))
+                blocks = list(self._slide_blocks(relation.target, inner=at > 0))
             except DAMAGED as error:
                 blocks = []
                 self._gathered.note(CaveatKind.PARTS_SKIPPED, f"the slide is damaged ({type(error).__name__})")
-            yield Part("\n\n".join(blocks), self._gathered.take_caveats())
+            yield DocumentPart("\n\n".join(blocks), self._gathered.take_caveats())
 
-    def _slide(self, part: str, *, inner: bool) -> Iterator[str]:
+    def _slide_blocks(self, part: str, *, inner: bool) -> Iterator[str]:
         root = self._package.xml(part)
         if root.get("show") in _OFF:
             self._gathered.note(CaveatKind.HIDDEN_CONTENT, "a hidden slide, read here")
         self._objects.within(part)
-        yield from self._shapes(root, "##" if inner else "#")
+        yield from self._tree_blocks(root, "##" if inner else "#")
         yield from self._objects.unmet(part)
         for relation in self._package.relations(part).values():
             if relation.kind in ("video", "audio", "media") and not relation.external:
                 self._gathered.note(CaveatKind.PARTS_SKIPPED, "a video or a sound")
                 break
-        yield from self._beside(part)
+        yield from self._notes_and_comments(part)
 
-    def _shapes(self, root: etree._Element, marks: str) -> Iterator[str]:
+    def _tree_blocks(self, root: etree._Element, marks: str) -> Iterator[str]:
         """The first slide's title is the deck's: those of the slides after it stand below it."""
         background, tree = root.find(f"{_P}cSld/{_P}bg"), root.find(f"{_P}cSld/{_P}spTree")
         if tree is None:
             return
-        shapes = list(_shapes(tree))
-        untitled = not any(_is_title(shape) and _lines(shape) for shape in shapes)
+        shapes = list(_tree_shapes(tree))
+        untitled = not any(_is_title(shape) and _shape_lines(shape) for shape in shapes)
         begun = False
         for shape in shapes:
-            found = list(self._shape(shape, marks))
+            found = list(self._shape_blocks(shape, marks))
             leads = untitled and not begun and bool(found) and _leads_in_bold(shape)
             if leads and (len(shapes) > 1 or "\n" in found[0]):
                 line, _, rest = found[0].partition("\n")
@@ -100,13 +100,13 @@ class _Deck:
         if background is not None:
             yield from self._objects.pictures(background)
 
-    def _shape(self, shape: etree._Element, marks: str) -> Iterator[str]:
+    def _shape_blocks(self, shape: etree._Element, marks: str) -> Iterator[str]:
         name = shape.tag.rpartition("}")[2]
         if name == "grpSp":
-            for child in _shapes(shape):
-                yield from self._shape(child, marks)
+            for child in _tree_shapes(shape):
+                yield from self._shape_blocks(child, marks)
         elif name == "sp":
-            lines = _lines(shape)
+            lines = _shape_lines(shape)
             if lines:
                 yield f"{marks} {' '.join(' '.join(lines).split())}" if _is_title(shape) else "\n".join(lines)
             yield from self._objects.pictures(shape)
@@ -116,48 +116,48 @@ class _Deck:
             if text := self._objects.text(shape).strip("\n"):
                 yield text
 
-    def _beside(self, part: str) -> Iterator[str]:
+    def _notes_and_comments(self, part: str) -> Iterator[str]:
         """The speaker's notes and the reviewers' comments."""
         for relation in self._package.relations(part).values():
             if relation.kind not in ("notesSlide", "comments") or not self._package.holds(relation.target):
                 continue
             try:
-                yield from self._remarks(relation)
+                yield from self._remark_blocks(relation)
             except DAMAGED:
                 self._gathered.note(CaveatKind.PARTS_SKIPPED, f"damaged {relation.kind}")
 
-    def _remarks(self, relation: Relation) -> Iterator[str]:
+    def _remark_blocks(self, relation: PartRelation) -> Iterator[str]:
         root = self._package.xml(relation.target)
         if relation.kind == "comments":
             if lines := list(comment_lines(root)):
                 yield "\n".join(lines)
             return
         for shape in root.iterfind(f".//{_P}sp"):
-            if _placeholder(shape) == "body" and (lines := _lines(shape)):
+            if _placeholder_type(shape) == "body" and (lines := _shape_lines(shape)):
                 yield "Notes: " + "\n".join(lines)
 
 
-def _shapes(tree: etree._Element) -> Iterator[etree._Element]:
+def _tree_shapes(tree: etree._Element) -> Iterator[etree._Element]:
     """Shapes of a tree; of alternatives the first, which is the one for programs that know it."""
     for child in tree:
         if child.tag == _ALTERNATIVE:
             choice = next((one for one in child if isinstance(one.tag, str)), None)
-            yield from _shapes(choice) if choice is not None else ()
+            yield from _tree_shapes(choice) if choice is not None else ()
         elif isinstance(child.tag, str) and child.tag.removeprefix(_P) in _SHAPES:
             yield child
 
 
-def _placeholder(shape: etree._Element) -> str | None:
+def _placeholder_type(shape: etree._Element) -> str | None:
     """The type of the placeholder that a shape fills; None where it fills none."""
     found = shape.find(f"{_P}nvSpPr/{_P}nvPr/{_P}ph")
     return str(found.get("type", "obj")) if found is not None else None
 
 
 def _is_title(shape: etree._Element) -> bool:
-    return _placeholder(shape) in _TITLES
+    return _placeholder_type(shape) in _TITLES
 
 
-def _lines(shape: etree._Element) -> list[str]:
+def _shape_lines(shape: etree._Element) -> list[str]:
     body = shape.find(f"{_P}txBody")
     return list(frame_lines(body)) if body is not None else []
 

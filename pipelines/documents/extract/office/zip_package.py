@@ -9,7 +9,7 @@ from typing import BinaryIO
 
 from lxml import etree
 
-from pipelines.documents.document import Reason, Unreadable
+from pipelines.documents.document import FailureReason, Unreadable
 
 Source = Path | BinaryIO
 """A document as a file, or the bytes of one that stands in another."""
@@ -50,16 +50,16 @@ def check_package(source: Source, max_unpacked_bytes: int) -> None:
         with zipfile.ZipFile(source) as archive:
             parts = archive.infolist()
             if len(parts) > _MAX_PARTS:
-                raise Unreadable(Reason.BOMB, f"a package of {len(parts)} parts")
+                raise Unreadable(FailureReason.BOMB, f"a package of {len(parts)} parts")
             if (total := sum(part.file_size for part in parts)) > max_unpacked_bytes:
-                raise Unreadable(Reason.BOMB, f"it unpacks to {total} bytes, more than {max_unpacked_bytes}")
+                raise Unreadable(FailureReason.BOMB, f"it unpacks to {total} bytes, more than {max_unpacked_bytes}")
             if any(part.flag_bits & 0x1 for part in parts):
-                raise Unreadable(Reason.ENCRYPTED, "parts of the package are encrypted")
+                raise Unreadable(FailureReason.ENCRYPTED, "parts of the package are encrypted")
             for part in parts:
                 if part.filename.endswith((".xml", ".rels")):
                     _check_prolog(archive, part)
     except DAMAGED as error:
-        raise damaged(error) from error
+        raise classify_package_error(error) from error
 
 
 def _check_prolog(archive: zipfile.ZipFile, part: zipfile.ZipInfo) -> None:
@@ -67,19 +67,19 @@ def _check_prolog(archive: zipfile.ZipFile, part: zipfile.ZipInfo) -> None:
     try:
         with archive.open(part) as file:
             if _DECLARATION.search(file.read(_PROLOG_BYTES)):
-                raise Unreadable(Reason.BOMB, f"{part.filename} declares XML entities")
+                raise Unreadable(FailureReason.BOMB, f"{part.filename} declares XML entities")
     except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError):
         return  # One damaged part is the format's own business: it may not need it.
 
 
-def damaged(error: BaseException) -> Unreadable:
+def classify_package_error(error: BaseException) -> Unreadable:
     """Classify an exception of an office library: BOMB, ENCRYPTED or CORRUPT."""
     text = " ".join(str(error).split())[:200]
     if isinstance(error, RecursionError):
-        return Unreadable(Reason.BOMB, "its parts are nested without end")
+        return Unreadable(FailureReason.BOMB, "its parts are nested without end")
     if isinstance(error, RuntimeError) and "encrypt" in text:
-        return Unreadable(Reason.ENCRYPTED, "parts of the package are encrypted")
-    return Unreadable(Reason.CORRUPT, f"{type(error).__name__}: {text}" if text else type(error).__name__)
+        return Unreadable(FailureReason.ENCRYPTED, "parts of the package are encrypted")
+    return Unreadable(FailureReason.CORRUPT, f"{type(error).__name__}: {text}" if text else type(error).__name__)
 
 
 def parse_part(archive: zipfile.ZipFile, name: str) -> etree._Element:

@@ -8,7 +8,7 @@ import pypdfium2 as pdfium
 import pypdfium2.raw as raw
 
 from pipelines.documents.document import Box
-from pipelines.documents.extract.pdf.page_words import Mapper, Token
+from pipelines.documents.extract.pdf.page_words import PageMapper, PageToken
 
 _REMARKS = {
     raw.FPDF_ANNOT_TEXT,
@@ -42,7 +42,7 @@ _LABEL_ABOVE = 0.04  # of the page's height
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class PageNote:
     """An annotation or a form field's value that somebody added.
 
     Attributes:
@@ -59,20 +59,20 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True)
-class Notes:
+class PageNotes:
     """The notes of a page, and the names of files that are pinned to it."""
 
-    notes: tuple[Note, ...] = ()
+    notes: tuple[PageNote, ...] = ()
     files: tuple[str, ...] = ()
 
 
-def read_notes(page: pdfium.PdfPage, form: pdfium.PdfFormEnv | None, tokens: Sequence[Token]) -> Notes:
+def read_notes(page: pdfium.PdfPage, form: pdfium.PdfFormEnv | None, tokens: Sequence[PageToken]) -> PageNotes:
     """Everything that was written onto the page as a remark or into a form."""
     count = raw.FPDFPage_GetAnnotCount(page)
     if count <= 0:
-        return Notes()
-    mapper = Mapper(page)
-    notes: list[Note] = []
+        return PageNotes()
+    mapper = PageMapper(page)
+    notes: list[PageNote] = []
     files: list[str] = []
     for index in range(count):
         annotation = raw.FPDFPage_GetAnnot(page, index)
@@ -83,69 +83,75 @@ def read_notes(page: pdfium.PdfPage, form: pdfium.PdfFormEnv | None, tokens: Seq
             if raw.FPDFAnnot_GetFlags(annotation) & _HIDDEN:
                 continue
             if kind == raw.FPDF_ANNOT_FILEATTACHMENT:
-                files.append(_attached(annotation))
+                files.append(_attachment_name(annotation))
             elif kind == raw.FPDF_ANNOT_WIDGET and form is not None:
-                notes += _field(form, annotation, mapper)
+                notes += _field_notes(form, annotation, mapper)
             elif kind in _REMARKS:
-                notes += _remark(annotation, kind, mapper, tokens)
+                notes += _remark_notes(annotation, kind, mapper, tokens)
         finally:
             raw.FPDFPage_CloseAnnot(annotation)
-    return Notes(tuple(notes), tuple(files))
+    return PageNotes(tuple(notes), tuple(files))
 
 
-def place_notes(tokens: Sequence[Token], notes: Sequence[Note]) -> tuple[Token, ...]:
+def place_notes(tokens: Sequence[PageToken], notes: Sequence[PageNote]) -> tuple[PageToken, ...]:
     """The page's words with field values beside their labels, and remarks below everything, in the order they stand."""
     result = list(tokens)
     for note in sorted((note for note in notes if note.field), key=lambda note: (note.box.y0, note.box.x0)):
         _place_field(result, note)
     for note in sorted((note for note in notes if not note.field), key=lambda note: (note.box.y0, note.box.x0)):
-        result += _tokens(note, "\n\n")
+        result += _note_tokens(note, "\n\n")
     return tuple(result)
 
 
-def _remark(annotation: object, kind: int, mapper: Mapper, tokens: Sequence[Token]) -> Iterator[Note]:
-    text = " ".join(_string(annotation, b"Contents").split())
-    box = _box(annotation, mapper)
+def _remark_notes(annotation: object, kind: int, mapper: PageMapper, tokens: Sequence[PageToken]) -> Iterator[PageNote]:
+    text = " ".join(_string_value(annotation, b"Contents").split())
+    box = _annotation_box(annotation, mapper)
     if not text or box is None:
         return
-    author = " ".join(_string(annotation, b"T").split())
+    author = " ".join(_string_value(annotation, b"T").split())
     marked = ""
     if kind in _MARKING:
         words = [
-            token.text for token in tokens if token.box and _middle_in(token.box, _marked(annotation, mapper) or [box])
+            token.text
+            for token in tokens
+            if token.box and _middle_in(token.box, _marked_boxes(annotation, mapper) or [box])
         ]
         more = " …" if len(words) > _MARKED_WORDS else ""
         if words:
             marked = f" {_MARKING[kind]} “{' '.join(words[:_MARKED_WORDS])}{more}”"
-    yield Note(f"[Remark{' by ' + author if author else ''}{marked}: {text}]", box)
+    yield PageNote(f"[Remark{' by ' + author if author else ''}{marked}: {text}]", box)
 
 
-def _field(form: pdfium.PdfFormEnv, annotation: object, mapper: Mapper) -> Iterator[Note]:
-    box = _box(annotation, mapper)
+def _field_notes(form: pdfium.PdfFormEnv, annotation: object, mapper: PageMapper) -> Iterator[PageNote]:
+    box = _annotation_box(annotation, mapper)
     kind = raw.FPDFAnnot_GetFormFieldType(form, annotation)
     if box is None:
         return
     if kind in _TICKED:
-        yield Note("[x]" if raw.FPDFAnnot_IsChecked(form, annotation) else "[ ]", box, field=True, tick=True)
+        yield PageNote("[x]" if raw.FPDFAnnot_IsChecked(form, annotation) else "[ ]", box, field=True, tick=True)
     elif kind in _TYPED:
-        chosen = _chosen(form, annotation) if kind != raw.FPDF_FORMFIELD_TEXTFIELD else ""
-        value = chosen or _wide(lambda buffer, size: raw.FPDFAnnot_GetFormFieldValue(form, annotation, buffer, size))
+        chosen = _chosen_options(form, annotation) if kind != raw.FPDF_FORMFIELD_TEXTFIELD else ""
+        value = chosen or _read_utf16(
+            lambda buffer, size: raw.FPDFAnnot_GetFormFieldValue(form, annotation, buffer, size)
+        )
         lines = [line for line in (" ".join(line.split()) for line in value.splitlines()) if line]
         if lines:
-            yield Note("\n".join(lines), box, field=True)
+            yield PageNote("\n".join(lines), box, field=True)
 
 
-def _chosen(form: pdfium.PdfFormEnv, annotation: object) -> str:
+def _chosen_options(form: pdfium.PdfFormEnv, annotation: object) -> str:
     labels = []
     for option in range(max(0, raw.FPDFAnnot_GetOptionCount(form, annotation))):
         if raw.FPDFAnnot_IsOptionSelected(form, annotation, option):
             labels.append(
-                _wide(lambda buffer, size, at=option: raw.FPDFAnnot_GetOptionLabel(form, annotation, at, buffer, size))
+                _read_utf16(
+                    lambda buffer, size, at=option: raw.FPDFAnnot_GetOptionLabel(form, annotation, at, buffer, size)
+                )
             )
     return ", ".join(label for label in labels if label)
 
 
-def _place_field(tokens: list[Token], note: Note) -> None:
+def _place_field(tokens: list[PageToken], note: PageNote) -> None:
     """Put a value where a person looks for it: after its label on the left or above; a tick before its label."""
     row = [at for at, token in enumerate(tokens) if token.box and _same_row(token.box, note.box)]
     box = note.box
@@ -156,7 +162,7 @@ def _place_field(tokens: list[Token], note: Note) -> None:
         return
     if left:
         at = max(left, key=lambda n: tokens[n].box.x1)  # type: ignore[union-attr]  # only those with a box
-        tokens[at + 1 : at + 1] = _tokens(note, " ")
+        tokens[at + 1 : at + 1] = _note_tokens(note, " ")
         return
     above = [
         at
@@ -169,7 +175,7 @@ def _place_field(tokens: list[Token], note: Note) -> None:
         at = max(above, key=lambda n: (round(tokens[n].box.y1, 2), n))  # type: ignore[union-attr]  # see above
         while at + 1 < len(tokens) and tokens[at + 1].gap in ("", " "):
             at += 1
-        tokens[at + 1 : at + 1] = _tokens(note, "\n")
+        tokens[at + 1 : at + 1] = _note_tokens(note, "\n")
         return
     before = [at for at, token in enumerate(tokens) if token.box and token.box.y1 <= box.y0]
     at = max(before) + 1 if before else 0
@@ -177,12 +183,12 @@ def _place_field(tokens: list[Token], note: Note) -> None:
         at += 1
     if at < len(tokens):
         tokens[at] = replace(tokens[at], gap="\n\n")
-    tokens[at:at] = _tokens(note, "\n\n")
+    tokens[at:at] = _note_tokens(note, "\n\n")
 
 
-def _place_tick(tokens: list[Token], note: Note, left: Sequence[int], label: int) -> None:
+def _place_tick(tokens: list[PageToken], note: PageNote, left: Sequence[int], label: int) -> None:
     """Put a tick before its label, and both behind what stands left of them on their line."""
-    (tick,) = _tokens(note, tokens[label].gap)
+    (tick,) = _note_tokens(note, tokens[label].gap)
     end = label + 1
     while end < len(tokens) and "\n" not in tokens[end].gap:
         end += 1
@@ -197,14 +203,14 @@ def _place_tick(tokens: list[Token], note: Note, left: Sequence[int], label: int
     tokens[at:at] = piece
 
 
-def _tokens(note: Note, gap: str) -> list[Token]:
+def _note_tokens(note: PageNote, gap: str) -> list[PageToken]:
     """The note's words, all of them with its box: where each stands in it nobody says."""
     if note.tick:
-        return [Token(note.text, note.box, gap)]
-    result: list[Token] = []
+        return [PageToken(note.text, note.box, gap)]
+    result: list[PageToken] = []
     for line in note.text.split("\n"):
         for number, word in enumerate(line.split()):
-            result.append(Token(word, note.box, (gap if not result else "\n") if number == 0 else " "))
+            result.append(PageToken(word, note.box, (gap if not result else "\n") if number == 0 else " "))
     return result
 
 
@@ -218,14 +224,14 @@ def _middle_in(box: Box, boxes: Sequence[Box]) -> bool:
     return any(b.x0 <= x <= b.x1 and b.y0 <= y <= b.y1 for b in boxes)
 
 
-def _box(annotation: object, mapper: Mapper) -> Box | None:
+def _annotation_box(annotation: object, mapper: PageMapper) -> Box | None:
     rect = raw.FS_RECTF()
     if not raw.FPDFAnnot_GetRect(annotation, rect):
         return None
     return mapper.box(rect.left, rect.bottom, rect.right, rect.top)
 
 
-def _marked(annotation: object, mapper: Mapper) -> list[Box]:
+def _marked_boxes(annotation: object, mapper: PageMapper) -> list[Box]:
     """The places that a highlight covers, a line each."""
     quad = raw.FS_QUADPOINTSF()
     boxes = []
@@ -236,10 +242,10 @@ def _marked(annotation: object, mapper: Mapper) -> list[Box]:
     return boxes
 
 
-def _attached(annotation: object) -> str:
+def _attachment_name(annotation: object) -> str:
     file = raw.FPDFAnnot_GetFileAttachment(annotation)
-    name = _wide(lambda buffer, size: raw.FPDFAttachment_GetName(file, buffer, size)) if file else ""
-    return name or _string(annotation, b"Contents") or "a file without a name"
+    name = _read_utf16(lambda buffer, size: raw.FPDFAttachment_GetName(file, buffer, size)) if file else ""
+    return name or _string_value(annotation, b"Contents") or "a file without a name"
 
 
 def attached_files(pdf: pdfium.PdfDocument) -> tuple[str, ...]:
@@ -247,16 +253,16 @@ def attached_files(pdf: pdfium.PdfDocument) -> tuple[str, ...]:
     names = []
     for index in range(max(0, raw.FPDFDoc_GetAttachmentCount(pdf))):
         file = raw.FPDFDoc_GetAttachment(pdf, index)
-        name = _wide(lambda buffer, size, at=file: raw.FPDFAttachment_GetName(at, buffer, size)) if file else ""
+        name = _read_utf16(lambda buffer, size, at=file: raw.FPDFAttachment_GetName(at, buffer, size)) if file else ""
         names.append(name or "a file without a name")
     return tuple(names)
 
 
-def _string(annotation: object, key: bytes) -> str:
-    return _wide(lambda buffer, size: raw.FPDFAnnot_GetStringValue(annotation, key, buffer, size))
+def _string_value(annotation: object, key: bytes) -> str:
+    return _read_utf16(lambda buffer, size: raw.FPDFAnnot_GetStringValue(annotation, key, buffer, size))
 
 
-def _wide(ask: object) -> str:
+def _read_utf16(ask: object) -> str:
     """Read the UTF-16 string with which a pdfium function fills a buffer."""
     size = ask(None, 0)  # type: ignore[operator]
     if size <= 2:

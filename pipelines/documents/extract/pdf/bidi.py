@@ -35,9 +35,9 @@ def in_reading_order(glyphs: Sequence[Glyph]) -> tuple[list[Glyph], int]:
     """
     result: list[Glyph] = []
     unsure = 0
-    kinds = Counter(_kind(glyph.char[0]) for glyph in glyphs if glyph.char.isalpha())
+    kinds = Counter(_bidi_kind(glyph.char[0]) for glyph in glyphs if glyph.char.isalpha())
     leftward = kinds["R"] >= kinds["L"]  # a line of mostly Latin names is one of its page all the same
-    for line, end in _lines(glyphs):
+    for line, end in _joined_lines(glyphs):
         if not any(has_rtl(glyph.char) for glyph in line):
             result += line
         else:
@@ -49,7 +49,7 @@ def in_reading_order(glyphs: Sequence[Glyph]) -> tuple[list[Glyph], int]:
     return result, unsure
 
 
-def _lines(glyphs: Sequence[Glyph]) -> list[tuple[list[Glyph], Glyph | None]]:
+def _joined_lines(glyphs: Sequence[Glyph]) -> list[tuple[list[Glyph], Glyph | None]]:
     """Lines with what ends them; neighbours at one height are one line, which pdfium has torn apart."""
     lines: list[tuple[list[Glyph], Glyph | None]] = []
     current: list[Glyph] = []
@@ -85,10 +85,10 @@ def _one_line(line: Sequence[Glyph], other: Sequence[Glyph]) -> bool:
 
 
 def _read_line(line: Sequence[Glyph], leftward_page: bool) -> tuple[list[Glyph], bool]:
-    clusters = _clusters(line)
+    clusters = _glyph_clusters(line)
     shown = _with_blanks(clusters, line)
     signs = "".join(cluster[0].char[0] for cluster in shown)
-    order, agrees = _logical(signs, leftward_page)
+    order, agrees = _logical_order(signs, leftward_page)
     result: list[Glyph] = []
     text = "".join(signs[at] for at, _ in order)
     turn = _is_balanced(text.translate(_MIRRORED)) or not _is_balanced(text)
@@ -101,7 +101,7 @@ def _read_line(line: Sequence[Glyph], leftward_page: bool) -> tuple[list[Glyph],
     return result, agrees
 
 
-def _clusters(line: Sequence[Glyph]) -> list[list[Glyph]]:
+def _glyph_clusters(line: Sequence[Glyph]) -> list[list[Glyph]]:
     """Signs from left to right; letters of one ligature, and a letter with its marks, are one."""
     found: list[list[Glyph]] = []
     marks: list[Glyph] = []
@@ -152,12 +152,12 @@ def _with_blanks(clusters: list[list[Glyph]], line: Sequence[Glyph]) -> list[lis
     return result
 
 
-def _logical(shown: str, leftward_page: bool) -> tuple[list[tuple[int, bool]], bool]:
+def _logical_order(shown: str, leftward_page: bool) -> tuple[list[tuple[int, bool]], bool]:
     """Indices of the shown signs as they are read, each with whether it is written leftwards; and whether it agrees."""
-    kinds = [_kind(sign) for sign in shown]
+    kinds = [_bidi_kind(sign) for sign in shown]
     base = "R" if leftward_page or kinds.count("R") >= kinds.count("L") else "L"
     if base == "R":
-        return _leftward(shown, kinds, 0, len(shown), base)
+        return _leftward_order(shown, kinds, 0, len(shown), base)
     order: list[tuple[int, bool]] = []
     agrees = True
     at = 0
@@ -168,14 +168,16 @@ def _logical(shown: str, leftward_page: bool) -> tuple[list[tuple[int, bool]], b
             continue
         stop = next((n for n in range(at, len(shown)) if kinds[n] == "L"), len(shown))
         end = max(n for n in range(at, stop) if kinds[n] == "R") + 1
-        piece, fits = _leftward(shown, kinds, at, end, "R")
+        piece, fits = _leftward_order(shown, kinds, at, end, "R")
         order += piece
         agrees = agrees and fits
         at = end
     return order, agrees
 
 
-def _leftward(shown: str, kinds: Sequence[str], start: int, end: int, base: str) -> tuple[list[tuple[int, bool]], bool]:
+def _leftward_order(
+    shown: str, kinds: Sequence[str], start: int, end: int, base: str
+) -> tuple[list[tuple[int, bool]], bool]:
     """A stretch written from right to left: what stands in it from left to right is kept so.
 
     Pieces of Latin letters and digits are joined or apart; of all ways the first is taken that, displayed by the
@@ -184,17 +186,17 @@ def _leftward(shown: str, kinds: Sequence[str], start: int, end: int, base: str)
     wanted = shown[start:end].translate(_MIRRORED)
     first: list[tuple[int, bool]] = []
     for signed in (False, True):  # `15%` is one piece after Hebrew letters, two after Arabic ones
-        pieces = _pieces(shown, kinds, start, end, signed)
+        pieces = _unbroken_pieces(shown, kinds, start, end, signed)
         joints = [
             (here, after)
             for here, after in pairwise(pieces)
             if not any(kinds[at] == "R" for at in range(here[1], after[0]))
         ]
-        likely = [_belong(shown, kinds, here, after) for here, after in joints]
-        first = first or _order(start, end, pieces, dict(zip(joints, likely, strict=True)))
+        likely = [_belong_together(shown, kinds, here, after) for here, after in joints]
+        first = first or _reversed_order(start, end, pieces, dict(zip(joints, likely, strict=True)))
         for flips in product((False, True), repeat=min(len(joints), _MOST_CHOICES)):
             choice = [joined ^ flip for joined, flip in zip(likely, [*flips, *[False] * len(joints)], strict=False)]
-            order = _order(start, end, pieces, dict(zip(joints, choice, strict=True)))
+            order = _reversed_order(start, end, pieces, dict(zip(joints, choice, strict=True)))
             display = get_display("".join(shown[at] for at, _ in order), base_dir=base)
             if str(display).translate(_MIRRORED).translate(_FLAT) == wanted.translate(_FLAT):
                 return order, True
@@ -204,7 +206,7 @@ def _leftward(shown: str, kinds: Sequence[str], start: int, end: int, base: str)
 _FLAT = str.maketrans("()[]{}<>«»‹›", "||||||||||||")
 
 
-def _pieces(shown: str, kinds: Sequence[str], start: int, end: int, signed: bool) -> list[tuple[int, int]]:
+def _unbroken_pieces(shown: str, kinds: Sequence[str], start: int, end: int, signed: bool) -> list[tuple[int, int]]:
     """Unbroken runs of Latin letters and digits, with the signs beside the digits where they are `signed`."""
     pieces: list[tuple[int, int]] = []
     for at in range(start, end):
@@ -218,14 +220,14 @@ def _pieces(shown: str, kinds: Sequence[str], start: int, end: int, signed: bool
     return pieces
 
 
-def _belong(shown: str, kinds: Sequence[str], here: tuple[int, int], after: tuple[int, int]) -> bool:
+def _belong_together(shown: str, kinds: Sequence[str], here: tuple[int, int], after: tuple[int, int]) -> bool:
     """True if two pieces are rather one part number, one figure or one phrase than two things side by side."""
     if " " not in shown[here[1] : after[0]]:
         return True
     return "L" in kinds[here[0] : here[1]]
 
 
-def _order(
+def _reversed_order(
     start: int, end: int, pieces: Sequence[tuple[int, int]], joined: dict[tuple[tuple[int, int], tuple[int, int]], bool]
 ) -> list[tuple[int, bool]]:
     """Everything reversed, except inside the pieces and between those that are joined."""
@@ -244,7 +246,7 @@ def _order(
     return order + [(n, True) for n in range(at - 1, start - 1, -1)]
 
 
-def _kind(sign: str) -> str:
+def _bidi_kind(sign: str) -> str:
     """R for letters written leftwards, L for others, D for digits, N for the rest."""
     kind = unicodedata.bidirectional(sign)
     if kind in ("R", "AL"):

@@ -9,8 +9,8 @@ import pypdfium2 as pdfium
 
 from pipelines.documents.document import Box
 from pipelines.documents.extract.pdf.glyphs import Glyph, sign_by_shape
-from pipelines.documents.extract.pdf.page_pictures import render
-from pipelines.documents.extract.pdf.page_words import Mapper
+from pipelines.documents.extract.pdf.page_pictures import render_area
+from pipelines.documents.extract.pdf.page_words import PageMapper
 
 _DPI = 200
 _WIDER, _WIDEST = 0.3, 1.5  # of the type's size: how much wider than others of its line such a blank is
@@ -29,7 +29,7 @@ class _Gap(NamedTuple):
     right: float
 
 
-def with_drawn_minus(page: pdfium.PdfPage, mapper: Mapper, glyphs: list[Glyph]) -> list[Glyph]:
+def with_drawn_minus(page: pdfium.PdfPage, mapper: PageMapper, glyphs: list[Glyph]) -> list[Glyph]:
     """The glyphs with a `-` where a bar is drawn in a blank before a figure: it must not lose its sign.
 
     The page is only looked at where a blank before a figure is wider than others of its font.
@@ -37,14 +37,14 @@ def with_drawn_minus(page: pdfium.PdfPage, mapper: Mapper, glyphs: list[Glyph]) 
     gaps = list(_wide_blanks(glyphs))
     if not gaps or page.get_rotation():
         return glyphs
-    image = render(page, _PAGE, _DPI / 72)
+    image = render_area(page, _PAGE, _DPI / 72)
     grey = image if image.ndim == 2 else image.min(axis=2)
     found: dict[int, Glyph] = {}
     for gap in gaps:
         run = glyphs[gap.at].run
         assert run is not None
         box = mapper.box(gap.left, run.level + _LOW * run.size, gap.right, run.level + _HIGH * run.size)
-        ink = _ink(grey, box)
+        ink = _ink_box(grey, box)
         if ink is not None:
             wide, high = gap.right - gap.left, (_HIGH - _LOW) * run.size
             left, right = gap.left + ink.x0 * wide, gap.left + ink.x1 * wide
@@ -78,7 +78,7 @@ def _wide_blanks(glyphs: Sequence[Glyph]) -> Iterator[_Gap]:
             yield _Gap(at, left, after.left - _BESIDE * run.size)
 
 
-def _ink(grey: np.ndarray, box: Box) -> Box | None:
+def _ink_box(grey: np.ndarray, box: Box) -> Box | None:
     """Bounding box of the ink in a part of the page, in fractions of the part; None where nothing is drawn."""
     height, width = grey.shape
     part = grey[

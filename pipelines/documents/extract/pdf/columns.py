@@ -7,8 +7,8 @@ from itertools import pairwise
 from statistics import mean, median
 
 from pipelines.documents.document import Box
-from pipelines.documents.extract.pdf.page_words import Token
-from pipelines.documents.extract.pdf.tables import Grid
+from pipelines.documents.extract.pdf.page_words import PageToken
+from pipelines.documents.extract.pdf.tables import TableGrid
 
 _CELL_GAP = 1.15  # of the words' height: what stands further apart on one line are two cells
 _ROW_GAP = 3.2  # heights between two rows of one table
@@ -26,10 +26,10 @@ _LEADERS = re.compile(r"\.{4,}|…{2,}|_{4,}")
 
 
 @dataclass(slots=True)
-class Cell:
+class TextCell:
     """Words of one line that stand close together, and where they begin and end across the page."""
 
-    tokens: list[Token]
+    tokens: list[PageToken]
     x0: float
     x1: float
 
@@ -45,16 +45,16 @@ class Cell:
 
 
 @dataclass(slots=True)
-class Row:
+class TextRow:
     """Words on one height, from left to right, and the cells that they make."""
 
     y0: float
     y1: float
-    tokens: list[Token] = field(default_factory=list)
-    cells: list[Cell] = field(default_factory=list)
+    tokens: list[PageToken] = field(default_factory=list)
+    cells: list[TextCell] = field(default_factory=list)
 
 
-def find_columns(tokens: Sequence[Token], known: Sequence[Grid], aspect: float) -> tuple[list[Grid], int]:
+def find_columns(tokens: Sequence[PageToken], known: Sequence[TableGrid], aspect: float) -> tuple[list[TableGrid], int]:
     """Tables by alignment alone, and in how many of them a cell may stand under the wrong head.
 
     Args:
@@ -64,19 +64,19 @@ def find_columns(tokens: Sequence[Token], known: Sequence[Grid], aspect: float) 
     """
     free = [t for t in tokens if t.box and not t.hidden and not any(lies_in(t.box, g.box) for g in known)]
     rows = rows_of(free, aspect)
-    grids: list[Grid] = []
+    grids: list[TableGrid] = []
     unsure = 0
-    for block in _blocks(rows):
-        found = _table(block)
+    for block in _row_blocks(rows):
+        found = _build_table(block)
         if found is not None:
             grids.append(found[0])
             unsure += found[1]
     return grids, unsure
 
 
-def rows_of(tokens: Sequence[Token], aspect: float) -> list[Row]:
+def rows_of(tokens: Sequence[PageToken], aspect: float) -> list[TextRow]:
     """The words (all with boxes) by lines from the top down; `aspect` as in `find_columns`."""
-    rows: list[Row] = []
+    rows: list[TextRow] = []
     for token in sorted(tokens, key=lambda t: (t.box.y0 + t.box.y1, t.box.x0)):  # type: ignore[union-attr]
         box = token.box
         assert box is not None
@@ -85,7 +85,7 @@ def rows_of(tokens: Sequence[Token], aspect: float) -> list[Row]:
             row = rows[-1]
             row.y0, row.y1 = min(row.y0, box.y0), max(row.y1, box.y1)
         else:
-            row = Row(box.y0, box.y1)
+            row = TextRow(box.y0, box.y1)
             rows.append(row)
         row.tokens.append(token)
     for row in rows:
@@ -98,25 +98,25 @@ def rows_of(tokens: Sequence[Token], aspect: float) -> list[Row]:
                 row.cells[-1].tokens.append(token)
                 row.cells[-1].x1 = max(row.cells[-1].x1, box.x1)
             else:
-                row.cells.append(Cell([token], box.x0, box.x1))
+                row.cells.append(TextCell([token], box.x0, box.x1))
     return rows
 
 
-def _blocks(rows: Sequence[Row]) -> Iterator[list[Row]]:
+def _row_blocks(rows: Sequence[TextRow]) -> Iterator[list[TextRow]]:
     """Rows that follow each other closely, from the first with several cells to the last."""
-    block: list[Row] = []
+    block: list[TextRow] = []
     for row in rows:
         apart = block and row.y0 - block[-1].y1 > _ROW_GAP * (block[-1].y1 - block[-1].y0)
         alone = len(row.cells) == 1 and (len(row.cells[0].text) > _LONG or not block)
         if apart or alone:
-            yield from _trimmed(block)
+            yield from _trim_block(block)
             block = []
         if not alone:
             block.append(row)
-    yield from _trimmed(block)
+    yield from _trim_block(block)
 
 
-def _trimmed(block: list[Row]) -> Iterator[list[Row]]:
+def _trim_block(block: list[TextRow]) -> Iterator[list[TextRow]]:
     while block and len(block[-1].cells) < 2:
         block.pop()
     while block and len(block[0].cells) < 2:
@@ -126,12 +126,12 @@ def _trimmed(block: list[Row]) -> Iterator[list[Row]]:
         yield block
 
 
-def _table(rows: list[Row]) -> tuple[Grid, bool] | None:
+def _build_table(rows: list[TextRow]) -> tuple[TableGrid, bool] | None:
     cells = [cell for row in rows for cell in row.cells]
     if mean([len(cell.tokens) for cell in cells]) > _WORDS:
         return None
     spanning: set[int] = set()
-    columns = _columns(rows, spanning)
+    columns = _column_intervals(rows, spanning)
     if not 2 <= len(columns) <= _MOST_COLUMNS or len(spanning) > _SPANNING * len(rows):
         return None
     rows = _whole_rows(rows, columns)
@@ -139,17 +139,17 @@ def _table(rows: list[Row]) -> tuple[Grid, bool] | None:
         return None
     columns, unsure = _under_heads(rows, columns)
     unsure = unsure or any(cell.is_number for row in rows for cell in row.cells if id(cell) in spanning)
-    return (_grid(rows, columns), unsure) if len(columns) > 1 else None
+    return (_build_grid(rows, columns), unsure) if len(columns) > 1 else None
 
 
-def _columns(rows: Sequence[Row], spanning: set[int]) -> list[tuple[float, float]]:
+def _column_intervals(rows: Sequence[TextRow], spanning: set[int]) -> list[tuple[float, float]]:
     """Column intervals over the cells of all rows; cells over several columns are put into `spanning`."""
     while True:
         cells = sorted(
             ((cell, number) for number, row in enumerate(rows) for cell in row.cells if id(cell) not in spanning),
             key=lambda pair: pair[0].x0,
         )
-        columns: list[list[tuple[Cell, int]]] = []
+        columns: list[list[tuple[TextCell, int]]] = []
         end = -1.0
         for cell, number in cells:
             if columns and cell.x0 < end:
@@ -163,7 +163,7 @@ def _columns(rows: Sequence[Row], spanning: set[int]) -> list[tuple[float, float
         spanning.add(id(max(crowded, key=lambda pair: pair[0].x1 - pair[0].x0)[0]))
 
 
-def _whole_rows(rows: Sequence[Row], columns: Sequence[tuple[float, float]]) -> list[Row]:
+def _whole_rows(rows: Sequence[TextRow], columns: Sequence[tuple[float, float]]) -> list[TextRow]:
     """Lines that only go on what stands above them belong to that row."""
     distances = [below.y0 - above.y0 for above, below in pairwise(rows)]
     usual = median(distances)
@@ -173,13 +173,13 @@ def _whole_rows(rows: Sequence[Row], columns: Sequence[tuple[float, float]]) -> 
         goes_on = 0 not in places and distance < _TIGHT * usual and not any(cell.is_number for cell in row.cells)
         if goes_on:
             last = result[-1]
-            result[-1] = Row(last.y0, row.y1, last.tokens + row.tokens, last.cells + row.cells)
+            result[-1] = TextRow(last.y0, row.y1, last.tokens + row.tokens, last.cells + row.cells)
         else:
             result.append(row)
     return result
 
 
-def _reads_as_table(rows: Sequence[Row], columns: Sequence[tuple[float, float]]) -> bool:
+def _reads_as_table(rows: Sequence[TextRow], columns: Sequence[tuple[float, float]]) -> bool:
     """Short cells, or figures among longer ones: neither columns of prose, nor a list, nor a table of contents."""
     cells = [cell for row in rows for cell in row.cells]
     if any(_LEADERS.search(cell.text) for cell in cells):
@@ -198,7 +198,7 @@ def _reads_as_table(rows: Sequence[Row], columns: Sequence[tuple[float, float]])
     return length <= _SHORT or (numbers >= NUMBERS and length <= _LONG)
 
 
-def _under_heads(rows: Sequence[Row], columns: list[tuple[float, float]]) -> tuple[list[tuple[float, float]], bool]:
+def _under_heads(rows: Sequence[TextRow], columns: list[tuple[float, float]]) -> tuple[list[tuple[float, float]], bool]:
     """A head that stands beside its column joined with it; and whether it is not clear which head a column has."""
     if any(cell.is_number for cell in rows[0].cells):
         return columns, False  # no head at all
@@ -229,16 +229,16 @@ def _under_heads(rows: Sequence[Row], columns: list[tuple[float, float]]) -> tup
     return joined, unsure or (headless and heads > 1)
 
 
-def _column_of(cell: Cell, columns: Sequence[tuple[float, float]]) -> int:
+def _column_of(cell: TextCell, columns: Sequence[tuple[float, float]]) -> int:
     """The column that holds most of the cell."""
     return max(range(len(columns)), key=lambda n: min(cell.x1, columns[n][1]) - max(cell.x0, columns[n][0]))
 
 
-def _grid(rows: Sequence[Row], columns: Sequence[tuple[float, float]]) -> Grid:
+def _build_grid(rows: Sequence[TextRow], columns: Sequence[tuple[float, float]]) -> TableGrid:
     ys = [rows[0].y0, *((above.y1 + below.y0) / 2 for above, below in pairwise(rows)), rows[-1].y1]
     xs = [columns[0][0], *((left[1] + right[0]) / 2 for left, right in pairwise(columns)), columns[-1][1]]
     lines = tuple(tuple(Box(x0, y0, x1, y1) for x0, x1 in pairwise(xs)) for y0, y1 in pairwise(ys))
-    return Grid(lines, Box(xs[0], ys[0], xs[-1], ys[-1]))
+    return TableGrid(lines, Box(xs[0], ys[0], xs[-1], ys[-1]))
 
 
 def lies_in(box: Box, other: Box) -> bool:

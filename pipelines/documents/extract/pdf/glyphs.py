@@ -50,7 +50,7 @@ _WINGDINGS = dict(
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class TextRun:
     """Typographic properties that the characters of one text object share.
 
     Attributes:
@@ -90,7 +90,7 @@ class Glyph(NamedTuple):
     bottom: float
     right: float
     top: float
-    run: Run | None
+    run: TextRun | None
     doubtful: bool = False
     ends_line: bool = False
     at: int = -1
@@ -133,7 +133,7 @@ def read_glyphs(text: pdfium.PdfTextPage) -> list[Glyph]:
     return result
 
 
-def advances(text: pdfium.PdfTextPage, glyphs: Sequence[Glyph]) -> list[Glyph]:
+def with_advances(text: pdfium.PdfTextPage, glyphs: Sequence[Glyph]) -> list[Glyph]:
     """The glyphs with their left and right as their font advances, not as they are inked.
 
     Of letters that are joined by hand the ink tells nothing of where a word ends.
@@ -147,7 +147,7 @@ def advances(text: pdfium.PdfTextPage, glyphs: Sequence[Glyph]) -> list[Glyph]:
     ]
 
 
-def _plain(function: object, result: Any, *more: Any) -> Callable[..., Any]:
+def _plain_function(function: object, result: Any, *more: Any) -> Callable[..., Any]:
     """A function of pdfium that takes a text page, an index and `more`, called with plain numbers.
 
     What takes and gives objects would make some for every character, which takes longer than all the rest.
@@ -157,7 +157,7 @@ def _plain(function: object, result: Any, *more: Any) -> Callable[..., Any]:
     return ctypes.PYFUNCTYPE(result, ctypes.c_void_p, ctypes.c_int, *more)(address)
 
 
-def _meaning(code: int, run: Run | None) -> str:
+def _code_text(code: int, run: TextRun | None) -> str:
     """The text of a code, white space as ` ` or `\\n`."""
     if code == 0x20 or 0x9 <= code <= 0xD or code == 0xA0:
         return "\n" if code in (0xA, 0xC, 0xD) else " "
@@ -174,7 +174,7 @@ def _meaning(code: int, run: Run | None) -> str:
     return " " if chr(code).isspace() else chr(code)
 
 
-def sign_by_shape(left: float, bottom: float, right: float, top: float, run: Run | None) -> str:
+def sign_by_shape(left: float, bottom: float, right: float, top: float, run: TextRun | None) -> str:
     """Meaning of an unmapped sign by its shape: nothing, a minus, or unknown."""
     if run is None or run.size <= 0:
         return UNKNOWN
@@ -187,7 +187,7 @@ def sign_by_shape(left: float, bottom: float, right: float, top: float, run: Run
     return "-" if upright and flat and _DASH_LOW <= above <= _DASH_HIGH else UNKNOWN
 
 
-def _is_inked(left: float, bottom: float, right: float, top: float, run: Run | None) -> bool:
+def _is_inked(left: float, bottom: float, right: float, top: float, run: TextRun | None) -> bool:
     least = _INK * (run.size if run and run.size > 0 else 1.0)
     return right - left >= least and top - bottom >= least
 
@@ -198,14 +198,14 @@ class _Reader:
     def __init__(self, text: pdfium.PdfTextPage) -> None:
         self._text = text.raw
         self.handle = ctypes.cast(text.raw, ctypes.c_void_p).value
-        self.unicode_of = _plain(raw.FPDFText_GetUnicode, _UINT)
-        self.object_of = _plain(raw.FPDFText_GetTextObject, _POINTER)
-        self.is_unmapped = _plain(raw.FPDFText_HasUnicodeMapError, _INT)
-        self.box_of = _plain(raw.FPDFText_GetCharBox, _INT, *[_POINTER] * 4)
+        self.unicode_of = _plain_function(raw.FPDFText_GetUnicode, _UINT)
+        self.object_of = _plain_function(raw.FPDFText_GetTextObject, _POINTER)
+        self.is_unmapped = _plain_function(raw.FPDFText_HasUnicodeMapError, _INT)
+        self.box_of = _plain_function(raw.FPDFText_GetCharBox, _INT, *[_POINTER] * 4)
         self.box = (ctypes.c_double * 4)()
         start = ctypes.addressof(self.box)
         self.places = (start, start + 8, start + 16, start + 24)
-        self._known: dict[int, Run] = {}
+        self._known: dict[int, TextRun] = {}
         self._mapped: dict[int, set[int]] = {}
         self._matrix, self._flags = raw.FS_MATRIX(), ctypes.c_int()
         self._name = ctypes.create_string_buffer(_FONT_NAME)
@@ -219,7 +219,7 @@ class _Reader:
             place: its place and its run, without a character.
             before: what comes before it: letters of one sign have one place.
         """
-        char = _meaning(code, place.run)
+        char = _code_text(code, place.run)
         if code == _HYPHEN[0] and raw.FPDFText_IsHyphen(self._text, place.at) != 1:
             char = UNKNOWN
         run, box = place.run, place[1:5]
@@ -238,17 +238,17 @@ class _Reader:
             char = shape if char == UNKNOWN or shape == "-" else char
         return Glyph(char, *box, run, doubtful, char == "-" and code in _HYPHEN, place.at)
 
-    def mapped_by(self, run: Run | None) -> set[int]:
+    def mapped_by(self, run: TextRun | None) -> set[int]:
         """The codes that a font is known to tell itself: they need not be asked for again."""
         return self._mapped.setdefault(run.font if run else 0, set())
 
-    def run_of(self, source: int, index: int) -> Run:
+    def run_of(self, source: int, index: int) -> TextRun:
         """The run of a text object, whose first character is at `index`."""
         if source not in self._known:
-            self._known[source] = self._run(source, index)
+            self._known[source] = self._read_run(source, index)
         return self._known[source]
 
-    def _run(self, source: int, index: int) -> Run:
+    def _read_run(self, source: int, index: int) -> TextRun:
         """A character's box would not tell the size: fonts fill it differently, and turned text has its width for its
         height."""
         drawn = ctypes.cast(source, raw.FPDF_PAGEOBJECT)
@@ -256,7 +256,7 @@ class _Reader:
         size, along = 0.0, (1.0, 0.0)
         if raw.FPDFText_GetMatrix(self._text, index, self._matrix):
             size = raw.FPDFText_GetFontSize(self._text, index) * math.hypot(self._matrix.c, self._matrix.d)
-            along = _direction(self._matrix.a, self._matrix.b)
+            along = _writing_direction(self._matrix.a, self._matrix.b)
         level = 0.0
         if raw.FPDFText_GetCharOrigin(self._text, index, self._x, self._y):
             level = self._y.value * along[0] - self._x.value * along[1]
@@ -264,10 +264,10 @@ class _Reader:
         name = self._name.value.lower() if 0 < length <= _FONT_NAME else b""
         font = ctypes.cast(raw.FPDFTextObj_GetFont(drawn), ctypes.c_void_p).value or 0
         symbol = "wingdings" if b"wingding" in name else "symbol" if b"symbol" in name else ""
-        return Run(size, any(heavy in name for heavy in _HEAVY), hidden, along, level, source, font, symbol)
+        return TextRun(size, any(heavy in name for heavy in _HEAVY), hidden, along, level, source, font, symbol)
 
 
-def _direction(a: float, b: float) -> tuple[float, float]:
+def _writing_direction(a: float, b: float) -> tuple[float, float]:
     length = math.hypot(a, b)
     if length == 0 or abs(b) < 1e-3 * length:
         return (1.0, 0.0)  # upright, or mirrored, which is written from left to right as well

@@ -20,7 +20,7 @@ _LONG_ENOUGH = 4  # letters that follow such a first part: `high-er` is one word
 _OF_ADDRESSES = "/@.:_\\"
 
 
-def stays(before: str, after: str, known: Collection[str] = ()) -> bool:
+def keeps_hyphen(before: str, after: str, known: Collection[str] = ()) -> bool:
     """True if a hyphen at the end of a line belongs to the word, and so stays when the lines are joined.
 
     Args:

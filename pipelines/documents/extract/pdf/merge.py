@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from pipelines.documents.document import Box, Page
-from pipelines.documents.extract.pdf.page_words import Token
+from pipelines.documents.extract.pdf.page_words import PageToken
 
 _SAME_WORD = 0.5  # of its box
 
 
-def as_tokens(page: Page, area: Box) -> tuple[Token, ...]:
+def as_tokens(page: Page, area: Box) -> tuple[PageToken, ...]:
     """OCR words of a part of a page, as tokens of the whole page.
 
     Args:
@@ -17,9 +17,9 @@ def as_tokens(page: Page, area: Box) -> tuple[Token, ...]:
         area: the part, in fractions of the page.
     """
     if not page.words:
-        return (Token(page.text.strip(), None, "\n\n"),) if page.text.strip() else ()
+        return (PageToken(page.text.strip(), None, "\n\n"),) if page.text.strip() else ()
     wide, high = area.x1 - area.x0, area.y1 - area.y0
-    tokens: list[Token] = []
+    tokens: list[PageToken] = []
     at = 0
     for word in page.words:
         box = Box(
@@ -29,18 +29,19 @@ def as_tokens(page: Page, area: Box) -> tuple[Token, ...]:
             area.y0 + word.box.y1 * high,
         )
         gap = page.text[at : word.start] if tokens else "\n\n"
-        tokens.append(Token(word.text, box, gap, confidence=word.confidence))
+        tokens.append(PageToken(word.text, box, gap, confidence=word.confidence))
         at = word.start + len(word.text)
     return tuple(tokens)
 
 
-def without_known(read: Sequence[Token], native: Sequence[Token]) -> tuple[Token, ...]:
+def without_known(read: Sequence[PageToken], native: Sequence[PageToken]) -> tuple[PageToken, ...]:
     """OCR tokens less the words that the page has itself at the same place."""
-    result: list[Token] = []
+    result: list[PageToken] = []
     gap = ""
     for token in read:
         if token.box is not None and any(
-            word.box and _plain(word.text) == _plain(token.text) and _covers(word.box, token.box) for word in native
+            word.box and _plain_letters(word.text) == _plain_letters(token.text) and _covers_box(word.box, token.box)
+            for word in native
         ):
             gap = max(gap, token.gap, key=lambda g: g.count("\n"))
             continue
@@ -49,7 +50,9 @@ def without_known(read: Sequence[Token], native: Sequence[Token]) -> tuple[Token
     return tuple(result)
 
 
-def insert(native: Sequence[Token], read: Sequence[Token], area: Box, leading: bool) -> tuple[Token, ...]:
+def insert_tokens(
+    native: Sequence[PageToken], read: Sequence[PageToken], area: Box, leading: bool
+) -> tuple[PageToken, ...]:
     """Both in reading order: whole lines of one between whole lines of the other.
 
     Args:
@@ -63,12 +66,12 @@ def insert(native: Sequence[Token], read: Sequence[Token], area: Box, leading: b
     if not native:
         return tuple(read)
     if leading:
-        lines = _lines(read)
-        for line in _lines(native):
-            lines.insert(_place(lines, line), [replace(line[0], gap="\n\n"), *line[1:]])
+        lines = _token_lines(read)
+        for line in _token_lines(native):
+            lines.insert(_insertion_line(lines, line), [replace(line[0], gap="\n\n"), *line[1:]])
         return tuple(token for line in lines for token in line)
-    lines = _lines(native)
-    at = _place(lines, read, area)
+    lines = _token_lines(native)
+    at = _insertion_line(lines, read, area)
     block = [replace(read[0], gap="\n\n"), *read[1:]]
     after = lines[at:]
     if after:
@@ -76,15 +79,15 @@ def insert(native: Sequence[Token], read: Sequence[Token], area: Box, leading: b
     return tuple(token for line in (*lines[:at], block, *after) for token in line)
 
 
-def _place(lines: Sequence[Sequence[Token]], wanted: Sequence[Token], area: Box | None = None) -> int:
+def _insertion_line(lines: Sequence[Sequence[PageToken]], wanted: Sequence[PageToken], area: Box | None = None) -> int:
     """After which of the lines a line or a block comes: after the last that stands above it in its column."""
-    box = area or around(wanted)
+    box = area or bounding_box(wanted)
     if box is None:
         return len(lines)
     middle = box.y0 if area else (box.y0 + box.y1) / 2
     best = None
     for number, line in enumerate(lines):
-        other = around(line)
+        other = bounding_box(line)
         if other is None or min(box.x1, other.x1) <= max(box.x0, other.x0):
             continue
         if (other.y0 + other.y1) / 2 <= middle:
@@ -93,14 +96,14 @@ def _place(lines: Sequence[Sequence[Token]], wanted: Sequence[Token], area: Box 
         return best
     # None of its column stands above it: before the first that stands lower.
     for number, line in enumerate(lines):
-        other = around(line)
+        other = bounding_box(line)
         if other is not None and (other.y0 + other.y1) / 2 > middle:
             return number
     return len(lines)
 
 
-def _lines(tokens: Sequence[Token]) -> list[list[Token]]:
-    lines: list[list[Token]] = []
+def _token_lines(tokens: Sequence[PageToken]) -> list[list[PageToken]]:
+    lines: list[list[PageToken]] = []
     for token in tokens:
         if not lines or "\n" in token.gap:
             lines.append([])
@@ -108,7 +111,7 @@ def _lines(tokens: Sequence[Token]) -> list[list[Token]]:
     return lines
 
 
-def around(tokens: Sequence[Token]) -> Box | None:
+def bounding_box(tokens: Sequence[PageToken]) -> Box | None:
     """The box of all words that have one."""
     boxes = [token.box for token in tokens if token.box]
     if not boxes:
@@ -116,11 +119,11 @@ def around(tokens: Sequence[Token]) -> Box | None:
     return Box(min(b.x0 for b in boxes), min(b.y0 for b in boxes), max(b.x1 for b in boxes), max(b.y1 for b in boxes))
 
 
-def _plain(text: str) -> str:
+def _plain_letters(text: str) -> str:
     return "".join(char for char in text.lower() if char.isalnum())
 
 
-def _covers(box: Box, other: Box) -> bool:
+def _covers_box(box: Box, other: Box) -> bool:
     wide = min(box.x1, other.x1) - max(box.x0, other.x0)
     high = min(box.y1, other.y1) - max(box.y0, other.y0)
     return wide > 0 and high > 0 and wide * high >= _SAME_WORD * (other.x1 - other.x0) * (other.y1 - other.y0)

@@ -7,8 +7,8 @@ import pypdfium2 as pdfium
 
 from pipelines.documents.extract.pdf.bidi import FIRST_RTL, has_rtl, in_reading_order
 from pipelines.documents.extract.pdf.blanks import with_drawn_minus
-from pipelines.documents.extract.pdf.glyphs import Glyph, advances, read_glyphs
-from pipelines.documents.extract.pdf.page_words import Mapper, Token, is_unread
+from pipelines.documents.extract.pdf.glyphs import Glyph, read_glyphs, with_advances
+from pipelines.documents.extract.pdf.page_words import PageMapper, PageToken, is_unread
 from pipelines.documents.extract.pdf.raised_runs import set_apart
 from pipelines.documents.extract.pdf.text_lines import (
     DIVIDED,
@@ -20,7 +20,7 @@ from pipelines.documents.extract.pdf.text_lines import (
 
 
 @dataclass(frozen=True, slots=True)
-class Native:
+class NativeText:
     """A page's own text.
 
     Attributes:
@@ -30,45 +30,45 @@ class Native:
         unsure_lines: how many lines of right-to-left text may stand in the wrong order.
     """
 
-    tokens: tuple[Token, ...]
+    tokens: tuple[PageToken, ...]
     characters: int
     damaged: float
     unsure_lines: int = 0
 
 
-def native_text(page: pdfium.PdfPage) -> Native:
+def native_text(page: pdfium.PdfPage) -> NativeText:
     """Read the text objects of a page; characters are kept exactly as they are, repeats included (B-01)."""
     text = page.get_textpage()
     try:
         glyphs = read_glyphs(text)
         rtl = any(glyph.char >= FIRST_RTL and has_rtl(glyph.char) for glyph in glyphs)
         if rtl:
-            glyphs = advances(text, glyphs)
+            glyphs = with_advances(text, glyphs)
     finally:
         text.close()
-    mapper = Mapper(page)
+    mapper = PageMapper(page)
     if not mapper.shows_all:
         glyphs = [glyph for glyph in glyphs if mapper.shows(glyph)]
     glyphs = with_drawn_minus(page, mapper, glyphs)
     glyphs, unsure = in_reading_order(glyphs) if rtl else (glyphs, 0)
-    tokens = with_bullets(joined_words(_tokens(set_apart(glyphs), mapper)))
+    tokens = with_bullets(joined_words(_glyph_tokens(set_apart(glyphs), mapper)))
     shown = [glyph for glyph in glyphs if not glyph.char.isspace()]
     damaged = sum([glyph.doubtful or (glyph.char >= "\ue000" and is_unread(glyph.char)) for glyph in shown])
-    return Native(
+    return NativeText(
         tuple(with_paragraphs(without_steps(tokens))), len(shown), damaged / len(shown) if shown else 0.0, unsure
     )
 
 
-def _tokens(glyphs: Sequence[Glyph], mapper: Mapper) -> list[Token]:
+def _glyph_tokens(glyphs: Sequence[Glyph], mapper: PageMapper) -> list[PageToken]:
     """Words with boxes; a word that goes on after a hyphen at the end of a line is two tokens, `-` its first's end."""
-    tokens: list[Token] = []
+    tokens: list[PageToken] = []
     letters: list[Glyph] = []
     gap = ""
 
     def end() -> None:
         nonlocal gap
         if letters:
-            tokens.append(_token(letters, gap, mapper))
+            tokens.append(_build_token(letters, gap, mapper))
             letters.clear()
             gap = ""
 
@@ -86,7 +86,7 @@ def _tokens(glyphs: Sequence[Glyph], mapper: Mapper) -> list[Token]:
     return tokens
 
 
-def _token(letters: Sequence[Glyph], gap: str, mapper: Mapper) -> Token:
+def _build_token(letters: Sequence[Glyph], gap: str, mapper: PageMapper) -> PageToken:
     chars, lefts, bottoms, rights, tops, _, doubts, *_ = zip(*letters, strict=True)
     text = "".join(chars)
     if 0.0 in rights and len(letters) > 1:  # letters that pdfium knows no box of
@@ -95,6 +95,6 @@ def _token(letters: Sequence[Glyph], gap: str, mapper: Mapper) -> Token:
     box = mapper.box(min(lefts), min(bottoms), max(rights), max(tops))
     run = letters[0].run
     if run is None:
-        return Token(text, box, gap)
+        return PageToken(text, box, gap)
     # OCR guesses the sizes of what it writes behind a picture.
-    return Token(text, box, gap, 0.0 if run.hidden else run.size, run.bold, run.hidden, run.source, any(doubts))
+    return PageToken(text, box, gap, 0.0 if run.hidden else run.size, run.bold, run.hidden, run.source, any(doubts))

@@ -7,7 +7,7 @@ from difflib import SequenceMatcher
 import numpy as np
 
 from pipelines.documents.document import Box
-from pipelines.documents.extract.pdf.page_words import Token
+from pipelines.documents.extract.pdf.page_words import PageToken
 from pipelines.documents.ocr.reading import Picture
 
 MUCH_ODD = 0.12  # of the words: more, and no language reads so
@@ -53,7 +53,7 @@ def _is_odd(word: str) -> bool:
     return bool(_CONSONANTS.search(word)) and word.isascii()
 
 
-def is_doubtful(layer: Sequence[Token], image: Picture, area: Box) -> bool:
+def is_doubtful(layer: Sequence[PageToken], image: Picture, area: Box) -> bool:
     """True for an OCR layer that reads like no language, or whose words do not stand on the picture's ink.
 
     Args:
@@ -64,7 +64,7 @@ def is_doubtful(layer: Sequence[Token], image: Picture, area: Box) -> bool:
     words = [token.text for token in layer]
     if odd_share(words) > MUCH_ODD:
         return True
-    ink = _ink(image)
+    ink = _ink_mask(image)
     if ink is None or ink.sum() < 40:
         return False
     on_ink, inside = 0, np.zeros(ink.shape, np.bool_)
@@ -82,18 +82,18 @@ def is_doubtful(layer: Sequence[Token], image: Picture, area: Box) -> bool:
     return on_ink < _FEW_ON_INK * len(layer) or outside > _MUCH_INK_OUTSIDE
 
 
-def agree(layer: Sequence[str], reading: Sequence[str]) -> bool:
+def readings_agree(layer: Sequence[str], reading: Sequence[str]) -> bool:
     """True if two readings of a page are nearly the same, letter by letter, whatever their order of lines."""
-    ours, theirs = (sorted(w for word in words if (w := _letters(word))) for words in (layer, reading))
+    ours, theirs = (sorted(w for word in words if (w := _plain_letters(word))) for words in (layer, reading))
     matcher = SequenceMatcher(None, "".join(ours), "".join(theirs), autojunk=False)
     return matcher.ratio() >= _AGREE
 
 
-def _letters(word: str) -> str:
+def _plain_letters(word: str) -> str:
     return "".join(char for char in word.lower() if char.isalnum())
 
 
-def _ink(image: Picture) -> np.ndarray | None:
+def _ink_mask(image: Picture) -> np.ndarray | None:
     grey = image if image.ndim == 2 else image.min(axis=2)
     low, high = np.percentile(grey, (0.5, 60))
     if high - low < 40:

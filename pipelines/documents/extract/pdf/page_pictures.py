@@ -10,8 +10,8 @@ import pypdfium2 as pdfium
 import pypdfium2.raw as raw
 
 from pipelines.documents.document import Box
-from pipelines.documents.extract.pdf.page_words import Mapper, Token
-from pipelines.documents.extract.pdf.shapes import placed
+from pipelines.documents.extract.pdf.page_words import PageMapper, PageToken
+from pipelines.documents.extract.pdf.shapes import page_matrix
 from pipelines.documents.ocr.picture import rendered_array
 from pipelines.documents.ocr.reading import Picture
 
@@ -29,7 +29,7 @@ _MANY_DOTS, _FEW_LETTERS = 6_000, 0.3  # pieces of ink, and the part of them tha
 
 
 @dataclass(frozen=True, slots=True)
-class Area:
+class PictureArea:
     """A part of the page that pictures cover.
 
     Attributes:
@@ -41,42 +41,42 @@ class Area:
 
     box: Box
     share: float
-    on_top: tuple[Token, ...]
-    behind: tuple[Token, ...]
+    on_top: tuple[PageToken, ...]
+    behind: tuple[PageToken, ...]
 
 
 def picture_areas(
-    page: pdfium.PdfPage, objects: Sequence[pdfium.PdfObject], tokens: Sequence[Token]
-) -> tuple[Area, ...]:
+    page: pdfium.PdfPage, objects: Sequence[pdfium.PdfObject], tokens: Sequence[PageToken]
+) -> tuple[PictureArea, ...]:
     """The areas that pictures cover, the largest first; those that touch are one, lines and icons are none."""
     pictures = [(order, item) for order, item in enumerate(objects) if item.type == raw.FPDF_PAGEOBJ_IMAGE]
     if not pictures:
         return ()
-    mapper = Mapper(page)
-    boxes = [(order, mapper.box(*placed(item).on_rect(0, 0, 1, 1)), _opaque(item)) for order, item in pictures]
+    mapper = PageMapper(page)
+    boxes = [(order, mapper.box(*page_matrix(item).on_rect(0, 0, 1, 1)), _is_opaque(item)) for order, item in pictures]
     width, height = page.get_size()
-    orders = {_address(item): order for order, item in enumerate(objects) if item.type == raw.FPDF_PAGEOBJ_TEXT}
+    orders = {_object_address(item): order for order, item in enumerate(objects) if item.type == raw.FPDF_PAGEOBJ_TEXT}
     found = []
-    for box in _joined([box for _, box, _ in boxes]):
+    for box in _joined_boxes([box for _, box, _ in boxes]):
         share = (box.x1 - box.x0) * (box.y1 - box.y0)
         large = (box.x1 - box.x0) * width >= _LEAST_WIDE and (box.y1 - box.y0) * height >= _LEAST_HIGH
         if share < _LEAST_AREA or not large:
             continue
-        on_top: list[Token] = []
-        behind: list[Token] = []
+        on_top: list[PageToken] = []
+        behind: list[PageToken] = []
         for token in tokens:
-            if token.box is None or overlap(token.box, box) < _ON_TOP:
+            if token.box is None or overlap_share(token.box, box) < _ON_TOP:
                 continue
             order = orders.get(token.source, len(objects))
             under = any(
-                above > order and opaque and overlap(token.box, cover) > _ON_TOP for above, cover, opaque in boxes
+                above > order and opaque and overlap_share(token.box, cover) > _ON_TOP for above, cover, opaque in boxes
             )
             (behind if token.hidden or under else on_top).append(token)
-        found.append(Area(box, share, tuple(on_top), tuple(behind)))
+        found.append(PictureArea(box, share, tuple(on_top), tuple(behind)))
     return tuple(sorted(found, key=lambda area: area.share, reverse=True))
 
 
-def overlap(box: Box, other: Box) -> float:
+def overlap_share(box: Box, other: Box) -> float:
     """The part of `box` that lies on `other`, 0 to 1."""
     wide = min(box.x1, other.x1) - max(box.x0, other.x0)
     high = min(box.y1, other.y1) - max(box.y0, other.y0)
@@ -86,19 +86,19 @@ def overlap(box: Box, other: Box) -> float:
 
 
 @contextmanager
-def without(page: pdfium.PdfPage, tokens: Sequence[Token]) -> Iterator[None]:
+def without_words(page: pdfium.PdfPage, tokens: Sequence[PageToken]) -> Iterator[None]:
     """The page as it would be drawn without the text objects of these words."""
     sources = {token.source for token in tokens if token.source}
     for source in sources:
-        raw.FPDFPageObj_SetIsActive(_object(source), False)
+        raw.FPDFPageObj_SetIsActive(_object_at(source), False)
     try:
         yield
     finally:
         for source in sources:
-            raw.FPDFPageObj_SetIsActive(_object(source), True)
+            raw.FPDFPageObj_SetIsActive(_object_at(source), True)
 
 
-def render(page: pdfium.PdfPage, box: Box, scale: float) -> Picture:
+def render_area(page: pdfium.PdfPage, box: Box, scale: float) -> Picture:
     """A part of the page, at `scale` pixels a point, without the remarks that are drawn over it."""
     width, height = page.get_size()
     crop = (box.x0 * width, (1 - box.y1) * height, (1 - box.x1) * width, box.y0 * height)
@@ -180,7 +180,7 @@ def _side_by_side(row: list[tuple[int, int, int, int]], least: int) -> int:
     return count
 
 
-def _joined(boxes: Sequence[Box]) -> Iterator[Box]:
+def _joined_boxes(boxes: Sequence[Box]) -> Iterator[Box]:
     """The boxes of those that touch or overlap."""
     import cv2
 
@@ -206,13 +206,13 @@ def _joined(boxes: Sequence[Box]) -> Iterator[Box]:
         )
 
 
-def _opaque(item: pdfium.PdfObject) -> bool:
+def _is_opaque(item: pdfium.PdfObject) -> bool:
     return not raw.FPDFPageObj_HasTransparency(item)
 
 
-def _address(item: pdfium.PdfObject) -> int:
+def _object_address(item: pdfium.PdfObject) -> int:
     return raw.ctypes.cast(item.raw, raw.ctypes.c_void_p).value or 0
 
 
-def _object(source: int) -> object:
+def _object_at(source: int) -> object:
     return raw.ctypes.cast(source, raw.FPDF_PAGEOBJECT)

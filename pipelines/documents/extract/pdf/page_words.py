@@ -22,7 +22,7 @@ _PARAGRAPH_GAP = 0.8  # of the usual height of a line, between two lines
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class PageToken:
     """A word before its offset is known.
 
     Attributes:
@@ -47,7 +47,7 @@ class Token:
     confidence: float = 1.0
 
 
-def compose(tokens: Sequence[Token]) -> tuple[str, tuple[Word, ...]]:
+def compose_text(tokens: Sequence[PageToken]) -> tuple[str, tuple[Word, ...]]:
     """The page's text, and its words with the offsets at which they stand in it."""
     pieces: list[str] = []
     words: list[Word] = []
@@ -61,7 +61,7 @@ def compose(tokens: Sequence[Token]) -> tuple[str, tuple[Word, ...]]:
     return "".join(pieces), tuple(words)
 
 
-class Mapper:
+class PageMapper:
     """Page coordinates to fractions of the page as it is shown: cropped, rotated, origin top left."""
 
     def __init__(self, page: pdfium.PdfPage) -> None:
@@ -87,8 +87,8 @@ class Mapper:
     def box(self, left: float, bottom: float, right: float, top: float) -> Box:
         """A rectangle in PDF units, kept on the page and never empty."""
         (ax, ay), (bx, by) = self.point(left, bottom), self.point(right, top)
-        x0, x1 = sorted((_clip(ax), _clip(bx)))
-        y0, y1 = sorted((_clip(ay), _clip(by)))
+        x0, x1 = sorted((_clip_fraction(ax), _clip_fraction(bx)))
+        y0, y1 = sorted((_clip_fraction(ay), _clip_fraction(by)))
         return Box(x0, y0, max(x1, x0 + _MIN_BOX), max(y1, y0 + _MIN_BOX))
 
     def shows(self, glyph: Glyph) -> bool:
@@ -97,7 +97,7 @@ class Mapper:
         return glyph.run is None or (-_MARGIN <= x <= 1 + _MARGIN and -_MARGIN <= y <= 1 + _MARGIN)
 
 
-def _clip(value: float) -> float:
+def _clip_fraction(value: float) -> float:
     return min(1.0, max(0.0, value))
 
 

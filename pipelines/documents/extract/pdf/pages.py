@@ -10,21 +10,21 @@ from pathlib import Path
 import pypdfium2 as pdfium
 import pypdfium2.raw as raw
 
-from pipelines.documents.document import Box, Caveat, CaveatKind, Page, Reason, Unreadable
-from pipelines.documents.extract.opened import Context, Opened
-from pipelines.documents.extract.pdf.annotations import Note, Notes, attached_files, place_notes, read_notes
+from pipelines.documents.document import Box, Caveat, CaveatKind, FailureReason, Page, Unreadable
+from pipelines.documents.extract.opened import ExtractionContext, OpenedDocument
+from pipelines.documents.extract.pdf.annotations import PageNote, PageNotes, attached_files, place_notes, read_notes
 from pipelines.documents.extract.pdf.columns import find_columns
 from pipelines.documents.extract.pdf.merge import as_tokens
-from pipelines.documents.extract.pdf.native_text import Native, native_text
+from pipelines.documents.extract.pdf.native_text import NativeText, native_text
 from pipelines.documents.extract.pdf.page_pictures import picture_areas
-from pipelines.documents.extract.pdf.page_words import compose
+from pipelines.documents.extract.pdf.page_words import compose_text
 from pipelines.documents.extract.pdf.prose import by_column
-from pipelines.documents.extract.pdf.scans import PictureReading, Reading
+from pipelines.documents.extract.pdf.scans import PageReading, PictureReading
 from pipelines.documents.extract.pdf.shapes import DEPTH
 from pipelines.documents.extract.pdf.tables import find_grids, place_tables
 from pipelines.documents.extract.pdf.titles import mark_titles
-from pipelines.documents.extract.pdf.unmapped_glyphs import in_question, resolve
-from pipelines.documents.extract.pictures.image import png
+from pipelines.documents.extract.pdf.unmapped_glyphs import in_question, resolve_glyphs
+from pipelines.documents.extract.pictures.image import encode_png
 from pipelines.documents.ocr.picture import rendered_array
 from pipelines.documents.ocr.reading import EngineMissing
 
@@ -35,7 +35,7 @@ _DAMAGED_SHARE = 0.3  # above it the font's letters do not mean what they say
 class PdfPages:
     """A PDF that stays open between its pages."""
 
-    def __init__(self, path: Path, context: Context) -> None:
+    def __init__(self, path: Path, context: ExtractionContext) -> None:
         """Open it, trying the empty password where it has one.
 
         Raises:
@@ -46,34 +46,34 @@ class PdfPages:
             self._pdf = pdfium.PdfDocument(path)
             self.pages = len(self._pdf)
         except (pdfium.PdfiumError, OSError) as error:
-            raise _classify(error) from error
+            raise _classify_error(error) from error
         if not self.pages:
-            raise Unreadable(Reason.EMPTY, "the document has no pages")
+            raise Unreadable(FailureReason.EMPTY, "the document has no pages")
         if self._pdf.get_formtype():
             self._pdf.init_forms()  # so that what was filled in is known, and drawn
         self._attached = attached_files(self._pdf)
-        self._pictures = PictureReading(context, self._scale)
+        self._pictures = PictureReading(context, self._render_scale)
 
     def page(self, number: int) -> Page:
         """Its own text and what its pictures show, with word boxes; remarks and what was filled in are part of it."""
         started = time.monotonic()
-        page = self._load(number)
+        page = self._load_page(number)
         try:
-            result = self._read(page, number)
+            result = self._read_page(page, number)
         except pdfium.PdfiumError as error:
-            raise _classify(error) from error
+            raise _classify_error(error) from error
         finally:
             page.close()
         return replace(result, ms=round((time.monotonic() - started) * 1000))
 
     def picture(self, number: int, dpi: int) -> bytes:
         """The rendered page as PNG."""
-        page = self._load(number)
+        page = self._load_page(number)
         try:
-            bitmap = page.render(scale=self._scale(page, dpi))
-            return png(bitmap.to_pil())
+            bitmap = page.render(scale=self._render_scale(page, dpi))
+            return encode_png(bitmap.to_pil())
         except pdfium.PdfiumError as error:
-            raise _classify(error) from error
+            raise _classify_error(error) from error
         finally:
             page.close()
 
@@ -81,26 +81,26 @@ class PdfPages:
         """Close the file."""
         self._pdf.close()
 
-    def _load(self, number: int) -> pdfium.PdfPage:
+    def _load_page(self, number: int) -> pdfium.PdfPage:
         try:
             return self._pdf[number - 1]
         except (pdfium.PdfiumError, IndexError) as error:
-            raise Unreadable(Reason.CORRUPT, f"page {number} cannot be loaded") from error
+            raise Unreadable(FailureReason.CORRUPT, f"page {number} cannot be loaded") from error
 
-    def _read(self, page: pdfium.PdfPage, number: int) -> Page:
+    def _read_page(self, page: pdfium.PdfPage, number: int) -> Page:
         native = native_text(page)
         notes = read_notes(page, self._pdf.formenv, native.tokens)
         objects = list(islice(page.get_objects(max_depth=DEPTH), _MOST_OBJECTS))
-        if native.damaged > _DAMAGED_SHARE or (not native.characters and self._draws(page, objects)):
+        if native.damaged > _DAMAGED_SHARE or (not native.characters and self._draws_anything(page, objects)):
             result = self._whole_by_ocr(page, number, native, notes.notes)
         else:
             result = self._by_text(page, number, native, objects, notes.notes)
         if len(objects) == _MOST_OBJECTS:
             detail = f"a drawing of more than {_MOST_OBJECTS:,} parts: pictures among its last ones are not read"
             result = replace(result, caveats=(*result.caveats, Caveat(CaveatKind.PICTURES_UNREAD, detail)))
-        return replace(result, caveats=(*result.caveats, *self._remaining(page, number, native, notes, result)))
+        return replace(result, caveats=(*result.caveats, *self._remaining_caveats(page, number, native, notes, result)))
 
-    def _draws(self, page: pdfium.PdfPage, objects: Sequence[pdfium.PdfObject]) -> bool:
+    def _draws_anything(self, page: pdfium.PdfPage, objects: Sequence[pdfium.PdfObject]) -> bool:
         """IN-10: whether there is anything to see on a page without text, stamps included."""
         return raw.FPDFPage_GetAnnotCount(page) > 0 or any(item.type != raw.FPDF_PAGEOBJ_TEXT for item in objects)
 
@@ -108,15 +108,15 @@ class PdfPages:
         self,
         page: pdfium.PdfPage,
         number: int,
-        native: Native,
+        native: NativeText,
         objects: Sequence[pdfium.PdfObject],
-        notes: Sequence[Note],
+        notes: Sequence[PageNote],
     ) -> Page:
         """A page with a text of its own: its tables, its titles, and its pictures by OCR where they hold text."""
         tokens = native.tokens
         caveats: tuple[Caveat, ...] = ()
         if any(map(in_question, tokens)):
-            tokens, unmapped = resolve(tokens, self._picture_read(page, number))
+            tokens, unmapped = resolve_glyphs(tokens, self._picture_read(page, number))
             caveats = (unmapped,)
         areas = picture_areas(page, objects, tokens)
         tokens = place_notes(tokens, [note for note in notes if note.field])
@@ -127,10 +127,10 @@ class PdfPages:
         if unsure:
             detail = "a table without rules: figures may stand under the wrong head; compare it with the picture"
             caveats = (*caveats, Caveat(CaveatKind.TABLE_UNSURE, detail, unsure))
-        reading = Reading(mark_titles(tokens))
+        reading = PageReading(mark_titles(tokens))
         if areas:
             reading = self._pictures.read(page, number, reading.tokens, areas)
-        text, words = compose(place_notes(reading.tokens, [note for note in notes if not note.field]))
+        text, words = compose_text(place_notes(reading.tokens, [note for note in notes if not note.field]))
         return Page(
             number,
             text,
@@ -141,9 +141,9 @@ class PdfPages:
             caveats=(*caveats, *reading.caveats),
         )
 
-    def _whole_by_ocr(self, page: pdfium.PdfPage, number: int, native: Native, notes: Sequence[Note]) -> Page:
+    def _whole_by_ocr(self, page: pdfium.PdfPage, number: int, native: NativeText, notes: Sequence[PageNote]) -> Page:
         """A page without text of its own, or whose letters mean nothing."""
-        scale = self._scale(page, self._context.ocr.dpi)
+        scale = self._render_scale(page, self._context.ocr.dpi)
         # Without the remarks, which are text already; but with what else lies on the page, such as stamps.
         pixels = rendered_array(page.render(scale=scale, draw_annots=not notes, may_draw_forms=not notes))
         if pixels.min() == pixels.max():
@@ -153,20 +153,20 @@ class PdfPages:
             return replace(self._by_text(page, number, native, (), notes), attempts=result.attempts)
         if not notes:
             return result
-        text, words = compose(place_notes(as_tokens(result, Box(0, 0, 1, 1)), notes))
+        text, words = compose_text(place_notes(as_tokens(result, Box(0, 0, 1, 1)), notes))
         return replace(result, text=text, words=words)
 
     def _picture_read(self, page: pdfium.PdfPage, number: int) -> Page | None:
         """The whole page as OCR reads it, None where it cannot."""
-        scale = self._scale(page, self._context.ocr.dpi)
+        scale = self._render_scale(page, self._context.ocr.dpi)
         pixels = rendered_array(page.render(scale=scale))
         try:
             return self._context.engine.read(pixels, number, round(scale * 72))
         except (Unreadable, EngineMissing):
             return None
 
-    def _remaining(
-        self, page: pdfium.PdfPage, number: int, native: Native, notes: Notes, result: Page
+    def _remaining_caveats(
+        self, page: pdfium.PdfPage, number: int, native: NativeText, notes: PageNotes, result: Page
     ) -> Iterator[Caveat]:
         """Caveats of a page besides those of its pictures."""
         files = (*(self._attached if number == 1 else ()), *notes.files)
@@ -180,11 +180,11 @@ class PdfPages:
         if native.unsure_lines and result.engine == "native":
             detail = "lines written from right to left may stand in another order than they are read"
             yield Caveat(CaveatKind.ORDER_UNSURE, detail, native.unsure_lines)
-        scale = self._scale(page, self._context.ocr.dpi)
+        scale = self._render_scale(page, self._context.ocr.dpi)
         if result.engine != "native" and scale * 72 < self._context.ocr.dpi - 1:
             yield Caveat(CaveatKind.REDUCED_SCALE, f"a large sheet, read at {round(scale * 72)} dots per inch")
 
-    def _scale(self, page: pdfium.PdfPage, dpi: int) -> float:
+    def _render_scale(self, page: pdfium.PdfPage, dpi: int) -> float:
         """Pixels per point; smaller than asked where the page would exceed `max_pixels`."""
         width, height = max(1.0, page.get_width()), max(1.0, page.get_height())
         scale = min(dpi / 72, math.sqrt(self._context.ocr.max_pixels / (width * height)))
@@ -194,15 +194,15 @@ class PdfPages:
         return scale
 
 
-def open_pdf(path: Path, context: Context) -> Opened:
+def open_pdf(path: Path, context: ExtractionContext) -> OpenedDocument:
     """Open a PDF."""
     return PdfPages(path, context)
 
 
-def _classify(error: BaseException) -> Unreadable:
+def _classify_error(error: BaseException) -> Unreadable:
     code = getattr(error, "err_code", None)
     if code == raw.FPDF_ERR_PASSWORD:
-        return Unreadable(Reason.ENCRYPTED, "the PDF needs a password")
+        return Unreadable(FailureReason.ENCRYPTED, "the PDF needs a password")
     if code == raw.FPDF_ERR_SECURITY:
-        return Unreadable(Reason.ENCRYPTED, "the PDF uses a security scheme that is not supported")
-    return Unreadable(Reason.CORRUPT, " ".join(str(error).split())[:200])
+        return Unreadable(FailureReason.ENCRYPTED, "the PDF uses a security scheme that is not supported")
+    return Unreadable(FailureReason.CORRUPT, " ".join(str(error).split())[:200])

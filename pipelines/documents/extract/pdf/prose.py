@@ -6,15 +6,15 @@ from itertools import pairwise
 from statistics import mean
 
 from pipelines.documents.document import Box
-from pipelines.documents.extract.pdf.columns import NUMBERS, Row, lies_in, rows_of
-from pipelines.documents.extract.pdf.page_words import Token
-from pipelines.documents.extract.pdf.tables import Grid
+from pipelines.documents.extract.pdf.columns import NUMBERS, TextRow, lies_in, rows_of
+from pipelines.documents.extract.pdf.page_words import PageToken
+from pipelines.documents.extract.pdf.tables import TableGrid
 
 _GUTTER = 0.012  # of the page's width: the least between two columns
 _LEAST_LINES, _PROSE_CELL, _MIXED = 5, 18, 0.7  # rows of two columns of prose; letters of a cell; of these rows
 
 
-def by_column(tokens: Sequence[Token], tables: Sequence[Grid], aspect: float) -> tuple[Token, ...]:
+def by_column(tokens: Sequence[PageToken], tables: Sequence[TableGrid], aspect: float) -> tuple[PageToken, ...]:
     """Prose in columns whose content goes line by line over all of them: one column after the other.
 
     Args:
@@ -29,8 +29,8 @@ def by_column(tokens: Sequence[Token], tables: Sequence[Grid], aspect: float) ->
     rows = rows_of(free, aspect)
     if sum(len(row.cells) > 1 for row in rows) < _LEAST_LINES:
         return tuple(tokens)
-    for gutter, start, end in _gutters(rows):
-        tokens = _divided(tokens, rows[start:end], gutter)
+    for gutter, start, end in _find_gutters(rows):
+        tokens = _divide_columns(tokens, rows[start:end], gutter)
     return tuple(tokens)
 
 
@@ -39,7 +39,7 @@ def _steps_over(box: Box, after: Box) -> bool:
     return after.x0 - box.x1 > _GUTTER and after.y0 < (box.y0 + box.y1) / 2 < after.y1
 
 
-def _gutters(rows: Sequence[Row]) -> Iterator[tuple[float, int, int]]:
+def _find_gutters(rows: Sequence[TextRow]) -> Iterator[tuple[float, int, int]]:
     """White stripes (x) that go down through rows [start, end), with prose on both sides."""
     start = 0
     while start < len(rows):
@@ -48,7 +48,7 @@ def _gutters(rows: Sequence[Row]) -> Iterator[tuple[float, int, int]]:
             continue
         for left, right in pairwise(rows[start].cells):
             low, high, end = left.x1, right.x0, start + 1
-            while end < len(rows) and (stripe := _narrowed(low, high, rows[end])):
+            while end < len(rows) and (stripe := _narrow_stripe(low, high, rows[end])):
                 low, high = stripe
                 end += 1
             both = [row for row in rows[start:end] if len(row.cells) > 1]
@@ -64,7 +64,7 @@ def _gutters(rows: Sequence[Row]) -> Iterator[tuple[float, int, int]]:
         start += 1
 
 
-def _narrowed(low: float, high: float, row: Row) -> tuple[float, float] | None:
+def _narrow_stripe(low: float, high: float, row: TextRow) -> tuple[float, float] | None:
     """The part of a white stripe that stays white in another row; None where a word lies across it."""
     for cell in row.cells:
         if cell.x1 <= (low + high) / 2:
@@ -76,7 +76,7 @@ def _narrowed(low: float, high: float, row: Row) -> tuple[float, float] | None:
     return (low, high) if high - low > 0.004 else None
 
 
-def _divided(tokens: Sequence[Token], rows: Sequence[Row], gutter: float) -> Sequence[Token]:
+def _divide_columns(tokens: Sequence[PageToken], rows: Sequence[TextRow], gutter: float) -> Sequence[PageToken]:
     """The words of these rows with all that stand left of the gutter first, if their content mixes both sides."""
     place = {id(token): at for at, token in enumerate(tokens)}
     left = [[t for t in row.tokens if t.box and t.box.x1 <= gutter] for row in rows]
@@ -85,7 +85,7 @@ def _divided(tokens: Sequence[Token], rows: Sequence[Row], gutter: float) -> Seq
     mixed = sum(place[id(b[0])] == place[id(a[-1])] + 1 for a, b in both if id(b[0]) in place and id(a[-1]) in place)
     if mixed < _MIXED * len(both):
         return tokens
-    moved: list[Token] = []
+    moved: list[PageToken] = []
     for side in (left, right):
         lines = [line for line in side if line]
         for number, line in enumerate(lines):

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pipelines.documents.extract.pdf.glyphs import Glyph, Run
+from pipelines.documents.extract.pdf.glyphs import Glyph, TextRun
 
 _LONGEST = 12  # characters; a longer run is a line of its own
 _NEAR = 0.35  # of the base's size, between the two
@@ -26,7 +26,7 @@ class _Segment:
 
     start: int
     end: int
-    run: Run
+    run: TextRun
     begins: float
     ends: float
 
@@ -37,7 +37,7 @@ def set_apart(glyphs: Sequence[Glyph]) -> list[Glyph]:
     They do not end the line that they stand in, though pdfium takes the step for a line end.
     """
     result = [_small_digit(glyph) if "0" <= glyph.char <= "9" else glyph for glyph in glyphs]
-    segments = _segments(result)
+    segments = _run_segments(result)
     drop: set[int] = set()
     spaced: set[int] = set()
     for number, segment in enumerate(segments):
@@ -47,22 +47,22 @@ def set_apart(glyphs: Sequence[Glyph]) -> list[Glyph]:
         before = segments[number - 1] if number else None
         after = segments[number + 1] if number + 1 < len(segments) else None
         up = None
-        if before and _near(before, segment):
-            up = _shift(before.run, segment.run)
-        if up is None and after and _near(segment, after):
-            up = _shift(after.run, segment.run)
+        if before and _is_near(before, segment):
+            up = _shift_direction(before.run, segment.run)
+        if up is None and after and _is_near(segment, after):
+            up = _shift_direction(after.run, segment.run)
         if up is None:
             continue
-        base = result[before.end - 1].char[-1:] if before and _near(before, segment) else ""
-        _rewrite(result, segment, up, base, spaced)
-        if before and _near(before, segment):
-            _close(result, before, segment, drop, spaced)
-        if after and _near(segment, after, loose=True) and _same_line(segment.run, after.run):
-            _close(result, segment, after, drop, spaced)
-    return _assemble(result, drop, spaced)
+        base = result[before.end - 1].char[-1:] if before and _is_near(before, segment) else ""
+        _rewrite_run(result, segment, up, base, spaced)
+        if before and _is_near(before, segment):
+            _close_gap(result, before, segment, drop, spaced)
+        if after and _is_near(segment, after, loose=True) and _same_line(segment.run, after.run):
+            _close_gap(result, segment, after, drop, spaced)
+    return _assemble_glyphs(result, drop, spaced)
 
 
-def _segments(glyphs: Sequence[Glyph]) -> list[_Segment]:
+def _run_segments(glyphs: Sequence[Glyph]) -> list[_Segment]:
     found: list[_Segment] = []
     start = 0
     while start < len(glyphs):
@@ -71,20 +71,22 @@ def _segments(glyphs: Sequence[Glyph]) -> list[_Segment]:
             start += 1
             continue
         end = start + 1
-        while end < len(glyphs) and ((other := glyphs[end].run) is run or (other is not None and _alike(run, other))):
+        while end < len(glyphs) and (
+            (other := glyphs[end].run) is run or (other is not None and _same_setting(run, other))
+        ):
             end += 1
         shown = [glyph for glyph in glyphs[start:end] if not glyph.char.isspace()] or [glyphs[start]]
-        found.append(_Segment(start, end, run, _extent(shown[0])[0], _extent(shown[-1])[1]))
+        found.append(_Segment(start, end, run, _glyph_extent(shown[0])[0], _glyph_extent(shown[-1])[1]))
         start = end
     return found
 
 
-def _alike(run: Run, other: Run) -> bool:
+def _same_setting(run: TextRun, other: TextRun) -> bool:
     same = abs(run.size - other.size) <= 0.05 * run.size and abs(run.level - other.level) <= 0.03 * run.size
     return same and run.along == other.along
 
 
-def _extent(glyph: Glyph) -> tuple[float, float]:
+def _glyph_extent(glyph: Glyph) -> tuple[float, float]:
     """Start and end of a glyph along its line."""
     x, y = glyph.run.along if glyph.run else (1.0, 0.0)
     if y == 0:
@@ -93,13 +95,13 @@ def _extent(glyph: Glyph) -> tuple[float, float]:
     return min(corners), max(corners)
 
 
-def _near(left: _Segment, right: _Segment, loose: bool = False) -> bool:
+def _is_near(left: _Segment, right: _Segment, loose: bool = False) -> bool:
     size = max(left.run.size, right.run.size)
     gap = right.begins - left.ends
     return left.run.along == right.run.along and -_OVERLAP * size <= gap <= (1.0 if loose else _NEAR) * size
 
 
-def _shift(base: Run, run: Run) -> bool | None:
+def _shift_direction(base: TextRun, run: TextRun) -> bool | None:
     """True for a run that is raised from its base, False for a lowered one, None where it is neither."""
     if base.size <= 0 or base.hidden != run.hidden:
         return None
@@ -112,11 +114,11 @@ def _shift(base: Run, run: Run) -> bool | None:
     return None
 
 
-def _same_line(run: Run, after: Run) -> bool:
+def _same_line(run: TextRun, after: TextRun) -> bool:
     return abs(run.level - after.level) <= _HIGHEST * max(run.size, after.size)
 
 
-def _rewrite(glyphs: list[Glyph], segment: _Segment, up: bool, base: str, spaced: set[int]) -> None:
+def _rewrite_run(glyphs: list[Glyph], segment: _Segment, up: bool, base: str, spaced: set[int]) -> None:
     """Change the run's characters in place; `spaced` collects those before which a blank must stand."""
     shown = [at for at in range(segment.start, segment.end) if not glyphs[at].char.isspace()]
     text = "".join(glyphs[at].char for at in shown)
@@ -146,7 +148,7 @@ def _must_be_apart(text: str, up: bool, base: str) -> bool:
     return up and len(text) == 1 and base.isalnum()
 
 
-def _close(glyphs: Sequence[Glyph], left: _Segment, right: _Segment, drop: set[int], spaced: set[int]) -> None:
+def _close_gap(glyphs: Sequence[Glyph], left: _Segment, right: _Segment, drop: set[int], spaced: set[int]) -> None:
     """Take out what pdfium put between two runs of one line; words that stand apart get a blank."""
     between = range(left.end, right.start)
     drop.update(at for at in between if glyphs[at].run is None)
@@ -155,7 +157,7 @@ def _close(glyphs: Sequence[Glyph], left: _Segment, right: _Segment, drop: set[i
         spaced.add(right.start)
 
 
-def _assemble(glyphs: Sequence[Glyph], drop: set[int], spaced: set[int]) -> list[Glyph]:
+def _assemble_glyphs(glyphs: Sequence[Glyph], drop: set[int], spaced: set[int]) -> list[Glyph]:
     if not drop and not spaced:
         return [glyph for glyph in glyphs if glyph.char]
     result = []

@@ -7,20 +7,20 @@ from time import monotonic
 
 import pypdfium2 as pdfium
 
-from pipelines.documents.document import Attempt, Box, Caveat, CaveatKind, Page, Unreadable
-from pipelines.documents.extract.opened import Context
-from pipelines.documents.extract.pdf.merge import as_tokens, insert, without_known
-from pipelines.documents.extract.pdf.ocr_layer import MUCH_ODD, agree, is_doubtful, odd_share
+from pipelines.documents.document import Box, Caveat, CaveatKind, EngineAttempt, Page, Unreadable
+from pipelines.documents.extract.opened import ExtractionContext
+from pipelines.documents.extract.pdf.merge import as_tokens, insert_tokens, without_known
+from pipelines.documents.extract.pdf.ocr_layer import MUCH_ODD, is_doubtful, odd_share, readings_agree
 from pipelines.documents.extract.pdf.page_pictures import (
     LAYER_DPI,
     LOOK_DPI,
-    Area,
+    PictureArea,
     is_grained,
     letters_in,
-    render,
-    without,
+    render_area,
+    without_words,
 )
-from pipelines.documents.extract.pdf.page_words import Token
+from pipelines.documents.extract.pdf.page_words import PageToken
 from pipelines.documents.ocr.reading import EngineMissing
 
 _SCAN = 0.4  # of the page: a picture so large beside little text is a scan, whatever it looks like
@@ -37,47 +37,49 @@ Scale = Callable[[pdfium.PdfPage, int], float]
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class PageReading:
     """The page's words with those of its pictures; attempts and caveats as in Page, engine empty where none was asked.
 
     Attributes:
         hidden: words of an OCR layer that what was read replaces.
     """
 
-    tokens: tuple[Token, ...]
+    tokens: tuple[PageToken, ...]
     engine: str = ""
     confidence: float | None = None
-    attempts: tuple[Attempt, ...] = ()
+    attempts: tuple[EngineAttempt, ...] = ()
     caveats: tuple[Caveat, ...] = ()
 
 
 class PictureReading:
     """Reads the pictures of one document's pages."""
 
-    def __init__(self, context: Context, scale: Scale, clock: Callable[[], float] = monotonic) -> None:
+    def __init__(self, context: ExtractionContext, scale: Scale, clock: Callable[[], float] = monotonic) -> None:
         """`scale` gives the pixels per point at which a page may be rendered for so many dots per inch."""
         self._context, self._scale, self._clock = context, scale, clock
         self._kept: dict[bytes, Page] = {}
         self._in_vain = 0
 
-    def read(self, page: pdfium.PdfPage, number: int, tokens: Sequence[Token], areas: Sequence[Area]) -> Reading:
+    def read(
+        self, page: pdfium.PdfPage, number: int, tokens: Sequence[PageToken], areas: Sequence[PictureArea]
+    ) -> PageReading:
         """The page's own words, with what its pictures show.
 
         An engine that fails costs what the pictures show, not the words that are there, and the page says so.
         """
         visible = sum(len(token.text) for token in tokens if not token.hidden)
-        reading = Reading(tuple(tokens))
+        reading = PageReading(tuple(tokens))
         unread: list[str] = []
         began = self._clock()
         for rank, area in enumerate(areas):
             layer = bool(area.behind)
             sure = not layer and area.share >= _SCAN and visible < self._context.read.min_useful_text
             if not sure:
-                with without(page, area.on_top):
-                    look = render(page, area.box, (LAYER_DPI if layer else LOOK_DPI) / 72)
+                with without_words(page, area.on_top):
+                    look = render_area(page, area.box, (LAYER_DPI if layer else LOOK_DPI) / 72)
                 if layer and not is_doubtful(area.behind, look, area.box):
                     mean = round(1 - odd_share([token.text for token in area.behind]), 4)
-                    kept = Attempt("ocr layer", mean, 0, True, "the text that the file has behind its picture")
+                    kept = EngineAttempt("ocr layer", mean, 0, True, "the text that the file has behind its picture")
                     reading = replace(reading, attempts=(*reading.attempts, kept))
                     continue
                 letters = _MANY_LETTERS if layer else letters_in(look)
@@ -85,7 +87,7 @@ class PictureReading:
                     continue
             else:
                 look, letters = None, _MANY_LETTERS
-            if layer and is_grained(render(page, area.box, LOOK_DPI / 72)):
+            if layer and is_grained(render_area(page, area.box, LOOK_DPI / 72)):
                 reading = _with_doubt(reading, "the picture is too full of dots to be read again")
                 continue
             if layer and self._in_vain >= _MOST_IN_VAIN:
@@ -97,7 +99,7 @@ class PictureReading:
                 unread.append("there are too many of them")
                 continue
             try:
-                found = self._ask(page, number, area, look.tobytes() if look is not None else b"")
+                found = self._read_area(page, number, area, look.tobytes() if look is not None else b"")
             except (Unreadable, EngineMissing) as error:
                 unread.append(str(error))
                 if layer:
@@ -113,13 +115,13 @@ class PictureReading:
             reading = replace(reading, caveats=(*reading.caveats, caveat))
         return reading
 
-    def _ask(self, page: pdfium.PdfPage, number: int, area: Area, look: bytes) -> Page:
+    def _read_area(self, page: pdfium.PdfPage, number: int, area: PictureArea, look: bytes) -> Page:
         key = blake2b(look, digest_size=16).digest() if look else b""
         if key and key in self._kept:
             return self._kept[key]
         scale = self._scale(page, self._context.ocr.dpi)
-        with without(page, area.on_top):
-            pixels = render(page, area.box, scale)
+        with without_words(page, area.on_top):
+            pixels = render_area(page, area.box, scale)
         found = (
             Page(number, "")
             if pixels.size == 0 or pixels.min() == pixels.max()
@@ -130,40 +132,40 @@ class PictureReading:
         return found
 
 
-def _with_text(reading: Reading, area: Area, found: Page, letters: int) -> Reading:
+def _with_text(reading: PageReading, area: PictureArea, found: Page, letters: int) -> PageReading:
     """A picture's words among the page's own."""
     own = [token for token in reading.tokens if not token.hidden]
-    weak = (found.confidence or 0.0) < _WORTH or _clear(found) < _FEW_CLEAR
+    weak = (found.confidence or 0.0) < _WORTH or _count_clear(found) < _FEW_CLEAR
     nothing = not found.text.strip() or (weak and bool(own))
     tried = tuple(replace(attempt, kept=attempt.kept and not nothing) for attempt in found.attempts)
     attempts = (*reading.attempts, *tried)
     if nothing:
         many = letters >= _MANY_LETTERS and not area.on_top
         doubt = Caveat(
-            CaveatKind.PICTURES_UNREAD, f"a picture {_where(area.box)} seems to hold text that OCR cannot read"
+            CaveatKind.PICTURES_UNREAD, f"a picture {_describe_place(area.box)} seems to hold text that OCR cannot read"
         )
         return replace(reading, attempts=attempts, caveats=(*reading.caveats, *([doubt] if many else [])))
     read = without_known(as_tokens(found, area.box), area.on_top)
     leading = area.share >= _THE_PAGE and len(found.text) >= sum(len(token.text) for token in own)
-    return _joined(reading, insert(reading.tokens, read, area.box, leading), found, attempts)
+    return _join_reading(reading, insert_tokens(reading.tokens, read, area.box, leading), found, attempts)
 
 
-def _clear(found: Page) -> int:
+def _count_clear(found: Page) -> int:
     """Count the letters and figures that were read clearly; all where the engine gives no words."""
     if not found.words:
         return len(found.text)
     return sum(sum(map(str.isalnum, word.text)) for word in found.words if word.confidence >= _WORTH)
 
 
-def _with_layer(reading: Reading, area: Area, found: Page) -> Reading:
+def _with_layer(reading: PageReading, area: PictureArea, found: Page) -> PageReading:
     """A layer in doubt and a new reading of its picture: the better one stays; where none is sure, it is said."""
     layer = [token.text for token in area.behind]
     fresh = found.text.split()
     attempts = (*reading.attempts, *(replace(attempt, kept=False) for attempt in found.attempts))
     before, after = odd_share(layer), odd_share(fresh)
-    note = Attempt("ocr layer", round(1 - before, 4), 0, True, "the text that the file has behind its picture")
+    note = EngineAttempt("ocr layer", round(1 - before, 4), 0, True, "the text that the file has behind its picture")
     sure = (found.confidence or 0.0) >= _SURE and after <= max(0.1, before - 0.05) and _same_script(layer, fresh)
-    if fresh and agree(layer, fresh) and not (sure and before > MUCH_ODD):
+    if fresh and readings_agree(layer, fresh) and not (sure and before > MUCH_ODD):
         return replace(reading, attempts=(*attempts, note))
     if not fresh or not sure:
         return _with_doubt(replace(reading, attempts=(*attempts, note)), "OCR reads something else, and is not sure")
@@ -173,12 +175,14 @@ def _with_layer(reading: Reading, area: Area, found: Page) -> Reading:
         own[0] = replace(own[0], gap="\n")
     read = without_known(as_tokens(found, area.box), area.on_top)
     tried = (*reading.attempts, replace(note, kept=False), *found.attempts)
-    return _joined(reading, insert(own, read, area.box, leading=True), found, tried)
+    return _join_reading(reading, insert_tokens(own, read, area.box, leading=True), found, tried)
 
 
-def _joined(reading: Reading, tokens: tuple[Token, ...], found: Page, attempts: tuple[Attempt, ...]) -> Reading:
+def _join_reading(
+    reading: PageReading, tokens: tuple[PageToken, ...], found: Page, attempts: tuple[EngineAttempt, ...]
+) -> PageReading:
     means = [mean for mean in (reading.confidence, found.confidence) if mean is not None]
-    return Reading(
+    return PageReading(
         tokens,
         reading.engine or found.engine,
         round(sum(means) / len(means), 4) if means else None,
@@ -187,7 +191,7 @@ def _joined(reading: Reading, tokens: tuple[Token, ...], found: Page, attempts: 
     )
 
 
-def _with_doubt(reading: Reading, why: str) -> Reading:
+def _with_doubt(reading: PageReading, why: str) -> PageReading:
     detail = f"the invisible text behind this scan may be wrong: {why}; compare it with the picture"
     return replace(reading, caveats=(*reading.caveats, Caveat(CaveatKind.OCR_LAYER_UNSURE, detail)))
 
@@ -202,7 +206,7 @@ def _same_script(words: Sequence[str], others: Sequence[str]) -> bool:
     return abs(latin(words) - latin(others)) < 0.5
 
 
-def _where(box: Box) -> str:
+def _describe_place(box: Box) -> str:
     across = "left" if box.x1 < 0.5 else "right" if box.x0 > 0.5 else "middle"
     down = "top" if box.y1 < 0.5 else "bottom" if box.y0 > 0.5 else "middle"
     return f"at the {down}, {across}" if down != across else "in the middle"

@@ -12,7 +12,7 @@ _MAX_SEGMENTS = 20_000  # more is a drawing, not a table
 _STRAIGHT = 1.0  # points that a line may lean
 
 
-def placed(item: pdfium.PdfObject) -> pdfium.PdfMatrix:
+def page_matrix(item: pdfium.PdfObject) -> pdfium.PdfMatrix:
     """From an object's own space to the page's, through the forms that it is nested in."""
     matrix = item.get_matrix()
     while item.container is not None:
@@ -24,7 +24,7 @@ def placed(item: pdfium.PdfObject) -> pdfium.PdfMatrix:
 def straight_lines(objects: Iterable[pdfium.PdfObject]) -> list[tuple[float, float, float, float]]:
     """Level and upright strokes and edges as (x0, y0, x1, y1) in page points; none where the page is a drawing."""
     lines = []
-    for count, (start, end) in enumerate(_segments(objects)):
+    for count, (start, end) in enumerate(_path_segments(objects)):
         if count >= _MAX_SEGMENTS:
             return []
         if min(abs(start[0] - end[0]), abs(start[1] - end[1])) <= _STRAIGHT:
@@ -32,7 +32,7 @@ def straight_lines(objects: Iterable[pdfium.PdfObject]) -> list[tuple[float, flo
     return lines
 
 
-def _segments(objects: Iterable[pdfium.PdfObject]) -> Iterator[tuple[tuple[float, float], tuple[float, float]]]:
+def _path_segments(objects: Iterable[pdfium.PdfObject]) -> Iterator[tuple[tuple[float, float], tuple[float, float]]]:
     """Straight segments of every path that is stroked or filled, in page points."""
     x, y = ctypes.c_float(), ctypes.c_float()
     fill, stroke = ctypes.c_int(), ctypes.c_int()
@@ -42,7 +42,7 @@ def _segments(objects: Iterable[pdfium.PdfObject]) -> Iterator[tuple[tuple[float
         raw.FPDFPath_GetDrawMode(item, fill, stroke)
         if not (fill.value or stroke.value):
             continue
-        matrix = placed(item)
+        matrix = page_matrix(item)
         begin = last = (0.0, 0.0)
         for index in range(raw.FPDFPath_CountSegments(item)):
             segment = raw.FPDFPath_GetPathSegment(item, index)

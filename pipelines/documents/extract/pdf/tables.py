@@ -8,7 +8,7 @@ import pypdfium2 as pdfium
 from pdfplumber import table
 
 from pipelines.documents.document import Box
-from pipelines.documents.extract.pdf.page_words import Mapper, Token
+from pipelines.documents.extract.pdf.page_words import PageMapper, PageToken
 from pipelines.documents.extract.pdf.shapes import straight_lines
 
 _SNAP = 3.0  # points, pdfplumber's own default
@@ -21,21 +21,21 @@ _MAX_CELLS = 5_000
 
 
 @dataclass(frozen=True, slots=True)
-class Grid:
+class TableGrid:
     """A table's cells by row, None where a cell spans; boxes in fractions of the page."""
 
     rows: tuple[tuple[Box | None, ...], ...]
     box: Box
 
 
-def find_grids(page: pdfium.PdfPage, objects: Sequence[pdfium.PdfObject]) -> list[Grid]:
+def find_grids(page: pdfium.PdfPage, objects: Sequence[pdfium.PdfObject]) -> list[TableGrid]:
     """The ruled tables of at least two rows and two columns.
 
     The lines come from pdfium, the algorithm (Nurminen's) from pdfplumber: its own way to the lines parses the whole
     page a second time, which takes seconds where this takes milliseconds, and fails on other files.
     """
     width, height = page.get_size()
-    edges = _edges(page, objects, width, height)
+    edges = _line_edges(page, objects, width, height)
     merged = table.merge_edges(edges, *[_SNAP] * 4) if edges else []
     merged = [edge for edge in merged if max(edge["x1"] - edge["x0"], edge["bottom"] - edge["top"]) >= _SNAP]
     if not _MIN_LINES <= len(merged) <= _MAX_LINES:
@@ -52,15 +52,15 @@ def find_grids(page: pdfium.PdfPage, objects: Sequence[pdfium.PdfObject]) -> lis
         found = table.Table(None, group)  # type: ignore[arg-type]  # the page is only for texts, which we place
         rows = tuple(tuple(fraction(cell) if cell else None for cell in row.cells) for row in found.rows)
         if len(rows) >= 2 and max(map(len, rows)) >= 2:
-            grids.append(Grid(rows, fraction(found.bbox)))
+            grids.append(TableGrid(rows, fraction(found.bbox)))
     return grids
 
 
-def _edges(
+def _line_edges(
     page: pdfium.PdfPage, objects: Sequence[pdfium.PdfObject], width: float, height: float
 ) -> list[dict[str, Any]]:
     """Lines as pdfplumber describes them: points, origin top left, of the page as it is shown."""
-    mapper = Mapper(page)
+    mapper = PageMapper(page)
     edges = []
     for x0, y0, x1, y1 in straight_lines(objects):
         (ax, ay), (bx, by) = mapper.point(x0, y0), mapper.point(x1, y1)
@@ -79,20 +79,20 @@ def _edges(
     return edges
 
 
-def place_tables(tokens: Sequence[Token], grids: Sequence[Grid]) -> tuple[Token, ...]:
+def place_tables(tokens: Sequence[PageToken], grids: Sequence[TableGrid]) -> tuple[PageToken, ...]:
     """The tokens with those of each table moved into its Markdown form, where its first word stood.
 
     Every token stays in the result exactly once, so nothing is lost where a cell was found wrongly.
     """
     for grid in grids:
-        tokens = _place(tokens, grid)
+        tokens = _place_table(tokens, grid)
     return tuple(tokens)
 
 
-def _place(tokens: Sequence[Token], grid: Grid) -> Sequence[Token]:
-    cells: dict[tuple[int, int], list[Token]] = {}
+def _place_table(tokens: Sequence[PageToken], grid: TableGrid) -> Sequence[PageToken]:
+    cells: dict[tuple[int, int], list[PageToken]] = {}
     first = None
-    rest: list[Token] = []
+    rest: list[PageToken] = []
     for token in tokens:
         at = _cell_of(token, grid)
         if at is None:
@@ -111,43 +111,46 @@ def _place(tokens: Sequence[Token], grid: Grid) -> Sequence[Token]:
     after = rest[first:]
     if after:
         after[0] = replace(after[0], gap="\n\n")
-    return [*rest[:first], *_markdown(cells, rows, used), *after]
+    return [*rest[:first], *_markdown_tokens(cells, rows, used), *after]
 
 
-def _cell_of(token: Token, grid: Grid) -> tuple[int, int] | None:
+def _cell_of(token: PageToken, grid: TableGrid) -> tuple[int, int] | None:
     if token.box is None:
         return None  # a mark of another table
     x, y = (token.box.x0 + token.box.x1) / 2, (token.box.y0 + token.box.y1) / 2
-    if not _inside(x, y, grid.box):
+    if not _is_inside(x, y, grid.box):
         return None
     for number, row in enumerate(grid.rows):
         for column, cell in enumerate(row):
-            if cell is not None and _inside(x, y, cell):
+            if cell is not None and _is_inside(x, y, cell):
                 return number, column
     return None
 
 
-def _inside(x: float, y: float, box: Box) -> bool:
+def _is_inside(x: float, y: float, box: Box) -> bool:
     return box.x0 <= x <= box.x1 and box.y0 <= y <= box.y1
 
 
-def _markdown(cells: dict[tuple[int, int], list[Token]], rows: list[int], columns: list[int]) -> list[Token]:
-    result: list[Token] = []
+def _markdown_tokens(
+    cells: dict[tuple[int, int], list[PageToken]], rows: list[int], columns: list[int]
+) -> list[PageToken]:
+    result: list[PageToken] = []
     for order, row in enumerate(rows):
         opening = "\n\n" if order == 0 else "\n"
         for column in columns:
-            result.append(Token("|", None, opening))
+            result.append(PageToken("|", None, opening))
             opening = " "
             words = cells.get((row, column), [])
             result += [
-                Token(word.text.replace("|", "\\|"), word.box, _joint(word, at)) for at, word in enumerate(words)
+                PageToken(word.text.replace("|", "\\|"), word.box, _joint_gap(word, at))
+                for at, word in enumerate(words)
             ]
-        result.append(Token("|", None, " "))
+        result.append(PageToken("|", None, " "))
         if order == 0:
-            result.append(Token("|" + " --- |" * len(columns), None, "\n"))
+            result.append(PageToken("|" + " --- |" * len(columns), None, "\n"))
     return result
 
 
-def _joint(word: Token, at: int) -> str:
+def _joint_gap(word: PageToken, at: int) -> str:
     """Inside a cell every gap is one space, except where two tokens are two halves of one word."""
     return "" if at and not word.gap else " "

@@ -7,8 +7,8 @@ from statistics import median
 
 from pipelines.documents.document import Box
 from pipelines.documents.extract.pdf.glyphs import UNKNOWN
-from pipelines.documents.extract.pdf.hyphens import stays
-from pipelines.documents.extract.pdf.page_words import Token
+from pipelines.documents.extract.pdf.hyphens import keeps_hyphen
+from pipelines.documents.extract.pdf.page_words import PageToken
 
 DIVIDED = "-"
 """The gap of a token that goes on what a hyphen at a line end divided, until that is decided."""
@@ -21,7 +21,7 @@ _WIDE_SET_GAP = 1.35  # of the usual distance, where all lines stand far apart
 _FULL, _MOSTLY_FULL, _PROSE = 0.88, 0.6, 30  # of the widest line; of the lines; letters of a line
 
 
-def with_bullets(tokens: list[Token]) -> list[Token]:
+def with_bullets(tokens: list[PageToken]) -> list[PageToken]:
     """A sign without meaning that begins several lines of words is a bullet; before a figure it may be a minus."""
     found = [
         at
@@ -33,18 +33,18 @@ def with_bullets(tokens: list[Token]) -> list[Token]:
     return tokens
 
 
-def joined_words(tokens: list[Token]) -> list[Token]:
+def joined_words(tokens: list[PageToken]) -> list[PageToken]:
     """Words divided at a line end joined again, with their hyphen where it is theirs."""
     if not any(token.gap == DIVIDED or token.text.endswith("-") for token in tokens):
         return tokens
     known = {token.text.lower().strip(_PUNCTUATION) for token in tokens}
-    result: list[Token] = []
+    result: list[PageToken] = []
     for token in tokens:
         last = result[-1] if result else None
         divided = token.gap == DIVIDED
         if last is not None and (divided or _goes_on_below(last, token)):
             before = last.text[:-1]
-            if stays(_whole(result), token.text, known):
+            if keeps_hyphen(_whole_word(result), token.text, known):
                 token = replace(token, gap="")
             elif divided:
                 result[-1] = replace(last, text=before)
@@ -53,7 +53,7 @@ def joined_words(tokens: list[Token]) -> list[Token]:
     return result
 
 
-def _goes_on_below(last: Token, token: Token) -> bool:
+def _goes_on_below(last: PageToken, token: PageToken) -> bool:
     """A number or a capital after a hyphen at the end of a line, which pdfium leaves on a line of its own."""
     if token.gap != "\n" or len(last.text) < 2 or last.text[-1] != "-" or not last.box or not token.box:
         return False
@@ -62,7 +62,7 @@ def _goes_on_below(last: Token, token: Token) -> bool:
     return near and digit and token.box.x0 < last.box.x0 and 0 < token.box.y0 - last.box.y0 < _NEXT_LINE
 
 
-def _whole(tokens: Sequence[Token]) -> str:
+def _whole_word(tokens: Sequence[PageToken]) -> str:
     """The word that the last token ends, without its last sign."""
     first = len(tokens) - 1
     while first and not tokens[first].gap:
@@ -70,7 +70,7 @@ def _whole(tokens: Sequence[Token]) -> str:
     return "".join(token.text for token in tokens[first:])[:-1]
 
 
-def without_steps(tokens: list[Token]) -> list[Token]:
+def without_steps(tokens: list[PageToken]) -> list[PageToken]:
     """A raised or lowered letter does not end its line, though pdfium takes the step for a line end."""
     result = tokens[:1]
     for last, token in pairwise(tokens):
@@ -86,7 +86,7 @@ def _goes_on(last: Box, box: Box) -> bool:
     return near and overlap > -max(last.y1 - last.y0, box.y1 - box.y0) / 2
 
 
-def with_paragraphs(tokens: list[Token]) -> list[Token]:
+def with_paragraphs(tokens: list[PageToken]) -> list[PageToken]:
     """A blank line where two lines stand further apart than lines of one paragraph do."""
     lines: list[list[int]] = []
     for index, token in enumerate(tokens):
@@ -112,7 +112,7 @@ def with_paragraphs(tokens: list[Token]) -> list[Token]:
     return result
 
 
-def _is_prose(tokens: Sequence[Token], lines: Sequence[Sequence[int]], boxes: Sequence[Sequence[Box]]) -> bool:
+def _is_prose(tokens: Sequence[PageToken], lines: Sequence[Sequence[int]], boxes: Sequence[Sequence[Box]]) -> bool:
     """True if most lines run to the margin, as those of running text do."""
     right, left = max(box.x1 for line in boxes for box in line), min(box.x0 for line in boxes for box in line)
     full = sum(max(box.x1 for box in line) - left >= _FULL * (right - left) for line in boxes)

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from pipelines.documents.document import Box
-from pipelines.documents.extract.pdf.page_words import Token
+from pipelines.documents.extract.pdf.page_words import PageToken
 
 # How much larger than the page's text, and how deep such a title is: LaTeX's sections are 1.4 and 1.2 times as large
 # as its text, Word's headings 1.5 and 1.2.
@@ -30,7 +30,7 @@ class _Body:
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    tokens: tuple[Token, ...]
+    tokens: tuple[PageToken, ...]
     level: int  # that its type speaks for; else 0
 
     @property
@@ -42,21 +42,21 @@ class _Line:
         return "".join(token.gap.strip("\n") + token.text for token in self.tokens)
 
 
-def mark_titles(tokens: Sequence[Token]) -> tuple[Token, ...]:
+def mark_titles(tokens: Sequence[PageToken]) -> tuple[PageToken, ...]:
     """The tokens with Markdown's marks before those lines that are titles; one over several lines becomes one line.
 
     What tables are made of stays as it is.
     """
-    body = _body(tokens)
+    body = _body_type(tokens)
     if body is None:
         return tuple(tokens)
-    lines = _lines(tokens, body)
+    lines = _typed_lines(tokens, body)
     if sum(len(line.text) for line in lines if line.level) > _MOST_SHARE * sum(len(line.text) for line in lines):
         return tuple(tokens)
-    return tuple(token for group in _groups(lines) for token in _marked(group))
+    return tuple(token for group in _line_groups(lines) for token in _marked_tokens(group))
 
 
-def _body(tokens: Sequence[Token]) -> _Body | None:
+def _body_type(tokens: Sequence[PageToken]) -> _Body | None:
     """The type of most characters; None where nothing is known of any, or none stands out."""
     kinds: Counter[_Body] = Counter()
     for token in tokens:
@@ -68,17 +68,17 @@ def _body(tokens: Sequence[Token]) -> _Body | None:
     return body if characters >= _LEAST_SHARE * kinds.total() else None
 
 
-def _lines(tokens: Sequence[Token], body: _Body) -> list[_Line]:
+def _typed_lines(tokens: Sequence[PageToken], body: _Body) -> list[_Line]:
     starts = [at for at, token in enumerate(tokens) if at == 0 or "\n" in token.gap]
     bounds = [*starts, len(tokens)]
     apart = [True, *("\n\n" in tokens[at].gap for at in starts[1:]), True]  # from the line before
     return [
-        _Line(line := tuple(tokens[bounds[n] : bounds[n + 1]]), _level(line, body, apart[n] and apart[n + 1]))
+        _Line(line := tuple(tokens[bounds[n] : bounds[n + 1]]), _title_level(line, body, apart[n] and apart[n + 1]))
         for n in range(len(starts))
     ]
 
 
-def _level(line: Sequence[Token], body: _Body, alone: bool) -> int:
+def _title_level(line: Sequence[PageToken], body: _Body, alone: bool) -> int:
     larger = min(token.size for token in line) / max(body.size, 0.5)
     for least, level in _LARGER:
         if larger >= least:
@@ -87,7 +87,7 @@ def _level(line: Sequence[Token], body: _Body, alone: bool) -> int:
     return _BOLD if bold and alone and larger > 0.9 else 0
 
 
-def _groups(lines: Sequence[_Line]) -> Iterator[list[_Line]]:
+def _line_groups(lines: Sequence[_Line]) -> Iterator[list[_Line]]:
     """Lines that are large or bold together, as far as they follow each other; all others by themselves."""
     group: list[_Line] = []
     for line in lines:
@@ -122,11 +122,11 @@ def _reads_as_title(lines: Sequence[str]) -> bool:
     )
 
 
-def _marked(group: Sequence[_Line]) -> Iterator[Token]:
+def _marked_tokens(group: Sequence[_Line]) -> Iterator[PageToken]:
     title = group[0].level and _reads_as_title([line.text for line in group])
     for number, line in enumerate(group):
         first, *rest = line.tokens
         if title and number == 0:
-            yield Token("#" * line.level, None, first.gap)
+            yield PageToken("#" * line.level, None, first.gap)
         yield replace(first, gap=" ") if title else first
         yield from rest

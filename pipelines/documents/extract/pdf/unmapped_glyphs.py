@@ -6,8 +6,8 @@ from dataclasses import replace
 from pipelines.documents.document import Box, Caveat, CaveatKind, Page
 from pipelines.documents.extract.pdf.glyphs import UNKNOWN
 from pipelines.documents.extract.pdf.merge import as_tokens
-from pipelines.documents.extract.pdf.page_pictures import overlap
-from pipelines.documents.extract.pdf.page_words import Token, is_unread
+from pipelines.documents.extract.pdf.page_pictures import overlap_share
+from pipelines.documents.extract.pdf.page_words import PageToken, is_unread
 
 _SURE = 0.7
 _ON = 0.5  # of a read word's box on that of the word in question
@@ -15,7 +15,7 @@ _WHOLE = Box(0, 0, 1, 1)
 _ALIKE = frozenset("+-–—−~<>=.,'")  # signs that OCR takes others for (± ≤ ≥ ≠ ÷): better none than a wrong one
 
 
-def in_question(token: Token) -> bool:
+def in_question(token: PageToken) -> bool:
     """True for a word with unmapped signs; an icon or a bullet of an unknown font by itself does not count."""
     if token.hidden:
         return False
@@ -24,7 +24,7 @@ def in_question(token: Token) -> bool:
     return any(map(is_unread, token.text)) and any(char.isalnum() for char in token.text)
 
 
-def resolve(tokens: Sequence[Token], read: Page | None) -> tuple[tuple[Token, ...], Caveat]:
+def resolve_glyphs(tokens: Sequence[PageToken], read: Page | None) -> tuple[tuple[PageToken, ...], Caveat]:
     """The words, those in question as OCR read them where it is sure, and the remark that belongs to the page.
 
     Args:
@@ -38,7 +38,7 @@ def resolve(tokens: Sequence[Token], read: Page | None) -> tuple[tuple[Token, ..
         if not in_question(token):
             continue
         asked += 1
-        found = [word for word in words if token.box and word.box and overlap(word.box, token.box) >= _ON]
+        found = [word for word in words if token.box and word.box and overlap_share(word.box, token.box) >= _ON]
         text = " ".join(word.text for word in found)
         known = "".join(char for char in token.text if not is_unread(char))
         sure = bool(found) and min(word.confidence for word in found) >= _SURE

@@ -9,8 +9,8 @@ from time import monotonic
 
 from PIL import Image
 
-from pipelines.documents.document import Attempt, Caveat, CaveatKind, Page, Reason, Unreadable
-from pipelines.documents.extract.opened import Context, Part, join_blocks, storable
+from pipelines.documents.document import Caveat, CaveatKind, EngineAttempt, FailureReason, Page, Unreadable
+from pipelines.documents.extract.opened import DocumentPart, ExtractionContext, join_blocks, storable_text
 from pipelines.documents.ocr.picture import dpi_of, to_array
 from pipelines.documents.ocr.reading import EngineMissing
 
@@ -25,10 +25,10 @@ _DAMAGED = (OSError, EOFError, SyntaxError, ValueError, TypeError, LookupError, 
 _HINT = "what they show is not in the text"
 
 
-class Gathered:
+class PictureCollector:
     """Collects a document's pictures to read, and caveats with how often each was met."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: ExtractionContext) -> None:
         """Nothing found yet."""
         self.context = context
         self._pictures: list[bytes] = []
@@ -71,7 +71,7 @@ class Gathered:
         self._caveats.clear()
         return found
 
-    def document(self, parts: Iterable[str | Part]) -> "PicturedParts":
+    def document(self, parts: Iterable[str | DocumentPart]) -> "PicturedParts":
         """The parts as a document whose pictures are read with their part; what is still noted goes to the first."""
         return PicturedParts(parts, self._pictures, self.take_caveats(), self.context)
 
@@ -100,7 +100,7 @@ class _Reading:
     text: str = ""
     engine: str = ""
     confidence: float | None = None
-    attempts: tuple[Attempt, ...] = ()
+    attempts: tuple[EngineAttempt, ...] = ()
     caveats: tuple[Caveat, ...] = ()
 
 
@@ -109,14 +109,16 @@ class PicturedParts:
 
     def __init__(
         self,
-        parts: Iterable[str | Part],
+        parts: Iterable[str | DocumentPart],
         pictures: Sequence[bytes],
         caveats: Iterable[Caveat],
-        context: Context,
+        context: ExtractionContext,
         clock: Callable[[], float] = monotonic,
     ) -> None:
         """Keep the parts; no picture is decoded before its part is asked for."""
-        self._parts = [part if isinstance(part, Part) else Part(part) for part in parts] or [Part("")]
+        self._parts = [part if isinstance(part, DocumentPart) else DocumentPart(part) for part in parts] or [
+            DocumentPart("")
+        ]
         self._pictures, self._caveats = pictures, tuple(caveats)
         self._context, self._clock = context, clock
         self.pages = len(self._parts)
@@ -126,46 +128,46 @@ class PicturedParts:
         part = self._parts[number - 1]
         caveats = (*(self._caveats if number == 1 else ()), *part.caveats)
         if "\0" not in part.text:
-            return Page(number, storable(part.text), caveats=caveats)
+            return Page(number, storable_text(part.text), caveats=caveats)
         until = self._clock() + self._context.read.page_seconds * _TIME_SHARE
         readings: list[_Reading] = []
 
         def read(mark: re.Match[str]) -> str:
-            readings.append(self._read(int(mark[1]), until))
-            return _placed(readings[-1].text, mark)
+            readings.append(self._read_picture(int(mark[1]), until))
+            return _picture_text(readings[-1].text, mark)
 
-        text = storable("\n".join(_tidied(_MARK.sub(read, part.text))))
-        caveats += _together(caveat for one in readings for caveat in one.caveats)
-        return _page(number, text, bool(_MARK.sub("", part.text).strip()), readings, caveats)
+        text = storable_text("\n".join(_tidy_lines(_MARK.sub(read, part.text))))
+        caveats += _merge_caveats(caveat for one in readings for caveat in one.caveats)
+        return _build_page(number, text, bool(_MARK.sub("", part.text).strip()), readings, caveats)
 
     def picture(self, number: int, dpi: int) -> bytes:
         """Always refused."""
-        raise Unreadable(Reason.UNSUPPORTED, "this format has no picture of its pages")
+        raise Unreadable(FailureReason.UNSUPPORTED, "this format has no picture of its pages")
 
     def close(self) -> None:
         """Nothing to let go of: the pictures are in memory."""
 
-    def _read(self, index: int, until: float) -> _Reading:
+    def _read_picture(self, index: int, until: float) -> _Reading:
         if index >= len(self._pictures) or self._clock() > until:
-            return _unread(f"pictures for which the time of their page was too short: {_HINT}")
+            return _unread_picture(f"pictures for which the time of their page was too short: {_HINT}")
         try:
             with Image.open(io.BytesIO(self._pictures[index])) as image:
                 page = self._context.engine.read(to_array(image), 1, dpi_of(image))
         except _DAMAGED:
-            return _unread(f"damaged pictures: {_HINT}")
+            return _unread_picture(f"damaged pictures: {_HINT}")
         except EngineMissing:
-            return _unread(f"pictures, as no OCR engine is installed: {_HINT}")
+            return _unread_picture(f"pictures, as no OCR engine is installed: {_HINT}")
         except Unreadable as error:
-            return _unread(f"pictures that OCR gave up ({error.reason}): {_HINT}")
+            return _unread_picture(f"pictures that OCR gave up ({error.reason}): {_HINT}")
         if not _WORD.search(page.text):
             return _Reading(attempts=page.attempts)
         if (page.confidence or 0) < _SURE:
-            unread = _unread(f"pictures with words that OCR could not make out: {_HINT}")
+            unread = _unread_picture(f"pictures with words that OCR could not make out: {_HINT}")
             return _Reading(attempts=page.attempts, caveats=unread.caveats)
         return _Reading(page.text.strip(), page.engine, page.confidence, page.attempts, page.caveats)
 
 
-def _page(number: int, text: str, written: bool, readings: list[_Reading], caveats: tuple[Caveat, ...]) -> Page:
+def _build_page(number: int, text: str, written: bool, readings: list[_Reading], caveats: tuple[Caveat, ...]) -> Page:
     sure = [one.confidence for one in readings if one.text and one.confidence is not None]
     engine = "native" if written else next((one.engine for one in readings if one.engine), "native")
     confidence = round(sum(sure) / len(sure), 4) if sure else None
@@ -173,11 +175,11 @@ def _page(number: int, text: str, written: bool, readings: list[_Reading], cavea
     return Page(number, text, engine=engine, confidence=confidence, attempts=attempts, caveats=caveats)
 
 
-def _unread(detail: str) -> _Reading:
+def _unread_picture(detail: str) -> _Reading:
     return _Reading(caveats=(Caveat(CaveatKind.PICTURES_UNREAD, detail),))
 
 
-def _together(caveats: Iterable[Caveat]) -> tuple[Caveat, ...]:
+def _merge_caveats(caveats: Iterable[Caveat]) -> tuple[Caveat, ...]:
     """Equal ones as one that is counted."""
     counts: dict[tuple[CaveatKind, str], int] = {}
     for one in caveats:
@@ -185,7 +187,7 @@ def _together(caveats: Iterable[Caveat]) -> tuple[Caveat, ...]:
     return tuple(Caveat(kind, detail, count) for (kind, detail), count in counts.items())
 
 
-def _placed(text: str, mark: re.Match[str]) -> str:
+def _picture_text(text: str, mark: re.Match[str]) -> str:
     """Lines of its own where the picture stands alone; within a table's row or a sentence, one line."""
     if not text:
         return ""
@@ -195,7 +197,7 @@ def _placed(text: str, mark: re.Match[str]) -> str:
     return " [picture] " + " ".join(text.replace("|", "\\|").split()) + " "
 
 
-def _tidied(text: str) -> list[str]:
+def _tidy_lines(text: str) -> list[str]:
     """Without the blank lines that pictures without words leave."""
     lines: list[str] = []
     for line in text.strip("\n").split("\n"):

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from PIL import Image, UnidentifiedImageError
 from pillow_heif import register_heif_opener
 
-from pipelines.documents.document import Caveat, CaveatKind, Page, Reason, Unreadable
-from pipelines.documents.extract.opened import Context, Opened
+from pipelines.documents.document import Caveat, CaveatKind, FailureReason, Page, Unreadable
+from pipelines.documents.extract.opened import ExtractionContext, OpenedDocument
 from pipelines.documents.ocr.picture import dpi_of, reduced_array, to_array
 
 _DAMAGED = (OSError, EOFError, SyntaxError, ValueError, TypeError, LookupError, AttributeError, RuntimeError)
@@ -24,10 +24,10 @@ DECODED_BYTES: Final = 640 * 2**20
 """What one picture may take when its pixels are unpacked: an A0 sheet in colour at 300 dpi takes 532 MiB."""
 
 
-class Pictures:
+class ImageDocument:
     """An image file that stays open between its frames."""
 
-    def __init__(self, path: Path, context: Context) -> None:
+    def __init__(self, path: Path, context: ExtractionContext) -> None:
         """Read the header and count the frames; no pixel is decoded."""
         self._context = context
         # Our own limit replaces Pillow's, which would warn below it and refuse above twice its own.
@@ -35,15 +35,15 @@ class Pictures:
         register_heif_opener()
         try:
             self._image = Image.open(path)
-            self._frames = _frames(self._image)
+            self._frames = _page_frames(self._image)
         except _DAMAGED as error:
-            raise _classify(error) from error
+            raise _classify_error(error) from error
         self.pages = len(self._frames)
-        self._reduction()
+        self._scale_reduction()
 
     def page(self, number: int) -> Page:
         """The frame as OCR reads it; one of more than `max_pixels` is read at a lower scale."""
-        pixels, reduction = self._frame(number)
+        pixels, reduction = self._frame_pixels(number)
         dpi = dpi_of(self._image)
         page = self._context.engine.read(pixels, number, round((dpi or 0) / reduction) or None)
         if reduction == 1:
@@ -53,21 +53,21 @@ class Pictures:
 
     def picture(self, number: int, dpi: int) -> bytes:
         """The frame as PNG, made smaller where it has more pixels than a page of letter size at `dpi`."""
-        frame = Image.fromarray(self._frame(number)[0])
+        frame = Image.fromarray(self._frame_pixels(number)[0])
         edge = round(_LONG_EDGE_INCHES * dpi)
         frame.thumbnail((edge, edge))
-        return png(frame)
+        return encode_png(frame)
 
     def close(self) -> None:
         """Close the file."""
         self._image.close()
 
-    def _frame(self, number: int) -> tuple[NDArray[np.uint8], int]:
+    def _frame_pixels(self, number: int) -> tuple[NDArray[np.uint8], int]:
         """The pixels, and how many of the file's went into one of them along a side."""
         try:
             if self.pages > 1 or self._frames[0]:
                 self._image.seek(self._frames[number - 1])
-            reduction = self._reduction()
+            reduction = self._scale_reduction()
             if reduction == 1:
                 return to_array(self._image), 1
             width, height = self._image.size
@@ -75,9 +75,9 @@ class Pictures:
             left = math.ceil(width / reduction)
             return reduced_array(self._image, max(1, math.ceil(self._image.width / left))), reduction
         except _DAMAGED as error:
-            raise _classify(error) from error
+            raise _classify_error(error) from error
 
-    def _reduction(self) -> int:
+    def _scale_reduction(self) -> int:
         """The smallest whole number by which both sides fit `max_pixels`.
 
         Raises:
@@ -89,14 +89,16 @@ class Pictures:
         drafted = min(8, 1 << (reduction.bit_length() - 1)) if self._image.format == "JPEG" else 1
         size = pixels // drafted**2 * _BYTES.get(self._image.mode, 4)
         if size > DECODED_BYTES:
-            raise Unreadable(Reason.BOMB, f"{width} × {height} pixels, which take more than {DECODED_BYTES} bytes")
+            raise Unreadable(
+                FailureReason.BOMB, f"{width} × {height} pixels, which take more than {DECODED_BYTES} bytes"
+            )
         return reduction
 
 
 _BYTES = {"1": 1, "L": 1, "P": 1, "I;16": 2, "I;16B": 2, "I;16L": 2}
 
 
-def _frames(image: Image.Image) -> list[int]:
+def _page_frames(image: Image.Image) -> list[int]:
     """The frames that are pages of their own."""
     if image.format in _NO_PAGES:
         return [0]
@@ -112,20 +114,20 @@ def _frames(image: Image.Image) -> list[int]:
     return pages or [0]
 
 
-def open_image(path: Path, context: Context) -> Opened:
+def open_image(path: Path, context: ExtractionContext) -> OpenedDocument:
     """Open an image file of any format that Pillow knows."""
-    return Pictures(path, context)
+    return ImageDocument(path, context)
 
 
-def png(image: Image.Image) -> bytes:
+def encode_png(image: Image.Image) -> bytes:
     """The bytes of a PNG."""
     buffer = io.BytesIO()
     image.save(buffer, "PNG")
     return buffer.getvalue()
 
 
-def _classify(error: BaseException) -> Unreadable:
+def _classify_error(error: BaseException) -> Unreadable:
     text = " ".join(str(error).split())[:200]
     if isinstance(error, UnidentifiedImageError):
-        return Unreadable(Reason.CORRUPT, "not a readable image")
-    return Unreadable(Reason.CORRUPT, text or type(error).__name__)
+        return Unreadable(FailureReason.CORRUPT, "not a readable image")
+    return Unreadable(FailureReason.CORRUPT, text or type(error).__name__)

@@ -10,15 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, TypedDict
 
-from pipelines.documents.document import Caveat, CaveatKind, Reason, Unreadable
+from pipelines.documents.document import Caveat, CaveatKind, FailureReason, Unreadable
 from pipelines.documents.extract.opened import (
-    Context,
-    Opened,
-    Parts,
+    ExtractionContext,
+    OpenedDocument,
+    UnpagedDocument,
     join_blocks,
     markdown_table,
     split_text,
-    storable,
+    storable_text,
     table_parts,
 )
 from pipelines.documents.extract.text.plain_text import read_text
@@ -33,7 +33,7 @@ _KEPT_AS_TEXT = re.compile(r'="(.*)"', re.DOTALL)  # how spreadsheets are told t
 Row = list[str]
 
 
-class Quoting(TypedDict, total=False):
+class CsvQuoting(TypedDict, total=False):
     """Quote options that `csv.reader` is called with."""
 
     quoting: Literal[0, 3]  # csv.QUOTE_MINIMAL, csv.QUOTE_NONE
@@ -41,29 +41,29 @@ class Quoting(TypedDict, total=False):
     doublequote: bool
 
 
-QUOTED: Final[Quoting] = {}
-ESCAPED: Final[Quoting] = {"escapechar": "\\", "doublequote": False}
-UNQUOTED: Final[Quoting] = {"quoting": 3}
+QUOTED: Final[CsvQuoting] = {}
+ESCAPED: Final[CsvQuoting] = {"escapechar": "\\", "doublequote": False}
+UNQUOTED: Final[CsvQuoting] = {"quoting": 3}
 
 
 @dataclass(frozen=True, slots=True)
-class Dialect:
+class CsvDialect:
     """A CSV dialect: the delimiter, how quotes are meant, and the number of cells in the table's rows."""
 
     delimiter: str
-    quoting: Quoting
+    quoting: CsvQuoting
     width: int
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class RowBlock:
     """Rows that belong together: a table with its head, or lines of text."""
 
     rows: Sequence[Row]
     is_table: bool
 
 
-def open_csv(path: Path, context: Context) -> Opened:
+def open_csv(path: Path, context: ExtractionContext) -> OpenedDocument:
     """The tables of the file and the lines around them, in their order.
 
     Raises:
@@ -71,37 +71,37 @@ def open_csv(path: Path, context: Context) -> Opened:
             or more columns than a sheet has.
     """
     read = read_text(path, context)
-    text, limit = storable(read.text), context.read.part_chars
+    text, limit = storable_text(read.text), context.read.part_chars
     csv.field_size_limit(limit * 100)
     named = _SEP.match(text)
     text = text[named.end() :] if named else text
     dialect = find_dialect(text[: _whole_lines(text)], named[1] if named else None)
     try:
-        rows = [[_plain(cell) for cell in row] for row in _cut(text, dialect)]
+        rows = [[_plain_cell(cell) for cell in row] for row in _parse_rows(text, dialect)]
     except csv.Error as error:
-        raise Unreadable(Reason.TOO_LARGE, f"not a table: {error}") from error
+        raise Unreadable(FailureReason.TOO_LARGE, f"not a table: {error}") from error
     if max(map(len, rows), default=0) > MOST_COLUMNS:
-        raise Unreadable(Reason.TOO_LARGE, f"a row of more than {MOST_COLUMNS} cells")
+        raise Unreadable(FailureReason.TOO_LARGE, f"a row of more than {MOST_COLUMNS} cells")
     blocks = list(blocks_of(rows, dialect.width))
-    parts = [part for block in blocks for part in _parts(block, limit)]
-    return Parts(join_blocks(parts, limit), (*read.caveats, *_doubts(blocks, dialect)))
+    parts = [part for block in blocks for part in _block_parts(block, limit)]
+    return UnpagedDocument(join_blocks(parts, limit), (*read.caveats, *_table_caveats(blocks, dialect)))
 
 
-def find_dialect(sample: str, delimiter: str | None = None) -> Dialect:
+def find_dialect(sample: str, delimiter: str | None = None) -> CsvDialect:
     """The dialect in which the most lines have the same number of cells, each of them whole (van den Burg, Nazábal
     and Sutton 2019, doi:10.1007/s10618-019-00646-y, with one cell for each type)."""
-    best, best_score = Dialect(delimiter or ",", QUOTED, 1), 0.0
+    best, best_score = CsvDialect(delimiter or ",", QUOTED, 1), 0.0
     ways = [QUOTED, *([ESCAPED] if '\\"' in sample else []), *([UNQUOTED] if '"' in sample else [])]
     for quoting, cut_at in itertools.product(ways, delimiter or _DELIMITERS):
         try:
-            rows = list(_cut(sample, Dialect(cut_at, quoting, 0)))
+            rows = list(_parse_rows(sample, CsvDialect(cut_at, quoting, 0)))
         except csv.Error:
             continue
         if quoting is UNQUOTED and _pairs_up(sample, cut_at):
             continue
-        width, score = _consistency(rows, cut_at)
+        width, score = _width_score(rows, cut_at)
         if score > best_score:
-            best, best_score = Dialect(cut_at, quoting, width), score
+            best, best_score = CsvDialect(cut_at, quoting, width), score
     return best
 
 
@@ -111,56 +111,56 @@ def _pairs_up(sample: str, delimiter: str) -> bool:
     return sum(cell.startswith('"') - cell.endswith('"') for cell in cells) == 0
 
 
-def blocks_of(rows: Sequence[Row], width: int) -> Iterator[Block]:
+def blocks_of(rows: Sequence[Row], width: int) -> Iterator[RowBlock]:
     """Lines of text before the table, the table, further tables of another width, and lines after it."""
     text: list[Row] = []
     table: list[Row] = []
     apart = begun = False
-    most = max((_filled(row) for row in rows if len(row) == width), default=0)
+    most = max((_count_filled(row) for row in rows if len(row) == width), default=0)
     for size, group in itertools.groupby(rows, key=len):
         run = list(group)
         if size == width and not table:
             lead = sum(1 for _ in itertools.takewhile(lambda row: _is_lead(row, most), run))
             text, run = [*text, *run[:lead]], run[lead:]
-        another = begun and apart and size not in (0, 1, width) and len(run) > 1 and size == _filled(run[0])
+        another = begun and apart and size not in (0, 1, width) and len(run) > 1 and size == _count_filled(run[0])
         if another or (run and size == width and not table):
-            yield from _closed(text, table)
+            yield from _close_blocks(text, table)
             text, table, begun = [], run, True
         elif size:
             (table if table else text).extend(run)
         apart = size == 0
-    yield from _closed(text, table)
+    yield from _close_blocks(text, table)
 
 
-def _closed(text: list[Row], table: list[Row]) -> Iterator[Block]:
+def _close_blocks(text: list[Row], table: list[Row]) -> Iterator[RowBlock]:
     if text:
-        yield Block(text, is_table=False)
+        yield RowBlock(text, is_table=False)
     if table:
         size = len(table[0])
         last = max((at for at, row in enumerate(table) if len(row) > 1 or size == 1), default=0)
-        yield Block(table[: last + 1], is_table=True)
+        yield RowBlock(table[: last + 1], is_table=True)
         if table[last + 1 :]:
-            yield Block(table[last + 1 :], is_table=False)
+            yield RowBlock(table[last + 1 :], is_table=False)
 
 
 def _is_lead(row: Row, most: int) -> bool:
     """A line of a preamble that was padded to the table's width: few cells, at its left, where rows have more."""
-    count = _filled(row)
+    count = _count_filled(row)
     return count * 2 <= len(row) and all(row[:count]) and count + 1 < most
 
 
-def _filled(row: Row) -> int:
+def _count_filled(row: Row) -> int:
     return sum(map(bool, row))
 
 
-def _parts(block: Block, limit: int) -> Iterator[str]:
+def _block_parts(block: RowBlock, limit: int) -> Iterator[str]:
     if block.is_table:
         yield from table_parts(markdown_table(list(block.rows)), limit)
     else:
-        yield from split_text("\n".join(map(_line, block.rows)), limit)
+        yield from split_text("\n".join(map(_row_line, block.rows)), limit)
 
 
-def _line(row: Row) -> str:
+def _row_line(row: Row) -> str:
     """`Balance: 12.50` of two cells."""
     cells = [cell for cell in row if cell]
     if len(cells) == 2 and not cells[0].endswith(":"):
@@ -168,16 +168,18 @@ def _line(row: Row) -> str:
     return " ".join(cells) if cells and cells[0].endswith(":") else "; ".join(cells)
 
 
-def _doubts(blocks: Sequence[Block], dialect: Dialect) -> Iterator[Caveat]:
+def _table_caveats(blocks: Sequence[RowBlock], dialect: CsvDialect) -> Iterator[Caveat]:
     if dialect.quoting is UNQUOTED:
         yield Caveat(CaveatKind.TABLE_UNSURE, "its quotes do not close; every line was taken as a row of its own")
-    wider = sum(_filled(row[len(block.rows[0]) :]) > 0 for block in blocks if block.is_table for row in block.rows[1:])
+    wider = sum(
+        _count_filled(row[len(block.rows[0]) :]) > 0 for block in blocks if block.is_table for row in block.rows[1:]
+    )
     if wider:
         detail = f"{wider} rows have more cells than their table's head; some cells may stand in the wrong column"
         yield Caveat(CaveatKind.TABLE_UNSURE, detail, wider)
 
 
-def _cut(text: str, dialect: Dialect) -> Iterator[Row]:
+def _parse_rows(text: str, dialect: CsvDialect) -> Iterator[Row]:
     """Cells without the space around them; a row of nothing has none."""
     for row in csv.reader(io.StringIO(text, newline=""), delimiter=dialect.delimiter, **dialect.quoting):
         cells = [cell.strip() for cell in row]
@@ -187,7 +189,7 @@ def _cut(text: str, dialect: Dialect) -> Iterator[Row]:
             yield [cell.strip('"') for cell in cells] if dialect.quoting is UNQUOTED else cells
 
 
-def _consistency(rows: Sequence[Row], delimiter: str) -> tuple[int, float]:
+def _width_score(rows: Sequence[Row], delimiter: str) -> tuple[int, float]:
     """The commonest width, and how many rows have it, each counting as far as its cells look whole."""
     sizes = Counter(len(row) for row in rows if len(row) > 1)
     best = (1, 0.0)
@@ -204,7 +206,7 @@ def _looks_uncut(cell: str, delimiter: str) -> bool:
     return any(found[0] != delimiter for found in _UNCUT.finditer(cell))
 
 
-def _plain(cell: str) -> str:
+def _plain_cell(cell: str) -> str:
     return found[1] if (found := _KEPT_AS_TEXT.fullmatch(cell)) else cell
 
 

@@ -28,7 +28,7 @@ def is_date_format(section: str) -> bool:
     return False
 
 
-def dated(serial: float, section: str, *, base_1904: bool = False) -> str | None:
+def format_date(serial: float, section: str, *, base_1904: bool = False) -> str | None:
     """A serial number (days since 1900, the time as a fraction) by one section of a format; None outside its range.
 
     Formats that mean "as the viewer's system writes dates" come out as ISO 8601, which reads the same everywhere.
@@ -46,10 +46,10 @@ def dated(serial: float, section: str, *, base_1904: bool = False) -> str | None
     moment = round(abs(serial) * _DAY_MS)
     moment = moment if exact else (moment + 500) // 1000 * 1000
     sign = "-" if serial < 0 else ""
-    return sign + _Writer(moment, tokens, _language(code)).text()
+    return sign + _Writer(moment, tokens, _parse_locale(code)).text()
 
 
-def _language(code: str) -> Locale:
+def _parse_locale(code: str) -> Locale:
     """The language of month and day names: a tag (`de-DE`), or a Windows code in whose low 16 bits it is."""
     try:
         if re.fullmatch(r"[0-9a-f]{3,8}", code):
@@ -70,7 +70,7 @@ class _Writer:
         self._date = self._as_date()
 
     def text(self) -> str:
-        return "".join(self._written(at, match) for at, match in enumerate(self._tokens))
+        return "".join(self._token_text(at, match) for at, match in enumerate(self._tokens))
 
     def _as_date(self) -> tuple[int, int, int, int]:
         """Year, month, day and day of the week (0 = Monday)."""
@@ -79,7 +79,7 @@ class _Writer:
         found = date(1899, 12, 31) + timedelta(days=self._day - (self._day > _LEAP_THAT_NEVER_WAS))
         return found.year, found.month, found.day, found.weekday()
 
-    def _written(self, at: int, match: re.Match[str]) -> str:
+    def _token_text(self, at: int, match: re.Match[str]) -> str:
         quoted, escaped, elapsed, currency, _, halves, fraction, letters, other = match.groups()
         if elapsed:
             unit = {"h": 3_600_000, "m": 60_000, "s": 1000}[elapsed[0].lower()]
@@ -89,7 +89,7 @@ class _Writer:
         if fraction:
             return "." + f"{self._ms % 1000:03}"[: len(fraction)].ljust(len(fraction), "0")
         if letters:
-            return self._field(at, letters.lower())
+            return self._date_field(at, letters.lower())
         if match[0][0] == "_":
             return " "
         return quoted or escaped or currency or other or ""
@@ -102,7 +102,7 @@ class _Writer:
             return "下午" if afternoon else "上午"
         return str(get_period_names(locale="en")["pm" if afternoon else "am"]).upper()
 
-    def _field(self, at: int, code: str) -> str:
+    def _date_field(self, at: int, code: str) -> str:
         year, month, day, weekday = self._date
         letter, width = code[0], len(code)
         if letter == "m" and self._is_minute(at):
@@ -112,7 +112,7 @@ class _Writer:
         if letter == "b":
             return f"{(year + 543) % 100:02}" if width <= 2 else str(year + 543)
         if letter == "m":
-            return str(month).zfill(width) if width <= 2 else self._month(month, width)
+            return str(month).zfill(width) if width <= 2 else self._month_name(month, width)
         if letter == "d" and width <= 2:
             return str(day).zfill(width)
         if letter in "da":
@@ -122,7 +122,7 @@ class _Writer:
             return str((hour + 11) % 12 + 1 if self._halves else hour).zfill(min(width, 2))
         return str(self._ms // 1000 % 60).zfill(min(width, 2)) if letter == "s" else ""
 
-    def _month(self, month: int, width: int) -> str:
+    def _month_name(self, month: int, width: int) -> str:
         name = str(get_month_names("abbreviated" if width == 3 else "wide", locale=self._language)[month])
         return name[0] if width == 5 else name
 

@@ -6,26 +6,28 @@ from lxml import etree
 
 from pipelines.documents.document import CaveatKind
 from pipelines.documents.extract.office.chart_data import chart_blocks, has_own_data
-from pipelines.documents.extract.office.embedded import Embedding
-from pipelines.documents.extract.office.ooxml import Package, Relation
+from pipelines.documents.extract.office.embedded import EmbeddedDocuments
+from pipelines.documents.extract.office.ooxml import OoxmlPackage, PartRelation
 from pipelines.documents.extract.office.zip_package import DAMAGED
-from pipelines.documents.extract.pictures.embedded_pictures import Gathered
-from pipelines.documents.extract.sheets.grid import Grid
+from pipelines.documents.extract.pictures.embedded_pictures import PictureCollector
+from pipelines.documents.extract.sheets.grid import CellGrid
 from pipelines.documents.extract.sheets.xlsx import rich_text
 
 
-def read_extras(package: Package, part: str, grid: Grid, gathered: Gathered, embedding: Embedding) -> None:
+def read_extras(
+    package: OoxmlPackage, part: str, grid: CellGrid, gathered: PictureCollector, embedding: EmbeddedDocuments
+) -> None:
     """Add to the grid what its part refers to. One that is damaged is named and does not cost the cells."""
     relations = package.relations(part)
-    threads = dict(_threads(package, relations))
+    threads = dict(_comment_threads(package, relations))
     for relation in relations.values():
         if relation.external or not package.holds(relation.target):
             continue
         try:
             if relation.kind == "comments":
-                grid.comments += _comments(package.xml(relation.target), threads)
+                grid.comments += _comment_lines(package.xml(relation.target), threads)
             elif relation.kind in ("drawing", "chart"):
-                grid.notes += _drawing(package, relation.target, grid.name, gathered)
+                grid.notes += _drawing_notes(package, relation.target, grid.name, gathered)
             elif relation.kind in ("oleObject", "package"):
                 embedding.add(package.blob(relation.target), relation.target, f"in sheet “{grid.name}”")
         except DAMAGED:
@@ -33,7 +35,7 @@ def read_extras(package: Package, part: str, grid: Grid, gathered: Gathered, emb
     grid.comments += [line for lines in threads.values() for line in lines]
 
 
-def _comments(root: etree._Element, threads: dict[str, list[str]]) -> Iterator[str]:
+def _comment_lines(root: etree._Element, threads: dict[str, list[str]]) -> Iterator[str]:
     """Notes of cells; one that only repeats a thread for old programs is left to the thread."""
     for item in root.iterfind("{*}commentList/{*}comment"):
         place, text = item.get("ref", ""), item.find("{*}text")
@@ -43,7 +45,7 @@ def _comments(root: etree._Element, threads: dict[str, list[str]]) -> Iterator[s
             yield f"[{place}] {written}"
 
 
-def _threads(package: Package, relations: Mapping[str, Relation]) -> Iterator[tuple[str, list[str]]]:
+def _comment_threads(package: OoxmlPackage, relations: Mapping[str, PartRelation]) -> Iterator[tuple[str, list[str]]]:
     found: dict[str, list[str]] = {}
     for relation in relations.values():
         if relation.kind == "threadedComment" and package.holds(relation.target):
@@ -54,22 +56,22 @@ def _threads(package: Package, relations: Mapping[str, Relation]) -> Iterator[tu
     yield from found.items()
 
 
-def _drawing(package: Package, part: str, sheet: str, gathered: Gathered) -> list[str]:
+def _drawing_notes(package: OoxmlPackage, part: str, sheet: str, gathered: PictureCollector) -> list[str]:
     """Text boxes, charts' titles (their numbers stand in cells) and pictures, in the order of the drawing."""
     notes: list[str] = []
     relations = package.relations(part)
     for anchor in package.xml(part):
         for item in anchor.iter("{*}sp", "{*}pic", "{*}graphicFrame"):
-            if described := _description(item):
+            if described := _alternative_text(item):
                 notes.append(described)
             if item.tag.endswith("}sp"):
-                notes += filter(None, map(_paragraph, item.iterfind("{*}txBody/{*}p")))
-            for related in _related(item, relations):
+                notes += filter(None, map(_paragraph_text, item.iterfind("{*}txBody/{*}p")))
+            for related in _related_parts(item, relations):
                 notes += _related_notes(package, related, sheet, gathered)
     return notes
 
 
-def _related_notes(package: Package, relation: Relation, sheet: str, gathered: Gathered) -> list[str]:
+def _related_notes(package: OoxmlPackage, relation: PartRelation, sheet: str, gathered: PictureCollector) -> list[str]:
     if relation.external or not package.holds(relation.target):
         if relation.kind == "image":
             gathered.note(CaveatKind.PICTURES_UNREAD, f"linked pictures that are not in the file, sheet “{sheet}”")
@@ -81,12 +83,14 @@ def _related_notes(package: Package, relation: Relation, sheet: str, gathered: G
         return chart_blocks(data, data=has_own_data(data))
     if relation.kind == "diagramData":
         return [
-            text for one in package.xml(relation.target).iterfind(".//{*}pt/{*}t/{*}p") if (text := _paragraph(one))
+            text
+            for one in package.xml(relation.target).iterfind(".//{*}pt/{*}t/{*}p")
+            if (text := _paragraph_text(one))
         ]
     return []
 
 
-def _related(item: etree._Element, relations: Mapping[str, Relation]) -> Iterator[Relation]:
+def _related_parts(item: etree._Element, relations: Mapping[str, PartRelation]) -> Iterator[PartRelation]:
     """The parts that a shape names by their ids, each once."""
     seen = set()
     for node in item.iter("{*}blip", "{*}chart", "{*}relIds"):
@@ -96,12 +100,12 @@ def _related(item: etree._Element, relations: Mapping[str, Relation]) -> Iterato
                 yield relations[str(value)]
 
 
-def _description(item: etree._Element) -> str:
+def _alternative_text(item: etree._Element) -> str:
     """The alternative text that a person wrote."""
     properties = next(item.iterfind("*/{*}cNvPr"), None)
     text = " ".join((properties.get("descr") or "").split()) if properties is not None else ""
     return f"[alt text] {text}" if text else ""
 
 
-def _paragraph(node: etree._Element) -> str:
+def _paragraph_text(node: etree._Element) -> str:
     return " ".join("".join(run.text or "" for run in node.iter("{*}t")).split())

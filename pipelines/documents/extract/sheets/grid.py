@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from pipelines.documents.document import Caveat, CaveatKind
-from pipelines.documents.extract.opened import Part, markdown_table, split_text, table_parts
+from pipelines.documents.extract.opened import DocumentPart, markdown_table, split_text, table_parts
 
 _MOST_FILLED = 2_000_000  # rows and cells that merged ranges may cover in one sheet
 _MOST_LINES = 20  # of a text above a table that is no list
@@ -17,7 +17,7 @@ _FIGURE = re.compile(r"[-+(]?[^\w]{0,3}\d[\d.,:/\s%-]*\W{0,3}$")
 
 
 @dataclass(slots=True)
-class Grid:
+class CellGrid:
     """A sheet. Rows and columns count from 0; only cells that hold something are there.
 
     Attributes:
@@ -49,31 +49,31 @@ class Grid:
             self.rows.setdefault(row, {})[column] = text
 
 
-def grid_parts(grid: Grid, limit: int) -> list[Part]:
+def grid_parts(grid: CellGrid, limit: int) -> list[DocumentPart]:
     """A sheet in parts of about `limit` characters, each under `## Sheet: name` and the head of its table."""
     title = f"## Sheet: {grid.name}"
-    caveats = (*grid.caveats, *_hidden(grid), *_formulas(grid))
+    caveats = (*grid.caveats, *_hidden_caveats(grid), *_formula_caveats(grid))
     _fill_merged(grid)
     texts: list[str] = []
-    for above, rows in _tables(grid):
+    for above, rows in _split_tables(grid):
         texts += _table_texts(title, above, rows, limit)
-    texts = _joined(texts, title, limit) or [title]
+    texts = _join_tables(texts, title, limit) or [title]
     below = [*grid.notes, *(["Comments:", *grid.comments] if grid.comments else [])]
     texts[-1:] = _with_lines(texts[-1], below, limit)
-    return [Part(text, caveats if not at else ()) for at, text in enumerate(texts)]
+    return [DocumentPart(text, caveats if not at else ()) for at, text in enumerate(texts)]
 
 
-def grid_blocks(grid: Grid) -> list[str]:
+def grid_blocks(grid: CellGrid) -> list[str]:
     """A table of a text document: the lines above its head, if it begins with such, and the table."""
     _fill_merged(grid)
     blocks = []
-    for above, rows in _tables(grid):
+    for above, rows in _split_tables(grid):
         blocks += ["\n".join(above)] if above else []
         blocks += ["\n".join(markdown_table(rows))] if rows else []
     return blocks
 
 
-def _hidden(grid: Grid) -> Iterator[Caveat]:
+def _hidden_caveats(grid: CellGrid) -> Iterator[Caveat]:
     found = []
     if grid.hidden:
         found.append("the whole sheet")
@@ -87,7 +87,7 @@ def _hidden(grid: Grid) -> Iterator[Caveat]:
         yield Caveat(CaveatKind.HIDDEN_CONTENT, f"sheet “{grid.name}”: hidden there, read here: " + "; ".join(found))
 
 
-def _formulas(grid: Grid) -> Iterator[Caveat]:
+def _formula_caveats(grid: CellGrid) -> Iterator[Caveat]:
     if grid.formulas:
         detail = (
             f"sheet “{grid.name}”: formulas stand where no value is stored; open and save it in a spreadsheet program"
@@ -105,7 +105,7 @@ def column_name(column: int) -> str:
     return name
 
 
-def _fill_merged(grid: Grid) -> None:
+def _fill_merged(grid: CellGrid) -> None:
     """A merged range repeats its value in every row that holds something else, and in a head in every column.
 
     Only rows that are stored are filled: a range over the whole sheet costs nothing.
@@ -140,7 +140,7 @@ def _is_head_like(columns: frozenset[int], row: dict[int, str]) -> bool:
     return all(not _FIGURE.match(row[column]) or re.fullmatch(r"(19|20)\d\d", row[column]) for column in columns)
 
 
-def _tables(grid: Grid) -> Iterator[tuple[list[str], list[list[str]]]]:
+def _split_tables(grid: CellGrid) -> Iterator[tuple[list[str], list[list[str]]]]:
     """Each table of the sheet with the lines above it; blank rows and columns are left out."""
     blocks: list[list[int]] = []
     for number in sorted(grid.rows):
@@ -165,7 +165,7 @@ def _tables(grid: Grid) -> Iterator[tuple[list[str], list[list[str]]]]:
         yield [*lines, *above], table
 
 
-def _begins_anew(grid: Grid, before: list[int], rows: list[int]) -> bool:
+def _begins_anew(grid: CellGrid, before: list[int], rows: list[int]) -> bool:
     """True if rows behind a blank one are a table of their own: they begin with a head where the table has figures."""
     if len(rows) < 2 or len(before) < 2:
         return False
@@ -178,14 +178,14 @@ def _begins_anew(grid: Grid, before: list[int], rows: list[int]) -> bool:
     return set(head) != set(grid.rows[before[0]]) or any(_FIGURE.match(text) for text in first.values())
 
 
-def _head_and_rows(grid: Grid, numbers: list[int]) -> tuple[list[str], list[list[str]]]:
+def _head_and_rows(grid: CellGrid, numbers: list[int]) -> tuple[list[str], list[list[str]]]:
     """The lines above a table, and the table: its first row is the head."""
     used = sorted({column for number in numbers for column in grid.rows[number]})
     place = {column: at for at, column in enumerate(used)}
     first = _head_at([list(grid.rows[number].values()) for number in numbers[:_HEAD_SEARCH]])
-    while first and _spans(grid, numbers[first - 1], len(used)):
+    while first and _groups_columns(grid, numbers[first - 1], len(used)):
         first -= 1
-    above = [_line(list(grid.rows[number].values())) for number in numbers[:first]]
+    above = [_label_line(list(grid.rows[number].values())) for number in numbers[:first]]
     table = []
     for number in numbers[first:]:
         row = [""] * len(used)
@@ -217,13 +217,13 @@ def _head_at(rows: list[list[str]]) -> int:
     return full
 
 
-def _spans(grid: Grid, row: int, width: int) -> bool:
+def _groups_columns(grid: CellGrid, row: int, width: int) -> bool:
     """True for a row with cells merged across some, not all, of the columns: they group those below."""
     spans = [last - first + 1 for top, first, bottom, last in grid.merged if top == bottom == row and last > first]
     return bool(spans) and max(spans) < width and len(set(grid.rows[row].values())) > 1
 
 
-def _is_second_head(grid: Grid, numbers: list[int]) -> bool:
+def _is_second_head(grid: CellGrid, numbers: list[int]) -> bool:
     """True if the second row names the columns below heads of the first that span several or leave some blank.
 
     Labels stand below wide or blank heads alone, are no figures, and do not come again in their column.
@@ -244,7 +244,7 @@ def _is_second_head(grid: Grid, numbers: list[int]) -> bool:
     return not any(row.get(column) == text for row in following for column, text in own.items())
 
 
-def _line(texts: list[str]) -> str:
+def _label_line(texts: list[str]) -> str:
     """A row above a table as a line: a label and its value, or what there is."""
     texts = [" ".join(text.split()) for text in dict.fromkeys(texts)]
     if len(texts) == 2 and len(texts[0]) < 60:
@@ -265,7 +265,7 @@ def _table_texts(title: str, above: list[str], rows: list[list[str]], limit: int
     return [first.replace(title, f"{title}\n\n{lines}", 1), *others]
 
 
-def _joined(texts: list[str], title: str, limit: int) -> list[str]:
+def _join_tables(texts: list[str], title: str, limit: int) -> list[str]:
     """Small tables of one sheet share a part."""
     parts: list[str] = []
     for text in texts:

@@ -4,8 +4,8 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-from pipelines.documents.document import Caveat, CaveatKind, Page, Reason, Unreadable
-from pipelines.documents.extract.opened import Context, Opened, Parts
+from pipelines.documents.document import Caveat, CaveatKind, FailureReason, Page, Unreadable
+from pipelines.documents.extract.opened import ExtractionContext, OpenedDocument, UnpagedDocument
 from pipelines.documents.extract.sheets.spreadsheet_xml import open_spreadsheet_xml
 from pipelines.documents.extract.word.imported_parts import imported_blocks
 from pipelines.documents.sources.sniff import Kind, wide_encoding
@@ -16,7 +16,7 @@ _WORKBOOK_XML = b"urn:schemas-microsoft-com:office:spreadsheet"
 _MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
 
 
-def open_misnamed(path: Path, context: Context) -> Opened:
+def open_misnamed(path: Path, context: ExtractionContext) -> OpenedDocument:
     """Read a file by what it is; the caveat `read_as` says so.
 
     Raises:
@@ -24,31 +24,35 @@ def open_misnamed(path: Path, context: Context) -> Opened:
     """
     with path.open("rb") as file:
         head = file.read(_HEAD)
-    what, document = _opened(path, head, context)
+    what, document = _open_content(path, head, context)
     detail = f"the name says it is an Excel workbook, the content is {what}: read as that"
-    return Noted(document, Caveat(CaveatKind.READ_AS, detail))
+    return DocumentWithCaveat(document, Caveat(CaveatKind.READ_AS, detail))
 
 
-def _opened(path: Path, head: bytes, context: Context) -> tuple[str, Opened]:
-    from pipelines.documents.extract.extraction_worker import opener  # the table of openers names this module's callers
+def _open_content(path: Path, head: bytes, context: ExtractionContext) -> tuple[str, OpenedDocument]:
+    from pipelines.documents.extract.extraction_worker import (
+        find_opener,  # the table of openers names this module's callers
+    )
 
-    narrow = _narrow(head)
+    narrow = _narrow_ascii(head)
     if head.startswith(b"PK"):
-        return "a newer workbook (XLSX)", opener(Kind.XLSX)(path, context)
+        return "a newer workbook (XLSX)", find_opener(Kind.XLSX)(path, context)
     if _WORKBOOK_XML in narrow:
         return "XML (Excel 2003)", open_spreadsheet_xml(path, context)
     if narrow.lstrip()[:13].lower().startswith((b"mime-version:", b"content-type:")):
         if path.stat().st_size > context.read.max_unpacked_bytes:
-            raise Unreadable(Reason.TOO_LARGE, f"more than {context.read.max_unpacked_bytes} bytes")
-        return "a web archive", Parts(*imported_blocks(path.read_bytes(), context))
+            raise Unreadable(FailureReason.TOO_LARGE, f"more than {context.read.max_unpacked_bytes} bytes")
+        return "a web archive", UnpagedDocument(*imported_blocks(path.read_bytes(), context))
     if _HTML.search(narrow):
-        return "HTML", opener(Kind.HTML)(path, context)
+        return "HTML", find_opener(Kind.HTML)(path, context)
     if _is_delimited(narrow):
-        return "a table in plain text", opener(Kind.CSV)(path, context)
-    raise Unreadable(Reason.UNSUPPORTED, "the name says it is a workbook, the content is a text that is no table")
+        return "a table in plain text", find_opener(Kind.CSV)(path, context)
+    raise Unreadable(
+        FailureReason.UNSUPPORTED, "the name says it is a workbook, the content is a text that is no table"
+    )
 
 
-def _narrow(head: bytes) -> bytes:
+def _narrow_ascii(head: bytes) -> bytes:
     """The beginning as bytes of ASCII, whatever the width of its letters."""
     for mark in _MARKS:
         head = head.removeprefix(mark)
@@ -65,10 +69,10 @@ def _is_delimited(head: bytes) -> bool:
     return False
 
 
-class Noted:
+class DocumentWithCaveat:
     """A document with a caveat on its first page."""
 
-    def __init__(self, document: Opened, caveat: Caveat) -> None:
+    def __init__(self, document: OpenedDocument, caveat: Caveat) -> None:
         """Take the document; it is read as it was."""
         self._document, self._caveat = document, caveat
         self.pages = document.pages

@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import lru_cache
 from math import isfinite
 
-from pipelines.documents.extract.sheets.date_format import dated, is_date_format
+from pipelines.documents.extract.sheets.date_format import format_date, is_date_format
 
 _SECTION = re.compile(r'(?:"[^"]*"?|\\.|\[[^\]]*\]|[^;"\\\[]|.)*?(?:;|$)', re.DOTALL)
 _TOKEN = re.compile(
@@ -31,7 +31,7 @@ def number_of(text: str) -> float:
     return value
 
 
-def shown(value: float, code: str, *, base_1904: bool = False) -> str:
+def format_number(value: float, code: str, *, base_1904: bool = False) -> str:
     """A number as its cell shows it.
 
     Decimal point and thousands comma are those of the format's own notation: which ones a viewer's system puts in
@@ -43,30 +43,30 @@ def shown(value: float, code: str, *, base_1904: bool = False) -> str:
         base_1904: whether serial numbers count from 1904.
     """
     if code in ("", "General", "@"):
-        return general(value)
-    sections = _sections(code)
-    chosen = _chosen(value, sections)
+        return format_general(value)
+    sections = _parse_sections(code)
+    chosen = _choose_section(value, sections)
     if chosen is None:
-        return general(value)
+        return format_general(value)
     section = sections[chosen]
     if section.is_date:
-        return dated(value, section.code, base_1904=base_1904) or general(value)
+        return format_date(value, section.code, base_1904=base_1904) or format_general(value)
     unsigned = value < 0 and _hides_sign(chosen, sections)
-    text = " ".join(_number(abs(value) if unsigned else value, section).split())
-    return text if text or value == 0 else general(value)
+    text = " ".join(_number_text(abs(value) if unsigned else value, section).split())
+    return text if text or value == 0 else format_general(value)
 
 
 def shown_text(text: str, code: str) -> str:
     """A text as its cell shows it: most formats leave texts alone, a section with `@` may put words around them."""
     if "@" not in code or code == "@":
         return text
-    section = _sections(code)[-1]
+    section = _parse_sections(code)[-1]
     if not section.is_text:
         return text
     return "".join(text if literal == "@" and kind == "sign" else literal for kind, literal in section.tokens)
 
 
-def general(value: float) -> str:
+def format_general(value: float) -> str:
     """A number without a format: whole numbers whole, others with the 15 digits that are kept."""
     if isinstance(value, int):
         return str(value)
@@ -85,14 +85,14 @@ class _Section:
 
 
 @lru_cache(maxsize=512)
-def _sections(code: str) -> tuple[_Section, ...]:
+def _parse_sections(code: str) -> tuple[_Section, ...]:
     pieces = [match[0].removesuffix(";") for match in _SECTION.finditer(code[:2000])]
     if len(pieces) > 1 and not pieces[-1] and not code.endswith(";"):
         pieces.pop()
-    return tuple(map(_section, pieces[:4]))
+    return tuple(map(_parse_section, pieces[:4]))
 
 
-def _section(code: str) -> _Section:
+def _parse_section(code: str) -> _Section:
     tokens = []
     for match in _TOKEN.finditer(code):
         quoted, escaped, currency, whole, exponent, sign, other = match.groups()
@@ -112,25 +112,25 @@ def _section(code: str) -> _Section:
     return _Section(code, tuple(tokens), condition, not is_text and is_date_format(code), is_text)
 
 
-def _chosen(value: float, sections: tuple[_Section, ...]) -> int | None:
+def _choose_section(value: float, sections: tuple[_Section, ...]) -> int | None:
     """Choose the section that writes a number: by its condition, else positive; negative; zero."""
     numeric = len(sections) - (1 if len(sections) == 4 or (len(sections) > 1 and sections[-1].is_text) else 0)
     if sections[0].condition is not None:
-        if _holds(value, sections[0].condition):
+        if _meets_condition(value, sections[0].condition):
             return 0
     elif numeric == 1 or value > 0 or (numeric == 2 and value == 0):
         return 0
     if numeric < 2:
         return None
     if sections[1].condition is not None:
-        if _holds(value, sections[1].condition):
+        if _meets_condition(value, sections[1].condition):
             return 1
     elif value < 0 or (numeric == 2 and sections[0].condition is not None):
         return 1
     return 2 if numeric > 2 else None
 
 
-def _holds(value: float, condition: tuple[str, float]) -> bool:
+def _meets_condition(value: float, condition: tuple[str, float]) -> bool:
     sign, bound = condition
     if sign in ("=", "<>"):
         return (value == bound) is (sign == "=")
@@ -145,10 +145,10 @@ def _hides_sign(chosen: int, sections: tuple[_Section, ...]) -> bool:
     return chosen == 1 and (first is None or (first[0] in (">", ">=") and first[1] <= 0))
 
 
-def _number(value: float, section: _Section) -> str:
+def _number_text(value: float, section: _Section) -> str:
     tokens = list(section.tokens)
     if any(kind == "general" for kind, _ in tokens):
-        return "".join(general(value) if kind == "general" else text for kind, text in tokens)
+        return "".join(format_general(value) if kind == "general" else text for kind, text in tokens)
     signs = [text for kind, text in tokens if kind == "sign"]
     number = Decimal(repr(float(f"{value:.15g}"))) * 100 ** signs.count("%")
     if not any(sign in _DIGITS for sign in signs):
@@ -156,15 +156,15 @@ def _number(value: float, section: _Section) -> str:
         text = "".join(text for kind, text in tokens if kind == "literal" or text in shown_signs)
         return ("-" if value < 0 and text else "") + text
     if any(kind == "exponent" for kind, _ in tokens):
-        body = _scientific(abs(number), tokens)
+        body = _scientific_text(abs(number), tokens)
     elif "/" in signs and signs.index("/") > 0:
-        body = _fraction(abs(number), tokens)
+        body = _fraction_text(abs(number), tokens)
     else:
-        body = _decimal(abs(number), tokens)
+        body = _decimal_text(abs(number), tokens)
     return ("-" if value < 0 and re.search(r"[1-9]", body) else "") + body
 
 
-def _decimal(number: Decimal, tokens: list[tuple[str, str]]) -> str:
+def _decimal_text(number: Decimal, tokens: list[tuple[str, str]]) -> str:
     """Digits put into their placeholders from the point outwards; literals stay where they stand between them."""
     at = [index for index, (kind, text) in enumerate(tokens) if kind == "sign" and text in _DIGITS]
     point = next((index for index, token in enumerate(tokens) if token == ("sign", ".")), len(tokens))
@@ -224,7 +224,7 @@ def _whole_digits(digits: str, places: list[str], grouped: bool) -> list[str]:
     return filled
 
 
-def _scientific(number: Decimal, tokens: list[tuple[str, str]]) -> str:
+def _scientific_text(number: Decimal, tokens: list[tuple[str, str]]) -> str:
     cut = next(index for index, (kind, _) in enumerate(tokens) if kind == "exponent")
     front, back = tokens[:cut], tokens[cut + 1 :]
     before = front[: front.index(("sign", "."))] if ("sign", ".") in front else front
@@ -236,10 +236,15 @@ def _scientific(number: Decimal, tokens: list[tuple[str, str]]) -> str:
     if number and number.scaleb(-power).quantize(step, ROUND_HALF_UP, _WIDE) >= 10**width:
         power += width
     sign = "-" if power < 0 else "+" if tokens[cut][1].endswith("+") else ""
-    return _decimal(number.scaleb(-power), front) + tokens[cut][1][0] + sign + _decimal(Decimal(abs(power)), back)
+    return (
+        _decimal_text(number.scaleb(-power), front)
+        + tokens[cut][1][0]
+        + sign
+        + _decimal_text(Decimal(abs(power)), back)
+    )
 
 
-def _fraction(number: Decimal, tokens: list[tuple[str, str]]) -> str:
+def _fraction_text(number: Decimal, tokens: list[tuple[str, str]]) -> str:
     """`# ?/?`: the whole number, and a fraction with as many digits below as it has places, or over the one named."""
     slash = tokens.index(("sign", "/"))
     above = slash - 1
@@ -263,5 +268,5 @@ def _fraction(number: Decimal, tokens: list[tuple[str, str]]) -> str:
         whole, top = whole + 1, 0
     literals = "".join(text for kind, text in back if kind == "literal" or text == "%")
     if mixed and top == 0:
-        return (_decimal(Decimal(whole), front).strip() or "0") + literals
-    return (_decimal(Decimal(whole), front) if whole else "") + f"{top}/{bottom}" + literals
+        return (_decimal_text(Decimal(whole), front).strip() or "0") + literals
+    return (_decimal_text(Decimal(whole), front) if whole else "") + f"{top}/{bottom}" + literals

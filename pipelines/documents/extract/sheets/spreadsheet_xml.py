@@ -6,11 +6,11 @@ from pathlib import Path
 from lxml import etree
 from openpyxl.utils.datetime import from_ISO8601, to_excel
 
-from pipelines.documents.document import Reason, Unreadable
-from pipelines.documents.extract.office.zip_package import DAMAGED, damaged
-from pipelines.documents.extract.opened import Context, Opened, Parts
-from pipelines.documents.extract.sheets.grid import Grid, column_name, grid_parts
-from pipelines.documents.extract.sheets.number_format import number_of, shown, shown_text
+from pipelines.documents.document import FailureReason, Unreadable
+from pipelines.documents.extract.office.zip_package import DAMAGED, classify_package_error
+from pipelines.documents.extract.opened import ExtractionContext, OpenedDocument, UnpagedDocument
+from pipelines.documents.extract.sheets.grid import CellGrid, column_name, grid_parts
+from pipelines.documents.extract.sheets.number_format import format_number, number_of, shown_text
 
 _SS = "{urn:schemas-microsoft-com:office:spreadsheet}"
 _EXCEL = "{urn:schemas-microsoft-com:office:excel}"
@@ -35,28 +35,28 @@ _FURTHEST = 1_048_576 * 16
 _DEEPEST_STYLE = 10
 
 
-def open_spreadsheet_xml(path: Path, context: Context) -> Opened:
+def open_spreadsheet_xml(path: Path, context: ExtractionContext) -> OpenedDocument:
     """Each sheet begins a part of its own with `## Sheet: name`.
 
     Raises:
         Unreadable: TOO_LARGE, BOMB (it declares entities) or CORRUPT.
     """
     if path.stat().st_size > context.read.max_unpacked_bytes // 4:
-        raise Unreadable(Reason.TOO_LARGE, f"more than {context.read.max_unpacked_bytes // 4} bytes")
+        raise Unreadable(FailureReason.TOO_LARGE, f"more than {context.read.max_unpacked_bytes // 4} bytes")
     data = path.read_bytes()
     if _DECLARATION.search(data[:4096].replace(b"\0", b"")):
-        raise Unreadable(Reason.BOMB, "it declares XML entities")
+        raise Unreadable(FailureReason.BOMB, "it declares XML entities")
     try:
         parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
         root = etree.fromstring(data, parser)
-        formats = _formats(root)
-        grids = [_grid(sheet, formats) for sheet in root.iterfind(f"{_SS}Worksheet")]
+        formats = _style_formats(root)
+        grids = [_sheet_grid(sheet, formats) for sheet in root.iterfind(f"{_SS}Worksheet")]
     except DAMAGED as error:
-        raise damaged(error) from error
-    return Parts(part for grid in grids for part in grid_parts(grid, context.read.part_chars))
+        raise classify_package_error(error) from error
+    return UnpagedDocument(part for grid in grids for part in grid_parts(grid, context.read.part_chars))
 
 
-def _formats(root: etree._Element) -> dict[str, str]:
+def _style_formats(root: etree._Element) -> dict[str, str]:
     """Number formats by style, inherited where a style names none."""
     styles = {item.get(f"{_SS}ID", ""): item for item in root.iter(f"{_SS}Style")}
     found = {}
@@ -72,18 +72,18 @@ def _formats(root: etree._Element) -> dict[str, str]:
     return found
 
 
-def _grid(sheet: etree._Element, formats: dict[str, str]) -> Grid:
+def _sheet_grid(sheet: etree._Element, formats: dict[str, str]) -> CellGrid:
     state = sheet.findtext(f"{_EXCEL}WorksheetOptions/{_EXCEL}Visible") or ""
-    grid = Grid(sheet.get(f"{_SS}Name", ""), hidden="Hidden" in state)
+    grid = CellGrid(sheet.get(f"{_SS}Name", ""), hidden="Hidden" in state)
     row = -1
     for line in sheet.iterfind(f"{_SS}Table/{_SS}Row"):
-        row = _whole(line, "Index", row + 2) - 1
+        row = _whole_attribute(line, "Index", row + 2) - 1
         column = -1
         for cell in line.iterfind(f"{_SS}Cell"):
-            column = _whole(cell, "Index", column + 2) - 1
+            column = _whole_attribute(cell, "Index", column + 2) - 1
             style = cell.get(f"{_SS}StyleID") or line.get(f"{_SS}StyleID") or "Default"
-            grid.put(row, column, _shown(cell, formats.get(style, "General"), grid))
-            down, across = _whole(cell, "MergeDown", 0), _whole(cell, "MergeAcross", 0)
+            grid.put(row, column, _cell_text(cell, formats.get(style, "General"), grid))
+            down, across = _whole_attribute(cell, "MergeDown", 0), _whole_attribute(cell, "MergeAcross", 0)
             if down or across:
                 grid.merged.append((row, column, row + down, column + across))
             for note in cell.iterfind(f"{_SS}Comment"):
@@ -92,11 +92,11 @@ def _grid(sheet: etree._Element, formats: dict[str, str]) -> Grid:
             column += across
         if line.get(f"{_SS}Hidden") == "1" and row in grid.rows:
             grid.hidden_rows.add(row)
-        row += _whole(line, "Span", 0)
+        row += _whole_attribute(line, "Span", 0)
     return grid
 
 
-def _shown(cell: etree._Element, code: str, grid: Grid) -> str:
+def _cell_text(cell: etree._Element, code: str, grid: CellGrid) -> str:
     data = cell.find(f"{_SS}Data")
     text = "".join(data.itertext()) if data is not None else ""
     formula = cell.get(f"{_SS}Formula")
@@ -106,14 +106,14 @@ def _shown(cell: etree._Element, code: str, grid: Grid) -> str:
     kind = data.get(f"{_SS}Type", "String") if data is not None else "String"
     try:
         if kind == "Number":
-            return shown(number_of(text), code)
+            return format_number(number_of(text), code)
         if kind == "DateTime":
-            return shown(float(to_excel(from_ISO8601(text))), "yyyy-mm-dd" if code == "General" else code)
+            return format_number(float(to_excel(from_ISO8601(text))), "yyyy-mm-dd" if code == "General" else code)
     except (ValueError, OverflowError):
         return text
     return ("TRUE" if text == "1" else "FALSE") if kind == "Boolean" else shown_text(text, code)
 
 
-def _whole(node: etree._Element, name: str, default: int) -> int:
+def _whole_attribute(node: etree._Element, name: str, default: int) -> int:
     value = node.get(f"{_SS}{name}", "")
     return min(int(value), _FURTHEST) if value.isdecimal() and len(value) < 10 else default

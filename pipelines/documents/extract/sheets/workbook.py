@@ -9,54 +9,56 @@ from typing import Any
 import xlrd
 from xlrd.compdoc import CompDocError
 
-from pipelines.documents.document import Caveat, CaveatKind, Reason, Unreadable
-from pipelines.documents.extract.office.embedded import Embedding, Nesting
-from pipelines.documents.extract.office.ooxml import transitional
-from pipelines.documents.extract.office.zip_package import DAMAGED, Source, check_package, damaged
-from pipelines.documents.extract.opened import Context, Opened, Part, Parts
-from pipelines.documents.extract.pictures.embedded_pictures import Gathered
+from pipelines.documents.document import Caveat, CaveatKind, FailureReason, Unreadable
+from pipelines.documents.extract.office.embedded import EmbeddedDocuments, NestingBudget
+from pipelines.documents.extract.office.ooxml import to_transitional
+from pipelines.documents.extract.office.zip_package import DAMAGED, Source, check_package, classify_package_error
+from pipelines.documents.extract.opened import DocumentPart, ExtractionContext, OpenedDocument, UnpagedDocument
+from pipelines.documents.extract.pictures.embedded_pictures import PictureCollector
 from pipelines.documents.extract.sheets.biff import uncalculated_formulas
 from pipelines.documents.extract.sheets.extras import read_extras
-from pipelines.documents.extract.sheets.grid import Grid, column_name, grid_parts
+from pipelines.documents.extract.sheets.grid import CellGrid, column_name, grid_parts
 from pipelines.documents.extract.sheets.misnamed import open_misnamed
-from pipelines.documents.extract.sheets.number_format import shown, shown_text
-from pipelines.documents.extract.sheets.xlsx import MOST_CELLS, Book, open_book, read_cells
+from pipelines.documents.extract.sheets.number_format import format_number, shown_text
+from pipelines.documents.extract.sheets.xlsx import MOST_CELLS, XlsxWorkbook, open_book, read_cells
 
 _OLE = b"\xd0\xcf\x11\xe0"
 _BIFF = (b"\x09\x00\x04\x00", b"\x09\x02\x06\x00", b"\x09\x04\x06\x00", b"\x09\x08")  # how Excel 2 to 5 began
 _OLD_PICTURES = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff\xe0\0\x10JFIF")  # as they begin, wherever they stand in the file
 
 
-def open_xlsx(source: Source, context: Context, nesting: Nesting | None = None) -> Opened:
+def open_xlsx(source: Source, context: ExtractionContext, nesting: NestingBudget | None = None) -> OpenedDocument:
     """Each sheet begins a part of its own with `## Sheet: name`; embedded documents follow behind."""
     check_package(source, context.read.max_unpacked_bytes)
-    gathered = Gathered(context)
-    embedding = Embedding(gathered, nesting)
+    gathered = PictureCollector(context)
+    embedding = EmbeddedDocuments(gathered, nesting)
     try:
-        with zipfile.ZipFile(transitional(source)) as archive:
+        with zipfile.ZipFile(to_transitional(source)) as archive:
             book = open_book(archive)
             parts = [part for sheet in book.sheets for part in _sheet_parts(book, sheet, gathered, embedding)]
     except DAMAGED as error:
-        raise damaged(error) from error
+        raise classify_package_error(error) from error
     return embedding.behind(gathered.document(parts))
 
 
-def _sheet_parts(book: Book, sheet: Any, gathered: Gathered, embedding: Embedding) -> list[Part]:
-    grid = Grid(sheet.get("name", ""), hidden=sheet.get("state") in ("hidden", "veryHidden"))
+def _sheet_parts(
+    book: XlsxWorkbook, sheet: Any, gathered: PictureCollector, embedding: EmbeddedDocuments
+) -> list[DocumentPart]:
+    grid = CellGrid(sheet.get("name", ""), hidden=sheet.get("state") in ("hidden", "veryHidden"))
     relation = book.part_of(sheet)
     if relation is None or relation.external or not book.package.holds(relation.target):
         detail = f"sheet “{grid.name}” is listed and not there"
-        return [Part(f"## Sheet: {grid.name}", (Caveat(CaveatKind.PARTS_SKIPPED, detail),))]
+        return [DocumentPart(f"## Sheet: {grid.name}", (Caveat(CaveatKind.PARTS_SKIPPED, detail),))]
     if book.cells_left < 0:
         detail = f"sheet “{grid.name}” is not read: the sheets before it hold more than {MOST_CELLS} cells"
-        return [Part(f"## Sheet: {grid.name}", (Caveat(CaveatKind.CUT_SHORT, detail),))]
+        return [DocumentPart(f"## Sheet: {grid.name}", (Caveat(CaveatKind.CUT_SHORT, detail),))]
     read_cells(book, relation.target, grid)
     read_extras(book.package, relation.target, grid, gathered, embedding)
     grid.caveats += gathered.take_caveats()
     return grid_parts(grid, gathered.context.read.part_chars)
 
 
-def open_xls(source: Source, context: Context, nesting: Nesting | None = None) -> Opened:
+def open_xls(source: Source, context: ExtractionContext, nesting: NestingBudget | None = None) -> OpenedDocument:
     """Each sheet of a workbook from before 2007, in the same form; or what else bears its name."""
     if isinstance(source, Path):
         with source.open("rb") as file:
@@ -64,7 +66,7 @@ def open_xls(source: Source, context: Context, nesting: Nesting | None = None) -
                 return open_misnamed(source, context)
     try:
         if isinstance(source, Path) and source.stat().st_size > context.read.max_unpacked_bytes:
-            raise Unreadable(Reason.TOO_LARGE, f"more than {context.read.max_unpacked_bytes} bytes")
+            raise Unreadable(FailureReason.TOO_LARGE, f"more than {context.read.max_unpacked_bytes} bytes")
         data = source.read_bytes() if isinstance(source, Path) else source.read()
         formulas = uncalculated_formulas(data)
         with xlrd.open_workbook(
@@ -74,10 +76,10 @@ def open_xls(source: Source, context: Context, nesting: Nesting | None = None) -
                 part for sheet in book.sheets() for part in grid_parts(_old_grid(book, sheet), context.read.part_chars)
             ]
     except (xlrd.XLRDError, CompDocError) as error:
-        reason = Reason.ENCRYPTED if "encrypt" in str(error).lower() else Reason.CORRUPT
+        reason = FailureReason.ENCRYPTED if "encrypt" in str(error).lower() else FailureReason.CORRUPT
         raise Unreadable(reason, str(error)[:200]) from error
     except (*DAMAGED, struct.error) as error:
-        raise damaged(error) from error
+        raise classify_package_error(error) from error
     caveats = []
     if formulas:
         detail = "formulas of which no value is stored: their cells are empty here; open and save it in Excel"
@@ -86,11 +88,11 @@ def open_xls(source: Source, context: Context, nesting: Nesting | None = None) -
         caveats.append(
             Caveat(CaveatKind.PICTURES_UNREAD, "pictures of an old workbook; save it as XLSX to have them read")
         )
-    return Parts(parts, caveats)
+    return UnpagedDocument(parts, caveats)
 
 
-def _old_grid(book: Any, sheet: Any) -> Grid:
-    grid = Grid(sheet.name, hidden=bool(sheet.visibility))
+def _old_grid(book: Any, sheet: Any) -> CellGrid:
+    grid = CellGrid(sheet.name, hidden=bool(sheet.visibility))
     for row in range(sheet.nrows):
         for column, cell in enumerate(sheet.row(row)):
             grid.put(row, column, _old_cell(book, cell))
@@ -118,4 +120,4 @@ def _old_cell(book: Any, cell: Any) -> str:
         return shown_text(str(cell.value), code)
     if cell.ctype == xlrd.XL_CELL_DATE and code in ("", "General"):
         code = "yyyy-mm-dd"
-    return shown(float(cell.value), code, base_1904=bool(book.datemode))
+    return format_number(float(cell.value), code, base_1904=bool(book.datemode))

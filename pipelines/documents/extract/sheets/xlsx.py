@@ -12,10 +12,10 @@ from openpyxl.styles.numbers import BUILTIN_FORMATS
 from openpyxl.utils.datetime import from_ISO8601, to_excel
 
 from pipelines.documents.document import Caveat, CaveatKind
-from pipelines.documents.extract.office.ooxml import Package, Relation
-from pipelines.documents.extract.sheets.grid import Grid, column_name
-from pipelines.documents.extract.sheets.number_format import number_of, shown, shown_text
-from pipelines.documents.extract.text.raised import lowered, raised
+from pipelines.documents.extract.office.ooxml import OoxmlPackage, PartRelation
+from pipelines.documents.extract.sheets.grid import CellGrid, column_name
+from pipelines.documents.extract.sheets.number_format import format_number, number_of, shown_text
+from pipelines.documents.extract.text.raised import as_subscript, as_superscript
 
 MOST_CELLS = 2_000_000  # that hold something, in one workbook; the sheet that passes it is cut short
 _PARSING = {"resolve_entities": False, "no_network": True, "load_dtd": False}
@@ -27,10 +27,10 @@ _COUNTING = {"page", "of", "seite", "von", "sheet", "blatt", "de", "sur", "pági
 _ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
 
 
-class Book:
+class XlsxWorkbook:
     """A workbook's strings and formats, and its sheets one after the other."""
 
-    def __init__(self, package: Package) -> None:
+    def __init__(self, package: OoxmlPackage) -> None:
         """Find the parts. Raises what `DAMAGED` names."""
         self.package = package
         start = next((one.target for one in package.relations("").values() if one.kind == "officeDocument"), None)
@@ -42,31 +42,31 @@ class Book:
         self.base_1904 = properties is not None and properties.get("date1904") in ("1", "true")
         # Libraries that cannot calculate store 0 for every formula and ask for a calculation when the file is opened.
         self.zeros_are_guesses = calculation is not None and calculation.get("fullCalcOnLoad") in ("1", "true")
-        self.strings = list(self._strings())
-        self.formats = list(self._formats())
+        self.strings = list(self._shared_strings())
+        self.formats = list(self._cell_formats())
         self.cells_left = MOST_CELLS
 
-    def part_of(self, sheet: etree._Element) -> Relation | None:
+    def part_of(self, sheet: etree._Element) -> PartRelation | None:
         """The relation of a sheet in the list to its part."""
         ids = [value for name, value in sheet.attrib.items() if str(name).endswith("}id")]
         return self._relations.get(str(ids[0])) if ids else None
 
-    def _target(self, kind: str) -> str | None:
+    def _part_path(self, kind: str) -> str | None:
         found = next((one.target for one in self._relations.values() if one.kind == kind and not one.external), None)
         return found if found and self.package.holds(found) else None
 
-    def _strings(self) -> Iterator[str]:
-        part = self._target("sharedStrings")
+    def _shared_strings(self) -> Iterator[str]:
+        part = self._part_path("sharedStrings")
         if part is None:
             return
         with self.package.open(part) as file:
             for _, item in etree.iterparse(file, tag="{*}si", **_PARSING):
                 yield rich_text(item)
-                _forget(item)
+                _free_element(item)
 
-    def _formats(self) -> Iterator[str]:
+    def _cell_formats(self) -> Iterator[str]:
         """The number format of each cell style."""
-        part = self._target("styles")
+        part = self._part_path("styles")
         if part is None:
             return
         root = self.package.xml(part)
@@ -89,16 +89,18 @@ def rich_text(item: etree._Element) -> str:
     for child in item:
         kind = etree.QName(child).localname if isinstance(child.tag, str) else ""
         if kind == "t":
-            pieces.append(_unescaped(child.text or ""))
+            pieces.append(_unescape_text(child.text or ""))
         elif kind == "r":
-            text = _unescaped(child.findtext("{*}t") or "")
+            text = _unescape_text(child.findtext("{*}t") or "")
             align = child.find("{*}rPr/{*}vertAlign")
             style = align.get("val") if align is not None else ""
-            pieces.append(raised(text) if style == "superscript" else lowered(text) if style == "subscript" else text)
+            pieces.append(
+                as_superscript(text) if style == "superscript" else as_subscript(text) if style == "subscript" else text
+            )
     return "".join(pieces)
 
 
-def read_cells(book: Book, part: str, grid: Grid) -> None:
+def read_cells(book: XlsxWorkbook, part: str, grid: CellGrid) -> None:
     """Fill a grid from a sheet's XML, which is streamed: only what is stored costs anything."""
     reader = _CellReader(book, grid)
     with book.package.open(part) as file:
@@ -109,12 +111,12 @@ def read_cells(book: Book, part: str, grid: Grid) -> None:
                     reader.begin_row(node)
             elif name == "c":
                 reader.cell(node)
-                _forget(node)
+                _free_element(node)
             elif name == "row":
-                _forget(node)
+                _free_element(node)
             elif name in ("mergeCell", "col"):
                 reader.layout(name, node)
-            elif name in ("oddHeader", "oddFooter") and (text := _printed(node.text or "")):
+            elif name in ("oddHeader", "oddFooter") and (text := _header_text(node.text or "")):
                 grid.notes.append(text)
             if book.cells_left < 0:
                 detail = (
@@ -124,7 +126,7 @@ def read_cells(book: Book, part: str, grid: Grid) -> None:
                 return
 
 
-def _printed(text: str) -> str:
+def _header_text(text: str) -> str:
     """A page header or footer without its codes; nothing for one that only counts pages."""
     text = " ".join(_EDGE_CODE.sub(" ", text).split())
     return text if any(word.lower() not in _COUNTING for word in re.findall(r"[^\W\d_]{2,}", text)) else ""
@@ -133,7 +135,7 @@ def _printed(text: str) -> str:
 class _CellReader:
     """Keeps the position while the cells of a sheet come in."""
 
-    def __init__(self, book: Book, grid: Grid) -> None:
+    def __init__(self, book: XlsxWorkbook, grid: CellGrid) -> None:
         self._book, self._grid = book, grid
         self._column = -1
         self._row_is_hidden = False
@@ -148,8 +150,8 @@ class _CellReader:
 
     def cell(self, node: etree._Element) -> None:
         place = _REFERENCE.fullmatch(node.get("r") or "")
-        self._column = _column(place[1]) if place else self._column + 1
-        text = self._text(node)
+        self._column = _column_index(place[1]) if place else self._column + 1
+        text = self._cell_text(node)
         if text and text.strip():
             self._grid.put(self.row, self._column, text)
             self._book.cells_left -= 1
@@ -163,13 +165,13 @@ class _CellReader:
             if start and end:
                 rows, columns = (
                     sorted((int(start[2]) - 1, int(end[2]) - 1)),
-                    sorted((_column(start[1]), _column(end[1]))),
+                    sorted((_column_index(start[1]), _column_index(end[1]))),
                 )
                 self._grid.merged.append((rows[0], columns[0], rows[1], columns[1]))
         elif node.get("hidden") in ("1", "true"):
             self._grid.hidden_columns.append((int(node.get("min", "1")) - 1, int(node.get("max", "1")) - 1))
 
-    def _text(self, node: etree._Element) -> str:
+    def _cell_text(self, node: etree._Element) -> str:
         kind, style = node.get("t", "n"), node.get("s", "0")
         formats = self._book.formats
         code = formats[int(style)] if style.isdecimal() and int(style) < len(formats) else ""
@@ -179,7 +181,7 @@ class _CellReader:
         value = node.findtext("{*}v")
         formula = node.find("{*}f")
         if formula is not None:
-            text = self._formula(node, formula)
+            text = self._formula_text(node, formula)
             uncalculated = not value and kind != "str"
             if text and (uncalculated or (self._book.zeros_are_guesses and value == "0" and kind == "n")):
                 self._grid.formulas += 1
@@ -190,24 +192,24 @@ class _CellReader:
             detail = f"sheet “{self._grid.name}”: pictures placed in cells"
             self._grid.caveats.append(Caveat(CaveatKind.PICTURES_UNREAD, detail))
             return ""
-        return self._value(value, kind, code)
+        return self._value_text(value, kind, code)
 
-    def _value(self, value: str, kind: str, code: str) -> str:
+    def _value_text(self, value: str, kind: str, code: str) -> str:
         if kind == "s":
             return shown_text(self._book.strings[int(value)], code)
         if kind == "b":
             return "TRUE" if value.strip() in ("1", "true") else "FALSE"
         if kind in ("str", "e"):
-            return shown_text(_unescaped(value), code)
+            return shown_text(_unescape_text(value), code)
         try:
             if kind == "d":
-                return shown(float(to_excel(from_ISO8601(value))), code or "yyyy-mm-dd")
+                return format_number(float(to_excel(from_ISO8601(value))), code or "yyyy-mm-dd")
             number = number_of(value)
         except (ValueError, OverflowError):
             return value
-        return shown(number, code, base_1904=self._book.base_1904)
+        return format_number(number, code, base_1904=self._book.base_1904)
 
-    def _formula(self, node: etree._Element, formula: etree._Element) -> str:
+    def _formula_text(self, node: etree._Element, formula: etree._Element) -> str:
         """The formula as it stands in its cell; one that is shared is written for the first of its cells only."""
         here = node.get("r") or f"{column_name(self._column)}{self.row + 1}"
         text, index = formula.text or "", formula.get("si", "")
@@ -224,21 +226,21 @@ class _CellReader:
         return ""
 
 
-def _column(letters: str) -> int:
+def _column_index(letters: str) -> int:
     number = 0
     for letter in letters.upper():
         number = number * 26 + ord(letter) - 64
     return number - 1
 
 
-def _unescaped(text: str) -> str:
+def _unescape_text(text: str) -> str:
     """`_x000D_` and its like stand for characters that XML cannot hold."""
     if "_x" not in text:
         return text
     return _ESCAPED.sub(lambda match: chr(int(match[1], 16)), text).replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _forget(node: Any) -> None:
+def _free_element(node: Any) -> None:
     """Free an element that was read, and what stood before it."""
     node.clear()
     parent = node.getparent()
@@ -246,6 +248,6 @@ def _forget(node: Any) -> None:
         del parent[0]
 
 
-def open_book(archive: zipfile.ZipFile) -> Book:
+def open_book(archive: zipfile.ZipFile) -> XlsxWorkbook:
     """A workbook in an open archive. Raises what `DAMAGED` names."""
-    return Book(Package(archive))
+    return XlsxWorkbook(OoxmlPackage(archive))

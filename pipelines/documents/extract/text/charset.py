@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from pipelines.documents.document import Caveat, CaveatKind
-from pipelines.documents.extract.text.letter_statistics import HAN, cost, languages, out_of_place, pairs_of
+from pipelines.documents.extract.text.letter_statistics import HAN, load_letter_costs, out_of_place, pairs_of, text_cost
 from pipelines.documents.sources.sniff import wide_encoding
 
 _MARKS = (
@@ -66,7 +66,7 @@ FIX: Final = "set the encoding on the document to read it again"
 
 
 @dataclass(frozen=True, slots=True)
-class Decoded:
+class DecodedText:
     """A text and what it was read with; `caveats` where that is in doubt."""
 
     text: str
@@ -83,9 +83,9 @@ class _Reading:
     rarity: float
 
 
-def decode(
+def decode_bytes(
     data: bytes, *, chosen: str | None = None, language: str | None = None, declared: str | None = None
-) -> Decoded:
+) -> DecodedText:
     """Bytes of a text.
 
     What a person chose decides, then a byte order mark, the zero bytes of UTF-16 and UTF-32, the escapes of the Asian
@@ -100,22 +100,22 @@ def decode(
         language: such as `de`, `zh-Hant` or `pt-BR`.
         declared: the encoding that the text or its container claims.
     """
-    if chosen and (codec := known(chosen)):
-        return _replacing(data, codec)
+    if chosen and (codec := known_codec(chosen)):
+        return _decode_with(data, codec)
     for mark, encoding in _MARKS:
         if data.startswith(mark):
-            return _replacing(data, encoding)
+            return _decode_with(data, encoding)
     if (wide := wide_encoding(data[:8192])) is not None:
-        return _replacing(data, wide)
-    if (escaped := _escaped(data)) is not None:
+        return _decode_with(data, wide)
+    if (escaped := _decode_escaped(data)) is not None:
         return escaped
     valid, bad = _as_utf8(data)
     if valid and bad * BAD_BYTES <= valid:
-        return _replacing(data, "utf-8")
-    return _likeliest(data, language, declared or declared_in(data))
+        return _decode_with(data, "utf-8")
+    return _likeliest_reading(data, language, declared or declared_in(data))
 
 
-def known(name: str) -> str | None:
+def known_codec(name: str) -> str | None:
     """The codec behind the name of an encoding, the wider one where names are used loosely; None for no encoding."""
     try:
         found = codecs.lookup(name.strip().strip("\"'"))
@@ -132,17 +132,17 @@ def declared_in(data: bytes) -> str | None:
     return found[1].decode("ascii") if found else None
 
 
-def _replacing(data: bytes, encoding: str) -> Decoded:
-    text = _text(data, encoding)
+def _decode_with(data: bytes, encoding: str) -> DecodedText:
+    text = _replaced_text(data, encoding)
     whole = text[:-1] if text.endswith("\ufffd") else text  # a character cut off at the end is no reason to doubt
     bad = whole.count("\ufffd") - data.count("\ufffd".encode()) if "\ufffd" in whole else 0
     if bad <= 0:
-        return Decoded(text, encoding)
+        return DecodedText(text, encoding)
     detail = f"{bad} places do not fit {encoding.upper()} and stand as \ufffd; {FIX}"
-    return Decoded(text, encoding, (Caveat(CaveatKind.ENCODING_UNSURE, detail, bad),))
+    return DecodedText(text, encoding, (Caveat(CaveatKind.ENCODING_UNSURE, detail, bad),))
 
 
-def _text(data: bytes, encoding: str) -> str:
+def _replaced_text(data: bytes, encoding: str) -> str:
     text = data.decode(encoding, "replace")
     # This code page alone writes a letter and its tone apart.
     return unicodedata.normalize("NFC", text) if encoding == "cp1258" else text
@@ -166,42 +166,42 @@ def _ends_cut(data: bytes) -> bool:
     return bool(decoder.getstate()[0])
 
 
-def _escaped(data: bytes) -> Decoded | None:
+def _decode_escaped(data: bytes) -> DecodedText | None:
     if b"\x1b$" not in data or not data.isascii():
         return None
     for encoding in ("iso2022_jp_2", "iso2022_jp_ext", "iso2022_kr"):
         try:
-            return Decoded(data.decode(encoding), encoding)
+            return DecodedText(data.decode(encoding), encoding)
         except UnicodeDecodeError:
             continue
     return None
 
 
-def _likeliest(data: bytes, language: str | None, declared: str | None) -> Decoded:
-    sample = _sample(data)
-    claimed = known(declared) if declared else None
-    readings = sorted(_readings(sample, language, claimed), key=lambda one: one.cost)
+def _likeliest_reading(data: bytes, language: str | None, declared: str | None) -> DecodedText:
+    sample = _sample_lines(data)
+    claimed = known_codec(declared) if declared else None
+    readings = sorted(_candidate_readings(sample, language, claimed), key=lambda one: one.cost)
     best = min((one for one in readings if one.text == readings[0].text), key=lambda one: one.rarity)
     other = next((one for one in readings[1:] if one.text != best.text), None)
-    text = _text(data, best.encoding)
+    text = _replaced_text(data, best.encoding)
     sure = other is None or other.cost - readings[0].cost >= CLEAR_MARGIN
     bad = text.count("\ufffd")
     if sure and not readings[0].dear and not bad:
-        return Decoded(text, best.encoding)
+        return DecodedText(text, best.encoding)
     second = f", or {other.encoding.upper()}" if other is not None else ""
     detail = f"the encoding is probably {best.encoding.upper()}{second}: if words look wrong, {FIX}"
-    return Decoded(text, best.encoding, (Caveat(CaveatKind.ENCODING_UNSURE, detail, max(bad, 1)),))
+    return DecodedText(text, best.encoding, (Caveat(CaveatKind.ENCODING_UNSURE, detail, max(bad, 1)),))
 
 
-def _readings(sample: bytes, language: str | None, claimed: str | None) -> Iterator[_Reading]:
+def _candidate_readings(sample: bytes, language: str | None, claimed: str | None) -> Iterator[_Reading]:
     tried = dict(_CANDIDATES)
-    tried["utf-8"] = (tuple(languages()), 0.0)
+    tried["utf-8"] = (tuple(load_letter_costs()), 0.0)
     if claimed is not None and claimed not in tried:
-        tried[claimed] = (tuple(languages()), 0.0)
+        tried[claimed] = (tuple(load_letter_costs()), 0.0)
     for encoding, (spoken, rarity) in tried.items():
         text = sample.decode(encoding, "replace")
         pairs = pairs_of(text)
-        costs = {lang: cost(pairs, lang) - _bonus(lang, language) for lang in spoken}
+        costs = {lang: text_cost(pairs, lang) - _language_bonus(lang, language) for lang in spoken}
         lang = min(costs, key=lambda one: costs[one])
         yield _Reading(
             encoding,
@@ -217,11 +217,11 @@ def _is_dear(pairs: Mapping[tuple[str, str], int], lang: str) -> bool:
     beyond = {pair: count for pair, count in pairs.items() if max(pair) > "\x7f"}
     size = sum(beyond.values())
     usual, single = DEAR_HAN if lang in HAN else DEAR_ALPHABET
-    dear = size > 0 and cost(beyond, lang) / size > usual + single / math.sqrt(size)
+    dear = size > 0 and text_cost(beyond, lang) / size > usual + single / math.sqrt(size)
     return dear or out_of_place(beyond, lang) > MOST_OUT_OF_PLACE * size
 
 
-def _bonus(lang: str, language: str | None) -> float:
+def _language_bonus(lang: str, language: str | None) -> float:
     """The bonus of the workspace's language; a region that does not change the letters is left out."""
     if language is None:
         return 0.0
@@ -232,7 +232,7 @@ def _bonus(lang: str, language: str | None) -> float:
     return LANGUAGE_BONUS if lang == ("zh-Hant" if traditional else spoken.split("-")[0].lower()) else 0.0
 
 
-def _sample(data: bytes) -> bytes:
+def _sample_lines(data: bytes) -> bytes:
     """Lines that are not ASCII, up to a limit, and then some of the others, which tell of the language."""
     kept: list[bytes] = []
     for room, wanted in ((SAMPLE_BYTES, False), (SAMPLE_BYTES // 4, True)):

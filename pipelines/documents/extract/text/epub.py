@@ -8,14 +8,14 @@ from urllib.parse import unquote
 
 from lxml import etree
 
-from pipelines.documents.document import Caveat, CaveatKind, Reason, Unreadable
-from pipelines.documents.extract.mail.letter import SMALL_PICTURE, merged
-from pipelines.documents.extract.office.zip_package import DAMAGED, check_package, damaged, parse_part
-from pipelines.documents.extract.opened import Context, Opened, Parts
+from pipelines.documents.document import Caveat, CaveatKind, FailureReason, Unreadable
+from pipelines.documents.extract.mail.letter import SMALL_PICTURE, merge_caveats
+from pipelines.documents.extract.office.zip_package import DAMAGED, check_package, classify_package_error, parse_part
+from pipelines.documents.extract.opened import ExtractionContext, OpenedDocument, UnpagedDocument
 from pipelines.documents.extract.text.web_page import decode_html, html_parts
 
 
-def open_epub(path: Path, context: Context) -> Opened:
+def open_epub(path: Path, context: ExtractionContext) -> OpenedDocument:
     """The book's title and authors, then every chapter, which begins a part of its own."""
     check_package(path, context.read.max_unpacked_bytes)
     try:
@@ -23,21 +23,21 @@ def open_epub(path: Path, context: Context) -> Opened:
             container = parse_part(archive, "META-INF/container.xml")
             package = str(container.find(".//{*}rootfile").get("full-path"))
             book = parse_part(archive, package)
-            parts = [_title(book)]
+            parts = [_title_block(book)]
             caveats: list[Caveat] = []
-            for name in _spine(book, posixpath.dirname(package)):
+            for name in _spine_paths(book, posixpath.dirname(package)):
                 read = decode_html(archive.read(name), context)
                 caveats += read.caveats
                 parts += html_parts(read.text, context.read.part_chars)
-            caveats += _pictures(archive, book)
+            caveats += _picture_caveats(archive, book)
     except DAMAGED as error:
-        raise damaged(error) from error
+        raise classify_package_error(error) from error
     if len(parts) == 1:
-        raise Unreadable(Reason.EMPTY, "the book has no chapters")
-    return Parts((part for part in parts if part), merged(caveats))
+        raise Unreadable(FailureReason.EMPTY, "the book has no chapters")
+    return UnpagedDocument((part for part in parts if part), merge_caveats(caveats))
 
 
-def _pictures(archive: zipfile.ZipFile, book: etree._Element) -> Iterator[Caveat]:
+def _picture_caveats(archive: zipfile.ZipFile, book: etree._Element) -> Iterator[Caveat]:
     """Pictures that may say something: no ornaments, and not the cover."""
     sizes = {name.filename: name.file_size for name in archive.infolist()}
     count = sum(
@@ -51,7 +51,7 @@ def _pictures(archive: zipfile.ZipFile, book: etree._Element) -> Iterator[Caveat
         yield Caveat(CaveatKind.PICTURES_UNREAD, f"{count} pictures of the book were not read", count)
 
 
-def _title(book: etree._Element) -> str:
+def _title_block(book: etree._Element) -> str:
     """The publisher's metadata of the book: title, authors, description."""
 
     def said(name: str) -> list[str]:
@@ -63,7 +63,7 @@ def _title(book: etree._Element) -> str:
     return "\n\n".join([*lines, *said("description")])
 
 
-def _spine(book: etree._Element, folder: str) -> list[str]:
+def _spine_paths(book: etree._Element, folder: str) -> list[str]:
     items = {item.get("id"): item.get("href", "") for item in book.iterfind(".//{*}manifest/{*}item")}
     names = [items[ref.get("idref")] for ref in book.iterfind(".//{*}spine/{*}itemref") if ref.get("idref") in items]
     return [posixpath.normpath(posixpath.join(folder, unquote(name))) for name in names]

@@ -18,7 +18,7 @@ _BOXED: Final = re.compile(
 )
 
 
-def apart(before: Tag, node: Tag) -> bool:
+def needs_space(before: Tag, node: Tag) -> bool:
     """True if a space belongs between two elements that follow each other without one.
 
     Formatting may begin within a word (`<b>W</b>ort`); other elements are things of their own, such as a label and
@@ -47,10 +47,10 @@ def _is_box(node: Tag) -> bool:
 
 def _has_written_spaces(node: Tag) -> bool:
     """True if the elements beside this one are separated by spaces of their own, as in running text."""
-    texts = [str(one) if isinstance(one, NavigableString) else one.get_text() for one in _children(node)]
+    texts = [str(one) if isinstance(one, NavigableString) else one.get_text() for one in _sibling_nodes(node)]
     return any(a[-1:].isspace() or b[:1].isspace() for a, b in pairwise(texts))
 
 
-def _children(node: Tag) -> list[Tag | NavigableString]:
+def _sibling_nodes(node: Tag) -> list[Tag | NavigableString]:
     parent = node.parent
     return [one for one in parent.children if isinstance(one, Tag | NavigableString)] if parent is not None else []

@@ -18,30 +18,30 @@ def table_blocks(table: Tag, inner: Blocks, is_hidden: Callable[[Tag], bool]) ->
     cells = [[cell for cell in row.find_all(("td", "th"), recursive=False) if not is_hidden(cell)] for row in rows]
     if table.find("table") is None:
         if max(map(len, cells), default=0) > 1:
-            yield "\n".join(markdown_table(spread(cells, inner)))
+            yield "\n".join(markdown_table(spread_cells(cells, inner)))
         else:
             yield from (block for row in cells for cell in row for block in inner(cell))
         return
     waiting: list[list[Tag]] = []
     for row in cells:
         if any(cell.find("table") for cell in row):
-            yield from _simple(waiting, inner)
+            yield from _simple_table(waiting, inner)
             waiting = []
-            yield from _mixed(row, inner)
+            yield from _mixed_blocks(row, inner)
         else:
             waiting.append(row)
-    yield from _simple(waiting, inner)
+    yield from _simple_table(waiting, inner)
 
 
-def _simple(rows: list[list[Tag]], inner: Blocks) -> Iterator[str]:
+def _simple_table(rows: list[list[Tag]], inner: Blocks) -> Iterator[str]:
     """Rows without tables in them: a table of their own where there are several, else a line."""
     if len(rows) > 1 and max(map(len, rows)) > 1:
-        yield "\n".join(markdown_table(spread(rows, inner)))
+        yield "\n".join(markdown_table(spread_cells(rows, inner)))
     else:
-        yield from (block for row in rows for block in _mixed(row, inner))
+        yield from (block for row in rows for block in _mixed_blocks(row, inner))
 
 
-def _mixed(row: list[Tag], inner: Blocks) -> Iterator[str]:
+def _mixed_blocks(row: list[Tag], inner: Blocks) -> Iterator[str]:
     """Short cells beside each other as a line, the others as they are."""
     line: list[str] = []
     for cell in row:
@@ -57,7 +57,7 @@ def _mixed(row: list[Tag], inner: Blocks) -> Iterator[str]:
         yield " | ".join(line)
 
 
-def spread(cells: list[list[Tag]], inner: Blocks) -> list[list[str]]:
+def spread_cells(cells: list[list[Tag]], inner: Blocks) -> list[list[str]]:
     """Rows of texts; a cell merged downwards repeats in every row, and one merged across keeps its columns."""
     rows: list[list[str]] = []
     waiting: dict[int, tuple[int, str]] = {}
@@ -74,8 +74,8 @@ def spread(cells: list[list[Tag]], inner: Blocks) -> list[list[str]]:
             elif queue:
                 cell = queue.pop(0)
                 text = " ".join(inner(cell))
-                down = _span(cell, "rowspan", 65_534)
-                for offset in range(_span(cell, "colspan", MOST_COLUMNS_A_CELL)):
+                down = _cell_span(cell, "rowspan", 65_534)
+                for offset in range(_cell_span(cell, "colspan", MOST_COLUMNS_A_CELL)):
                     shown = text if offset == 0 else ""
                     if down > 1:
                         waiting[column + offset] = (down - 1, shown)
@@ -87,7 +87,7 @@ def spread(cells: list[list[Tag]], inner: Blocks) -> list[list[str]]:
     return rows
 
 
-def _span(cell: Tag, name: str, most: int) -> int:
+def _cell_span(cell: Tag, name: str, most: int) -> int:
     value = str(cell.get(name) or "1").strip()
     if not value.isdecimal():
         return 1

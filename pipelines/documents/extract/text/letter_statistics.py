@@ -43,7 +43,7 @@ _HAN_SIGNS: Final = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Letters:
+class LetterCosts:
     """Costs of a language's letters, and of its pairs of which one is not ASCII; a word's end is `_`."""
 
     alone: Mapping[str, float]
@@ -51,12 +51,12 @@ class Letters:
 
 
 @functools.cache
-def languages() -> Mapping[str, Letters]:
+def load_letter_costs() -> Mapping[str, LetterCosts]:
     """All that were counted, by language."""
-    found: dict[str, Letters] = {}
+    found: dict[str, LetterCosts] = {}
     for line in TABLE.read_text(encoding="utf-8").splitlines():
         lang, order, cost, tokens = line.split("\t")
-        own = found.setdefault(lang, Letters({}, {}))
+        own = found.setdefault(lang, LetterCosts({}, {}))
         counted, step = (own.alone, 1) if order == "1" else (own.pairs, 2)
         counted |= {tokens[at : at + step]: int(cost) / 2 for at in range(0, len(tokens), step)}  # type: ignore[operator]
     return found
@@ -67,7 +67,7 @@ def pairs_of(text: str) -> Counter[tuple[str, str]]:
     return Counter(zip("\n" + text, text, strict=False))
 
 
-def cost(pairs: Mapping[tuple[str, str], int], lang: str) -> float:
+def text_cost(pairs: Mapping[tuple[str, str], int], lang: str) -> float:
     """The cost of a text of these pairs in a language: the less, the likelier it is that language."""
     total = sum(count * _pair_cost(before, char, lang) for (before, char), count in pairs.items())
     return total + (0.0 if _has_own_letters(pairs, lang) else _NO_OWN_LETTERS)
@@ -80,23 +80,25 @@ def out_of_place(pairs: Mapping[tuple[str, str], int], lang: str) -> int:
 
 def _has_own_letters(pairs: Mapping[tuple[str, str], int], lang: str) -> bool:
     """Languages that are not written in Latin have letters, and not only signs, in a text of theirs."""
-    alone = languages()[lang].alone
-    return "e" in alone or any(char.isalpha() and _folded(char) in alone for _, char in pairs)
+    alone = load_letter_costs()[lang].alone
+    return "e" in alone or any(char.isalpha() and _fold_case(char) in alone for _, char in pairs)
 
 
 @functools.lru_cache(maxsize=1 << 17)
 def _pair_cost(before: str, char: str, lang: str) -> float:
     if before < "\x80" and char < "\x80":
-        return _ascii_cost(before, char, languages()[lang])
+        return _ascii_cost(before, char, load_letter_costs()[lang])
     if lang in HAN:
-        return _han_cost(char, languages()[lang]) + _beside_han(before, char)
-    return _alphabet_cost(before, char, languages()[lang])
+        return _han_cost(char, load_letter_costs()[lang]) + _beside_han(before, char)
+    return _alphabet_cost(before, char, load_letter_costs()[lang])
 
 
-def _ascii_cost(before: str, char: str, letters: Letters) -> float:
+def _ascii_cost(before: str, char: str, letters: LetterCosts) -> float:
     if "e" not in letters.alone or not (before.isalpha() or char.isalpha()):
         return _ASCII
-    usual = letters.pairs.get(_folded(before) + _folded(char), letters.alone.get(_folded(char), 6.0) + _RARE_PAIR)
+    usual = letters.pairs.get(
+        _fold_case(before) + _fold_case(char), letters.alone.get(_fold_case(char), 6.0) + _RARE_PAIR
+    )
     return _ASCII + _ASCII_TELLS * (min(usual, 9.0) - _ASCII)
 
 
@@ -105,7 +107,7 @@ def _beside_han(before: str, char: str) -> float:
     return _SMALL_BESIDE_HAN if "a" <= before <= "z" or "a" <= char <= "z" else 0.0
 
 
-def _han_cost(char: str, letters: Letters) -> float:
+def _han_cost(char: str, letters: LetterCosts) -> float:
     if char < "\x80":
         return _ASCII
     if "ｦ" <= char <= "ﾟ":
@@ -122,8 +124,8 @@ def _han_cost(char: str, letters: Letters) -> float:
     return _RARE_HAN if char >= "⺀" else _FOREIGN_LETTER
 
 
-def _alphabet_cost(before: str, char: str, letters: Letters) -> float:
-    q, r = _folded(before), _folded(char)
+def _alphabet_cost(before: str, char: str, letters: LetterCosts) -> float:
+    q, r = _fold_case(before), _fold_case(char)
     if char < "\x80" and r == "_":
         return _ASCII / 2 + letters.pairs.get(q + "_", 3.0) if q != "_" else _ASCII
     if r == "_":
@@ -158,7 +160,7 @@ def _case_cost(before: str, char: str) -> float:
     return _CAPITAL_INSIDE if before.islower() else 0.2
 
 
-def _folded(char: str) -> str:
+def _fold_case(char: str) -> str:
     if char in _SIGNS:
         return "_"
     if not char.isalpha() and not unicodedata.category(char).startswith("M"):

@@ -2,28 +2,34 @@
 
 from pathlib import Path
 
-from pipelines.documents.document import Reason, Unreadable
-from pipelines.documents.extract.opened import Context, Opened, Parts, split_text, storable
-from pipelines.documents.extract.text.charset import Decoded, decode
+from pipelines.documents.document import FailureReason, Unreadable
+from pipelines.documents.extract.opened import (
+    ExtractionContext,
+    OpenedDocument,
+    UnpagedDocument,
+    split_text,
+    storable_text,
+)
+from pipelines.documents.extract.text.charset import DecodedText, decode_bytes
 
 
-def open_text(path: Path, context: Context) -> Opened:
+def open_text(path: Path, context: ExtractionContext) -> OpenedDocument:
     """The text in parts, cut at paragraphs and lines."""
     read = read_text(path, context)
-    return Parts(split_text(storable(read.text), context.read.part_chars), read.caveats)
+    return UnpagedDocument(split_text(storable_text(read.text), context.read.part_chars), read.caveats)
 
 
-def read_text(path: Path, context: Context) -> Decoded:
+def read_text(path: Path, context: ExtractionContext) -> DecodedText:
     """The whole file as text.
 
     Raises:
         Unreadable: TOO_LARGE, when it is larger than `max_unpacked_bytes`.
     """
-    return decode(bounded(path, context), chosen=context.encoding, language=context.language)
+    return decode_bytes(read_bounded(path, context), chosen=context.encoding, language=context.language)
 
 
-def bounded(path: Path, context: Context) -> bytes:
+def read_bounded(path: Path, context: ExtractionContext) -> bytes:
     """The bytes of a file that is parsed as a whole. Raises as `read_text` does."""
     if path.stat().st_size > context.read.max_unpacked_bytes:
-        raise Unreadable(Reason.TOO_LARGE, f"more than {context.read.max_unpacked_bytes} bytes")
+        raise Unreadable(FailureReason.TOO_LARGE, f"more than {context.read.max_unpacked_bytes} bytes")
     return path.read_bytes()

@@ -7,17 +7,17 @@ _APART = frozenset("*†‡§¶#¹²³⁰⁴⁵⁶⁷⁸⁹₀₁₂₃₄₅₆
 _ORDINALS = frozenset(("st", "nd", "rd", "th", "er", "ère", "ème"))
 
 
-def raised(text: str) -> str:
+def as_superscript(text: str) -> str:
     """A superscript: `²` for `2`; ` [2, 3]` for what has no raised signs; `st` of `1st` as it is."""
-    return text if text.strip().lower() in _ORDINALS else _shifted(text, _RAISED)
+    return text if text.strip().lower() in _ORDINALS else _shift_text(text, _RAISED)
 
 
-def lowered(text: str) -> str:
+def as_subscript(text: str) -> str:
     """A subscript: `₂` for `2`; ` [max]` for what has no lowered signs."""
-    return _shifted(text, _LOWERED)
+    return _shift_text(text, _LOWERED)
 
 
-def _shifted(text: str, signs: dict[str, str]) -> str:
+def _shift_text(text: str, signs: dict[str, str]) -> str:
     inner = text.strip()
     if not inner or all(sign in _APART for sign in inner):
         return text

@@ -8,18 +8,18 @@ from typing import Final
 from striprtf.striprtf import remove_pict_groups as without_binaries
 from striprtf.striprtf import rtf_to_text
 
-from pipelines.documents.document import Caveat, CaveatKind, Reason, Unreadable
+from pipelines.documents.document import Caveat, CaveatKind, FailureReason, Unreadable
 from pipelines.documents.extract.opened import (
-    Context,
-    Opened,
-    Parts,
+    ExtractionContext,
+    OpenedDocument,
+    UnpagedDocument,
     join_blocks,
     markdown_table,
-    storable,
+    storable_text,
     table_parts,
 )
-from pipelines.documents.extract.text.plain_text import bounded
-from pipelines.documents.extract.text.raised import lowered, raised
+from pipelines.documents.extract.text.plain_text import read_bounded
+from pipelines.documents.extract.text.raised import as_subscript, as_superscript
 
 # Marks that pass through the library as letters: none of these is in any text.
 _CELL, _ROW, _TABLE, _HIGH, _LOW, _LEVEL = "\ue000", "\ue001", "\ue002", "\ue003", "\ue004", "\ue005"
@@ -43,34 +43,34 @@ _PROLOG: Final = re.compile(r"\{[^{}]*\\fonttbl")
 _CODE_PAGE: Final = re.compile(r"\\ansicpg\d+")
 
 
-def open_rtf(path: Path, context: Context) -> Opened:
+def open_rtf(path: Path, context: ExtractionContext) -> OpenedDocument:
     """The text in parts.
 
     Raises:
         Unreadable: TOO_LARGE or CORRUPT.
     """
     # The format itself is ASCII; its letters beyond are escaped in the code page that it names, or should be.
-    given = bounded(path, context).decode("latin-1")
+    given = read_bounded(path, context).decode("latin-1")
     pictures = len(_PICTURE.findall(given)) - len(_COPY.findall(given))
     try:
         source = _RAW.sub(lambda found: f"\\'{ord(found[0]):02x}", without_binaries(given))  # type: ignore[no-untyped-call]
-        source, asides = _apart(source)
-        text = _text(source)
-        blocks = list(_blocks(text, context.read.part_chars))
-        blocks += [block for aside in asides for block in _blocks(_text(aside), context.read.part_chars)]
+        source, asides = _split_asides(source)
+        text = _plain_text(source)
+        blocks = list(_text_blocks(text, context.read.part_chars))
+        blocks += [block for aside in asides for block in _text_blocks(_plain_text(aside), context.read.part_chars)]
     except (LookupError, ValueError, TypeError, AttributeError) as error:
-        raise Unreadable(Reason.CORRUPT, f"not readable as RTF: {error}"[:200]) from error
-    return Parts(join_blocks(blocks, context.read.part_chars), _doubts(pictures, text))
+        raise Unreadable(FailureReason.CORRUPT, f"not readable as RTF: {error}"[:200]) from error
+    return UnpagedDocument(join_blocks(blocks, context.read.part_chars), _text_caveats(pictures, text))
 
 
-def _doubts(pictures: int, text: str) -> Iterator[Caveat]:
+def _text_caveats(pictures: int, text: str) -> Iterator[Caveat]:
     if pictures > 0:
         yield Caveat(CaveatKind.PICTURES_UNREAD, f"{pictures} pictures in the text were not read", pictures)
     if bad := text.count("\ufffd"):
         yield Caveat(CaveatKind.ENCODING_UNSURE, f"{bad} letters do not fit the code page that the file names", bad)
 
 
-def _apart(source: str) -> tuple[str, list[str]]:
+def _split_asides(source: str) -> tuple[str, list[str]]:
     """The text with its notes in brackets, and what the library leaves out as texts of their own: remarks, boxes."""
     start = _PROLOG.search(source)
     fonts = source[start.start() : _group_end(source, start.start())] if start else ""
@@ -99,17 +99,17 @@ def _group_end(source: str, start: int) -> int:
     return len(source)
 
 
-def _text(source: str) -> str:
+def _plain_text(source: str) -> str:
     """The library's text, with marks where it knows of none."""
     # A run that is raised within a group of its own ends with the group.
     ended = _SHIFTED.sub(lambda found: f"{found[0]}\\aos {_LEVEL}", source)
     marked = _WORDS.sub(lambda found: f"\\aos {_LEVEL if found[2] else _MARKED[found[1]]}", ended)
-    text = storable(str(rtf_to_text(marked, errors="replace")))  # type: ignore[no-untyped-call]
-    shifted = _RUN.sub(lambda run: (raised if run[1] == _HIGH else lowered)(run[2]), text)
+    text = storable_text(str(rtf_to_text(marked, errors="replace")))  # type: ignore[no-untyped-call]
+    shifted = _RUN.sub(lambda run: (as_superscript if run[1] == _HIGH else as_subscript)(run[2]), text)
     return shifted.replace(_LEVEL, "")
 
 
-def _blocks(text: str, limit: int) -> Iterator[str]:
+def _text_blocks(text: str, limit: int) -> Iterator[str]:
     """Paragraphs and tables: rows that follow each other are one table."""
     rows: list[list[str]] = []
     for piece in text.split(_ROW):
@@ -120,14 +120,14 @@ def _blocks(text: str, limit: int) -> Iterator[str]:
         elif not row:  # cells without a definition of their row: it begins on a line of its own
             before, _, cells[0] = cells[0].rpartition("\n")
         if before.strip():
-            yield from _table(rows, limit)
+            yield from _table_blocks(rows, limit)
             rows = []
             yield from filter(str.strip, before.strip().split("\n\n"))
         if cells:
             rows.append([" ".join(cell.split()) for cell in cells[:-1]])
-    yield from _table(rows, limit)
+    yield from _table_blocks(rows, limit)
 
 
-def _table(rows: list[list[str]], limit: int) -> Iterator[str]:
+def _table_blocks(rows: list[list[str]], limit: int) -> Iterator[str]:
     if rows:
         yield from table_parts(markdown_table(rows), limit)

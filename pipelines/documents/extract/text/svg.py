@@ -5,14 +5,20 @@ from pathlib import Path
 
 from lxml import etree
 
-from pipelines.documents.document import Caveat, CaveatKind, Reason, Unreadable
-from pipelines.documents.extract.opened import Context, Opened, Parts, join_blocks, storable
-from pipelines.documents.extract.text.plain_text import bounded
+from pipelines.documents.document import Caveat, CaveatKind, FailureReason, Unreadable
+from pipelines.documents.extract.opened import (
+    ExtractionContext,
+    OpenedDocument,
+    UnpagedDocument,
+    join_blocks,
+    storable_text,
+)
+from pipelines.documents.extract.text.plain_text import read_bounded
 
 _NOT_TEXT = ("style", "script", "metadata")
 
 
-def open_svg(path: Path, context: Context) -> Opened:
+def open_svg(path: Path, context: ExtractionContext) -> OpenedDocument:
     """Title, description and texts, a line each, in the order of the file.
 
     Raises:
@@ -20,30 +26,30 @@ def open_svg(path: Path, context: Context) -> Opened:
     """
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, recover=True)
     try:
-        drawing = etree.fromstring(bounded(path, context), parser)
+        drawing = etree.fromstring(read_bounded(path, context), parser)
     except (etree.LxmlError, ValueError) as error:
-        raise Unreadable(Reason.CORRUPT, f"not a readable drawing: {error}"[:200]) from error
+        raise Unreadable(FailureReason.CORRUPT, f"not a readable drawing: {error}"[:200]) from error
     if drawing is None:
-        raise Unreadable(Reason.CORRUPT, "not a readable drawing")
-    lines = [storable(line) for line in _lines(drawing)]
+        raise Unreadable(FailureReason.CORRUPT, "not a readable drawing")
+    lines = [storable_text(line) for line in _element_lines(drawing)]
     pictures = sum(1 for one in drawing.iter("{*}image"))
     unread = Caveat(CaveatKind.PICTURES_UNREAD, f"{pictures} pictures in the drawing were not read", pictures)
-    return Parts(
+    return UnpagedDocument(
         join_blocks(["\n".join(lines)] if lines else [], context.read.part_chars), [unread] if pictures else []
     )
 
 
-def _lines(drawing: etree._Element) -> Iterator[str]:
+def _element_lines(drawing: etree._Element) -> Iterator[str]:
     for element in drawing.iter("{*}title", "{*}desc", "{*}text", "{*}foreignObject"):
         # Lines of a text are elements of their own, without a space between them.
-        words = [word for piece in _texts(element) for word in piece.split()]
+        words = [word for piece in _element_texts(element) for word in piece.split()]
         if words:
             yield " ".join(words)
 
 
-def _texts(element: etree._Element) -> Iterator[str]:
+def _element_texts(element: etree._Element) -> Iterator[str]:
     yield element.text or ""
     for child in element:
         if isinstance(child.tag, str) and etree.QName(child).localname not in _NOT_TEXT:
-            yield from _texts(child)
+            yield from _element_texts(child)
         yield child.tail or ""

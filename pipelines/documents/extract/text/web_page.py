@@ -8,13 +8,19 @@ from bs4 import BeautifulSoup, CData, Comment, Declaration, Doctype, ProcessingI
 from bs4.dammit import EncodingDetector
 from bs4.element import NavigableString, PageElement, Tag
 
-from pipelines.documents.document import Caveat, CaveatKind, Reason, Unreadable
-from pipelines.documents.extract.opened import Context, Opened, Parts, join_blocks, table_parts
-from pipelines.documents.extract.text.charset import Decoded, decode
-from pipelines.documents.extract.text.html_inline import apart
+from pipelines.documents.document import Caveat, CaveatKind, FailureReason, Unreadable
+from pipelines.documents.extract.opened import (
+    ExtractionContext,
+    OpenedDocument,
+    UnpagedDocument,
+    join_blocks,
+    table_parts,
+)
+from pipelines.documents.extract.text.charset import DecodedText, decode_bytes
+from pipelines.documents.extract.text.html_inline import needs_space
 from pipelines.documents.extract.text.html_table import table_blocks
-from pipelines.documents.extract.text.plain_text import bounded
-from pipelines.documents.extract.text.raised import lowered, raised
+from pipelines.documents.extract.text.plain_text import read_bounded
+from pipelines.documents.extract.text.raised import as_subscript, as_superscript
 
 _UNSEEN = frozenset(
     (
@@ -40,10 +46,10 @@ _SMALL_PICTURE = 4096  # an icon, a line, a pixel that counts readers
 _DECLARED_BYTES = 4096
 
 
-def open_html(path: Path, context: Context) -> Opened:
+def open_html(path: Path, context: ExtractionContext) -> OpenedDocument:
     """The visible text of a page in parts."""
-    read = decode_html(bounded(path, context), context)
-    return Parts(html_parts(read.text, context.read.part_chars), (*read.caveats, *pictures_in(read.text)))
+    read = decode_html(read_bounded(path, context), context)
+    return UnpagedDocument(html_parts(read.text, context.read.part_chars), (*read.caveats, *pictures_in(read.text)))
 
 
 def html_parts(html: str, limit: int) -> list[str]:
@@ -53,9 +59,9 @@ def html_parts(html: str, limit: int) -> list[str]:
         Unreadable: BOMB, when it is nested deeper than any page is.
     """
     try:
-        return join_blocks(fitting(markdown_blocks(html), limit), limit)
+        return join_blocks(fit_tables(markdown_blocks(html), limit), limit)
     except RecursionError as error:
-        raise Unreadable(Reason.BOMB, "its elements are nested without end") from error
+        raise Unreadable(FailureReason.BOMB, "its elements are nested without end") from error
 
 
 def markdown_blocks(html: str) -> list[str]:
@@ -63,14 +69,14 @@ def markdown_blocks(html: str) -> list[str]:
     soup = BeautifulSoup(html, "lxml")
     writer = _Writer()
     titled = soup.find("title")
-    if isinstance(titled, Tag) and titled.find_parent("svg") is None and (title := _squeeze(titled.get_text())):
+    if isinstance(titled, Tag) and titled.find_parent("svg") is None and (title := _squeeze_spaces(titled.get_text())):
         writer.title(title)
     writer.children(soup)
     writer.flush()
     return writer.blocks
 
 
-def fitting(blocks: list[str], limit: int) -> Iterator[str]:
+def fit_tables(blocks: list[str], limit: int) -> Iterator[str]:
     """Long tables keep their head row in every part."""
     for block in blocks:
         if len(block) > limit and block.startswith("| "):
@@ -79,12 +85,12 @@ def fitting(blocks: list[str], limit: int) -> Iterator[str]:
             yield block
 
 
-def decode_html(data: bytes, context: Context, declared: str | None = None) -> Decoded:
+def decode_html(data: bytes, context: ExtractionContext, declared: str | None = None) -> DecodedText:
     """The text of a page; what it, or the letter around it, declares of its encoding weighs in."""
     said = declared or EncodingDetector.find_declared_encoding(
         data[:_DECLARED_BYTES], is_html=True, search_entire_document=True
     )
-    return decode(data, chosen=context.encoding, language=context.language, declared=said)
+    return decode_bytes(data, chosen=context.encoding, language=context.language, declared=said)
 
 
 def pictures_in(html: str) -> Iterator[Caveat]:
@@ -105,7 +111,7 @@ class _Writer:
         self.blocks.append(f"# {text}")
 
     def flush(self) -> None:
-        text = _lines("".join(self._inline))
+        text = _text_lines("".join(self._inline))
         self._inline.clear()
         if text and f"# {text}" != (self.blocks[0] if len(self.blocks) == 1 else None):
             self.blocks.append(text)
@@ -113,12 +119,12 @@ class _Writer:
     def children(self, node: Tag) -> None:
         before: PageElement | None = None
         for child in node.children:
-            if isinstance(before, Tag) and isinstance(child, Tag) and self._inline and apart(before, child):
+            if isinstance(before, Tag) and isinstance(child, Tag) and self._inline and needs_space(before, child):
                 self._inline.append(" ")
-            self._visit(child)
+            self._visit_node(child)
             before = child
 
-    def _visit(self, node: PageElement) -> None:
+    def _visit_node(self, node: PageElement) -> None:
         if isinstance(node, NavigableString):
             if not isinstance(node, _NOT_TEXT):
                 self._inline.append(_SPACE.sub(" ", str(node).replace("\xad", "")))
@@ -126,22 +132,22 @@ class _Writer:
         if not isinstance(node, Tag) or node.name in _UNSEEN or _is_hidden(node):
             return
         if node.name in _HEADINGS:
-            self._heading(node)
+            self._write_heading(node)
         elif node.name == "br":
             self._inline.append("\n")
-        elif node.name in ("sup", "sub") or _RAISED.search(_style(node)):
-            self._raised(node)
+        elif node.name in ("sup", "sub") or _RAISED.search(_style_text(node)):
+            self._write_shifted(node)
         elif node.name == "svg":
             self._inline.append(f" {' '.join(svg_lines(node))} ")
         elif node.name == "pre":
             self.flush()
             self.blocks.append(f"```\n{node.get_text().strip(chr(10))}\n```")
         elif node.name in ("ul", "ol", "menu"):
-            self._block("\n".join(_list_lines(node, 0)))
+            self._append_block("\n".join(_list_lines(node, 0)))
         elif node.name == "blockquote":
-            self._block("\n".join(f"> {line}" for block in _inner(node) for line in block.split("\n")))
+            self._append_block("\n".join(f"> {line}" for block in _inner_blocks(node) for line in block.split("\n")))
         elif node.name == "table":
-            self._table(node)
+            self._write_table(node)
         elif node.name in _BLOCKS or node.name == "hr":
             self.flush()
             self.children(node)
@@ -153,30 +159,32 @@ class _Writer:
         else:
             self.children(node)
 
-    def _block(self, text: str) -> None:
+    def _append_block(self, text: str) -> None:
         self.flush()
         if text.strip():
             self.blocks.append(text)
 
-    def _heading(self, node: Tag) -> None:
+    def _write_heading(self, node: Tag) -> None:
         self.flush()
-        if text := _squeeze(" ".join(_inner(node))):
+        if text := _squeeze_spaces(" ".join(_inner_blocks(node))):
             mark = "#" * _HEADINGS[node.name]
             if self.blocks[:1] == [f"# {text}"] and len(self.blocks) == 1:
                 return
             self.blocks.append(f"{mark} {text}")
 
-    def _table(self, node: Tag) -> None:
+    def _write_table(self, node: Tag) -> None:
         self.flush()
         caption = node.find("caption")
         if isinstance(caption, Tag) and caption.find_parent("table") is node:
-            self._block(_squeeze(caption.get_text(" ")))
-        for block in table_blocks(node, _inner, _is_hidden):
-            self._block(block)
+            self._append_block(_squeeze_spaces(caption.get_text(" ")))
+        for block in table_blocks(node, _inner_blocks, _is_hidden):
+            self._append_block(block)
 
-    def _raised(self, node: Tag) -> None:
-        text = " ".join(" ".join(_inner(node)).split())
-        self._inline.append(lowered(text) if node.name == "sub" or _LOWERED.search(_style(node)) else raised(text))
+    def _write_shifted(self, node: Tag) -> None:
+        text = " ".join(" ".join(_inner_blocks(node)).split())
+        self._inline.append(
+            as_subscript(text) if node.name == "sub" or _LOWERED.search(_style_text(node)) else as_superscript(text)
+        )
 
 
 def _list_lines(node: Tag, depth: int) -> list[str]:
@@ -193,7 +201,7 @@ def _list_lines(node: Tag, depth: int) -> list[str]:
         for child in nested:
             child.extract()
         mark = f"{number}." if node.name == "ol" else "-"
-        own = " ".join(" ".join(block.split()) for block in _inner(item))
+        own = " ".join(" ".join(block.split()) for block in _inner_blocks(item))
         if own:
             lines.append(f"{'  ' * depth}{mark} {own}")
         for child in nested:
@@ -201,7 +209,7 @@ def _list_lines(node: Tag, depth: int) -> list[str]:
     return lines
 
 
-def _inner(node: Tag) -> list[str]:
+def _inner_blocks(node: Tag) -> list[str]:
     writer = _Writer()
     writer.children(node)
     writer.flush()
@@ -210,20 +218,20 @@ def _inner(node: Tag) -> list[str]:
 
 def svg_lines(node: Tag) -> list[str]:
     """The words of a drawing: its title, description and the texts in it."""
-    return [text for one in node.find_all(("title", "desc", "text")) if (text := _squeeze(one.get_text(" ")))]
+    return [text for one in node.find_all(("title", "desc", "text")) if (text := _squeeze_spaces(one.get_text(" ")))]
 
 
 def _is_hidden(node: Tag) -> bool:
-    return node.has_attr("hidden") or bool(_HIDDEN.search(_style(node)))
+    return node.has_attr("hidden") or bool(_HIDDEN.search(_style_text(node)))
 
 
-def _style(node: Tag) -> str:
+def _style_text(node: Tag) -> str:
     return str(node.get("style") or "")
 
 
-def _squeeze(text: str) -> str:
+def _squeeze_spaces(text: str) -> str:
     return " ".join(text.split())
 
 
-def _lines(text: str) -> str:
-    return "\n".join(filter(None, (_squeeze(line) for line in text.split("\n"))))
+def _text_lines(text: str) -> str:
+    return "\n".join(filter(None, (_squeeze_spaces(line) for line in text.split("\n"))))

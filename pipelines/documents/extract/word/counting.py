@@ -22,39 +22,39 @@ _HAN = "〇一二三四五六七八九"
 _CIRCLED = 0x2460  # ① and the 19 after it
 
 
-def counted(number: int, form: str) -> str:
+def format_counter(number: int, form: str) -> str:
     """A number in the form that a list names (ECMA-376 part 1, 17.18.59); plain where the form is another."""
     if form in ("lowerLetter", "upperLetter"):
-        return _cased(_letters(number, _LATIN), form)
+        return _apply_case(_letter_numeral(number, _LATIN), form)
     if form in ("lowerRoman", "upperRoman"):
-        return _cased(_roman(number), form)
+        return _apply_case(_roman_numeral(number), form)
     if form in ("russianLower", "russianUpper"):
-        return _cased(_letters(number, _RUSSIAN), form)
+        return _apply_case(_letter_numeral(number, _RUSSIAN), form)
     if form in ("lowerGreek", "upperGreek"):
-        return _cased(_letters(number, _GREEK), form)
+        return _apply_case(_letter_numeral(number, _GREEK), form)
     if form == "decimalZero":
         return f"{number:02}"
     if form == "ordinal":
-        return f"{number}{_ending(number)}"
+        return f"{number}{_ordinal_ending(number)}"
     if form.startswith(("chineseCounting", "ideographDigital", "japaneseCounting", "taiwaneseCounting")):
-        return _han(number)
+        return _han_numeral(number)
     if form.startswith("decimalEnclosedCircle") and 1 <= number <= 20:
         return chr(_CIRCLED + number - 1)
     return "" if form in ("none", "bullet") else str(number)
 
 
-def _cased(text: str, form: str) -> str:
+def _apply_case(text: str, form: str) -> str:
     return text.upper() if "pper" in form else text
 
 
-def _letters(number: int, alphabet: str) -> str:
+def _letter_numeral(number: int, alphabet: str) -> str:
     """a … z, aa, bb … as word processors count, not as spreadsheets do."""
     if number < 1:
         return str(number)
     return alphabet[(number - 1) % len(alphabet)] * min((number - 1) // len(alphabet) + 1, 9)
 
 
-def _roman(number: int) -> str:
+def _roman_numeral(number: int) -> str:
     if not 0 < number < 10_000:
         return str(number)
     text = ""
@@ -64,11 +64,11 @@ def _roman(number: int) -> str:
     return text
 
 
-def _ending(number: int) -> str:
+def _ordinal_ending(number: int) -> str:
     return "th" if 10 < number % 100 < 14 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
 
 
-def _han(number: int) -> str:
+def _han_numeral(number: int) -> str:
     if not 0 < number < 100:
         return str(number)
     tens, ones = divmod(number, 10)

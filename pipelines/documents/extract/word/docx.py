@@ -7,18 +7,18 @@ from collections.abc import Iterable, Iterator
 from lxml import etree
 
 from pipelines.documents.document import CaveatKind, Unreadable
-from pipelines.documents.extract.office.embedded import DEEPEST, Embedding, Nesting
-from pipelines.documents.extract.office.embedded_objects import Objects
-from pipelines.documents.extract.office.ooxml import Package, transitional
-from pipelines.documents.extract.office.zip_package import DAMAGED, Source, check_package, damaged
-from pipelines.documents.extract.opened import Context, Opened
-from pipelines.documents.extract.pictures.embedded_pictures import Gathered, split_blocks
-from pipelines.documents.extract.sheets.grid import Grid, grid_blocks
-from pipelines.documents.extract.text.web_page import fitting
+from pipelines.documents.extract.office.embedded import DEEPEST, EmbeddedDocuments, NestingBudget
+from pipelines.documents.extract.office.embedded_objects import DrawingObjects
+from pipelines.documents.extract.office.ooxml import OoxmlPackage, to_transitional
+from pipelines.documents.extract.office.zip_package import DAMAGED, Source, check_package, classify_package_error
+from pipelines.documents.extract.opened import ExtractionContext, OpenedDocument
+from pipelines.documents.extract.pictures.embedded_pictures import PictureCollector, split_blocks
+from pipelines.documents.extract.sheets.grid import CellGrid, grid_blocks
+from pipelines.documents.extract.text.web_page import fit_tables
 from pipelines.documents.extract.word.imported_parts import IMPORT_DAMAGED, imported_blocks
-from pipelines.documents.extract.word.inline import ALTERNATIVES, FALLBACK, Inline, W
-from pipelines.documents.extract.word.numbering import Lists
-from pipelines.documents.extract.word.styles import Styles
+from pipelines.documents.extract.word.inline import ALTERNATIVES, FALLBACK, InlineReader, W
+from pipelines.documents.extract.word.numbering import ListNumbering
+from pipelines.documents.extract.word.styles import DocxStyles
 
 _LONG_LIST = 2_000
 _NOTES = (("footnotes", "footnote"), ("endnotes", "endnote"), ("comments", "comment"))
@@ -27,38 +27,40 @@ _WRAPPERS = (
 )
 
 
-class Item(str):
+class ListItem(str):
     """A block that is an item of a list."""
 
     __slots__ = ()
 
 
-def open_docx(source: Source, context: Context, nesting: Nesting | None = None) -> Opened:
+def open_docx(source: Source, context: ExtractionContext, nesting: NestingBudget | None = None) -> OpenedDocument:
     """The document as Markdown in parts; embedded documents follow behind."""
     check_package(source, context.read.max_unpacked_bytes)
-    nesting = nesting or Nesting()
-    gathered = Gathered(context)
-    embedding = Embedding(gathered, nesting)
+    nesting = nesting or NestingBudget()
+    gathered = PictureCollector(context)
+    embedding = EmbeddedDocuments(gathered, nesting)
     limit = context.read.part_chars
     try:
         blocks = list(_package_blocks(source, gathered, embedding, nesting))
-        parts = split_blocks(fitting(_tight_lists(blocks), limit), limit)
+        parts = split_blocks(fit_tables(_tight_lists(blocks), limit), limit)
     except DAMAGED as error:
-        raise damaged(error) from error
+        raise classify_package_error(error) from error
     return embedding.behind(gathered.document(parts))
 
 
-def _package_blocks(source: Source, gathered: Gathered, embedding: Embedding, nesting: Nesting) -> Iterator[str]:
-    with zipfile.ZipFile(transitional(source)) as archive:
-        yield from _Reader(Package(archive), gathered, embedding, nesting).blocks()
+def _package_blocks(
+    source: Source, gathered: PictureCollector, embedding: EmbeddedDocuments, nesting: NestingBudget
+) -> Iterator[str]:
+    with zipfile.ZipFile(to_transitional(source)) as archive:
+        yield from _Reader(OoxmlPackage(archive), gathered, embedding, nesting).blocks()
 
 
 def _tight_lists(blocks: Iterable[str]) -> list[str]:
     """Items that follow one another as one block, so that a list is not torn into paragraphs."""
     result: list[str] = []
     for block in blocks:
-        if result and isinstance(block, Item) and isinstance(result[-1], Item) and len(result[-1]) < _LONG_LIST:
-            result[-1] = Item(f"{result[-1]}\n{block}")
+        if result and isinstance(block, ListItem) and isinstance(result[-1], ListItem) and len(result[-1]) < _LONG_LIST:
+            result[-1] = ListItem(f"{result[-1]}\n{block}")
         else:
             result.append(block)
     return result
@@ -67,27 +69,29 @@ def _tight_lists(blocks: Iterable[str]) -> list[str]:
 class _Reader:
     """Walks the XML itself: libraries leave out text boxes, content controls, notes and broken table grids."""
 
-    def __init__(self, package: Package, gathered: Gathered, embedding: Embedding, nesting: Nesting) -> None:
+    def __init__(
+        self, package: OoxmlPackage, gathered: PictureCollector, embedding: EmbeddedDocuments, nesting: NestingBudget
+    ) -> None:
         start = next((one.target for one in package.relations("").values() if one.kind == "officeDocument"), None)
         self._package, self._part = package, start or "word/document.xml"
         self._gathered, self._embedding, self._nesting = gathered, embedding, nesting
         self._relations = package.relations(self._part)
-        self._styles = Styles(self._side_part("styles"))
-        self._lists = Lists(self._styles, self._side_part("numbering"))
-        self._objects = Objects(package, gathered, embedding)
-        self._inline = Inline(self._styles, self._objects)
+        self._styles = DocxStyles(self._side_part("styles"))
+        self._lists = ListNumbering(self._styles, self._side_part("numbering"))
+        self._objects = DrawingObjects(package, gathered, embedding)
+        self._inline = InlineReader(self._styles, self._objects)
 
     def blocks(self) -> Iterator[str]:
         """Everything, headers first and footers last."""
         root = self._package.xml(self._part)
         body = root.find(f"{W}body")
-        yield from self._edges("header")
+        yield from self._edge_blocks("header")
         self._objects.within(self._part)
-        yield from self._children(body if body is not None else root)
+        yield from self._child_blocks(body if body is not None else root)
         yield from self._objects.unmet(self._part)
         for name, tag in _NOTES:
-            yield from self._notes(name, tag)
-        yield from self._edges("footer")
+            yield from self._note_lines(name, tag)
+        yield from self._edge_blocks("footer")
 
     def _side_part(self, kind: str) -> etree._Element | None:
         """A part beside the text; a damaged one is named and does not cost the document."""
@@ -99,27 +103,27 @@ class _Reader:
                     self._gathered.note(CaveatKind.PARTS_SKIPPED, f"the damaged part “{kind}”")
         return None
 
-    def _children(self, parent: etree._Element) -> Iterator[str]:
+    def _child_blocks(self, parent: etree._Element) -> Iterator[str]:
         for child in parent:
             if child.tag == f"{W}p":
-                yield from self._paragraph(child)
+                yield from self._paragraph_blocks(child)
             elif child.tag == f"{W}tbl":
-                yield from self._table(child)
+                yield from self._table_blocks(child)
             elif child.tag == f"{W}altChunk":
-                yield from self._imported(child)
+                yield from self._import_blocks(child)
             elif child.tag in _WRAPPERS:
-                yield from self._children(child)
+                yield from self._child_blocks(child)
             elif child.tag == f"{W}subDoc":
                 self._gathered.note(CaveatKind.PARTS_SKIPPED, "a part of the document that is another file")
 
-    def _paragraph(self, paragraph: etree._Element) -> Iterator[str]:
+    def _paragraph_blocks(self, paragraph: etree._Element) -> Iterator[str]:
         text = self._inline.text(paragraph).strip()
         if text:
-            yield self._marked(paragraph, text)
-        for box in _boxes(paragraph):
-            yield from self._children(box)
+            yield self._mark_text(paragraph, text)
+        for box in _text_boxes(paragraph):
+            yield from self._child_blocks(box)
 
-    def _marked(self, paragraph: etree._Element, text: str) -> str:
+    def _mark_text(self, paragraph: etree._Element, text: str) -> str:
         """`#` for headings by their outline level, `-` or a number for list items, the number in a heading too."""
         properties = paragraph.find(f"{W}pPr")
         style = properties.find(f"{W}pStyle") if properties is not None else None
@@ -127,18 +131,18 @@ class _Reader:
         mark = self._lists.mark(properties, name)
         if level := self._styles.heading_level(name):
             return "#" * level + " " + ("" if mark.strip() == "-" else mark.lstrip()) + " ".join(text.split())
-        return Item(mark + text) if mark else text
+        return ListItem(mark + text) if mark else text
 
-    def _table(self, table: etree._Element) -> Iterator[str]:
+    def _table_blocks(self, table: etree._Element) -> Iterator[str]:
         """Cells that are merged downwards repeat in the rows below; a frame around a text is no table."""
-        grid = Grid("")
-        rows = [row for row in _direct(table, f"{W}tr") if row.find(f"{W}trPr/{W}del") is None]
+        grid = CellGrid("")
+        rows = [row for row in _direct_children(table, f"{W}tr") if row.find(f"{W}trPr/{W}del") is None]
         open_merges: dict[int, int] = {}
         for number, row in enumerate(rows):
-            column = _whole(row.find(f"{W}trPr/{W}gridBefore"), 0)
-            for cell in _direct(row, f"{W}tc"):
-                width = max(1, _whole(cell.find(f"{W}tcPr/{W}gridSpan"), 1))
-                if _continues(cell) and column in open_merges:
+            column = _whole_value(row.find(f"{W}trPr/{W}gridBefore"), 0)
+            for cell in _direct_children(row, f"{W}tc"):
+                width = max(1, _whole_value(cell.find(f"{W}tcPr/{W}gridSpan"), 1))
+                if _continues_merge(cell) and column in open_merges:
                     top, left, _, right = grid.merged[open_merges[column]]
                     grid.merged[open_merges[column]] = (top, left, number, right)
                 else:
@@ -154,7 +158,7 @@ class _Reader:
 
     def _cell_blocks(self, cell: etree._Element) -> Iterator[str]:
         """A table within a cell is told row by row."""
-        for block in self._children(cell):
+        for block in self._child_blocks(cell):
             if block.startswith("| ") and "\n| --- |" in block:
                 lines = block.split("\n")
                 yield "; ".join(
@@ -164,7 +168,7 @@ class _Reader:
             else:
                 yield block
 
-    def _imported(self, chunk: etree._Element) -> Iterator[str]:
+    def _import_blocks(self, chunk: etree._Element) -> Iterator[str]:
         """An imported part stands in the text like the paragraphs around it."""
         ids = [str(value) for name, value in chunk.attrib.items() if str(name).endswith("}id")]
         relation = self._package.relations(self._part).get(ids[0]) if ids else None
@@ -189,20 +193,20 @@ class _Reader:
                 CaveatKind.PARTS_SKIPPED, f"an imported part that cannot be read ({type(error).__name__})"
             )
 
-    def _notes(self, name: str, tag: str) -> Iterator[str]:
+    def _note_lines(self, name: str, tag: str) -> Iterator[str]:
         root = self._side_part(name)
         if root is None:
             return
         self._objects.within(next(one.target for one in self._relations.values() if one.kind == name))
         found = []
         for note in root.iterfind(f"{W}{tag}"):
-            if text := " ".join(self._children(note)).strip():
+            if text := " ".join(self._child_blocks(note)).strip():
                 key = note.get(f"{W}id", "")
                 found.append((key if tag == "comment" else self._inline.number(tag, key), text))
         for number, text in found if tag == "comment" else sorted(found, key=lambda one: int(one[0])):
             yield f"[{tag} {number}] {text}"
 
-    def _edges(self, kind: str) -> Iterator[str]:
+    def _edge_blocks(self, kind: str) -> Iterator[str]:
         """Each different header or footer once."""
         seen = set()
         for relation in self._relations.values():
@@ -214,36 +218,36 @@ class _Reader:
                 self._gathered.note(CaveatKind.PARTS_SKIPPED, f"a damaged {kind}")
                 continue
             self._objects.within(relation.target)
-            text = "\n".join(self._children(root))
+            text = "\n".join(self._child_blocks(root))
             if text.strip() and text not in seen:
                 seen.add(text)
                 yield text
 
 
-def _boxes(node: etree._Element) -> Iterator[etree._Element]:
+def _text_boxes(node: etree._Element) -> Iterator[etree._Element]:
     """Text boxes below a node, outermost first, without the copies kept for old versions of Word."""
     for child in node:
         if child.tag == f"{W}txbxContent":
             yield child
         elif child.tag != FALLBACK:
-            yield from _boxes(child)
+            yield from _text_boxes(child)
 
 
-def _direct(parent: etree._Element, tag: str) -> Iterator[etree._Element]:
+def _direct_children(parent: etree._Element, tag: str) -> Iterator[etree._Element]:
     """Children with a tag, content controls and what was inserted looked through."""
     for child in parent:
         if child.tag == tag:
             yield child
         elif child.tag in _WRAPPERS:
-            yield from _direct(child, tag)
+            yield from _direct_children(child, tag)
 
 
-def _continues(cell: etree._Element) -> bool:
+def _continues_merge(cell: etree._Element) -> bool:
     merge = cell.find(f"{W}tcPr/{W}vMerge")
     return merge is not None and merge.get(f"{W}val", "continue") == "continue"
 
 
-def _whole(element: etree._Element | None, default: int) -> int:
+def _whole_value(element: etree._Element | None, default: int) -> int:
     """A small number that an element names."""
     value = element.get(f"{W}val", "") if element is not None else ""
     return min(int(value), 100) if value.isdecimal() and len(value) < 9 else default

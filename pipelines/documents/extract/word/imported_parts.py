@@ -8,8 +8,8 @@ from email.message import EmailMessage
 from striprtf.striprtf import rtf_to_text
 
 from pipelines.documents.document import Caveat
-from pipelines.documents.extract.opened import Context
-from pipelines.documents.extract.text.charset import Decoded, decode
+from pipelines.documents.extract.opened import ExtractionContext
+from pipelines.documents.extract.text.charset import DecodedText, decode_bytes
 from pipelines.documents.extract.text.web_page import decode_html, html_parts
 
 _MIME_STARTS = (b"mime-version:", b"content-type:", b"from:", b"subject:", b"date:")
@@ -17,28 +17,28 @@ IMPORT_DAMAGED = (email.errors.MessageError, LookupError, ValueError, TypeError,
 """What the converters raise; beside these, `Unreadable` of HTML that is nested without end."""
 
 
-def imported_blocks(data: bytes, context: Context) -> tuple[list[str], tuple[Caveat, ...]]:
+def imported_blocks(data: bytes, context: ExtractionContext) -> tuple[list[str], tuple[Caveat, ...]]:
     """The blocks of an imported part that is no package, by what its bytes are, and what is in doubt about them."""
     head = data.lstrip(b"\xef\xbb\xbf \t\r\n")[:2048].lower()
     if head.startswith(b"{\\rtf"):
         text = rtf_to_text(data.decode("latin-1"), errors="replace")  # type: ignore[no-untyped-call]
-        return _paragraphs(text), ()
+        return _text_paragraphs(text), ()
     if head.startswith(_MIME_STARTS):
-        return _archived(data, context)
+        return _of_archive(data, context)
     if head.startswith(b"<") or b"<html" in head or b"<body" in head or b"</p>" in head:
         return _of_html(decode_html(data, context), context)
-    return _of_text(decode(data, chosen=context.encoding, language=context.language))
+    return _of_text(decode_bytes(data, chosen=context.encoding, language=context.language))
 
 
-def _of_html(page: Decoded, context: Context) -> tuple[list[str], tuple[Caveat, ...]]:
+def _of_html(page: DecodedText, context: ExtractionContext) -> tuple[list[str], tuple[Caveat, ...]]:
     return html_parts(page.text, context.read.part_chars), page.caveats
 
 
-def _of_text(text: Decoded) -> tuple[list[str], tuple[Caveat, ...]]:
-    return _paragraphs(text.text), text.caveats
+def _of_text(text: DecodedText) -> tuple[list[str], tuple[Caveat, ...]]:
+    return _text_paragraphs(text.text), text.caveats
 
 
-def _archived(data: bytes, context: Context) -> tuple[list[str], tuple[Caveat, ...]]:
+def _of_archive(data: bytes, context: ExtractionContext) -> tuple[list[str], tuple[Caveat, ...]]:
     """The page in a web archive (MHT): its first part that is HTML, else text."""
     message = email.message_from_bytes(data, policy=email.policy.default)
     assert isinstance(message, EmailMessage)
@@ -48,8 +48,8 @@ def _archived(data: bytes, context: Context) -> tuple[list[str], tuple[Caveat, .
     charset = body.get_content_charset()
     if body.get_content_subtype() == "html":
         return _of_html(decode_html(content, context, charset), context)
-    return _of_text(decode(content, chosen=context.encoding, language=context.language, declared=charset))
+    return _of_text(decode_bytes(content, chosen=context.encoding, language=context.language, declared=charset))
 
 
-def _paragraphs(text: str) -> list[str]:
+def _text_paragraphs(text: str) -> list[str]:
     return [block.strip() for block in text.replace("\r\n", "\n").split("\n\n") if block.strip()]

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from lxml import etree
 
 from pipelines.documents.document import CaveatKind
-from pipelines.documents.extract.office.embedded_objects import Objects
-from pipelines.documents.extract.text.raised import lowered, raised
-from pipelines.documents.extract.word.equations import linear
-from pipelines.documents.extract.word.styles import Styles
-from pipelines.documents.extract.word.symbols import is_symbol_font, sign
+from pipelines.documents.extract.office.embedded_objects import DrawingObjects
+from pipelines.documents.extract.text.raised import as_subscript, as_superscript
+from pipelines.documents.extract.word.equations import linear_equation
+from pipelines.documents.extract.word.styles import DocxStyles
+from pipelines.documents.extract.word.symbols import is_symbol_font, symbol_sign
 
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 M = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
@@ -35,56 +35,56 @@ _PRIVATE = re.compile("[\uf020-\uf0ff]")
 Piece = tuple[str, str]  # "" | "raised" | "lowered", and the text
 
 
-class Inline:
+class InlineReader:
     """Reads paragraphs; knows the document's styles and how its notes are numbered."""
 
-    def __init__(self, styles: Styles, objects: Objects) -> None:
+    def __init__(self, styles: DocxStyles, objects: DrawingObjects) -> None:
         """Nothing read yet."""
         self._styles, self._objects = styles, objects
         self.notes: dict[tuple[str, str], int] = {}
 
     def text(self, paragraph: etree._Element) -> str:
         """The text without what is deleted, hidden in field codes, or set in a box of its own."""
-        return joined(self._pieces(paragraph))
+        return join_pieces(self._text_pieces(paragraph))
 
     def number(self, kind: str, note: str) -> int:
         """The number of a note: in the order in which the text refers to them."""
         count = sum(one == kind for one, _ in self.notes)
         return self.notes.setdefault((kind, note), count + 1)
 
-    def _pieces(self, node: etree._Element, shift: str = "") -> Iterator[Piece]:
+    def _text_pieces(self, node: etree._Element, shift: str = "") -> Iterator[Piece]:
         for child in node:
             tag = child.tag
             if not isinstance(tag, str) or tag in _UNSEEN:
                 continue
             if tag == f"{W}t":
-                yield shift, self._lettered(child.text or "", node)
+                yield shift, self._symbol_text(child.text or "", node)
             elif tag in _BREAKS:
                 yield "", _BREAKS[tag]
             elif tag == f"{W}r":
-                yield from self._run(child)
+                yield from self._run_pieces(child)
             elif tag in (f"{M}oMath", f"{M}oMathPara"):
-                yield "", linear(child)
+                yield "", linear_equation(child)
             elif tag == f"{W}sdt" and (box := child.find(f"{W}sdtPr/{_CHECKBOX}")) is not None:
                 yield "", _TICKED if _is_on(box, "checked", absent=False) else _EMPTY
             elif tag in (f"{W}footnoteReference", f"{W}endnoteReference"):
-                yield "", self._reference(child, tag.removeprefix(W).removesuffix("Reference"))
+                yield "", self._note_reference(child, tag.removeprefix(W).removesuffix("Reference"))
             elif tag == f"{W}sym":
-                yield shift, self._sign(child.get(f"{W}font", ""), child.get(f"{W}char", ""))
+                yield shift, self._hex_sign(child.get(f"{W}font", ""), child.get(f"{W}char", ""))
             elif tag == f"{W}fldChar":
                 yield "", _form_field(child)
             elif tag in (f"{W}drawing", f"{W}pict", f"{W}object"):
                 yield "", self._objects.text(child)
             else:
-                yield from self._pieces(child, shift)
+                yield from self._text_pieces(child, shift)
 
-    def _run(self, run: etree._Element) -> Iterator[Piece]:
+    def _run_pieces(self, run: etree._Element) -> Iterator[Piece]:
         properties = run.find(f"{W}rPr")
         if properties is not None and self._is_hidden(properties):
             self._objects.gathered.note(CaveatKind.HIDDEN_CONTENT, "text that is formatted as hidden, read here")
-        yield from self._pieces(run, self._shift(properties) if properties is not None else "")
+        yield from self._text_pieces(run, self._run_shift(properties) if properties is not None else "")
 
-    def _shift(self, properties: etree._Element) -> str:
+    def _run_shift(self, properties: etree._Element) -> str:
         align, position = properties.find(f"{W}vertAlign"), properties.find(f"{W}position")
         style = properties.find(f"{W}rStyle")
         named = align.get(f"{W}val") if align is not None else None
@@ -100,23 +100,27 @@ class Inline:
     def _is_hidden(self, properties: etree._Element) -> bool:
         return properties.find(f"{W}vanish") is not None and _is_on(properties, "vanish", absent=False)
 
-    def _reference(self, node: etree._Element, kind: str) -> str:
+    def _note_reference(self, node: etree._Element, kind: str) -> str:
         number = self.number(kind, node.get(f"{W}id", ""))
         return "" if node.get(f"{W}customMarkFollows") in ("1", "true", "on") else f"[{kind} {number}]"
 
-    def _lettered(self, text: str, run: etree._Element) -> str:
+    def _symbol_text(self, text: str, run: etree._Element) -> str:
         """Text whose font makes signs of its letters."""
         fonts = run.find(f"{W}rPr/{W}rFonts")
         font = fonts.get(f"{W}ascii", "") if fonts is not None else ""
         if is_symbol_font(font) and (_PRIVATE.search(text) or font.lower() == "symbol"):
-            return "".join(self._known(font, ord(char)) if not char.isspace() else char for char in text)
-        return _PRIVATE.sub(lambda match: self._known("Symbol", ord(match[0])), text) if _PRIVATE.search(text) else text
+            return "".join(self._known_sign(font, ord(char)) if not char.isspace() else char for char in text)
+        return (
+            _PRIVATE.sub(lambda match: self._known_sign("Symbol", ord(match[0])), text)
+            if _PRIVATE.search(text)
+            else text
+        )
 
-    def _sign(self, font: str, code: str) -> str:
-        return self._known(font, int(code, 16)) if re.fullmatch(r"[0-9A-Fa-f]{1,5}", code) else ""
+    def _hex_sign(self, font: str, code: str) -> str:
+        return self._known_sign(font, int(code, 16)) if re.fullmatch(r"[0-9A-Fa-f]{1,5}", code) else ""
 
-    def _known(self, font: str, code: int) -> str:
-        found = sign(font, code)
+    def _known_sign(self, font: str, code: int) -> str:
+        found = symbol_sign(font, code)
         if found is None:
             self._objects.gathered.note(
                 CaveatKind.GLYPHS_UNMAPPED, f"signs of the font {font} whose meaning is not known"
@@ -124,7 +128,7 @@ class Inline:
         return found if found is not None else "\ufffd"
 
 
-def joined(pieces: Iterator[Piece]) -> str:
+def join_pieces(pieces: Iterator[Piece]) -> str:
     """The text of pieces; neighbours that are raised or lowered alike are taken together."""
     groups: list[list[str]] = []
     for shift, text in pieces:
@@ -134,7 +138,9 @@ def joined(pieces: Iterator[Piece]) -> str:
             groups[-1][1] += text
         else:
             groups.append([shift, text])
-    return "".join(raised(text) if shift == "raised" else lowered(text) if shift else text for shift, text in groups)
+    return "".join(
+        as_superscript(text) if shift == "raised" else as_subscript(text) if shift else text for shift, text in groups
+    )
 
 
 def _form_field(node: etree._Element) -> str:

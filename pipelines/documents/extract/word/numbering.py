@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 from lxml import etree
 
-from pipelines.documents.extract.word.counting import counted
-from pipelines.documents.extract.word.styles import Styles
+from pipelines.documents.extract.word.counting import format_counter
+from pipelines.documents.extract.word.styles import DocxStyles
 
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _PLACE = re.compile(r"%([1-9])")
@@ -26,10 +26,10 @@ class _Level:
     style: str = ""
 
 
-class Lists:
+class ListNumbering:
     """Counts the items of every list while the document is walked."""
 
-    def __init__(self, styles: Styles, numbering: etree._Element | None) -> None:
+    def __init__(self, styles: DocxStyles, numbering: etree._Element | None) -> None:
         """Read the lists' levels, and which styles belong to a list."""
         self._styles = styles
         self._abstract: dict[str, dict[int, _Level]] = {}
@@ -38,22 +38,22 @@ class Lists:
         self._counters: dict[str, dict[int, int]] = defaultdict(dict)
         self._begun: set[tuple[str, int]] = set()
         if numbering is not None:
-            self._read(numbering)
+            self._read_numbering(numbering)
 
     def mark(self, properties: etree._Element | None, style_id: str | None) -> str:
         """`- `, `3. `, `2.1 ` or nothing, indented by the level, for a paragraph's properties and style."""
-        found = self._place(properties, style_id)
+        found = self._list_place(properties, style_id)
         if found is None:
             return ""
         number, level = found
         abstract = self._of_number.get(number)
-        levels = self._levels(number)
+        levels = self._list_levels(number)
         if abstract is None or level not in levels:
             return "  " * min(level, _MOST_INDENT) + "- "
         one = levels[level]
         if one.form == "bullet":
             return "  " * min(level, _MOST_INDENT) + "- "
-        self._count(number, abstract, level, levels)
+        self._count_item(number, abstract, level, levels)
         if one.form == "none" and not _PLACE.sub("", one.text).strip():
             return ""
         counters = self._counters[abstract]
@@ -61,14 +61,14 @@ class Lists:
         def counter(match: re.Match[str]) -> str:
             at = int(match[1]) - 1
             other = levels.get(at, _Level())
-            return counted(counters.get(at, other.start), "decimal" if one.legal else other.form)
+            return format_counter(counters.get(at, other.start), "decimal" if one.legal else other.form)
 
         text = " ".join(_PLACE.sub(counter, one.text).split())
         # A number that names its parents says by itself how deep it is.
         indent = 0 if len(_PLACE.findall(one.text)) > 1 else min(level, _MOST_INDENT)
         return "  " * indent + text + " " if text else ""
 
-    def _count(self, number: str, abstract: str, level: int, levels: dict[int, _Level]) -> None:
+    def _count_item(self, number: str, abstract: str, level: int, levels: dict[int, _Level]) -> None:
         """One more on this level. Lists of one definition count on together, unless one is told to start anew."""
         counters = self._counters[abstract]
         override = self._overrides[number].get(level)
@@ -81,12 +81,12 @@ class Lists:
         for deeper in [other for other in counters if other > level and levels.get(other, _Level()).restarts]:
             del counters[deeper]
 
-    def _levels(self, number: str) -> dict[int, _Level]:
+    def _list_levels(self, number: str) -> dict[int, _Level]:
         levels = self._abstract.get(self._of_number.get(number, ""), {})
         own = {at: level for at, level in self._overrides[number].items() if isinstance(level, _Level)}
         return {**levels, **own} if own else levels
 
-    def _place(self, properties: etree._Element | None, style_id: str | None) -> tuple[str, int] | None:
+    def _list_place(self, properties: etree._Element | None, style_id: str | None) -> tuple[str, int] | None:
         """The list and the level of a paragraph: its own, or those of its style, whose level the list may name."""
         own = properties.find(f"{_W}numPr") if properties is not None else None
         number, level = numbering_of(own)
@@ -96,33 +96,33 @@ class Lists:
         if number is None or number == "0":
             return None
         if level is None:
-            named = (at for at, one in self._levels(number).items() if style_id and one.style == style_id)
+            named = (at for at, one in self._list_levels(number).items() if style_id and one.style == style_id)
             level = next(named, 0)
         return number, min(level, 8)
 
-    def _read(self, numbering: etree._Element) -> None:
+    def _read_numbering(self, numbering: etree._Element) -> None:
         links: dict[str, str] = {}
         of_style: dict[str, str] = {}
         for item in numbering.iterfind(f"{_W}abstractNum"):
             key = item.get(f"{_W}abstractNumId", "")
-            self._abstract[key] = dict(map(_level, item.iterfind(f"{_W}lvl")))
-            if style := _value(item.find(f"{_W}styleLink")):
+            self._abstract[key] = dict(map(_parse_level, item.iterfind(f"{_W}lvl")))
+            if style := _attribute_value(item.find(f"{_W}styleLink")):
                 of_style[style] = key
-            if style := _value(item.find(f"{_W}numStyleLink")):
+            if style := _attribute_value(item.find(f"{_W}numStyleLink")):
                 links[key] = style
         for key, style in links.items():
             if style in of_style and not self._abstract[key]:
                 self._abstract[key] = self._abstract[of_style[style]]
         for item in numbering.iterfind(f"{_W}num"):
             number = item.get(f"{_W}numId", "")
-            self._of_number[number] = _value(item.find(f"{_W}abstractNumId"))
+            self._of_number[number] = _attribute_value(item.find(f"{_W}abstractNumId"))
             for override in item.iterfind(f"{_W}lvlOverride"):
-                at = _whole(override.get(f"{_W}ilvl"), 0)
+                at = _parse_whole(override.get(f"{_W}ilvl"), 0)
                 start, level = override.find(f"{_W}startOverride"), override.find(f"{_W}lvl")
                 if level is not None:
-                    self._overrides[number][at] = replace(_level(level)[1])
+                    self._overrides[number][at] = replace(_parse_level(level)[1])
                 if start is not None:
-                    self._overrides[number][at] = _whole(_value(start), 1)
+                    self._overrides[number][at] = _parse_whole(_attribute_value(start), 1)
 
 
 def numbering_of(found: etree._Element | None) -> tuple[str | None, int | None]:
@@ -130,26 +130,29 @@ def numbering_of(found: etree._Element | None) -> tuple[str | None, int | None]:
     if found is None:
         return None, None
     number, level = found.find(f"{_W}numId"), found.find(f"{_W}ilvl")
-    return (_value(number) if number is not None else None, _whole(_value(level), 0) if level is not None else None)
-
-
-def _level(item: etree._Element) -> tuple[int, _Level]:
-    legal = item.find(f"{_W}isLgl")
-    form, text = item.find(f"{_W}numFmt"), item.find(f"{_W}lvlText")
-    at = _whole(item.get(f"{_W}ilvl"), 0)
-    return at, _Level(
-        _value(form) if form is not None else "decimal",
-        _value(text) if text is not None else f"%{at + 1}.",
-        _whole(_value(item.find(f"{_W}start")), 1),
-        _value(item.find(f"{_W}lvlRestart")) != "0",
-        legal is not None and _value(legal) not in ("0", "false", "off"),
-        _value(item.find(f"{_W}pStyle")),
+    return (
+        _attribute_value(number) if number is not None else None,
+        _parse_whole(_attribute_value(level), 0) if level is not None else None,
     )
 
 
-def _whole(text: str | None, default: int) -> int:
+def _parse_level(item: etree._Element) -> tuple[int, _Level]:
+    legal = item.find(f"{_W}isLgl")
+    form, text = item.find(f"{_W}numFmt"), item.find(f"{_W}lvlText")
+    at = _parse_whole(item.get(f"{_W}ilvl"), 0)
+    return at, _Level(
+        _attribute_value(form) if form is not None else "decimal",
+        _attribute_value(text) if text is not None else f"%{at + 1}.",
+        _parse_whole(_attribute_value(item.find(f"{_W}start")), 1),
+        _attribute_value(item.find(f"{_W}lvlRestart")) != "0",
+        legal is not None and _attribute_value(legal) not in ("0", "false", "off"),
+        _attribute_value(item.find(f"{_W}pStyle")),
+    )
+
+
+def _parse_whole(text: str | None, default: int) -> int:
     return int(text) if text and text.isdecimal() and len(text) < 9 else default
 
 
-def _value(element: etree._Element | None) -> str:
+def _attribute_value(element: etree._Element | None) -> str:
     return str(element.get(f"{_W}val", "")) if element is not None else ""

@@ -31,7 +31,7 @@ def is_symbol_font(font: str) -> bool:
     return font.lower() in _FONTS
 
 
-def sign(font: str, code: int) -> str | None:
+def symbol_sign(font: str, code: int) -> str | None:
     """The sign at a place of a font, also where it is written in the private area (U+F000 and on); None if unknown."""
     place = code - 0xF000 if 0xF000 <= code <= 0xF0FF else code
     signs = _FONTS.get(font.lower())

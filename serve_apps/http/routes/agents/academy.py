@@ -8,14 +8,14 @@ from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel
 
 from cluster.basics.errors import NotFound
-from serve_apps.agents.academy.register import Status
+from serve_apps.agents.academy.register import AcademyStatus
 from serve_apps.agents.academy.school import KEY
-from serve_apps.http.auth.guard import Guarded, Its, Me, agree
-from serve_apps.http.fields import Body, JsonObject
+from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
+from serve_apps.http.fields import JsonObject, RequestBody
 from skills.quiz import Track, quiz_of, shipped_quiz
 from skills.quiz_skill import quiz_skill
 
-router = APIRouter(route_class=Guarded, tags=["academy"])
+router = APIRouter(route_class=GuardedRoute, tags=["academy"])
 
 AgentInPath = Annotated[UUID, Path()]
 Wait = Annotated[float, Query(ge=0, le=60, allow_inf_nan=False, description="Seconds to wait for the references.")]
@@ -35,7 +35,7 @@ class TrackList(BaseModel):
     items: list[TrackShape]
 
 
-class EnrolRequest(Body):
+class EnrolRequest(RequestBody):
     """Track, and a quiz of one's own: {questions: [{question, facts, source, passage}], pass_mark}."""
 
     track: Track
@@ -47,7 +47,7 @@ class Enrolled(BaseModel):
 
     agent_id: UUID
     track: Track
-    status: Status
+    status: AcademyStatus
     jobs: list[UUID]
 
 
@@ -86,7 +86,7 @@ class Report(BaseModel):
     score: float
     pass_mark: float
     passed: bool
-    status: Status
+    status: AcademyStatus
     at: datetime
     questions: list[MarkShape]
 
@@ -104,7 +104,7 @@ class Standing(BaseModel):
 @router.get("/api/academy/tracks")
 async def tracks() -> TrackList:
     """The five tracks, how many questions each has, and which documents answer them."""
-    return TrackList(items=[_track(track) for track in Track])
+    return TrackList(items=[_track_shape(track) for track in Track])
 
 
 @router.get("/api/academy/tracks/{track}/quiz")
@@ -117,7 +117,7 @@ async def track_quiz(track: Track, parts: Its) -> dict[str, Any]:
 @router.post("/api/universal-agents/{agent_id}/academy/enrol", status_code=202)
 async def enrol(agent_id: AgentInPath, body: EnrolRequest, me: Me, parts: Its) -> Enrolled:
     """Begin a track: what is linked to the agent is read again where it changed, and embedded."""
-    agree(me, body.tenant_id, body.workspace_id)
+    require_same_scope(me, body.tenant_id, body.workspace_id)
     quiz = None if body.quiz is None else quiz_of({"track": body.track, **body.quiz})
     jobs = await parts.school.enrol(me.scope, str(agent_id), body.track, quiz)
     row, _, _ = await parts.school.standing(me.scope, str(agent_id))
@@ -150,7 +150,7 @@ async def standing(agent_id: AgentInPath, me: Me, parts: Its) -> Standing:
     )
 
 
-def _track(track: Track) -> TrackShape:
+def _track_shape(track: Track) -> TrackShape:
     try:
         shipped = shipped_quiz(track)
     except NotFound:

@@ -7,13 +7,13 @@ from uuid import UUID
 from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, Field
 
-from serve_apps.agents.approval import Decision, Pattern, Policy
-from serve_apps.http.auth.guard import Guarded, Its, Me
+from serve_apps.agents.approval import ApprovalPattern, ApprovalPolicy, Decision
+from serve_apps.http.auth.guard import GuardedRoute, Its, Me
 from serve_apps.http.fields import AnyJson, Limit, Skip, Text
-from skills.framework.builtin import BASE, named
+from skills.framework.builtin import BASE, shipped_skill
 from skills.framework.manifest import Kind, Manifest, Risk
 
-router = APIRouter(route_class=Guarded, tags=["agents"])
+router = APIRouter(route_class=GuardedRoute, tags=["agents"])
 
 AgentInPath = Annotated[UUID, Path()]
 
@@ -38,7 +38,7 @@ class Rule(BaseModel):
     conditions: list[Condition]
 
     @classmethod
-    def of(cls, policy: Policy, manifest: Manifest, source: Literal["base", "attached"]) -> "Rule":
+    def of(cls, policy: ApprovalPolicy, manifest: Manifest, source: Literal["base", "attached"]) -> "Rule":
         """From the list of approvals, which reads from top to bottom."""
         kind, risk = str(manifest.kind), str(manifest.risk)
         found = policy.about(manifest.name, kind, risk)
@@ -52,7 +52,7 @@ class Rule(BaseModel):
             risk=manifest.risk,
             decision="refuse" if last is None else last.decision,
             reason="Nothing in the approval list allows it." if last is None else last.reason,
-            conditions=[_condition(one) for one in some],
+            conditions=[_condition_shape(one) for one in some],
         )
 
 
@@ -89,7 +89,7 @@ async def rules(agent_id: AgentInPath, me: Me, parts: Its) -> Rules:
     listed = row["config"].get("tools")
     held = await parts.skills.attached(me.scope, str(agent_id))
     given = [one.stored.manifest for one in held if one.stored is not None]
-    base = [named(name) for name in BASE if listed is None or name in listed]
+    base = [shipped_skill(name) for name in BASE if listed is None or name in listed]
     found = [Rule.of(parts.policy, one, "base") for one in base]
     return Rules(
         items=found + [Rule.of(parts.policy, one, "attached") for one in given if one.kind is not Kind.INTERNAL]
@@ -111,6 +111,6 @@ async def agent_documents(
     return LinkedDocuments(items=[LinkedDocument(**row, linked=linked) for row in rows], total=total)
 
 
-def _condition(pattern: Pattern) -> Condition:
+def _condition_shape(pattern: ApprovalPattern) -> Condition:
     when = {path: list(values) for path, values in pattern.when.items()}
     return Condition(when=when, decision=pattern.decision, reason=pattern.reason)

@@ -10,11 +10,11 @@ from cluster.basics.errors import Invalid
 from cluster.models.routing.fallback_order import Routing
 from configs.sections import AgentSettings
 from pipelines.documents.store.agent_links import AgentChange, NewAgent
-from serve_apps.http.auth.guard import Guarded, Its, Me, agree
-from serve_apps.http.fields import Body, JsonObject, Limit, Name, Prose, Skip, storable_json
+from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
+from serve_apps.http.fields import JsonObject, Limit, Name, Prose, RequestBody, Skip, storable_json
 from serve_apps.http.response_shapes import Agent, AgentList
 
-router = APIRouter(route_class=Guarded, tags=["agents"])
+router = APIRouter(route_class=GuardedRoute, tags=["agents"])
 
 AgentInPath = Annotated[UUID, Path()]
 Metadata = Annotated[JsonObject, Field(max_length=100)]
@@ -53,7 +53,7 @@ class AgentConfig(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _storable(cls, value: Any) -> Any:
+    def _check_storable(cls, value: Any) -> Any:
         return storable_json(value)
 
     def given(self) -> dict[str, Any]:
@@ -81,7 +81,7 @@ def _one_place(value: Any) -> Any:
     return value
 
 
-class AgentRequest(Body):
+class AgentRequest(RequestBody):
     """An agent; `auto_link_uploads` links every later upload to it, with `whole_workspace` it may search them all."""
 
     name: Name
@@ -95,7 +95,7 @@ class AgentRequest(Body):
     _config = model_validator(mode="before")(_one_place)
 
 
-class AgentPatch(Body):
+class AgentPatch(RequestBody):
     """Changes to an agent. Keys of `config` and `metadata` are merged; null takes one away (RFC 7396)."""
 
     name: Name | None = None
@@ -135,7 +135,7 @@ async def agents(me: Me, parts: Its, skip: Skip = 0, limit: Limit = 100) -> Agen
 @router.post("/api/agents", status_code=201)
 async def add_agent(body: AgentRequest, me: Me, parts: Its) -> Agent:
     """Make an agent. Without `whole_workspace` it sees no document until one is linked to it."""
-    agree(me, body.tenant_id, body.workspace_id)
+    require_same_scope(me, body.tenant_id, body.workspace_id)
     _within_caps(body.config, parts.agents)
     config = {key: value for key, value in body.config.given().items() if value is not None}
     wanted = NewAgent(
@@ -163,7 +163,7 @@ async def agent(agent_id: AgentInPath, me: Me, parts: Its) -> Agent:
 @router.patch("/api/universal-agents/{agent_id}")
 async def change_agent(agent_id: AgentInPath, body: AgentPatch, me: Me, parts: Its) -> Agent:
     """Change an agent; turns that have begun go on with the one they began with."""
-    agree(me, body.tenant_id, body.workspace_id)
+    require_same_scope(me, body.tenant_id, body.workspace_id)
     _within_caps(body.config, parts.agents)
     config = body.config.given()
     wanted = AgentChange(

@@ -9,20 +9,20 @@ from fastapi import APIRouter, Path
 from pydantic import BaseModel, Field
 
 from pipelines.documents.document import PageBox
-from serve_apps.http.auth.guard import Guarded, Its, Me, agree
-from serve_apps.http.fields import Body, Name, Question
+from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
+from serve_apps.http.fields import Name, Question, RequestBody
 from serve_apps.http.response_shapes import PlacedCaveatShape
-from serve_apps.http.routes.documents.passages import placed
+from serve_apps.http.routes.documents.passages import caveat_shapes
 from serve_apps.retrieval.answers.claims import Basis
 from serve_apps.retrieval.answers.quote import Citation
 
-router = APIRouter(route_class=Guarded, tags=["answers"])
+router = APIRouter(route_class=GuardedRoute, tags=["answers"])
 
 AnswerInPath = Annotated[UUID, Path(description="Of `POST /api/ask`, or of the run where an agent answered.")]
 Rectangle = tuple[int, float, float, float, float]
 
 
-class AskRequest(Body):
+class AskRequest(RequestBody):
     """A question, to everything one may see or to an agent's documents."""
 
     question: Question
@@ -182,7 +182,7 @@ class Why(BaseModel):
 @router.post("/api/ask")
 async def ask(body: AskRequest, me: Me, parts: Its) -> AnswerShape:
     """Answer from the documents, with citations; without support it says so."""
-    agree(me, body.tenant_id, body.workspace_id)
+    require_same_scope(me, body.tenant_id, body.workspace_id)
     agent = await parts.links.resolve(me.scope, body.agent_id)
     answer = await parts.answerer.ask(me.scope, body.question, agent)
     kept = await parts.answers.keep(me.scope, body.question, agent, answer)
@@ -190,7 +190,7 @@ async def ask(body: AskRequest, me: Me, parts: Its) -> AnswerShape:
         id=UUID(kept),
         answer=answer.text,
         mode=answer.mode,
-        citations=[_citation(cited) for cited in answer.citations],
+        citations=[_citation_shape(cited) for cited in answer.citations],
         claims=[ClaimShape(text=one.text, citations=list(one.citations), basis=one.basis) for one in answer.claims],
         conflicts=[[StatedShape(value=one.value, n=one.citation) for one in row.stated] for row in answer.conflicts],
         dropped=[DroppedShape(text=one.text, why=one.why) for one in answer.dropped],
@@ -206,11 +206,11 @@ async def why(answer_id: AnswerInPath, me: Me, parts: Its) -> Why:
     return Why.model_validate(await parts.answers.why(me.scope, str(answer_id)))
 
 
-def _citation(cited: Citation) -> CitationShape:
+def _citation_shape(cited: Citation) -> CitationShape:
     plain = {name: getattr(cited, name) for name in CitationShape.model_fields if name not in ("boxes", "caveats")}
-    return CitationShape(**plain, boxes=rectangles(cited.boxes), caveats=placed(cited.caveats))
+    return CitationShape(**plain, boxes=page_rectangles(cited.boxes), caveats=caveat_shapes(cited.caveats))
 
 
-def rectangles(boxes: Sequence[PageBox]) -> list[Rectangle]:
+def page_rectangles(boxes: Sequence[PageBox]) -> list[Rectangle]:
     """[page, x0, y0, x1, y1] in fractions of the page."""
     return [(one.page, one.box.x0, one.box.y0, one.box.x1, one.box.y1) for one in boxes]

@@ -9,16 +9,16 @@ from pydantic import BaseModel, Field
 
 from cluster.basics.errors import Invalid, NotFound
 from cluster.basics.scope import Role
-from cluster.state.approvals import Category, Found, Verdict
+from cluster.state.approvals import ApprovalCategory, ReconcileVerdict, ReviewVerdict
 from cluster.state.db.postgres import Row
-from cluster.state.identity.identity import Member
-from serve_apps.agents.intake.toolset import recorded
-from serve_apps.agents.turn.tool_call import flaw
-from serve_apps.http.auth.guard import Guarded, Its, Me, agree
-from serve_apps.http.deps import Parts
-from serve_apps.http.fields import AnyJson, Body, JsonObject, Limit, Prose, Skip
+from cluster.state.identity.identity import WorkspaceMember
+from serve_apps.agents.intake.toolset import recorded_specs
+from serve_apps.agents.turn.tool_call import schema_error
+from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
+from serve_apps.http.deps import AppDependencies
+from serve_apps.http.fields import AnyJson, JsonObject, Limit, Prose, RequestBody, Skip
 
-router = APIRouter(route_class=Guarded, tags=["approvals"])
+router = APIRouter(route_class=GuardedRoute, tags=["approvals"])
 
 ApprovalInPath = Annotated[UUID, Path()]
 State = Literal["pending", "approved", "rejected", "expired"]
@@ -61,7 +61,7 @@ class ApprovalList(BaseModel):
     total: int
 
 
-class Decision(Body):
+class Decision(RequestBody):
     """A decision.
 
     `approve` and `reject` are for approvals; `approve` may carry edited arguments. `happened` (with the result), `run`
@@ -74,7 +74,7 @@ class Decision(Body):
     result: AnyJson = None
 
 
-class Review(Body):
+class Review(RequestBody):
     """Remarks to a decision; who decides is in the token."""
 
     notes: Prose = ""
@@ -107,7 +107,7 @@ async def pending(me: Me, parts: Its, skip: Skip = 0, limit: Limit = 100) -> App
 async def approval(approval_id: ApprovalInPath, me: Me, parts: Its) -> ApprovalShape:
     """Show an approval request; who may not decide sees those of their own turns."""
     row = await parts.approvals.show(me.scope, str(approval_id))
-    seen = me.role in _DECIDERS and row["category"] != Category.INPUT  # a question is part of a conversation
+    seen = me.role in _DECIDERS and row["category"] != ApprovalCategory.INPUT  # a question is part of a conversation
     if not seen and str(row["requested_by"]) != me.user:
         raise NotFound(f"approval {approval_id}")
     return ApprovalShape(**row)
@@ -116,29 +116,31 @@ async def approval(approval_id: ApprovalInPath, me: Me, parts: Its) -> ApprovalS
 @router.post("/api/approvals/{approval_id}")
 async def decide(approval_id: ApprovalInPath, body: Decision, me: Me, parts: Its) -> ApprovalShape:
     """Decide. Whoever comes first wins, the run goes on by itself, and the audit trail keeps who did what."""
-    agree(me, body.tenant_id, body.workspace_id)
-    return ApprovalShape(**await _decide(parts, me, str(approval_id), body))
+    require_same_scope(me, body.tenant_id, body.workspace_id)
+    return ApprovalShape(**await _apply_decision(parts, me, str(approval_id), body))
 
 
 @router.post("/api/v1/agents/approvals/{approval_id}/approve")
 async def approve(approval_id: ApprovalInPath, me: Me, parts: Its, body: Review | None = None) -> ApprovalShape:
     """Approve as it is."""
-    return await _reviewed(parts, me, approval_id, "approve", body)
+    return await _review_approval(parts, me, approval_id, "approve", body)
 
 
 @router.post("/api/v1/agents/approvals/{approval_id}/reject")
 async def reject(approval_id: ApprovalInPath, me: Me, parts: Its, body: Review | None = None) -> ApprovalShape:
     """Reject: the agent is told, and goes on without it."""
-    return await _reviewed(parts, me, approval_id, "reject", body)
+    return await _review_approval(parts, me, approval_id, "reject", body)
 
 
-async def _reviewed(parts: Parts, me: Member, id_: UUID, choice: Choice, body: Review | None) -> ApprovalShape:
+async def _review_approval(
+    parts: AppDependencies, me: WorkspaceMember, id_: UUID, choice: Choice, body: Review | None
+) -> ApprovalShape:
     said = body or Review()
-    agree(me, said.tenant_id, said.workspace_id, said.reviewer_id)
-    return ApprovalShape(**await _decide(parts, me, str(id_), Decision(decision=choice, notes=said.notes)))
+    require_same_scope(me, said.tenant_id, said.workspace_id, said.reviewer_id)
+    return ApprovalShape(**await _apply_decision(parts, me, str(id_), Decision(decision=choice, notes=said.notes)))
 
 
-async def _decide(parts: Parts, me: Member, id_: str, body: Decision) -> Row:
+async def _apply_decision(parts: AppDependencies, me: WorkspaceMember, id_: str, body: Decision) -> Row:
     if body.arguments is not None and body.decision != "approve":
         raise Invalid("arguments are edited by approving them")
     if body.result is not None and body.decision != "happened":
@@ -147,21 +149,21 @@ async def _decide(parts: Parts, me: Member, id_: str, body: Decision) -> Row:
         case "approve":
             if body.arguments is not None:
                 row = await parts.approvals.show(me.scope, id_)
-                if row["category"] == Category.APPROVAL:
+                if row["category"] == ApprovalCategory.APPROVAL:
                     await check_arguments(parts, me, row, body.arguments)
             return await parts.approvals.decide(
-                me.scope, id_, Verdict.APPROVED, arguments=body.arguments, notes=body.notes
+                me.scope, id_, ReviewVerdict.APPROVED, arguments=body.arguments, notes=body.notes
             )
         case "reject":
-            return await parts.approvals.decide(me.scope, id_, Verdict.REJECTED, notes=body.notes)
+            return await parts.approvals.decide(me.scope, id_, ReviewVerdict.REJECTED, notes=body.notes)
         case "happened" | "run" | "give_up":
-            found = Found(body.decision)
+            found = ReconcileVerdict(body.decision)
             return await parts.approvals.reconcile(me.scope, id_, found, result=body.result, notes=body.notes)
         case _:
             assert_never(body.decision)
 
 
-async def check_arguments(parts: Parts, me: Member, row: Row, arguments: dict[str, Any]) -> None:
+async def check_arguments(parts: AppDependencies, me: WorkspaceMember, row: Row, arguments: dict[str, Any]) -> None:
     """Edited arguments have to be valid against the tool's schema, as the model's had to be: that of the tools which
     every agent has, or of the skills that the run's agents were given when it began.
 
@@ -171,10 +173,10 @@ async def check_arguments(parts: Parts, me: Member, row: Row, arguments: dict[st
     tool = row["tool"]
     specs = [spec for spec in parts.toolbox.specs() if spec.name == tool]
     if not specs:
-        given = recorded(await parts.runs.recording(me.scope, str(row["run_id"])))
+        given = recorded_specs(await parts.runs.recording(me.scope, str(row["run_id"])))
         specs = [spec for spec in given if spec.name == tool]
     if not specs:
         raise Invalid(f"there is no tool {tool} here any more, so its arguments cannot be checked")
-    found = [flaw(spec, arguments) for spec in specs]
+    found = [schema_error(spec, arguments) for spec in specs]
     if None not in found:
         raise Invalid(str(found[0]))

@@ -6,22 +6,22 @@ from fastapi import APIRouter, Path, Request, Response
 from pydantic import BaseModel, Field
 
 from cluster.basics.errors import Invalid
-from serve_apps.agents.streams.collect import Collected
+from serve_apps.agents.streams.collect import ReplyCollector
 from serve_apps.agents.streams.encode import s3
-from serve_apps.http.auth.guard import Guarded, Its, Me, agree
-from serve_apps.http.fields import MOST_AGENT, Body, Text
+from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
+from serve_apps.http.fields import MOST_AGENT, RequestBody, Text
 from serve_apps.http.streams.turn_response import (
     Documents,
     Said,
     SessionKey,
     Verbose,
-    collected,
-    incoming,
-    streamed,
+    collect_turn,
+    incoming_message,
+    stream_turn,
     wants_stream,
 )
 
-router = APIRouter(route_class=Guarded, tags=["chat"])
+router = APIRouter(route_class=GuardedRoute, tags=["chat"])
 
 AgentInPath = Annotated[Text, Path(max_length=MOST_AGENT, description="An agent's UUID or its display name.")]
 STREAM: dict[int | str, dict[str, Any]] = {
@@ -32,7 +32,7 @@ STREAM: dict[int | str, dict[str, Any]] = {
 }
 
 
-class ChatRequest(Body):
+class ChatRequest(RequestBody):
     """A message. Without a session a new one begins; a session is a UUID of ours or a name of your own."""
 
     message: Said
@@ -101,7 +101,7 @@ class ChatReply(BaseModel):
     metadata: ChatMetadata
 
     @classmethod
-    def of(cls, found: Collected) -> "ChatReply":
+    def of(cls, found: ReplyCollector) -> "ChatReply":
         """From a turn's events; the message has the id of its run."""
         metadata = ChatMetadata(
             tokens=found.prompt_tokens + found.completion_tokens,
@@ -135,9 +135,9 @@ class ChatReply(BaseModel):
 @router.post("/api/chat/{agent_id}", response_model=ChatReply, responses=STREAM)
 async def chat(agent_id: AgentInPath, body: ChatRequest, request: Request, me: Me, parts: Its) -> Response | ChatReply:
     """Say something to an agent. Whoever closes the connection stops it; POST /api/runs/{id}/resume goes on."""
-    agree(me, body.tenant_id, body.workspace_id)
+    require_same_scope(me, body.tenant_id, body.workspace_id)
     stream = wants_stream(request, body.stream)
-    message, verbosity = incoming(
+    message, verbosity = incoming_message(
         agent_id,
         body.message,
         body.session(),
@@ -150,5 +150,5 @@ async def chat(agent_id: AgentInPath, body: ChatRequest, request: Request, me: M
     )
     events = parts.orchestrator.process(me.scope, message)
     if stream:
-        return await streamed(events, verbosity, s3, parts.pace.beat)
-    return ChatReply.of(await collected(request, events))
+        return await stream_turn(events, verbosity, s3, parts.pace.beat)
+    return ChatReply.of(await collect_turn(request, events))

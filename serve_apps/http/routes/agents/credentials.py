@@ -10,13 +10,13 @@ from pydantic import AwareDatetime, BaseModel, Field
 from cluster.basics.errors import Invalid
 from cluster.basics.scope import Role
 from cluster.state.db.postgres import Row
-from serve_apps.http.auth.guard import Guarded, Its, Me, agree
-from serve_apps.http.fields import Body, JsonObject, Limit, Name, Skip
-from skills.framework.credential_store import Grant, Replacement, Wanted
+from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
+from serve_apps.http.fields import JsonObject, Limit, Name, RequestBody, Skip
+from skills.framework.credential_store import CredentialGrant, CredentialReplacement, NewCredential
 from skills.framework.credentials import MOST_CHARACTERS, MOST_FIELDS, SECRET_WORDS, SORTS
 from skills.framework.manifest import CredentialType
 
-router = APIRouter(route_class=Guarded, tags=["credentials"])
+router = APIRouter(route_class=GuardedRoute, tags=["credentials"])
 
 CredentialInPath = Annotated[UUID, Path()]
 BindingInPath = Annotated[UUID, Path()]
@@ -36,7 +36,7 @@ Extra = Annotated[
 ]
 
 
-class CredentialRequest(Body):
+class CredentialRequest(RequestBody):
     """A credential. `context_id` is the session that it is of, if it is not the workspace's."""
 
     name: Name
@@ -49,7 +49,7 @@ class CredentialRequest(Body):
     expires_at: AwareDatetime | None = None
 
 
-class CredentialPatch(Body):
+class CredentialPatch(RequestBody):
     """Changes to a credential. `values` and `extra` are replaced together, and only with `values`."""
 
     name: Name | None = None
@@ -101,7 +101,7 @@ class TypeList(BaseModel):
     secret_words: list[str]
 
 
-class BindingRequest(Body):
+class BindingRequest(RequestBody):
     """Binding of a credential: to calls of this agent, of this skill, made with this role, where each is given."""
 
     agent_id: UUID | None = None
@@ -147,8 +147,8 @@ async def credential_types() -> TypeList:
 @router.post("/api/credentials", status_code=201)
 async def add_credential(body: CredentialRequest, me: Me, parts: Its) -> CredentialShape:
     """Store a credential."""
-    agree(me, body.tenant_id, body.workspace_id)
-    wanted = Wanted(
+    require_same_scope(me, body.tenant_id, body.workspace_id)
+    wanted = NewCredential(
         body.name,
         body.type,
         body.values,
@@ -170,7 +170,7 @@ async def change_credential(
     credential_id: CredentialInPath, body: CredentialPatch, me: Me, parts: Its
 ) -> CredentialShape:
     """Rename it, switch it off or on, or give it other values; calls that have begun go on with the old ones."""
-    agree(me, body.tenant_id, body.workspace_id)
+    require_same_scope(me, body.tenant_id, body.workspace_id)
     given = body.model_fields_set - {"tenant_id", "workspace_id"}
     if body.extra is not None and body.values is None:
         raise Invalid("`extra` is replaced together with `values`", fix="Send the secrets again as well.")
@@ -179,7 +179,7 @@ async def change_credential(
         for name in given & {"name", "is_active", "bound", "expires_at"}
         if (value := getattr(body, name)) is not None or name == "expires_at"
     }
-    content = None if body.values is None else Replacement(body.values, body.extra or {})
+    content = None if body.values is None else CredentialReplacement(body.values, body.extra or {})
     async with parts.database.transaction(me.scope) as tx:
         row = await parts.credentials.change(tx, me.scope, str(credential_id), changes, content)
         detail = {"name": row["name"], "changed": sorted(given)}
@@ -208,11 +208,11 @@ async def bindings(credential_id: CredentialInPath, me: Me, parts: Its) -> Bindi
 @router.post("/api/credentials/{credential_id}/bindings", status_code=201)
 async def bind(credential_id: CredentialInPath, body: BindingRequest, me: Me, parts: Its) -> BindingShape:
     """Let an agent, a skill or a role use it; with the first binding it is closed to all others."""
-    agree(me, body.tenant_id, body.workspace_id)
-    grant = Grant(None if body.agent_id is None else str(body.agent_id), body.skill, body.role)
+    require_same_scope(me, body.tenant_id, body.workspace_id)
+    grant = CredentialGrant(None if body.agent_id is None else str(body.agent_id), body.skill, body.role)
     async with parts.database.transaction(me.scope) as tx:
         row = await parts.credentials.bind(tx, me.scope, str(credential_id), grant)
-        await parts.audit.record(tx, me.scope, "credential.bind", str(credential_id), detail=_told(row))
+        await parts.audit.record(tx, me.scope, "credential.bind", str(credential_id), detail=_binding_detail(row))
     return BindingShape(**row)
 
 
@@ -226,5 +226,5 @@ async def unbind(credential_id: CredentialInPath, binding_id: BindingInPath, me:
     return Response(status_code=204)
 
 
-def _told(row: Row) -> dict[str, str]:
+def _binding_detail(row: Row) -> dict[str, str]:
     return {name: str(row[name]) for name in ("agent_id", "skill", "role") if row[name] is not None}

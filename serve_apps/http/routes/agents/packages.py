@@ -9,18 +9,25 @@ from pydantic import BaseModel
 
 from cluster.basics.archive import MOST_ENTRIES, PackageTooLarge
 from cluster.basics.errors import DiskFull, Overloaded, Permanent
-from cluster.state.identity.identity import Member
-from serve_apps.http.auth.guard import Guarded, Its, Me
-from serve_apps.http.deps import Parts
+from cluster.state.identity.identity import WorkspaceMember
+from serve_apps.http.auth.guard import GuardedRoute, Its, Me
+from serve_apps.http.deps import AppDependencies
 from serve_apps.http.fields import AgentInQuery, storable_json
 from serve_apps.http.routes.agents.skill_shapes import SkillInPath, SkillShape
-from serve_apps.http.routes.agents.skills import checked, told
-from serve_apps.http.routes.documents.package_references import Change, Reference, accept, forget, read_back, stored
+from serve_apps.http.routes.agents.skills import check_skill, skill_audit_detail
+from serve_apps.http.routes.documents.package_references import (
+    Change,
+    PackageReference,
+    delete_references,
+    enqueue_references,
+    read_back,
+    store_references,
+)
 from skills.framework.manifest import BadManifest, Kind, Manifest, as_json
-from skills.framework.package import CATEGORY, Package, Trust, read_package, write_package
-from skills.framework.skill_store import Stored
+from skills.framework.package import CATEGORY, SkillPackage, Trust, read_package, write_package
+from skills.framework.skill_store import StoredSkill
 
-router = APIRouter(route_class=Guarded, tags=["skills"])
+router = APIRouter(route_class=GuardedRoute, tags=["skills"])
 
 AgentInPath = Annotated[UUID, Path()]
 Over = Annotated[bool, Query(description="Also skills of these names that came from elsewhere.")]
@@ -63,7 +70,7 @@ async def import_package(
     that the workspace has from elsewhere stays as it is, and nothing is imported: 409, unless `replace` says otherwise.
     """
     agent = await parts.links.resolve(me.scope, agent_id)
-    return await _import(parts, me, file, agent, response, over=replace)
+    return await _import_package(parts, me, file, agent, response, over=replace)
 
 
 @router.post("/api/agents/{agent_id}/import-skill-pack", status_code=202, responses={200: {"model": Imported}})
@@ -75,7 +82,7 @@ async def import_skill_pack(
 ) -> Imported:
     """As import-package, and give the agent the skills and the documents."""
     await parts.links.agent(me.scope, str(agent_id))
-    return await _import(parts, me, file, str(agent_id), response, over=replace)
+    return await _import_package(parts, me, file, str(agent_id), response, over=replace)
 
 
 @router.get("/api/skills/{skill_name}/package", responses={200: {"content": {MEDIA_TYPE: {}}}}, response_class=Response)
@@ -90,27 +97,27 @@ async def export_package(skill_name: SkillInPath, me: Me, parts: Its) -> Respons
     return Response(made, media_type=MEDIA_TYPE, headers=headers)
 
 
-async def _import(
-    parts: Parts, me: Member, file: UploadFile, agent: str | None, response: Response, *, over: bool
+async def _import_package(
+    parts: AppDependencies, me: WorkspaceMember, file: UploadFile, agent: str | None, response: Response, *, over: bool
 ) -> Imported:
     """All of it, or nothing."""
-    package = await _read(parts, file)
+    package = await _read_upload(parts, file)
     skills = (package.manifest, *package.scripts)
     for manifest in skills:
-        _storable(manifest)
-        await checked(parts, me, manifest)
-    references = await stored(parts, me, package.manifest.name, package.references)
+        _check_storable_manifest(manifest)
+        await check_skill(parts, me, manifest)
+    references = await store_references(parts, me, package.manifest.name, package.references)
     try:
-        made = await _accept(parts, me, package, references, agent, over=over)
+        made = await _register_package(parts, me, package, references, agent, over=over)
     # Nothing was accepted; after any other end the job may exist and need the bytes.
     except (DiskFull, Overloaded, Permanent):
-        await forget(parts, references)
+        await delete_references(parts, references)
         raise
     response.status_code = 200 if made.job_id is None else 202
     return made
 
 
-async def _read(parts: Parts, file: UploadFile) -> Package:
+async def _read_upload(parts: AppDependencies, file: UploadFile) -> SkillPackage:
     most, settings = parts.http.max_upload_bytes, parts.ground.settings
     data = await file.read(most + 1)
     if len(data) > most:
@@ -118,22 +125,28 @@ async def _read(parts: Parts, file: UploadFile) -> Package:
     return await asyncio.to_thread(read_package, data, settings.signers, signed_only=settings.signed_only)
 
 
-async def _accept(
-    parts: Parts, me: Member, package: Package, references: list[Reference], agent: str | None, *, over: bool
+async def _register_package(
+    parts: AppDependencies,
+    me: WorkspaceMember,
+    package: SkillPackage,
+    references: list[PackageReference],
+    agent: str | None,
+    *,
+    over: bool,
 ) -> Imported:
-    name, kept, created, attached = package.manifest.name, list[Stored](), list[str](), list[str]()
+    name, kept, created, attached = package.manifest.name, list[StoredSkill](), list[str](), list[str]()
     async with parts.database.transaction(me.scope) as tx:
         for manifest in (package.manifest, *package.scripts):
             one, new = await parts.skills.register(tx, me.scope, manifest, name, over=over)
             kept.append(one)
             if new:
                 created.append(manifest.name)
-                await parts.audit.record(tx, me.scope, "skill.register", manifest.name, detail=told(one))
+                await parts.audit.record(tx, me.scope, "skill.register", manifest.name, detail=skill_audit_detail(one))
             if agent is not None and (await parts.skills.attach(tx, me.scope, agent, manifest.name))[1]:
                 attached.append(manifest.name)
                 detail = {"skill": manifest.name, "version": one.manifest.version, "pinned": False}
                 await parts.audit.record(tx, me.scope, "skill.attach", agent, detail=detail)
-        job = await accept(parts, tx, me, name, references, agent)
+        job = await enqueue_references(parts, tx, me, name, references, agent)
         detail = {
             "agent": agent,
             "trust": str(package.trust),
@@ -155,7 +168,7 @@ async def _accept(
     )
 
 
-def _storable(manifest: Manifest) -> None:
+def _check_storable_manifest(manifest: Manifest) -> None:
     try:
         storable_json([as_json(manifest), manifest.text, manifest.code])
     except ValueError as error:

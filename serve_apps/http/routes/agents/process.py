@@ -10,28 +10,28 @@ from pydantic import BaseModel, Field, StringConstraints
 from cluster.basics.errors import NotFound
 from cluster.basics.ids import as_uuid
 from serve_apps.agents.streams.encode import s4
-from serve_apps.http.auth.guard import Guarded, Its, Me, agree
-from serve_apps.http.fields import Body
+from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
+from serve_apps.http.fields import RequestBody
 from serve_apps.http.routes.agents.chat import STREAM, Problem
-from serve_apps.http.routes.agents.runs import LastEventId, followed, readers_of, reading_of
+from serve_apps.http.routes.agents.runs import LastEventId, readers_of, reading_of, stream_run_events
 from serve_apps.http.routes.agents.sessions import SessionInPath
 from serve_apps.http.streams.turn_response import (
     AgentKey,
     Documents,
     Said,
     SessionKey,
-    collected,
-    incoming,
-    streamed,
+    collect_turn,
+    incoming_message,
+    stream_turn,
     wants_stream,
 )
 
-router = APIRouter(route_class=Guarded, tags=["chat"])
+router = APIRouter(route_class=GuardedRoute, tags=["chat"])
 
 _NOT_STATED = 0.5  # of an answer that ended without saying how sure it is, as for every fallback
 
 
-class ProcessRequest(Body):
+class ProcessRequest(RequestBody):
     """A message to an agent, as process_message takes it. `user_id` is not believed: the token says who asks."""
 
     agent_id: AgentKey = ""
@@ -64,7 +64,7 @@ class AgentResponse(BaseModel):
     metadata: Mapping[str, Any]
 
 
-class ShortChat(Body):
+class ShortChat(RequestBody):
     """A question in a session, to the workspace's default agent."""
 
     session_id: SessionKey
@@ -90,16 +90,16 @@ class ShortReply(BaseModel):
 @router.post("/api/v1/agents/process", response_model=AgentResponse, responses=STREAM)
 async def process(body: ProcessRequest, request: Request, me: Me, parts: Its) -> Response | AgentResponse:
     """Process a message, whole or as stream chunks."""
-    agree(me, body.tenant_id, body.workspace_id, body.user_id)
+    require_same_scope(me, body.tenant_id, body.workspace_id, body.user_id)
     stream = wants_stream(request, body.stream)
-    message, verbosity = incoming(
+    message, verbosity = incoming_message(
         body.agent_id, body.message, body.session_id, stream=stream, documents=body.document_ids
     )
     events = parts.orchestrator.process(me.scope, message)
     if stream:
-        return await streamed(events, verbosity, s4, parts.pace.beat)
+        return await stream_turn(events, verbosity, s4, parts.pace.beat)
     began = time.monotonic()
-    found = await collected(request, events)
+    found = await collect_turn(request, events)
     return AgentResponse(
         id=found.run,
         run_id=found.run,
@@ -128,15 +128,15 @@ async def stream(session_id: SessionInPath, me: Me, parts: Its, last_event_id: L
     rows, _ = await parts.runs.page(me.scope, session=session, user=readers_of(me), limit=1)
     if not rows:
         raise NotFound(f"session {session_id} has no turns")
-    return await followed(me, parts, rows[0], reading_of(last_event_id), s4)
+    return await stream_run_events(me, parts, rows[0], reading_of(last_event_id), s4)
 
 
 @router.post("/v1/agent/chat")
 async def short_chat(body: ShortChat, request: Request, me: Me, parts: Its) -> ShortReply:
     """Ask the default agent."""
-    agree(me, body.tenant_id, body.workspace_id)
-    message, _ = incoming("", body.question, body.session_id, use_rag=body.use_rag)
-    found = await collected(request, parts.orchestrator.process(me.scope, message))
+    require_same_scope(me, body.tenant_id, body.workspace_id)
+    message, _ = incoming_message("", body.question, body.session_id, use_rag=body.use_rag)
+    found = await collect_turn(request, parts.orchestrator.process(me.scope, message))
     return ShortReply(
         answer=found.answer,
         session_id=found.session,

@@ -6,12 +6,12 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel
 
-from serve_apps.http.auth.guard import Guarded, Its, Me
+from serve_apps.http.auth.guard import GuardedRoute, Its, Me
 from serve_apps.http.fields import MOST_AGENT, Text
 from serve_apps.http.routes.documents.documents import Stats
-from serve_apps.retrieval.search.inspect_chunks import sample
+from serve_apps.retrieval.search.inspect_chunks import sample_index
 
-router = APIRouter(route_class=Guarded, tags=["search"])
+router = APIRouter(route_class=GuardedRoute, tags=["search"])
 
 AgentInPath = Annotated[Text, Path(max_length=MOST_AGENT, description="An agent's UUID or its display name.")]
 
@@ -51,7 +51,7 @@ async def debug(
     agent = await parts.links.resolve(me.scope, agent_id)
     assert agent is not None
     stats = Stats(**await parts.library.stats(me.scope, agent))
-    chunks = await sample(parts.database, me.scope, agent, samples)
+    chunks = await sample_index(parts.database, me.scope, agent, samples)
     return Debug(
         agent_id=agent,
         collection=stats,

@@ -10,22 +10,22 @@ from pydantic import BaseModel, Field, StringConstraints
 from cluster.basics.scope import Role
 from cluster.basics.scope import Scope as Caller
 from cluster.state.db.postgres import Transaction
-from serve_apps.http.auth.guard import Guarded, Its, Me, agree
-from serve_apps.http.deps import Parts
-from serve_apps.http.fields import Body, JsonObject, Text
+from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
+from serve_apps.http.deps import AppDependencies
+from serve_apps.http.fields import JsonObject, RequestBody, Text
 from serve_apps.http.routes.agents.skill_shapes import MOST_SECONDS
-from skills.framework.contract import Call
+from skills.framework.contract import ToolInvocation
 from skills.framework.manifest import CredentialType, Kind, Risk, manifest_of, options_of
-from skills.mcp.discover import CATEGORY, Offered, discover
-from skills.mcp.options import Place
+from skills.mcp.discover import CATEGORY, OfferedTool, discover_tools
+from skills.mcp.options import McpServerSpec
 
 # No skill can be called so: what is bound to one is not for a server that somebody just named.
 PROBE = "MCP discovery"
 
-router = APIRouter(route_class=Guarded, tags=["skills"])
+router = APIRouter(route_class=GuardedRoute, tags=["skills"])
 
 
-class DiscoverRequest(Body):
+class DiscoverRequest(RequestBody):
     """An MCP server: `url`, or `command` and `args`. With `add` its tools become skills of the workspace."""
 
     url: Annotated[Text | None, Field(max_length=2_000, description="Of its endpoint over streamable HTTP.")] = None
@@ -46,7 +46,7 @@ class DiscoverRequest(Body):
 
     def options(self) -> dict[str, Any]:
         """Of the skills."""
-        given = self.model_dump(include=set(Place.model_fields), exclude_none=True)
+        given = self.model_dump(include=set(McpServerSpec.model_fields), exclude_none=True)
         return {name: value for name, value in given.items() if value not in ([], {})}
 
 
@@ -62,7 +62,7 @@ class FoundTool(BaseModel):
     version: Annotated[int | None, Field(description="Of the skill, where it was added; else null.")]
 
     @classmethod
-    def of(cls, one: Offered, version: int | None) -> "FoundTool":
+    def of(cls, one: OfferedTool, version: int | None) -> "FoundTool":
         """From the value."""
         skill = one.manifest
         return cls(
@@ -92,7 +92,7 @@ async def discover_mcp(body: DiscoverRequest, me: Me, parts: Its) -> FoundTools:
     A tool reads only where its server says so; one that says nothing writes. What a skill stands on is kept with it: a
     server that changes a tool later is not called until the tool is added anew.
     """
-    agree(me, body.tenant_id, body.workspace_id)
+    require_same_scope(me, body.tenant_id, body.workspace_id)
     agent = None if body.agent_id is None else str(body.agent_id)
     if agent is not None:
         await parts.links.agent(me.scope, agent)
@@ -107,8 +107,8 @@ async def discover_mcp(body: DiscoverRequest, me: Me, parts: Its) -> FoundTools:
         "options": body.options(),
     }
     like = replace(manifest_of(front), name=PROBE)
-    call = Call(me.scope, agent, uuid4().hex, {})
-    found = await discover(parts.ground, call, like, options_of(like, Place), body.prefix)
+    call = ToolInvocation(me.scope, agent, uuid4().hex, {})
+    found = await discover_tools(parts.ground, call, like, options_of(like, McpServerSpec), body.prefix)
     if body.tools is not None:
         found = [one for one in found if one.tool in body.tools]
     versions: dict[str, int] = {}
@@ -117,13 +117,13 @@ async def discover_mcp(body: DiscoverRequest, me: Me, parts: Its) -> FoundTools:
         async with parts.database.transaction(me.scope) as tx:
             for one in found:
                 if one.manifest is not None:
-                    versions[one.tool], new = await _added(parts, tx, me.scope, one)
+                    versions[one.tool], new = await _register_tool(parts, tx, me.scope, one)
                     added += new
     shown = [FoundTool.of(one, versions.get(one.tool)) for one in found]
     return FoundTools(items=shown, total=len(shown), added=added)
 
 
-async def _added(parts: Parts, tx: Transaction, scope: Caller, one: Offered) -> tuple[int, bool]:
+async def _register_tool(parts: AppDependencies, tx: Transaction, scope: Caller, one: OfferedTool) -> tuple[int, bool]:
     assert one.manifest is not None
     stored, new = await parts.skills.register(tx, scope, one.manifest)
     if new:

@@ -10,12 +10,12 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from cluster.basics.errors import Forbidden, Invalid
 from cluster.basics.scope import Role
 from cluster.state.db.postgres import Row
-from cluster.state.identity.identity import Member, least
+from cluster.state.identity.identity import WorkspaceMember, least_role
 from cluster.state.work.schedules import Action, NewSchedule, ScheduleChange
-from serve_apps.http.auth.guard import Guarded, Its, Me, agree
-from serve_apps.http.fields import Body, Limit, Name, Question, Skip, Text
+from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
+from serve_apps.http.fields import Limit, Name, Question, RequestBody, Skip, Text
 
-router = APIRouter(route_class=Guarded, tags=["scheduler"])
+router = APIRouter(route_class=GuardedRoute, tags=["scheduler"])
 
 ScheduleInPath = Annotated[UUID, Path()]
 Cron = Annotated[Text, StringConstraints(strip_whitespace=True, max_length=200)]
@@ -31,7 +31,7 @@ class Payload(BaseModel):
     message: Question | None = None
 
 
-class ScheduleRequest(Body):
+class ScheduleRequest(RequestBody):
     """A job; `agent` is a UUID or a display name, `cron` has five fields on the wall clock of `timezone` (IANA)."""
 
     name: Name
@@ -43,7 +43,7 @@ class ScheduleRequest(Body):
     enabled: bool = True
 
 
-class SchedulePatch(Body):
+class SchedulePatch(RequestBody):
     """Changes to a schedule. Only its owner says what it does and when; operators may switch it off.
 
     Whoever changes it with fewer rights than it has leaves it with theirs.
@@ -78,7 +78,7 @@ class ScheduleShape(BaseModel):
     updated_at: datetime
 
     @classmethod
-    def of(cls, row: Row, me: Member) -> "ScheduleShape":
+    def of(cls, row: Row, me: WorkspaceMember) -> "ScheduleShape":
         """From the row, as this reader may see it."""
         seen = str(row["owner_id"]) == me.user or me.role is Role.ADMIN
         due = [at for at in (row["asked_at"], row["next_at"] if row["enabled"] else None) if at is not None]
@@ -137,10 +137,10 @@ async def schedules(me: Me, parts: Its, skip: Skip = 0, limit: Limit = 100) -> S
 @router.post("/api/scheduler/jobs", status_code=201)
 async def add_schedule(body: ScheduleRequest, me: Me, parts: Its) -> ScheduleShape:
     """Let something be done by the clock, as you, with the rights that you have when it runs and have now."""
-    agree(me, body.tenant_id, body.workspace_id)
+    require_same_scope(me, body.tenant_id, body.workspace_id)
     agent = await parts.links.resolve(me.scope, body.agent)
     assert agent is not None
-    payload = _payload(body.action, body.payload, me)
+    payload = _validate_payload(body.action, body.payload, me)
     new = NewSchedule(body.name, agent, body.cron, body.action, body.timezone, payload, body.enabled)
     async with parts.database.transaction(me.scope) as tx:
         made = await parts.schedules.add(tx, me.scope, new, parts.clock())
@@ -152,15 +152,15 @@ async def add_schedule(body: ScheduleRequest, me: Me, parts: Its) -> ScheduleSha
 @router.patch("/api/scheduler/jobs/{schedule_id}")
 async def change_schedule(schedule_id: ScheduleInPath, body: SchedulePatch, me: Me, parts: Its) -> ScheduleShape:
     """Change a job; a due time that has begun is ended as it began."""
-    agree(me, body.tenant_id, body.workspace_id)
+    require_same_scope(me, body.tenant_id, body.workspace_id)
     row = await parts.schedules.show(me.scope, str(schedule_id))
     fields = sorted(body.model_fields_set - {"tenant_id", "workspace_id"})
     mine = str(row["owner_id"]) == me.user
     if not mine and not (me.role in _KEEPERS and fields == ["enabled"] and body.enabled is False):
         raise Forbidden(f"it runs as {row['owner']}", fix="Only its owner changes it; operators may switch it off.")
-    payload = None if body.payload is None else _payload(Action(row["action"]), body.payload, me)
+    payload = None if body.payload is None else _validate_payload(Action(row["action"]), body.payload, me)
     change = ScheduleChange(body.name, body.cron, body.timezone, payload, body.enabled)
-    role = least(Role(row["role"]), me.role) if mine else None
+    role = least_role(Role(row["role"]), me.role) if mine else None
     async with parts.database.transaction(me.scope) as tx:
         await parts.schedules.change(tx, me.scope, str(schedule_id), change, parts.clock(), role)
         await parts.audit.record(tx, me.scope, "schedule.change", str(schedule_id), detail={"fields": fields})
@@ -185,7 +185,7 @@ async def run_schedule(schedule_id: ScheduleInPath, me: Me, parts: Its) -> Asked
     row = await parts.schedules.show(me.scope, str(schedule_id))
     if str(row["owner_id"]) != me.user:
         raise Forbidden(f"it runs as {row['owner']}", fix="Only its owner lets it run.")
-    if least(Role(row["role"]), me.role) is not Role(row["role"]):
+    if least_role(Role(row["role"]), me.role) is not Role(row["role"]):
         raise Forbidden(f"it has the rights of {row['role']}; yours here are fewer")
     async with parts.database.transaction(me.scope) as tx:
         due = await parts.schedules.ask(tx, me.scope, str(schedule_id))
@@ -203,7 +203,7 @@ async def schedule_runs(
     return ScheduleRuns(items=[ScheduleRun(**row) for row in rows], total=total)
 
 
-def _payload(action: Action, given: Payload, me: Member) -> dict[str, Any]:
+def _validate_payload(action: Action, given: Payload, me: WorkspaceMember) -> dict[str, Any]:
     """Validate the payload against the action, and give what is stored.
 
     Raises:

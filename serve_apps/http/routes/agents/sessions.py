@@ -10,17 +10,17 @@ from pydantic import AfterValidator, BaseModel, StringConstraints
 from cluster.state import conversations
 from cluster.state.conversations import LONGEST_KEY, Speaker, Status
 from cluster.state.work.run_record import RunState
-from serve_apps.http.auth.guard import Guarded, Its, Me, agree
-from serve_apps.http.deps import Parts
-from serve_apps.http.fields import AgentInQuery, Body, Limit, Name, Skip, storable
+from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
+from serve_apps.http.deps import AppDependencies
+from serve_apps.http.fields import AgentInQuery, Limit, Name, RequestBody, Skip, storable_text
 
-router = APIRouter(route_class=Guarded, tags=["sessions"])
+router = APIRouter(route_class=GuardedRoute, tags=["sessions"])
 
 Key = Annotated[
-    str, StringConstraints(strip_whitespace=True, min_length=1, max_length=LONGEST_KEY), AfterValidator(storable)
+    str, StringConstraints(strip_whitespace=True, min_length=1, max_length=LONGEST_KEY), AfterValidator(storable_text)
 ]
 SessionInPath = Annotated[
-    str, Path(max_length=LONGEST_KEY, description="A UUID, or your own name for it."), AfterValidator(storable)
+    str, Path(max_length=LONGEST_KEY, description="A UUID, or your own name for it."), AfterValidator(storable_text)
 ]
 
 
@@ -38,7 +38,7 @@ class SessionShape(BaseModel):
     updated_at: datetime
 
     @classmethod
-    def of(cls, session: conversations.Session) -> "SessionShape":
+    def of(cls, session: conversations.ConversationSession) -> "SessionShape":
         """From what is stored."""
         return cls(
             id=UUID(session.id),
@@ -105,14 +105,14 @@ class MessageList(BaseModel):
     items: list[MessageShape]
 
 
-class SessionPatch(Body):
+class SessionPatch(RequestBody):
     """Changes to a conversation."""
 
     title: Name | None = None
     status: Literal["open", "closed"] | None = None
 
 
-class SessionRequest(Body):
+class SessionRequest(RequestBody):
     """A conversation to begin; with `session_id` as its name a second request finds the same."""
 
     session_id: Key | None = None
@@ -185,7 +185,7 @@ async def messages(
 @router.patch("/api/sessions/{session_id}")
 async def change(session_id: SessionInPath, body: SessionPatch, me: Me, parts: Its) -> SessionShape:
     """Rename one's own conversation, close it, or open it again."""
-    agree(me, body.tenant_id, body.workspace_id)
+    require_same_scope(me, body.tenant_id, body.workspace_id)
     found = await parts.conversations.show(me.scope, session_id)
     async with parts.database.transaction(me.scope) as tx:
         await parts.conversations.change(tx, me.scope, found.id, title=body.title, status=body.status)
@@ -196,14 +196,14 @@ async def change(session_id: SessionInPath, body: SessionPatch, me: Me, parts: I
 @router.delete("/api/sessions/{session_id}", status_code=204)
 async def delete(session_id: SessionInPath, me: Me, parts: Its) -> Response:
     """Delete one's own conversation with all that is remembered of it and its runs, for good."""
-    await _delete(parts, me, session_id)
+    await _delete_session(parts, me, session_id)
     return Response(status_code=204)
 
 
 @router.post("/v1/agent/sessions", status_code=201)
 async def begin(body: SessionRequest, me: Me, parts: Its) -> SessionOpened:
     """Begin a conversation."""
-    agree(me, body.tenant_id, body.workspace_id)
+    require_same_scope(me, body.tenant_id, body.workspace_id)
     agent = await parts.links.resolve(me.scope, body.agent_id)
     async with parts.database.transaction(me.scope) as tx:
         opened = await parts.conversations.open(tx, me.scope, body.session_id, agent, body.title or "")
@@ -214,18 +214,18 @@ async def begin(body: SessionRequest, me: Me, parts: Its) -> SessionOpened:
 @router.delete("/v1/agent/sessions/{session_id}", status_code=204)
 async def end(session_id: SessionInPath, me: Me, parts: Its) -> Response:
     """As `DELETE /api/sessions/{session_id}`."""
-    await _delete(parts, me, session_id)
+    await _delete_session(parts, me, session_id)
     return Response(status_code=204)
 
 
-async def _pending(parts: Parts, me: Me, session: conversations.Session) -> PendingInput | None:
+async def _pending(parts: AppDependencies, me: Me, session: conversations.ConversationSession) -> PendingInput | None:
     row = await parts.approvals.question(me.scope, session.id, session.user)
     if row is None or row["state"] != "pending" or row["run_state"] != RunState.WAITING:
         return None
     return PendingInput(**{"options": [], **row["arguments"]}, **{n: row[n] for n in ("id", "run_id", "expires_at")})
 
 
-async def _delete(parts: Parts, me: Me, wanted: str) -> None:
+async def _delete_session(parts: AppDependencies, me: Me, wanted: str) -> None:
     found = await parts.conversations.show(me.scope, wanted)
     async with parts.database.transaction(me.scope) as tx:
         await parts.conversations.delete(tx, me.scope, found.id)

@@ -8,10 +8,10 @@ from fastapi import Path
 from pydantic import BaseModel, Field, StringConstraints
 
 from cluster.basics.scope import Role
-from serve_apps.http.fields import Body, JsonObject, Text
+from serve_apps.http.fields import JsonObject, RequestBody, Text
 from skills.framework.manifest import CredentialType, Kind, Manifest, Risk, manifest_of
-from skills.framework.skill_store import MOST_CODE, MOST_TEXT, Attached, Stored
-from skills.python.trial import Tried, parameters
+from skills.framework.skill_store import MOST_CODE, MOST_TEXT, AttachedSkill, StoredSkill
+from skills.python.trial import Tried, guess_parameters
 
 MOST_SECONDS = 3_600
 
@@ -23,7 +23,7 @@ Seconds = Annotated[float, Field(gt=0, le=MOST_SECONDS, description="A call may 
 Schema = Annotated[JsonObject, Field(description="JSON Schema of the arguments, of type object.")]
 
 
-class SkillRequest(Body):
+class SkillRequest(RequestBody):
     """A skill, as the front matter of a SKILL.md says it; `text` is what follows there, `code` the Python."""
 
     name: SkillName
@@ -50,7 +50,7 @@ class SkillRequest(Body):
         return manifest_of(front, text=self.text, code=self.code)
 
 
-class OnTheSpot(Body):
+class OnTheSpot(RequestBody):
     """A Python skill. Without `parameters` they are told from the sample, or from what `run` reads of its payload."""
 
     name: SkillName
@@ -64,7 +64,7 @@ class OnTheSpot(Body):
 
     def manifest(self) -> Manifest:
         """The value; it reads, because nothing outside can be reached from where it runs."""
-        schema = self.parameters if self.parameters is not None else parameters(self.code, self.sample_payload)
+        schema = self.parameters if self.parameters is not None else guess_parameters(self.code, self.sample_payload)
         front = {
             "name": self.name,
             "description": self.description,
@@ -76,7 +76,7 @@ class OnTheSpot(Body):
         return manifest_of(front, code=self.code)
 
 
-class AttachRequest(Body):
+class AttachRequest(RequestBody):
     """Skill to attach, and the version to pin; null follows the newest."""
 
     name: SkillName
@@ -101,7 +101,7 @@ class SkillShape(BaseModel):
     sandbox: bool
 
     @classmethod
-    def of(cls, stored: Stored) -> "SkillShape":
+    def of(cls, stored: StoredSkill) -> "SkillShape":
         """From the value."""
         one = stored.manifest
         return cls(
@@ -150,7 +150,7 @@ class Version(BaseModel):
     created_at: datetime | None
 
     @classmethod
-    def of(cls, stored: Stored) -> "Version":
+    def of(cls, stored: StoredSkill) -> "Version":
         """From the value."""
         one = stored.manifest
         return cls(
@@ -170,7 +170,7 @@ class SkillDetail(SkillShape):
     versions: list[Version]
 
     @classmethod
-    def of_all(cls, versions: list[Stored]) -> "SkillDetail":
+    def of_all(cls, versions: list[StoredSkill]) -> "SkillDetail":
         """From the values, newest first."""
         return cls(**SkillShape.of(versions[0]).model_dump(), versions=[Version.of(one) for one in versions])
 
@@ -187,7 +187,7 @@ class AgentSkill(BaseModel):
     attached_at: datetime
 
     @classmethod
-    def of(cls, one: Attached) -> "AgentSkill":
+    def of(cls, one: AttachedSkill) -> "AgentSkill":
         """From the value."""
         found = None if one.stored is None else one.stored.manifest
         return cls(

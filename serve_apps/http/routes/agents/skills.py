@@ -7,9 +7,9 @@ from uuid import UUID
 from fastapi import APIRouter, Path, Query, Response
 
 from cluster.state.audit import Outcome
-from cluster.state.identity.identity import Member
-from serve_apps.http.auth.guard import Guarded, Its, Me, agree
-from serve_apps.http.deps import Parts
+from cluster.state.identity.identity import WorkspaceMember
+from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
+from serve_apps.http.deps import AppDependencies
 from serve_apps.http.routes.agents.skill_shapes import (
     AgentSkill,
     AgentSkills,
@@ -23,12 +23,12 @@ from serve_apps.http.routes.agents.skill_shapes import (
     SkillShape,
     WrittenOnTheSpot,
 )
-from skills.framework.builtin import BASE, build, shipped
+from skills.framework.builtin import BASE, build_tool, shipped_skills
 from skills.framework.manifest import Kind, Manifest
-from skills.framework.skill_store import Stored
-from skills.python.trial import SampleFailed, Tried, tried
+from skills.framework.skill_store import StoredSkill
+from skills.python.trial import SampleFailed, Tried, try_script
 
-router = APIRouter(route_class=Guarded, tags=["skills"])
+router = APIRouter(route_class=GuardedRoute, tags=["skills"])
 
 AgentInPath = Annotated[UUID, Path()]
 
@@ -36,8 +36,8 @@ AgentInPath = Annotated[UUID, Path()]
 @router.get("/api/skills")
 async def skills(me: Me, parts: Its) -> SkillList:
     """Everything that ships and the newest version of everything registered here, and how many that are, truly."""
-    found = [*(Stored(one) for one in shipped()), *await parts.skills.newest(me.scope)]
-    kinds, categories = Counter(str(one.manifest.kind) for one in found), Counter(_category(one) for one in found)
+    found = [*(StoredSkill(one) for one in shipped_skills()), *await parts.skills.newest(me.scope)]
+    kinds, categories = Counter(str(one.manifest.kind) for one in found), Counter(_skill_category(one) for one in found)
     ours = sum(one.ships for one in found)
     counts = Counts(
         shipped=ours,
@@ -51,13 +51,13 @@ async def skills(me: Me, parts: Its) -> SkillList:
 @router.post("/api/skills", status_code=201, responses={200: {"model": SkillDetail, "description": "As it was."}})
 async def add_skill(body: SkillRequest, me: Me, parts: Its, response: Response) -> SkillDetail:
     """Register a skill. The same content again changes nothing (200); new content is a version, the old one is kept."""
-    agree(me, body.tenant_id, body.workspace_id)
+    require_same_scope(me, body.tenant_id, body.workspace_id)
     manifest = body.manifest()
-    await checked(parts, me, manifest)
+    await check_skill(parts, me, manifest)
     async with parts.database.transaction(me.scope) as tx:
         stored, new = await parts.skills.register(tx, me.scope, manifest)
         if new:
-            await parts.audit.record(tx, me.scope, "skill.register", manifest.name, detail=told(stored))
+            await parts.audit.record(tx, me.scope, "skill.register", manifest.name, detail=skill_audit_detail(stored))
     response.status_code = 201 if new else 200
     return SkillDetail.of_all(await parts.skills.versions(me.scope, manifest.name))
 
@@ -94,7 +94,7 @@ async def agent_skills(agent_id: AgentInPath, me: Me, parts: Its) -> AgentSkills
 @router.post("/api/universal-agents/{agent_id}/skills")
 async def attach_skill(agent_id: AgentInPath, body: AttachRequest, me: Me, parts: Its) -> AgentSkills:
     """Give an agent a skill, from its next turn on. Without a version it follows the newest."""
-    agree(me, body.tenant_id, body.workspace_id)
+    require_same_scope(me, body.tenant_id, body.workspace_id)
     async with parts.database.transaction(me.scope) as tx:
         stored, changed = await parts.skills.attach(tx, me.scope, str(agent_id), body.name, body.version)
         if changed:
@@ -121,15 +121,15 @@ async def create_and_attach(agent_id: AgentInPath, body: OnTheSpot, me: Me, part
     The sandbox is not optional, whatever `sandbox` says. The same name with the same code changes nothing; with other
     code it is the next version. Where the sample fails nothing is kept (422).
     """
-    agree(me, body.tenant_id, body.workspace_id)
+    require_same_scope(me, body.tenant_id, body.workspace_id)
     await parts.skills.attached(me.scope, str(agent_id))  # no code is tried for an agent that is not there
     manifest = body.manifest()
-    how, given = await checked(parts, me, manifest, body.sample_payload)
+    how, given = await check_skill(parts, me, manifest, body.sample_payload)
     async with parts.database.transaction(me.scope) as tx:
         stored, new = await parts.skills.register(tx, me.scope, manifest)
         _, changed = await parts.skills.attach(tx, me.scope, str(agent_id), manifest.name)
         if new:
-            await parts.audit.record(tx, me.scope, "skill.register", manifest.name, detail=told(stored))
+            await parts.audit.record(tx, me.scope, "skill.register", manifest.name, detail=skill_audit_detail(stored))
         if changed:
             detail = {"skill": manifest.name, "version": stored.manifest.version, "pinned": False}
             await parts.audit.record(tx, me.scope, "skill.attach", str(agent_id), detail=detail)
@@ -139,8 +139,8 @@ async def create_and_attach(agent_id: AgentInPath, body: OnTheSpot, me: Me, part
     )
 
 
-async def checked(
-    parts: Parts, me: Member, manifest: Manifest, sample: dict[str, Any] | None = None
+async def check_skill(
+    parts: AppDependencies, me: WorkspaceMember, manifest: Manifest, sample: dict[str, Any] | None = None
 ) -> tuple[Tried | None, dict[str, Any] | None]:
     """Check that a skill can be carried out here as described; a script is tried: how, and what it gave.
 
@@ -152,28 +152,30 @@ async def checked(
     """
     parts.skills.check(manifest)
     if manifest.kind not in (Kind.INTERNAL, Kind.DELEGATE):
-        build(manifest, parts.ground)
+        build_tool(manifest, parts.ground)
     if manifest.kind is not Kind.PYTHON:
         return None, None
     try:
-        how, given = await tried(parts.ground.scripts, manifest.code, sample, manifest.seconds)
+        how, given = await try_script(parts.ground.scripts, manifest.code, sample, manifest.seconds)
     except SampleFailed as error:
         await on_record(parts, me, manifest, Outcome.FAILED, {"code": error.code})
         raise
     return how, dict(given) if how == "sample" else None
 
 
-async def on_record(parts: Parts, me: Member, manifest: Manifest, outcome: Outcome, detail: dict[str, Any]) -> None:
+async def on_record(
+    parts: AppDependencies, me: WorkspaceMember, manifest: Manifest, outcome: Outcome, detail: dict[str, Any]
+) -> None:
     """A trial's line in the audit trail."""
     async with parts.database.transaction(me.scope) as tx:
         await parts.audit.record(tx, me.scope, "skill.try", manifest.name, outcome, detail)
 
 
-def _category(one: Stored) -> str:
+def _skill_category(one: StoredSkill) -> str:
     return one.manifest.category or "Other"
 
 
-def told(stored: Stored) -> dict[str, Any]:
+def skill_audit_detail(stored: StoredSkill) -> dict[str, Any]:
     """Audit detail of a skill."""
     manifest = stored.manifest
     return {

@@ -9,22 +9,22 @@ from pydantic import BaseModel, Field
 
 from cluster.basics.errors import Conflict, Forbidden
 from cluster.state.audit import Outcome
-from cluster.state.identity.identity import Member
+from cluster.state.identity.identity import WorkspaceMember
 from serve_apps.agents.turn.limits import in_time
-from serve_apps.agents.turn.tool_call import BadArguments, flaw
-from serve_apps.agents.turn_errors import Refused
-from serve_apps.http.auth.guard import IN_TRAIL, Guarded, Its, Me, agree
-from serve_apps.http.deps import Parts
-from serve_apps.http.fields import Body, JsonObject
+from serve_apps.agents.turn.tool_call import BadArguments, schema_error
+from serve_apps.agents.turn_errors import ToolRefused
+from serve_apps.http.auth.guard import IN_TRAIL, GuardedRoute, Its, Me, require_same_scope
+from serve_apps.http.deps import AppDependencies
+from serve_apps.http.fields import JsonObject, RequestBody
 from serve_apps.http.routes.agents.skill_shapes import OnTheSpot, SkillInPath
-from serve_apps.http.routes.agents.skills import checked, on_record
+from serve_apps.http.routes.agents.skills import check_skill, on_record
 from serve_apps.wiring.skills import AuditTrail
-from skills.framework.contract import Call, Effect
+from skills.framework.contract import CallEffect, ToolInvocation
 from skills.framework.manifest import Kind, Manifest, Risk
-from skills.framework.skill_guard import Fence, nature
+from skills.framework.skill_guard import SkillGuard, tool_nature
 from skills.python.trial import Tried
 
-router = APIRouter(route_class=Guarded, tags=["skills"])
+router = APIRouter(route_class=GuardedRoute, tags=["skills"])
 
 ACTION = "skill.test"
 # What a command, a playbook or another server does, only its author's word says: their `read` is no proof.
@@ -39,7 +39,7 @@ class ChangesSomething(Conflict):
     fix = "Give it to an agent and ask for it in a chat: the call is put before a person with its arguments."
 
 
-class TestRequest(Body):
+class TestRequest(RequestBody):
     """Arguments of one call. `agent_id`: with whose documents and credentials; left out: with nobody's."""
 
     arguments: JsonObject = Field(default_factory=dict)
@@ -68,16 +68,16 @@ async def test_skill(skill_name: SkillInPath, body: TestRequest, me: Me, parts: 
     """Call a skill that only reads, with one's own rights. Where the approval list refuses it, so does this; where the
     list asks a person, that person is whoever calls this. What writes or takes away is refused (409): it needs an
     approval in a run. Every call is in the audit trail, without its arguments."""
-    agree(me, body.tenant_id, body.workspace_id)
+    require_same_scope(me, body.tenant_id, body.workspace_id)
     manifest = (await parts.skills.versions(me.scope, skill_name))[0].manifest
     agent = None if body.agent_id is None else str(body.agent_id)
     if agent is not None:
         await parts.links.agent(me.scope, agent)
-    tool = Fence(parts.ground, AuditTrail(parts.database, parts.audit)).around(manifest)
-    await _allowed(parts, me, manifest, body.arguments)
-    if (found := flaw(tool.spec, body.arguments)) is not None:
+    tool = SkillGuard(parts.ground, AuditTrail(parts.database, parts.audit)).around(manifest)
+    await _check_trial_allowed(parts, me, manifest, body.arguments)
+    if (found := schema_error(tool.spec, body.arguments)) is not None:
         raise BadArguments(found)
-    call = Call(me.scope, agent, uuid4().hex, body.arguments)
+    call = ToolInvocation(me.scope, agent, uuid4().hex, body.arguments)
     begun = time.monotonic()
     try:
         result = await in_time(tool.run(call), MOST_SECONDS, skill_name)
@@ -92,25 +92,27 @@ async def test_skill(skill_name: SkillInPath, body: TestRequest, me: Me, parts: 
 async def try_script(body: OnTheSpot, me: Me, parts: Its) -> TriedScript:
     """Dry run of `skills:create_and_attach` for a script, with nothing kept: it is tried in the sandbox with its
     sample, or only loaded where there is none (422 with the script's own error)."""
-    agree(me, body.tenant_id, body.workspace_id)
+    require_same_scope(me, body.tenant_id, body.workspace_id)
     manifest = body.manifest()
-    how, given = await checked(parts, me, manifest, body.sample_payload)
+    how, given = await check_skill(parts, me, manifest, body.sample_payload)
     await on_record(parts, me, manifest, Outcome.DONE, {"tried": how})
     assert how is not None
     return TriedScript(tried=how, sample_result=given, parameters=dict(manifest.parameters))
 
 
-async def _allowed(parts: Parts, me: Member, manifest: Manifest, arguments: dict[str, Any]) -> None:
+async def _check_trial_allowed(
+    parts: AppDependencies, me: WorkspaceMember, manifest: Manifest, arguments: dict[str, Any]
+) -> None:
     """Raises ChangesSomething or Refused, which the trail keeps: never for what the arguments are."""
-    tool = Fence(parts.ground, AuditTrail(parts.database, parts.audit)).around(manifest)
+    tool = SkillGuard(parts.ground, AuditTrail(parts.database, parts.audit)).around(manifest)
     detail = {"skill": manifest.name, "version": manifest.version, "risk": str(manifest.risk)}
     if manifest.risk is not Risk.READ:
         await parts.audit.denied(me.scope, ACTION, manifest.name, {**detail, "code": ChangesSomething.code})
         raise ChangesSomething(f"{manifest.name} is of risk {manifest.risk}")
-    verdict = parts.policy.decide(manifest.name, arguments, Effect.READ, nature=nature(tool))
+    verdict = parts.policy.decide(manifest.name, arguments, CallEffect.READ, nature=tool_nature(tool))
     if verdict.decision == "refuse":
-        await parts.audit.denied(me.scope, ACTION, manifest.name, {**detail, "code": Refused.code})
-        raise Refused(verdict.reason)
+        await parts.audit.denied(me.scope, ACTION, manifest.name, {**detail, "code": ToolRefused.code})
+        raise ToolRefused(verdict.reason)
     if manifest.kind in UNPROVEN and verdict.decision != "auto":
         await parts.audit.denied(me.scope, ACTION, manifest.name, {**detail, "code": ChangesSomething.code})
         raise ChangesSomething(f"that {manifest.name} only reads is its author's word: it is of kind {manifest.kind}")

@@ -5,10 +5,10 @@ from dataclasses import asdict
 from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
-from serve_apps.http.auth.guard import Guarded, Its, Me
+from serve_apps.http.auth.guard import GuardedRoute, Its, Me
 from serve_apps.http.fields import Name
 
-router = APIRouter(route_class=Guarded, tags=["search"])
+router = APIRouter(route_class=GuardedRoute, tags=["search"])
 
 
 class CacheStats(BaseModel):

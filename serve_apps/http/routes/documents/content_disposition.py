@@ -12,7 +12,7 @@ from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import Request
 
 from pipelines.documents.extract.mail.headers import header_text
-from pipelines.documents.extract.text.charset import decode
+from pipelines.documents.extract.text.charset import decode_bytes
 
 _PLAIN: Final = re.compile(rb';\s*filename\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^;\s]+))', re.IGNORECASE | re.DOTALL)
 _EXTENDED: Final = re.compile(rb";\s*filename\s*\*", re.IGNORECASE)
@@ -26,17 +26,17 @@ def sent_name(disposition: bytes) -> str | None:
     beside it. In `filename` are read: encoded words (RFC 2047), which .NET sends; raw UTF-8 (HTML), or bytes of
     another encoding; percent escapes of UTF-8.
     """
-    if _EXTENDED.search(disposition) and (name := _extended(disposition)):
+    if _EXTENDED.search(disposition) and (name := _extended_filename(disposition)):
         return name
     found = _PLAIN.search(disposition)
     if found is None:
         return None
     raw = found[1].replace(b'\\"', b'"') if found[1] is not None else found[2]
-    text = decode(raw).text
-    return _unescaped(header_text(text) if "=?" in text else text)
+    text = decode_bytes(raw).text
+    return _unescape_percents(header_text(text) if "=?" in text else text)
 
 
-def _extended(disposition: bytes) -> str | None:
+def _extended_filename(disposition: bytes) -> str | None:
     message = Message()
     message["content-disposition"] = disposition.decode("ascii", "replace")
     try:
@@ -46,11 +46,11 @@ def _extended(disposition: bytes) -> str | None:
     for key, value in values:
         if key.lower() == "filename" and isinstance(value, tuple):
             charset, _, text = value
-            return decode(str(text).encode("latin-1", "replace"), declared=charset or "utf-8").text
+            return decode_bytes(str(text).encode("latin-1", "replace"), declared=charset or "utf-8").text
     return None
 
 
-def _unescaped(name: str) -> str:
+def _unescape_percents(name: str) -> str:
     """Without percent escapes, where they are escapes: each followed by two digits, and UTF-8 together."""
     if not _ESCAPES.search(name) or re.search("%(?![0-9A-Fa-f]{2})", name):
         return name
@@ -82,9 +82,13 @@ class FormRequest(Request):
     def form(self, **limits: Any) -> Any:
         """The form; see Starlette's."""
         content_type = self.headers.get("content-type", "")
-        return self._named(limits) if content_type.lower().startswith("multipart/form-data") else super().form(**limits)
+        return (
+            self._parse_form(limits)
+            if content_type.lower().startswith("multipart/form-data")
+            else super().form(**limits)
+        )
 
-    async def _named(self, limits: dict[str, Any]) -> FormData:
+    async def _parse_form(self, limits: dict[str, Any]) -> FormData:
         try:
             async with aclosing(self.stream()) as stream:
                 return await NamedParts(self.headers, stream, **limits).parse()

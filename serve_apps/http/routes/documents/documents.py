@@ -10,15 +10,15 @@ from pydantic import AwareDatetime, BaseModel
 
 from cluster.basics.errors import NotFound
 from pipelines.documents.document import Status
-from pipelines.documents.ingest.remedies import remedy
+from pipelines.documents.ingest.remedies import find_remedy
 from pipelines.documents.store.blobs import Location
-from pipelines.documents.store.library import Impact, Wanted
-from serve_apps.http.auth.guard import Guarded, Its, Me
+from pipelines.documents.store.library import DeletionImpact, DocumentFilter
+from serve_apps.http.auth.guard import GuardedRoute, Its, Me
 from serve_apps.http.fields import AgentInQuery, ChunkKey, DocumentInPath, Limit, PageInPath, Skip, Text
 from serve_apps.http.response_shapes import CaveatShape, DocumentCaveat
-from serve_apps.http.routes.documents.highlights import marked
+from serve_apps.http.routes.documents.highlights import highlight_spans
 
-router = APIRouter(route_class=Guarded, tags=["documents"])
+router = APIRouter(route_class=GuardedRoute, tags=["documents"])
 
 Failure = Mapping[str, Any]
 
@@ -146,7 +146,7 @@ async def documents(
     before: Annotated[AwareDatetime | None, Query(description="Came before this moment.")] = None,
 ) -> DocumentList:
     """The documents one may see."""
-    wanted = Wanted(status, file_type, search, since, before)
+    wanted = DocumentFilter(status, file_type, search, since, before)
     rows, total = await parts.library.page_of(me.scope, wanted, skip, limit)
     return DocumentList(items=[DocumentLine(**row) for row in rows], total=total, skip=skip, limit=limit)
 
@@ -188,7 +188,7 @@ async def content(
         pages=[
             PageContent(
                 number=page.number,
-                html=marked(page.text, page.marks),
+                html=highlight_spans(page.text, page.marks),
                 failure=page.failure,
                 caveats=[CaveatShape(**one) for one in page.caveats],
             )
@@ -233,7 +233,7 @@ async def image(
 @router.get("/api/documents/{document_id}/delete-impact")
 async def delete_impact(document_id: DocumentInPath, me: Me, parts: Its) -> Deleted:
     """Count what a deletion would take along."""
-    return _deleted(document_id, await parts.library.impact(me.scope, document_id))
+    return _deletion_shape(document_id, await parts.library.impact(me.scope, document_id))
 
 
 @router.delete("/api/documents/{document_id}")
@@ -245,15 +245,15 @@ async def delete(document_id: DocumentInPath, me: Me, parts: Its) -> Deleted:
         await parts.audit.record(tx, me.scope, "document.delete", document_id, detail=detail)
     for location in locations:
         await asyncio.to_thread(parts.blobs.delete, Location(location))
-    return _deleted(document_id, impact)
+    return _deletion_shape(document_id, impact)
 
 
 def fix_of(failure: Failure | None) -> str | None:
     """Remedy of a failure."""
-    return remedy(failure.get("reason")).fix if failure else None
+    return find_remedy(failure.get("reason")).fix if failure else None
 
 
-def _deleted(document: str, impact: Impact) -> Deleted:
+def _deletion_shape(document: str, impact: DeletionImpact) -> Deleted:
     return Deleted(
         document_id=document,
         versions=impact.versions,

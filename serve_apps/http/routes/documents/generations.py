@@ -9,15 +9,15 @@ from pydantic import BaseModel
 
 from cluster.basics.errors import Transient
 from cluster.basics.scope import Scope
-from cluster.state.identity.identity import Member
-from cluster.state.work.jobs import Lane
+from cluster.state.identity.identity import WorkspaceMember
+from cluster.state.work.jobs import JobLane
 from pipelines.documents.chunk import split
-from pipelines.documents.index.generations import Recipe
-from pipelines.documents.index.switch import Switched
-from serve_apps.http.auth.guard import Guarded, Its, Me
-from serve_apps.http.deps import Parts
+from pipelines.documents.index.generations import IndexRecipe
+from pipelines.documents.index.switch import SwitchResult
+from serve_apps.http.auth.guard import GuardedRoute, Its, Me
+from serve_apps.http.deps import AppDependencies
 
-router = APIRouter(route_class=Guarded, tags=["generations"])
+router = APIRouter(route_class=GuardedRoute, tags=["generations"])
 
 GenerationInPath = Annotated[int, Path(ge=1, le=2**31 - 1)]
 
@@ -78,7 +78,7 @@ async def generations(me: Me, parts: Its) -> GenerationList:
     """The generations of the workspace's index that are there."""
     rows = await parts.switchover.overview(me.scope)
     held = {role: next((row["id"] for row in rows if row[role]), None) for role in ("live", "previous")}
-    recipe = await _recipe(parts)
+    recipe = await _current_recipe(parts)
     configured = recipe and {
         "embedder": recipe.embedder.name,
         "dimension": recipe.embedder.dimension,
@@ -87,7 +87,7 @@ async def generations(me: Me, parts: Its) -> GenerationList:
         "chunk_overlap": parts.chunk.overlap,
         "live": any(row["live"] and recipe.made(row) for row in rows),
     }
-    return GenerationList(**held, configured=configured, items=[_shape(row) for row in rows])
+    return GenerationList(**held, configured=configured, items=[_generation_shape(row) for row in rows])
 
 
 @router.post("/api/generations/rollback")
@@ -95,8 +95,8 @@ async def rollback(me: Me, parts: Its) -> SwitchShape:
     """Let readers use the generation before, at once. A second call leads forward again. 409 where there is none."""
     async with parts.database.transaction(_all_readers(me)) as tx:
         made = await parts.switchover.back(tx, _all_readers(me))
-        await parts.audit.record(tx, me.scope, "generation.rollback", str(made.generation), detail=_detail(made))
-    return await _switched(me, parts, made)
+        await parts.audit.record(tx, me.scope, "generation.rollback", str(made.generation), detail=_switch_detail(made))
+    return await _switch_shape(me, parts, made)
 
 
 @router.post("/api/generations/{generation_id}/switch")
@@ -110,31 +110,31 @@ async def switch(
     scope = Scope(me.scope.tenant, me.scope.workspace, _all_readers(me).principals, me.scope.user, me.scope.role)
     async with parts.database.transaction(scope) as tx:
         made = await parts.switchover.forward(tx, scope, generation_id, force=force)
-        detail = _detail(made) | {"force": force}
+        detail = _switch_detail(made) | {"force": force}
         await parts.audit.record(tx, me.scope, "generation.switch", str(generation_id), detail=detail)
-    return await _switched(me, parts, made)
+    return await _switch_shape(me, parts, made)
 
 
-def _all_readers(me: Member) -> Scope:
+def _all_readers(me: WorkspaceMember) -> Scope:
     """As the worker would: documents that the caller may not see belong to the index, too."""
     return Scope.of_worker(me.scope.tenant, me.scope.workspace)
 
 
-def _detail(made: Switched) -> dict[str, Any]:
+def _switch_detail(made: SwitchResult) -> dict[str, Any]:
     return {"before": made.previous, "carried": made.carried}
 
 
-async def _recipe(parts: Parts) -> Recipe | None:
+async def _current_recipe(parts: AppDependencies) -> IndexRecipe | None:
     """Recipe of an index built now; None while the embedder is away, as a rollback must not need it."""
     try:
-        return Recipe(await parts.embedder.facts(), split.fingerprint(parts.chunk))
+        return IndexRecipe(await parts.embedder.facts(), split.chunker_fingerprint(parts.chunk))
     except Transient:
         return None
 
 
-async def _switched(me: Member, parts: Parts, made: Switched) -> SwitchShape:
+async def _switch_shape(me: WorkspaceMember, parts: AppDependencies, made: SwitchResult) -> SwitchShape:
     """Enqueue the embedding of carried documents, where the configured embedder is the generation's."""
-    wanted, recipe = await parts.switchover.recipe(me.scope, made.generation), await _recipe(parts)
+    wanted, recipe = await parts.switchover.recipe(me.scope, made.generation), await _current_recipe(parts)
     job, note = None, None
     if recipe is None:
         note = "the embedder is away; once it is back: POST /api/documents/embed-pending"
@@ -146,12 +146,12 @@ async def _switched(me: Member, parts: Parts, made: Switched) -> SwitchShape:
         )
     elif made.carried:
         async with parts.database.transaction(me.scope) as tx:
-            queued = await parts.jobs.enqueue(tx, me.scope, "embed", Lane.BULK, {"agent_id": None})
+            queued = await parts.jobs.enqueue(tx, me.scope, "embed", JobLane.BULK, {"agent_id": None})
             await parts.audit.record(tx, me.scope, "job.embed", queued.job)
         job = UUID(queued.job)
     return SwitchShape(generation=made.generation, previous=made.previous, carried=made.carried, job_id=job, note=note)
 
 
-def _shape(row: dict[str, Any]) -> GenerationShape:
+def _generation_shape(row: dict[str, Any]) -> GenerationShape:
     role = "live" if row["live"] else "previous" if row["previous"] else row["state"]
     return GenerationShape(role=role, **{name: row[name] for name in GenerationShape.model_fields if name != "role"})

@@ -5,12 +5,12 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel
 
-from pipelines.documents.graph.browse import Edge, Evidence, Node, Wanted
+from pipelines.documents.graph.browse import EntityFilter, EntityNode, EvidenceQuote, RelationEdge
 from pipelines.documents.graph.model import EntityType, RelationType
-from serve_apps.http.auth.guard import Guarded, Its, Me
+from serve_apps.http.auth.guard import GuardedRoute, Its, Me
 from serve_apps.http.fields import AgentInQuery, DocumentKey, Skip, Text
 
-router = APIRouter(route_class=Guarded, tags=["graph"])
+router = APIRouter(route_class=GuardedRoute, tags=["graph"])
 
 EntityInPath = Annotated[DocumentKey, Path(description="32 hex digits.")]
 Searched = Annotated[Text | None, Query(min_length=1, max_length=400, description="A name, its beginning, or words.")]
@@ -103,8 +103,10 @@ async def search(
 ) -> EntityList:
     """Entities that a text names; without one those that most documents speak of."""
     agent = await parts.links.resolve(me.scope, agent_id)
-    found = await parts.graph.search(me.scope, Wanted(_words(search), kind, agent), min(skip, 10_000), limit)
-    return EntityList(items=[_node(node) for node in found.nodes], total=found.total)
+    found = await parts.graph.search(
+        me.scope, EntityFilter(_search_text(search), kind, agent), min(skip, 10_000), limit
+    )
+    return EntityList(items=[_entity_shape(node) for node in found.nodes], total=found.total)
 
 
 @router.get("/api/graph/view")
@@ -119,9 +121,11 @@ async def view(
 ) -> View:
     """Nodes, and every relation between two of them."""
     agent = await parts.links.resolve(me.scope, agent_id)
-    found = await parts.graph.view(me.scope, Wanted(_words(search), kind, agent), center, limit)
+    found = await parts.graph.view(me.scope, EntityFilter(_search_text(search), kind, agent), center, limit)
     return View(
-        nodes=[_node(node) for node in found.nodes], edges=[_line(edge) for edge in found.edges], total=found.total
+        nodes=[_entity_shape(node) for node in found.nodes],
+        edges=[_edge_shape(edge) for edge in found.edges],
+        total=found.total,
     )
 
 
@@ -131,18 +135,18 @@ async def entity(entity_id: EntityInPath, me: Me, parts: Its, agent_id: AgentInQ
     agent = await parts.links.resolve(me.scope, agent_id)
     node, mentions, edges = await parts.graph.show(me.scope, entity_id, agent=agent)
     return EntityPage(
-        **_node(node).model_dump(),
-        mentions=[_evidence(one) for one in mentions],
-        relations=[_edge(edge) for edge in edges],
+        **_entity_shape(node).model_dump(),
+        mentions=[_evidence_shape(one) for one in mentions],
+        relations=[_relation_shape(edge) for edge in edges],
     )
 
 
-def _words(search: str | None) -> str | None:
+def _search_text(search: str | None) -> str | None:
     """The text, unless it is only white space."""
     return search if search and search.strip() else None
 
 
-def _node(node: Node) -> EntityShape:
+def _entity_shape(node: EntityNode) -> EntityShape:
     return EntityShape(
         id=node.id,
         name=node.name,
@@ -154,7 +158,7 @@ def _node(node: Node) -> EntityShape:
     )
 
 
-def _evidence(one: Evidence) -> EvidenceShape:
+def _evidence_shape(one: EvidenceQuote) -> EvidenceShape:
     return EvidenceShape(
         document_id=one.document_id,
         version_id=one.version_id,
@@ -169,20 +173,20 @@ def _evidence(one: Evidence) -> EvidenceShape:
     )
 
 
-def _edge(edge: Edge) -> RelationShape:
+def _relation_shape(edge: RelationEdge) -> RelationShape:
     return RelationShape(
         id=edge.id,
         type=RelationType(edge.type),
-        source=_node(edge.source),
-        target=_node(edge.target),
+        source=_entity_shape(edge.source),
+        target=_entity_shape(edge.target),
         strength=edge.strength,
         sentences=edge.sentences,
         documents=edge.documents,
-        evidence=[_evidence(one) for one in edge.evidence],
+        evidence=[_evidence_shape(one) for one in edge.evidence],
     )
 
 
-def _line(edge: Edge) -> EdgeShape:
+def _edge_shape(edge: RelationEdge) -> EdgeShape:
     return EdgeShape(
         id=edge.id,
         source=edge.source.id,

@@ -6,7 +6,7 @@ from html import escape
 from pipelines.documents.document import Span
 
 
-def marked(text: str, spans: Iterable[Span]) -> str:
+def highlight_spans(text: str, spans: Iterable[Span]) -> str:
     """The text escaped, with `<mark>` around the spans; overlapping and touching spans become one.
 
     Args:
@@ -14,13 +14,13 @@ def marked(text: str, spans: Iterable[Span]) -> str:
         spans: of the same page; what lies outside the text is cut off.
     """
     out, at = [], 0
-    for start, end in _merged(text, spans):
+    for start, end in _merge_spans(text, spans):
         out += [escape(text[at:start]), "<mark>", escape(text[start:end]), "</mark>"]
         at = end
     return "".join([*out, escape(text[at:])])
 
 
-def _merged(text: str, spans: Iterable[Span]) -> list[tuple[int, int]]:
+def _merge_spans(text: str, spans: Iterable[Span]) -> list[tuple[int, int]]:
     cut = sorted((max(0, span.start), min(len(text), span.end)) for span in spans)
     merged: list[tuple[int, int]] = []
     for start, end in cut:

@@ -10,24 +10,40 @@ from fastapi import APIRouter, Form, Query, Response, UploadFile
 from pydantic import AfterValidator, BaseModel, Field
 
 from cluster.basics.errors import Conflict, DiskFull, Invalid, NotFound, Overloaded
-from cluster.state.identity.identity import Member
-from cluster.state.work.jobs import Enqueued, JobId, Lane, Lease, Unit
+from cluster.state.identity.identity import WorkspaceMember
+from cluster.state.work.jobs import EnqueuedJob, JobId, JobLane, JobLease, WorkUnit
 from pipelines.documents.document import Status, document_id
 from pipelines.documents.ingest.job_plan import SURVEY
 from pipelines.documents.ingest.page_quota import OverQuota, pages_left
 from pipelines.documents.store.library import NewUpload
-from serve_apps.http.auth.guard import Guarded, Its, Me, agree
-from serve_apps.http.deps import Parts
-from serve_apps.http.fields import AgentInQuery, Body, DocumentKey, IdempotencyKey, Name, Text, listed, storable
+from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
+from serve_apps.http.deps import AppDependencies
+from serve_apps.http.fields import (
+    AgentInQuery,
+    DocumentKey,
+    IdempotencyKey,
+    Name,
+    RequestBody,
+    Text,
+    split_comma_list,
+    storable_text,
+)
 from serve_apps.http.response_shapes import Started
-from serve_apps.http.routes.documents.scanning import Estimated, base_of, dry_run, found
-from serve_apps.http.routes.documents.uploads import as_reader, clean_name, digest, named_readers, origin_of, store
+from serve_apps.http.routes.documents.scanning import Estimated, base_of, dry_run, resolve_scan_path
+from serve_apps.http.routes.documents.uploads import (
+    as_reader,
+    clean_name,
+    hash_upload,
+    named_readers,
+    origin_of,
+    store_upload,
+)
 from serve_apps.http.streams.sse import ENDS
 
-router = APIRouter(route_class=Guarded, tags=["documents"])
+router = APIRouter(route_class=GuardedRoute, tags=["documents"])
 
 LOOK_SECONDS = 0.1
-Listed = Annotated[str, Form(max_length=5_000, description="Comma-separated."), AfterValidator(storable)]
+Listed = Annotated[str, Form(max_length=5_000, description="Comma-separated."), AfterValidator(storable_text)]
 
 
 class Uploaded(BaseModel):
@@ -40,7 +56,7 @@ class Uploaded(BaseModel):
     message: str
 
 
-class Scan(Body):
+class Scan(RequestBody):
     """A file or folder below NFS_BASE_PATH, absolute or relative to it; `agent_id` is a UUID or a display name.
 
     With `dry_run` nothing is started: 200, and what the scan would find and take.
@@ -51,7 +67,7 @@ class Scan(Body):
     dry_run: bool = False
 
 
-class LinkRequest(Body):
+class LinkRequest(RequestBody):
     """Documents that an agent may search from now on, or no longer."""
 
     agent_id: Name
@@ -82,7 +98,7 @@ async def upload(
     response: Response,
     agent_id: AgentInQuery = None,
     wait: Annotated[float, Query(ge=0, le=60, allow_inf_nan=False, description="Seconds to wait for the end.")] = 0,
-    description: Annotated[str, Form(max_length=2_000), AfterValidator(storable)] = "",
+    description: Annotated[str, Form(max_length=2_000), AfterValidator(storable_text)] = "",
     tags: Listed = "",
     readers: Listed = "",
     team_access: Listed = "",
@@ -92,25 +108,25 @@ async def upload(
     `readers` and `team_access` are one: who may see it, beside whoever sends it; none for the whole workspace.
     """
     filename = clean_name(file.filename)
-    seen_by = named_readers([*_list(readers), *map(as_reader, _list(team_access))], me)
+    seen_by = named_readers([*_parse_tags(readers), *map(as_reader, _parse_tags(team_access))], me)
     agent = await parts.links.resolve(me.scope, agent_id)
-    file_hash = await digest(file, parts.http.max_upload_bytes)
+    file_hash = await hash_upload(file, parts.http.max_upload_bytes)
     if known := await parts.library.same_bytes(me.scope, file_hash):
         response.status_code = 200
-        return await _duplicate(parts, me, known, agent)
+        return await _link_duplicate(parts, me, known, agent)
     if not await pages_left(parts.database, me.scope, parts.read.tenant_pages):
         raise OverQuota(f"this tenant has all of the {parts.read.tenant_pages} pages that it may have")
-    stored = await store(parts.blobs, me, file, filename)
+    stored = await store_upload(parts.blobs, me, file, filename)
     origin = origin_of(filename, seen_by)
     id_ = document_id(me.workspace, origin)
-    new = NewUpload(id_, origin, stored.location, filename, stored.kind, seen_by, tuple(_list(tags)), description)
+    new = NewUpload(id_, origin, stored.location, filename, stored.kind, seen_by, tuple(_parse_tags(tags)), description)
     try:
-        job = await _accept(parts, me, new, agent)
+        job = await _accept_upload(parts, me, new, agent)
     # Nothing was accepted; after any other end the job may exist and need the bytes.
     except (DiskFull, NotFound, Overloaded):
         await asyncio.to_thread(parts.blobs.delete, stored.location)
         raise
-    status = await _wait(parts, me, job, new.document, wait)
+    status = await _wait_for_status(parts, me, job, new.document, wait)
     response.status_code = 202 if status in (Status.PENDING, Status.PROCESSING) else 200
     message = "accepted; follow the job" if response.status_code == 202 else f"the document is {status}"
     return Uploaded(document_id=new.document, job_id=job, filename=filename, status=status, message=message)
@@ -121,13 +137,13 @@ async def batch_scan(
     body: Scan, me: Me, parts: Its, response: Response, idempotency_key: IdempotencyKey = None
 ) -> Started | Estimated:
     """Read every file of a folder below NFS_BASE_PATH; files stay where they are."""
-    agree(me, body.tenant_id, body.workspace_id)
-    root = await asyncio.to_thread(found, base_of(parts.read), body.path)
+    require_same_scope(me, body.tenant_id, body.workspace_id)
+    root = await asyncio.to_thread(resolve_scan_path, base_of(parts.read), body.path)
     agent = await parts.links.resolve(me.scope, body.agent_id)
     if body.dry_run:
         response.status_code = 200
         return await dry_run(parts, me.scope, root)
-    return await start_job(parts, me, "scan", Lane.BULK, {"root": str(root), "agent_id": agent}, idempotency_key)
+    return await start_job(parts, me, "scan", JobLane.BULK, {"root": str(root), "agent_id": agent}, idempotency_key)
 
 
 @router.post("/api/documents/reindex-all", status_code=202)
@@ -149,7 +165,7 @@ async def reindex_all(
     asked = {name: True for name, wanted in (("hold", hold), ("force", force)) if wanted}
     if agent is not None and asked:
         raise Invalid("an agent's documents have no generation of their own", fix="Leave agent_id, or hold and force.")
-    job = await start_job(parts, me, "reindex", Lane.BULK, {"agent_id": agent, **asked}, idempotency_key)
+    job = await start_job(parts, me, "reindex", JobLane.BULK, {"agent_id": agent, **asked}, idempotency_key)
     return Reindexing(
         job_id=job.job_id, fresh=job.fresh, chunk_size_used=parts.chunk.size, chunk_overlap_used=parts.chunk.overlap
     )
@@ -161,13 +177,13 @@ async def embed_pending(
 ) -> Started:
     """Embed what still lacks vectors."""
     agent = await parts.links.resolve(me.scope, agent_id)
-    return await start_job(parts, me, "embed", Lane.BULK, {"agent_id": agent}, idempotency_key)
+    return await start_job(parts, me, "embed", JobLane.BULK, {"agent_id": agent}, idempotency_key)
 
 
 @router.post("/api/documents/links")
 async def links(body: LinkRequest, me: Me, parts: Its) -> Linked:
     """Link documents to an agent or take them from it: all of them, or none where one is not there."""
-    agree(me, body.tenant_id, body.workspace_id)
+    require_same_scope(me, body.tenant_id, body.workspace_id)
     agent = await parts.links.resolve(me.scope, body.agent_id)
     assert agent is not None
     change = parts.links.link if body.action == "link" else parts.links.unlink
@@ -179,11 +195,11 @@ async def links(body: LinkRequest, me: Me, parts: Its) -> Linked:
 
 
 async def start_job(
-    parts: Parts, me: Member, kind: str, lane: Lane, payload: Mapping[str, Any], key: str | None
+    parts: AppDependencies, me: WorkspaceMember, kind: str, lane: JobLane, payload: Mapping[str, Any], key: str | None
 ) -> Started:
     """Add a job, and write down who did; the same key is the same job."""
     async with parts.database.transaction(me.scope) as tx:
-        job: Enqueued = await parts.jobs.enqueue(tx, me.scope, kind, lane, payload, key)
+        job: EnqueuedJob = await parts.jobs.enqueue(tx, me.scope, kind, lane, payload, key)
         if job.fresh:
             await parts.audit.record(tx, me.scope, f"job.{kind}", job.job, detail=payload)
         if job.fresh and kind == "reindex" and payload["agent_id"] is None:
@@ -191,7 +207,7 @@ async def start_job(
     return Started(job_id=UUID(job.job), fresh=job.fresh)
 
 
-async def _accept(parts: Parts, me: Member, new: NewUpload, agent: str | None) -> JobId:
+async def _accept_upload(parts: AppDependencies, me: WorkspaceMember, new: NewUpload, agent: str | None) -> JobId:
     """The document becomes visible, is linked and gets its job, all or nothing."""
     file = {"origin": new.origin, "filename": new.filename, "location": new.location}
     payload = {
@@ -206,15 +222,17 @@ async def _accept(parts: Parts, me: Member, new: NewUpload, agent: str | None) -
         await parts.links.auto_link(tx, me.scope, new.document)
         if agent is not None:
             await parts.links.link(tx, me.scope, agent, [new.document])
-        job = await parts.jobs.enqueue(tx, me.scope, "upload", Lane.SMALL, payload)
+        job = await parts.jobs.enqueue(tx, me.scope, "upload", JobLane.SMALL, payload)
         # The unit that the plan would write: a job that ends before it is planned still names its document.
-        waiting = Lease(job.job, me.scope, fence=0)
-        await parts.jobs.expect(tx, waiting, SURVEY, [Unit(new.origin, new.origin, payload=file)])
+        waiting = JobLease(job.job, me.scope, fence=0)
+        await parts.jobs.expect(tx, waiting, SURVEY, [WorkUnit(new.origin, new.origin, payload=file)])
         await parts.audit.record(tx, me.scope, "document.upload", new.document, detail={"filename": new.filename})
     return job.job
 
 
-async def _duplicate(parts: Parts, me: Member, known: Mapping[str, Any], agent: str | None) -> Uploaded:
+async def _link_duplicate(
+    parts: AppDependencies, me: WorkspaceMember, known: Mapping[str, Any], agent: str | None
+) -> Uploaded:
     if agent is not None:
         async with parts.database.transaction(me.scope) as tx:
             await parts.links.link(tx, me.scope, agent, [known["id"]])
@@ -225,7 +243,9 @@ async def _duplicate(parts: Parts, me: Member, known: Mapping[str, Any], agent: 
     )
 
 
-async def _wait(parts: Parts, me: Member, job: JobId, document: str, seconds: float) -> str:
+async def _wait_for_status(
+    parts: AppDependencies, me: WorkspaceMember, job: JobId, document: str, seconds: float
+) -> str:
     """The document's status once its job has ended, or what it is when the time is up."""
     if seconds == 0:
         return Status.PENDING
@@ -239,8 +259,8 @@ async def _wait(parts: Parts, me: Member, job: JobId, document: str, seconds: fl
         raise Conflict("the document was deleted meanwhile") from error
 
 
-def _list(text: str) -> list[str]:
+def _parse_tags(text: str) -> list[str]:
     try:
-        return listed(text)
+        return split_comma_list(text)
     except ValueError as error:
         raise Invalid(str(error)) from error

@@ -8,19 +8,19 @@ from fastapi import APIRouter, Header, Query, Response
 from cluster.basics.scope import Scope
 from cluster.state.db.postgres import Transaction
 from cluster.state.work.jobs import JobId, JobState
-from pipelines.documents.document import Failure, Reason
-from pipelines.documents.store.document_writes import Store
-from serve_apps.http.auth.guard import Guarded, Its, Me
-from serve_apps.http.deps import Parts
+from pipelines.documents.document import Failure, FailureReason
+from pipelines.documents.store.document_writes import DocumentStore
+from serve_apps.http.auth.guard import GuardedRoute, Its, Me
+from serve_apps.http.deps import AppDependencies
 from serve_apps.http.fields import JobInPath, Limit, Skip
 from serve_apps.http.response_shapes import DoubtfulDocument, FailedUnit, FailedUnits, JobList, JobShape
-from serve_apps.http.streams.response import Live
-from serve_apps.http.streams.sse import ENDS, JobFeed, follow
+from serve_apps.http.streams.response import CancellingStreamResponse
+from serve_apps.http.streams.sse import ENDS, JobFeed, stream_stored_events
 
-router = APIRouter(route_class=Guarded, tags=["jobs"])
+router = APIRouter(route_class=GuardedRoute, tags=["jobs"])
 
 LAST_STAGE = "index"
-CANCELLED = Failure("job", Reason.ABANDONED, "the job was cancelled", retryable=True)
+CANCELLED = Failure("job", FailureReason.ABANDONED, "the job was cancelled", retryable=True)
 _STREAM = {"content": {"text/event-stream": {"schema": {"type": "string"}}}, "description": "Events; id = number."}
 
 
@@ -59,8 +59,8 @@ async def events(
     came_back = last_event_id is not None and row["state"] in ENDS
     if came_back and not await parts.desk.events_after(me.scope, id_, last_event_id or 0, 1):
         return Response(status_code=204)  # tells an EventSource not to come back
-    stream = follow(JobFeed(parts.desk, me.scope, id_), last_event_id or 0, parts.pace, time.monotonic)
-    return Live(stream)
+    stream = stream_stored_events(JobFeed(parts.desk, me.scope, id_), last_event_id or 0, parts.pace, time.monotonic)
+    return CancellingStreamResponse(stream)
 
 
 @router.post("/api/jobs/{job_id}/cancel", status_code=202)
@@ -70,8 +70,8 @@ async def cancel(job_id: JobInPath, me: Me, parts: Its) -> JobShape:
     # As the worker that would have done it: documents that the caller may not see end with the job, too.
     async with parts.database.transaction(Scope.of_worker(me.scope.tenant, me.scope.workspace)) as tx:
         if await parts.desk.cancel(tx, me.scope, id_):
-            await Store(parts.database).abandon(tx, me.scope, id_, CANCELLED)
-        await _record(parts, tx, me.scope, "job.cancel", id_)
+            await DocumentStore(parts.database).abandon(tx, me.scope, id_, CANCELLED)
+        await _audit_job(parts, tx, me.scope, "job.cancel", id_)
     return JobShape.of(await parts.desk.show(me.scope, id_))
 
 
@@ -81,7 +81,7 @@ async def resume(job_id: JobInPath, me: Me, parts: Its) -> JobShape:
     id_ = JobId(str(job_id))
     async with parts.database.transaction(me.scope) as tx:
         await parts.desk.resume(tx, me.scope, id_)
-        await _record(parts, tx, me.scope, "job.resume", id_)
+        await _audit_job(parts, tx, me.scope, "job.resume", id_)
     return JobShape.of(await parts.desk.show(me.scope, id_))
 
 
@@ -91,9 +91,9 @@ async def retry(job_id: JobInPath, me: Me, parts: Its) -> JobShape:
     id_ = JobId(str(job_id))
     async with parts.database.transaction(me.scope) as tx:
         await parts.desk.retry(tx, me.scope, id_, last_stage=LAST_STAGE)
-        await _record(parts, tx, me.scope, "job.retry", id_)
+        await _audit_job(parts, tx, me.scope, "job.retry", id_)
     return JobShape.of(await parts.desk.show(me.scope, id_))
 
 
-async def _record(parts: Parts, tx: Transaction, scope: Scope, action: str, job: JobId) -> None:
+async def _audit_job(parts: AppDependencies, tx: Transaction, scope: Scope, action: str, job: JobId) -> None:
     await parts.audit.record(tx, scope, action, job)

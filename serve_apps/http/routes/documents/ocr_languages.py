@@ -8,16 +8,16 @@ from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
 from cluster.basics.scope import Scope
-from cluster.state.work.jobs import Lane
-from pipelines.documents.ocr.installed import installed
+from cluster.state.work.jobs import JobLane
+from pipelines.documents.ocr.installed import installed_languages
 from pipelines.documents.store.ocr_languages import MOST, OcrLanguages
-from serve_apps.http.auth.guard import Guarded, Its, Me, agree
-from serve_apps.http.fields import Body, Name
+from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
+from serve_apps.http.fields import Name, RequestBody
 
-router = APIRouter(route_class=Guarded, tags=["documents"])
+router = APIRouter(route_class=GuardedRoute, tags=["documents"])
 
 
-class ScanLanguagesRequest(Body):
+class ScanLanguagesRequest(RequestBody):
     """By Tesseract's names (`deu`), the likeliest first; empty takes those of the settings (OCR_LANGUAGES).
 
     With `read_again` a job reads every document again that OCR has read before.
@@ -43,14 +43,16 @@ class ScanLanguages(BaseModel):
 async def scan_languages(me: Me, parts: Its) -> ScanLanguages:
     """Show the OCR languages of the workspace."""
     chosen = await OcrLanguages(parts.database).current(me.scope)
-    return ScanLanguages(languages=list(chosen), default=list(parts.ocr.languages), installed=await _installed())
+    return ScanLanguages(
+        languages=list(chosen), default=list(parts.ocr.languages), installed=await _installed_languages()
+    )
 
 
 @router.put("/api/ocr/languages")
 async def change_scan_languages(body: ScanLanguagesRequest, me: Me, parts: Its) -> ScanLanguages:
     """Read scans in these languages from now on; those that are not installed are refused with the package's name."""
-    agree(me, body.tenant_id, body.workspace_id)
-    there = await _installed()
+    require_same_scope(me, body.tenant_id, body.workspace_id)
+    there = await _installed_languages()
     # As the worker that will read them: also documents that the caller may not see are in these languages.
     scope = Scope.of_worker(me.scope.tenant, me.scope.workspace)
     job = None
@@ -58,7 +60,7 @@ async def change_scan_languages(body: ScanLanguagesRequest, me: Me, parts: Its) 
         files = await OcrLanguages(parts.database).change(tx, scope, body.languages, there)
         if body.read_again and files:
             payload = {"files": files, "refresh": True}
-            job = (await parts.jobs.enqueue(tx, me.scope, "upload", Lane.BULK, payload)).job
+            job = (await parts.jobs.enqueue(tx, me.scope, "upload", JobLane.BULK, payload)).job
         detail = {"languages": body.languages, "read_again": len(files) if job else 0}
         await parts.audit.record(tx, me.scope, "ocr.languages", me.scope.workspace, detail=detail)
     chosen = list(dict.fromkeys(body.languages))
@@ -67,5 +69,5 @@ async def change_scan_languages(body: ScanLanguagesRequest, me: Me, parts: Its) 
     )
 
 
-async def _installed() -> list[str]:
-    return list(await asyncio.to_thread(installed))
+async def _installed_languages() -> list[str]:
+    return list(await asyncio.to_thread(installed_languages))

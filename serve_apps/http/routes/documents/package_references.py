@@ -12,21 +12,21 @@ from fastapi import UploadFile
 
 from cluster.basics.errors import DiskFull, NotFound
 from cluster.state.db.postgres import Transaction
-from cluster.state.identity.identity import Member
-from cluster.state.work.jobs import JobId, Lane, Lease, Unit
-from pipelines.documents.document import DocumentId, Reason, document_id
+from cluster.state.identity.identity import WorkspaceMember
+from cluster.state.work.jobs import JobId, JobLane, JobLease, WorkUnit
+from pipelines.documents.document import DocumentId, FailureReason, document_id
 from pipelines.documents.ingest.job_plan import SURVEY
 from pipelines.documents.store.blobs import Location
-from pipelines.documents.store.library import Held, NewUpload
-from serve_apps.http.deps import Parts
+from pipelines.documents.store.library import NewUpload, StoredBytes
+from serve_apps.http.deps import AppDependencies
 from serve_apps.http.problems import FileRefused
-from serve_apps.http.routes.documents.uploads import clean_name, store
+from serve_apps.http.routes.documents.uploads import clean_name, store_upload
 
 Change = Literal["new", "changed", "unchanged", "arriving"]
 
 
 @dataclass(frozen=True, slots=True)
-class Reference:
+class PackageReference:
     """A document of a package.
 
     Attributes:
@@ -50,7 +50,9 @@ def origins_of(name: str) -> str:
     return f"upload:skill/{name}/"
 
 
-async def stored(parts: Parts, me: Member, name: str, files: Mapping[str, bytes]) -> list[Reference]:
+async def store_references(
+    parts: AppDependencies, me: WorkspaceMember, name: str, files: Mapping[str, bytes]
+) -> list[PackageReference]:
     """Compare with what the workspace has, and keep the bytes of what is new; where one is refused, of none.
 
     Raises:
@@ -58,35 +60,40 @@ async def stored(parts: Parts, me: Member, name: str, files: Mapping[str, bytes]
     """
     origins = {path: origins_of(name) + path for path in files}
     held = await parts.library.held(me.scope, list(origins.values()))
-    found: list[Reference] = []
+    found: list[PackageReference] = []
     try:
         for path, content in files.items():
             id_ = document_id(me.workspace, origins[path])
-            change, job = await asyncio.to_thread(_change, parts, held.get(origins[path]), content)
-            one = Reference(path, origins[path], id_, change, job=job)
-            found.append(await _keep(parts, me, one, content) if change in ("new", "changed") else one)
+            change, job = await asyncio.to_thread(_detect_change, parts, held.get(origins[path]), content)
+            one = PackageReference(path, origins[path], id_, change, job=job)
+            found.append(await _store_reference(parts, me, one, content) if change in ("new", "changed") else one)
     except (DiskFull, FileRefused):
-        await forget(parts, found)
+        await delete_references(parts, found)
         raise
     return found
 
 
-async def forget(parts: Parts, references: Sequence[Reference]) -> None:
-    """Remove the bytes that `stored` kept: nothing was accepted."""
+async def delete_references(parts: AppDependencies, references: Sequence[PackageReference]) -> None:
+    """Remove the bytes that `store_references` kept: nothing was accepted."""
     for one in references:
         if one.location:
             await asyncio.to_thread(parts.blobs.delete, one.location)
 
 
-async def accept(
-    parts: Parts, tx: Transaction, me: Member, name: str, references: Sequence[Reference], agent: str | None
+async def enqueue_references(
+    parts: AppDependencies,
+    tx: Transaction,
+    me: WorkspaceMember,
+    name: str,
+    references: Sequence[PackageReference],
+    agent: str | None,
 ) -> JobId | None:
     """Announce, link and enqueue them in the caller's transaction; the job, or that which reads them already."""
     files: list[dict[str, str]] = []
     for one in references:
         if one.location is None:
             continue
-        filename = _filename(one.path)
+        filename = _reference_filename(one.path)
         upload = NewUpload(one.document, one.origin, one.location, filename, one.kind, tags=(f"skill:{name}",))
         files.append({"origin": one.origin, "filename": filename, "location": one.location})
         await parts.library.announce(tx, me.scope, upload)
@@ -96,13 +103,13 @@ async def accept(
     if not files:
         return next((JobId(one.job) for one in references if one.job is not None), None)
     payload = {"files": files, "agent_id": agent, "description": "", "tags": [f"skill:{name}"], "readers": []}
-    job = await parts.jobs.enqueue(tx, me.scope, "upload", Lane.SMALL, payload)
-    units = [Unit(one["origin"], one["origin"], payload=one) for one in files]
-    await parts.jobs.expect(tx, Lease(job.job, me.scope, fence=0), SURVEY, units)  # as an upload does
+    job = await parts.jobs.enqueue(tx, me.scope, "upload", JobLane.SMALL, payload)
+    units = [WorkUnit(one["origin"], one["origin"], payload=one) for one in files]
+    await parts.jobs.expect(tx, JobLease(job.job, me.scope, fence=0), SURVEY, units)  # as an upload does
     return job.job
 
 
-async def read_back(parts: Parts, me: Member, name: str, most: int) -> dict[str, bytes]:
+async def read_back(parts: AppDependencies, me: WorkspaceMember, name: str, most: int) -> dict[str, bytes]:
     """The documents of a skill as they are now, by their path below `references/`."""
     prefix = origins_of(name)
     rows = await parts.library.below(me.scope, prefix, most)
@@ -112,17 +119,19 @@ async def read_back(parts: Parts, me: Member, name: str, most: int) -> dict[str,
     }
 
 
-async def _keep(parts: Parts, me: Member, one: Reference, content: bytes) -> Reference:
+async def _store_reference(
+    parts: AppDependencies, me: WorkspaceMember, one: PackageReference, content: bytes
+) -> PackageReference:
     if not content:
-        raise FileRefused(Reason.EMPTY, f"references/{one.path} has no bytes")
+        raise FileRefused(FailureReason.EMPTY, f"references/{one.path} has no bytes")
     try:
-        kept = await store(parts.blobs, me, UploadFile(BytesIO(content)), _filename(one.path))
+        kept = await store_upload(parts.blobs, me, UploadFile(BytesIO(content)), _reference_filename(one.path))
     except FileRefused as error:
         raise type(error)(error.reason, f"references/{one.path}: {error.detail}", fix=error.hint) from error
-    return Reference(one.path, one.origin, one.document, one.change, kept.location, kept.kind)
+    return PackageReference(one.path, one.origin, one.document, one.change, kept.location, kept.kind)
 
 
-def _change(parts: Parts, held: Held | None, content: bytes) -> tuple[Change, str | None]:
+def _detect_change(parts: AppDependencies, held: StoredBytes | None, content: bytes) -> tuple[Change, str | None]:
     if held is None:
         return "new", None
     if held.arriving is not None:
@@ -134,5 +143,5 @@ def _change(parts: Parts, held: Held | None, content: bytes) -> tuple[Change, st
     return ("unchanged" if held.file_hash == sha256(content).hexdigest() else "changed"), None
 
 
-def _filename(path: str) -> str:
+def _reference_filename(path: str) -> str:
     return clean_name(PurePosixPath(path).name)

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from pipelines.documents.document import PageBox, PlacedCaveat, Span
 from pipelines.documents.store.page_codec import placed_to_json
 from serve_apps.http.response_shapes import PlacedCaveatShape
-from serve_apps.retrieval.search.query import Candidate, Hit, RAGResult, Results
+from serve_apps.retrieval.search.query import Candidate, RAGResult, SearchHit, SearchResults
 
 PREVIEW_CHUNKS = 6
 PREVIEW_CHARACTERS = 2_000
@@ -136,7 +136,7 @@ class Found(BaseModel):
     explain: Explained | None = None
 
 
-def found(asked: str, results: Results, *, grouped: bool = False) -> Found:
+def search_response(asked: str, results: SearchResults, *, grouped: bool = False) -> Found:
     """Results as they are sent; `asked` is the question as it came."""
     return Found(
         query=asked,
@@ -148,25 +148,29 @@ def found(asked: str, results: Results, *, grouped: bool = False) -> Found:
         generation=results.generation,
         fallback=results.fallback,
         timings_ms=dict(results.timings_ms),
-        results=[shaped(hit) for hit in results.hits],
+        results=[hit_shape(hit) for hit in results.hits],
         documents=by_document(results.hits) if grouped else None,
-        packed=_packed(results.packed) if results.packed else None,
-        explain=explained(results) if results.query.explain else None,
+        packed=_packed_shape(results.packed) if results.packed else None,
+        explain=explain_results(results) if results.query.explain else None,
     )
 
 
-def shaped(hit: Hit) -> HitShape:
+def hit_shape(hit: SearchHit) -> HitShape:
     """A passage as it is sent."""
     made = ("spans", "boxes", "caveats", "url")
     plain: dict[str, Any] = {name: getattr(hit, name) for name in HitShape.model_fields if name not in made}
     return HitShape(
-        **plain, spans=_spans(hit.spans), boxes=boxes(hit.boxes), caveats=placed(hit.caveats), url=_url(hit)
+        **plain,
+        spans=_span_tuples(hit.spans),
+        boxes=box_coordinates(hit.boxes),
+        caveats=caveat_shapes(hit.caveats),
+        url=_page_url(hit),
     )
 
 
-def by_document(hits: Sequence[Hit]) -> list[DocumentFound]:
+def by_document(hits: Sequence[SearchHit]) -> list[DocumentFound]:
     """Documents in the order of their best passages; the preview has its passages in theirs."""
-    groups: dict[str, list[Hit]] = {}
+    groups: dict[str, list[SearchHit]] = {}
     for hit in hits:
         groups.setdefault(hit.document_id, []).append(hit)
     return [
@@ -178,43 +182,43 @@ def by_document(hits: Sequence[Hit]) -> list[DocumentFound]:
             pages=sorted({hit.page for hit in own}),
             chunks=len(own),
             preview="\n\n".join(hit.text for hit in own[:PREVIEW_CHUNKS])[:PREVIEW_CHARACTERS],
-            url=_url(own[0]),
+            url=_page_url(own[0]),
         )
         for document, own in groups.items()
     ]
 
 
-def explained(results: Results) -> Explained:
+def explain_results(results: SearchResults) -> Explained:
     """Everything that was noted on the way."""
     query, decision = results.query, results.cache
     return Explained(
         strategy=query.strategy,
         stages=[StageShape(**asdict(stage)) for stage in results.stages],
         variations=list(results.variations),
-        filters={name: _plain(value) for name, value in asdict(query.filters).items()},
+        filters={name: _json_value(value) for name, value in asdict(query.filters).items()},
         min_similarity=query.min_similarity,
         agent_id=query.agent_id,
         generation=results.generation,
         cache=CacheShape(**asdict(decision)) if decision is not None else None,
         timings_ms=dict(results.timings_ms),
-        candidates=[_candidate(place, one) for place, one in enumerate(results.considered[:EXPLAINED], 1)],
+        candidates=[_candidate_shape(place, one) for place, one in enumerate(results.considered[:EXPLAINED], 1)],
     )
 
 
-def boxes(places: Sequence[PageBox]) -> Boxes:
+def box_coordinates(places: Sequence[PageBox]) -> Boxes:
     """Rectangles as they are sent."""
     return [(one.page, one.box.x0, one.box.y0, one.box.x1, one.box.y1) for one in places]
 
 
-def placed(caveats: Sequence[PlacedCaveat]) -> list[PlacedCaveatShape]:
+def caveat_shapes(caveats: Sequence[PlacedCaveat]) -> list[PlacedCaveatShape]:
     """Caveats as they are sent."""
     return [PlacedCaveatShape(**one) for one in placed_to_json(caveats)]
 
 
-def _packed(packed: RAGResult) -> PackedShape:
+def _packed_shape(packed: RAGResult) -> PackedShape:
     return PackedShape(
         query=packed.query,
-        chunks=[shaped(hit) for hit in packed.chunks],
+        chunks=[hit_shape(hit) for hit in packed.chunks],
         formatted_context=packed.formatted_context,
         total_tokens=packed.total_tokens,
         counted_with=packed.counted_with,
@@ -224,19 +228,19 @@ def _packed(packed: RAGResult) -> PackedShape:
     )
 
 
-def _candidate(place: int, one: Candidate) -> CandidateShape:
+def _candidate_shape(place: int, one: Candidate) -> CandidateShape:
     return CandidateShape(place=place, chunk_id=one.chunk_id, document_id=one.document_id, scores=dict(one.scores))
 
 
-def _plain(value: Any) -> str | list[str] | None:
+def _json_value(value: Any) -> str | list[str] | None:
     if isinstance(value, datetime):
         return value.isoformat()
     return list(value) if isinstance(value, tuple) else value
 
 
-def _url(hit: Hit) -> str:
+def _page_url(hit: SearchHit) -> str:
     return f"/api/documents/{hit.document_id}/pages/{hit.page}"
 
 
-def _spans(spans: Sequence[Span]) -> list[tuple[int, int, int]]:
+def _span_tuples(spans: Sequence[Span]) -> list[tuple[int, int, int]]:
     return [(span.page, span.start, span.end) for span in spans]

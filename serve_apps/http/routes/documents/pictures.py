@@ -9,11 +9,11 @@ from cluster.basics.errors import Overloaded
 from pipelines.documents.document import Unreadable
 from pipelines.documents.sources.files import hash_file
 from pipelines.documents.sources.sniff import Kind
-from serve_apps.http.problems import FileChanged, refused
+from serve_apps.http.problems import FileChanged, file_refusal
 
 
-class Drawer(Protocol):
-    """Renderer of pages: pipelines.documents.extract.reader.Reader, which serves one thread."""
+class PageRenderer(Protocol):
+    """Renderer of pages: pipelines.documents.extract.reader.DocumentReader, which serves one thread."""
 
     def picture(self, path: Path, kind: Kind, number: int, dpi: int) -> bytes:
         """A PNG of one 1-based page, or Unreadable."""
@@ -27,7 +27,7 @@ class Drawer(Protocol):
 class OneByOne:
     """Draws in turn; more than `most` waiting is refused."""
 
-    def __init__(self, drawer: Drawer, most: int = 16) -> None:
+    def __init__(self, drawer: PageRenderer, most: int = 16) -> None:
         """The thread starts with the first picture."""
         self._drawer, self._most, self._waiting = drawer, most, 0
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="pictures")
@@ -45,7 +45,7 @@ class OneByOne:
         self._waiting += 1
         try:
             loop = asyncio.get_running_loop()
-            return await loop.run_in_executor(self._thread, self._draw, path, file_hash, Kind(kind), number, dpi)
+            return await loop.run_in_executor(self._thread, self._draw_page, path, file_hash, Kind(kind), number, dpi)
         finally:
             self._waiting -= 1
 
@@ -54,7 +54,7 @@ class OneByOne:
         await asyncio.get_running_loop().run_in_executor(self._thread, self._drawer.close)
         self._thread.shutdown()
 
-    def _draw(self, path: Path, file_hash: str, kind: Kind, number: int, dpi: int) -> bytes:
+    def _draw_page(self, path: Path, file_hash: str, kind: Kind, number: int, dpi: int) -> bytes:
         try:
             if hash_file(path) != file_hash:
                 raise FileChanged("its content changed since it was read")
@@ -63,4 +63,4 @@ class OneByOne:
         try:
             return self._drawer.picture(path, kind, number, dpi)
         except Unreadable as error:
-            raise refused(error) from error
+            raise file_refusal(error) from error

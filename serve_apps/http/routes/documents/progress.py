@@ -7,13 +7,13 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel
 
 from cluster.state.db.postgres import Row
-from pipelines.documents.ingest.reading_rate import Paces
-from pipelines.documents.ingest.remedies import remedy
-from serve_apps.http.auth.guard import Guarded, Its, Me
+from pipelines.documents.ingest.reading_rate import JobPaces
+from pipelines.documents.ingest.remedies import find_remedy
+from serve_apps.http.auth.guard import GuardedRoute, Its, Me
 from serve_apps.http.fields import JobInPath
 from serve_apps.http.response_shapes import Counts
 
-router = APIRouter(route_class=Guarded, tags=["jobs"])
+router = APIRouter(route_class=GuardedRoute, tags=["jobs"])
 
 
 class Stage(Counts):
@@ -64,7 +64,7 @@ class Abouts(BaseModel):
 @router.get("/api/jobs/about")
 async def about(me: Me, parts: Its, job: Annotated[list[UUID], Query(min_length=1, max_length=200)]) -> Abouts:
     """Describe these jobs: what each is about."""
-    return Abouts(items=dict(await Paces(parts.database).about(me.scope, [str(one) for one in job])))
+    return Abouts(items=dict(await JobPaces(parts.database).about(me.scope, [str(one) for one in job])))
 
 
 @router.get("/api/jobs/{job_id}/progress")
@@ -75,7 +75,7 @@ async def progress(
     engines: Annotated[bool, Query(description="Also count pages by engine, which looks at every page.")] = True,
 ) -> Progress:
     """Show the progress of one job."""
-    pace = await Paces(parts.database).of(me.scope, str(job_id), engines=engines)
+    pace = await JobPaces(parts.database).of(me.scope, str(job_id), engines=engines)
     return Progress(
         job_id=job_id,
         about=pace.about,
@@ -84,10 +84,10 @@ async def progress(
         seconds_left=pace.left,
         stages=[Stage(**row) for row in pace.stages],
         engines=None if pace.engines is None else [Engine(**row) for row in pace.engines],
-        failures=[FailureGroup(**_told(row)) for row in pace.failures],
+        failures=[FailureGroup(**_failure_with_fix(row)) for row in pace.failures],
     )
 
 
-def _told(row: Row) -> dict[str, Any]:
-    mended = remedy(row["reason"])
+def _failure_with_fix(row: Row) -> dict[str, Any]:
+    mended = find_remedy(row["reason"])
     return {**row, "title": mended.title, "fix": mended.fix}

@@ -17,18 +17,18 @@ from pydantic import BaseModel
 from cluster.basics.errors import Forbidden, Invalid, NotFound
 from cluster.basics.scope import Scope
 from configs.sections import OcrSettings, ReadSettings
-from pipelines.documents.extract.reader import Reader
-from pipelines.documents.ingest.estimate import Looked, folder, listing, look, reckon
+from pipelines.documents.extract.reader import DocumentReader
+from pipelines.documents.ingest.estimate import SampledFile, estimate_scan, list_files, list_folder, sample_files
 from pipelines.documents.ingest.page_quota import pages_left
-from pipelines.documents.ingest.reading_rate import Paces
-from pipelines.documents.sources.files import confine
+from pipelines.documents.ingest.reading_rate import JobPaces
+from pipelines.documents.sources.files import confine_path
 from pipelines.documents.store.blobs import location_of
-from pipelines.documents.store.library import Library
-from serve_apps.http.auth.guard import Guarded, Its, Me
-from serve_apps.http.deps import Parts
+from pipelines.documents.store.library import DocumentLibrary
+from serve_apps.http.auth.guard import GuardedRoute, Its, Me
+from serve_apps.http.deps import AppDependencies
 from serve_apps.http.fields import Text
 
-router = APIRouter(route_class=Guarded, tags=["documents"])
+router = APIRouter(route_class=GuardedRoute, tags=["documents"])
 
 WALK_SECONDS: Final = 8.0
 LOOK_SECONDS: Final = 12.0
@@ -82,9 +82,9 @@ async def folders(
 ) -> Folders:
     """The folders that can be scanned."""
     base = base_of(parts.read)
-    root = await asyncio.to_thread(found, base, at)
+    root = await asyncio.to_thread(resolve_scan_path, base, at)
     try:
-        inside = await asyncio.to_thread(folder, root)
+        inside = await asyncio.to_thread(list_folder, root)
     except NotADirectoryError as error:
         raise Invalid(f"{at} is a file", fix="Scan it as it is, or choose the folder it lies in.") from error
     except OSError as error:
@@ -92,10 +92,10 @@ async def folders(
     below = root.relative_to(base.resolve())
     return Folders(
         base=str(base),
-        path="" if below == Path() else _shown(below),
+        path="" if below == Path() else _printable_path(below),
         files=inside.files,
         more=inside.more,
-        folders=[_shown(Path(name)) for name in inside.folders],
+        folders=[_printable_path(Path(name)) for name in inside.folders],
     )
 
 
@@ -110,31 +110,31 @@ def base_of(read: ReadSettings) -> Path:
     return Path(read.nfs_base_path)
 
 
-def found(base: Path, path: str) -> Path:
+def resolve_scan_path(base: Path, path: str) -> Path:
     """A path that is there, below the base.
 
     Raises:
         Forbidden, NotFound: it leads elsewhere; there is none.
     """
     try:
-        root = confine(base, path)
+        root = confine_path(base, path)
         root.stat()
     except (OSError, RuntimeError) as error:  # RuntimeError: links that lead in a circle
         raise NotFound("there is no such path", fix="It must exist on the server, below NFS_BASE_PATH.") from error
     return root
 
 
-async def dry_run(parts: Parts, scope: Scope, root: Path) -> Estimated:
+async def dry_run(parts: AppDependencies, scope: Scope, root: Path) -> Estimated:
     """Count what a scan of `root` would read, for a bounded time; nothing is written."""
     passed: Counter[str] = Counter()
-    files, complete, seen = await asyncio.to_thread(_survey, parts.read, root, passed)
-    known = await _known(parts.library, scope, seen)
-    estimate, rate = reckon(files, seen, known, complete), await Paces(parts.database).recent(scope)
+    files, complete, seen = await asyncio.to_thread(_survey_folder, parts.read, root, passed)
+    known = await _known_hashes(parts.library, scope, seen)
+    estimate, rate = estimate_scan(files, seen, known, complete), await JobPaces(parts.database).recent(scope)
     left = await pages_left(parts.database, scope, parts.read.tenant_pages)
     pace = rate.per_second
     return Estimated(
         base=str(base_of(parts.read)),
-        root=_shown(root),
+        root=_printable_path(root),
         files=estimate.files,
         complete=complete,
         looked_at=estimate.looked_at,
@@ -151,21 +151,21 @@ async def dry_run(parts: Parts, scope: Scope, root: Path) -> Estimated:
     )
 
 
-def _survey(read: ReadSettings, root: Path, passed: Counter[str]) -> tuple[int, bool, list[Looked]]:
+def _survey_folder(read: ReadSettings, root: Path, passed: Counter[str]) -> tuple[int, bool, list[SampledFile]]:
     """Number of files found, whether those are all, and the sample that was looked at."""
-    paths, complete = listing(root, _after(WALK_SECONDS), passed)
-    enough = _after(LOOK_SECONDS)
+    paths, complete = list_files(root, _deadline_check(WALK_SECONDS), passed)
+    enough = _deadline_check(LOOK_SECONDS)
     # A reader of its own: a survey opens whatever lies there, and pages that people look at must not wait for it.
-    with Reader(read, OcrSettings()) as reader:
-        return len(paths), complete, look(reader, paths, enough)
+    with DocumentReader(read, OcrSettings()) as reader:
+        return len(paths), complete, sample_files(reader, paths, enough)
 
 
-def _after(seconds: float) -> Callable[[], bool]:
+def _deadline_check(seconds: float) -> Callable[[], bool]:
     end = time.monotonic() + seconds
     return lambda: time.monotonic() > end
 
 
-async def _known(library: Library, scope: Scope, seen: Sequence[Looked]) -> dict[Path, str | None]:
+async def _known_hashes(library: DocumentLibrary, scope: Scope, seen: Sequence[SampledFile]) -> dict[Path, str | None]:
     paths = {str(location_of(one.path)): one.path for one in seen if one.file_hash is not None}
     known: dict[Path, str | None] = {}
     names = list(paths)
@@ -175,6 +175,6 @@ async def _known(library: Library, scope: Scope, seen: Sequence[Looked]) -> dict
     return known
 
 
-def _shown(path: Path) -> str:
+def _printable_path(path: Path) -> str:
     """Names on disk are bytes; those that are no UTF-8 are shown with escapes."""
     return str(path).encode("utf-8", "backslashreplace").decode()

@@ -6,14 +6,19 @@ from typing import Annotated, Literal
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from serve_apps.http.auth.guard import Guarded, Its, Me, agree
-from serve_apps.http.fields import Body, DocumentKey, Name, Question, Text
-from serve_apps.http.routes.documents.passages import Found, found
-from serve_apps.retrieval.search.query import BUDGETS, LEAST_SIMILARITY, Budget, Filters, Query, Strategy
+from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
+from serve_apps.http.fields import DocumentKey, Name, Question, RequestBody, Text
+from serve_apps.http.routes.documents.passages import Found, search_response
+from serve_apps.retrieval.search.query import (
+    BUDGETS,
+    LEAST_SIMILARITY,
+    ContextBudget,
+    SearchFilters,
+    SearchQuery,
+    Strategy,
+)
 
-router = APIRouter(route_class=Guarded, tags=["search"])
-
-__all__ = ["Found", "Narrowed", "SearchRequest", "router", "search"]
+router = APIRouter(route_class=GuardedRoute, tags=["search"])
 
 Short = Annotated[Text, Field(min_length=1, max_length=255)]
 Said = Annotated[Text, Field(max_length=20_000)]
@@ -41,11 +46,11 @@ class Narrowed(BaseModel):
 
     @field_validator("upload_date_from", "upload_date_to")
     @classmethod
-    def _zoned(cls, value: datetime | None) -> datetime | None:
+    def _default_to_utc(cls, value: datetime | None) -> datetime | None:
         return value.replace(tzinfo=UTC) if value is not None and value.tzinfo is None else value
 
 
-class SearchRequest(Narrowed, Body):
+class SearchRequest(Narrowed, RequestBody):
     """A question to the documents. Conditions stand in `filters` or beside it; those in `filters` win.
 
     `enhance` and `rerank` switch a stage for this request; without them rules and settings decide. A context is packed
@@ -71,28 +76,28 @@ class SearchRequest(Narrowed, Body):
     explain: Annotated[bool, Field(description="Say what each stage did and thought of each candidate.")] = False
     filters: Narrowed | None = None
 
-    def narrowed(self) -> Filters:
+    def narrowed(self) -> SearchFilters:
         """Both places put together."""
         chosen = {name: getattr(self, name) for name in Narrowed.model_fields}
         chosen |= self.filters.model_dump(exclude_none=True) if self.filters else {}
         ids = chosen.pop("document_ids")
-        return Filters(**chosen, document_ids=None if ids is None else tuple(ids))
+        return SearchFilters(**chosen, document_ids=None if ids is None else tuple(ids))
 
-    def budget(self) -> Budget | None:
+    def budget(self) -> ContextBudget | None:
         """Of the context to pack; None where none is asked for."""
         if not isinstance(self.pack, str):
             given = self.max_tokens is not None or self.max_chunks is not None
             wanted = given if self.pack is None else self.pack
-            return Budget.of(self.max_tokens, self.max_chunks) if wanted else None
+            return ContextBudget.of(self.max_tokens, self.max_chunks) if wanted else None
         known = BUDGETS[self.pack]
-        return Budget(self.max_tokens or known.max_tokens, self.max_chunks or known.max_chunks)
+        return ContextBudget(self.max_tokens or known.max_tokens, self.max_chunks or known.max_chunks)
 
-    def asked(self, agent: str | None) -> Query:
+    def asked(self, agent: str | None) -> SearchQuery:
         """The query, of an agent by its id."""
         least = self.min_similarity
         if least is None and self.preset is not None:
             least = LEAST_SIMILARITY[self.preset]
-        return Query(
+        return SearchQuery(
             self.query,
             self.limit,
             agent,
@@ -113,9 +118,9 @@ class SearchRequest(Narrowed, Body):
 @router.post("/api/documents/search")
 async def search(body: SearchRequest, me: Me, parts: Its) -> Found:
     """Search by words and by meaning."""
-    agree(me, body.tenant_id, body.workspace_id)
+    require_same_scope(me, body.tenant_id, body.workspace_id)
     async with parts.admission.place():
         agent = await parts.links.resolve(me.scope, body.agent_id)
         results = await parts.search.run(me.scope, body.asked(agent))
     parts.telemetry.searched(results.timings_ms, None if results.cache is None else results.cache.outcome)
-    return found(body.query, results, grouped=body.group_by_document)
+    return search_response(body.query, results, grouped=body.group_by_document)

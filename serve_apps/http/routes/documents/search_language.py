@@ -4,14 +4,14 @@ from fastapi import APIRouter
 from pydantic import BaseModel
 
 from cluster.basics.scope import Scope
-from serve_apps.http.auth.guard import Guarded, Its, Me, agree
-from serve_apps.http.fields import Body, Name
-from serve_apps.retrieval.text.stemming_language import Languages
+from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
+from serve_apps.http.fields import Name, RequestBody
+from serve_apps.retrieval.text.stemming_language import StemmingLanguages
 
-router = APIRouter(route_class=Guarded, tags=["search"])
+router = APIRouter(route_class=GuardedRoute, tags=["search"])
 
 
-class LanguageRequest(Body):
+class LanguageRequest(RequestBody):
     """Language to stem by, one of those that GET lists; `simple` does no stemming."""
 
     language: Name
@@ -28,15 +28,15 @@ class Language(BaseModel):
 @router.get("/api/search/language")
 async def language(me: Me, parts: Its) -> Language:
     """The workspace's language, and those there are."""
-    languages = Languages(parts.database)
+    languages = StemmingLanguages(parts.database)
     return Language(language=await languages.current(me.scope), known=await languages.known(me.scope))
 
 
 @router.put("/api/search/language")
 async def change_language(body: LanguageRequest, me: Me, parts: Its) -> Language:
     """Compare words in another language from now on; answers once every chunk's words are cut anew."""
-    agree(me, body.tenant_id, body.workspace_id)
-    languages = Languages(parts.database)
+    require_same_scope(me, body.tenant_id, body.workspace_id)
+    languages = StemmingLanguages(parts.database)
     async with parts.database.transaction(Scope.of_worker(me.scope.tenant, me.scope.workspace)) as tx:
         chunks = await languages.change(tx, me.scope, body.language)
         detail = {"language": body.language, "chunks": chunks}

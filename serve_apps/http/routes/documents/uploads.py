@@ -11,18 +11,18 @@ from pathlib import PurePosixPath
 from fastapi import UploadFile
 
 from cluster.basics.errors import Invalid, TooLarge
-from cluster.state.identity.identity import Member
-from pipelines.documents.document import Reason, Unreadable, fingerprint
-from pipelines.documents.sources.sniff import sniff
+from cluster.state.identity.identity import WorkspaceMember
+from pipelines.documents.document import FailureReason, Unreadable, fingerprint_parts
+from pipelines.documents.sources.sniff import sniff_kind
 from pipelines.documents.store.blobs import BlobStore, Location
-from serve_apps.http.problems import FileRefused, refused
+from serve_apps.http.problems import FileRefused, file_refusal
 
 BLOCK = 1 << 20
 READER = re.compile(r"(user:[^@\s]+@[^@\s]+|role:(viewer|developer|operator|admin))")
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredUpload:
     """Bytes that were kept; `kind` is what they are."""
 
     location: Location
@@ -52,7 +52,7 @@ def as_reader(entry: str) -> str:
     return f"user:{entry}" if "@" in entry else f"role:{entry}"
 
 
-def named_readers(readers: Sequence[str], member: Member) -> tuple[str, ...]:
+def named_readers(readers: Sequence[str], member: WorkspaceMember) -> tuple[str, ...]:
     """Readers of the upload: those named and the one who sends it; empty means the workspace.
 
     Raises:
@@ -72,10 +72,10 @@ def origin_of(filename: str, readers: Sequence[str]) -> str:
     Uploads for few readers have names of their own: who cannot see a document must not be able to replace it by
     sending a file that is named like it.
     """
-    return f"upload:{fingerprint(*readers)}/{filename}" if readers else f"upload:{filename}"
+    return f"upload:{fingerprint_parts(*readers)}/{filename}" if readers else f"upload:{filename}"
 
 
-async def digest(file: UploadFile, most: int) -> str:
+async def hash_upload(file: UploadFile, most: int) -> str:
     """SHA-256 of the bytes in hex; the file stands at its beginning afterwards.
 
     Raises:
@@ -92,29 +92,29 @@ async def digest(file: UploadFile, most: int) -> str:
             )
         await asyncio.to_thread(state.update, block)
     if size == 0:
-        raise FileRefused(Reason.EMPTY, "the file has no bytes")
+        raise FileRefused(FailureReason.EMPTY, "the file has no bytes")
     await file.seek(0)
     return state.hexdigest()
 
 
-async def store(blobs: BlobStore, member: Member, file: UploadFile, filename: str) -> Stored:
+async def store_upload(blobs: BlobStore, member: WorkspaceMember, file: UploadFile, filename: str) -> StoredUpload:
     """Keep the bytes if they are of a kind that can be read; nothing stays behind otherwise.
 
     Raises:
         FileUnsupported, FileRefused: with the reason.
     """
-    location = await blobs.put(member.tenant, member.workspace, _blocks(file))
+    location = await blobs.put(member.tenant, member.workspace, _file_blocks(file))
     kind = None
     try:
-        kind = await asyncio.to_thread(sniff, blobs.path(location), filename)
+        kind = await asyncio.to_thread(sniff_kind, blobs.path(location), filename)
     except Unreadable as error:
-        raise refused(error) from error
+        raise file_refusal(error) from error
     finally:
         if kind is None:
             await asyncio.to_thread(blobs.delete, location)
-    return Stored(location, str(kind))
+    return StoredUpload(location, str(kind))
 
 
-async def _blocks(file: UploadFile) -> AsyncIterator[bytes]:
+async def _file_blocks(file: UploadFile) -> AsyncIterator[bytes]:
     while block := await file.read(BLOCK):
         yield block

@@ -9,13 +9,13 @@ from pydantic import BaseModel
 
 from cluster.basics.errors import NotFound
 from pipelines.documents.store.blobs import Location
-from pipelines.documents.store.version_history import Shelf
-from serve_apps.http.auth.guard import Guarded, Its, Me
+from pipelines.documents.store.version_history import VersionHistory
+from serve_apps.http.auth.guard import GuardedRoute, Its, Me
 from serve_apps.http.fields import DocumentInPath, DocumentKey, Limit, PageInPath, Skip
 from serve_apps.http.response_shapes import CaveatShape
 from serve_apps.http.routes.documents.documents import PageShape, fix_of
 
-router = APIRouter(route_class=Guarded, tags=["documents"])
+router = APIRouter(route_class=GuardedRoute, tags=["documents"])
 
 VersionInPath = Annotated[DocumentKey, Path(description="32 hex digits, as citations name it.")]
 
@@ -67,7 +67,7 @@ class PageLines(BaseModel):
 async def versions(document_id: DocumentInPath, me: Me, parts: Its, skip: Skip = 0, limit: Limit = 20) -> Versions:
     """The document's versions."""
     await parts.library.require(me.scope, document_id)
-    rows = await Shelf(parts.database).versions(me.scope, document_id, skip, limit)
+    rows = await VersionHistory(parts.database).versions(me.scope, document_id, skip, limit)
     return Versions(items=[Version(**{**row, "current": bool(row["current"])}) for row in rows])
 
 
@@ -83,7 +83,7 @@ async def pages(
     limit: Limit = 100,
 ) -> PageLines:
     """List the pages of a version with how each was read."""
-    shelf = Shelf(parts.database)
+    shelf = VersionHistory(parts.database)
     rows, total = await shelf.pages(
         me.scope, document_id, version_id, failed=failed, caveats=caveats, skip=skip, limit=limit
     )
@@ -95,7 +95,7 @@ async def page(
     document_id: DocumentInPath, version_id: VersionInPath, number: PageInPath, me: Me, parts: Its
 ) -> PageShape:
     """One page of this version, whatever readers see now."""
-    row = await Shelf(parts.database).page(me.scope, document_id, version_id, number)
+    row = await VersionHistory(parts.database).page(me.scope, document_id, version_id, number)
     return PageShape(
         document_id=document_id,
         version_id=version_id,
@@ -120,7 +120,7 @@ async def image(
     dpi: Annotated[int, Query(ge=36, le=300)] = 110,
 ) -> Response:
     """The picture of a page of this version; 409 with reason `changed` where its bytes are not kept any more."""
-    row = await Shelf(parts.database).version(me.scope, document_id, version_id)
+    row = await VersionHistory(parts.database).version(me.scope, document_id, version_id)
     if number > row["page_count"]:
         raise NotFound(f"page {number} of version {version_id}")
     path = parts.blobs.path(Location(row["location"]))

@@ -9,12 +9,12 @@ from pydantic import Field
 
 from cluster.basics.errors import Forbidden
 from cluster.basics.scope import Role
-from cluster.state.identity.identity import least
-from serve_apps.http.auth.guard import Guarded, Its, Me, agree
+from cluster.state.identity.identity import least_role
+from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
 from serve_apps.http.auth.login_routes import check_password
-from serve_apps.http.auth.permissions import MATRIX, check
+from serve_apps.http.auth.permissions import MATRIX, check_access
 from serve_apps.http.auth.tokens import new_key
-from serve_apps.http.fields import Body, Email, KeyInPath, Limit, Name, Password, Skip, Text
+from serve_apps.http.fields import Email, KeyInPath, Limit, Name, Password, RequestBody, Skip, Text
 from serve_apps.http.response_shapes import (
     ApiKey,
     ApiKeys,
@@ -31,7 +31,7 @@ from serve_apps.http.response_shapes import (
     Workspaces,
 )
 
-router = APIRouter(route_class=Guarded, tags=["accounts"])
+router = APIRouter(route_class=GuardedRoute, tags=["accounts"])
 
 Given = Annotated[
     Password | None, Field(description="Left out, one is made and shown once; either must be changed at first login.")
@@ -43,7 +43,7 @@ Everywhere = Annotated[bool, Query(description="Everybody of the tenant.")]
 UserInPath = Annotated[UUID, Path()]
 
 
-class TenantRequest(Body):
+class TenantRequest(RequestBody):
     """A tenant below one's own, and who administers it."""
 
     name: Name
@@ -51,13 +51,13 @@ class TenantRequest(Body):
     password: Given = None
 
 
-class WorkspaceRequest(Body):
+class WorkspaceRequest(RequestBody):
     """A workspace of the own tenant."""
 
     name: Name
 
 
-class UserRequest(Body):
+class UserRequest(RequestBody):
     """Somebody and their role in the workspace; who is in the tenant already keeps their password."""
 
     email: Email
@@ -68,7 +68,7 @@ class UserRequest(Body):
     password: Given = None
 
 
-class UserPatch(Body):
+class UserPatch(RequestBody):
     """Changes to a user; `role` is that in this workspace, and makes somebody of the tenant a member of it."""
 
     role: Role | None = None
@@ -76,14 +76,14 @@ class UserPatch(Body):
     disabled: bool | None = None
 
 
-class PasswordReset(Body):
+class PasswordReset(RequestBody):
     """A new first password, and whether API keys that were made in sessions of the present one go on."""
 
     password: Given = None
     keep_keys: bool = False
 
 
-class ApiKeyRequest(Body):
+class ApiKeyRequest(RequestBody):
     """A key for a machine; it never has more rights than its owner."""
 
     name: Name
@@ -100,7 +100,7 @@ async def tenants(me: Me, parts: Its, skip: Skip = 0, limit: Limit = 100) -> Ten
 @router.post("/api/tenants", status_code=201)
 async def add_tenant(body: TenantRequest, me: Me, parts: Its) -> NewTenant:
     """Make a tenant with a workspace `default` and an administrator."""
-    agree(me, body.tenant_id, body.workspace_id)
+    require_same_scope(me, body.tenant_id, body.workspace_id)
     made, text = _first_password(body.password)
     hashed = await parts.passwords.hash(text)
     async with parts.database.transaction(me.scope) as tx:
@@ -120,7 +120,7 @@ async def workspaces(me: Me, parts: Its, skip: Skip = 0, limit: Limit = 100) -> 
 @router.post("/api/workspaces", status_code=201)
 async def add_workspace(body: WorkspaceRequest, me: Me, parts: Its) -> Workspace:
     """Make a workspace in the own tenant."""
-    agree(me, body.tenant_id, body.workspace_id)
+    require_same_scope(me, body.tenant_id, body.workspace_id)
     async with parts.database.transaction(me.scope) as tx:
         row = await parts.accounts.add_workspace(tx, me.scope, body.name)
         await parts.audit.record(tx, me.scope, "workspace.add", str(row["id"]), detail={"name": body.name})
@@ -133,7 +133,7 @@ async def users(
 ) -> Users:
     """List the workspace's members; an administrator of the tenant may list all of its users."""
     if everywhere:
-        check(me, MATRIX["POST", "/api/users"])
+        check_access(me, MATRIX["POST", "/api/users"])
     rows, total = await parts.accounts.users(me.scope, skip, limit, part=q, everywhere=everywhere)
     return Users(items=[User(**row) for row in rows], total=total)
 
@@ -141,7 +141,7 @@ async def users(
 @router.post("/api/users", status_code=201)
 async def add_user(body: UserRequest, me: Me, parts: Its, response: Response) -> NewUser:
     """Give somebody a role in the workspace; 200 where they were in the tenant already."""
-    agree(me, body.tenant_id, body.workspace_id)
+    require_same_scope(me, body.tenant_id, body.workspace_id)
     made, text = _first_password(body.password)
     hashed = await parts.passwords.hash(text)
     async with parts.database.transaction(me.scope) as tx:
@@ -158,7 +158,7 @@ async def change_user(user_id: UserInPath, body: UserPatch, me: Me, parts: Its) 
 
     Their access tokens end with any change; with other roles a refresh gives new ones.
     """
-    agree(me, body.tenant_id, body.workspace_id)
+    require_same_scope(me, body.tenant_id, body.workspace_id)
     async with parts.database.transaction(me.scope) as tx:
         row = await parts.accounts.change_user(
             tx, me.scope, str(user_id), role=body.role, tenant_role=body.tenant_role, disabled=body.disabled
@@ -175,7 +175,7 @@ async def reset_password(user_id: UserInPath, body: PasswordReset, me: Me, parts
     API keys made in sessions of the last weeks are revoked with them and named in the answer, as whoever was in the
     account may have made them; `keep_keys` leaves them. Older ones go on and are named too.
     """
-    agree(me, body.tenant_id, body.workspace_id)
+    require_same_scope(me, body.tenant_id, body.workspace_id)
     made, text = _first_password(body.password)
     hashed = await parts.passwords.hash(text)
     async with parts.database.transaction(me.scope) as tx:
@@ -218,9 +218,9 @@ async def api_keys(me: Me, parts: Its, skip: Skip = 0, limit: Limit = 100) -> Ap
 @router.post("/api/api-keys", status_code=201)
 async def add_api_key(body: ApiKeyRequest, me: Me, parts: Its) -> NewApiKey:
     """Make a key for a machine. It is shown this once."""
-    agree(me, body.tenant_id, body.workspace_id)
+    require_same_scope(me, body.tenant_id, body.workspace_id)
     role = me.role if body.role is None else body.role
-    if least(role, me.role) is not role:
+    if least_role(role, me.role) is not role:
         raise Forbidden(f"a key cannot have the role {role}; yours here is {me.role}")
     key = new_key()
     async with parts.database.transaction(me.scope) as tx:

@@ -6,11 +6,11 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query
 from pydantic import BaseModel
 
-from cluster.state.audit import Outcome, Which
-from serve_apps.http.auth.guard import Guarded, Its, Me
+from cluster.state.audit import AuditFilter, Outcome
+from serve_apps.http.auth.guard import GuardedRoute, Its, Me
 from serve_apps.http.fields import Limit, Skip, Text
 
-router = APIRouter(route_class=Guarded, tags=["audit"])
+router = APIRouter(route_class=GuardedRoute, tags=["audit"])
 
 Short = Annotated[Text | None, Query(max_length=300)]
 Verify = Annotated[Literal["page", "chain"], Query(description="`chain` checks every entry there is: it takes longer.")]
@@ -66,7 +66,7 @@ async def audit(
     limit: Limit = 100,
 ) -> Trail:
     """The newest entries first, those that fit; the entries that are shown are checked, or on request all."""
-    which = Which(actor, action, object, outcome, _zoned(since), _zoned(until), before)
+    which = AuditFilter(actor, action, object, outcome, _default_to_utc(since), _default_to_utc(until), before)
     rows = await parts.audit.page(me.scope, which=which, skip=skip, limit=limit)
     if verify == "chain":
         broken = await parts.audit.first_broken(me.scope)
@@ -82,6 +82,6 @@ async def audit(
     )
 
 
-def _zoned(moment: datetime | None) -> datetime | None:
+def _default_to_utc(moment: datetime | None) -> datetime | None:
     """A time without a zone is UTC."""
     return moment.replace(tzinfo=UTC) if moment is not None and moment.tzinfo is None else moment

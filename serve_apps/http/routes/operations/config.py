@@ -10,15 +10,15 @@ from redis.asyncio import Redis
 
 from cluster.basics.errors import Conflict, Invalid
 from cluster.state.db.embedded import redis_endpoint
-from cluster.state.settings.settings_rows import Kept, Need, SettingsRows
-from configs.keys import Group, Key, Kind, Part, groups, keys, value_of
+from cluster.state.settings.settings_rows import RestartNeed, SettingsRows, StoredSettings
+from configs.keys import Kind, Part, SettingGroup, SettingKey, setting_groups, setting_keys, value_of
 from configs.sections import Settings
-from configs.settings import InvalidConfiguration, Layered, Source
-from serve_apps.http.auth.guard import Guarded, Its, Me, agree
-from serve_apps.http.deps import Parts
-from serve_apps.http.fields import AnyJson, Body
+from configs.settings import InvalidConfiguration, LayeredSettings, Source
+from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
+from serve_apps.http.deps import AppDependencies
+from serve_apps.http.fields import AnyJson, RequestBody
 
-router = APIRouter(route_class=Guarded, tags=["admin"])
+router = APIRouter(route_class=GuardedRoute, tags=["admin"])
 
 MASK = "••••••••"
 MOST_CHANGES = 200
@@ -87,7 +87,7 @@ class Config(BaseModel):
     changed: list[str] = []
 
 
-class ConfigRequest(Body):
+class ConfigRequest(RequestBody):
     """Changes to settings, by dotted key or by the name in the environment; null takes the row away."""
 
     version: Annotated[int, Field(ge=0, description="The one that was read; another one by now is refused.")]
@@ -97,47 +97,47 @@ class ConfigRequest(Body):
 @router.get("/api/admin/config")
 async def config(me: Me, parts: Its) -> Config:
     """Every setting in its group, four of them coloured as the page shows them; secrets are masked."""
-    return await _shown(me, parts)
+    return await _config_shape(me, parts)
 
 
 @router.put("/api/admin/config")
 async def change_config(body: ConfigRequest, me: Me, parts: Its) -> Config:
     """Change settings: the whole of them is checked before anything is written, and only what differs is."""
-    agree(me, body.tenant_id, body.workspace_id)
+    require_same_scope(me, body.tenant_id, body.workspace_id)
     rows = parts.operating.upkeep.rows
     kept = await rows.kept()
     before, left_out = rows.layers(kept)
-    changes = _changes(before, kept, body.values)
+    changes = _changed_settings(before, kept, body.values)
     if changes:
         standing = {name: value for name, value in kept.values.items() if name not in left_out}
-        after = _checked(rows, {**standing, **changes})
-        await parts.operating.blocking(lambda: _startable(after, parts))
-        known = keys()
+        after = _validate_settings(rows, {**standing, **changes})
+        await parts.operating.blocking(lambda: _check_startable(after, parts))
+        known = setting_keys()
         stored = {
             name: value if value is None or known[name].secret else value_of(after, name)
             for name, value in changes.items()
         }
         async with parts.database.transaction(me.scope) as tx:
             await rows.write(tx, body.version, stored)
-            await rows.need(tx, _waiting(stored))
+            await rows.need(tx, _restarts_needed(stored))
             detail = {
                 "keys": sorted(name for name, value in stored.items() if value is not None),
                 "removed": sorted(name for name, value in stored.items() if value is None),
             }
             await parts.audit.record(tx, me.scope, "settings.change", "system_settings", detail=detail)
         await parts.operating.upkeep.watch.look()
-    shown = await _shown(me, parts)
+    shown = await _config_shape(me, parts)
     return shown.model_copy(update={"changed": sorted(changes)})
 
 
-def _changes(before: Layered, kept: Kept, values: Mapping[str, Any]) -> dict[str, Any]:
+def _changed_settings(before: LayeredSettings, kept: StoredSettings, values: Mapping[str, Any]) -> dict[str, Any]:
     """Values that differ from the effective settings, by dotted name.
 
     Raises:
         Invalid: a name is unknown.
         SettingFixed: a row may not set it, or would not count.
     """
-    known = keys()
+    known = setting_keys()
     dotted = {key.environment: name for name, key in known.items()}
     given_up = {name for name, value in values.items() if value is None and name in kept.left_out}
     unknown = sorted(set(values) - set(known) - set(dotted) - given_up)
@@ -155,17 +155,17 @@ def _changes(before: Layered, kept: Kept, values: Mapping[str, Any]) -> dict[str
             if name in kept.values:
                 found[name] = None
         elif value != value_of(before.settings, name):
-            _settable(key, before.source(name))
+            _require_settable(key, before.source(name))
             found[name] = value
     return found
 
 
-def _settable(key: Key, source: Source) -> None:
+def _require_settable(key: SettingKey, source: Source) -> None:
     if why := _why_not(key, source):
         raise SettingFixed(f"{key.name}: {why}")
 
 
-def _why_not(key: Key, source: Source) -> str:
+def _why_not(key: SettingKey, source: Source) -> str:
     if key.fixed is not None:
         return key.fixed
     if source is Source.ENVIRONMENT:
@@ -173,7 +173,7 @@ def _why_not(key: Key, source: Source) -> str:
     return ""
 
 
-def _checked(rows: SettingsRows, values: Mapping[str, Any]) -> Settings:
+def _validate_settings(rows: SettingsRows, values: Mapping[str, Any]) -> Settings:
     """The whole as it would be.
 
     Raises:
@@ -185,7 +185,7 @@ def _checked(rows: SettingsRows, values: Mapping[str, Any]) -> Settings:
         raise Invalid(str(error), fix="Correct these values; nothing was changed.") from error
 
 
-def _startable(settings: Settings, parts: Parts) -> None:
+def _check_startable(settings: Settings, parts: AppDependencies) -> None:
     """Refuse now what programs would refuse at their start.
 
     Raises:
@@ -200,16 +200,16 @@ def _startable(settings: Settings, parts: Parts) -> None:
             raise Invalid(f"redis: {error}", fix="redis://, rediss:// or unix://") from None
 
 
-def _waiting(changes: Iterable[str]) -> dict[Part, list[str]]:
+def _restarts_needed(changes: Iterable[str]) -> dict[Part, list[str]]:
     """The parts that have to be restarted, each with what for."""
-    known, found = keys(), dict[Part, list[str]]()
+    known, found = setting_keys(), dict[Part, list[str]]()
     for name in changes:
         for part in known[name].restart if name in known else ():
             found.setdefault(part, []).append(name)
     return found
 
 
-async def _shown(me: Me, parts: Parts) -> Config:
+async def _config_shape(me: Me, parts: AppDependencies) -> Config:
     rows = parts.operating.upkeep.rows
     kept = await rows.kept()
     found, left_out = rows.layers(kept)
@@ -217,24 +217,26 @@ async def _shown(me: Me, parts: Parts) -> Config:
         needs = await rows.needs(tx)
     store = await parts.operating.system.store(me.scope)
     generation = None if store is None or store["generation"] is None else f"embeddings_{store['generation']}"
-    known = keys()
-    shown = [_group(group, known, found, kept) for group in groups()]
+    known = setting_keys()
+    shown = [_group_shape(group, known, found, kept) for group in setting_groups()]
     for group in shown:
         if group.id == "database":
             group.keys += _vector_db(generation)
-    return Config(version=kept.version, groups=shown, needs_restart=_needs(needs), left_out=dict(left_out))
+    return Config(version=kept.version, groups=shown, needs_restart=_need_shapes(needs), left_out=dict(left_out))
 
 
-def _needs(needs: Iterable[Need]) -> list[NeedShape]:
+def _need_shapes(needs: Iterable[RestartNeed]) -> list[NeedShape]:
     return [NeedShape(part=Part(need.part), keys=list(need.keys), since=need.since) for need in needs]
 
 
-def _group(group: Group, known: Mapping[str, Key], found: Layered, kept: Kept) -> GroupShape:
-    shapes = [_shape(known[name], found, kept) for name in group.keys]
+def _group_shape(
+    group: SettingGroup, known: Mapping[str, SettingKey], found: LayeredSettings, kept: StoredSettings
+) -> GroupShape:
+    shapes = [_key_shape(known[name], found, kept) for name in group.keys]
     return GroupShape(id=group.id, title=group.title, colour=group.colour, about=group.about, keys=shapes)
 
 
-def _shape(key: Key, found: Layered, kept: Kept) -> KeyShape:
+def _key_shape(key: SettingKey, found: LayeredSettings, kept: StoredSettings) -> KeyShape:
     value, source = value_of(found.settings, key.name), found.source(key.name)
     why = _why_not(key, source)
     if key.secret:

@@ -11,20 +11,20 @@ from cluster.models.connections.egress import AddressRefused
 from cluster.models.connections.endpoint_connection import (
     TRAITS,
     AuthMode,
-    Connection,
     ConnectionId,
     Forms,
+    ModelConnection,
     Provider,
-    detect,
+    detect_provider,
     usual_auth,
 )
-from cluster.models.connections.probe import Probe
-from cluster.state.identity.identity import Member
-from serve_apps.http.auth.guard import Guarded, Its, Me, agree
-from serve_apps.http.deps import Parts
-from serve_apps.http.fields import Body, Name, Text
+from cluster.models.connections.probe import ProbeResult
+from cluster.state.identity.identity import WorkspaceMember
+from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
+from serve_apps.http.deps import AppDependencies
+from serve_apps.http.fields import Name, RequestBody, Text
 
-router = APIRouter(route_class=Guarded, tags=["models"])
+router = APIRouter(route_class=GuardedRoute, tags=["models"])
 
 ConnectionInPath = Annotated[UUID, Path()]
 Url = Annotated[Text, StringConstraints(strip_whitespace=True, min_length=1, max_length=2_000)]
@@ -35,7 +35,7 @@ Seconds = Annotated[float, Field(gt=0, le=3_600, description="Longest silence of
 Header = Annotated[Text, StringConstraints(min_length=1, max_length=100)]
 
 
-class ConnectionRequest(Body):
+class ConnectionRequest(RequestBody):
     """A connection. `provider` is told from `base_url` and `auth_mode` from the provider where they are left out."""
 
     name: Name
@@ -53,7 +53,7 @@ class ConnectionRequest(Body):
     default: Annotated[bool, Field(description="Ask this one where an agent names none.")] = False
 
 
-class ConnectionPatch(Body):
+class ConnectionPatch(RequestBody):
     """Changes to a connection. `key: null` takes the key away; a new address needs the key again."""
 
     name: Name | None = None
@@ -71,7 +71,7 @@ class ConnectionPatch(Body):
     default: bool | None = None
 
 
-class KeyRequest(Body):
+class KeyRequest(RequestBody):
     """The key that takes the old one's place."""
 
     key: Annotated[Key, Field(description="Stored sealed, never shown; user:password for basic.")]
@@ -98,7 +98,7 @@ class ConnectionShape(BaseModel):
     default: bool
 
     @classmethod
-    def of(cls, connection: Connection, default: ConnectionId | None) -> "ConnectionShape":
+    def of(cls, connection: ModelConnection, default: ConnectionId | None) -> "ConnectionShape":
         """From the value; `default` is the workspace's."""
         names = set(cls.model_fields) - {"default"}
         values = {name: getattr(connection, name) for name in names}
@@ -144,7 +144,7 @@ class TestResult(BaseModel):
     detail: str
 
     @classmethod
-    def of(cls, found: Probe) -> "TestResult":
+    def of(cls, found: ProbeResult) -> "TestResult":
         """From the value."""
         return cls(
             ok=found.ok,
@@ -189,10 +189,10 @@ async def add_connection(body: ConnectionRequest, me: Me, parts: Its) -> Connect
     While the gateway listens on this machine alone, people of the first tenant may also use models on it. Each call
     connects to an address that was checked, whatever the name has come to mean.
     """
-    agree(me, body.tenant_id, body.workspace_id)
-    await _check(me, parts, body.base_url)
-    provider = body.provider or detect(body.base_url)
-    wanted = Connection(
+    require_same_scope(me, body.tenant_id, body.workspace_id)
+    await _check_address(me, parts, body.base_url)
+    provider = body.provider or detect_provider(body.base_url)
+    wanted = ModelConnection(
         ConnectionId(""),
         body.name,
         body.base_url,
@@ -220,11 +220,11 @@ async def change_connection(
     connection_id: ConnectionInPath, body: ConnectionPatch, me: Me, parts: Its
 ) -> ConnectionShape:
     """Change a connection; calls that have begun go on with the one they began with."""
-    agree(me, body.tenant_id, body.workspace_id)
+    require_same_scope(me, body.tenant_id, body.workspace_id)
     before = await parts.connections.get(me.scope, str(connection_id))
-    changes = _changes(before, body)
+    changes = _connection_changes(before, body)
     if "base_url" in changes:
-        await _check(me, parts, changes["base_url"])
+        await _check_address(me, parts, changes["base_url"])
     given = body.model_fields_set
     async with parts.database.transaction(me.scope) as tx:
         after = before
@@ -244,7 +244,7 @@ async def rotate_key(connection_id: ConnectionInPath, body: KeyRequest, me: Me, 
 
     It is sealed with the vault's current key, whichever the old one was sealed with.
     """
-    agree(me, body.tenant_id, body.workspace_id)
+    require_same_scope(me, body.tenant_id, body.workspace_id)
     async with parts.database.transaction(me.scope) as tx:
         after = await parts.connections.change(tx, me.scope, str(connection_id), {}, body.key)
         await parts.audit.record(tx, me.scope, "llm_connection.key", after.id, detail={"name": after.name})
@@ -271,7 +271,7 @@ async def test_connection(connection_id: ConnectionInPath, me: Me, parts: Its) -
     return TestResult.of(found)
 
 
-async def _check(me: Member, parts: Parts, base_url: str) -> None:
+async def _check_address(me: WorkspaceMember, parts: AppDependencies, base_url: str) -> None:
     """Refuse an address that a model may not live at; it is on record who tried."""
     try:
         await parts.switchboard.check(base_url, first_tenant=me.first_tenant)
@@ -280,7 +280,7 @@ async def _check(me: Member, parts: Parts, base_url: str) -> None:
         raise
 
 
-def _changes(before: Connection, body: ConnectionPatch) -> dict[str, Any]:
+def _connection_changes(before: ModelConnection, body: ConnectionPatch) -> dict[str, Any]:
     """The values that become different. Null means "as usual" for the provider, the mode and the tools."""
     given = body.model_fields_set
     plain = ("name", "base_url", "model", "price_in", "price_out", "seconds", "enabled", "auth_header")
@@ -289,9 +289,9 @@ def _changes(before: Connection, body: ConnectionPatch) -> dict[str, Any]:
         for name in plain
         if name in given and ((value := getattr(body, name)) is not None or name == "auth_header")
     }
-    moved = "base_url" in changes and before.provider is detect(before.base_url)
+    moved = "base_url" in changes and before.provider is detect_provider(before.base_url)
     if "provider" in given or moved:
-        changes["provider"] = body.provider or detect(changes.get("base_url", before.base_url))
+        changes["provider"] = body.provider or detect_provider(changes.get("base_url", before.base_url))
     if "auth_mode" in given:
         with_key = body.key is not None if "key" in given else before.has_key
         changes["auth_mode"] = body.auth_mode or usual_auth(changes.get("provider", before.provider), with_key=with_key)

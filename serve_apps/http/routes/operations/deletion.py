@@ -7,11 +7,11 @@ from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel
 
 from cluster.basics.errors import Conflict, Invalid
-from serve_apps.http.auth.guard import Guarded, Its, Me
+from serve_apps.http.auth.guard import GuardedRoute, Its, Me
 from serve_apps.http.fields import Text
-from serve_apps.http.routes.operations.erasure import Contents
+from serve_apps.http.routes.operations.erasure import WorkspaceInventory
 
-router = APIRouter(route_class=Guarded, tags=["accounts"])
+router = APIRouter(route_class=GuardedRoute, tags=["accounts"])
 
 WorkspaceInPath = Annotated[UUID, Path()]
 TenantInPath = Annotated[UUID, Path()]
@@ -59,11 +59,13 @@ async def delete_workspace(workspace_id: WorkspaceInPath, me: Me, parts: Its, co
     if str(workspace_id) == me.workspace:
         raise YouAreHere
     contents = await parts.erasure.contents(me.scope, str(workspace_id))
-    if _confirmed(confirm, contents.name):
+    if _is_confirmed(confirm, contents.name):
         await parts.erasure.erase_workspace(me.tenant, contents)
         async with parts.database.transaction(me.scope) as tx:
-            await parts.audit.record(tx, me.scope, "workspace.delete", contents.id, detail=_counts([contents]))
-    return Erased(id=workspace_id, name=contents.name, deleted=confirm is not None, workspaces=_shown([contents]))
+            await parts.audit.record(tx, me.scope, "workspace.delete", contents.id, detail=_audit_counts([contents]))
+    return Erased(
+        id=workspace_id, name=contents.name, deleted=confirm is not None, workspaces=_workspace_shapes([contents])
+    )
 
 
 @router.delete("/api/tenants/{tenant_id}")
@@ -74,23 +76,25 @@ async def delete_tenant(tenant_id: TenantInPath, me: Me, parts: Its, confirm: Na
     """
     id_ = str(tenant_id)
     name, workspaces = await parts.erasure.below(me.scope, id_)
-    if _confirmed(confirm, name):
+    if _is_confirmed(confirm, name):
         await parts.erasure.erase_tenant(id_, workspaces)
         async with parts.database.transaction(me.scope) as tx:
-            await parts.audit.record(tx, me.scope, "tenant.delete", id_, detail={"name": name, **_counts(workspaces)})
-    return Erased(id=tenant_id, name=name, deleted=confirm is not None, workspaces=_shown(workspaces))
+            await parts.audit.record(
+                tx, me.scope, "tenant.delete", id_, detail={"name": name, **_audit_counts(workspaces)}
+            )
+    return Erased(id=tenant_id, name=name, deleted=confirm is not None, workspaces=_workspace_shapes(workspaces))
 
 
-def _confirmed(confirm: str | None, name: str) -> bool:
+def _is_confirmed(confirm: str | None, name: str) -> bool:
     if confirm is not None and confirm != name:
         raise Invalid(f"confirm: this is {name!r}", fix="Send the name exactly as it is, or leave confirm out to look.")
     return confirm is not None
 
 
-def _shown(workspaces: list[Contents]) -> list[WorkspaceContents]:
+def _workspace_shapes(workspaces: list[WorkspaceInventory]) -> list[WorkspaceContents]:
     return [WorkspaceContents.model_validate(one, from_attributes=True) for one in workspaces]
 
 
-def _counts(workspaces: list[Contents]) -> dict[str, object]:
+def _audit_counts(workspaces: list[WorkspaceInventory]) -> dict[str, object]:
     names = [one.name for one in workspaces]
     return {"workspaces": names[:100], "documents": sum(one.documents for one in workspaces)}

@@ -37,7 +37,7 @@ class HasTenants(Conflict):
 
 
 @dataclass(frozen=True, slots=True)
-class Contents:
+class WorkspaceInventory:
     """Counts of a workspace's contents."""
 
     id: str
@@ -51,7 +51,7 @@ class Contents:
     open_runs: int
 
 
-class Erasure:
+class DataEraser:
     """Deletes for good. What is interrupted is done again with the same call; the audit trail is never part of it."""
 
     def __init__(self, database: Database, blobs: BlobStore, redis: Redis | None) -> None:
@@ -59,7 +59,7 @@ class Erasure:
         self._db, self._blobs, self._redis = database, blobs, redis
         self._sql = load_queries(Path(__file__).with_suffix(".sql"))
 
-    async def contents(self, scope: Scope, workspace: str) -> Contents:
+    async def contents(self, scope: Scope, workspace: str) -> WorkspaceInventory:
         """Count the contents of a workspace of the scope's tenant, whoever may read them.
 
         Raises:
@@ -70,9 +70,9 @@ class Erasure:
             row = await tx.one(self._sql["workspace"], workspace=workspace, tenant=scope.tenant)
         if row is None:
             raise NotFound(f"workspace {workspace}")
-        return Contents(**{**row, "id": str(row["id"])})
+        return WorkspaceInventory(**{**row, "id": str(row["id"])})
 
-    async def below(self, scope: Scope, tenant: str) -> tuple[str, list[Contents]]:
+    async def below(self, scope: Scope, tenant: str) -> tuple[str, list[WorkspaceInventory]]:
         """The name of a tenant that was made below the scope's, and what its workspaces hold.
 
         Raises:
@@ -91,7 +91,7 @@ class Erasure:
             raise HasTenants(f"{below['total']} tenants are below {child['name']}")
         return str(child["name"]), [await self.contents(inside, str(row["id"])) for row in rows]
 
-    async def erase_workspace(self, tenant: str, contents: Contents) -> None:
+    async def erase_workspace(self, tenant: str, contents: WorkspaceInventory) -> None:
         """Delete one workspace.
 
         Raises:
@@ -109,7 +109,7 @@ class Erasure:
         await asyncio.to_thread(self._blobs.erase, tenant, contents.id)
         await self.forget(tenant, contents.id)
 
-    async def erase_tenant(self, tenant: str, workspaces: list[Contents]) -> None:
+    async def erase_tenant(self, tenant: str, workspaces: list[WorkspaceInventory]) -> None:
         """Delete a tenant, workspace by workspace, then its people.
 
         Raises:
@@ -129,16 +129,16 @@ class Erasure:
             return
         try:
             async with asyncio.timeout(REDIS_SECONDS):
-                await self._unlink(f"aos:memory:{tenant}:{workspace}:*", f"aos:vectors:{tenant}:{workspace}*")
+                await self._unlink_keys(f"aos:memory:{tenant}:{workspace}:*", f"aos:vectors:{tenant}:{workspace}*")
                 places: Any = await self._redis.smembers(registry_of(workspace))
                 for place in places:
                     index = place.decode() if isinstance(place, bytes) else str(place)
-                    await self._unlink(f"{index}*")
+                    await self._unlink_keys(f"{index}*")
                 await self._redis.unlink(registry_of(workspace))
         except (RedisError, OSError, TimeoutError) as error:
             log.warning("workspace %s is gone; what Redis remembers of it expires by itself: %s", workspace, error)
 
-    async def _unlink(self, *patterns: str) -> None:
+    async def _unlink_keys(self, *patterns: str) -> None:
         assert self._redis is not None
         for pattern in patterns:
             async for key in self._redis.scan_iter(match=pattern, count=1000):

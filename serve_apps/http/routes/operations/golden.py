@@ -7,13 +7,13 @@ from uuid import UUID
 from fastapi import APIRouter, Path, Query, Response
 from pydantic import BaseModel, Field, StringConstraints
 
-from serve_apps.http.auth.guard import Guarded, Its, Me, agree
-from serve_apps.http.fields import Body, Limit, Name, Question, Skip, Text
+from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
+from serve_apps.http.fields import Limit, Name, Question, RequestBody, Skip, Text
 from serve_apps.retrieval.golden import question_form
 from serve_apps.retrieval.golden.question_form import MOST_QUESTIONS, GoldenQuestion
 from serve_apps.retrieval.golden.sets import SetFacts
 
-router = APIRouter(route_class=Guarded, tags=["golden sets"])
+router = APIRouter(route_class=GuardedRoute, tags=["golden sets"])
 
 SetInPath = Annotated[UUID, Path()]
 KeyInPath = Annotated[str, Path(min_length=1, max_length=200)]
@@ -39,7 +39,7 @@ class QuestionShape(BaseModel):
         return cls(**{name: getattr(one, name) for name in cls.model_fields})
 
 
-class QuestionRequest(Body):
+class QuestionRequest(RequestBody):
     """A question and what is known of its answer; the same key changes it. Without one it is made of the text."""
 
     key: Key | None = None
@@ -50,7 +50,7 @@ class QuestionRequest(Body):
     answerable: bool = True
 
 
-class SetRequest(Body):
+class SetRequest(RequestBody):
     """A set. With `gate` the next index has to find the documents that its questions expect.
 
     `least_recall` is demanded in any case; otherwise it may not find less than the index before.
@@ -62,7 +62,7 @@ class SetRequest(Body):
     least_recall: Share | None = None
 
 
-class SetPatch(Body):
+class SetPatch(RequestBody):
     """Changes to a golden set."""
 
     name: Name | None = None
@@ -71,7 +71,7 @@ class SetPatch(Body):
     least_recall: Share | None = None
 
 
-class ImportRequest(Body):
+class ImportRequest(RequestBody):
     """A file's text: a YAML list, or an object a line. With `replace` the set holds nothing else afterwards."""
 
     text: Annotated[Text, Field(min_length=1)]
@@ -127,7 +127,7 @@ async def sets(me: Me, parts: Its, skip: Skip = 0, limit: Limit = 100) -> SetLis
 @router.post("/api/golden-sets", status_code=201)
 async def add(body: SetRequest, me: Me, parts: Its) -> SetShape:
     """A new set, still empty."""
-    agree(me, body.tenant_id, body.workspace_id)
+    require_same_scope(me, body.tenant_id, body.workspace_id)
     facts = SetFacts(body.name, body.description, body.gate, body.least_recall)
     async with parts.database.transaction(me.scope) as tx:
         made = await parts.golden.add(tx, me.scope, facts)
@@ -144,7 +144,7 @@ async def show(set_id: SetInPath, me: Me, parts: Its) -> SetShape:
 @router.patch("/api/golden-sets/{set_id}")
 async def change(set_id: SetInPath, body: SetPatch, me: Me, parts: Its) -> SetShape:
     """Rename a set, or let it guard the index."""
-    agree(me, body.tenant_id, body.workspace_id)
+    require_same_scope(me, body.tenant_id, body.workspace_id)
     row = await parts.golden.show(me.scope, str(set_id))
     given = {name: getattr(body, name) for name in body.model_fields_set - {"tenant_id", "workspace_id"}}
     kept = {name: row[name] for name in ("name", "description", "gate", "least_recall")}
@@ -175,17 +175,19 @@ async def questions(set_id: SetInPath, me: Me, parts: Its, skip: Skip = 0, limit
 @router.post("/api/golden-sets/{set_id}/questions", status_code=201)
 async def save(set_id: SetInPath, body: QuestionRequest, me: Me, parts: Its) -> Filled:
     """Save one question as golden, such as a query that was just answered well; the same key changes it."""
-    agree(me, body.tenant_id, body.workspace_id)
+    require_same_scope(me, body.tenant_id, body.workspace_id)
     given = body.model_dump(exclude={"tenant_id", "workspace_id"}, exclude_none=True)
-    one = question_form.checked(given | {"unanswerable": not body.answerable})
-    return await _put(set_id, me, parts, [one], replace=False)
+    one = question_form.parse_question(given | {"unanswerable": not body.answerable})
+    return await _fill_golden_set(set_id, me, parts, [one], replace=False)
 
 
 @router.post("/api/golden-sets/{set_id}/import", status_code=201)
 async def import_questions(set_id: SetInPath, body: ImportRequest, me: Me, parts: Its) -> Filled:
     """Add or change questions from a file's text: all of them, or none where one is wrong."""
-    agree(me, body.tenant_id, body.workspace_id)
-    return await _put(set_id, me, parts, question_form.read(body.text, body.format), replace=body.replace)
+    require_same_scope(me, body.tenant_id, body.workspace_id)
+    return await _fill_golden_set(
+        set_id, me, parts, question_form.parse_questions(body.text, body.format), replace=body.replace
+    )
 
 
 @router.get(
@@ -196,7 +198,7 @@ async def export(
 ) -> Response:
     """The questions as a file that can be imported again."""
     found, _ = await parts.golden.questions(me.scope, str(set_id))
-    return Response(question_form.write(found, format), media_type="text/plain; charset=utf-8")
+    return Response(question_form.serialise_questions(found, format), media_type="text/plain; charset=utf-8")
 
 
 @router.delete("/api/golden-sets/{set_id}/questions/{key}", status_code=204)
@@ -208,7 +210,7 @@ async def drop(set_id: SetInPath, key: KeyInPath, me: Me, parts: Its) -> Respons
     return Response(status_code=204)
 
 
-async def _put(set_id: UUID, me: Me, parts: Its, found: list[GoldenQuestion], *, replace: bool) -> Filled:
+async def _fill_golden_set(set_id: UUID, me: Me, parts: Its, found: list[GoldenQuestion], *, replace: bool) -> Filled:
     async with parts.database.transaction(me.scope) as tx:
         filled = await parts.golden.put(tx, me.scope, str(set_id), found, replace=replace)
         detail = {"questions": len(found), "removed": filled.removed}

@@ -11,20 +11,20 @@ from pydantic import BaseModel, Field
 from cluster.basics.errors import Conflict, Invalid
 from cluster.basics.scope import Role
 from cluster.state.db.postgres import Row
-from cluster.state.identity.identity import Member
-from serve_apps.http.auth.guard import Guarded, Its, Me, agree
-from serve_apps.http.deps import Parts
-from serve_apps.http.fields import Body, Limit, Name, Skip, Text
-from serve_apps.retrieval.golden.compare import differences, largest
-from serve_apps.retrieval.golden.measure import Options
+from cluster.state.identity.identity import WorkspaceMember
+from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
+from serve_apps.http.deps import AppDependencies
+from serve_apps.http.fields import Limit, Name, RequestBody, Skip, Text
+from serve_apps.retrieval.golden.compare import compare_measures, largest_changes
+from serve_apps.retrieval.golden.measure import GoldenRunOptions
 
-router = APIRouter(route_class=Guarded, tags=["golden sets"])
+router = APIRouter(route_class=GuardedRoute, tags=["golden sets"])
 
 SetInPath = Annotated[UUID, Path()]
 RunInPath = Annotated[UUID, Path()]
 
 
-class RunRequest(Body):
+class RunRequest(RequestBody):
     """Options of a run: with answers or only the search, as an agent, on a generation that is not live."""
 
     answers: Annotated[bool | None, Field(description="Left out: with answers, on the live generation.")] = None
@@ -129,7 +129,7 @@ class Comparison(BaseModel):
 @router.post("/api/golden-sets/{set_id}/runs", status_code=202)
 async def begin(set_id: SetInPath, body: RunRequest, me: Me, parts: Its) -> RunShape:
     """Put every question of the set to the product, in the background and with your rights."""
-    agree(me, body.tenant_id, body.workspace_id)
+    require_same_scope(me, body.tenant_id, body.workspace_id)
     if body.generation is not None:
         if body.answers:
             raise Invalid("answers come from the live generation", fix="Leave answers or generation out.")
@@ -137,9 +137,9 @@ async def begin(set_id: SetInPath, body: RunRequest, me: Me, parts: Its) -> RunS
             raise Conflict(f"there is no generation {body.generation}", fix="GET /api/generations lists them.")
     agent = await parts.links.resolve(me.scope, body.agent_id)
     wanted = body.generation is None and body.answers is not False
-    options = Options(wanted, body.generation, agent, body.concurrency)
+    options = GoldenRunOptions(wanted, body.generation, agent, body.concurrency)
     run = await parts.golden_runs.begin(me.scope, str(set_id), options)
-    await _recorded(parts, me, "golden_run.begin", run, str(set_id))
+    await _audit_golden_run(parts, me, "golden_run.begin", run, str(set_id))
     return RunShape(**await parts.golden_runs.show(me.scope, run))
 
 
@@ -161,7 +161,7 @@ async def results(golden_run_id: RunInPath, me: Me, parts: Its, skip: Skip = 0, 
     """List the result of each question."""
     shown = await parts.golden_runs.show(me.scope, str(golden_run_id))
     rows = await parts.golden_runs.results(me.scope, str(golden_run_id), skip, limit)
-    return ResultList(items=[_result(row, me, shown) for row in rows])
+    return ResultList(items=[_result_shape(row, me, shown) for row in rows])
 
 
 @router.post("/api/golden-runs/{golden_run_id}/resume", status_code=202)
@@ -171,7 +171,7 @@ async def resume(golden_run_id: RunInPath, me: Me, parts: Its) -> RunShape:
     if str(shown["created_by"]) != me.user:
         raise Conflict("somebody else began this run", fix="Begin one of your own.")
     await parts.golden_runs.resume(me.scope, str(golden_run_id))
-    await _recorded(parts, me, "golden_run.resume", str(golden_run_id), str(shown["set_id"]))
+    await _audit_golden_run(parts, me, "golden_run.resume", str(golden_run_id), str(shown["set_id"]))
     return RunShape(**await parts.golden_runs.show(me.scope, str(golden_run_id)))
 
 
@@ -180,7 +180,7 @@ async def cancel(golden_run_id: RunInPath, me: Me, parts: Its) -> RunShape:
     """End a run; what was asked stays."""
     shown = await parts.golden_runs.show(me.scope, str(golden_run_id))
     await parts.golden_runs.cancel(me.scope, str(golden_run_id))
-    await _recorded(parts, me, "golden_run.cancel", str(golden_run_id), str(shown["set_id"]))
+    await _audit_golden_run(parts, me, "golden_run.cancel", str(golden_run_id), str(shown["set_id"]))
     return RunShape(**await parts.golden_runs.show(me.scope, str(golden_run_id)))
 
 
@@ -209,21 +209,21 @@ async def compare(
         settings_changed=[key for key in keys if before["settings"].get(key) != after["settings"].get(key)],
         only_in_baseline=sorted(theirs.keys() - ours.keys())[:limit],
         only_in_candidate=sorted(ours.keys() - theirs.keys())[:limit],
-        differences=[DifferenceShape(**asdict(found)) for found in differences(one, two)],
+        differences=[DifferenceShape(**asdict(found)) for found in compare_measures(one, two)],
         measure=measure,
         changed=[
             Changed(key=key, question=ours[key]["question"], baseline=was, candidate=is_)
-            for key, was, is_ in largest(one, two, measure)[:limit]
+            for key, was, is_ in largest_changes(one, two, measure)[:limit]
         ],
     )
 
 
-async def _recorded(parts: Parts, me: Member, action: str, run: str, of_set: str) -> None:
+async def _audit_golden_run(parts: AppDependencies, me: WorkspaceMember, action: str, run: str, of_set: str) -> None:
     async with parts.database.transaction(me.scope) as tx:
         await parts.audit.record(tx, me.scope, action, run, detail={"set": of_set})
 
 
-def _result(row: Row, me: Member, shown: Row) -> ResultShape:
+def _result_shape(row: Row, me: WorkspaceMember, shown: Row) -> ResultShape:
     """An answer may quote what only whoever asked may see."""
     mine = str(shown["created_by"]) == me.user or me.role is Role.ADMIN
     return ResultShape(**{**row, "answer": row["answer"] if mine else None})

@@ -7,9 +7,9 @@ from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel
 
 from cluster.basics.errors import Transient
-from serve_apps.http.auth.guard import Guarded, Its
+from serve_apps.http.auth.guard import GuardedRoute, Its
 
-router = APIRouter(route_class=Guarded, tags=["health"])
+router = APIRouter(route_class=GuardedRoute, tags=["health"])
 
 PROBE_SECONDS = 3
 

@@ -9,13 +9,13 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.registry import Collector
 
 from cluster.basics.errors import AosError
-from cluster.state.metrics_store import FIGURES, Figure, Totals
-from cluster.state.system import Lane
-from serve_apps.http.auth.guard import Guarded, Its
-from serve_apps.http.deps import Parts
-from serve_apps.http.routes.operations.operating import Deployment
+from cluster.state.metrics_store import FIGURES, MetricSpec, Totals
+from cluster.state.system import LaneLoad
+from serve_apps.http.auth.guard import GuardedRoute, Its
+from serve_apps.http.deps import AppDependencies
+from serve_apps.http.routes.operations.operating import ServeDeployment
 
-router = APIRouter(route_class=Guarded, tags=["admin"])
+router = APIRouter(route_class=GuardedRoute, tags=["admin"])
 
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 SECONDS = 5.0  # for each of the parts that are asked
@@ -48,11 +48,11 @@ REPLICAS = (
 async def metrics(parts: Its) -> Response:
     """Figures of the whole system. Prometheus signs in with an API key of an operator of the first tenant."""
     registry = CollectorRegistry()
-    registry.register(Known(await families(parts)))
+    registry.register(StaticCollector(await collect_families(parts)))
     return Response(generate_latest(registry), media_type=MEDIA_TYPE)
 
 
-class Known(Collector):
+class StaticCollector(Collector):
     """Families that were collected before."""
 
     def __init__(self, found: Sequence[Metric]) -> None:
@@ -64,14 +64,14 @@ class Known(Collector):
         return self._found
 
 
-async def families(parts: Parts) -> list[Metric]:
+async def collect_families(parts: AppDependencies) -> list[Metric]:
     """Metric families of every source; one that does not answer is missing, and `aos_up` says which."""
     operating = parts.operating
     totals, told = await operating.upkeep.figures.totals()
     up = {"figures": told}
     counts: Mapping[str, Mapping[str, float]] = {}
-    lanes: Sequence[Lane] = ()
-    deployments: Sequence[Deployment] = ()
+    lanes: Sequence[LaneLoad] = ()
+    deployments: Sequence[ServeDeployment] = ()
     try:
         async with asyncio.timeout(SECONDS):
             counts, lanes = await operating.system.counts(), await operating.system.lanes()
@@ -85,18 +85,18 @@ async def families(parts: Parts) -> list[Metric]:
     except (AosError, TimeoutError):
         up["ray"] = False
     return [
-        _gauge(*UP, {(source,): float(well) for source, well in up.items()}),
-        *_counted(totals),
-        *_stored(counts),
+        _gauge_family(*UP, {(source,): float(well) for source, well in up.items()}),
+        *_counted_families(totals),
+        *_stored_gauges(counts),
         *(
-            _gauge(name, about, ("lane",), {(lane.name,): float(getattr(lane, value)) for lane in lanes})
+            _gauge_family(name, about, ("lane",), {(lane.name,): float(getattr(lane, value)) for lane in lanes})
             for name, about, value in LANES
         ),
-        *(_replicas(name, about, value, deployments) for name, about, value in REPLICAS),
+        *(_replica_gauge(name, about, value, deployments) for name, about, value in REPLICAS),
     ]
 
 
-def _counted(totals: Totals) -> Iterator[Metric]:
+def _counted_families(totals: Totals) -> Iterator[Metric]:
     for figure in FIGURES.values():
         found, labels = totals.get(figure.name, {}), list(figure.labels.values())
         if not figure.buckets:
@@ -107,11 +107,11 @@ def _counted(totals: Totals) -> Iterator[Metric]:
             continue
         histogram = HistogramMetricFamily(figure.name, figure.about, labels=labels)
         for pairs, total in sorted(found.items()):
-            histogram.add_metric([value for _, value in pairs], _buckets(figure, total.buckets), total.value)
+            histogram.add_metric([value for _, value in pairs], _cumulative_buckets(figure, total.buckets), total.value)
         yield histogram
 
 
-def _buckets(figure: Figure, counts: Mapping[int, float]) -> list[tuple[str, float]]:
+def _cumulative_buckets(figure: MetricSpec, counts: Mapping[int, float]) -> list[tuple[str, float]]:
     """Upper bound to how many were at most that long; the last one counts all."""
     found, sum_ = [], 0.0
     for number, bound in enumerate([*map(str, figure.buckets), "+Inf"]):
@@ -120,19 +120,23 @@ def _buckets(figure: Figure, counts: Mapping[int, float]) -> list[tuple[str, flo
     return found
 
 
-def _stored(counts: Mapping[str, Mapping[str, float]]) -> Iterator[Metric]:
+def _stored_gauges(counts: Mapping[str, Mapping[str, float]]) -> Iterator[Metric]:
     for figure, (name, about, labels) in GAUGES.items():
         values = counts.get(figure, {}).items()
         found = {tuple(label.split(" ", len(labels) - 1)) if labels else (): value for label, value in values}
-        yield _gauge(name, about, labels, {key: value for key, value in found.items() if len(key) == len(labels)})
+        yield _gauge_family(
+            name, about, labels, {key: value for key, value in found.items() if len(key) == len(labels)}
+        )
 
 
-def _replicas(name: str, about: str, value: str, deployments: Sequence[Deployment]) -> Metric:
+def _replica_gauge(name: str, about: str, value: str, deployments: Sequence[ServeDeployment]) -> Metric:
     found = {(one.application, one.name): getattr(one, value) for one in deployments}
-    return _gauge(name, about, ("application", "deployment"), {k: float(v) for k, v in found.items() if v is not None})
+    return _gauge_family(
+        name, about, ("application", "deployment"), {k: float(v) for k, v in found.items() if v is not None}
+    )
 
 
-def _gauge(name: str, about: str, labels: Sequence[str], values: Mapping[tuple[str, ...], float]) -> Metric:
+def _gauge_family(name: str, about: str, labels: Sequence[str], values: Mapping[tuple[str, ...], float]) -> Metric:
     gauge = GaugeMetricFamily(name, about, labels=list(labels))
     for key, value in sorted(values.items()):
         gauge.add_metric(list(key), value)

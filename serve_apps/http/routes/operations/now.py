@@ -8,10 +8,10 @@ from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
 from cluster.state.db.postgres import Row
-from serve_apps.http.auth.guard import Guarded, Its, Me
+from serve_apps.http.auth.guard import GuardedRoute, Its, Me
 from serve_apps.http.routes.operations import health_checks
 
-router = APIRouter(route_class=Guarded, tags=["admin"])
+router = APIRouter(route_class=GuardedRoute, tags=["admin"])
 
 
 class DeploymentShape(BaseModel):
@@ -120,8 +120,8 @@ class Now(BaseModel):
 async def health(me: Me, parts: Its) -> Vitals:
     """Ask every part how it is: databases, Ray and its deployments, queues, models, disk. Takes seconds at most."""
     at = parts.clock()
-    found = await health_checks.look(parts, me.scope)
-    return Vitals(colour=health_checks.worst(found), at=at, parts=[_vital(one) for one in found])
+    found = await health_checks.run_health_checks(parts, me.scope)
+    return Vitals(colour=health_checks.worst_colour(found), at=at, parts=[_vital_shape(one) for one in found])
 
 
 @router.get("/api/admin/now")
@@ -138,19 +138,19 @@ async def now(me: Me, parts: Its) -> Now:
             path="/api/jobs",
         ),
         approvals=Approvals(total=day.approvals, since=day.approvals_since, path="/api/approvals"),
-        page_failures=_failures(day.failures, "job", "/api/jobs/{id}/failures", "/api/jobs"),
-        run_failures=_failures(day.broken, "run", "/api/runs/{id}", f"{runs}?state=failed"),
+        page_failures=_failures_shape(day.failures, "job", "/api/jobs/{id}/failures", "/api/jobs"),
+        run_failures=_failures_shape(day.broken, "run", "/api/runs/{id}", f"{runs}?state=failed"),
         hours=[row["hour"] for row in day.hours],
-        requests=_series(day.hours, "requests", runs),
-        failed=_series(day.hours, "failed", f"{runs}?state=failed"),
-        tokens_in=_series(day.hours, "prompt_tokens", runs),
-        tokens_out=_series(day.hours, "completion_tokens", runs),
-        cost_usd=_series(day.hours, "cost_usd", runs),
-        pages=_series(day.pages, "pages", "/api/documents/"),
+        requests=_series_shape(day.hours, "requests", runs),
+        failed=_series_shape(day.hours, "failed", f"{runs}?state=failed"),
+        tokens_in=_series_shape(day.hours, "prompt_tokens", runs),
+        tokens_out=_series_shape(day.hours, "completion_tokens", runs),
+        cost_usd=_series_shape(day.hours, "cost_usd", runs),
+        pages=_series_shape(day.pages, "pages", "/api/documents/"),
     )
 
 
-def _vital(one: health_checks.Vital) -> VitalShape:
+def _vital_shape(one: health_checks.PartHealth) -> VitalShape:
     shape = None
     if one.deployment is not None:
         shape = DeploymentShape(**{name: getattr(one.deployment, name) for name in DeploymentShape.model_fields})
@@ -159,13 +159,13 @@ def _vital(one: health_checks.Vital) -> VitalShape:
     )
 
 
-def _failures(rows: Sequence[Row], column: str, path: str, all_: str) -> Failures:
+def _failures_shape(rows: Sequence[Row], column: str, path: str, all_: str) -> Failures:
     reasons = [
         Reason(reason=row["reason"] or "unknown", count=row["count"], path=path.format(id=row[column])) for row in rows
     ]
     return Failures(total=sum(reason.count for reason in reasons), reasons=reasons, path=all_)
 
 
-def _series(rows: Sequence[dict[str, Any]], column: str, path: str) -> Series:
+def _series_shape(rows: Sequence[dict[str, Any]], column: str, path: str) -> Series:
     values = [float(row[column]) for row in rows]
     return Series(total=sum(values), values=values, path=path)

@@ -6,19 +6,19 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
-from cluster.console.findings import Finding
-from cluster.state.process_services import Upkeep
-from cluster.state.settings.restart_requests import Restarts
-from cluster.state.system import System
+from cluster.console.findings import HealthFinding
+from cluster.state.process_services import ProcessServices
+from cluster.state.settings.restart_requests import RestartRequests
+from cluster.state.system import SystemQueries
 from configs.sections import Settings
 
 THREADS = 8
 Answer = TypeVar("Answer")
-Probe = Callable[[], Sequence[Finding]]
+Probe = Callable[[], Sequence[HealthFinding]]
 
 
 @dataclass(frozen=True, slots=True)
-class Deployment:
+class ServeDeployment:
     """One Serve deployment.
 
     Attributes:
@@ -37,7 +37,7 @@ class Deployment:
     ongoing: int | None = None
 
 
-class Cluster(Protocol):
+class ClusterView(Protocol):
     """Port to the cluster that the gateway runs on. Its calls block, and are made in threads."""
 
     def check(self, settings: Settings) -> None:
@@ -52,7 +52,7 @@ class Cluster(Protocol):
         """Health probes by the name of the part."""
         ...
 
-    def deployments(self) -> Sequence[Deployment]:
+    def deployments(self) -> Sequence[ServeDeployment]:
         """Every Serve deployment.
 
         Raises:
@@ -62,22 +62,22 @@ class Cluster(Protocol):
 
 
 class NoCluster:
-    """A `Cluster` for an API that runs by itself: nothing is below it."""
+    """A `ClusterView` for an API that runs by itself: nothing is below it."""
 
     def check(self, settings: Settings) -> None:
-        """See `Cluster`."""
+        """See `ClusterView`."""
 
     def probes(self) -> Mapping[str, Probe]:
-        """See `Cluster`."""
+        """See `ClusterView`."""
         return {}
 
-    def deployments(self) -> Sequence[Deployment]:
-        """See `Cluster`."""
+    def deployments(self) -> Sequence[ServeDeployment]:
+        """See `ClusterView`."""
         return ()
 
 
 @dataclass(frozen=True, slots=True)
-class Operating:
+class OperatorDependencies:
     """Attributes:
     upkeep: this process' figures and settings.
     restarts: those that were asked for.
@@ -86,10 +86,10 @@ class Operating:
     threads: where its calls block; a few of their own, so that a part that hangs holds up nobody else's work.
     """
 
-    upkeep: Upkeep
-    restarts: Restarts
-    system: System
-    cluster: Cluster
+    upkeep: ProcessServices
+    restarts: RestartRequests
+    system: SystemQueries
+    cluster: ClusterView
     threads: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(THREADS, "probe"))
 
     async def blocking(self, call: Callable[[], Answer]) -> Answer:

@@ -7,13 +7,13 @@ from typing import Annotated
 from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
-from cluster.state.settings.restart_requests import Restart
+from cluster.state.settings.restart_requests import RestartRecord
 from configs.keys import APPLICATIONS, Part
-from serve_apps.http.auth.guard import Guarded, Its, Me, agree
-from serve_apps.http.deps import Parts
-from serve_apps.http.fields import Body
+from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
+from serve_apps.http.deps import AppDependencies
+from serve_apps.http.fields import RequestBody
 
-router = APIRouter(route_class=Guarded, tags=["admin"])
+router = APIRouter(route_class=GuardedRoute, tags=["admin"])
 
 COMMAND = "aos down && aos up"
 LOOKS, PAUSE = 12, 0.5  # how often and in which steps we look whether a supervisor took it up
@@ -21,7 +21,7 @@ HARD = f"everything has to be started anew, which ends what runs: `{COMMAND}` wh
 NOBODY = f"no supervisor has taken it up; where none runs: `{COMMAND}`"
 
 
-class RestartRequest(Body):
+class RestartRequest(RequestBody):
     """Parts to restart; left out, those with a pending restart after changed settings."""
 
     parts: Annotated[list[Part] | None, Field(max_length=len(Part))] = None
@@ -38,7 +38,7 @@ class RestartShape(BaseModel):
     error: str | None
 
     @classmethod
-    def of(cls, restart: Restart) -> "RestartShape":
+    def of(cls, restart: RestartRecord) -> "RestartShape":
         """From the value."""
         return cls(
             id=restart.id,
@@ -72,18 +72,18 @@ async def restart_hint(me: Me, parts: Its, body: RestartRequest | None = None) -
     Without a body, or without `parts` in it, those that changed settings wait for.
     """
     body = body or RestartRequest()
-    agree(me, body.tenant_id, body.workspace_id)
-    wanted = await _waiting(me, parts) if body.parts is None else list(dict.fromkeys(body.parts))
+    require_same_scope(me, body.tenant_id, body.workspace_id)
+    wanted = await _parts_to_restart(me, parts) if body.parts is None else list(dict.fromkeys(body.parts))
     rolling = tuple(part for part in wanted if part in APPLICATIONS)
     by_hand = Part.WHOLE in wanted
     if not wanted:
         return Hint(restart=None, state="nothing", detail="nothing waits for a restart", command=None)
-    asked: Restart | None = None
+    asked: RestartRecord | None = None
     async with parts.database.transaction(me.scope) as tx:
         id_ = await parts.operating.restarts.ask(tx, me.scope, rolling) if rolling else None
         await parts.audit.record(tx, me.scope, "restart.ask", str(id_ or Part.WHOLE), detail={"parts": sorted(wanted)})
     if id_ is not None:
-        asked = await _taken(me, parts, id_)
+        asked = await _await_pickup(me, parts, id_)
     taken = asked is not None and asked.taken_at is not None
     details = [f"{', '.join(rolling)}: replica by replica" if taken else NOBODY] if rolling else []
     return Hint(
@@ -100,12 +100,12 @@ async def restarts(me: Me, parts: Its) -> RestartList:
     return RestartList(items=[RestartShape.of(one) for one in await parts.operating.restarts.page(me.scope)])
 
 
-async def _waiting(me: Me, parts: Parts) -> list[Part]:
+async def _parts_to_restart(me: Me, parts: AppDependencies) -> list[Part]:
     async with parts.database.transaction(me.scope) as tx:
         return [Part(need.part) for need in await parts.operating.upkeep.rows.needs(tx)]
 
 
-async def _taken(me: Me, parts: Parts, id_: int) -> Restart:
+async def _await_pickup(me: Me, parts: AppDependencies, id_: int) -> RestartRecord:
     """The restart once a supervisor has it, else as it is after some seconds."""
     for _ in range(LOOKS):
         found = await parts.operating.restarts.show(me.scope, id_)
