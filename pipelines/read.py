@@ -162,7 +162,7 @@ def stream_through_actors(
 
 
 def classified(error: RayError | ExecutionTimeoutError) -> Transient:
-    """What ended a dataset, by our names."""
+    """The error that ended a dataset, by our names."""
     if isinstance(error, OutOfDiskError):
         return full_at()
     cause = getattr(error, "cause", error)  # what an actor raised comes as a RayTaskError with it inside

@@ -187,7 +187,7 @@ class Worker:
 
 
 def strain_of(lane: JobLane, settings: Settings, crowd: CrowdWatch | None) -> str | None:
-    """What keeps this machine from getting on with a lane: by the rules by which readers are ended, or held back."""
+    """Backpressure of this machine on a lane: by the rules by which readers are ended, or held back."""
     if lane is not JobLane.BULK:
         return None
     use, high = use_now(), settings.ray.memory_high
@@ -202,7 +202,7 @@ def strain_of(lane: JobLane, settings: Settings, crowd: CrowdWatch | None) -> st
 
 
 def share_of_a_core(read: ReadSettings, cores: int) -> float:
-    """What one reader may have where bulk work has no more than its floor."""
+    """Limits of one reader where bulk work has no more than its floor."""
     return min(MOST_OF_A_CORE, read.floor * cores)
 
 

@@ -1,1 +1,1 @@
-"""What a document is and how one is read, split and indexed; no Ray in here."""
+"""Documents: their values, and how one is read, split and indexed; no Ray in here."""

@@ -263,7 +263,7 @@ def _handle_http_exception(request: Request, error: Exception) -> Response:
 
 
 def _system(request: Request, error: Exception) -> Response:
-    """What the system refused: a full disk has a name, anything else is a bug."""
+    """The error of a refused system call: a full disk has a name, anything else is a bug."""
     if not means_full(error):
         raise error
     return _handle_known_error(request, full_at())

@@ -120,7 +120,7 @@ def _operator_dependencies(base: Container, cluster: ClusterView | None) -> Oper
 
 
 def uploads_of(settings: Settings) -> FolderBlobs:
-    """Where uploads are kept, as long as there is room."""
+    """The blob store of uploads, which refuses when the disk has no room."""
     place = settings.state_dir / "blobs"
     return FolderBlobs(place, DiskRoom(place, settings.disk.free_bytes, settings.disk.free_percent))
 

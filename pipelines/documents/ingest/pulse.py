@@ -19,7 +19,7 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def pulsed(calls: "Connection[Any, Any]", pid: int, share: float, seconds: float) -> bool:
-    """Whether an answer came within so many seconds, in which a process and its helpers had a share of a core."""
+    """True if an answer came within so many seconds, in which a process and its helpers had a share of a core."""
     if share >= 1:
         return calls.poll(max(0.0, seconds))
     rest, end = PULSE_SECONDS * (1 - share) / share, time.monotonic() + seconds

@@ -153,7 +153,7 @@ class LiveJournal(ReplayCursor):
         return str(found["arguments"]["reply"])
 
     async def _decided(self, tool: str, arguments: Mapping[str, Json], reason: str, category: ApprovalCategory) -> Json:
-        """What a person said, once they have."""
+        """The decision of a person, once there is one."""
         step, known = self._next(str(category), tool, {"arguments": arguments, "reason": reason})
         if step.state is not StepState.STARTED:
             return self._answer(step)

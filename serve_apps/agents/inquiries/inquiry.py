@@ -25,7 +25,7 @@ AGAIN = "I could not read that as a yes or a no."
 
 
 class Asked(StrEnum):
-    """What a question is about."""
+    """The subject of a question to a person."""
 
     CLARIFICATION = "clarification"
     SELECTION = "selection"

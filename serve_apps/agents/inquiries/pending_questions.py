@@ -1,4 +1,4 @@
-"""What is told of what waits for a person, and of what they said: the events of approvals and of questions."""
+"""Events of approval requests and questions: that something waits for a person, and their reply."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -23,7 +23,7 @@ def wanted_of(
     expires: datetime | None,
     category: ApprovalCategory,
 ) -> ApprovalRequest:
-    """What a step puts before a person, under an id that is the same at every walk of its run."""
+    """The request that a step puts before a person, under an id that is the same at every replay of its run."""
     id_ = str(uuid5(UUID(run), f"{step.seq} {category}"))
     return ApprovalRequest(id_, run, step.seq, step.name, normalize_json(arguments), reason, expires, category)
 
@@ -47,7 +47,7 @@ def asked(wanted: ApprovalRequest) -> list[Told]:
 
 
 def answered(wanted: ApprovalRequest, decided: ApprovalDecision, arguments: Mapping[str, Json]) -> Told:
-    """What a person said; of a question that nobody answered there is no reply."""
+    """The reply of a person; of a question that nobody answered there is none."""
     if wanted.category is ApprovalCategory.INPUT:
         state = "answered" if decided.state == "approved" else decided.state
         return EventKind.INPUT_GIVEN, {"id": wanted.id, "state": state, "reply": arguments.get("reply")}

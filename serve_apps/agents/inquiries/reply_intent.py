@@ -1,4 +1,4 @@
-"""What a person's own words decide: by whole phrases, negations first; anything else decides nothing (B-12)."""
+"""Decides by a person's own words: whole phrases, negations first; anything else decides nothing (B-12)."""
 
 import re
 from collections.abc import Sequence
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Intent(StrEnum):
-    """What a reply to a question of yes or no means."""
+    """Meanings of a reply to a question of yes or no."""
 
     APPROVE = "approve"
     REJECT = "reject"
@@ -67,7 +67,7 @@ _NO_WORD = re.compile(r"[^\w\s]+")
 
 
 def _phrases(phrases: Sequence[str]) -> re.Pattern[str]:
-    """One of them at least, with fillers and more of them around it, and nothing else."""
+    """Pattern of at least one of the phrases, with fillers and more of them around it, and nothing else."""
 
     def anyone(texts: Sequence[str]) -> str:
         return "|".join(map(re.escape, sorted(texts, key=len, reverse=True)))
@@ -81,7 +81,7 @@ _IS_YES, _IS_NO = _phrases(_YES), _phrases(_NO)
 
 
 def intent_of(reply: str) -> Intent:
-    """What a reply decides. A no is looked for first, and a yes with any negation in it is none."""
+    """The decision in a reply. A no is looked for first, and a yes with any negation in it is none."""
     said = " ".join(_NO_WORD.sub(" ", _APOSTROPHES.sub("", reply.casefold())).split())
     if _IS_NO.fullmatch(said) and not _TWICE.search(said):
         return Intent.REJECT

@@ -1,4 +1,4 @@
-"""What a turn names beside its message, told to the model as data: files and workspace, by an allow-list (EX-18)."""
+"""Context that a turn names beside its message, given to the model as data: files and workspace, by an allow-list."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -26,7 +26,7 @@ class ContextInjector:
         self._sql = load_queries(Path(__file__).with_suffix(".sql"))
 
     async def inject(self, scope: Scope, documents: Sequence[str]) -> str:
-        """What is told of the documents that a turn names; empty where it names none.
+        """The context of the documents that a turn names; empty where it names none.
 
         Raises:
             NotFound: one is not there, or the user may not see it.

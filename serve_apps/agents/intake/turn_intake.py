@@ -181,7 +181,7 @@ class TurnIntake:
         return await replies.take(scope, question, await self._find_agent(scope, incoming.agent), incoming)
 
     async def _masked(self, incoming: IncomingMessage) -> IncomingMessage:
-        """Where `mask_messages` is on, nobody behind this point sees what stored messages do not show either."""
+        """The turn as the model sees it: with `mask_messages` on, without what stored messages do not show either."""
         if not self._settings.mask_messages:
             return incoming
         history = tuple([replace(one, content=await masked(one.content)) for one in incoming.history])
@@ -238,7 +238,7 @@ def answer_recorder(memory: ConversationMemory, learning: ConversationSummariser
 
 
 def asking(memory: ConversationMemory) -> Say:
-    """How a runner stores a question in its conversation; Redis learns of it by the next reading."""
+    """Stores a runner's question in its conversation; Redis learns of it by the next reading."""
 
     async def say(turn: Turn, tx: Transaction, question: str) -> None:
         guarded = safe_memory_write(question, turn.scope.tenant, turn.session)  # short: see `inquiry`

@@ -34,7 +34,7 @@ MEANING, WORDS = 0.7, 0.3  # weights of the two
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """What is known beside the conversation itself.
+    """Context from memory, beside the conversation itself.
 
     Attributes:
         episodes: of earlier conversations, what fits best first.
@@ -61,7 +61,7 @@ class EpisodicMemory:
     async def recall(
         self, scope: Scope, session: ConversationSession, message: str, known: Sequence[SessionFact]
     ) -> Remembered:
-        """What of earlier conversations with this agent is told before a message; `known` are the user's facts.
+        """Episodes of earlier conversations with this agent that fit a message; `known` are the user's facts.
 
         Nothing is embedded where there is nothing to compare with.
         """
@@ -137,7 +137,7 @@ class EpisodicMemory:
 
 
 def episode_of(told: EpisodeSource) -> str:
-    """What a conversation was about: its summary, then what was said since, cut from the oldest on."""
+    """The text of a conversation as an episode: its summary, then its later messages, cut from the oldest on."""
     taken: list[str] = []
     left = CHARS - len(told.summary[:CHARS])
     for text in told.said:

@@ -35,7 +35,7 @@ _WISH = re.compile(
 
 
 def promised(answer: str, message: str) -> list[SessionFact]:
-    """What an assistant says that it will remember: its own words, or, where it names nothing, what it was told.
+    """The fact an assistant says that it will remember: its own words, or, where it names nothing, what it was told.
 
     Args:
         answer: the assistant's.

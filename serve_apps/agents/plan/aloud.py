@@ -43,7 +43,7 @@ class AnswerReader:
         self.opened, self.text = False, ""
 
     def feed(self, piece: str) -> str:
-        """What is new of the answer."""
+        """The new part of the answer."""
         if self._over:
             return ""
         self._raw += piece
@@ -72,7 +72,7 @@ class AnswerReader:
         return self.opened
 
     def _whole(self) -> int:
-        """Where the raw text ends without half an escape, or half of a pair of them."""
+        """The end of the raw text before half an escape, or half of a pair of them."""
         found = _TORN.search(self._raw) or _HALF_PAIR.search(self._raw)
         return found.start("torn") if found else len(self._raw)
 
@@ -92,7 +92,7 @@ class Aloud(StreamFilter):
 
 
 def is_final(work: PlannedTurn, adequacy: str | None) -> bool:
-    """Whether an answer of this adequacy, given by the last step, is what synthesis will choose."""
+    """True if synthesis will choose an answer of this adequacy, given by the last step."""
     earlier = any(
         one.step.executor == StepExecutor.REASONING and one.usable and one.output["context_adequacy"] == SUFFICIENT
         for one in work.results.values()

@@ -1,4 +1,4 @@
-"""What a reasoning step replies with."""
+"""The reply of a reasoning step."""
 
 from typing import Literal
 

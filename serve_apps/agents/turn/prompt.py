@@ -121,7 +121,7 @@ def trailing_messages(turn: Turn) -> list[ModelMessage]:
 
 
 def injected(turn: Turn) -> str:
-    """What the turn names beside its message, as it was looked up when it was accepted."""
+    """The context that the turn names beside its message, as it was looked up when it was accepted."""
     return str(turn.options.get(CONTEXT) or "")
 
 

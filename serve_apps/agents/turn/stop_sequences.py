@@ -37,7 +37,7 @@ class StopSequences:
         return held[:end]
 
     def _end(self, text: str) -> int | None:
-        """Where the first stop sequence begins."""
+        """Offset at which the first stop sequence begins."""
         return min((at for one in self._sequences if (at := text.find(one)) >= 0), default=None)
 
     def cut(self, text: str) -> str:

@@ -67,7 +67,7 @@ async def load_conversation(
 
 
 def in_full(exchanges: Sequence[ChatExchange]) -> list[ChatExchange]:
-    """Those whose events are read; a turn that asked something has several, and is told with the last of them."""
+    """Turns whose events are read; one that asked something has several, and is told with the last of them."""
     last = {one.turn.run: one for one in exchanges if one.turn.run}
     return list(last.values())[-IN_FULL:]
 

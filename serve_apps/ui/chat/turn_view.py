@@ -59,7 +59,7 @@ def answer_section(desk: ConsoleContext, turn: TurnProgress, agent: str, *, live
 
 
 def asks(turn: TurnProgress) -> SafeHtml | None:
-    """What the agent wants to know; the message box is where it is told."""
+    """Card of an agent's question; the message box is where it is answered."""
     if turn.asked is None:
         return None
     options = [tag("li", str(one)) for one in turn.asked.get("options") or ()]

@@ -102,7 +102,7 @@ def _job_error(job: Mapping[str, Any]) -> SafeHtml | None:
 
 
 def _waits(job: Mapping[str, Any]) -> SafeHtml | None:
-    """Why it does not get on, the most important first."""
+    """Reasons for which a job does not get on, the most important first."""
     found = job.get("waits") or []
     if not found:
         return None

@@ -58,7 +58,7 @@ def signed_out() -> ApiProblem:
 
 
 def workspace_gone() -> ApiProblem:
-    """What was to be done in a workspace is not done in another one."""
+    """The problem of an act meant for a workspace that is not the one of this session now."""
     fix = "Reload the page: it shows another workspace of yours."
     return ApiProblem(
         ProblemReport("This workspace is gone.", "It was deleted, and nothing was done.", fix, 409, "own_workspace")

@@ -77,7 +77,7 @@ def draw_skills_page(desk: ConsoleContext, blocks: gr.Blocks) -> None:
 
 
 def offers(role: Role, tab: str) -> bool:
-    """Whether there is such a tab for somebody."""
+    """True if there is such a tab for somebody."""
     return tab in TABS and role.reaches(TABS[tab])
 
 

@@ -43,7 +43,7 @@ async def show(api: SessionApi, asked: Query) -> SafeHtml:
 
 
 def chain(body: Mapping[str, Any], asked: Query) -> SafeHtml:
-    """Whether what was checked is as it was written."""
+    """Card of the audit chain's check: unbroken, or where it breaks."""
     whole = body["verified"] == "chain"
     what = f"all {format_count(body['newest'], 'entry', 'entries')}" if whole else "the entries on this page"
     if body["intact"]:

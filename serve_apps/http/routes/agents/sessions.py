@@ -62,7 +62,7 @@ class FactShape(BaseModel):
 
 
 class PendingInput(BaseModel):
-    """What the agent has asked; the next message of the conversation answers it."""
+    """A question of the agent; the next message of the conversation answers it."""
 
     id: UUID
     run_id: UUID
