@@ -28,9 +28,7 @@ from cluster.state.settings.settings_rows import SettingsRows, load_settings_and
 from cluster.state.settings.snapshots import SettingsSnapshots, SettingsWatcher
 from cluster.state.vault import vault_of
 from cluster.state.work.jobs import JobLane, JobLedger
-from cluster.state.work.wait_reasons import Wait, format_reason
 from cluster.watch.answering import answer_from_here
-from cluster.watch.memory import use_now
 from configs.keys import Part
 from configs.sections import ReadSettings, Settings
 from pipelines import index, read
@@ -44,6 +42,7 @@ from pipelines.documents.index.generations import IndexedVersion, IndexGeneratio
 from pipelines.documents.index.maintenance import IndexMaintenance
 from pipelines.documents.index.rebuild import IndexRebuild
 from pipelines.documents.index.switch import IndexSwitchover
+from pipelines.documents.ingest.backpressure import share_of_a_core, strain_of
 from pipelines.documents.ingest.ingestion import IngestionRunner
 from pipelines.documents.ingest.job_loop import JobLoop
 from pipelines.documents.ingest.job_plan import INDEX
@@ -52,7 +51,6 @@ from pipelines.documents.ingest.stages import FileTask, HereStages, SurveyResult
 from pipelines.documents.store.blobs import FolderBlobs
 from pipelines.documents.store.document_writes import DocumentStore
 
-MOST_OF_A_CORE = 0.5  # of the one reader that goes on where all others are behind
 STOP_SECONDS = 15.0  # Serve kills a replica 20 s after it was told to go
 
 
@@ -184,26 +182,6 @@ class Worker:
                 await asyncio.gather(*(shift.give_back() for shift in self._shifts))
         for reader in self._readers:
             await asyncio.to_thread(reader.close)
-
-
-def strain_of(lane: JobLane, settings: Settings, crowd: CrowdWatch | None) -> str | None:
-    """Backpressure of this machine on a lane: by the rules by which readers are ended, or held back."""
-    if lane is not JobLane.BULK:
-        return None
-    use, high = use_now(), settings.ray.memory_high
-    if use.share > high:
-        return format_reason(
-            Wait.MEMORY_SHORT, f"{use.share:.0%} of the memory is in use; above {high:.0%} readers are ended"
-        )
-    if crowd is not None and crowd.is_crowded:
-        left = f"other work leaves {crowd.left:.1%} of this machine: it goes on at its floor, {crowd.share:.0%}"
-        return format_reason(Wait.MACHINE_BUSY, left)
-    return None
-
-
-def share_of_a_core(read: ReadSettings, cores: int) -> float:
-    """Limits of one reader where bulk work has no more than its floor."""
-    return min(MOST_OF_A_CORE, read.floor * cores)
 
 
 def reader_of(lane: JobLane, settings: Settings) -> DocumentReader:

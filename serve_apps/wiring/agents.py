@@ -73,7 +73,7 @@ from serve_apps.retrieval.answers.answerer import DocumentAnswerer
 from serve_apps.retrieval.answers.stored_answers import StoredAnswers
 from serve_apps.retrieval.search.pipeline import SearchPipeline
 from serve_apps.wiring.cache import CachedRetrieval, ClockSources, ModelHelpers, build_caching
-from serve_apps.wiring.schedules import scheduler
+from serve_apps.wiring.scheduler import scheduler
 from serve_apps.wiring.search import search_of
 from serve_apps.wiring.search_models import RoutedWriter
 from serve_apps.wiring.skills import base_tools, build_skill_guard

@@ -7,7 +7,7 @@ import pytest
 from cluster.basics.crowd import CpuTimes, CrowdWatch, left_between, times_now
 from cluster.state.work.jobs import JobLane
 from configs.sections import RaySettings, ReadSettings, Settings
-from pipelines.worker import share_of_a_core, strain_of
+from pipelines.documents.ingest.backpressure import share_of_a_core, strain_of
 
 
 @pytest.mark.parametrize(

@@ -1,15 +1,15 @@
 """Texts to vectors on this machine: nothing beyond the model's window is lost, and questions overtake bulk work."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cluster.basics.single_flight import SingleFlight
 from cluster.models.embedding.batching import EmbeddingBatcher
 from cluster.models.embedding.encoder import SentenceEncoder, WindowEncoder
 from cluster.models.embedding.fifo_lock import FifoLock
-from cluster.models.embedding.single_flight import SingleFlight
 from cluster.models.ports import EmbedderFacts, EmbeddingLane
 from configs.sections_retrieval import EmbeddingSettings
 
@@ -41,7 +41,9 @@ class LocalEmbedder:
         self._batching = EmbeddingBatcher(
             self.encoder.encode, self.turns, settings.batch_tokens, settings.queue_tokens, idle=idle
         )
-        self._in_flight = SingleFlight(self._compute_vectors)
+        questions: SingleFlight[str, NDArray[np.float32]] = SingleFlight()
+        # A question never waits for bulk work, which may take its time; bulk work joins both.
+        self._flights = {EmbeddingLane.QUESTION: questions, EmbeddingLane.BULK: SingleFlight(questions)}
 
     async def facts(self) -> EmbedderFacts:
         """The facts of the model in this process."""
@@ -58,7 +60,11 @@ class LocalEmbedder:
         """
         if not texts:
             return np.empty((0, self.encoder.facts.dimension), dtype=np.float32)
-        found = await self._in_flight.vectors(list(dict.fromkeys(texts)), lane)
+
+        async def compute(fresh: Sequence[str]) -> Mapping[str, NDArray[np.float32]]:
+            return dict(zip(fresh, await self._compute_vectors(fresh, lane), strict=True))
+
+        found = await self._flights[lane].join_all(list(dict.fromkeys(texts)), compute)
         return np.stack([found[text] for text in texts])
 
     async def _compute_vectors(self, texts: Sequence[str], lane: EmbeddingLane) -> NDArray[np.float32]:

@@ -1,11 +1,12 @@
 """Search and answers with a cache in front of them: exact, and of one computation for all who ask the same at once."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import replace
 from time import perf_counter
 from typing import Generic, Protocol, TypeVar
 
 from cluster.basics.scope import Scope
+from cluster.basics.single_flight import SingleFlight
 from cluster.models.embedding.migration import OtherEmbedder, VectorSpace, select_embedder
 from cluster.models.embedding.vectors_cache import with_workspace_cache
 from cluster.models.model_errors import AWAY
@@ -17,7 +18,6 @@ from serve_apps.retrieval.cache.decision import CacheDecision
 from serve_apps.retrieval.cache.mirror import Vector
 from serve_apps.retrieval.cache.redis_store import CacheAway
 from serve_apps.retrieval.cache.semantic_cache import NEAR, REFUSED, SemanticCache
-from serve_apps.retrieval.cache.single_flight import SingleFlight
 from serve_apps.retrieval.search.query import LONGEST_QUESTION, SearchQuery, SearchResults
 from serve_apps.retrieval.search.rerank import as_configured
 
@@ -59,7 +59,7 @@ class QuestionCache(Generic[T]):
         """`judge` says why a value is not kept; `made_with` is a fingerprint of settings and prompts now."""
         self._sort, self._corpora, self._cache, self._embedder = sort, corpora, cache, embedder
         self._judge, self._made_with = judge, made_with
-        self._flights: SingleFlight[tuple[T, CacheDecision]] = SingleFlight()
+        self._flights: SingleFlight[Hashable, tuple[T, CacheDecision]] = SingleFlight()
 
     async def ask(
         self, scope: Scope, query: SearchQuery, vector: Vector | None, work: Work[T]

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from serve_apps.retrieval.cache.single_flight import SingleFlight
+from cluster.basics.single_flight import SingleFlight
 
 
 class Work:
@@ -30,7 +30,7 @@ async def settle() -> None:
 
 async def test_a_hundred_equal_questions_cost_one() -> None:
     """SC-03."""
-    flights, work = SingleFlight[int](), Work()
+    flights, work = SingleFlight[str, int](), Work()
     asked = [asyncio.create_task(flights.join("q", work)) for _ in range(100)]
     other = asyncio.create_task(flights.join("another", work))
     await settle()
@@ -42,7 +42,7 @@ async def test_a_hundred_equal_questions_cost_one() -> None:
 
 
 async def test_a_failure_is_everybodys_once() -> None:
-    flights, calls = SingleFlight[int](), 0
+    flights, calls = SingleFlight[str, int](), 0
 
     async def fail() -> int:
         nonlocal calls
@@ -58,7 +58,7 @@ async def test_a_failure_is_everybodys_once() -> None:
 
 
 async def test_who_goes_away_takes_nobody_along() -> None:
-    flights, work = SingleFlight[int](), Work()
+    flights, work = SingleFlight[str, int](), Work()
     first, second = (asyncio.create_task(flights.join("q", work)) for _ in range(2))
     await settle()
     first.cancel()
@@ -69,7 +69,7 @@ async def test_who_goes_away_takes_nobody_along() -> None:
 
 
 async def test_what_nobody_waits_for_any_more_ends_and_can_be_asked_again() -> None:
-    flights, work = SingleFlight[int](), Work()
+    flights, work = SingleFlight[str, int](), Work()
     asked = [asyncio.create_task(flights.join("q", work)) for _ in range(2)]
     await settle()
     for one in asked:
