@@ -11,7 +11,7 @@ from cluster.state.settings.snapshots import SettingsSnapshots
 from cluster.watch.answering import answer_from_here
 
 if TYPE_CHECKING:
-    from serve_apps.agents.turn_ports import Orchestrator
+    from serve_apps.agents.turn_ports import TurnOrchestrator
 
 
 @serve.deployment
@@ -36,7 +36,7 @@ class Gateway:
         return app
 
 
-def remote_orchestrator() -> "Orchestrator":
+def remote_orchestrator() -> "TurnOrchestrator":
     """The orchestrator, as a deployment of its own."""
     from serve_apps.agents.streams.event_wire import RemoteOrchestrator
 

@@ -239,7 +239,7 @@ class IncomingMessage:
     person: bool = False
 
 
-class Orchestrator(Protocol):
+class TurnOrchestrator(Protocol):
     """The single way in for messages, wherever it runs."""
 
     def process(self, scope: Scope, incoming: IncomingMessage) -> AsyncIterator[Event]:

@@ -28,7 +28,7 @@ from pipelines.documents.store.library import DocumentLibrary
 from serve_apps.agents.academy.school import Academy
 from serve_apps.agents.approval import ApprovalPolicy
 from serve_apps.agents.memory.remember import ConversationMemory
-from serve_apps.agents.turn_ports import Orchestrator
+from serve_apps.agents.turn_ports import TurnOrchestrator
 from serve_apps.http.admission import AdmissionQueue
 from serve_apps.http.auth.passwords import BoundedPasswordHasher
 from serve_apps.http.auth.revocation import RevocationWatch
@@ -81,7 +81,7 @@ class AppDependencies:
     connections: ConnectionStore
     credentials: CredentialStore
     switchboard: ModelResolver
-    orchestrator: Orchestrator
+    orchestrator: TurnOrchestrator
     runs: RunQueries
     feedback: FeedbackStore
     conversations: ConversationStore

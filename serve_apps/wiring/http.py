@@ -29,7 +29,7 @@ from pipelines.documents.store.blobs import FolderBlobs
 from pipelines.documents.store.library import DocumentLibrary
 from serve_apps.agents import approval
 from serve_apps.agents.durable.traced import TracedOrchestrator
-from serve_apps.agents.turn_ports import Orchestrator, TurnPath
+from serve_apps.agents.turn_ports import TurnOrchestrator, TurnPath
 from serve_apps.http.admission import AdmissionQueue
 from serve_apps.http.auth.passwords import BoundedPasswordHasher
 from serve_apps.http.auth.throttle import ProcessThrottle, SharedThrottle
@@ -51,7 +51,7 @@ def build_app_dependencies(
     settings: Settings,
     embedder: Embedder,
     reranker: Reranker | None,
-    elsewhere: Callable[[], Orchestrator],
+    elsewhere: Callable[[], TurnOrchestrator],
     snapshots: SettingsSnapshots | None = None,
     cluster: ClusterView | None = None,
 ) -> AppDependencies:

@@ -31,7 +31,7 @@ from serve_apps.agents.events import Event, EventKind
 from serve_apps.agents.streams.encode import StreamCursor, s3
 from serve_apps.agents.streams.subscriber import EventQueue
 from serve_apps.agents.turn.tool_loop import run_conversation
-from serve_apps.agents.turn_ports import Json, Orchestrator, RunId, Turn
+from serve_apps.agents.turn_ports import Json, RunId, Turn, TurnOrchestrator
 from serve_apps.http.app import create_app
 from serve_apps.http.streams.turn_response import chunk_frame
 from serve_apps.wiring.http import build_app_dependencies
@@ -78,7 +78,7 @@ def environment(state: Path, model: str) -> dict[str, str]:
 def product(port: int, state: Path, model: str) -> None:
     """The real application with everything in one process."""
 
-    def nowhere() -> Orchestrator:
+    def nowhere() -> TurnOrchestrator:
         raise AssertionError("agents are placed here")
 
     parts = build_app_dependencies(load_settings(environment(state, model)), FakeEmbedder(), None, nowhere)

@@ -16,7 +16,7 @@ from cluster.basics.scope import Role, Scope, UserId
 from cluster.state.approvals import ApprovalStore, ReviewVerdict
 from cluster.state.work.run_queries import RunQueries
 from serve_apps.agents.events import Event, EventKind
-from serve_apps.agents.turn_ports import IncomingMessage, Orchestrator, RunId
+from serve_apps.agents.turn_ports import IncomingMessage, RunId, TurnOrchestrator
 from tests.fakes.http import open_office
 from tests.fakes.model_server import ModelServer
 from tests.fakes.model_wires import Say, Use
@@ -28,7 +28,7 @@ PAGE = "The gauge at the north gate shows 4.2 bar."
 class Bench:
     """An orchestrator, and what looks at its traces."""
 
-    orchestrator: Orchestrator
+    orchestrator: TurnOrchestrator
     runs: RunQueries
     approvals: ApprovalStore
     model: ModelServer

@@ -14,7 +14,6 @@ from serve_apps.agents.turn_ports import (
     IncomingMessage,
     Journal,
     Json,
-    Orchestrator,
     Perform,
     RedoPolicy,
     RunId,
@@ -22,6 +21,7 @@ from serve_apps.agents.turn_ports import (
     Saying,
     Turn,
     TurnHandler,
+    TurnOrchestrator,
     TurnOutcome,
 )
 
@@ -31,7 +31,7 @@ TRACEPARENT = "traceparent"  # the option of a turn that says what it is a part 
 class TracedOrchestrator:
     """An `Orchestrator` around another, here or elsewhere: what it does is a part of the request it is called in."""
 
-    def __init__(self, orchestrator: Orchestrator, telemetry: Telemetry) -> None:
+    def __init__(self, orchestrator: TurnOrchestrator, telemetry: Telemetry) -> None:
         """`orchestrator` takes the messages."""
         self._orchestrator, self._telemetry = orchestrator, telemetry
 

@@ -24,7 +24,7 @@ NOBODY = (
 AGAIN = "I could not read that as a yes or a no."
 
 
-class Asked(StrEnum):
+class InquirySubject(StrEnum):
     """The subject of a question to a person."""
 
     CLARIFICATION = "clarification"
@@ -34,8 +34,8 @@ class Asked(StrEnum):
     APPROVAL = "approval"
 
 
-_DECIDED = frozenset({Asked.CONFIRMATION, Asked.APPROVAL})
-_CHOSEN = frozenset({Asked.SELECTION, Asked.TEAM_SELECTION})
+_DECIDED = frozenset({InquirySubject.CONFIRMATION, InquirySubject.APPROVAL})
+_CHOSEN = frozenset({InquirySubject.SELECTION, InquirySubject.TEAM_SELECTION})
 
 
 class Unanswered(Permanent):
@@ -75,7 +75,7 @@ class Inquiry(TurnBound):
             Unanswered: nobody has, in time.
             Invalid: there is nothing to choose from.
         """
-        category = Asked(call.arguments["category"])
+        category = InquirySubject(call.arguments["category"])
         if category in _CHOSEN and not call.arguments.get("options"):
             raise Invalid(f"options: a {category} needs what can be chosen from")
         question = {

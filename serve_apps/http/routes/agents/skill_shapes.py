@@ -121,7 +121,7 @@ class SkillShape(BaseModel):
         )
 
 
-class Counts(BaseModel):
+class SkillCounts(BaseModel):
     """Numbers of skills, by type and by category."""
 
     shipped: int
@@ -135,10 +135,10 @@ class SkillList(BaseModel):
 
     items: list[SkillShape]
     total: int
-    counts: Counts
+    counts: SkillCounts
 
 
-class Version(BaseModel):
+class SkillVersionShape(BaseModel):
     """A version; what it says never changes."""
 
     version: int
@@ -150,7 +150,7 @@ class Version(BaseModel):
     created_at: datetime | None
 
     @classmethod
-    def of(cls, stored: StoredSkill) -> "Version":
+    def of(cls, stored: StoredSkill) -> "SkillVersionShape":
         """From the value."""
         one = stored.manifest
         return cls(
@@ -167,12 +167,12 @@ class Version(BaseModel):
 class SkillDetail(SkillShape):
     """The newest version, and all of them, newest first."""
 
-    versions: list[Version]
+    versions: list[SkillVersionShape]
 
     @classmethod
     def of_all(cls, versions: list[StoredSkill]) -> "SkillDetail":
         """From the values, newest first."""
-        return cls(**SkillShape.of(versions[0]).model_dump(), versions=[Version.of(one) for one in versions])
+        return cls(**SkillShape.of(versions[0]).model_dump(), versions=[SkillVersionShape.of(one) for one in versions])
 
 
 class AgentSkill(BaseModel):

@@ -14,8 +14,8 @@ from serve_apps.http.routes.agents.skill_shapes import (
     AgentSkill,
     AgentSkills,
     AttachRequest,
-    Counts,
     OnTheSpot,
+    SkillCounts,
     SkillDetail,
     SkillInPath,
     SkillList,
@@ -39,7 +39,7 @@ async def skills(me: Me, parts: Its) -> SkillList:
     found = [*(StoredSkill(one) for one in shipped_skills()), *await parts.skills.newest(me.scope)]
     kinds, categories = Counter(str(one.manifest.kind) for one in found), Counter(_skill_category(one) for one in found)
     ours = sum(one.ships for one in found)
-    counts = Counts(
+    counts = SkillCounts(
         shipped=ours,
         stored=len(found) - ours,
         by_type=dict(sorted(kinds.items())),

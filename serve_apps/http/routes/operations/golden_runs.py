@@ -40,7 +40,7 @@ class NotRun(BaseModel):
     questions: int
 
 
-class RunShape(BaseModel):
+class GoldenRunShape(BaseModel):
     """A run: `failed` where a part did not run, `interrupted` where nobody works on it and it can be resumed.
 
     `figures` are means with `n`, of times in milliseconds `p50` and `p95`; `fingerprint` is that of `settings`.
@@ -63,10 +63,10 @@ class RunShape(BaseModel):
     finished_at: datetime | None
 
 
-class RunList(BaseModel):
+class GoldenRunList(BaseModel):
     """A page of runs, latest first."""
 
-    items: list[RunShape]
+    items: list[GoldenRunShape]
     total: int
 
 
@@ -116,8 +116,8 @@ class Changed(BaseModel):
 class Comparison(BaseModel):
     """Two runs over the same questions; `changed` are those that differ in `measure`, largest loss first."""
 
-    baseline: RunShape
-    candidate: RunShape
+    baseline: GoldenRunShape
+    candidate: GoldenRunShape
     settings_changed: list[str]
     only_in_baseline: list[str]
     only_in_candidate: list[str]
@@ -127,7 +127,7 @@ class Comparison(BaseModel):
 
 
 @router.post("/api/golden-sets/{set_id}/runs", status_code=202)
-async def begin(set_id: SetInPath, body: RunRequest, me: Me, parts: Its) -> RunShape:
+async def begin(set_id: SetInPath, body: RunRequest, me: Me, parts: Its) -> GoldenRunShape:
     """Put every question of the set to the product, in the background and with your rights."""
     require_same_scope(me, body.tenant_id, body.workspace_id)
     if body.generation is not None:
@@ -140,20 +140,20 @@ async def begin(set_id: SetInPath, body: RunRequest, me: Me, parts: Its) -> RunS
     options = GoldenRunOptions(wanted, body.generation, agent, body.concurrency)
     run = await parts.golden_runs.begin(me.scope, str(set_id), options)
     await _audit_golden_run(parts, me, "golden_run.begin", run, str(set_id))
-    return RunShape(**await parts.golden_runs.show(me.scope, run))
+    return GoldenRunShape(**await parts.golden_runs.show(me.scope, run))
 
 
 @router.get("/api/golden-sets/{set_id}/runs")
-async def runs(set_id: SetInPath, me: Me, parts: Its, skip: Skip = 0, limit: Limit = 50) -> RunList:
+async def runs(set_id: SetInPath, me: Me, parts: Its, skip: Skip = 0, limit: Limit = 50) -> GoldenRunList:
     """The runs of a set."""
     rows, total = await parts.golden_runs.page(me.scope, str(set_id), skip, limit)
-    return RunList(items=[RunShape(**row) for row in rows], total=total)
+    return GoldenRunList(items=[GoldenRunShape(**row) for row in rows], total=total)
 
 
 @router.get("/api/golden-runs/{golden_run_id}")
-async def run(golden_run_id: RunInPath, me: Me, parts: Its) -> RunShape:
+async def run(golden_run_id: RunInPath, me: Me, parts: Its) -> GoldenRunShape:
     """Show the progress of a run, and its metrics once it has ended."""
-    return RunShape(**await parts.golden_runs.show(me.scope, str(golden_run_id)))
+    return GoldenRunShape(**await parts.golden_runs.show(me.scope, str(golden_run_id)))
 
 
 @router.get("/api/golden-runs/{golden_run_id}/results")
@@ -165,23 +165,23 @@ async def results(golden_run_id: RunInPath, me: Me, parts: Its, skip: Skip = 0, 
 
 
 @router.post("/api/golden-runs/{golden_run_id}/resume", status_code=202)
-async def resume(golden_run_id: RunInPath, me: Me, parts: Its) -> RunShape:
+async def resume(golden_run_id: RunInPath, me: Me, parts: Its) -> GoldenRunShape:
     """Ask what is missing or did not run; only whoever began it, for it is a matter of their rights."""
     shown = await parts.golden_runs.show(me.scope, str(golden_run_id))
     if str(shown["created_by"]) != me.user:
         raise Conflict("somebody else began this run", fix="Begin one of your own.")
     await parts.golden_runs.resume(me.scope, str(golden_run_id))
     await _audit_golden_run(parts, me, "golden_run.resume", str(golden_run_id), str(shown["set_id"]))
-    return RunShape(**await parts.golden_runs.show(me.scope, str(golden_run_id)))
+    return GoldenRunShape(**await parts.golden_runs.show(me.scope, str(golden_run_id)))
 
 
 @router.post("/api/golden-runs/{golden_run_id}/cancel", status_code=202)
-async def cancel(golden_run_id: RunInPath, me: Me, parts: Its) -> RunShape:
+async def cancel(golden_run_id: RunInPath, me: Me, parts: Its) -> GoldenRunShape:
     """End a run; what was asked stays."""
     shown = await parts.golden_runs.show(me.scope, str(golden_run_id))
     await parts.golden_runs.cancel(me.scope, str(golden_run_id))
     await _audit_golden_run(parts, me, "golden_run.cancel", str(golden_run_id), str(shown["set_id"]))
-    return RunShape(**await parts.golden_runs.show(me.scope, str(golden_run_id)))
+    return GoldenRunShape(**await parts.golden_runs.show(me.scope, str(golden_run_id)))
 
 
 @router.get("/api/golden-runs/{golden_run_id}/compare/{baseline_id}")
@@ -204,8 +204,8 @@ async def compare(
     two = {key: row["measured"] for key, row in ours.items()}
     keys = sorted({*before["settings"], *after["settings"]})
     return Comparison(
-        baseline=RunShape(**before),
-        candidate=RunShape(**after),
+        baseline=GoldenRunShape(**before),
+        candidate=GoldenRunShape(**after),
         settings_changed=[key for key in keys if before["settings"].get(key) != after["settings"].get(key)],
         only_in_baseline=sorted(theirs.keys() - ours.keys())[:limit],
         only_in_candidate=sorted(ours.keys() - theirs.keys())[:limit],
