@@ -12,7 +12,7 @@ from cluster.console.findings import HealthFinding
 from cluster.dashboard import RayDashboard
 from cluster.state.settings.snapshots import SettingsSnapshots
 from configs.sections import Settings
-from serve_apps.http.routes.operations.operating import Probe, ServeDeployment
+from serve_apps.http.operator_deps import Probe, ServeDeployment
 
 PARTS = ("postgres", "redis", "ray", "supervisor", "disk")  # of the doctor's; the rest is about one machine
 SCRAPE_SECONDS = 2.0

@@ -34,9 +34,9 @@ from serve_apps.http.auth.passwords import BoundedPasswordHasher
 from serve_apps.http.auth.revocation import RevocationWatch
 from serve_apps.http.auth.throttle import LoginThrottle
 from serve_apps.http.auth.tokens import TokenSigner
+from serve_apps.http.erasure import DataEraser
+from serve_apps.http.operator_deps import OperatorDependencies
 from serve_apps.http.ports import AnswererPort, CachePort, DocumentSearchPort, PicturesPort, ReplaysPort, ToolboxPort
-from serve_apps.http.routes.operations.erasure import DataEraser
-from serve_apps.http.routes.operations.operating import OperatorDependencies
 from serve_apps.http.streams.sse import StreamPacing
 from serve_apps.retrieval.answers.stored_answers import StoredAnswers
 from serve_apps.retrieval.golden.golden_runs import GoldenRuns

@@ -8,6 +8,8 @@ from fastapi import Header, Path, Query
 from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints
 from pydantic.json_schema import SkipJsonSchema
 
+from cluster.state.conversations import LONGEST_KEY
+
 MOST_AGENT = 200
 MOST_TAGS = 50
 MOST_DEPTH = 64
@@ -103,3 +105,13 @@ class RequestBody(BaseModel):
 
     tenant_id: SkipJsonSchema[UUID | None] = None
     workspace_id: SkipJsonSchema[UUID | None] = None
+
+
+Key = Annotated[
+    str, StringConstraints(strip_whitespace=True, min_length=1, max_length=LONGEST_KEY), AfterValidator(storable_text)
+]
+
+
+SessionInPath = Annotated[
+    str, Path(max_length=LONGEST_KEY, description="A UUID, or your own name for it."), AfterValidator(storable_text)
+]

@@ -1,43 +1,19 @@
 """Wiring of skills in this process, built from settings: documents, secrets, a sandbox, the audit trail."""
 
 from cluster.basics.addresses import resolve_host
-from cluster.state.audit import AuditLog, Outcome
+from cluster.state.audit import AuditLog
 from cluster.state.db.postgres import Database
 from configs.sections import Settings
 from pipelines.documents.graph.browse import KnowledgeGraph
 from pipelines.documents.graph.lexicon import NameLexicon
+from serve_apps.agents.skill_audit import AuditTrail
 from serve_apps.agents.turn.graph_context import GraphEntities
 from serve_apps.agents.turn.knowledge import AgentKnowledge, PassageSearch
 from skills.framework.builtin import BASE, shipped_skill
 from skills.framework.catalogue import ToolCatalog
-from skills.framework.contract import ToolInvocation
 from skills.framework.dependencies import CredentialOpener, ScriptRunner, SkillDependencies
 from skills.framework.manifest import Kind
-from skills.framework.skill_guard import CallRecord, NotPermitted, SkillGuard
-
-
-class AuditTrail:
-    """A `Trail` in the append-only one."""
-
-    def __init__(self, database: Database, audit: AuditLog) -> None:
-        """Each call is a transaction of its own."""
-        self._db, self._audit = database, audit
-
-    async def called(self, call: ToolInvocation, what: CallRecord) -> None:
-        """See `Trail`."""
-        skill, outcome = what.manifest, Outcome.FAILED
-        if what.code in ("ok", NotPermitted.code):
-            outcome = Outcome.DONE if what.code == "ok" else Outcome.DENIED
-        detail = {
-            "skill": skill.name,
-            "kind": str(skill.kind),
-            "version": skill.version,
-            "code": what.code,
-            "ms": what.ms,
-            "agent": call.agent,
-        }
-        async with self._db.transaction(call.scope) as tx:
-            await self._audit.record(tx, call.scope, "skill.call", skill.name, outcome, detail)
+from skills.framework.skill_guard import SkillGuard
 
 
 def build_skill_guard(

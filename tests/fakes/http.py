@@ -72,9 +72,9 @@ from serve_apps.http.auth.passwords import BoundedPasswordHasher
 from serve_apps.http.auth.throttle import ProcessThrottle
 from serve_apps.http.auth.tokens import TokenSigner
 from serve_apps.http.deps import AppDependencies
+from serve_apps.http.erasure import DataEraser
+from serve_apps.http.operator_deps import NoCluster, OperatorDependencies
 from serve_apps.http.routes.documents.pictures import OneByOne
-from serve_apps.http.routes.operations.erasure import DataEraser
-from serve_apps.http.routes.operations.operating import NoCluster, OperatorDependencies
 from serve_apps.http.streams.sse import StreamPacing
 from serve_apps.retrieval.answers.answerer import CitedAnswer
 from serve_apps.retrieval.answers.claims import AnswerClaim

@@ -20,8 +20,8 @@ from cluster.state.settings.snapshots import SettingsSnapshots
 from cluster.state.vault import Vault, VaultKey
 from configs.sections import Settings
 from configs.settings import load_settings
+from serve_apps.http.operator_deps import NoCluster
 from serve_apps.http.routes.operations.config import MASK
-from serve_apps.http.routes.operations.operating import NoCluster
 from tests.fakes.http import Api, Office, make_parts, open_office, serve
 
 KEY = "a2" * 22

@@ -20,8 +20,8 @@ from cluster.state.process_services import ProcessServices
 from cluster.state.settings.snapshots import SettingsSnapshots
 from cluster.state.vault import Vault, VaultKey
 from configs.settings import load_settings
+from serve_apps.http.operator_deps import NoCluster, Probe, ServeDeployment
 from serve_apps.http.routes.operations import health_checks
-from serve_apps.http.routes.operations.operating import NoCluster, Probe, ServeDeployment
 from tests.fakes.http import Api, Office, make_parts, open_office, serve
 
 VAULT = Vault([VaultKey(b"k" * 32)])

@@ -9,7 +9,7 @@ from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from serve_apps.http.routes.documents.content_disposition import FormRequest, NamedParts, sent_name
+from serve_apps.http.content_disposition import FormRequest, NamedParts, sent_name
 
 NAME = "Prüfplan Öst.csv"
 WORD = "=?utf-8?B?" + base64.b64encode(NAME.encode()).decode() + "?="

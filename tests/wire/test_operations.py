@@ -14,7 +14,7 @@ from cluster.basics.errors import InvalidSettings, Unavailable
 from cluster.console.findings import StatusColour
 from cluster.state.settings.snapshots import SettingsSnapshots
 from configs.settings import load_settings
-from serve_apps.http.routes.operations.operating import ServeDeployment
+from serve_apps.http.operator_deps import ServeDeployment
 from serve_apps.operations import PARTS, OurCluster
 from tests.fakes.api_server import ApiServer, serve_api
 

@@ -17,9 +17,9 @@ from serve_apps.agents.intake.rights import NoMember
 from serve_apps.http.auth.permissions import MATRIX, RouteKey, check_access
 from serve_apps.http.auth.revocation import AuthenticatedCaller, CredentialEnded, Look, WatchedResponse, is_streaming
 from serve_apps.http.auth.tokens import KEY_START
+from serve_apps.http.content_disposition import FormRequest
 from serve_apps.http.deps import AppDependencies
 from serve_apps.http.problems import PasswordChangeRequired, ScopeMismatch
-from serve_apps.http.routes.documents.content_disposition import FormRequest
 from skills.framework.credentials import CredentialForbidden
 
 # For the document of the API only: the check itself is below, and runs before FastAPI parses a body.

@@ -15,9 +15,10 @@ from serve_apps.http.deps import AppDependencies
 from serve_apps.http.fields import DocumentKey, Name, Question, Text
 from serve_apps.http.response_shapes import CaveatShape
 from serve_apps.http.routes.agents import agents, answers
-from serve_apps.http.routes.agents.chat import Problem
+from serve_apps.http.routes.agents.chat_shapes import Problem
 from serve_apps.http.routes.documents import documents, reprocess
 from serve_apps.http.routes.documents import search as asking
+from serve_apps.http.routes.documents.document_shapes import DocumentList
 from serve_apps.http.routes.documents.passages import Found
 from serve_apps.http.streams.response import await_first_event, close_events
 from serve_apps.http.streams.turn_response import Said, SessionKey, incoming_message
@@ -236,7 +237,7 @@ OFFERS: Mapping[str, McpTool] = MappingProxyType(
         ),
         "list_documents": McpTool(
             "The documents that one may see, newest first.",
-            ("GET", "/api/documents/"), ListArguments, documents.DocumentList, _list_documents,
+            ("GET", "/api/documents/"), ListArguments, DocumentList, _list_documents,
         ),
         "read_page": McpTool(
             "The text of one page of a document.",

@@ -1,135 +1,18 @@
 """POST /api/chat/{agent_id}: a message to an agent, answered at once or as a stream."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Path, Request, Response
-from pydantic import BaseModel, Field
 
-from cluster.basics.errors import Invalid
-from serve_apps.agents.streams.collect import ReplyCollector
 from serve_apps.agents.streams.encode import s3
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
-from serve_apps.http.fields import MOST_AGENT, RequestBody, Text
-from serve_apps.http.streams.turn_response import (
-    Documents,
-    Said,
-    SessionKey,
-    Verbose,
-    collect_turn,
-    incoming_message,
-    stream_turn,
-    wants_stream,
-)
+from serve_apps.http.fields import MOST_AGENT, Text
+from serve_apps.http.routes.agents.chat_shapes import STREAM, ChatReply, ChatRequest
+from serve_apps.http.streams.turn_response import collect_turn, incoming_message, stream_turn, wants_stream
 
 router = APIRouter(route_class=GuardedRoute, tags=["chat"])
 
 AgentInPath = Annotated[Text, Path(max_length=MOST_AGENT, description="An agent's UUID or its display name.")]
-STREAM: dict[int | str, dict[str, Any]] = {
-    200: {
-        "content": {"text/event-stream": {"schema": {"type": "string"}}},
-        "description": "The reply, or with `stream` the events of the turn; an event's id is for Last-Event-ID.",
-    }
-}
-
-
-class ChatRequest(RequestBody):
-    """A message. Without a session a new one begins; a session is a UUID of ours or a name of your own."""
-
-    message: Said
-    session_id: SessionKey | None = None
-    conversation_id: Annotated[SessionKey | None, Field(description="Another name for `session_id`.")] = None
-    stream: Annotated[bool | None, Field(description="Left out: by the Accept header.")] = None
-    verbose: Annotated[Verbose, Field(description="Also as [VERBOSE] or [DEBUG] at the message's beginning.")] = False
-    temperature: Annotated[float | None, Field(ge=0, le=2)] = None
-    max_tokens: Annotated[int | None, Field(ge=1, le=1_000_000)] = None
-    use_rag: bool | None = None
-    document_ids: Documents = None
-
-    def session(self) -> str | None:
-        """Under either name.
-
-        Raises:
-            Invalid: both are given, and differ.
-        """
-        if self.session_id and self.conversation_id and self.session_id != self.conversation_id:
-            raise Invalid("session_id and conversation_id are two names of one thing, and differ")
-        return self.session_id or self.conversation_id
-
-
-class Problem(BaseModel):
-    """Error that ended a turn."""
-
-    code: str = "error"
-    title: str = ""
-    detail: str = ""
-    fix: str = ""
-
-
-class ChatMetadata(BaseModel):
-    """Usage of a turn: `tokens` are counted by the providers."""
-
-    tokens: int
-    prompt_tokens: int
-    completion_tokens: int
-    cost_usd: float
-    model: str
-    path: str
-    tools_used: list[str]
-    execution_steps: list[dict[str, Any]]
-
-
-class ChatReply(BaseModel):
-    """An answer. With `requires_approval` the turn waits for POST /api/approvals/{id} and goes on by itself then.
-
-    With `requires_input` the agent has asked `input_request`; the next message of this conversation answers it.
-    """
-
-    conversation_id: str
-    message_id: str
-    run_id: str
-    agent_id: str
-    answer: str
-    finish_reason: str
-    confidence: float | None
-    citations: list[dict[str, Any]]
-    agent_trace: list[dict[str, Any]]
-    requires_approval: bool
-    approval_request: dict[str, Any] | None
-    requires_input: bool
-    input_request: dict[str, Any] | None
-    error: Problem | None
-    metadata: ChatMetadata
-
-    @classmethod
-    def of(cls, found: ReplyCollector) -> "ChatReply":
-        """From a turn's events; the message has the id of its run."""
-        metadata = ChatMetadata(
-            tokens=found.prompt_tokens + found.completion_tokens,
-            prompt_tokens=found.prompt_tokens,
-            completion_tokens=found.completion_tokens,
-            cost_usd=found.cost_usd,
-            model=found.model,
-            path=found.path,
-            tools_used=found.tools_used,
-            execution_steps=found.steps,
-        )
-        return cls(
-            conversation_id=found.session,
-            message_id=found.run,
-            run_id=found.run,
-            agent_id=found.agent,
-            answer=found.answer,
-            finish_reason=found.finish_reason,
-            confidence=found.confidence,
-            citations=found.citations,
-            agent_trace=found.trace,
-            requires_approval=found.approval is not None,
-            approval_request=found.approval,
-            requires_input=found.input is not None,
-            input_request=found.input,
-            error=None if found.error is None else Problem(**found.error),
-            metadata=metadata,
-        )
 
 
 @router.post("/api/chat/{agent_id}", response_model=ChatReply, responses=STREAM)

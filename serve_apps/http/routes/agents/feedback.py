@@ -12,7 +12,7 @@ from cluster.state.feedback import Thumb
 from cluster.state.identity.identity import WorkspaceMember
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
 from serve_apps.http.fields import RequestBody, storable_text
-from serve_apps.http.routes.agents.runs import RunInPath, readers_of, require_readable_run, require_visible_run
+from serve_apps.http.routes.agents.run_access import RunInPath, readers_of, require_readable_run, require_visible_run
 
 router = APIRouter(route_class=GuardedRoute, tags=["runs"])
 

@@ -13,8 +13,8 @@ from cluster.state.identity.identity import WorkspaceMember
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me
 from serve_apps.http.deps import AppDependencies
 from serve_apps.http.fields import AgentInQuery, storable_json
+from serve_apps.http.routes.agents.skill_checks import check_skill, skill_audit_detail
 from serve_apps.http.routes.agents.skill_shapes import SkillInPath, SkillShape
-from serve_apps.http.routes.agents.skills import check_skill, skill_audit_detail
 from serve_apps.http.routes.documents.package_references import (
     Change,
     PackageReference,

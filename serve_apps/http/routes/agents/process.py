@@ -11,10 +11,9 @@ from cluster.basics.errors import NotFound
 from cluster.basics.ids import as_uuid
 from serve_apps.agents.streams.encode import s4
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
-from serve_apps.http.fields import RequestBody
-from serve_apps.http.routes.agents.chat import STREAM, Problem
-from serve_apps.http.routes.agents.runs import LastEventId, readers_of, reading_of, stream_run_events
-from serve_apps.http.routes.agents.sessions import SessionInPath
+from serve_apps.http.fields import RequestBody, SessionInPath
+from serve_apps.http.routes.agents.chat_shapes import STREAM, Problem
+from serve_apps.http.routes.agents.run_access import LastEventId, readers_of, reading_of, stream_run_events
 from serve_apps.http.streams.turn_response import (
     AgentKey,
     Documents,

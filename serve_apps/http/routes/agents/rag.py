@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me
 from serve_apps.http.fields import MOST_AGENT, Text
-from serve_apps.http.routes.documents.documents import Stats
+from serve_apps.http.routes.documents.document_shapes import Stats
 from serve_apps.retrieval.search.inspect_chunks import sample_index
 
 router = APIRouter(route_class=GuardedRoute, tags=["search"])

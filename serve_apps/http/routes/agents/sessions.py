@@ -4,24 +4,17 @@ from datetime import datetime
 from typing import Annotated, Literal
 from uuid import UUID
 
-from fastapi import APIRouter, Path, Query, Response
-from pydantic import AfterValidator, BaseModel, StringConstraints
+from fastapi import APIRouter, Query, Response
+from pydantic import BaseModel
 
 from cluster.state import conversations
-from cluster.state.conversations import LONGEST_KEY, Speaker, Status
+from cluster.state.conversations import Speaker, Status
 from cluster.state.work.run_record import RunState
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
 from serve_apps.http.deps import AppDependencies
-from serve_apps.http.fields import AgentInQuery, Limit, Name, RequestBody, Skip, storable_text
+from serve_apps.http.fields import AgentInQuery, Key, Limit, Name, RequestBody, SessionInPath, Skip
 
 router = APIRouter(route_class=GuardedRoute, tags=["sessions"])
-
-Key = Annotated[
-    str, StringConstraints(strip_whitespace=True, min_length=1, max_length=LONGEST_KEY), AfterValidator(storable_text)
-]
-SessionInPath = Annotated[
-    str, Path(max_length=LONGEST_KEY, description="A UUID, or your own name for it."), AfterValidator(storable_text)
-]
 
 
 class SessionShape(BaseModel):

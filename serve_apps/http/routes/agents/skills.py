@@ -1,15 +1,13 @@
 """Skills: what ships, what a workspace registered, what each agent has, and skills that are written on the spot."""
 
 from collections import Counter
-from typing import Annotated, Any
+from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Path, Query, Response
 
-from cluster.state.audit import Outcome
-from cluster.state.identity.identity import WorkspaceMember
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
-from serve_apps.http.deps import AppDependencies
+from serve_apps.http.routes.agents.skill_checks import check_skill, skill_audit_detail
 from serve_apps.http.routes.agents.skill_shapes import (
     AgentSkill,
     AgentSkills,
@@ -23,10 +21,8 @@ from serve_apps.http.routes.agents.skill_shapes import (
     SkillShape,
     WrittenOnTheSpot,
 )
-from skills.framework.builtin import BASE, build_tool, shipped_skills
-from skills.framework.manifest import Kind, Manifest
+from skills.framework.builtin import BASE, shipped_skills
 from skills.framework.skill_store import StoredSkill
-from skills.python.trial import SampleFailed, Tried, try_script
 
 router = APIRouter(route_class=GuardedRoute, tags=["skills"])
 
@@ -139,49 +135,5 @@ async def create_and_attach(agent_id: AgentInPath, body: OnTheSpot, me: Me, part
     )
 
 
-async def check_skill(
-    parts: AppDependencies, me: WorkspaceMember, manifest: Manifest, sample: dict[str, Any] | None = None
-) -> tuple[Tried | None, dict[str, Any] | None]:
-    """Check that a skill can be carried out here as described; a script is tried: how, and what it gave.
-
-    A trial that fails is in the trail: its code ran, as far as it came.
-
-    Raises:
-        BadManifest, Disabled, NotCallable: its kind does not take it.
-        SampleFailed, SandboxMissing: its code does not work, or nothing can be tried here.
-    """
-    parts.skills.check(manifest)
-    if manifest.kind not in (Kind.INTERNAL, Kind.DELEGATE):
-        build_tool(manifest, parts.ground)
-    if manifest.kind is not Kind.PYTHON:
-        return None, None
-    try:
-        how, given = await try_script(parts.ground.scripts, manifest.code, sample, manifest.seconds)
-    except SampleFailed as error:
-        await on_record(parts, me, manifest, Outcome.FAILED, {"code": error.code})
-        raise
-    return how, dict(given) if how == "sample" else None
-
-
-async def on_record(
-    parts: AppDependencies, me: WorkspaceMember, manifest: Manifest, outcome: Outcome, detail: dict[str, Any]
-) -> None:
-    """A trial's line in the audit trail."""
-    async with parts.database.transaction(me.scope) as tx:
-        await parts.audit.record(tx, me.scope, "skill.try", manifest.name, outcome, detail)
-
-
 def _skill_category(one: StoredSkill) -> str:
     return one.manifest.category or "Other"
-
-
-def skill_audit_detail(stored: StoredSkill) -> dict[str, Any]:
-    """Audit detail of a skill."""
-    manifest = stored.manifest
-    return {
-        "skill": manifest.name,
-        "version": manifest.version,
-        "kind": str(manifest.kind),
-        "risk": str(manifest.risk),
-        "sha256": stored.sha256,
-    }

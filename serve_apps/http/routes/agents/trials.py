@@ -10,15 +10,15 @@ from pydantic import BaseModel, Field
 from cluster.basics.errors import Conflict, Forbidden
 from cluster.state.audit import Outcome
 from cluster.state.identity.identity import WorkspaceMember
+from serve_apps.agents.skill_audit import AuditTrail
 from serve_apps.agents.turn.limits import in_time
 from serve_apps.agents.turn.tool_call import BadArguments, schema_error
 from serve_apps.agents.turn_errors import ToolRefused
 from serve_apps.http.auth.guard import IN_TRAIL, GuardedRoute, Its, Me, require_same_scope
 from serve_apps.http.deps import AppDependencies
 from serve_apps.http.fields import JsonObject, RequestBody
+from serve_apps.http.routes.agents.skill_checks import check_skill, on_record
 from serve_apps.http.routes.agents.skill_shapes import OnTheSpot, SkillInPath
-from serve_apps.http.routes.agents.skills import check_skill, on_record
-from serve_apps.wiring.skills import AuditTrail
 from skills.framework.contract import CallEffect, ToolInvocation
 from skills.framework.manifest import Kind, Manifest, Risk
 from skills.framework.skill_guard import SkillGuard, tool_nature

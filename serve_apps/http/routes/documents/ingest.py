@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BaseModel, Field
 
 from cluster.basics.errors import Conflict, DiskFull, Invalid, NotFound, Overloaded
 from cluster.state.identity.identity import WorkspaceMember
-from cluster.state.work.jobs import EnqueuedJob, JobId, JobLane, JobLease, WorkUnit
+from cluster.state.work.jobs import JobId, JobLane, JobLease, WorkUnit
 from pipelines.documents.document import Status, document_id
 from pipelines.documents.ingest.job_plan import SURVEY
 from pipelines.documents.ingest.page_quota import OverQuota, pages_left
@@ -24,18 +24,17 @@ from serve_apps.http.fields import (
     IdempotencyKey,
     Name,
     RequestBody,
-    Text,
     split_comma_list,
     storable_text,
 )
 from serve_apps.http.response_shapes import Started
-from serve_apps.http.routes.documents.scanning import Estimated, base_of, dry_run, resolve_scan_path
 from serve_apps.http.routes.documents.uploads import (
     as_reader,
     clean_name,
     hash_upload,
     named_readers,
     origin_of,
+    start_job,
     store_upload,
 )
 from serve_apps.http.streams.sse import ENDS
@@ -54,17 +53,6 @@ class Uploaded(BaseModel):
     filename: str
     status: str
     message: str
-
-
-class Scan(RequestBody):
-    """A file or folder below NFS_BASE_PATH, absolute or relative to it; `agent_id` is a UUID or a display name.
-
-    With `dry_run` nothing is started: 200, and what the scan would find and take.
-    """
-
-    path: Annotated[Text, Field(min_length=1, max_length=4_096)]
-    agent_id: Name | None = None
-    dry_run: bool = False
 
 
 class LinkRequest(RequestBody):
@@ -132,20 +120,6 @@ async def upload(
     return Uploaded(document_id=new.document, job_id=job, filename=filename, status=status, message=message)
 
 
-@router.post("/api/documents/batch-scan", status_code=202)
-async def batch_scan(
-    body: Scan, me: Me, parts: Its, response: Response, idempotency_key: IdempotencyKey = None
-) -> Started | Estimated:
-    """Read every file of a folder below NFS_BASE_PATH; files stay where they are."""
-    require_same_scope(me, body.tenant_id, body.workspace_id)
-    root = await asyncio.to_thread(resolve_scan_path, base_of(parts.read), body.path)
-    agent = await parts.links.resolve(me.scope, body.agent_id)
-    if body.dry_run:
-        response.status_code = 200
-        return await dry_run(parts, me.scope, root)
-    return await start_job(parts, me, "scan", JobLane.BULK, {"root": str(root), "agent_id": agent}, idempotency_key)
-
-
 @router.post("/api/documents/reindex-all", status_code=202)
 async def reindex_all(
     me: Me,
@@ -192,19 +166,6 @@ async def links(body: LinkRequest, me: Me, parts: Its) -> Linked:
         detail = {"documents": body.document_ids[:100], "changed": changed}
         await parts.audit.record(tx, me.scope, f"document.{body.action}", agent, detail=detail)
     return Linked(agent_id=UUID(agent), action=body.action, changed=changed)
-
-
-async def start_job(
-    parts: AppDependencies, me: WorkspaceMember, kind: str, lane: JobLane, payload: Mapping[str, Any], key: str | None
-) -> Started:
-    """Add a job, and write down who did; the same key is the same job."""
-    async with parts.database.transaction(me.scope) as tx:
-        job: EnqueuedJob = await parts.jobs.enqueue(tx, me.scope, kind, lane, payload, key)
-        if job.fresh:
-            await parts.audit.record(tx, me.scope, f"job.{kind}", job.job, detail=payload)
-        if job.fresh and kind == "reindex" and payload["agent_id"] is None:
-            await parts.desk.supersede(tx, me.scope, job.job)
-    return Started(job_id=UUID(job.job), fresh=job.fresh)
 
 
 async def _accept_upload(parts: AppDependencies, me: WorkspaceMember, new: NewUpload, agent: str | None) -> JobId:

@@ -15,7 +15,7 @@ from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
 from serve_apps.http.deps import AppDependencies
 from serve_apps.http.fields import DocumentInPath, IdempotencyKey, RequestBody, Text
 from serve_apps.http.response_shapes import Started
-from serve_apps.http.routes.documents.ingest import start_job
+from serve_apps.http.routes.documents.uploads import start_job
 
 router = APIRouter(route_class=GuardedRoute, tags=["documents"])
 

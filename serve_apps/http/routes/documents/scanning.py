@@ -11,11 +11,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
-from fastapi import APIRouter, Query
-from pydantic import BaseModel
+from fastapi import APIRouter, Query, Response
+from pydantic import BaseModel, Field
 
 from cluster.basics.errors import Forbidden, Invalid, NotFound
 from cluster.basics.scope import Scope
+from cluster.state.work.jobs import JobLane
 from configs.sections import OcrSettings, ReadSettings
 from pipelines.documents.extract.reader import DocumentReader
 from pipelines.documents.ingest.estimate import SampledFile, estimate_scan, list_files, list_folder, sample_files
@@ -24,9 +25,11 @@ from pipelines.documents.ingest.reading_rate import JobPaces
 from pipelines.documents.sources.files import confine_path
 from pipelines.documents.store.blobs import location_of
 from pipelines.documents.store.library import DocumentLibrary
-from serve_apps.http.auth.guard import GuardedRoute, Its, Me
+from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
 from serve_apps.http.deps import AppDependencies
-from serve_apps.http.fields import Text
+from serve_apps.http.fields import IdempotencyKey, Name, RequestBody, Text
+from serve_apps.http.response_shapes import Started
+from serve_apps.http.routes.documents.uploads import start_job
 
 router = APIRouter(route_class=GuardedRoute, tags=["documents"])
 
@@ -43,6 +46,17 @@ class Folders(BaseModel):
     folders: list[str]
     files: int
     more: bool
+
+
+class Scan(RequestBody):
+    """A file or folder below NFS_BASE_PATH, absolute or relative to it; `agent_id` is a UUID or a display name.
+
+    With `dry_run` nothing is started: 200, and what the scan would find and take.
+    """
+
+    path: Annotated[Text, Field(min_length=1, max_length=4_096)]
+    agent_id: Name | None = None
+    dry_run: bool = False
 
 
 class Estimated(BaseModel):
@@ -97,6 +111,20 @@ async def folders(
         more=inside.more,
         folders=[_printable_path(Path(name)) for name in inside.folders],
     )
+
+
+@router.post("/api/documents/batch-scan", status_code=202)
+async def batch_scan(
+    body: Scan, me: Me, parts: Its, response: Response, idempotency_key: IdempotencyKey = None
+) -> Started | Estimated:
+    """Read every file of a folder below NFS_BASE_PATH; files stay where they are."""
+    require_same_scope(me, body.tenant_id, body.workspace_id)
+    root = await asyncio.to_thread(resolve_scan_path, base_of(parts.read), body.path)
+    agent = await parts.links.resolve(me.scope, body.agent_id)
+    if body.dry_run:
+        response.status_code = 200
+        return await dry_run(parts, me.scope, root)
+    return await start_job(parts, me, "scan", JobLane.BULK, {"root": str(root), "agent_id": agent}, idempotency_key)
 
 
 def base_of(read: ReadSettings) -> Path:

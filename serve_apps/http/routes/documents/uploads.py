@@ -3,19 +3,24 @@
 import asyncio
 import re
 import unicodedata
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import PurePosixPath
+from typing import Any
+from uuid import UUID
 
 from fastapi import UploadFile
 
 from cluster.basics.errors import Invalid, TooLarge
 from cluster.state.identity.identity import WorkspaceMember
+from cluster.state.work.jobs import EnqueuedJob, JobLane
 from pipelines.documents.document import FailureReason, Unreadable, fingerprint_parts
 from pipelines.documents.sources.sniff import sniff_kind
 from pipelines.documents.store.blobs import BlobStore, Location
+from serve_apps.http.deps import AppDependencies
 from serve_apps.http.problems import FileRefused, file_refusal
+from serve_apps.http.response_shapes import Started
 
 BLOCK = 1 << 20
 READER = re.compile(r"(user:[^@\s]+@[^@\s]+|role:(viewer|developer|operator|admin))")
@@ -118,3 +123,16 @@ async def store_upload(blobs: BlobStore, member: WorkspaceMember, file: UploadFi
 async def _file_blocks(file: UploadFile) -> AsyncIterator[bytes]:
     while block := await file.read(BLOCK):
         yield block
+
+
+async def start_job(
+    parts: AppDependencies, me: WorkspaceMember, kind: str, lane: JobLane, payload: Mapping[str, Any], key: str | None
+) -> Started:
+    """Add a job, and write down who did; the same key is the same job."""
+    async with parts.database.transaction(me.scope) as tx:
+        job: EnqueuedJob = await parts.jobs.enqueue(tx, me.scope, kind, lane, payload, key)
+        if job.fresh:
+            await parts.audit.record(tx, me.scope, f"job.{kind}", job.job, detail=payload)
+        if job.fresh and kind == "reindex" and payload["agent_id"] is None:
+            await parts.desk.supersede(tx, me.scope, job.job)
+    return Started(job_id=UUID(job.job), fresh=job.fresh)

@@ -13,7 +13,7 @@ from pipelines.documents.store.version_history import VersionHistory
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me
 from serve_apps.http.fields import DocumentInPath, DocumentKey, Limit, PageInPath, Skip
 from serve_apps.http.response_shapes import CaveatShape
-from serve_apps.http.routes.documents.documents import PageShape, fix_of
+from serve_apps.http.routes.documents.document_shapes import PageShape, fix_of
 
 router = APIRouter(route_class=GuardedRoute, tags=["documents"])
 

@@ -8,8 +8,8 @@ from pydantic import BaseModel
 
 from cluster.basics.errors import Conflict, Invalid
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me
+from serve_apps.http.erasure import WorkspaceInventory
 from serve_apps.http.fields import Text
-from serve_apps.http.routes.operations.erasure import WorkspaceInventory
 
 router = APIRouter(route_class=GuardedRoute, tags=["accounts"])
 

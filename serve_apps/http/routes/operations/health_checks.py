@@ -13,7 +13,7 @@ from cluster.models.connections.endpoint_connection import ModelConnection
 from cluster.models.connections.probe import ProbeFailure
 from cluster.state.work.jobs import JobLane as Queue
 from serve_apps.http.deps import AppDependencies
-from serve_apps.http.routes.operations.operating import Probe, ServeDeployment
+from serve_apps.http.operator_deps import Probe, ServeDeployment
 
 SECONDS = 8.0  # the longest for any part
 STUCK_SECONDS = 600.0  # a job that waits longer, while nothing runs in its lane, is not taken up

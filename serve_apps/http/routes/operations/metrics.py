@@ -13,7 +13,7 @@ from cluster.state.metrics_store import FIGURES, MetricSpec, Totals
 from cluster.state.system import LaneLoad
 from serve_apps.http.auth.guard import GuardedRoute, Its
 from serve_apps.http.deps import AppDependencies
-from serve_apps.http.routes.operations.operating import ServeDeployment
+from serve_apps.http.operator_deps import ServeDeployment
 
 router = APIRouter(route_class=GuardedRoute, tags=["admin"])
 

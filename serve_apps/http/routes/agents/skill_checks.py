@@ -1,0 +1,55 @@
+"""Checks that a skill has to pass before it is stored, and its line in the audit log."""
+
+from typing import Any
+
+from cluster.state.audit import Outcome
+from cluster.state.identity.identity import WorkspaceMember
+from serve_apps.http.deps import AppDependencies
+from skills.framework.builtin import build_tool
+from skills.framework.manifest import Kind, Manifest
+from skills.framework.skill_store import StoredSkill
+from skills.python.trial import SampleFailed, Tried, try_script
+
+
+async def check_skill(
+    parts: AppDependencies, me: WorkspaceMember, manifest: Manifest, sample: dict[str, Any] | None = None
+) -> tuple[Tried | None, dict[str, Any] | None]:
+    """Check that a skill can be carried out here as described; a script is tried: how, and what it gave.
+
+    A trial that fails is in the trail: its code ran, as far as it came.
+
+    Raises:
+        BadManifest, Disabled, NotCallable: its kind does not take it.
+        SampleFailed, SandboxMissing: its code does not work, or nothing can be tried here.
+    """
+    parts.skills.check(manifest)
+    if manifest.kind not in (Kind.INTERNAL, Kind.DELEGATE):
+        build_tool(manifest, parts.ground)
+    if manifest.kind is not Kind.PYTHON:
+        return None, None
+    try:
+        how, given = await try_script(parts.ground.scripts, manifest.code, sample, manifest.seconds)
+    except SampleFailed as error:
+        await on_record(parts, me, manifest, Outcome.FAILED, {"code": error.code})
+        raise
+    return how, dict(given) if how == "sample" else None
+
+
+async def on_record(
+    parts: AppDependencies, me: WorkspaceMember, manifest: Manifest, outcome: Outcome, detail: dict[str, Any]
+) -> None:
+    """A trial's line in the audit trail."""
+    async with parts.database.transaction(me.scope) as tx:
+        await parts.audit.record(tx, me.scope, "skill.try", manifest.name, outcome, detail)
+
+
+def skill_audit_detail(stored: StoredSkill) -> dict[str, Any]:
+    """Audit detail of a skill."""
+    manifest = stored.manifest
+    return {
+        "skill": manifest.name,
+        "version": manifest.version,
+        "kind": str(manifest.kind),
+        "risk": str(manifest.risk),
+        "sha256": stored.sha256,
+    }
