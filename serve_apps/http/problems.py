@@ -19,9 +19,9 @@ from cluster.basics.disk import full_at, means_full
 from cluster.basics.errors import AosError, Conflict, Forbidden, Permanent
 from pipelines.documents.document import FailureReason, Unreadable
 from pipelines.documents.ingest.remedies import find_remedy
+from serve_apps.http import openai_errors
 from serve_apps.http.auth.permissions import MATRIX, AccessRule
 from serve_apps.http.body_limit import BodyTooLarge
-from serve_apps.http.openai import error_shape
 from serve_apps.http.security_headers import HEADERS
 
 log = logging.getLogger("aos.http")
@@ -119,10 +119,10 @@ def problem_response(
     request: Request, status: int, code: str, title: str, detail: str = "", fix: str = "", **more: Any
 ) -> Response:
     """The answer. `more` are extension members; those that are None are left out."""
-    if error_shape.is_openai_path(request.url.path):
+    if openai_errors.is_openai_path(request.url.path):
         message = " ".join(part for part in (detail or title, fix) if part)
         at = [one["at"] for one in more.get("errors") or ()]
-        shaped = error_shape.openai_error(status, code, message, at)
+        shaped = openai_errors.openai_error(status, code, message, at)
         return Response(json.dumps(shaped, ensure_ascii=True), status, HEADERS, "application/json")
     body = {
         "type": f"urn:aos:problem:{code}",
@@ -189,7 +189,7 @@ def _refusals_by_status(access: AccessRule, operation: Mapping[str, Any]) -> dic
 
 
 def _error_response(path: str, title: str) -> dict[str, Any]:
-    openai = error_shape.is_openai_path(path)
+    openai = openai_errors.is_openai_path(path)
     model, media_type = (OpenAIProblem, "application/json") if openai else (ProblemDetails, MEDIA_TYPE)
     schema = {"$ref": _REFERENCE.format(model=model.__name__)}
     return {"description": title, "content": {media_type: {"schema": schema}}}

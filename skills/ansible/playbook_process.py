@@ -14,7 +14,7 @@ import psutil
 
 from skills.ansible.failures import AnsibleMissing, PlaybookBroken, PlaybookTimeout
 from skills.ansible.playbook import MOST_MESSAGE
-from skills.http.fetch import OutcomeUnknown
+from skills.framework.contract import OutcomeUnknown
 
 MOST_FAILED = 100  # tasks that are told
 LOCAL = "localhost ansible_connection=local ansible_python_interpreter={}\n"

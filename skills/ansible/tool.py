@@ -11,8 +11,7 @@ from skills.ansible.playbook_process import check_installed, run_playbook
 from skills.framework.contract import ToolInvocation
 from skills.framework.dependencies import SkillDependencies
 from skills.framework.manifest import Manifest, Risk, options_of
-from skills.ssh.machine import HostKeyMissing
-from skills.ssh.session import SshKeyUnreadable
+from skills.framework.ssh_credential import HostKeyMissing, SshKeyUnreadable
 
 
 class PlaybookSkill:

@@ -3,22 +3,11 @@
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from pydantic import BaseModel, ConfigDict, Field
-
 from skills.delegate.tool import DelegateTool, TaskExecutor
 from skills.framework.contract import ToolInvocation
-from skills.framework.manifest import BadManifest, Manifest, options_of
+from skills.framework.execution_scope import ExecutionScope, scope_of
+from skills.framework.manifest import Manifest
 from skills.framework.skill_guard import check_permission
-
-
-class ExecutionScope(BaseModel):
-    """Limits of a skill that a model carries out: tools (of the agent's own), replies, calls per tool, connection."""
-
-    model_config = ConfigDict(extra="forbid")
-    tools: tuple[str, ...] = Field((), max_length=64)
-    max_turns: int = Field(10, ge=1, le=50)
-    calls_per_tool: int = Field(3, ge=1, le=50)
-    model: str | None = Field(None, min_length=1, max_length=200)
 
 
 class SkillExecutor(TaskExecutor, Protocol):
@@ -49,14 +38,3 @@ class ScopedSkill(DelegateTool):
         """Result and errors of `Executions.carry_out_skill`; NotPermitted for a role that is not the skill's."""
         check_permission(call, self._manifest)
         return await self._executions.carry_out_skill(self._manifest, self._scope, call.arguments)
-
-
-def scope_of(manifest: Manifest) -> ExecutionScope:
-    """Its options.
-
-    Raises:
-        BadManifest: they have another form, or there is no text to go by.
-    """
-    if not manifest.text.strip():
-        raise BadManifest(f"{manifest.name} is of type delegate and has no text, which is its prompt")
-    return options_of(manifest, ExecutionScope)

@@ -3,7 +3,7 @@
 from typing import Any, Protocol
 
 from cluster.models.messages import ToolSpec
-from skills.framework.contract import CallEffect, ToolInvocation
+from skills.framework.contract import CallEffect, ToolInvocation, TurnBound
 
 
 class TaskExecutor(Protocol):
@@ -21,10 +21,6 @@ class TaskExecutor(Protocol):
             Refused: too deep, or the agent is already at work above.
         """
         ...
-
-
-class TurnBound:
-    """A tool that belongs to one turn: each of its steps is recorded in the journal, not the call as a whole."""
 
 
 class DelegateTool(TurnBound):

@@ -12,7 +12,7 @@ from cluster.basics.errors import AosError
 from skills.docker.engine import ASKS
 from skills.docker.failures import EngineRefused, EngineTimeout, EngineUnreachable, EngineUnset, ObjectInUse
 from skills.docker.failures import ObjectNotFound as Missing
-from skills.http.fetch import OutcomeUnknown
+from skills.framework.contract import OutcomeUnknown
 
 MEMORY_BYTES = 1 << 30
 SPARE = 1.0  # seconds that a process needs to start

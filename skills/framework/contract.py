@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Protocol
 
+from cluster.basics.errors import Permanent
 from cluster.basics.scope import Scope
 from cluster.models.messages import ToolSpec
 
@@ -56,3 +57,18 @@ class Tool(Protocol):
             AosError: by name; the model is told its code and detail.
         """
         ...
+
+
+class KnowledgeSearch:
+    """A tool that searches the agent's documents; approvals and answers treat all of them alike."""
+
+
+class TurnBound:
+    """A tool that belongs to one turn: each of its steps is recorded in the journal, not the call as a whole."""
+
+
+class OutcomeUnknown(Permanent):
+    """The request was sent, and nobody knows whether it was carried out."""
+
+    code, status = "outcome_unknown", 504
+    fix = "Look first whether it has happened; the same request may do it twice."

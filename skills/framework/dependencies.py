@@ -8,10 +8,10 @@ from cluster.basics.addresses import Resolve
 from cluster.basics.errors import Permanent
 from configs.sections_skills import SkillSettings
 from skills.framework.contract import Tool, ToolInvocation
+from skills.framework.entity_source import EntitySource
 from skills.framework.manifest import CredentialType, Manifest
-from skills.knowledge.entities import EntitySource
-from skills.knowledge.passage_results import PassageSource
-from skills.mcp.remotes import McpConnections
+from skills.framework.mcp_connections import McpConnections
+from skills.framework.passage_source import PassageSource
 
 
 class SkillDisabled(Permanent):
@@ -122,7 +122,7 @@ class SkillDependencies:
         passages: the documents that are linked to the agent.
         scripts: the sandbox.
         resolve: names of hosts to addresses.
-        hosts: what `http_get` may read, as `skills.http.guard` reads it.
+        hosts: what `http_get` may read, as `skills.http_client.guard` reads it.
         remotes: connections to MCP servers.
         entities: what those documents name; None where there is no graph.
     """

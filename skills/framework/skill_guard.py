@@ -11,13 +11,11 @@ from typing import Any, Protocol
 
 from cluster.basics.errors import AosError, Forbidden, Permanent, Transient
 from cluster.models.messages import ToolSpec
-from skills.delegate.tool import TurnBound
 from skills.framework.builtin import build_tool
-from skills.framework.contract import CallEffect, Tool, ToolInvocation
+from skills.framework.contract import CallEffect, KnowledgeSearch, Tool, ToolInvocation, TurnBound
 from skills.framework.dependencies import SkillDependencies
 from skills.framework.manifest import Kind, Manifest, Risk
 from skills.framework.redaction import SecretRedactor, watch_secrets
-from skills.knowledge.tool import KnowledgeTool
 
 MOST_WRITTEN = 16_000_000  # characters of a result, before it is cut to what the settings say
 GRACE = 0.5  # seconds: a skill that stops itself in time says better what became of it
@@ -205,7 +203,7 @@ def tool_nature(tool: Tool) -> tuple[str, str]:
 def _tool_kind(tool: Tool) -> Kind | None:
     if isinstance(tool, GuardedSkill):
         return tool.manifest.kind
-    if isinstance(tool, KnowledgeTool):
+    if isinstance(tool, KnowledgeSearch):
         return Kind.KNOWLEDGE
     return Kind.DELEGATE if isinstance(tool, TurnBound) else None
 

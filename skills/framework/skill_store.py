@@ -11,9 +11,9 @@ from cluster.basics.ids import uuid_of
 from cluster.basics.scope import Scope
 from cluster.state.canonical_json import dump_canonical
 from cluster.state.db.postgres import Database, Row, Transaction, load_queries
-from skills.delegate.scoped import scope_of
 from skills.framework.builtin import BASE, shipped_names, shipped_skill
 from skills.framework.catalogue import check_spec
+from skills.framework.execution_scope import scope_of
 from skills.framework.frozen_skill import plain_manifest, skill_fingerprint
 from skills.framework.manifest import Kind, Manifest, as_json, manifest_of
 from skills.framework.schemas import refused_key

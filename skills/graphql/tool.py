@@ -3,10 +3,10 @@
 import json
 from typing import Any
 
-from skills.framework.contract import CallEffect, ToolInvocation
+from skills.framework.contract import CallEffect, OutcomeUnknown, ToolInvocation
 from skills.framework.dependencies import SkillDependencies
 from skills.framework.manifest import BadManifest, Manifest, Risk, options_of
-from skills.http.endpoint import (
+from skills.http_client.endpoint import (
     HttpService,
     ServiceEndpoint,
     ServiceRequest,
@@ -15,9 +15,9 @@ from skills.http.endpoint import (
     template_arguments,
     with_defaults,
 )
-from skills.http.fetch import HttpReply, OutcomeUnknown
-from skills.http.http_answer import AnswerSelector, ServiceGarbled, ServiceRefused, error_text, parse_reply
-from skills.http.template import HOLE
+from skills.http_client.fetch import HttpReply
+from skills.http_client.http_answer import AnswerSelector, ServiceGarbled, ServiceRefused, error_text, parse_reply
+from skills.http_client.template import HOLE
 
 ACCEPT = "application/graphql-response+json, application/json;q=0.9"  # GraphQL over HTTP
 

@@ -4,11 +4,11 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from skills.framework.contract import ToolInvocation
+from skills.framework.contract import OutcomeUnknown, ToolInvocation
 from skills.framework.dependencies import SkillDependencies
 from skills.framework.manifest import BadManifest, Manifest, Risk, options_of
-from skills.http import template
-from skills.http.endpoint import (
+from skills.http_client import template
+from skills.http_client.endpoint import (
     HttpService,
     ServiceEndpoint,
     ServiceRequest,
@@ -16,8 +16,8 @@ from skills.http.endpoint import (
     template_arguments,
     with_defaults,
 )
-from skills.http.fetch import READING, HttpReply, OutcomeUnknown
-from skills.http.http_answer import AnswerSelector, ServiceGarbled, ServiceRefused, parse_reply
+from skills.http_client.fetch import READING, HttpReply
+from skills.http_client.http_answer import AnswerSelector, ServiceGarbled, ServiceRefused, parse_reply
 
 
 class RestOptions(ServiceEndpoint):

@@ -9,8 +9,8 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 from skills.framework.contract import ToolInvocation
 from skills.framework.dependencies import SkillDependencies
 from skills.framework.manifest import BadManifest, Manifest, Risk, options_of
-from skills.http.endpoint import HttpService, ServiceEndpoint, ServiceRequest, template_arguments, with_defaults
-from skills.http.http_answer import ServiceGarbled, parse_reply
+from skills.http_client.endpoint import HttpService, ServiceEndpoint, ServiceRequest, template_arguments, with_defaults
+from skills.http_client.http_answer import ServiceGarbled, parse_reply
 
 Task = Literal["embed", "rerank", "classify", "generate"]
 

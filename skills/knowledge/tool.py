@@ -6,10 +6,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from cluster.basics.errors import Invalid
 from cluster.models.messages import ToolSpec
-from skills.framework.contract import CallEffect, ToolInvocation
+from skills.framework.contract import CallEffect, KnowledgeSearch, ToolInvocation
 from skills.framework.dependencies import SkillDependencies
 from skills.framework.manifest import Manifest, options_of
-from skills.knowledge.passage_results import PassageSource
+from skills.framework.passage_source import PassageSource
 
 MOST = 20  # passages of one call
 
@@ -25,7 +25,7 @@ class KnowledgeOptions(BaseModel):
     min_similarity: float | None = Field(None, ge=-1, le=1)
 
 
-class KnowledgeTool:
+class KnowledgeTool(KnowledgeSearch):
     """A search; the least similarity is an option of the call."""
 
     effect = CallEffect.READ

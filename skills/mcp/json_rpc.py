@@ -12,8 +12,9 @@ from mcp.client.streamable_http import streamable_http_client
 
 from cluster.basics.addresses import Resolve
 from cluster.basics.errors import AosError, Invalid, TooLarge, Unavailable
-from skills.http.guard import RequestTarget, check_addresses, parse_target
-from skills.http.http_answer import ServiceBusy, ServiceDenied, ServiceFailed
+from skills.http_client.guard import RequestTarget, check_addresses, parse_target
+from skills.http_client.http_answer import ServiceBusy, ServiceDenied, ServiceFailed
+from skills.mcp.results import garbled_error
 
 MOST_BYTES = 8_000_000  # of one answer
 
@@ -28,6 +29,10 @@ class HttpMcpServer:
         self.name = self._aim.host
         self.fault: AosError | None = None
         self.login: Mapping[str, str] = {}
+
+    def name_error(self, error: BaseException) -> AosError | None:
+        """See `McpServer`."""
+        return garbled_error(error, self.name)
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[Client]:

@@ -2,7 +2,7 @@
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from skills.http.login import TokenEndpoint
+from skills.http_client.login import TokenEndpoint
 
 
 class McpServerSpec(BaseModel):

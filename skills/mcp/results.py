@@ -22,7 +22,7 @@ from pydantic import ValidationError
 
 from cluster.basics.errors import AosError, Permanent
 from cluster.state.canonical_json import json_digest
-from skills.http.http_answer import ServiceGarbled
+from skills.http_client.http_answer import ServiceGarbled
 from skills.mcp.sanitize import plain_line
 
 MOST_SAID = 400  # characters of what a server says of a failure

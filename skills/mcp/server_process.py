@@ -17,8 +17,9 @@ from mcp.shared.message import SessionMessage
 from mcp.types import jsonrpc_message_adapter
 
 from cluster.basics.errors import AosError, Forbidden, TooLarge, Unavailable
-from skills.http.http_answer import ServiceGarbled
+from skills.http_client.http_answer import ServiceGarbled
 from skills.mcp.json_rpc import MOST_BYTES
+from skills.mcp.results import garbled_error
 
 MOST_GARBAGE = 20  # lines that are no message; some programs greet on their standard output
 END_SECONDS = 1.0  # for a program to end by itself when its input does
@@ -56,6 +57,10 @@ class ProcessMcpServer:
         self.name = os.path.basename(argv[0])  # noqa: PTH119  # a word of a command line, no file
         self.fault: AosError | None = None
         self.login: Mapping[str, str] = {}
+
+    def name_error(self, error: BaseException) -> AosError | None:
+        """See `McpServer`."""
+        return garbled_error(error, self.name)
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[Client]:

@@ -14,16 +14,16 @@ from pydantic import ValidationError
 
 from cluster.basics.errors import AosError, Invalid
 from cluster.state.canonical_json import json_digest
-from skills.framework.contract import ToolInvocation
+from skills.framework.contract import OutcomeUnknown, ToolInvocation
 from skills.framework.dependencies import Secret, SkillDependencies
 from skills.framework.manifest import CredentialType, Manifest, Risk
+from skills.framework.mcp_connections import ConnectionContext, McpServer, ServerAway, ServerConnection
 from skills.framework.redaction import register_opened
-from skills.http.fetch import GuardedHttpClient, OutboundRequest, OutcomeUnknown
-from skills.http.http_answer import ServiceDenied, ServiceGarbled, error_text, parse_reply, raise_refusal
-from skills.http.login import check_entrusted, check_origin
+from skills.http_client.fetch import GuardedHttpClient, OutboundRequest
+from skills.http_client.http_answer import ServiceDenied, ServiceGarbled, error_text, parse_reply, raise_refusal
+from skills.http_client.login import check_entrusted, check_origin
 from skills.mcp.json_rpc import HttpMcpServer
 from skills.mcp.options import McpServerSpec
-from skills.mcp.remotes import ConnectionContext, McpServer, ServerAway, ServerConnection
 from skills.mcp.results import checked_identity, named_failure, result_json
 from skills.mcp.server_process import ProcessMcpServer, check_command
 

@@ -21,8 +21,8 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import HTTPError
 
 from cluster.basics.errors import Invalid, TooLarge
-from skills.http.fetch import READING, ServiceRedirected
-from skills.http.guard import RequestTarget, check_addresses, parse_target
+from skills.http_client.fetch import READING, ServiceRedirected
+from skills.http_client.guard import RequestTarget, check_addresses, parse_target
 from skills.openstack.failures import PendingChange
 
 _PIECE = 65_536

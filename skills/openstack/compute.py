@@ -8,7 +8,7 @@ from openstack.exceptions import raise_from_response
 from openstack.utils import maximum_supported_microversion
 
 from cluster.basics.errors import Invalid
-from skills.http.http_answer import ServiceGarbled
+from skills.http_client.http_answer import ServiceGarbled
 from skills.openstack.cloud import CloudCall, path_segment, pick_fields
 
 CALL = "aos-call"  # metadata of a server: the key of the call that made it, so that a repetition finds it

@@ -9,8 +9,8 @@ from openstack import exceptions as sdk
 from requests import RequestException
 
 from cluster.basics.errors import AosError, Conflict, Permanent, Transient, Unavailable
-from skills.http.fetch import OutcomeUnknown
-from skills.http.http_answer import ServiceBusy, ServiceFailed, ServiceGarbled, ServiceNotFound, ServiceRefused
+from skills.framework.contract import OutcomeUnknown
+from skills.http_client.http_answer import ServiceBusy, ServiceFailed, ServiceGarbled, ServiceNotFound, ServiceRefused
 
 MOST_SAID = 400  # characters of what a cloud says of a failure
 _QUOTA = re.compile(r"quota|over ?limit", re.IGNORECASE)
@@ -81,7 +81,7 @@ def name_failures(changed: "PendingChange") -> Iterator[None]:
     """Around calls of the SDK: what it throws becomes an error with a name and without secrets.
 
     Raises:
-        AosError: one of those above, or of `skills.http.http_answer`; OutcomeUnknown if something may have been done.
+        AosError: one of those above, or of `http_answer`; OutcomeUnknown if something may have been done.
     """
     try:
         yield

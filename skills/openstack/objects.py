@@ -8,7 +8,7 @@ from typing import Any
 from openstack.exceptions import raise_from_response
 
 from cluster.basics.errors import Invalid
-from skills.http import template
+from skills.http_client import template
 from skills.openstack.cloud import CloudCall
 from skills.openstack.failures import CloudConflict
 

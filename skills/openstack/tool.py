@@ -10,12 +10,11 @@ from pydantic import BaseModel, ConfigDict
 
 from cluster.basics.errors import AosError
 from cluster.basics.scope import Role
-from skills.framework.contract import ToolInvocation
+from skills.framework.contract import OutcomeUnknown, ToolInvocation
 from skills.framework.dependencies import Secret, SkillDependencies
 from skills.framework.manifest import BadManifest, CredentialType, Manifest, Risk, options_of
 from skills.framework.redaction import redact_secrets, register_opened
-from skills.http.fetch import OutcomeUnknown
-from skills.http.guard import parse_target
+from skills.http_client.guard import parse_target
 from skills.openstack.cloud import CloudCall
 
 if TYPE_CHECKING:

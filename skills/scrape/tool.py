@@ -10,9 +10,9 @@ from cluster.basics.errors import Invalid
 from skills.framework.contract import ToolInvocation
 from skills.framework.dependencies import SkillDependencies
 from skills.framework.manifest import BadManifest, Manifest, Risk, options_of
-from skills.http.endpoint import guaranteed_parameters, with_defaults
-from skills.http.fetch import GuardedHttpClient, OutboundRequest
-from skills.http.http_answer import raise_refusal
+from skills.http_client.endpoint import guaranteed_parameters, with_defaults
+from skills.http_client.fetch import GuardedHttpClient, OutboundRequest
+from skills.http_client.http_answer import raise_refusal
 from skills.scrape.scrape_process import Reads, read_page
 
 MOST_BYTES = 3_000_000  # of a page

@@ -10,8 +10,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from cluster.basics.errors import Permanent, Transient
+from skills.framework.contract import OutcomeUnknown
 from skills.framework.program_output import PIECE, OutputHead, ProgramLimits
-from skills.http.fetch import OutcomeUnknown
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 

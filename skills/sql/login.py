@@ -15,7 +15,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from cluster.basics.addresses import Resolve
 from cluster.basics.errors import Invalid
-from skills.http.guard import AddressNotAllowed, RequestTarget, check_addresses, parse_target
+from skills.http_client.guard import AddressNotAllowed, RequestTarget, check_addresses, parse_target
 from skills.sql.failures import DatabaseUnknown, FileNotAllowed
 
 _SQLITE = "sqlite:///"
@@ -35,7 +35,7 @@ class DatabaseReach:
     """Allow-list of databases: hosts, name resolution, folders.
 
     Attributes:
-        hosts: `host:port` opens a private address, as in `skills.http.guard`.
+        hosts: `host:port` opens a private address, as in `skills.http_client.guard`.
         find: names of hosts to addresses.
         folders: those whose files of SQLite may be opened.
     """

@@ -15,7 +15,7 @@ from psycopg.pq.abc import PGresult
 
 from cluster.basics.errors import AosError
 from cluster.state.db.postgres import load_queries
-from skills.http.fetch import OutcomeUnknown
+from skills.framework.contract import OutcomeUnknown
 from skills.sql.binding import to_pyformat
 from skills.sql.failures import (
     DatabaseBusy,

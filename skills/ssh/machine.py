@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from cluster.basics.errors import Forbidden, Permanent
+from skills.framework.ssh_credential import HostKeyMissing
 
 PORT = 22
 _ENTRY = re.compile(r"(?:\[([0-9A-Fa-f:.%]+)\]|([A-Za-z0-9_.-]+))(?::([0-9]{1,5}))?")
@@ -22,12 +23,6 @@ class HostMissing(Permanent):
 
     code = "ssh_host_missing"
     fix = "Give the credential the field `host` (and `port`), or `hosts`, a list with commas."
-
-
-class HostKeyMissing(Permanent):
-    """The credential has no key of the machine, and without one anybody could answer in its place."""
-
-    code = "ssh_known_hosts_missing"
 
 
 class HostKeyRefused(Permanent):

@@ -6,8 +6,9 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from cluster.basics.errors import AosError, Permanent, Transient, Unavailable
+from skills.framework.contract import OutcomeUnknown
 from skills.framework.program_output import PIECE, OutputHead, ProgramLimits
-from skills.http.fetch import OutcomeUnknown
+from skills.framework.ssh_credential import SshKeyUnreadable
 from skills.ssh.machine import HostKeyRefused, RemoteMachine, known_hosts
 
 if TYPE_CHECKING:
@@ -21,13 +22,6 @@ class SshDenied(Permanent):
 
     code, status = "ssh_denied", 502
     fix = "Check username, password and private_key of the credential, and what the machine's sshd allows."
-
-
-class SshKeyUnreadable(Permanent):
-    """The credential's private_key, passphrase or known_hosts cannot be read."""
-
-    code = "ssh_key_unreadable"
-    fix = "private_key is the whole text of an OpenSSH or PEM file; known_hosts are lines as ssh-keyscan prints them."
 
 
 class SshUnreachable(Unavailable):

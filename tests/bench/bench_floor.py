@@ -16,9 +16,9 @@ from pathlib import Path
 
 from cluster.basics.priority import ProcessPriority, step_back
 from configs.settings import load_settings
+from pipelines.documents.cpu_pulses import tree
 from pipelines.documents.extract.reader import DocumentReader
 from pipelines.documents.ingest.backpressure import share_of_a_core
-from pipelines.documents.ingest.pulse import tree
 from pipelines.documents.sources.sniff import Kind
 from tests.evals.report import Report
 

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from pipelines.documents.document import FailureReason, Unreadable
-from pipelines.documents.extract.guarded_child import GuardedChild, more_memory
+from pipelines.documents.guarded_child import GuardedChild, more_memory
 
 
 class Target:

@@ -9,8 +9,8 @@ import httpx
 import pytest
 
 from cluster.basics.scope import Role
+from serve_apps.http import openai_errors
 from serve_apps.http.auth.permissions import MATRIX
-from serve_apps.http.openai import error_shape
 from serve_apps.http.problems import MEDIA_TYPE, OpenAIProblem, ProblemDetails
 from tests.fakes.http import Api, Office, make_parts, open_office, serve
 
@@ -44,7 +44,7 @@ def fits(path: str, operation: dict[str, Any], answer: httpx.Response) -> None:
         assert status in declared, f"{answer.request.method} {path}: {status}"
         return
     response = declared.get(status) or declared["default"]
-    openai = error_shape.is_openai_path(path)
+    openai = openai_errors.is_openai_path(path)
     assert answer.headers["content-type"] == ("application/json" if openai else MEDIA_TYPE)
     assert list(response["content"]) == [answer.headers["content-type"]]
     (OpenAIProblem if openai else ProblemDetails).model_validate_json(answer.text)

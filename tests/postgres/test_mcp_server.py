@@ -31,7 +31,7 @@ from skills.framework.contract import ToolInvocation
 from skills.framework.credentials import CredentialForbidden
 from skills.framework.dependencies import Secret
 from skills.framework.manifest import Manifest
-from skills.mcp.remotes import McpConnections
+from skills.framework.mcp_connections import McpConnections
 from tests.fakes import corpus
 from tests.fakes.corpus import Book, Passage, hash_vector
 from tests.fakes.ground import ground

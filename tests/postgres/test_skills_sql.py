@@ -23,7 +23,7 @@ from skills.framework.contract import ToolInvocation
 from skills.framework.dependencies import SkillDependencies
 from skills.framework.manifest import BadManifest, CredentialType, Kind, Manifest, Risk
 from skills.framework.skill_guard import CallRecord, SkillGuard
-from skills.http.guard import AddressNotAllowed
+from skills.http_client.guard import AddressNotAllowed
 from skills.sql import postgres, sqlite
 from skills.sql.failures import (
     DatabaseDenied,

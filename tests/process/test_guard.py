@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from cluster.basics.errors import DiskFull
+from pipelines.documents.cpu_pulses import cpu_seconds_of
 from pipelines.documents.document import FailureReason, Unreadable
-from pipelines.documents.extract.guarded_child import CallTimeout, ChildDied, GuardedChild, TookTooMuch
-from pipelines.documents.ingest.pulse import cpu_seconds_of
+from pipelines.documents.guarded_child import CallTimeout, ChildDied, GuardedChild, TookTooMuch
 from tests.fakes.apart import apart
 from tests.fakes.target import Target
 
@@ -196,7 +196,7 @@ def test_a_forgotten_guard_leaves_no_process() -> None:
 def test_kill_9_of_the_parent_ends_child_and_grandchild_even_in_the_middle_of_a_call(tmp_path: Path) -> None:
     note = tmp_path / "pid"
     program = (
-        "from pipelines.documents.extract.guarded_child import Guard; from tests.fakes.target import Target\n"
+        "from pipelines.documents.guarded_child import Guard; from tests.fakes.target import Target\n"
         "guard = Guard(Target); guard.call('count', seconds=9); print(guard.pid, flush=True)\n"
         f"guard.call('helper_then_sleep', {str(note)!r}, seconds=600)"
     )

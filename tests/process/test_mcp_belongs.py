@@ -10,8 +10,8 @@ from configs.sections_skills import SkillSettings
 from skills.framework.builtin import build_tool
 from skills.framework.contract import ToolInvocation
 from skills.framework.manifest import CredentialType, Kind, Manifest
-from skills.http.login import CredentialElsewhere
-from skills.mcp.remotes import McpConnections
+from skills.framework.mcp_connections import McpConnections
+from skills.http_client.login import CredentialElsewhere
 from tests.fakes.ground import KeptSecrets, ground
 from tests.fakes.web import Asked, Says, as_json, web
 

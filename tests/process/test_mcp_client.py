@@ -21,16 +21,15 @@ from cluster.basics.errors import AosError, TooLarge, Unavailable
 from cluster.basics.scope import Role, Scope, TenantId, UserId, WorkspaceId
 from configs.sections_skills import SkillSettings
 from skills.framework.builtin import build_tool
-from skills.framework.contract import CallEffect, ToolInvocation
+from skills.framework.contract import CallEffect, OutcomeUnknown, ToolInvocation
 from skills.framework.dependencies import SkillDependencies
 from skills.framework.manifest import BadManifest, CredentialType, Kind, Manifest, Risk
+from skills.framework.mcp_connections import McpConnections, ServerAway
 from skills.framework.skill_guard import CallRecord, SkillGuard
-from skills.http.fetch import OutcomeUnknown
-from skills.http.guard import AddressNotAllowed
-from skills.http.http_answer import ServiceDenied, ServiceGarbled
+from skills.http_client.guard import AddressNotAllowed
+from skills.http_client.http_answer import ServiceDenied, ServiceGarbled
 from skills.mcp.discover import OfferedTool, discover_tools
 from skills.mcp.options import McpServerSpec
-from skills.mcp.remotes import McpConnections, ServerAway
 from skills.mcp.results import RemoteToolChanged, RemoteToolFailed, RemoteToolGone
 from skills.mcp.server_process import CommandNotAllowed
 from tests.fakes.ground import KeptSecrets, ground

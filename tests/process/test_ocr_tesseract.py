@@ -14,7 +14,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from configs.sections import OcrSettings
 from pipelines.documents.document import FailureReason, Unreadable
-from pipelines.documents.extract.guarded_child import GuardedChild
+from pipelines.documents.guarded_child import GuardedChild
 from pipelines.documents.ocr.cascade import build_cascade
 from pipelines.documents.ocr.reading import EngineMissing
 from pipelines.documents.ocr.tesseract import TesseractEngine

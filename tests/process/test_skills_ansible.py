@@ -20,12 +20,10 @@ from configs.sections_skills import SkillSettings
 from skills.ansible.failures import AnsibleMissing, AnsibleUnset, PlaybookBroken, PlaybookNotFound, PlaybookTimeout
 from skills.ansible.playbook_process import check_installed
 from skills.framework import builtin
-from skills.framework.contract import ToolInvocation
+from skills.framework.contract import OutcomeUnknown, ToolInvocation
 from skills.framework.dependencies import SkillDisabled
 from skills.framework.manifest import BadManifest, CredentialType, Kind, Manifest, Risk
-from skills.http.fetch import OutcomeUnknown
-from skills.ssh.machine import HostKeyMissing
-from skills.ssh.session import SshKeyUnreadable
+from skills.framework.ssh_credential import HostKeyMissing, SshKeyUnreadable
 from tests.fakes.ground import KeptSecrets, ground
 
 WRITE = """

@@ -25,10 +25,9 @@ from skills.docker.failures import (
     ObjectNotFound,
 )
 from skills.framework import builtin
-from skills.framework.contract import CallEffect, ToolInvocation
+from skills.framework.contract import CallEffect, OutcomeUnknown, ToolInvocation
 from skills.framework.dependencies import SkillDisabled
 from skills.framework.manifest import BadManifest, CredentialType, Kind, Manifest, Risk
-from skills.http.fetch import OutcomeUnknown
 from tests.fakes.engine import API, CANARY, FakeEngine, engine
 from tests.fakes.ground import ground
 

@@ -13,8 +13,8 @@ from skills.framework.builtin import build_tool, shipped_skill
 from skills.framework.contract import ToolInvocation
 from skills.framework.dependencies import SkillDependencies
 from skills.framework.manifest import BadManifest, manifest_of
-from skills.http.guard import AddressNotAllowed
-from skills.http.http_answer import ServiceNotFound
+from skills.http_client.guard import AddressNotAllowed
+from skills.http_client.http_answer import ServiceNotFound
 from skills.scrape.pages import read_article, read_elements, read_links, read_tables
 from skills.scrape.scrape_process import PageUnreadable, read_page
 from tests.fakes.agents import SCOPE

@@ -14,11 +14,10 @@ from cluster.basics.errors import Invalid
 from cluster.basics.scope import Role, Scope, TenantId, WorkspaceId
 from configs.sections_skills import SkillSettings
 from skills.framework import builtin
-from skills.framework.contract import CallEffect, ToolInvocation
+from skills.framework.contract import CallEffect, OutcomeUnknown, ToolInvocation
 from skills.framework.dependencies import CredentialMissing, SkillDisabled
 from skills.framework.manifest import BadManifest, CredentialType, Kind, Manifest, Risk
 from skills.framework.skill_guard import CallRecord, NotPermitted, SkillGuard
-from skills.http.fetch import OutcomeUnknown
 from skills.shell.command import ProgramNotAllowed, ProgramNotGranted
 from skills.shell.process import PATH, ProgramTimeout, ProgramUnstartable
 from tests.fakes.ground import KeptSecrets, ground

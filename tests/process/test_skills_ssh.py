@@ -23,14 +23,14 @@ import pytest
 from cluster.basics.errors import AosError, Invalid
 from cluster.basics.scope import Role, Scope, TenantId, WorkspaceId
 from skills.framework import builtin
-from skills.framework.contract import CallEffect, ToolInvocation
+from skills.framework.contract import CallEffect, OutcomeUnknown, ToolInvocation
 from skills.framework.dependencies import SkillDisabled
 from skills.framework.manifest import BadManifest, CredentialType, Kind, Manifest, Risk
 from skills.framework.skill_guard import CallRecord, SkillGuard
-from skills.http.fetch import OutcomeUnknown
+from skills.framework.ssh_credential import HostKeyMissing, SshKeyUnreadable
 from skills.ssh.command import SPARE, SshOptions, command_elements
-from skills.ssh.machine import HostKeyMissing, HostKeyRefused, HostMissing, HostNotListed
-from skills.ssh.session import SshDenied, SshKeyUnreadable, SshTimeout, SshUnreachable
+from skills.ssh.machine import HostKeyRefused, HostMissing, HostNotListed
+from skills.ssh.session import SshDenied, SshTimeout, SshUnreachable
 from tests.fakes.ground import KeptSecrets, ground
 from tests.fakes.sshd import RECORDER, RUNNER
 

@@ -9,9 +9,9 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
 
+from serve_apps.http import openai_errors
 from serve_apps.http.app import create_app
 from serve_apps.http.auth.permissions import MATRIX
-from serve_apps.http.openai import error_shape
 from serve_apps.http.problems import MEDIA_TYPE, OpenAIProblem, ProblemDetails
 from tests.fakes.http import make_parts
 
@@ -31,7 +31,7 @@ def operations(app: FastAPI) -> list[tuple[str, str, dict[str, Any]]]:
 
 def shape_of(path: str) -> tuple[str, type[BaseModel]]:
     """How errors of a path look: their media type and their model."""
-    return ("application/json", OpenAIProblem) if error_shape.is_openai_path(path) else (MEDIA_TYPE, ProblemDetails)
+    return ("application/json", OpenAIProblem) if openai_errors.is_openai_path(path) else (MEDIA_TYPE, ProblemDetails)
 
 
 def test_every_route_declares_its_refusals_in_the_shape_they_have(app: FastAPI) -> None:

@@ -20,7 +20,7 @@ from skills.framework.frozen_skill import freeze_skill, thaw_skill
 from skills.framework.manifest import BadManifest, CredentialType, Kind, Manifest, Risk, read_manifest
 from skills.framework.skill_guard import CallRecord, GuardedSkill, SkillGuard, is_search_tool, tool_nature
 from skills.framework.skill_store import SkillStore
-from skills.http.http_answer import AnswerSelector
+from skills.http_client.http_answer import AnswerSelector
 from tests.fakes.agents import SCOPE
 from tests.fakes.crew import FakeTool
 from tests.fakes.ground import GivenPassages, GivenScripts, KeptSecrets, ground

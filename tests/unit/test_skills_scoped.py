@@ -10,7 +10,7 @@ from serve_apps.agents.events import EventKind
 from serve_apps.agents.intake.toolset import KEY, narrow_agent
 from serve_apps.agents.turn.tool_loop import run_conversation
 from serve_apps.agents.turn_ports import AgentId, AgentSnapshot, TurnOutcome
-from skills.delegate.scoped import ExecutionScope, scope_of
+from skills.framework.execution_scope import ExecutionScope, scope_of
 from skills.framework.frozen_skill import freeze_skill
 from skills.framework.manifest import BadManifest, Kind, Manifest
 from tests.fakes.agents import MemoryJournal, ScriptedModels, calls, turn

@@ -12,8 +12,8 @@ from cluster.basics.addresses import is_public, resolve_host
 from cluster.basics.errors import AosError, Invalid, TooLarge, Unavailable
 from skills.framework.builtin import shipped_skill
 from skills.framework.contract import ToolInvocation
-from skills.http.guard import AddressNotAllowed, check_addresses, parse_target
 from skills.http.http_get.tool import HttpGet
+from skills.http_client.guard import AddressNotAllowed, check_addresses, parse_target
 from tests.fakes.agents import SCOPE
 
 ALLOWED = ("docs.example.org", "*.example.net", "inside.test:8443", "127.0.0.1:9", "[::1]:9")

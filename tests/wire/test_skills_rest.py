@@ -17,13 +17,13 @@ from cryptography.x509.oid import NameOID
 
 from cluster.basics.errors import AosError, Invalid, TooLarge, Unavailable
 from skills.framework.builtin import build_tool
-from skills.framework.contract import CallEffect, ToolInvocation
+from skills.framework.contract import CallEffect, OutcomeUnknown, ToolInvocation
 from skills.framework.dependencies import SkillDependencies, SkillDisabled
 from skills.framework.manifest import BadManifest, CredentialType, Manifest, manifest_of
-from skills.http.fetch import OutcomeUnknown, ServiceRedirected
-from skills.http.guard import AddressNotAllowed
-from skills.http.http_answer import ServiceBusy, ServiceDenied, ServiceFailed, ServiceGarbled, ServiceRefused
-from skills.http.login import CredentialElsewhere
+from skills.http_client.fetch import ServiceRedirected
+from skills.http_client.guard import AddressNotAllowed
+from skills.http_client.http_answer import ServiceBusy, ServiceDenied, ServiceFailed, ServiceGarbled, ServiceRefused
+from skills.http_client.login import CredentialElsewhere
 from tests.fakes.agents import SCOPE
 from tests.fakes.ground import KeptSecrets, ground
 from tests.fakes.web import Asked, Says, Web, as_json, here, web

@@ -11,11 +11,11 @@ import pytest
 from cluster.basics.addresses import resolve_host
 from cluster.basics.errors import AosError, Invalid
 from skills.framework.builtin import build_tool, shipped_skill
-from skills.framework.contract import ToolInvocation
+from skills.framework.contract import OutcomeUnknown, ToolInvocation
 from skills.framework.dependencies import SkillDependencies
 from skills.framework.manifest import CredentialType, Manifest, manifest_of
-from skills.http.fetch import GuardedHttpClient, OutboundRequest, OutcomeUnknown, ServiceRedirected
-from skills.http.guard import AddressNotAllowed
+from skills.http_client.fetch import GuardedHttpClient, OutboundRequest, ServiceRedirected
+from skills.http_client.guard import AddressNotAllowed
 from tests.fakes.agents import SCOPE
 from tests.fakes.ground import KeptSecrets, ground
 from tests.fakes.web import Asked, Says, as_json, here, web
@@ -242,7 +242,7 @@ async def test_a_name_that_changes_between_two_hops_is_refused(then: str) -> Non
 
 
 async def test_no_proxy_of_this_machine_is_used() -> None:
-    """SK-04: it would resolve the name once more, and connect for us; see also `trust_env` in skills/http/fetch.py."""
+    """SK-04: it would resolve the name once more, and connect for us; see `trust_env` in skills/http_client/fetch."""
     wire = Wire()
     with pytest.raises(Invalid):  # too many redirects: each of them to the address that was found
         await GuardedHttpClient(("service.test",), Rebinding([["93.184.216.34"]]), 5, 1_000, wire).send(

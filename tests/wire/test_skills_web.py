@@ -12,13 +12,12 @@ from jsonschema import Draft202012Validator
 
 from cluster.basics.errors import AosError
 from skills.framework.builtin import shipped_skill, shipped_skills
-from skills.framework.contract import ToolInvocation
+from skills.framework.contract import OutcomeUnknown, ToolInvocation
 from skills.framework.dependencies import Secret, SkillDependencies
 from skills.framework.manifest import CredentialType, Kind, Manifest, Risk
 from skills.framework.redaction import register_opened
 from skills.framework.skill_guard import CallRecord, SkillGuard
-from skills.http.fetch import OutcomeUnknown
-from skills.http.http_answer import ServiceDenied, ServiceFailed, ServiceGarbled, ServiceNotFound, ServiceRefused
+from skills.http_client.http_answer import ServiceDenied, ServiceFailed, ServiceGarbled, ServiceNotFound, ServiceRefused
 from tests.fakes.agents import SCOPE
 from tests.fakes.ground import ground
 from tests.fakes.web import Answer, Asked, Says, Web, as_json, here, web

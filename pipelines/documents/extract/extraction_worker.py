@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from configs.sections import OcrSettings, ReadSettings
 from pipelines.documents.document import FailureReason, Page, Unreadable
-from pipelines.documents.extract.guarded_child import more_memory
 from pipelines.documents.extract.opened import ExtractionContext, OpenedDocument, PageImageReader
+from pipelines.documents.guarded_child import more_memory
 from pipelines.documents.sources.sniff import Kind, sniff_kind
 
 Opener = Callable[[Path, ExtractionContext], OpenedDocument]

@@ -13,8 +13,8 @@ from cluster.basics.priority import ProcessPriority, step_back
 from configs.sections import OcrSettings, ReadSettings
 from pipelines.documents import document
 from pipelines.documents.document import FailureReason, Page, Unreadable
-from pipelines.documents.extract.guarded_child import CallTimeout, ChildDied, GuardedChild, TookTooMuch
 from pipelines.documents.extract.opened import PageImageReader
+from pipelines.documents.guarded_child import CallTimeout, ChildDied, GuardedChild, TookTooMuch
 from pipelines.documents.sources.files import hash_file
 from pipelines.documents.sources.sniff import Kind
 

@@ -9,12 +9,12 @@ from pipelines.documents.document import Failure, FailureReason, page_id, versio
 from pipelines.documents.extract.reader import fingerprint_with
 from pipelines.documents.ingest.job_plan import INDEX, READ, SURVEY
 from pipelines.documents.ingest.outcome import outcome_of
-from pipelines.documents.ingest.page_quota import OverQuota
 from pipelines.documents.ingest.stages import SurveyResult
 from pipelines.documents.store.blobs import BlobStore, Location
 from pipelines.documents.store.document_writes import DocumentStore, FileArrival
 from pipelines.documents.store.ocr_languages import fingerprint_in
 from pipelines.documents.store.page_codec import failure_to_json
+from pipelines.documents.store.page_quota import OverQuota
 
 
 class ArrivalIntake:

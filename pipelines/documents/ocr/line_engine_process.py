@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from pipelines.documents.document import FailureReason, Unreadable
-from pipelines.documents.extract.guarded_child import CallTimeout, ChildDied, GuardedChild
+from pipelines.documents.guarded_child import CallTimeout, ChildDied, GuardedChild
 from pipelines.documents.ocr.reading import EngineMissing, LineEngine, LineTranscript, Picture, PixelArea
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pipelines.documents.document import FailureReason, Unreadable
-from pipelines.documents.extract.guarded_child import MEMORY_BYTES, CallTimeout, ChildDied, GuardedChild
+from pipelines.documents.guarded_child import MEMORY_BYTES, CallTimeout, ChildDied, GuardedChild
 from pipelines.documents.ocr.installed import data_folder, package_of
 from pipelines.documents.ocr.reading import EngineMissing, OcrToken, Picture, PixelArea, TextLine
 from pipelines.documents.ocr.survey import is_bilevel

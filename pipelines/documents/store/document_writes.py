@@ -10,10 +10,10 @@ from psycopg.types.json import Jsonb
 from cluster.basics.scope import Scope
 from cluster.state.db.postgres import Database, Transaction, load_queries
 from pipelines.documents.document import DocumentId, Failure, Page, VersionId, document_id, page_id
-from pipelines.documents.ingest.page_quota import refuse_beyond
 from pipelines.documents.store.encoding import code_of
 from pipelines.documents.store.ocr_languages import OcrLanguages
 from pipelines.documents.store.page_codec import failure_to_json, page_from_json, page_to_json
+from pipelines.documents.store.page_quota import refuse_beyond
 
 
 @dataclass(frozen=True, slots=True)

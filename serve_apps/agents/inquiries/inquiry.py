@@ -10,10 +10,9 @@ from cluster.models.messages import ToolSpec
 from serve_apps.agents.inquiries.reply_intent import Intent, chosen, intent_of
 from serve_apps.agents.turn_errors import ActionRejected
 from serve_apps.agents.turn_ports import Journal, Json, Turn
-from skills.delegate.tool import TurnBound
 from skills.framework.builtin import shipped_skill
 from skills.framework.catalogue import ToolCatalog
-from skills.framework.contract import CallEffect, ToolInvocation
+from skills.framework.contract import CallEffect, ToolInvocation, TurnBound
 
 NAME = "request_user_input"
 PERSON = "person"  # of a turn's options: somebody reads along who can be asked

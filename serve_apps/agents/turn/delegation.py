@@ -27,7 +27,7 @@ from serve_apps.agents.turn_ports import (
     Turn,
     TurnOutcome,
 )
-from skills.delegate.scoped import ExecutionScope as Scoped
+from skills.framework.execution_scope import ExecutionScope as Scoped
 from skills.framework.manifest import Manifest
 from skills.framework.skill_store import SkillStore
 

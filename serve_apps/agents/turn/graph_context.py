@@ -8,7 +8,7 @@ QUOTE = 200  # characters of a sentence that a model is shown
 
 
 class GraphEntities:
-    """`skills.knowledge.entities.EntitySource` over the graph."""
+    """`skills.framework.entity_source.EntitySource` over the graph."""
 
     def __init__(self, graph: KnowledgeGraph) -> None:
         """`graph` shows what the scope may see."""

@@ -15,8 +15,7 @@ from serve_apps.agents.events import EventKind
 from serve_apps.agents.turn.limits import ENDINGS, in_time
 from serve_apps.agents.turn_errors import ActionRejected, ToolRefused
 from serve_apps.agents.turn_ports import Journal, Json, RedoPolicy, Turn
-from skills.delegate.tool import TurnBound
-from skills.framework.contract import CallEffect, Tool, ToolInvocation
+from skills.framework.contract import CallEffect, Tool, ToolInvocation, TurnBound
 from skills.framework.skill_guard import tool_nature
 
 TOOL = "tool"  # the kind of its steps

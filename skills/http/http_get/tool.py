@@ -8,7 +8,7 @@ from cluster.models.messages import ToolSpec
 from skills.framework.contract import CallEffect, ToolInvocation
 from skills.framework.dependencies import SkillDependencies
 from skills.framework.manifest import Manifest
-from skills.http.fetch import GuardedHttpClient, OutboundRequest
+from skills.http_client.fetch import GuardedHttpClient, OutboundRequest
 
 SECONDS = 20.0  # for all of it, redirects too
 MOST_BYTES = 1_000_000

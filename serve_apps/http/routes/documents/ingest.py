@@ -14,8 +14,8 @@ from cluster.state.identity.identity import WorkspaceMember
 from cluster.state.work.jobs import JobId, JobLane, JobLease, WorkUnit
 from pipelines.documents.document import Status, document_id
 from pipelines.documents.ingest.job_plan import SURVEY
-from pipelines.documents.ingest.page_quota import OverQuota, pages_left
 from pipelines.documents.store.library import NewUpload
+from pipelines.documents.store.page_quota import OverQuota, pages_left
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
 from serve_apps.http.deps import AppDependencies
 from serve_apps.http.fields import (

@@ -20,11 +20,11 @@ from cluster.state.work.jobs import JobLane
 from configs.sections import OcrSettings, ReadSettings
 from pipelines.documents.extract.reader import DocumentReader
 from pipelines.documents.ingest.estimate import SampledFile, estimate_scan, list_files, list_folder, sample_files
-from pipelines.documents.ingest.page_quota import pages_left
 from pipelines.documents.ingest.reading_rate import JobPaces
 from pipelines.documents.sources.files import confine_path
 from pipelines.documents.store.blobs import location_of
 from pipelines.documents.store.library import DocumentLibrary
+from pipelines.documents.store.page_quota import pages_left
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
 from serve_apps.http.deps import AppDependencies
 from serve_apps.http.fields import IdempotencyKey, Name, RequestBody, Text

@@ -15,8 +15,8 @@ from types import TracebackType
 from typing import Any, Self
 
 from cluster.basics.disk import full_at, means_full
+from pipelines.documents.cpu_pulses import cpu_seconds_of, pulsed
 from pipelines.documents.document import Unreadable
-from pipelines.documents.ingest.pulse import cpu_seconds_of, pulsed
 
 MEMORY_BYTES = 4 * 2**30
 """Data a child may hold (RLIMIT_DATA) where its owner says nothing else. EasyOCR with torch needs about 1.5 GiB, a

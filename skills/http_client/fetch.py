@@ -13,7 +13,8 @@ import httpx
 
 from cluster.basics.addresses import Resolve
 from cluster.basics.errors import Invalid, Permanent, TooLarge, Unavailable
-from skills.http.guard import RequestTarget, check_addresses, parse_target
+from skills.framework.contract import OutcomeUnknown
+from skills.http_client.guard import RequestTarget, check_addresses, parse_target
 
 MOST_REDIRECTS = 5
 READING = frozenset({"GET", "HEAD"})
@@ -31,13 +32,6 @@ class ServiceRedirected(Permanent):
 
     code, status = "redirected", 502
     fix = "Write the address that the service answers at; only GET and HEAD follow redirects."
-
-
-class OutcomeUnknown(Permanent):
-    """The request was sent, and nobody knows whether it was carried out."""
-
-    code, status = "outcome_unknown", 504
-    fix = "Look first whether it has happened; the same request may do it twice."
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,12 +12,12 @@ from skills.framework.contract import ToolInvocation
 from skills.framework.dependencies import Secret, SkillDependencies
 from skills.framework.manifest import BadManifest, Manifest
 from skills.framework.redaction import redact_secrets
-from skills.http import template
-from skills.http.fetch import GuardedHttpClient, HttpReply, OutboundRequest
-from skills.http.http_answer import raise_refusal
-from skills.http.login import TokenEndpoint, check_entrusted, check_origin, fetch_token, is_client
-from skills.http.login import credential_headers as login_headers
-from skills.http.template import hole_names, plain_text
+from skills.http_client import template
+from skills.http_client.fetch import GuardedHttpClient, HttpReply, OutboundRequest
+from skills.http_client.http_answer import raise_refusal
+from skills.http_client.login import TokenEndpoint, check_entrusted, check_origin, fetch_token, is_client
+from skills.http_client.login import credential_headers as login_headers
+from skills.http_client.template import hole_names, plain_text
 
 MOST_BYTES = 5_000_000  # of an answer, before a part of it is chosen
 

@@ -11,10 +11,10 @@ from skills.framework import builtin
 from skills.framework.dependencies import Secret
 from skills.framework.manifest import CredentialType, Manifest
 from skills.framework.redaction import register_opened
-from skills.http import template
-from skills.http.fetch import GuardedHttpClient, OutboundRequest
-from skills.http.http_answer import ServiceDenied, ServiceGarbled, error_text, parse_reply, raise_refusal
-from skills.http.template import hole_names
+from skills.http_client import template
+from skills.http_client.fetch import GuardedHttpClient, OutboundRequest
+from skills.http_client.http_answer import ServiceDenied, ServiceGarbled, error_text, parse_reply, raise_refusal
+from skills.http_client.template import hole_names
 
 
 class CredentialElsewhere(Forbidden):

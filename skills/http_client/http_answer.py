@@ -9,8 +9,9 @@ import jmespath
 from jmespath.exceptions import JMESPathError
 
 from cluster.basics.errors import AosError, Permanent, Transient
+from skills.framework.contract import OutcomeUnknown
 from skills.framework.manifest import BadManifest
-from skills.http.fetch import HttpReply, OutcomeUnknown
+from skills.http_client.fetch import HttpReply
 
 MOST_SAID = 400  # characters of what a service says of a failure
 MOST_EXPRESSION = 500  # characters

@@ -70,6 +70,10 @@ class McpServer(Protocol):
         """A client that is connected."""
         ...
 
+    def name_error(self, error: BaseException) -> AosError | None:
+        """The error by its name; None for what the library of such servers does not raise."""
+        ...
+
 
 class ServerConnection:
     """A connection. A task of its own opens, holds and closes it: the library's scopes may not change tasks."""
@@ -112,7 +116,7 @@ class ServerConnection:
             if not working.done():
                 raise self.why("ended the connection")
             if (error := working.exception()) is not None:
-                raise _unreadable_error(error, self.server.name) or error
+                raise self.server.name_error(error) or error
             return working.result()
         finally:
             if not working.done():
@@ -267,12 +271,6 @@ class McpConnections:
         closing = asyncio.create_task(link.close())
         self._closing.add(closing)
         closing.add_done_callback(self._closing.discard)
-
-
-def _unreadable_error(error: BaseException, server: str) -> AosError | None:
-    from skills.mcp.results import garbled_error  # stands on the SDK, which whoever has a connection has imported
-
-    return garbled_error(error, server)
 
 
 def _root_class(error: BaseException) -> str:
