@@ -1,6 +1,9 @@
 """The budgets of the house, kept by a machine: sizes, docstrings, one reader of the environment, Ray at the edge."""
 
 import ast
+import re
+import subprocess
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,6 +28,11 @@ TOP_LEVEL = {
     "LICENSE",
     ".ci",
 }
+RELATIVE = re.compile(
+    r"(what|who|whose|whether|how|where|which|when|why|in which|one of|those|a thing)\b", re.IGNORECASE
+)
+OWN_FILES = {"tool.py", "page.py", "__init__.py"}  # a skill has its tool, a page of the console its page
+MOST_MODULES, MOST_FOLDERS, MOST_UNFORMATTED = 20, 2, 30
 UGLY_NAMES = {"utils", "helpers", "common", "core", "manager", "service"}
 
 
@@ -47,6 +55,7 @@ def test_a_module_is_a_concept_that_fits(path: Path) -> None:
     docstring = ast.get_docstring(tree(path))
     assert docstring
     assert len(docstring.splitlines()[0]) <= 120
+    assert not RELATIVE.match(docstring), "it begins with what the module is or does, in the field's terms"
 
 
 @pytest.mark.parametrize("path", MODULES, ids=name)
@@ -86,3 +95,51 @@ def test_each_query_has_a_name_and_a_sentence() -> None:
 
     for path in (p for package in PACKAGES for p in (ROOT / package).rglob("*.sql") if "migrations" not in p.parts):
         assert load_queries(path)
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_public_class_name_stands_once_in_a_package(package: str) -> None:
+    where = defaultdict(set)
+    for path in (ROOT / package).rglob("*.py"):
+        for node in ast.walk(tree(path)):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                where[node.name].add(name(path))
+    assert {called: paths for called, paths in where.items() if len(paths) > 1} == {}
+
+
+def test_a_file_name_is_in_two_folders_at_most() -> None:
+    named = Counter(path.name for path in MODULES if path.name not in OWN_FILES)
+    assert [called for called, count in named.items() if count > MOST_FOLDERS] == []
+
+
+def test_a_folder_is_a_room_that_one_look_takes_in() -> None:
+    held = Counter(path.parent for path in MODULES if path.name != "__init__.py")
+    assert [name(folder) for folder, count in held.items() if count > MOST_MODULES] == []
+
+
+def test_only_tables_are_left_unformatted() -> None:
+    mark = "# fmt: " + "skip"
+    listed = subprocess.run(["git", "ls-files", "*.py"], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert sum((ROOT / path).read_text(encoding="utf-8").count(mark) for path in listed.stdout.split()) <= (
+        MOST_UNFORMATTED
+    )
+
+
+def test_routes_never_import_each_other() -> None:
+    """What they share stands beside them, in modules without routes."""
+    folder = ROOT / "serve_apps" / "http" / "routes"
+    modules = {".".join(path.relative_to(ROOT).with_suffix("").parts): tree(path) for path in folder.rglob("*.py")}
+    routers = {
+        called
+        for called, parsed in modules.items()
+        if any(isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "router" for node in parsed.body)
+    }
+    assert len(routers) > 30
+    imports = {
+        (called, f"{node.module}{suffix}")
+        for called, parsed in modules.items()
+        for node in ast.walk(parsed)
+        if isinstance(node, ast.ImportFrom)
+        for suffix in ("", *(f".{alias.name}" for alias in node.names))
+    }
+    assert {(called, other) for called, other in imports if other in routers} == set()

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictStr
 
 from cluster.basics.errors import Invalid
-from skills.ansible.failures import AnsibleUnset, PlaybookNotFound
+from skills.ansible.playbook_errors import AnsibleUnset, PlaybookNotFound
 from skills.framework.manifest import BadManifest, CredentialType, Manifest
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")

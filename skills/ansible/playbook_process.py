@@ -12,8 +12,8 @@ from typing import Any
 
 import psutil
 
-from skills.ansible.failures import AnsibleMissing, PlaybookBroken, PlaybookTimeout
 from skills.ansible.playbook import MOST_MESSAGE
+from skills.ansible.playbook_errors import AnsibleMissing, PlaybookBroken, PlaybookTimeout
 from skills.framework.contract import OutcomeUnknown
 
 MOST_FAILED = 100  # tasks that are told

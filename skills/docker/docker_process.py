@@ -10,8 +10,8 @@ from typing import Any
 
 from cluster.basics.errors import AosError
 from skills.docker.engine import ASKS
-from skills.docker.failures import EngineRefused, EngineTimeout, EngineUnreachable, EngineUnset, ObjectInUse
-from skills.docker.failures import ObjectNotFound as Missing
+from skills.docker.engine_errors import EngineRefused, EngineTimeout, EngineUnreachable, EngineUnset, ObjectInUse
+from skills.docker.engine_errors import ObjectNotFound as Missing
 from skills.framework.contract import OutcomeUnknown
 
 MEMORY_BYTES = 1 << 30

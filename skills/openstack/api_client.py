@@ -23,7 +23,7 @@ from urllib3.exceptions import HTTPError
 from cluster.basics.errors import Invalid, TooLarge
 from skills.http_client.fetch import READING, ServiceRedirected
 from skills.http_client.guard import RequestTarget, check_addresses, parse_target
-from skills.openstack.failures import PendingChange
+from skills.openstack.cloud_errors import PendingChange
 
 _PIECE = 65_536
 _TOKENS = "/auth/tokens"

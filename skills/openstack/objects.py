@@ -10,7 +10,7 @@ from openstack.exceptions import raise_from_response
 from cluster.basics.errors import Invalid
 from skills.http_client import template
 from skills.openstack.cloud import CloudCall
-from skills.openstack.failures import CloudConflict
+from skills.openstack.cloud_errors import CloudConflict
 
 _GONE_BEYOND = 416  # the range of an object that has no bytes
 

@@ -75,7 +75,7 @@ class OpenStack:
         """The operation's result.
 
         Raises:
-            AosError: those of `skills.openstack.failures`, and those of the address guard.
+            AosError: those of `skills.openstack.cloud_errors`, and those of the address guard.
         """
         secret = await self._ground.credentials.open(call, self._manifest)
         try:
@@ -100,7 +100,7 @@ class OpenStack:
         except TimeoutError:
             changed = wire.changed.open
             await _end_thread(working, wire)
-            from skills.openstack.failures import CloudTimeout  # after the SDK's import, see above
+            from skills.openstack.cloud_errors import CloudTimeout  # after the SDK's import, see above
 
             detail = f"the cloud did not answer within {self._manifest.seconds:g} s"
             raise (OutcomeUnknown(detail) if changed else CloudTimeout(detail)) from None
@@ -127,7 +127,7 @@ def build(manifest: Manifest, ground: SkillDependencies) -> OpenStack:
 def _load_machinery(module: str, operation: str) -> tuple[Callable[..., "GuardedAdapter"], Callable[..., Any]]:
     """Load the HTTP adapter's factory and the operation: both stand on the SDK."""
     from skills.openstack.api_client import GuardedAdapter
-    from skills.openstack.failures import name_failures
+    from skills.openstack.cloud_errors import name_failures
     from skills.openstack.keystone_login import open_connection
 
     act: Callable[[CloudCall], Any] = getattr(import_module(f"skills.openstack.{module}"), operation)

@@ -16,7 +16,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from cluster.basics.addresses import Resolve
 from cluster.basics.errors import Invalid
 from skills.http_client.guard import AddressNotAllowed, RequestTarget, check_addresses, parse_target
-from skills.sql.failures import DatabaseUnknown, FileNotAllowed
+from skills.sql.database_errors import DatabaseUnknown, FileNotAllowed
 
 _SQLITE = "sqlite:///"
 _NOTHING = f"{os.devnull}/none"  # a path at which nothing can be

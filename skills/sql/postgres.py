@@ -17,7 +17,7 @@ from cluster.basics.errors import AosError
 from cluster.state.db.postgres import load_queries
 from skills.framework.contract import OutcomeUnknown
 from skills.sql.binding import to_pyformat
-from skills.sql.failures import (
+from skills.sql.database_errors import (
     DatabaseBusy,
     DatabaseDenied,
     DatabaseUnreachable,

@@ -5,7 +5,7 @@ import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from skills.sql.failures import QueryWrong, WritesRefused
+from skills.sql.database_errors import QueryWrong, WritesRefused
 
 if TYPE_CHECKING:
     from sqlglot import exp

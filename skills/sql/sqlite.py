@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import quote
 
 from cluster.basics.errors import AosError
-from skills.sql.failures import DatabaseBusy, DatabaseUnreachable, QueryTimeout, QueryWrong, WritesRefused
+from skills.sql.database_errors import DatabaseBusy, DatabaseUnreachable, QueryTimeout, QueryWrong, WritesRefused
 from skills.sql.login import file_of
 from skills.sql.postgres import QueryLimits
 from skills.sql.query_result import RowBuffer

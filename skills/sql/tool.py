@@ -11,7 +11,7 @@ from skills.framework.contract import ToolInvocation
 from skills.framework.dependencies import SkillDependencies
 from skills.framework.manifest import BadManifest, CredentialType, Manifest, Risk, options_of
 from skills.sql import binding, postgres, sqlite
-from skills.sql.failures import DatabaseUnknown
+from skills.sql.database_errors import DatabaseUnknown
 from skills.sql.login import DatabaseReach
 from skills.sql.reading import Dialect, SqlStatement, check_reading, single_statement
 

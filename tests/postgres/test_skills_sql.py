@@ -25,7 +25,7 @@ from skills.framework.manifest import BadManifest, CredentialType, Kind, Manifes
 from skills.framework.skill_guard import CallRecord, SkillGuard
 from skills.http_client.guard import AddressNotAllowed
 from skills.sql import postgres, sqlite
-from skills.sql.failures import (
+from skills.sql.database_errors import (
     DatabaseDenied,
     DatabaseUnknown,
     DatabaseUnreachable,

@@ -16,7 +16,7 @@ import pytest
 from cluster.basics.errors import Invalid
 from cluster.basics.scope import Role, Scope, TenantId, WorkspaceId
 from configs.sections_skills import SkillSettings
-from skills.docker.failures import (
+from skills.docker.engine_errors import (
     EngineRefused,
     EngineTimeout,
     EngineUnreachable,
