@@ -3,13 +3,11 @@
 import argparse
 import asyncio
 import os
-import random
 import shutil
 import sys
 import tempfile
-import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -19,7 +17,6 @@ import psycopg
 from cluster.basics.errors import Unavailable
 from cluster.basics.scope import Scope
 from cluster.models.embedding.local import LocalEmbedder
-from cluster.models.late import LateInteraction
 from cluster.models.ports import Embedder, EmbeddingLane
 from cluster.models.reranking.cross_encoder import CrossEncoderReranker
 from cluster.state.db import embedded
@@ -31,12 +28,13 @@ from configs.settings import load_settings
 from pipelines.documents.chunk.split import chunker_fingerprint, split_pages
 from pipelines.documents.document import Page
 from pipelines.documents.store.page_codec import search_text
-from serve_apps.retrieval.search.fuse import PRESETS, FusionWeights, RankedChunk, fuse_rankings
+from serve_apps.retrieval.search.fuse import PRESETS, FusionWeights, RankedChunk
 from serve_apps.retrieval.search.pipeline import SearchPipeline
 from serve_apps.retrieval.search.query import Candidate, SearchQuery
 from tests.evals import irdata, irpeers
 from tests.evals.report import Report
 from tests.fakes import corpus
+from tests.fakes.ranking import fuse_rankings
 
 BATCH = 512  # texts embedded in one call
 INDEXED_FROM = 5_000  # chunks; larger sets are also measured through the BM25 and HNSW indexes
@@ -141,10 +139,8 @@ async def measure(search: SearchPipeline, embedder: Embedder, home: Home, data: 
     return scores
 
 
-async def evaluate(
-    sets: Sequence[irdata.Set], state: Path, report: Report, cross_encoder: str | None, late: int
-) -> None:
-    """Index and measure every set, then judge; `late` questions of each also by late interaction."""
+async def evaluate(sets: Sequence[irdata.Set], state: Path, report: Report, cross_encoder: str | None) -> None:
+    """Index and measure every set, then judge."""
     found = embedded.start_servers(load_settings({"AOS_STATE_DIR": str(state)}))
     await apply_migrations(found.postgres_admin or "")
     embedder = LocalEmbedder(EmbeddingSettings())
@@ -162,11 +158,6 @@ async def evaluate(
             if judge:
                 judged = SearchPipeline(database, embedder, judge, SearchSettings(), reranking)
                 scores.ndcg["reranked"] = await measure_judged(judged, embedder, home, data)
-            if late:
-                by_late = SearchPipeline(
-                    database, embedder, LateInteraction(embedder), SearchSettings(), RerankSettings()
-                )
-                await _tell_late(report, by_late, embedder, home, data, scores, late)
             peers = irpeers.measure(data, irpeers.full_precision())
             _tell(report, data, home, scores, peers)
             if home.chunks > INDEXED_FROM:
@@ -194,22 +185,6 @@ async def measure_judged(search: SearchPipeline, embedder: Embedder, home: Home,
         ranked = list(dict.fromkeys(home.names[one.document_id] for one in ranking.candidates))
         found.append(irdata.ndcg(ranked, data.answers[question]))
     return found
-
-
-async def _tell_late(
-    report: Report, search: SearchPipeline, embedder: Embedder, home: Home, data: irdata.Set, scores: Scores, most: int
-) -> None:
-    """Late interaction on some questions, beside the fused order of the same ones."""
-    chosen = sorted(random.Random(5).sample(range(len(data.questions)), min(most, len(data.questions))))
-    asked = list(data.questions.items())
-    some = replace(data, questions=dict(asked[at] for at in chosen))
-    start = time.perf_counter()
-    judged = await measure_judged(search, embedder, home, some)
-    taken = (time.perf_counter() - start) * 1000 / len(chosen)
-    fused = [scores.ndcg["fused"][at] for at in chosen]
-    name = f"{data.name} late interaction over the first 12, {len(chosen)} questions, nDCG@10"
-    report.figure(name, fmean(judged), reference=fmean(fused))
-    report.figure(f"{data.name} a question with late interaction", taken, unit="ms")
 
 
 def _tell(report: Report, data: irdata.Set, home: Home, scores: Scores, peers: irpeers.Peers) -> None:
@@ -265,7 +240,6 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--evals", type=Path, default=irdata.DEFAULT)
     parser.add_argument("--cross-encoder", help="a folder or hub id; without it the reranked figures are left out")
-    parser.add_argument("--late", type=int, default=100, help="questions of each set for late interaction; 0 for none")
     parser.add_argument("--set", action="append", help="only this one; may be given several times")
     arguments = parser.parse_args()
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
@@ -278,7 +252,7 @@ def main() -> int:
     report = Report("eval-ir", part=bool(arguments.set))
     state = Path(tempfile.mkdtemp(prefix="aos-"))
     try:
-        asyncio.run(evaluate(chosen, state, report, arguments.cross_encoder, arguments.late))
+        asyncio.run(evaluate(chosen, state, report, arguments.cross_encoder))
     finally:
         embedded.stop_servers(state)
         shutil.rmtree(state, ignore_errors=True)

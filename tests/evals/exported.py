@@ -35,13 +35,6 @@ class Padded:
         means = (last * mask[..., None]).sum(axis=1) / mask.sum(axis=1, keepdims=True)
         return (means / np.linalg.norm(means, axis=1, keepdims=True)).astype(np.float32)
 
-    def token_vectors(self, windows: Sequence[Window]) -> list[NDArray[np.float32]]:
-        last, _ = self._last(windows)
-        return [
-            row[1 : len(window) - 1] / np.linalg.norm(row[1 : len(window) - 1], axis=1, keepdims=True)
-            for row, window in zip(last, windows, strict=True)
-        ]
-
     def _last(self, windows: Sequence[Window]) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
         longest = max(map(len, windows))
         ids = np.array([[*window, *[0] * (longest - len(window))] for window in windows], dtype=np.int64)

@@ -44,9 +44,6 @@ class FakeEncoder:
             np.add.at(vectors[row], list(window), 1)
         return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
-    def token_vectors(self, windows: Sequence[Window]) -> list[NDArray[np.float32]]:
-        return [np.eye(DIMENSION, dtype=np.float32)[list(window)] for window in windows]
-
 
 class HeldEncoder(FakeEncoder):
     """Holds what is long until `held` is set; `niceness` has that of the thread of each call, by its longest window."""

@@ -22,7 +22,7 @@ from cluster.models.messages import (
 from cluster.state.canonical_json import dump_canonical
 from cluster.state.work.run_queries import RunRecording
 from cluster.state.work.run_record import RunEvent, RunState
-from serve_apps.agents.durable.message_codec import reply_from_json, reply_to_json, request_from_json, request_to_json
+from serve_apps.agents.durable.message_codec import reply_from_json, reply_to_json, request_to_json
 from serve_apps.agents.durable.replay import Replayer, walk_again
 from serve_apps.agents.durable.run_loop import done_data, emit_opening
 from serve_apps.agents.events import Event, EventKind
@@ -31,6 +31,7 @@ from serve_apps.agents.streams.subscriber import EventQueue
 from serve_apps.agents.turn_errors import ApprovalPending
 from serve_apps.agents.turn_ports import AgentId, Journal, Said, Turn, TurnOutcome, TurnPath
 from tests.fakes.agents import SCOPE, turn
+from tests.fakes.model_requests import request_from_json
 from tests.fakes.record import MemoryRecord, journal_on
 
 ACT = ToolSpec("act", "Acts.", {"type": "object", "properties": {"to": {"type": "string"}}})

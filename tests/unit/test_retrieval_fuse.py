@@ -2,7 +2,8 @@
 
 import pytest
 
-from serve_apps.retrieval.search.fuse import PRESETS, FusionWeights, RankedChunk, RankFusion, fuse_rankings
+from serve_apps.retrieval.search.fuse import PRESETS, FusionWeights, RankedChunk, RankFusion
+from tests.fakes.ranking import fuse_rankings
 
 
 def leg(*ids: str) -> list[RankedChunk]:

@@ -2,8 +2,9 @@
 
 import pytest
 
-from serve_apps.retrieval.search.fuse import FusionWeights, RankedChunk, fuse_rankings
+from serve_apps.retrieval.search.fuse import FusionWeights, RankedChunk
 from serve_apps.retrieval.text.literals import QuestionLiterals, find_literals, in_front, is_identifier
+from tests.fakes.ranking import fuse_rankings
 
 
 @pytest.mark.parametrize(

@@ -70,20 +70,6 @@ def test_absent_weights_and_gpus_are_named_with_a_fix(tmp_path: Path) -> None:
             LocalEmbedder(SETTINGS.model_copy(update={"gpu": True}))
 
 
-def test_token_vectors_leave_out_special_tokens_and_padding(minilm: LocalEmbedder) -> None:
-    """RE-12: one row of length 1 a word piece, the same whatever shares the batch; like words are near."""
-    short, long = minilm.encoder.windows(["oil pump", f"{PUMP} {OIL}"])
-    rows = minilm.encoder.token_vectors([*short, *long])
-    assert [len(row) for row in rows] == [len(short[0]) - 2, len(long[0]) - 2]
-    assert rows[0].shape == (2, 384) and rows[0].dtype == np.float32
-    assert np.allclose(np.linalg.norm(rows[1], axis=1), 1, atol=1e-5)
-    (alone,) = minilm.encoder.token_vectors(short)
-    assert (np.sum(alone * rows[0], axis=1) > 0.99).all()
-    assert minilm.encoder.token_vectors([]) == []
-    (cats,) = minilm.encoder.token_vectors(minilm.encoder.windows(["cats sleep"])[0])
-    assert (alone @ rows[1].T).max(axis=1).mean() > (alone @ cats.T).max(axis=1).mean() + 0.1
-
-
 async def test_the_quick_way_gives_what_the_library_gives() -> None:
     """EM-06: windows of every length, in any order, in one batch: sentence-transformers' own vectors."""
     from sentence_transformers import SentenceTransformer

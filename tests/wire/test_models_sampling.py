@@ -8,7 +8,8 @@ from cluster.basics.errors import Invalid
 from cluster.models.chat.anthropic_chat import anthropic_body
 from cluster.models.chat.openai_requests import openai_body
 from cluster.models.messages import ChatRequest, ModelMessage, SamplingParameters
-from serve_apps.agents.durable.message_codec import request_from_json, request_to_json
+from serve_apps.agents.durable.message_codec import request_to_json
+from tests.fakes.model_requests import request_from_json
 
 ASK = ChatRequest((ModelMessage("user", "hi"),))
 WISHES = SamplingParameters(top_p=0.5, presence_penalty=0.0, frequency_penalty=-1.0, seed=7)

@@ -36,10 +36,6 @@ class WindowEncoder(Protocol):
         """Vectors of length 1: shape (len(windows), dimension)."""
         ...
 
-    def token_vectors(self, windows: Sequence[Window]) -> list[NDArray[np.float32]]:
-        """For each window one row of length 1 a token, special tokens left out: shape (tokens, dimension)."""
-        ...
-
 
 class SentenceEncoder:
     """A model in the layout of sentence-transformers, read from a local folder.
@@ -108,17 +104,6 @@ class SentenceEncoder:
                 features = head(features)
             vectors = torch.nn.functional.normalize(features["sentence_embedding"].float(), dim=-1)
         return vectors.cpu().numpy().astype(np.float32, copy=False)
-
-    def token_vectors(self, windows: Sequence[Window]) -> list[NDArray[np.float32]]:
-        """Last-layer vectors of every token, before pooling: the input of late interaction (ColBERT, 2020)."""
-        import torch
-
-        if not windows:
-            return []
-        first, last = len(self._before), len(self._after)
-        with torch.inference_mode():
-            rows = [rows[first : len(rows) - last].float() for rows in self._layers(windows)]
-            return [torch.nn.functional.normalize(row, dim=-1).cpu().numpy() for row in rows]
 
     def _special_tokens(self) -> tuple[list[int], list[int]]:
         """The special tokens before and after a text."""

@@ -2,16 +2,7 @@
 
 from typing import Any
 
-from cluster.models.messages import (
-    ChatRequest,
-    ConnectionFallback,
-    ModelMessage,
-    ModelReply,
-    SamplingParameters,
-    TokenUsage,
-    ToolCall,
-    ToolSpec,
-)
+from cluster.models.messages import ChatRequest, ConnectionFallback, ModelMessage, ModelReply, TokenUsage, ToolCall
 
 
 def message_to_json(message: ModelMessage) -> dict[str, Any]:
@@ -45,20 +36,6 @@ def request_to_json(request: ChatRequest) -> dict[str, Any]:
         "json_only": request.json_only,
         **sampling,
     }
-
-
-def request_from_json(found: dict[str, Any]) -> ChatRequest:
-    """The inverse."""
-    return ChatRequest(
-        messages=tuple(message_from_json(message) for message in found["messages"]),
-        tools=tuple(ToolSpec(**tool) for tool in found["tools"]),
-        temperature=found["temperature"],
-        max_tokens=found["max_tokens"],
-        stop=tuple(found["stop"]),
-        seed=found["seed"],
-        json_only=found["json_only"],
-        sampling=SamplingParameters(**found.get("sampling", {})),
-    )
 
 
 def reply_to_json(reply: ModelReply) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """Cache entries as bytes and back: what was worked out, beside what it rests on; what cannot be read is nothing."""
 
-from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
@@ -31,14 +30,6 @@ class EntryHeader:
     question: str
     at: float
     summary: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class CacheEntry(Generic[T]):
-    """A value with its header."""
-
-    header: EntryHeader
-    value: T
 
 
 _HEADER = TypeAdapter(EntryHeader)

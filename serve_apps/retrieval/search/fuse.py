@@ -103,20 +103,6 @@ class RankFusion:
         return [Candidate(chunk, documents[chunk], scores[chunk]) for _, _, chunk in kept]
 
 
-def fuse_rankings(
-    keyword: Sequence[RankedChunk],
-    vector: Sequence[RankedChunk],
-    weights: FusionWeights,
-    k: int = 60,
-    by: FuseBy = "rank",
-) -> list[Candidate]:
-    """Two legs as one list; see `RankFusion`."""
-    fusion = RankFusion(k, by)
-    fusion.add("keyword", weights.keyword, keyword)
-    fusion.add("vector", weights.vector, vector)
-    return fusion.ranked()
-
-
 def _score_gains(scores: Sequence[float], k: int) -> list[float]:
     """Reciprocal-rank gain of each score: 1 / (k + place) above the last place's."""
     highest, last = max((score for score in scores if score > 0), default=0.0), k + PLACES

@@ -30,16 +30,6 @@ def bar_chart(values: Sequence[float], label: str, colour: str = "accent") -> Sa
     return _chart_frame(drawn, values, label, f"chart {colour}")
 
 
-def line_chart(values: Sequence[float], label: str, colour: str = "accent") -> SafeHtml:
-    """A sparkline."""
-    most = max(values, default=0.0) or 1.0
-    step = WIDTH / max(1, len(values) - 1)
-    points = " ".join(
-        f"{n * step:.1f},{HEIGHT - 2 - value / most * (HEIGHT - 6):.1f}" for n, value in enumerate(values)
-    )
-    return _chart_frame([tag("polyline", points=points)], values, label, f"chart spark {colour}")
-
-
 def _chart_frame(drawn: Sequence[SafeHtml], values: Sequence[float], label: str, class_: str) -> SafeHtml:
     said = f"{label}: {format_short(sum(values))} in all, at most {format_short(max(values, default=0.0))}"
     return tag(
