@@ -19,8 +19,8 @@ import psutil
 from cluster import connect
 from cluster.basics.errors import AosError, Conflict, InvalidSettings
 from cluster.deploy import HEALTHY_SECONDS
+from cluster.health_rounds import LivenessRounds
 from cluster.rollout import Rollout
-from cluster.rounds import LivenessRounds
 from cluster.state import supervised
 from cluster.state.db import embedded
 from cluster.state.db.daemon import end_process, make_private

@@ -61,9 +61,9 @@ from serve_apps.agents.memory.episodic import EpisodicMemory
 from serve_apps.agents.memory.redis_memo import RedisMemo
 from serve_apps.agents.memory.remember import ConversationMemory, memory_of
 from serve_apps.agents.memory.summary import ConversationSummariser
-from serve_apps.agents.plan.general import GeneralHandler
+from serve_apps.agents.planning.planned_path import GeneralHandler
+from serve_apps.agents.turn.agent_loop import TurnServices
 from serve_apps.agents.turn.cited_answers import store_cited_answers
-from serve_apps.agents.turn.conversation import TurnServices
 from serve_apps.agents.turn.delegation import StoredAgents
 from serve_apps.agents.turn.documents_path import DocumentsHandler
 from serve_apps.agents.turn.knowledge import AgentKnowledge

@@ -30,7 +30,7 @@ from serve_apps.agents.durable.run_loop import emit_opening
 from serve_apps.agents.events import Event, EventKind
 from serve_apps.agents.streams.encode import StreamCursor, s3
 from serve_apps.agents.streams.subscriber import EventQueue
-from serve_apps.agents.turn.tool_loop import run_conversation
+from serve_apps.agents.turn.general_path import run_conversation
 from serve_apps.agents.turn_ports import Json, RunId, Turn, TurnOrchestrator
 from serve_apps.http.app import create_app
 from serve_apps.http.streams.turn_response import chunk_frame

@@ -21,7 +21,7 @@ from cluster.connect import free_port
 from cluster.state.db import embedded
 from cluster.state.db.migrate import apply_migrations
 from configs.settings import load_settings
-from serve_apps.agents.turn.tool_loop import run_conversation
+from serve_apps.agents.turn.general_path import run_conversation
 from tests.bench import agent_servers
 from tests.evals.report import Report
 from tests.fakes.agents import MemoryJournal, ScriptedModels, calls, turn

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from cluster.models.messages import ModelReply, ToolCall, ToolSpec
-from serve_apps.agents.parse.found import ParsedReply
-from serve_apps.agents.parse.read import parse_reply
+from serve_apps.agents.parsing.parse_reply import parse_reply
+from serve_apps.agents.parsing.parsed_reply import ParsedReply
 from serve_apps.agents.turn.recovery import FUTURE, PAST, find_claim
 from tests.evals.agents_render import NATIVE, PROSE, TEXTUAL, Rendered, noisy, prose
 from tests.evals.report import ROOT, Report

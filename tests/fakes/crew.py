@@ -14,7 +14,7 @@ from configs.sections import AgentSettings
 from pipelines.documents.document import Span
 from serve_apps.agents import approval
 from serve_apps.agents.approval import ApprovalPattern, ApprovalPolicy
-from serve_apps.agents.turn.conversation import TurnServices
+from serve_apps.agents.turn.agent_loop import TurnServices
 from serve_apps.agents.turn.delegation import AgentFinder
 from serve_apps.agents.turn.knowledge import AgentKnowledge
 from serve_apps.agents.turn_ports import AgentSnapshot, ChatModels

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from serve_apps.agents.plan import prompts
+from serve_apps.agents.planning import prompts
 from tests.fakes.model_wires import Json, Say, Use
 from tests.fakes.obedient import Heard, Obedient
 

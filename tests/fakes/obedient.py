@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 from zlib import crc32
 
-from serve_apps.agents.plan import prompts
+from serve_apps.agents.planning import prompts
 from tests.fakes.model_wires import Json, Say, Use
 
 ORDERS = 3  # obeyed in one reply

@@ -15,9 +15,9 @@ from pipelines.documents.document import Box, Word
 from pipelines.documents.store.agent_links import AgentLinks
 from serve_apps.agents.events import EventKind
 from serve_apps.agents.turn.delegation import StoredAgents
+from serve_apps.agents.turn.general_path import run_conversation
 from serve_apps.agents.turn.knowledge import AgentKnowledge
 from serve_apps.agents.turn.quotes import StoredPlaces
-from serve_apps.agents.turn.tool_loop import run_conversation
 from serve_apps.agents.turn_ports import AgentId, TurnOutcome
 from serve_apps.retrieval.search.pipeline import SearchPipeline
 from skills.framework.skill_store import SkillStore

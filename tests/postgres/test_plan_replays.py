@@ -17,7 +17,7 @@ from serve_apps.agents.analytics.handler import AnalyticsHandler
 from serve_apps.agents.analytics.metric_catalogue import read_catalogue
 from serve_apps.agents.durable.replay import Replayer
 from serve_apps.agents.memory.redis_memo import RedisMemo
-from serve_apps.agents.plan.general import GeneralHandler
+from serve_apps.agents.planning.planned_path import GeneralHandler
 from serve_apps.agents.turn.documents_path import DocumentsHandler
 from serve_apps.agents.turn_ports import Turn, TurnHandler, TurnPath
 from skills.framework.contract import CallEffect

@@ -11,8 +11,8 @@ from cluster.models.messages import ConnectionFallback, ModelMessage, ModelReply
 from cluster.state.approvals import ReviewVerdict
 from cluster.state.canonical_json import dump_canonical
 from serve_apps.agents.durable.replay import Replayer
-from serve_apps.agents.plan.general import GeneralHandler
-from serve_apps.agents.turn.tool_loop import ToolLoopHandler
+from serve_apps.agents.planning.planned_path import GeneralHandler
+from serve_apps.agents.turn.general_path import ToolLoopHandler
 from serve_apps.agents.turn_ports import AgentId, AgentSnapshot, TurnPath
 from skills.framework.contract import CallEffect
 from tests.fakes.agents import Line, ScriptedModels, calls

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from cluster.models.messages import ModelMessage, ToolCall
-from serve_apps.agents.turn.tool_loop import run_conversation
+from serve_apps.agents.turn.general_path import run_conversation
 from tests.fakes.agents import MemoryJournal, ScriptedModels, calls, turn
 from tests.fakes.crew import FakeTool, crew
 

@@ -7,8 +7,8 @@ import pytest
 
 from cluster.models.messages import ChatRequest
 from serve_apps.agents.events import EventKind
-from serve_apps.agents.turn.conversation import TurnServices
-from serve_apps.agents.turn.tool_loop import run_conversation
+from serve_apps.agents.turn.agent_loop import TurnServices
+from serve_apps.agents.turn.general_path import run_conversation
 from serve_apps.agents.turn_errors import ApprovalPending
 from serve_apps.agents.turn_ports import AgentId, AgentSnapshot, Turn, TurnOutcome
 from skills.framework.contract import CallEffect

@@ -22,9 +22,9 @@ from serve_apps.agents.intake.response_demand import (
     form_of,
     read_demanded_answer,
 )
-from serve_apps.agents.parse.found import ParsedReply
-from serve_apps.agents.turn.conversation import LAST, TurnServices
-from serve_apps.agents.turn.tool_loop import run_conversation
+from serve_apps.agents.parsing.parsed_reply import ParsedReply
+from serve_apps.agents.turn.agent_loop import LAST, TurnServices
+from serve_apps.agents.turn.general_path import run_conversation
 from serve_apps.agents.turn_ports import Turn, TurnOutcome
 from tests.fakes.agents import MemoryJournal, ScriptedModels, calls, turn
 from tests.fakes.crew import FakeTool, crew, hit

@@ -9,7 +9,7 @@ from cluster.basics.errors import Unavailable
 from cluster.basics.scope import Scope
 from cluster.models.messages import ModelMessage, ModelReply
 from serve_apps.agents.events import EventKind
-from serve_apps.agents.plan.general import GeneralHandler
+from serve_apps.agents.planning.planned_path import GeneralHandler
 from serve_apps.agents.turn.documents_path import DocumentsHandler
 from serve_apps.agents.turn_errors import NoModel, NoReply
 from serve_apps.http.routes.agents.answers import CitationShape

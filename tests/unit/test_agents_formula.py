@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from serve_apps.agents.plan.formula import verify_formula
+from serve_apps.agents.planning.formula import verify_formula
 
 BOMBS = [
     "9**9**9", "9^9^9^9^9", "exp(exp(exp(100)))", "abs(exp(exp(exp(100))) - 3)", "(a+b+c+d)**200",

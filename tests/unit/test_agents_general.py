@@ -9,10 +9,10 @@ import pytest
 from cluster.basics.errors import AosError, Forbidden, Invalid, Unavailable
 from cluster.models.messages import ChatRequest, ModelMessage, ModelReply
 from serve_apps.agents.events import EventKind
-from serve_apps.agents.plan import choose
-from serve_apps.agents.plan.choose import TurnMode
-from serve_apps.agents.plan.general import GeneralHandler
-from serve_apps.agents.plan.synthesis import NO_INFORMATION, NOTHING_DONE
+from serve_apps.agents.planning import choose
+from serve_apps.agents.planning.choose import TurnMode
+from serve_apps.agents.planning.planned_path import GeneralHandler
+from serve_apps.agents.planning.synthesis import NO_INFORMATION, NOTHING_DONE
 from serve_apps.agents.turn_errors import ApprovalPending, NoModel, NoReply, OverBudget
 from serve_apps.agents.turn_ports import Turn
 from skills.framework.contract import CallEffect

@@ -4,8 +4,8 @@ from typing import Any
 
 from serve_apps.agents.events import EventKind
 from serve_apps.agents.intake.injected_context import CONTEXT, LONGEST, MOST, told
-from serve_apps.agents.plan import prompts
-from serve_apps.agents.turn.tool_loop import run_conversation
+from serve_apps.agents.planning import prompts
+from serve_apps.agents.turn.general_path import run_conversation
 from tests.fakes.agents import MemoryJournal, ScriptedModels, turn
 from tests.fakes.crew import FakeSearch, FakeTool, crew, hit
 

@@ -8,12 +8,12 @@ import pytest
 from serve_apps.agents.events import Event, EventKind
 from serve_apps.agents.inquiries.inquiry import AGAIN, NAME, NOBODY, inquiring
 from serve_apps.agents.inquiries.reply_intent import Intent, chosen, intent_of
-from serve_apps.agents.plan.general import GeneralHandler
+from serve_apps.agents.planning.planned_path import GeneralHandler
 from serve_apps.agents.streams.collect import ReplyCollector
 from serve_apps.agents.streams.completions import CompletionChunks, completion_body
 from serve_apps.agents.streams.encode import is_last, s3, s4
-from serve_apps.agents.turn.conversation import TurnServices
-from serve_apps.agents.turn.tool_loop import run_conversation
+from serve_apps.agents.turn.agent_loop import TurnServices
+from serve_apps.agents.turn.general_path import run_conversation
 from serve_apps.agents.turn_errors import ApprovalPending
 from serve_apps.agents.turn_ports import AgentId, AgentSnapshot, Turn, TurnOutcome
 from skills.framework.catalogue import ToolCatalog

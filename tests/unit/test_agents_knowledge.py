@@ -7,8 +7,8 @@ import pytest
 
 from cluster.models.messages import ChatRequest, ModelMessage
 from serve_apps.agents.events import EventKind
+from serve_apps.agents.turn.general_path import run_conversation
 from serve_apps.agents.turn.knowledge import AgentKnowledge, SourceList
-from serve_apps.agents.turn.tool_loop import run_conversation
 from serve_apps.agents.turn_errors import ApprovalPending
 from serve_apps.agents.turn_ports import Turn
 from skills.framework.builtin import build_tool, shipped_skill

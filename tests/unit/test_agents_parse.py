@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cluster.models.messages import ModelReply, ToolCall, ToolSpec
-from serve_apps.agents.parse.found import ParsedReply
-from serve_apps.agents.parse.prompt import react_instructions, stop_sequences
-from serve_apps.agents.parse.read import parse_reply
+from serve_apps.agents.parsing.parse_reply import parse_reply
+from serve_apps.agents.parsing.parsed_reply import ParsedReply
+from serve_apps.agents.parsing.prompt import react_instructions, stop_sequences
 
 SAMPLES = Path(__file__).resolve().parents[1] / "samples" / "agents"
 TEXT, WHOLE = {"type": "string"}, {"type": "integer"}

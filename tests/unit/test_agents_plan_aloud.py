@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from cluster.basics.errors import Unavailable
 from cluster.models.messages import ModelReply
 from serve_apps.agents.events import EventKind
-from serve_apps.agents.plan.aloud import AnswerReader
-from serve_apps.agents.plan.general import GeneralHandler
-from serve_apps.agents.plan.synthesis import NO_INFORMATION
+from serve_apps.agents.planning.aloud import AnswerReader
+from serve_apps.agents.planning.planned_path import GeneralHandler
+from serve_apps.agents.planning.synthesis import NO_INFORMATION
 from tests.fakes.agents import MemoryJournal, ScriptedModels, turn
 from tests.fakes.crew import FakeTool, crew
 from tests.unit.test_agents_general import LEASE, QUOTED, Sleeps, act, carry, do, plan, reasoned, ruled, scripted

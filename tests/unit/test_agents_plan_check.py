@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from serve_apps.agents.plan import supervise
-from serve_apps.agents.plan.check import PlanCheck, PlanVerdict, check_plan
-from serve_apps.agents.plan.reasoned import Reasoned
-from serve_apps.agents.plan.shape import Plan, PlanStep, UnreadableReply, read_as, read_plan, wants_to_be_plan
-from serve_apps.agents.plan.specialists import CritiqueReply
-from serve_apps.agents.plan.supervise import StepOutcome, SupervisorReply, after_failure, from_model, rule_step
+from serve_apps.agents.planning import supervise
+from serve_apps.agents.planning.check import PlanCheck, PlanVerdict, check_plan
+from serve_apps.agents.planning.reasoned import Reasoned
+from serve_apps.agents.planning.shape import Plan, PlanStep, UnreadableReply, read_as, read_plan, wants_to_be_plan
+from serve_apps.agents.planning.specialists import CritiqueReply
+from serve_apps.agents.planning.supervise import StepOutcome, SupervisorReply, after_failure, from_model, rule_step
 from skills.framework.contract import CallEffect
 
 EFFECTS = {"get_time": CallEffect.READ, "send": CallEffect.WRITE, "put": CallEffect.KEYED}

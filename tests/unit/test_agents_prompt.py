@@ -3,7 +3,8 @@
 import pytest
 
 from cluster.models.messages import ModelMessage
-from serve_apps.agents.parse.prompt import react_instructions
+from serve_apps.agents.parsing.prompt import react_instructions
+from serve_apps.agents.turn.general_path import run_conversation
 from serve_apps.agents.turn.knowledge import SourcePassage
 from serve_apps.agents.turn.prompt import (
     HEADING,
@@ -14,7 +15,6 @@ from serve_apps.agents.turn.prompt import (
     neutral,
     planning_section,
 )
-from serve_apps.agents.turn.tool_loop import run_conversation
 from tests.fakes.agents import AGENT, MemoryJournal, ScriptedModels, calls, turn
 from tests.fakes.crew import FakeTool, crew, hit
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from cluster.models.messages import ModelReply, ToolSpec
-from serve_apps.agents.parse.read import parse_reply
+from serve_apps.agents.parsing.parse_reply import parse_reply
 from serve_apps.agents.turn.knowledge import SourceList
 from serve_apps.agents.turn.quotes import QuoteChecker
 from serve_apps.agents.turn.stream_filter import LEAST, StreamFilter, StreamGuard

@@ -8,7 +8,7 @@ from cluster.basics.scope import Role
 from serve_apps.agents.approval import load_policy
 from serve_apps.agents.events import EventKind
 from serve_apps.agents.intake.toolset import KEY, narrow_agent
-from serve_apps.agents.turn.tool_loop import run_conversation
+from serve_apps.agents.turn.general_path import run_conversation
 from serve_apps.agents.turn_ports import AgentId, AgentSnapshot, TurnOutcome
 from skills.framework.execution_scope import ExecutionScope, scope_of
 from skills.framework.frozen_skill import freeze_skill

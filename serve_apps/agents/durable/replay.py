@@ -18,7 +18,7 @@ from serve_apps.agents.events import Event, EventKind
 from serve_apps.agents.inquiries.inquiry import NAME as INQUIRY
 from serve_apps.agents.intake.toolset import recorded_specs
 from serve_apps.agents.intake.turn import load_turn
-from serve_apps.agents.parse.read import parse_reply
+from serve_apps.agents.parsing.parse_reply import parse_reply
 from serve_apps.agents.streams.cancellation import closing_stream
 from serve_apps.agents.turn_errors import ApprovalPending, ReplayDiverged
 from serve_apps.agents.turn_ports import (

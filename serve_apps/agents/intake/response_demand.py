@@ -11,7 +11,7 @@ from cluster.models.chat.openai_requests import REQUIRED
 from cluster.models.chat.response_format import ResponseForm
 from cluster.models.messages import ToolSpec
 from serve_apps.agents.intake.tool_offer import demanded_tool
-from serve_apps.agents.parse.found import ParsedReply
+from serve_apps.agents.parsing.parsed_reply import ParsedReply
 from serve_apps.agents.turn_ports import Turn
 
 ANSWER = "give_answer"  # the tool whose arguments are the answer where a provider takes no form

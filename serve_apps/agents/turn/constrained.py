@@ -15,9 +15,9 @@ from serve_apps.agents.intake.response_demand import (
     repair_prompt,
     tool_phrase,
 )
-from serve_apps.agents.parse.found import ParsedReply
+from serve_apps.agents.parsing.parsed_reply import ParsedReply
 from serve_apps.agents.turn import prompt
-from serve_apps.agents.turn.conversation import Conversation, TurnServices
+from serve_apps.agents.turn.agent_loop import Conversation, TurnServices
 from serve_apps.agents.turn.delegation import CarryOut
 from serve_apps.agents.turn.limits import TurnAllowance
 from serve_apps.agents.turn.model_call import SamplingOptions

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from serve_apps.agents.parse.coerce import schema_types
+from serve_apps.agents.parsing.coerce import schema_types
 from skills.framework.contract import CallEffect, Tool
 
 _NAME_WEIGHT = 0.7

@@ -8,9 +8,9 @@ from pydantic import RootModel
 from cluster.models.routing.tasks import Task
 from cluster.state.canonical_json import json_digest
 from serve_apps.agents.inquiries.inquiry import NAME, NOBODY
-from serve_apps.agents.plan import prompts
-from serve_apps.agents.plan.shape import PlanStep
-from serve_apps.agents.plan.work import PlannedTurn, StepResult
+from serve_apps.agents.planning import prompts
+from serve_apps.agents.planning.shape import PlanStep
+from serve_apps.agents.planning.work import PlannedTurn, StepResult
 from serve_apps.agents.turn import prompt
 from serve_apps.agents.turn.tool_call import ToolRequest, ToolResult, not_run, run_tool, schema_error
 from skills.framework.contract import CallEffect, Tool

@@ -7,10 +7,10 @@ from cluster.basics.errors import AosError
 from cluster.models.messages import ModelMessage
 from cluster.models.routing.tasks import Task
 from serve_apps.agents.events import EventKind
-from serve_apps.agents.plan import prompts
-from serve_apps.agents.plan.check import PlanCheck, PlanVerdict, check_plan
-from serve_apps.agents.plan.shape import Plan, PlanStep, StepExecutor, UnreadableReply, read_plan
-from serve_apps.agents.plan.work import REPAIRS, PlannedTurn
+from serve_apps.agents.planning import prompts
+from serve_apps.agents.planning.check import PlanCheck, PlanVerdict, check_plan
+from serve_apps.agents.planning.shape import Plan, PlanStep, StepExecutor, UnreadableReply, read_plan
+from serve_apps.agents.planning.work import REPAIRS, PlannedTurn
 from serve_apps.agents.turn.limits import ENDINGS, OutOfTime
 from serve_apps.agents.turn_errors import NoModel, OverBudget
 

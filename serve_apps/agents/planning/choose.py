@@ -8,11 +8,11 @@ from typing import Literal
 from cluster.basics.errors import AosError
 from cluster.models.messages import ModelMessage, ModelReply
 from cluster.models.routing.tasks import Task
-from serve_apps.agents.parse.read import parse_reply
-from serve_apps.agents.plan import prompts
-from serve_apps.agents.plan.planner import HOPELESS
-from serve_apps.agents.plan.shape import wants_to_be_plan
-from serve_apps.agents.plan.work import PlannedTurn
+from serve_apps.agents.parsing.parse_reply import parse_reply
+from serve_apps.agents.planning import prompts
+from serve_apps.agents.planning.planner import HOPELESS
+from serve_apps.agents.planning.shape import wants_to_be_plan
+from serve_apps.agents.planning.work import PlannedTurn
 from serve_apps.agents.turn import prompt
 from serve_apps.agents.turn.model_call import SamplingOptions
 from serve_apps.agents.turn.recovery import needs_reprompt

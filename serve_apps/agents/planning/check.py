@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from serve_apps.agents.plan.shape import ACTIONS, Plan, PlanStep, StepExecutor
+from serve_apps.agents.planning.shape import ACTIONS, Plan, PlanStep, StepExecutor
 from skills.framework.contract import CallEffect
 
 _RISKS: Mapping[CallEffect, str] = {

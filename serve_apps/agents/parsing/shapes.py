@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from serve_apps.agents.parse import python
-from serve_apps.agents.parse.json_values import UnreadableValue, decode_whole
-from serve_apps.agents.parse.names import ToolNames
+from serve_apps.agents.parsing import python
+from serve_apps.agents.parsing.json_values import UnreadableValue, decode_whole
+from serve_apps.agents.parsing.names import ToolNames
 
 _NAMES = (
     *("name", "tool_name", "function_name", "tool", "function", "action", "recipient_name", "api_name", "api"),

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from serve_apps.agents.plan.shape import StepExecutor
-from serve_apps.agents.plan.supervise import StepOutcome
-from serve_apps.agents.plan.work import StepResult
+from serve_apps.agents.planning.shape import StepExecutor
+from serve_apps.agents.planning.supervise import StepOutcome
+from serve_apps.agents.planning.work import StepResult
 
 DEFAULT, CRITICISED, FALLBACK = 0.9, 0.6, 0.5  # confidence (EX-14)
 

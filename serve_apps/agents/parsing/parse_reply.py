@@ -7,16 +7,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from cluster.models.messages import ModelReply, ToolCall, ToolSpec
-from serve_apps.agents.parse import reasoning
-from serve_apps.agents.parse.coerce import coerce_arguments, schema_types
-from serve_apps.agents.parse.found import CallCandidate, ParsedCall, ParsedReply, ParseResult
-from serve_apps.agents.parse.json_values import UnreadableValue, decode_whole
-from serve_apps.agents.parse.loose import read_loose_calls
-from serve_apps.agents.parse.names import ToolNames
-from serve_apps.agents.parse.quoted import is_quoted
-from serve_apps.agents.parse.react import read_transcript, transcript_parts
-from serve_apps.agents.parse.shapes import object_of
-from serve_apps.agents.parse.tagged import normalise_markers, read_tagged_calls
+from serve_apps.agents.parsing import reasoning
+from serve_apps.agents.parsing.coerce import coerce_arguments, schema_types
+from serve_apps.agents.parsing.json_values import UnreadableValue, decode_whole
+from serve_apps.agents.parsing.loose import read_loose_calls
+from serve_apps.agents.parsing.names import ToolNames
+from serve_apps.agents.parsing.parsed_reply import CallCandidate, ParsedCall, ParsedReply, ParseResult
+from serve_apps.agents.parsing.quoted import is_quoted
+from serve_apps.agents.parsing.react import read_transcript, transcript_parts
+from serve_apps.agents.parsing.shapes import object_of
+from serve_apps.agents.parsing.tagged import normalise_markers, read_tagged_calls
 
 _LONGEST = 400_000  # characters that are read for calls; replies are far shorter
 

@@ -3,12 +3,12 @@
 import re
 from itertools import islice
 
-from serve_apps.agents.parse import python
-from serve_apps.agents.parse.found import CallCandidate, ParseResult
-from serve_apps.agents.parse.json_values import UnreadableValue, decode_json
-from serve_apps.agents.parse.names import ToolNames
-from serve_apps.agents.parse.quoted import is_quoted
-from serve_apps.agents.parse.shapes import find_json_calls, object_of
+from serve_apps.agents.parsing import python
+from serve_apps.agents.parsing.json_values import UnreadableValue, decode_json
+from serve_apps.agents.parsing.names import ToolNames
+from serve_apps.agents.parsing.parsed_reply import CallCandidate, ParseResult
+from serve_apps.agents.parsing.quoted import is_quoted
+from serve_apps.agents.parsing.shapes import find_json_calls, object_of
 
 _FENCE = re.compile(r"^[ \t]*(```+|~~~+)[ \t]*([\w+\-.]*)[^\n`]*$", re.MULTILINE)
 _ONE_LINE = re.compile(r"```(?:json|python|tool_code|tool_call)?[ \t]*([^`\n]{2,4000})```")

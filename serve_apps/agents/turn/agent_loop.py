@@ -14,9 +14,9 @@ from serve_apps.agents.events import EventKind
 from serve_apps.agents.inquiries.inquiry import inquiring
 from serve_apps.agents.intake.tool_offer import offer_tools
 from serve_apps.agents.intake.toolset import DELEGATE, add_delegation, add_skills
-from serve_apps.agents.parse.found import ParsedReply
-from serve_apps.agents.parse.prompt import react_instructions, stop_sequences
-from serve_apps.agents.parse.read import parse_reply
+from serve_apps.agents.parsing.parse_reply import parse_reply
+from serve_apps.agents.parsing.parsed_reply import ParsedReply
+from serve_apps.agents.parsing.prompt import react_instructions, stop_sequences
 from serve_apps.agents.turn import prompt
 from serve_apps.agents.turn.delegation import AgentFinder, CarryOut, TurnDelegations
 from serve_apps.agents.turn.dispatch import dispatch_tool

@@ -4,10 +4,10 @@ import contextlib
 import re
 from typing import Any
 
-from serve_apps.agents.parse.found import CallCandidate, ParseResult
-from serve_apps.agents.parse.json_values import UnreadableValue, decode_json
-from serve_apps.agents.parse.names import ToolNames
-from serve_apps.agents.parse.shapes import object_of
+from serve_apps.agents.parsing.json_values import UnreadableValue, decode_json
+from serve_apps.agents.parsing.names import ToolNames
+from serve_apps.agents.parsing.parsed_reply import CallCandidate, ParseResult
+from serve_apps.agents.parsing.shapes import object_of
 
 _CALL = re.compile(
     r"<(function|tool|invoke|tool_call|function_call|call|tool_use)"

@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from serve_apps.agents.parse import python
-from serve_apps.agents.parse.found import CallCandidate, ParseResult
-from serve_apps.agents.parse.json_values import DecodedJson, UnreadableValue, decode_json
-from serve_apps.agents.parse.names import ToolNames
-from serve_apps.agents.parse.quoted import is_quoted
-from serve_apps.agents.parse.shapes import find_json_calls, object_of
+from serve_apps.agents.parsing import python
+from serve_apps.agents.parsing.json_values import DecodedJson, UnreadableValue, decode_json
+from serve_apps.agents.parsing.names import ToolNames
+from serve_apps.agents.parsing.parsed_reply import CallCandidate, ParseResult
+from serve_apps.agents.parsing.quoted import is_quoted
+from serve_apps.agents.parsing.shapes import find_json_calls, object_of
 
 _BEFORE = r"^(?P<indent>[ \t]*)(?:[-*+][ \t]+|#{1,6}[ \t]+|\d{1,3}[.)][ \t]+)?[*_`\[]{0,3}"
 _AFTER = r"(?:[ \t]{0,3}#?\d{1,3})?[*_`\]]{0,3}[ \t]{0,3}[:：][*_`]{0,3}"

@@ -1,8 +1,8 @@
 """The handler of GENERAL: the tool loop within what the settings, the agent and a delegating turn allow."""
 
 from serve_apps.agents.intake.response_demand import demand_of
+from serve_apps.agents.turn.agent_loop import Conversation, TurnServices
 from serve_apps.agents.turn.constrained import ConstrainedTurn
-from serve_apps.agents.turn.conversation import Conversation, TurnServices
 from serve_apps.agents.turn.limits import TurnAllowance, agent_limit
 from serve_apps.agents.turn_ports import Journal, Turn, TurnOutcome
 

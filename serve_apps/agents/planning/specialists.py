@@ -7,12 +7,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from cluster.models.routing.tasks import Task
 from serve_apps.agents.events import EventKind
-from serve_apps.agents.plan import action, prompts
-from serve_apps.agents.plan.aloud import reason_aloud
-from serve_apps.agents.plan.formula import verify_formula
-from serve_apps.agents.plan.reasoned import Reasoned
-from serve_apps.agents.plan.shape import PlanStep, StepExecutor, validation_problems
-from serve_apps.agents.plan.work import PlannedTurn, StepResult
+from serve_apps.agents.planning import action, prompts
+from serve_apps.agents.planning.aloud import reason_aloud
+from serve_apps.agents.planning.formula import verify_formula
+from serve_apps.agents.planning.reasoned import Reasoned
+from serve_apps.agents.planning.shape import PlanStep, StepExecutor, validation_problems
+from serve_apps.agents.planning.work import PlannedTurn, StepResult
 from serve_apps.agents.turn.knowledge import RETRIEVAL
 from serve_apps.agents.turn.limits import in_time
 from serve_apps.agents.turn.prompt import frame_passages

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 from cluster.models.messages import ModelMessage
-from serve_apps.agents.plan.shape import ACTIONS, StepExecutor
+from serve_apps.agents.planning.shape import ACTIONS, StepExecutor
 from serve_apps.agents.turn.knowledge import SourcePassage
 from serve_apps.agents.turn.prompt import HEADING, frame_memory, frame_passages, injected, neutral
 from serve_apps.agents.turn.tool_call import cut_output

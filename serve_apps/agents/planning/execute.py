@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from cluster.basics.errors import AosError
 from cluster.models.routing.tasks import Task
 from serve_apps.agents.events import EventKind
-from serve_apps.agents.plan import planner, prompts, supervise
-from serve_apps.agents.plan.check import in_order
-from serve_apps.agents.plan.planner import HOPELESS, CheckedPlan
-from serve_apps.agents.plan.shape import PlanStep, StepExecutor
-from serve_apps.agents.plan.specialists import carry_out
-from serve_apps.agents.plan.supervise import REPLAN_WAITS, StepOutcome, StepRuling, SupervisorReply
-from serve_apps.agents.plan.work import PlannedTurn, StepResult
+from serve_apps.agents.planning import planner, prompts, supervise
+from serve_apps.agents.planning.check import in_order
+from serve_apps.agents.planning.planner import HOPELESS, CheckedPlan
+from serve_apps.agents.planning.shape import PlanStep, StepExecutor
+from serve_apps.agents.planning.specialists import carry_out
+from serve_apps.agents.planning.supervise import REPLAN_WAITS, StepOutcome, StepRuling, SupervisorReply
+from serve_apps.agents.planning.work import PlannedTurn, StepResult
 from serve_apps.agents.turn_ports import Json
 
 # Whose results a model looks at. The others check themselves: a search by what it found, a formula by algebra, a

@@ -10,18 +10,18 @@ from serve_apps.agents.inquiries.inquiry import inquiring
 from serve_apps.agents.intake.path_router import command_of
 from serve_apps.agents.intake.tool_offer import offer_tools
 from serve_apps.agents.intake.toolset import DELEGATE, add_delegation, add_skills
-from serve_apps.agents.plan import choose, execute, planner
-from serve_apps.agents.plan.choose import ModeChoice, TurnMode
-from serve_apps.agents.plan.planner import CheckedPlan
-from serve_apps.agents.plan.synthesis import CRITICISED, DEFAULT, FALLBACK, AnswerSynthesis, synthesise_answer
-from serve_apps.agents.plan.work import PlanLimits, PlannedTurn
-from serve_apps.agents.turn.conversation import TurnServices
+from serve_apps.agents.planning import choose, execute, planner
+from serve_apps.agents.planning.choose import ModeChoice, TurnMode
+from serve_apps.agents.planning.planner import CheckedPlan
+from serve_apps.agents.planning.synthesis import CRITICISED, DEFAULT, FALLBACK, AnswerSynthesis, synthesise_answer
+from serve_apps.agents.planning.work import PlanLimits, PlannedTurn
+from serve_apps.agents.turn.agent_loop import TurnServices
 from serve_apps.agents.turn.delegation import TurnDelegations
+from serve_apps.agents.turn.general_path import run_conversation
 from serve_apps.agents.turn.limits import OutOfTime, TurnAllowance, agent_limit
 from serve_apps.agents.turn.model_call import choose_connection as choose_model
 from serve_apps.agents.turn.model_call import told_usage, turn_option
 from serve_apps.agents.turn.quotes import emit_citations
-from serve_apps.agents.turn.tool_loop import run_conversation
 from serve_apps.agents.turn_errors import NoReply
 from serve_apps.agents.turn_ports import Journal, Json, Turn, TurnOutcome
 from skills.framework.catalogue import ToolCatalog

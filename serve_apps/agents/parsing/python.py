@@ -7,10 +7,10 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from serve_apps.agents.parse.coerce import schema_types
-from serve_apps.agents.parse.found import CallCandidate
-from serve_apps.agents.parse.json_values import UnreadableValue, decode_json
-from serve_apps.agents.parse.names import ToolNames
+from serve_apps.agents.parsing.coerce import schema_types
+from serve_apps.agents.parsing.json_values import UnreadableValue, decode_json
+from serve_apps.agents.parsing.names import ToolNames
+from serve_apps.agents.parsing.parsed_reply import CallCandidate
 
 _LONGEST = 100_000
 _DEEPEST = 40

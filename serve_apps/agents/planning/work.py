@@ -12,10 +12,10 @@ from cluster.models.messages import ChatRequest, ModelMessage, ModelReply
 from cluster.models.routing.tasks import Task
 from configs.sections import AgentSettings
 from serve_apps.agents.events import EventKind
-from serve_apps.agents.plan import prompts
-from serve_apps.agents.plan.shape import PlanStep, UnreadableReply, read_as
-from serve_apps.agents.plan.supervise import StepOutcome
-from serve_apps.agents.turn.conversation import TurnServices
+from serve_apps.agents.planning import prompts
+from serve_apps.agents.planning.shape import PlanStep, UnreadableReply, read_as
+from serve_apps.agents.planning.supervise import StepOutcome
+from serve_apps.agents.turn.agent_loop import TurnServices
 from serve_apps.agents.turn.knowledge import SourceList
 from serve_apps.agents.turn.limits import OutOfTime, TurnAllowance
 from serve_apps.agents.turn.model_call import stream_reply, told_usage, turn_option

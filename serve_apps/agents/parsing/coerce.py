@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from serve_apps.agents.parse.json_values import UnreadableValue, decode_whole
+from serve_apps.agents.parsing.json_values import UnreadableValue, decode_whole
 
 # JSON schema's names, and what people write instead.
 _KINDS = {

@@ -2,11 +2,11 @@
 
 import re
 
-from serve_apps.agents.parse import elements, python
-from serve_apps.agents.parse.found import CallCandidate, ParseResult
-from serve_apps.agents.parse.json_values import UnreadableValue, decode_json
-from serve_apps.agents.parse.names import ToolNames
-from serve_apps.agents.parse.shapes import find_json_calls, object_of
+from serve_apps.agents.parsing import elements, python
+from serve_apps.agents.parsing.json_values import UnreadableValue, decode_json
+from serve_apps.agents.parsing.names import ToolNames
+from serve_apps.agents.parsing.parsed_reply import CallCandidate, ParseResult
+from serve_apps.agents.parsing.shapes import find_json_calls, object_of
 
 # Vendors' namespaces and token spellings that say the same: ｜DSML｜, antml:, minimax:, seed:, atem:, ▁ for _.
 _NAMESPACE = re.compile(

@@ -9,9 +9,9 @@ from cluster.models.messages import ModelMessage, ModelReply
 from cluster.models.routing.tasks import Task
 from cluster.state.canonical_json import normalize_json
 from serve_apps.agents.events import EventKind
-from serve_apps.agents.plan.reasoned import Reasoned
-from serve_apps.agents.plan.shape import PlanStep, StepExecutor, UnreadableReply, read_as
-from serve_apps.agents.plan.work import PlannedTurn, StepResult, Streamed
+from serve_apps.agents.planning.reasoned import Reasoned
+from serve_apps.agents.planning.shape import PlanStep, StepExecutor, UnreadableReply, read_as
+from serve_apps.agents.planning.work import PlannedTurn, StepResult, Streamed
 from serve_apps.agents.turn.limits import ENDINGS
 from serve_apps.agents.turn.model_call import told_usage
 from serve_apps.agents.turn.stream_filter import StreamFilter, StreamGuard

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import sympy
 
 from cluster.basics.errors import Invalid, TooLarge
-from serve_apps.agents.plan.algebra import FormulaSide, compare_sides, parse_side, split_sides
+from serve_apps.agents.planning.algebra import FormulaSide, compare_sides, parse_side, split_sides
 
 CERTAIN, LIKELY, UNCHECKED = 0.99, 0.95, 0.6  # confidence: by algebra, at points, only well formed
 LONGEST_CORRECTION = 500
