@@ -34,7 +34,7 @@ BEHAVIOURS = {
     "A scan in a language whose OCR data is not installed is told": "pipelines/documents/ocr/missing_language.py",
     "A reader child may use so much memory and CPU, then it is killed": "pipelines/documents/guarded_child.py",
     "Text is cut into chunks by headings and sentences": "pipelines/documents/chunk/split.py",
-    "A re-index builds the next generation of vectors beside the live one": "pipelines/documents/index/generations.py",
+    "A re-index builds the next generation of vectors beside the live one": "pipelines/documents/index/rebuild.py",
     "Golden questions decide whether a new index may go live": "pipelines/documents/index/gate.py",
     "Damaged or stale BM25 and vector indexes are noticed and rebuilt": "pipelines/documents/index/maintenance.py",
     "Entities and their relations are extracted by rules": "pipelines/documents/graph/rules.py",
@@ -48,7 +48,7 @@ BEHAVIOURS = {
     "Quoted phrases and identifiers of a question are matched literally": "serve_apps/retrieval/text/literals.py",
     "An answer says 'not found in the documents'": "serve_apps/retrieval/answers/abstain.py",
     "Passages that contradict each other are told": "serve_apps/retrieval/answers/conflicts.py",
-    "A quote of the model is checked against the page before it is cited": "serve_apps/retrieval/answers/cite.py",
+    "A quote of the model is checked against the page before it is cited": "serve_apps/retrieval/answers/quote.py",
     "A paraphrased question is answered out of the semantic cache": "serve_apps/retrieval/cache/semantic_cache.py",
     "A chat message is accepted: agent and session found, routed, stored with its run": (
         "serve_apps/agents/intake/turn_intake.py"
@@ -80,7 +80,7 @@ BEHAVIOURS = {
     "Credentials are sealed at rest": "cluster/state/vault.py",
     "The audit log is a chain of hashes": "cluster/state/audit.py",
     "The program starts its own Postgres and Valkey": "cluster/state/db/embedded.py",
-    "Parts that no longer answer are noticed and restarted": "cluster/supervisor.py",
+    "Parts that no longer answer are noticed and ended": "cluster/health_rounds.py",
     "Settings come from YAML, rows and the environment": "configs/settings.py",
 }
 
