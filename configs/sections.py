@@ -288,7 +288,8 @@ class WorkerSettings(Section):
 
     `small_jobs` of the small lane run at once, each with a reader of its own, and give their place back after
     `slice_seconds`. A file or page that costs more CPU than `quick_seconds`, its OCR counted, goes on in the slow lane,
-    where it keeps nobody waiting and has the limits of `read`.
+    where it keeps nobody waiting and has the limits of `read`; `hurried_seconds` where all of `small_jobs` are at work.
+    Files and pages that have cost some seconds have half of the CPUs at most while others are read.
     """
 
     lease_seconds: float = Field(30, gt=0)
@@ -296,9 +297,10 @@ class WorkerSettings(Section):
     poll_seconds: float = Field(0.2, gt=0)
     replicas: int = Field(1, ge=1)
     vain_claims: int = Field(10, ge=1)
-    small_jobs: int = Field(2, ge=1, le=64)
+    small_jobs: int = Field(4, ge=1, le=64)
     slice_seconds: float = Field(5, gt=0)
     quick_seconds: float = Field(20, gt=0)
+    hurried_seconds: float = Field(4, gt=0)
 
 
 class RaySettings(Section):

@@ -33,6 +33,7 @@ from configs.keys import Part
 from configs.sections import ReadSettings, Settings
 from pipelines import index, read
 from pipelines.documents.chunk import split
+from pipelines.documents.cpu_pulses import SharedPace
 from pipelines.documents.document import VersionId
 from pipelines.documents.extract.reader import DocumentReader, extraction_fingerprint
 from pipelines.documents.graph.graph_wiring import graph_stage
@@ -90,6 +91,8 @@ class Worker:
         self._snapshots = logs.follow_log_level(SettingsSnapshots(self._settings))
         answer_from_here(connect.liveness_folder(self._settings.state_dir), "worker")
         self._readers: list[DocumentReader] = []
+        worker = self._settings.worker
+        self._pace = SharedPace(worker.small_jobs, os.cpu_count() or 1, worker.hurried_seconds)
         self._shifts: list[JobLoop] = []
         self._first: asyncio.Task[bool] | None = None
         self._task = asyncio.get_running_loop().create_task(self._run_loops())
@@ -110,16 +113,21 @@ class Worker:
                 # Before anything is written to an index that has lost what it had; a worker that is to go is not kept.
                 self._first = tasks.create_task(care.look(care.renew_words))
                 await asyncio.wait([self._first])
-                works = [tasks.create_task(shift.work(lane)) for shift, lane in zip(self._shifts, lanes, strict=True)]
+                works = [tasks.create_task(self._work_lane(at, lane)) for at, lane in enumerate(lanes)]
                 keeper = tasks.create_task(care.keep())
                 await asyncio.wait(works)
                 keeper.cancel()
         finally:
             await watch.close()
 
+    async def _work_lane(self, at: int, lane: JobLane) -> None:
+        if lane is JobLane.SMALL:  # somebody waits for what is in it
+            await asyncio.to_thread(self._readers[at].warm_up)
+        await self._shifts[at].work(lane)
+
     def _build_loop(self, database: Database, embedder: Embedder, lane: JobLane, at: int) -> JobLoop:
         settings, store, jobs = self._settings, DocumentStore(database), JobLedger(database)
-        reader = reader_of(lane, settings)
+        reader = reader_of(lane, settings, self._pace)
         self._readers.append(reader)
         model_lane = ModelLane.QUESTION if lane is JobLane.SMALL else ModelLane.BULK
         here = HereStages(reader, VersionIndexer(store, embedder, settings.chunk, model_lane))
@@ -184,7 +192,7 @@ class Worker:
             await asyncio.to_thread(reader.close)
 
 
-def reader_of(lane: JobLane, settings: Settings) -> DocumentReader:
+def reader_of(lane: JobLane, settings: Settings, pace: SharedPace) -> DocumentReader:
     """The reader of one shift; that of the slow lane is as patient as `read` says, and stands behind the others."""
     if lane is not JobLane.SMALL:
         return DocumentReader(
@@ -197,7 +205,7 @@ def reader_of(lane: JobLane, settings: Settings) -> DocumentReader:
         "cpu_seconds": min(settings.read.cpu_seconds, quick),
         "open_seconds": min(settings.read.open_seconds, 2 * quick),
     }
-    return DocumentReader(settings.read.model_copy(update=limits), settings.ocr, helpers=True)
+    return DocumentReader(settings.read.model_copy(update=limits), settings.ocr, helpers=True, pace=pace)
 
 
 async def current_recipe(embedder: Embedder, settings: Settings, anew: bool) -> IndexRecipe:

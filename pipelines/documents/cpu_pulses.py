@@ -5,17 +5,54 @@ process comes back from there without privileges; with a weight of their own the
 milliseconds, again and again on the way of one question.
 """
 
+import math
 import os
 import signal
+import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 PULSE_SECONDS = 0.005
+GENTLE_SECONDS = 2.0  # most pages cost less, their OCR counted
 _TICKS = os.sysconf("SC_CLK_TCK")
+
+
+class SharedPace:
+    """Paces calls that run beside each other in guarded children: what is costly gives way to what is not.
+
+    A call that has cost more than `GENTLE_SECONDS` of CPU runs in pulses while others run, so that all the costly ones
+    together have half of the machine at most. Where every slot is taken, one that has cost `hurried_seconds` ends.
+    """
+
+    def __init__(self, slots: int, cores: int, hurried_seconds: float) -> None:
+        """`slots`: calls that can run at once."""
+        self._slots, self._cores, self._hurried = slots, cores, hurried_seconds
+        self._running = 0
+        self._counting = threading.Lock()
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Around a call."""
+        with self._counting:
+            self._running += 1
+        try:
+            yield
+        finally:
+            with self._counting:
+                self._running -= 1
+
+    def most_seconds(self) -> float:
+        """CPU that a call may cost now."""
+        return self._hurried if self._running >= self._slots else math.inf
+
+    def share(self, cost: float) -> float:
+        """Share of a core that a call may have now which has cost so many seconds of CPU."""
+        alone = self._running < 2
+        return 1.0 if alone or cost < GENTLE_SECONDS else min(1.0, self._cores / (2 * self._running))
 
 
 def pulsed(calls: "Connection[Any, Any]", pid: int, share: float, seconds: float) -> bool:

@@ -15,7 +15,8 @@ from types import TracebackType
 from typing import Any, Self
 
 from cluster.basics.disk import full_at, means_full
-from pipelines.documents.cpu_pulses import cpu_seconds_of, pulsed
+from cluster.basics.errors import DiskFull
+from pipelines.documents.cpu_pulses import SharedPace, cpu_seconds_of, pulsed
 from pipelines.documents.document import Unreadable
 
 MEMORY_BYTES = 4 * 2**30
@@ -70,6 +71,7 @@ class GuardedChild:
         before: tuple[str, ...] = (),
         helpers: bool = False,
         share: float = 1.0,
+        pace: SharedPace | None = None,
     ) -> None:
         """Start nothing yet.
 
@@ -80,8 +82,9 @@ class GuardedChild:
             before: words before the command, such as `env NAME=VALUE`.
             helpers: what the child has started and not waited for counts as its CPU, too.
             share: of a core, that the child and what it starts have at most: they run in short pulses.
+            pace: of the calls of several children; with it their cost decides what they have beside each other.
         """
-        self._helpers, self._share = helpers, share
+        self._helpers, self._share, self._pace = helpers, share, pace
         self._make = pickle.dumps(make)
         self._memory = memory_bytes
         self._before, self._name = before, name
@@ -112,7 +115,8 @@ class GuardedChild:
         try:
             child = self._child or self._start()
             child.calls.send((method, arguments))
-            kind, value = self._receive_answer(child, seconds, cpu_seconds)
+            with contextlib.nullcontext() if self._pace is None else self._pace.running():
+                kind, value = self._receive_answer(child, seconds, cpu_seconds)
         except (EOFError, ConnectionError) as error:
             fresh = self._answered == 0
             inherited = self._child.inherited if self._child else 0
@@ -125,6 +129,12 @@ class GuardedChild:
             raise Unreadable(reason, detail, retryable=retryable)
         return value
 
+    def warm_up(self) -> None:
+        """Start the child, so that the first call waits for no imports; where it cannot start, that call says why."""
+        if self._child is None:
+            with contextlib.suppress(EOFError, ConnectionError, ChildDied, CallTimeout, DiskFull):
+                self._start()
+
     def _start(self) -> "_Child":
         """A child whose object is made; its start does not count against a call's deadline."""
         self._child, self._answered = _Child(self._make, self._memory, self._before, self._name), 0
@@ -133,10 +143,15 @@ class GuardedChild:
 
     def _receive_answer(self, child: "_Child", seconds: float, cpu_seconds: float | None = None) -> tuple[str, Any]:
         end, before = time.monotonic() + seconds, child.cpu_seconds(self._helpers)
-        while not pulsed(child.calls, child.process.pid, self._share, min(LOOK_SECONDS, end - time.monotonic())):
-            if cpu_seconds is not None and child.cpu_seconds(self._helpers) - before > cpu_seconds:
-                self.close()
-                raise TookTooMuch(f"no result within {cpu_seconds:g} s of CPU")
+        share = self._share
+        while not pulsed(child.calls, child.process.pid, share, min(LOOK_SECONDS, end - time.monotonic())):
+            if cpu_seconds is not None:
+                cost, most = child.cpu_seconds(self._helpers) - before, cpu_seconds
+                if self._pace is not None:
+                    most, share = min(most, self._pace.most_seconds()), min(self._share, self._pace.share(cost))
+                if cost > most:
+                    self.close()
+                    raise TookTooMuch(f"no result within {most:g} s of CPU")
             if time.monotonic() >= end:
                 self.close()
                 raise CallTimeout(f"no result within {seconds:g} s")

@@ -1,6 +1,7 @@
 """The guarded child: deadlines, deaths, memory, and nothing left behind."""
 
 import gc
+import math
 import os
 import signal
 import subprocess
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from cluster.basics.errors import DiskFull
-from pipelines.documents.cpu_pulses import cpu_seconds_of
+from pipelines.documents.cpu_pulses import GENTLE_SECONDS, SharedPace, cpu_seconds_of
 from pipelines.documents.document import FailureReason, Unreadable
 from pipelines.documents.guarded_child import CallTimeout, ChildDied, GuardedChild, TookTooMuch
 from tests.fakes.apart import apart
@@ -181,6 +182,24 @@ def test_cpu_of_programs_that_run_beside_the_child_counts_where_asked(helpers: b
             guard.call("helper_that_spins", seconds=3, cpu_seconds=0.3)
         assert isinstance(over.value, TookTooMuch) is helpers
         assert helpers or time.monotonic() - began >= 3
+
+
+def test_where_every_slot_is_taken_a_costly_call_ends_early_and_alone_it_goes_on() -> None:
+    pace = SharedPace(slots=2, cores=2, hurried_seconds=0.3)
+    with GuardedChild(Target, pace=pace) as guard:
+        guard.warm_up()
+        guard.call("spin", 0.6, seconds=20, cpu_seconds=5)
+        with pace.running(), pytest.raises(TookTooMuch, match=r"0\.3 s of CPU"):
+            guard.call("spin", 60, seconds=50, cpu_seconds=5)
+        guard.call("spin", 0.6, seconds=20, cpu_seconds=5)  # a fresh child, and nobody beside it
+
+
+def test_a_costly_call_gives_way_only_to_others() -> None:
+    pace = SharedPace(slots=8, cores=2, hurried_seconds=4)
+    assert pace.share(GENTLE_SECONDS + 1) == 1.0 and pace.most_seconds() == math.inf
+    with pace.running(), pace.running(), pace.running(), pace.running():
+        assert pace.share(GENTLE_SECONDS - 0.1) == 1.0 and pace.share(GENTLE_SECONDS + 1) == 0.25
+    assert pace.share(GENTLE_SECONDS + 1) == 1.0
 
 
 def test_a_forgotten_guard_leaves_no_process() -> None:

@@ -12,6 +12,7 @@ from typing import Any, Self
 from cluster.basics.priority import ProcessPriority, step_back
 from configs.sections import OcrSettings, ReadSettings
 from pipelines.documents import document
+from pipelines.documents.cpu_pulses import SharedPace
 from pipelines.documents.document import FailureReason, Page, Unreadable
 from pipelines.documents.extract.opened import PageImageReader
 from pipelines.documents.guarded_child import CallTimeout, ChildDied, GuardedChild, TookTooMuch
@@ -62,6 +63,7 @@ class DocumentReader:
         priority: ProcessPriority = ProcessPriority.NORMAL,
         helpers: bool = False,
         share: float = 1.0,
+        pace: SharedPace | None = None,
     ) -> None:
         """Start nothing yet.
 
@@ -73,17 +75,22 @@ class DocumentReader:
                 limits by the clock are `LOW_PATIENCE` times as long, as it may have to wait itself.
             helpers: what OCR costs counts as CPU of the page, too.
             share: of a core, that reading has at most; time limits by the clock are as much longer.
+            pace: shared with readers beside it: what is costly gives way to what is not.
         """
         self._languages: tuple[str, ...] = ()
         self._read = read
         self._patience = (1 if priority is ProcessPriority.NORMAL else LOW_PATIENCE) / share
         make = functools.partial(make_extraction_worker, read, ocr, make_engine, priority)
-        self._guard = GuardedChild(make, memory_bytes=read.memory_bytes, helpers=helpers, share=share)
+        self._guard = GuardedChild(make, memory_bytes=read.memory_bytes, helpers=helpers, share=share, pace=pace)
 
     @property
     def child(self) -> int | None:
         """Process id of the child while there is one."""
         return self._guard.pid
+
+    def warm_up(self) -> None:
+        """Start the child before the first file."""
+        self._guard.warm_up()
 
     def use(self, languages: tuple[str, ...]) -> None:
         """Read scans in these languages from now on; in those of the settings where there are none."""
