@@ -24,7 +24,10 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def run_start(state: Path) -> None:
-    code = "from configs.settings import load; from cluster.state.db import embedded; embedded.start(load())"
+    code = (
+        "from configs.settings import load_settings; from cluster.state.db.embedded import start_servers; "
+        "start_servers(load_settings())"
+    )
     subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, env=os.environ | {"AOS_STATE_DIR": str(state)}, check=True, timeout=120
     )

@@ -215,8 +215,8 @@ def test_a_forgotten_guard_leaves_no_process() -> None:
 def test_kill_9_of_the_parent_ends_child_and_grandchild_even_in_the_middle_of_a_call(tmp_path: Path) -> None:
     note = tmp_path / "pid"
     program = (
-        "from pipelines.documents.guarded_child import Guard; from tests.fakes.target import Target\n"
-        "guard = Guard(Target); guard.call('count', seconds=9); print(guard.pid, flush=True)\n"
+        "from pipelines.documents.guarded_child import GuardedChild; from tests.fakes.target import Target\n"
+        "guard = GuardedChild(Target); guard.call('count', seconds=9); print(guard.pid, flush=True)\n"
         f"guard.call('helper_then_sleep', {str(note)!r}, seconds=600)"
     )
     parent = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)

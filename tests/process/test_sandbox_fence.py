@@ -332,12 +332,12 @@ def test_scripts_die_with_the_process_that_asked_for_them(root: bool, busy: str)
     program = f"""
 import asyncio, json, psutil
 from configs.sections_skills import SandboxSettings
-from skills.sandbox import Sandbox
-from skills.sandbox.launch import bubblewrap, ways
-from skills.sandbox.pool import Pool
+from skills.sandbox.fence import Sandbox
+from skills.sandbox.launch import find_bubblewrap, launch_modes
+from skills.sandbox.pool import WorkerPool
 async def main():
     settings = SandboxSettings(seconds=300, warm=1, imports=("*",))
-    pool = Pool(settings, lambda settings: ways(settings, root={root}, fence=bubblewrap())[:1])
+    pool = WorkerPool(settings, lambda settings: launch_modes(settings, root={root}, fence=find_bubblewrap())[:1])
     sandbox = Sandbox(settings, pool)
     call = asyncio.create_task(sandbox.run("def run(payload):\\n    {busy}\\n", {{}}))
     await sandbox.fill()

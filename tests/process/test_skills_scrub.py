@@ -7,14 +7,14 @@ SCRIPT = """
 import logging, sys
 from skills.framework.dependencies import Secret
 from skills.framework.manifest import CredentialType
-from skills.framework.redaction import guard_output, opened, watching
+from skills.framework.redaction import guard_output, register_opened, watch_secrets
 
 guard_output(); guard_output()
 logging.basicConfig(level="INFO", stream=sys.stdout)
 log = logging.getLogger("library")
 print("before word-one")
-with watching():
-    opened(Secret("s", CredentialType.API_KEY, {"key": "word-one"}))
+with watch_secrets():
+    register_opened(Secret("s", CredentialType.API_KEY, {"key": "word-one"}))
     print("printed", "word-one", flush=True)
     sys.stdout.writelines(["lines word-one\\n"])
     sys.stderr.write("written word-one\\n")

@@ -31,8 +31,8 @@ from tests.fakes.api_server import serve_api
 LIMIT = 0.5
 ANSWERS = """import sys, time
 from pathlib import Path
-from cluster.watch.answering import answer
-kept = answer(Path(sys.argv[1]), "part")
+from cluster.watch.answering import answer_liveness
+kept = answer_liveness(Path(sys.argv[1]), "part")
 print("ready", flush=True)
 time.sleep(600)
 """
@@ -306,13 +306,13 @@ def test_a_containers_limit_counts_where_it_is_nearer(tmp_path: Path, limit: str
 
 def test_a_supervisor_that_is_killed_is_begun_anew_and_one_that_ends_is_not(tmp_path: Path) -> None:
     program = (
-        "import os, signal, sys\nfrom pathlib import Path\nfrom cluster.supervisor import kept\n"
+        "import os, signal, sys\nfrom pathlib import Path\nfrom cluster.supervisor import restart_when_killed\n"
         "count = Path(sys.argv[1])\n"
         "def work():\n"
         "    count.write_text(count.read_text() + 'x' if count.exists() else 'x')\n"
         "    if len(count.read_text()) < 3: os.kill(os.getpid(), signal.SIGKILL)\n"
         "    return 7\n"
-        "sys.exit(kept(work))\n"
+        "sys.exit(restart_when_killed(work))\n"
     )
     count = tmp_path / "count"
     done = subprocess.run(
@@ -330,12 +330,12 @@ def test_a_supervisor_that_is_killed_is_begun_anew_and_one_that_ends_is_not(tmp_
 def test_a_keeper_that_is_told_to_end_hands_it_on_and_begins_nothing_anew(tmp_path: Path) -> None:
     """Also where the child does not go by itself and is killed: `aos down` would else be followed by a start."""
     program = (
-        "import os, signal, sys, time\nfrom pathlib import Path\nfrom cluster.supervisor import kept\n"
+        "import os, signal, sys, time\nfrom pathlib import Path\nfrom cluster.supervisor import restart_when_killed\n"
         "def work():\n"
         "    signal.signal(signal.SIGTERM, lambda *_: Path(sys.argv[1]).write_text(str(os.getpid())))\n"
         "    print('ready', flush=True)\n"
         "    while True: time.sleep(0.05)\n"
-        "sys.exit(kept(work))\n"
+        "sys.exit(restart_when_killed(work))\n"
     )
     told = tmp_path / "told"
     with running(program, str(told)) as keeper:

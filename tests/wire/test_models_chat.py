@@ -257,8 +257,8 @@ async def test_silence_ends_a_call(provider: Provider) -> None:
             assert time.monotonic() - started < 5  # of the 30 that it would be silent
             assert await asyncio.to_thread(server.chats[0].closed.wait, 2)
 
-    for dialect in ("chat", "anthropic_chat"):  # here, as it would hold up the clocks of all four
-        import_module(f"cluster.models.{dialect}")
+    for dialect in ("client", "anthropic_chat"):  # here, as it would hold up the clocks of all four
+        import_module(f"cluster.models.chat.{dialect}")
     await asyncio.gather(
         left(Say(after="hang", upto=0)),
         left(Say(wait=30)),
