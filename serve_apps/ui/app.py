@@ -30,7 +30,7 @@ from serve_apps.ui.system.page import PAGE as SYSTEM
 
 PAGES: Final[Sequence[ConsolePage]] = (now.PAGE, INGEST, DOCUMENTS, CHAT, SEARCH, INDEX, RUNS, AGENTS, SKILLS, SYSTEM)
 HERE: Final = Path(__file__).parent
-FILES: Final = {"look.css": "text/css", "look.js": "text/javascript", "icon.svg": "image/svg+xml"}
+FILES: Final = {"console.css": "text/css", "console.js": "text/javascript", "icon.svg": "image/svg+xml"}
 LONGEST_QUEUE: Final = 512
 UPLOADS_KEPT: Final = (600, 3600)  # every so many seconds, Gradio's copies of uploads older than that are deleted
 

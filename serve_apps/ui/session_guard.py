@@ -15,7 +15,7 @@ from serve_apps.ui.kit.page import PREFIX, ConsoleContext, ConsolePage
 from serve_apps.ui.kit.problem import ApiProblem
 from serve_apps.ui.sessions import ConsoleSession, Role
 
-OPEN: Final = frozenset({"/sign-in", "/look.css", "/look.js", "/icon.svg"})
+OPEN: Final = frozenset({"/sign-in", "/console.css", "/console.js", "/icon.svg"})
 WHILE_CHANGING: Final = OPEN | {"/password", "/sign-out"}
 SAFE: Final = frozenset({"GET", "HEAD"})
 # What Gradio brings along and the console has no use for: fetching other hosts, histories, endpoints for programs.
@@ -39,7 +39,7 @@ FILE: Final = "/gradio_api/file"  # of this machine alone: Gradio would fetch an
 UPLOAD: Final = "/gradio_api/upload"
 EVENTS: Final = "/gradio_api/"
 CANCEL: Final = "/gradio_api/cancel"  # what a page has begun it may always end
-PLACE: Final = "x-console-workspace"  # for which a page was drawn; look.js sends it
+PLACE: Final = "x-console-workspace"  # for which a page was drawn; console.js sends it
 PAGE: Final = re.compile(rf"{PREFIX}(/[a-z-]*)?")
 # Whatever a page or Gradio might try: a browser connects to this origin only.
 POLICY: Final = (

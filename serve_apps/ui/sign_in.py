@@ -167,7 +167,7 @@ def _form_page(title: str, about: str, told: ProblemReport | None, form: SafeHtm
         tag("meta", charset="utf-8"),
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
         tag("title", f"{title} · {NAME}"),
-        tag("link", rel="stylesheet", href=f"{PREFIX}/look.css"),
+        tag("link", rel="stylesheet", href=f"{PREFIX}/console.css"),
         tag("link", rel="icon", href=f"{PREFIX}/icon.svg", type="image/svg+xml"),
     )
     brand = tag(

@@ -14,7 +14,7 @@ from serve_apps.ui.kit.page import PREFIX
 from serve_apps.ui.pictures import picture_address
 
 PICTURED: Final = frozenset({"pdf", "image"})
-# Confidence from which on a word is of a class, the best first; the colours are in look.css.
+# Confidence from which on a word is of a class, the best first; the colours are in console.css.
 LEVELS: Final = ((0.95, "c3", "95% and more"), (0.8, "c2", "80 to 95%"), (0.6, "c1", "60 to 80%"), (0.0, "c0", "less"))
 SHARP: Final = 130
 MOST_WORDS: Final = 6000

@@ -20,7 +20,7 @@ ENDS: Final = frozenset({"completed", "partial", "failed", "cancelled"})
 
 
 def too_large(most: int | None) -> SafeHtml:
-    """Placeholder where look.js names files larger than `most` bytes that are left out, and the limit.
+    """Placeholder where console.js names files larger than `most` bytes that are left out, and the limit.
 
     Gradio refuses all files that are chosen together where one of them is too large, and says only "Error".
     """

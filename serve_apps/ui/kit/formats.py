@@ -59,7 +59,7 @@ def format_percent(share: float | None) -> str:
 
 
 def format_moment(at: str | datetime | None, *, relative: bool = False) -> SafeHtml:
-    """A moment; look.js writes it in the reader's zone, with the full date as a hint.
+    """A moment; console.js writes it in the reader's zone, with the full date as a hint.
 
     Args:
         at: ISO 8601 as the API sends it, or a datetime with its zone.

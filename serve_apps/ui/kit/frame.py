@@ -12,9 +12,9 @@ NAME: Final = "AOS"
 # Gradio's template names pictures and a manifest elsewhere.
 FOREIGN: Final = re.compile(rb'<meta\s+(?:property="og:|name="twitter:)[^>]*/>|<link rel="manifest"[^>]*/>')
 HEAD: Final = join_html(
-    tag("link", rel="stylesheet", href=f"{PREFIX}/look.css"),
+    tag("link", rel="stylesheet", href=f"{PREFIX}/console.css"),
     tag("link", rel="icon", href=f"{PREFIX}/icon.svg", type="image/svg+xml"),
-    tag("script", src=f"{PREFIX}/look.js", defer=True),
+    tag("script", src=f"{PREFIX}/console.js", defer=True),
 )
 
 
@@ -50,7 +50,7 @@ def _top_bar(session: ConsoleSession, page: ConsolePage) -> SafeHtml:
         out,
         class_="right",
     )
-    # look.js sends the workspace along with whatever the page asks for.
+    # console.js sends the workspace along with whatever the page asks for.
     return tag(
         "header", brand, right, class_="aos-bar", data_title=f"{page.title} · {NAME}", data_workspace=session.workspace
     )

@@ -1,4 +1,4 @@
-"""Gradio's components in our colours: the same variables as look.css, light and dark, fonts of the system."""
+"""Gradio's components in our colours: the same variables as console.css, light and dark, fonts of the system."""
 
 from gradio.themes import Base, Color, Size
 
