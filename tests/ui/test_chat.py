@@ -143,6 +143,18 @@ def test_answers_are_set_as_their_writer_meant_them() -> None:
     assert 'href="/console/x"' in made and "end [7]" in made, "a mark without a citation is text"
 
 
+def test_a_table_loses_no_cell_whatever_its_ruler_counts_and_ends_where_its_lines_end() -> None:
+    """Models miscount columns: CommonMark readers drop a cell too many, and take the sentence below for a row."""
+    made = render_markdown("| a | b |\n|---|---|\n| 1 | 2 | 3 |\nSo it is 3.")
+    assert "<td>3</td></tr>" in made and "<p>So it is 3.</p>" in made
+    assert render_markdown("| a | b | c |\n|---|---|\n| 1 | 2 | 3 |").count("<th>") == 3
+
+
+def test_bold_words_and_names_with_underscores_are_read_in_every_script() -> None:
+    made = render_markdown("**重要：**请看 `x`, __init__ and C:\\_x")
+    assert "<b>重要：</b>" in made and "__init__" in made and "C:\\_x" in made
+
+
 def test_values_are_tables_and_json_in_a_text_is_read() -> None:
     assert "<th" in value_view('{"ok": true, "rows": [{"a": 1}, {"a": 2}]}') and "{" not in value_view('{"ok": true}')
     assert "12,345" in value_view({"n": 12345}) and "more characters" in value_view("x" * 9000)

@@ -2,6 +2,7 @@
 
 import asyncio
 import stat
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 from argon2 import PasswordHasher
 from starlette.exceptions import HTTPException
+from starlette.types import Message
 
 from cluster.basics.errors import Invalid
 from cluster.basics.scope import Role, Scope, TenantId, UserId, WorkspaceId
@@ -18,6 +20,8 @@ from configs.sections import AuthSettings
 from pipelines.documents.document import FailureReason, Span, Unreadable
 from pipelines.documents.ingest.remedies import find_remedy
 from pipelines.documents.sources.sniff import Kind
+from serve_apps.agents.events import Event, EventKind
+from serve_apps.agents.streams.encode import StreamChunk, Verbosity
 from serve_apps.http.auth.passwords import BoundedPasswordHasher
 from serve_apps.http.auth.permissions import MATRIX, MatrixMismatch, check_complete
 from serve_apps.http.auth.throttle import ANYWHERE, FREE, GOOD_SECONDS, GuessLimiter, ProcessThrottle, TooManyAttempts
@@ -28,6 +32,7 @@ from serve_apps.http.routes.documents.highlights import highlight_spans
 from serve_apps.http.routes.documents.pictures import OneByOne
 from serve_apps.http.routes.documents.uploads import clean_name, named_readers, origin_of
 from serve_apps.http.streams.sse import HEARTBEAT_SECONDS, JobFeed, StreamPacing, stream_stored_events
+from serve_apps.http.streams.turn_response import stream_turn
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 CLAIMS = TokenClaims(
@@ -247,6 +252,31 @@ async def test_a_stream_ends_with_the_job_and_not_at_an_end_it_got_over() -> Non
     feed = JobFeed(desk, MEMBER.scope, JobId("j"))
     parts = [part async for part in stream_stored_events(feed, 1, StreamPacing(0, 60), lambda: 0.0)]
     assert [part.split("\n")[0] for part in parts] == ["id: 2", "id: 3", "id: 4"]
+
+
+async def test_a_reader_who_leaves_in_silence_ends_the_source_to_its_last_step() -> None:
+    """Closing a turn takes a moment of its own; it is awaited, and not cancelled along with the response."""
+    steps = list[str]()
+
+    async def source() -> AsyncIterator[Event]:
+        try:
+            yield Event(1, EventKind.STATUS, {})
+            await asyncio.sleep(30)
+        finally:
+            steps.append("closing")
+            await asyncio.sleep(0.05)
+            steps.append("closed")
+
+    async def leaves() -> Message:
+        await asyncio.sleep(0.05)
+        return {"type": "http.disconnect"}
+
+    async def send(message: Message) -> None:
+        steps.append(message["type"])
+
+    response = await stream_turn(source(), Verbosity.DEFAULT, lambda *_: StreamChunk("status", "begun"), beat=30)
+    await asyncio.wait_for(response({"type": "http", "method": "GET"}, leaves, send), 5)
+    assert steps == ["http.response.start", "http.response.body", "closing", "closed"]
 
 
 class Crashing:

@@ -1,5 +1,7 @@
 """The cross-encoder stage: real loading code with a tiny random model; off with a reason without weights."""
 
+import asyncio
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,7 +12,7 @@ from cluster.basics.scope import Scope, TenantId, WorkspaceId
 from cluster.handles import build_reranker
 from cluster.models.embedding.weights import packaged_folder
 from cluster.models.reranking.configured_model import DEFAULT, is_cached, model_of
-from cluster.models.reranking.cross_encoder import load_reranker
+from cluster.models.reranking.cross_encoder import CrossEncoderReranker, load_reranker
 from configs.sections import Settings
 from configs.sections_retrieval import EmbeddingSettings, RerankSettings
 from serve_apps.retrieval.search.query import Candidate, SearchQuery
@@ -41,6 +43,19 @@ async def test_pairs_are_scored_in_order(tiny: Path) -> None:
     assert scores.shape == (4,) and scores.dtype == np.float32 and np.isfinite(scores).all()
     assert scores[0] == pytest.approx(scores[3], abs=1e-3)
     assert (await judge.score("which pump", [])).shape == (0,)
+
+
+async def test_a_caller_that_gives_up_loses_its_place_and_what_runs_is_finished_first(tiny: Path) -> None:
+    """A thread cannot be stopped: the model stays taken until its work is done, whoever waits for it."""
+    judge, gate = CrossEncoderReranker(RerankSettings(model=str(tiny))), threading.Event()
+    running = judge._thread.submit(gate.wait, 5)
+    gone, following = (asyncio.create_task(judge.score("which pump", ["a pump"])) for _ in range(2))
+    await asyncio.sleep(0.02)
+    gone.cancel()
+    await asyncio.sleep(0.02)
+    assert gone.cancelled() and not following.done() and not running.done()
+    gate.set()
+    assert (await asyncio.wait_for(following, 5)).shape == (1,)
 
 
 @pytest.mark.parametrize("model", [None, "/nowhere/at/all", "nobody/has-this-model"])

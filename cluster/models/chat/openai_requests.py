@@ -10,6 +10,7 @@ from urllib.parse import parse_qsl, quote, urlsplit
 from cluster.models.chat.response_format import ResponseForm
 from cluster.models.connections.endpoint_connection import AZURE_VERSION, Forms, ModelConnection, Provider
 from cluster.models.messages import ChatRequest, ModelMessage
+from cluster.models.reply_json import UnreadableValue, decode_strict
 
 REQUIRED = "required"  # a call of some tool, as `ChatRequest.tool_choice` and OpenAI say it
 
@@ -108,8 +109,8 @@ def refused_field(message: str, sent: Mapping[str, Any]) -> str | None:
 def as_object(arguments: str) -> dict[str, Any]:
     """A call's arguments for servers that insist on a JSON object; what is none is kept under `unparsed`."""
     try:
-        value = json.loads(arguments)
-    except (ValueError, RecursionError):
+        value = decode_strict(arguments)
+    except UnreadableValue:
         return {"unparsed": arguments}
     return value if isinstance(value, dict) else {"unparsed": arguments}
 

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from cluster.basics.errors import Overloaded
 from cluster.basics.priority import give_way
 from cluster.models.embedding.encoder import Window
-from cluster.models.embedding.fifo_lock import FifoLock
 from cluster.models.ports import EmbeddingLane
 
 Encode = Callable[[Sequence[Window]], NDArray[np.float32]]
@@ -44,18 +43,16 @@ class EmbeddingBatcher:
     one: more padding costs more than another pass.
     """
 
-    def __init__(self, encode: Encode, turns: FifoLock, budget: int, limit: int, *, idle: bool = True) -> None:
+    def __init__(self, encode: Encode, budget: int, limit: int, *, idle: bool = True) -> None:
         """Nothing runs yet.
 
         Args:
             encode: what the model does; called in a thread, with one batch.
-            turns: who else uses the model for questions.
             budget: tokens of a batch, padding included.
             limit: tokens that may wait in a lane; who comes while there are as many is refused.
             idle: bulk work gives way to everything else.
         """
         self._encode, self._budget, self._limit = encode, budget, limit
-        self._turns = {EmbeddingLane.QUESTION: turns, EmbeddingLane.BULK: FifoLock()}
         behind = ThreadPoolExecutor(1, initializer=give_way if idle else None)
         self._threads = {EmbeddingLane.QUESTION: ThreadPoolExecutor(1), EmbeddingLane.BULK: behind}
         self._calls: dict[EmbeddingLane, deque[_Call]] = {lane: deque() for lane in EmbeddingLane}
@@ -91,12 +88,10 @@ class EmbeddingBatcher:
     async def _run_lane(self, lane: EmbeddingLane) -> None:
         """Batch after batch, until nobody waits in the lane."""
         while self._calls[lane]:
-            async with self._turns[lane].turn():
-                if not (batch := self._take_batch(self._calls[lane])):
-                    continue
-                windows = [call.windows[at] for call, at in batch]
-                task = asyncio.create_task(self._compute_batch(lane, windows))
-                await asyncio.wait([task])
+            batch = self._take_batch(self._calls[lane])
+            windows = [call.windows[at] for call, at in batch]
+            task = asyncio.create_task(self._compute_batch(lane, windows))
+            await asyncio.wait([task])
             _deliver_rows(batch, task)
 
     async def _compute_batch(self, lane: EmbeddingLane, windows: Sequence[Window]) -> NDArray[np.float32]:

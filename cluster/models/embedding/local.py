@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from cluster.basics.single_flight import SingleFlight
 from cluster.models.embedding.batching import EmbeddingBatcher
 from cluster.models.embedding.encoder import SentenceEncoder, WindowEncoder
-from cluster.models.embedding.fifo_lock import FifoLock
 from cluster.models.ports import EmbedderFacts, EmbeddingLane
 from configs.sections_retrieval import EmbeddingSettings
 
@@ -25,7 +24,6 @@ class LocalEmbedder:
 
     Attributes:
         encoder: the model itself, for who needs more of it than vectors of texts.
-        turns: who uses the model for a question waits here.
     """
 
     def __init__(self, settings: EmbeddingSettings, encoder: WindowEncoder | None = None, *, idle: bool = True) -> None:
@@ -37,10 +35,7 @@ class LocalEmbedder:
             InvalidSettings: no such model, or no GPU where one is asked for.
         """
         self.encoder = encoder or SentenceEncoder(settings)
-        self.turns = FifoLock()
-        self._batching = EmbeddingBatcher(
-            self.encoder.encode, self.turns, settings.batch_tokens, settings.queue_tokens, idle=idle
-        )
+        self._batching = EmbeddingBatcher(self.encoder.encode, settings.batch_tokens, settings.queue_tokens, idle=idle)
         questions: SingleFlight[str, NDArray[np.float32]] = SingleFlight()
         # A question never waits for bulk work, which may take its time; bulk work joins both.
         self._flights = {EmbeddingLane.QUESTION: questions, EmbeddingLane.BULK: SingleFlight(questions)}

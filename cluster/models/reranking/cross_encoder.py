@@ -1,13 +1,14 @@
 """A cross-encoder that reads question and passage together; where its weights are absent each call says so."""
 
+import asyncio
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cluster.basics.errors import InvalidSettings, Unavailable
 from cluster.models.embedding import weights
-from cluster.models.embedding.fifo_lock import FifoLock
 from cluster.models.ports import Reranker
 from cluster.models.reranking.configured_model import DEFAULT
 from configs.sections_retrieval import RerankSettings
@@ -44,14 +45,15 @@ class CrossEncoderReranker:
         if self._model.num_labels != 1:
             raise InvalidSettings(f"{model}: gives {self._model.num_labels} scores for a pair, not one")
         self._as_it_is = torch.nn.Identity()
-        self._turns = FifoLock()
+        # One thread is the queue: a caller that gives up loses its place, and what has begun is finished first.
+        self._thread = ThreadPoolExecutor(1)
 
     async def score(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
         """One logit for each text, in order: shape (len(texts),). What exceeds `max_tokens` is cut from the text."""
         if not texts:
             return np.empty(0, dtype=np.float32)
         pairs = [(query, text) for text in texts]
-        return await self._turns.run(lambda: self._predict_scores(pairs))
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self._predict_scores, pairs)
 
     def _predict_scores(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float32]:
         # Logits: what a sigmoid has pressed against 1 is equal in bfloat16, and the order is lost.

@@ -1,6 +1,5 @@
 """The graph of a short document by a language model: asked for JSON, believed where a page says it word for word."""
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -9,6 +8,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from cluster.models.messages import ChatRequest, ModelMessage
+from cluster.models.reply_json import find_json_values, strip_fence
 from pipelines.documents.graph.model import (
     EVIDENCE,
     DocumentGraph,
@@ -37,7 +37,6 @@ At most 30 entities and 20 relations, the most important first. The evidence of 
 relation both names; it is one sentence of the document, copied without any change. Write down only what the document \
 says."""
 
-_FENCE = re.compile(r"```(?:json)?\s*(.*?)(?:```|\Z)", re.DOTALL)
 _ITS_END = re.compile(r"<(?=\s*/\s*page\b)", re.IGNORECASE)
 
 _Name = Annotated[str, Field(min_length=1, max_length=200)]
@@ -106,7 +105,7 @@ def parse_reply(reply: str, pages: Sequence[GraphPage]) -> ModelExtraction | Non
     An entity is dropped whose type is unknown, whose evidence no page holds, or does not hold its name; a relation also
     where an end is none of the entities, or cannot stand so to the other.
     """
-    found = _json_object(reply[:_MOST_REPLY])
+    found = next(find_json_values(strip_fence(reply[:_MOST_REPLY]), _MOST_REPLY, "{", tries=1), None)
     if found is None:
         return None
     searched, dropped = _Pages(pages), 0
@@ -220,17 +219,3 @@ def _name_pattern(words: str) -> str:
 
 def _list_items(value: Any) -> Iterator[Any]:
     return iter(value[:200]) if isinstance(value, list) else iter(())
-
-
-def _json_object(text: str) -> dict[str, Any] | None:
-    """The reply's JSON object, out of a fence or of prose around it."""
-    fenced = _FENCE.search(text)
-    body = fenced[1] if fenced else text
-    start = body.find("{")
-    if start < 0:
-        return None
-    try:
-        value, _ = json.JSONDecoder().raw_decode(body[start:])
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None

@@ -10,6 +10,7 @@ from cluster.basics.errors import Permanent
 from cluster.models.chat.openai_requests import REQUIRED
 from cluster.models.chat.response_format import ResponseForm
 from cluster.models.messages import ToolSpec
+from cluster.models.reply_json import UnreadableValue, decode_strict
 from serve_apps.agents.intake.tool_offer import demanded_tool
 from serve_apps.agents.parsing.parsed_reply import ParsedReply
 from serve_apps.agents.turn_ports import Turn
@@ -143,14 +144,9 @@ def _json_values(*texts: str) -> list[Any]:
         blocks = _FENCED.findall(text)
         for candidate in (text, *(blocks if len(blocks) == 1 else ())):
             try:
-                value = json.loads(candidate, parse_constant=_no_number)
-                json.dumps(value, allow_nan=False)  # 1e999 is read, and cannot be written
-            except (ValueError, RecursionError):
+                value = decode_strict(candidate)
+            except UnreadableValue:
                 continue
             if value not in values:
                 values.append(value)
     return values
-
-
-def _no_number(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON")

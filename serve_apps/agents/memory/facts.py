@@ -1,12 +1,13 @@
 """Fact extraction and summary of a conversation, by one call of a model: a few facts, and a summary."""
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from cluster.models.messages import ChatRequest, ModelMessage
+from cluster.models.reply_json import UnreadableValue, decode_json, strip_fence
 from cluster.state.conversations import SessionFact, StoredMessage
 from serve_apps.agents.memory.recall import CUT
 
@@ -25,8 +26,6 @@ Answer with one JSON object and nothing else:
 Give 3 to {MOST} facts that will matter in later conversations. Only what was said; no guesses, no secrets, no numbers \
 of accounts, cards or documents. Carry on what the summary so far says."""
 
-_FENCE = re.compile(r"```(?:json)?\s*(.*?)(?:```|\Z)", re.DOTALL)
-_TRAILING_COMMA = re.compile(r",\s*([}\]])")
 _ENDS = re.compile(r"<(?=\s*/\s*(?:said|summary))", re.IGNORECASE)
 _NOT_A_WORD = re.compile(r"[\W_]+")
 _SHORT = {"h": "high", "m": "medium", "l": "low", "critical": "high", "normal": "medium", "minor": "low"}
@@ -91,31 +90,15 @@ def new_facts(facts: Iterable[SessionFact], known: Sequence[SessionFact]) -> lis
 
 
 def _find_object(text: str) -> tuple[dict[str, Any] | None, bool]:
-    """The reply's object, and whether it had to be mended."""
-    fenced = _FENCE.search(text)
-    body = fenced[1] if fenced else text
-    start = body.find("{")
-    if start < 0:
-        return None, False
-    body = body[start:]
-    for candidate, mended in _repair_candidates(body):
-        try:
-            value, _ = json.JSONDecoder(strict=False).raw_decode(candidate)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(value, dict):
-            return value, mended
+    """The reply's object, and whether it had to be mended; one that was cut off ends behind its last whole part."""
+    body = strip_fence(text)
+    body = body[body.find("{") :] if "{" in body else ""
+    for candidate in (body, body[: body.rfind("}") + 1]):
+        with suppress(UnreadableValue):
+            decoded = decode_json(candidate)
+            if isinstance(decoded.value, dict):
+                return decoded.value, decoded.repaired
     return None, False
-
-
-def _repair_candidates(body: str) -> Iterator[tuple[str, bool]]:
-    """The text itself; without trailing commas; cut behind its last whole object and closed."""
-    yield body, False
-    without = _TRAILING_COMMA.sub(r"\1", body)
-    yield without, True
-    if (end := without.rfind("}")) >= 0:
-        cut = without[: end + 1]
-        yield from ((cut + close, True) for close in ("]}", "}"))
 
 
 def _read_fact(row: Any) -> Iterator[SessionFact]:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from serve_apps.agents.parsing.json_values import UnreadableValue, decode_whole
+from cluster.models.reply_json import UnreadableValue, decode_whole
 
 # JSON schema's names, and what people write instead.
 _KINDS = {
@@ -28,7 +28,7 @@ def coerce_arguments(arguments: Mapping[str, Any], schema: Mapping[str, Any]) ->
     allowed becomes text. What does not fit otherwise stays, for the validation to name.
 
     Raises:
-        Unreadable: nested too deeply.
+        UnreadableValue: nested too deeply.
     """
     fitted = _coerce_object(arguments, schema, 0)
     return {str(key): make_storable(value) for key, value in fitted.items()}
@@ -94,7 +94,7 @@ def make_storable(value: Any, depth: int = 0) -> Any:
     """The value without what JSON columns and UTF-8 refuse: NUL and lone surrogates become U+FFFD.
 
     Raises:
-        Unreadable: nested too deeply.
+        UnreadableValue: nested too deeply.
     """
     if depth > _DEEPEST:
         raise UnreadableValue("nested too deeply")

@@ -4,7 +4,7 @@ import contextlib
 import re
 from typing import Any
 
-from serve_apps.agents.parsing.json_values import UnreadableValue, decode_json
+from cluster.models.reply_json import UnreadableValue, decode_json
 from serve_apps.agents.parsing.names import ToolNames
 from serve_apps.agents.parsing.parsed_reply import CallCandidate, ParseResult
 from serve_apps.agents.parsing.shapes import object_of

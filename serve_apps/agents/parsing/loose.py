@@ -3,8 +3,8 @@
 import re
 from itertools import islice
 
+from cluster.models.reply_json import UnreadableValue, decode_json
 from serve_apps.agents.parsing import python
-from serve_apps.agents.parsing.json_values import UnreadableValue, decode_json
 from serve_apps.agents.parsing.names import ToolNames
 from serve_apps.agents.parsing.parsed_reply import CallCandidate, ParseResult
 from serve_apps.agents.parsing.quoted import is_quoted

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from cluster.models.messages import ModelReply, ToolCall, ToolSpec
+from cluster.models.reply_json import UnreadableValue, decode_strict, decode_whole
 from serve_apps.agents.parsing import reasoning
 from serve_apps.agents.parsing.coerce import coerce_arguments, schema_types
-from serve_apps.agents.parsing.json_values import UnreadableValue, decode_whole
 from serve_apps.agents.parsing.loose import read_loose_calls
 from serve_apps.agents.parsing.names import ToolNames
 from serve_apps.agents.parsing.parsed_reply import CallCandidate, ParsedCall, ParsedReply, ParseResult
@@ -122,8 +122,8 @@ def _native_arguments(raw: str, name: str, names: ToolNames) -> Mapping[str, Any
 
 def _is_strict_json(raw: str) -> bool:
     try:
-        return isinstance(json.loads(raw or "{}"), dict)
-    except (ValueError, RecursionError):
+        return isinstance(decode_strict(raw or "{}"), dict)
+    except UnreadableValue:
         return False
 
 

@@ -7,8 +7,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from cluster.models.reply_json import UnreadableValue, decode_json
 from serve_apps.agents.parsing.coerce import schema_types
-from serve_apps.agents.parsing.json_values import UnreadableValue, decode_json
 from serve_apps.agents.parsing.names import ToolNames
 from serve_apps.agents.parsing.parsed_reply import CallCandidate
 

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from cluster.models.reply_json import DecodedJson, UnreadableValue, decode_json
 from serve_apps.agents.parsing import python
-from serve_apps.agents.parsing.json_values import DecodedJson, UnreadableValue, decode_json
 from serve_apps.agents.parsing.names import ToolNames
 from serve_apps.agents.parsing.parsed_reply import CallCandidate, ParseResult
 from serve_apps.agents.parsing.quoted import is_quoted

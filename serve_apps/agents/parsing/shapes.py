@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from cluster.models.reply_json import UnreadableValue, decode_whole
 from serve_apps.agents.parsing import python
-from serve_apps.agents.parsing.json_values import UnreadableValue, decode_whole
 from serve_apps.agents.parsing.names import ToolNames
 
 _NAMES = (

@@ -2,8 +2,8 @@
 
 import re
 
+from cluster.models.reply_json import UnreadableValue, decode_json
 from serve_apps.agents.parsing import elements, python
-from serve_apps.agents.parsing.json_values import UnreadableValue, decode_json
 from serve_apps.agents.parsing.names import ToolNames
 from serve_apps.agents.parsing.parsed_reply import CallCandidate, ParseResult
 from serve_apps.agents.parsing.shapes import find_json_calls, object_of

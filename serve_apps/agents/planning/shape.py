@@ -1,17 +1,17 @@
 """Plans and their steps, and the parser of a model's JSON plan."""
 
-import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
+from cluster.models.reply_json import find_json_values
+
 LONGEST_REPLY = 60_000  # characters; a longer one is not read
 MOST_LISTED = 200  # steps that are read at all; the limit of an agent is far lower
-_TRIES = 8  # places at which an object may begin
 
 Shape = TypeVar("Shape", bound=BaseModel)
 _STEPS = re.compile(r'["\']steps["\']\s*:|["\']executor["\']\s*:')
@@ -132,7 +132,7 @@ def wants_to_be_plan(text: str) -> bool:
 def read_plan(text: str) -> Plan | UnreadableReply:
     """The first plan in a text; never raises, whatever the text is."""
     why = "it holds no JSON object with steps"
-    for found in _json_values(text):
+    for found in find_json_values(text, LONGEST_REPLY):
         inner = found.get("plan", found) if isinstance(found, dict) else found
         if isinstance(inner, list):
             inner = {"steps": inner}
@@ -148,7 +148,7 @@ def read_plan(text: str) -> Plan | UnreadableReply:
 def read_as(shape: type[Shape], text: str) -> Shape | UnreadableReply:
     """The first JSON object in a text that has the shape."""
     why = "it holds no JSON object"
-    for found in _json_values(text):
+    for found in find_json_values(text, LONGEST_REPLY):
         if isinstance(found, dict):
             try:
                 return shape.model_validate(found)
@@ -183,20 +183,3 @@ def _build_plan(read: _Plan) -> Plan:
             )
         )
     return Plan(tuple(steps))
-
-
-def _json_values(text: str) -> Iterator[Any]:
-    """JSON values that begin at the first few brackets; a nested value is not looked for inside one that was read."""
-    at, decoder = 0, json.JSONDecoder()
-    if len(text) > LONGEST_REPLY:  # no plan and no answer of a step is so long
-        return
-    for _ in range(_TRIES):
-        found = re.compile(r"[{\[]").search(text, at)
-        if found is None:
-            return
-        try:
-            value, at = decoder.raw_decode(text, found.start())
-        except (ValueError, RecursionError):  # not JSON, or brackets without end
-            at = found.start() + 1
-            continue
-        yield value

@@ -1,7 +1,6 @@
 """Streams end with the credential that opened them: tokens and keys are looked at again every two seconds."""
 
 import asyncio
-import json
 import logging
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -13,6 +12,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from cluster.basics.errors import AosError, Transient, Unauthenticated
 from cluster.state.identity.identity import WorkspaceMember
+from serve_apps.http.streams.sse import encode_event
 
 log = logging.getLogger("aos.http")
 
@@ -140,7 +140,7 @@ def revocation_event(start: Message) -> bytes:
     told = {"code": error.code, "title": error.title, "detail": error.detail, "fix": error.hint}
     openai = {"message": f"{error.title} {error.hint}", "type": "authentication_error", "code": error.code}
     body = {"type": "error", "content": error.title, "data": told, "error": openai}
-    return f"event: error\ndata: {json.dumps(body)}\n\n".encode()
+    return encode_event(None, "error", body).encode()
 
 
 def is_streaming(response: Response) -> bool:

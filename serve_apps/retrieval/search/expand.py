@@ -11,12 +11,13 @@ from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
 from cluster.basics.scope import Scope
 from cluster.models.messages import ChatRequest, ModelMessage
 from cluster.models.model_errors import NoModel
+from cluster.models.reply_json import find_json_values
 from cluster.models.routing.tasks import Task
 from configs.sections_retrieval import EnhanceSettings
 from serve_apps.retrieval.search import expansion_gate
 from serve_apps.retrieval.search.expansion_gate import ExpansionTechnique
 from serve_apps.retrieval.search.query import SearchQuery
-from serve_apps.retrieval.search.query_writer import REFUSALS, QueryWriter, json_objects, refusal_reason
+from serve_apps.retrieval.search.query_writer import LONGEST_REPLY, REFUSALS, QueryWriter, refusal_reason
 
 MOST_VARIATIONS = 5
 LONGEST_PASSAGE = 500  # characters
@@ -139,7 +140,7 @@ def variation_request(question: str, techniques: Set[ExpansionTechnique]) -> Cha
 
 def parse_variations(text: str, question: str, techniques: Set[ExpansionTechnique]) -> tuple[QueryVariation, ...]:
     """The variations in a model's reply, bounded, each once and none that is the question; () for garbage."""
-    for found in json_objects(text):
+    for found in find_json_values(text, LONGEST_REPLY, "{"):
         wanted = {key: value for technique in techniques for key, value in _technique_part(found, technique).items()}
         try:
             shape = _Shape.model_validate(wanted)

@@ -1,9 +1,7 @@
-"""A language model's help with a search: what is asked of whoever asks it, and how its JSON is read."""
+"""A language model's help with a search: what is asked of whoever asks it."""
 
-import json
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from cluster.basics.errors import Invalid, Transient
 from cluster.basics.scope import Scope
@@ -12,7 +10,6 @@ from cluster.models.model_errors import NoModel, OverBudget
 from cluster.models.routing.tasks import Task
 
 LONGEST_REPLY = 20_000  # characters; a longer one is not read
-TRIES = 8  # places at which an object may begin
 
 # A model that cannot be asked: the search goes on without it and says so.
 REFUSALS = (Transient, Invalid, NoModel, OverBudget, TimeoutError)
@@ -38,23 +35,6 @@ class QueryWriter(Protocol):
             Unavailable, Overloaded, Unusable, Invalid: the last connection's error.
         """
         ...
-
-
-def json_objects(text: str) -> Iterator[dict[str, Any]]:
-    """The JSON objects in a reply, whatever was written around them; none where it is too long."""
-    decoder, at = json.JSONDecoder(), -1
-    if len(text) > LONGEST_REPLY:
-        return
-    for _ in range(TRIES):
-        if (at := text.find("{", at + 1)) < 0:
-            return
-        try:
-            found, end = decoder.raw_decode(text, at)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(found, dict):
-            yield found
-        at = end - 1
 
 
 def refusal_reason(error: Exception, seconds: float) -> str:

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from cluster.basics.errors import Transient, Unavailable
 from cluster.basics.scope import Scope
 from cluster.models.ports import Reranker
+from cluster.models.reply_json import find_json_values
 from cluster.models.reranking import llm_judge
 from cluster.models.routing.tasks import Task
 from configs.sections_retrieval import RerankSettings
 from serve_apps.retrieval.search.query import Candidate, SearchQuery
-from serve_apps.retrieval.search.query_writer import REFUSALS, QueryWriter, json_objects, refusal_reason
+from serve_apps.retrieval.search.query_writer import LONGEST_REPLY, REFUSALS, QueryWriter, refusal_reason
 
 WITHOUT = "no cross-encoder has its weights here, and no other judge is configured"
 Texts = Callable[[Sequence[str]], Awaitable[Mapping[str, str]]]
@@ -118,7 +119,7 @@ class WriterJudge:
         request = llm_judge.judge_request(query.words, texts)
         async with asyncio.timeout(self.seconds):
             written = await self.writer.write(scope, query.agent_id, Task.CLASSIFY, request)
-        found = next((one for one in json_objects(written.text) if "scores" in one), None)
+        found = next((one for one in find_json_values(written.text, LONGEST_REPLY, "{") if "scores" in one), None)
         return llm_judge.parse_scores(found, len(texts))
 
 

@@ -1,7 +1,8 @@
-"""JSON as models write it: strict first, then mended where one reading of it is plausible."""
+"""JSON in what a model wrote: exact, among prose, or mended where one reading of it is plausible."""
 
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +14,7 @@ _BARE = re.compile(r"[^\s,{}\[\]\"'()][^\n,{}\[\]\"]*")
 _CLOSERS = {'"': '"', "'": "'", "“": "”", "‘": "’", "`": "`"}
 _CONSTANTS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 _NOTHINGS = frozenset({"null", "None", "undefined", "NULL"})
+_FENCE = re.compile(r"```(?:json)?\s*(.*?)(?:```|\Z)", re.DOTALL)
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "\n": ""}
 
 
@@ -42,12 +44,55 @@ def _reject_constant(text: str) -> Any:
 _STRICT = json.JSONDecoder(strict=False, parse_constant=_reject_constant)
 
 
+def decode_strict(text: str) -> Any:
+    """The value that the whole text is, as RFC 8259 has it; whatever it is can be written again.
+
+    Raises:
+        UnreadableValue: it is not JSON, or holds NaN, an infinite number or brackets without end.
+    """
+    try:
+        value = json.loads(text, parse_constant=_reject_constant)
+        json.dumps(value, allow_nan=False)  # 1e999 is read, and cannot be written
+    except (ValueError, RecursionError) as error:
+        raise UnreadableValue(str(error)) from None
+    return value
+
+
+def find_json_values(text: str, longest: int, opening: str = "{[", tries: int = 8) -> Iterator[Any]:
+    """JSON values among prose; a nested value is not looked for inside one that was read.
+
+    Args:
+        text: none are found in one of more than `longest` characters.
+        longest: as above.
+        opening: brackets at which a value may begin.
+        tries: so many of them are looked at.
+    """
+    bracket, decoder, at = re.compile(f"[{re.escape(opening)}]"), json.JSONDecoder(), 0
+    if len(text) > longest:
+        return
+    for _ in range(tries):
+        if (found := bracket.search(text, at)) is None:
+            return
+        try:
+            value, at = decoder.raw_decode(text, found.start())
+        except (ValueError, RecursionError):  # not JSON, or brackets without end
+            at = found.end()
+            continue
+        yield value
+
+
+def strip_fence(text: str) -> str:
+    """The inside of the first code block, which may lack its end; without one, the text."""
+    fenced = _FENCE.search(text)
+    return fenced[1] if fenced else text
+
+
 def decode_json(text: str, start: int = 0) -> DecodedJson:
     """The value that begins at `start`, white space skipped; text behind it does not matter.
 
     Raises:
-        Unreadable: it is not JSON and cannot be mended: single quotes, bare keys, trailing commas, Python's constants,
-            comments, quotes inside of strings, and missing brackets at the very end can.
+        UnreadableValue: it is not JSON and cannot be mended: single quotes, bare keys, trailing commas, Python's
+            constants, comments, quotes inside of strings, and missing brackets at the very end can.
     """
     start = _skip_space(text, start)
     try:
@@ -63,7 +108,7 @@ def decode_whole(text: str) -> DecodedJson:
     """The value that the whole text is.
 
     Raises:
-        Unreadable: as for `decode_json`, or something follows it.
+        UnreadableValue: as for `decode_json`, or something follows it.
     """
     decoded = decode_json(text)
     if text[decoded.end :].strip(" \t\r\n;,`}"):  # one brace too many is the commonest flaw
