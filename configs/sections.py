@@ -288,8 +288,8 @@ class WorkerSettings(Section):
 
     `small_jobs` of the small lane run at once, each with a reader of its own, and give their place back after
     `slice_seconds`. A file or page that costs more CPU than `quick_seconds`, its OCR counted, goes on in the slow lane,
-    where it keeps nobody waiting and has the limits of `read`; `hurried_seconds` where all of `small_jobs` are at work.
-    Files and pages that have cost some seconds have half of the CPUs at most while others are read.
+    where it keeps nobody waiting and has the limits of `read`; so does the costliest beyond `hurried_seconds` where all
+    of `small_jobs` are at work and another waits. What costs seconds gets half of the CPUs while others are read.
     """
 
     lease_seconds: float = Field(30, gt=0)

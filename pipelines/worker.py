@@ -5,6 +5,7 @@ import functools
 import os
 import socket
 from collections.abc import AsyncIterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
 
@@ -14,7 +15,7 @@ from ray.serve import Application
 from cluster import connect, handles, logs
 from cluster.basics.crowd import CrowdWatch
 from cluster.basics.disk import DiskRoom
-from cluster.basics.errors import AosError
+from cluster.basics.errors import AosError, Transient
 from cluster.basics.priority import ProcessPriority
 from cluster.basics.scope import Scope
 from cluster.deploy import reader_gpus
@@ -26,6 +27,7 @@ from cluster.state.db.postgres import Database
 from cluster.state.settings.restart_requests import RestartRequests
 from cluster.state.settings.settings_rows import SettingsRows, load_settings_and_rows
 from cluster.state.settings.snapshots import SettingsSnapshots, SettingsWatcher
+from cluster.state.system import SystemQueries
 from cluster.state.vault import vault_of
 from cluster.state.work.jobs import JobLane, JobLedger
 from cluster.watch.answering import answer_from_here
@@ -52,6 +54,8 @@ from pipelines.documents.ingest.stages import FileTask, HereStages, SurveyResult
 from pipelines.documents.store.blobs import FolderBlobs
 from pipelines.documents.store.document_writes import DocumentStore
 
+QUEUE_SECONDS = 0.5  # between two looks at who waits
+SPARE_THREADS = 8
 STOP_SECONDS = 15.0  # Serve kills a replica 20 s after it was told to go
 
 
@@ -107,6 +111,9 @@ class Worker:
         embedder, care = handles.build_embedder(settings), IndexMaintenance(database, found.postgres_admin)
         await watch.open()  # for the log level alone: what decides how pages are read stays until the next start
         try:
+            # Serve's own has a handful: a thread for each lane's reader, and some for chunks, graphs and names.
+            threads = ThreadPoolExecutor(settings.worker.small_jobs + SPARE_THREADS, thread_name_prefix="aos-worker")
+            asyncio.get_running_loop().set_default_executor(threads)
             lanes = (*(JobLane.SMALL for _ in range(settings.worker.small_jobs)), JobLane.SLOW, JobLane.BULK)
             self._shifts.extend(self._build_loop(database, embedder, lane, at) for at, lane in enumerate(lanes))
             async with asyncio.TaskGroup() as tasks:
@@ -114,11 +121,22 @@ class Worker:
                 self._first = tasks.create_task(care.look(care.renew_words))
                 await asyncio.wait([self._first])
                 works = [tasks.create_task(self._work_lane(at, lane)) for at, lane in enumerate(lanes)]
-                keeper = tasks.create_task(care.keep())
+                beside = [tasks.create_task(care.keep()), tasks.create_task(self._watch_queue(SystemQueries(database)))]
                 await asyncio.wait(works)
-                keeper.cancel()
+                for task in beside:
+                    task.cancel()
         finally:
             await watch.close()
+
+    async def _watch_queue(self, queries: SystemQueries) -> None:
+        """Tell the readers of the small lane whether somebody waits for one of them, where all are at work."""
+        while True:
+            waiting = False
+            if self._pace.is_full:
+                with suppress(Transient):  # then nobody is hurried
+                    waiting = any(load.name == JobLane.SMALL and load.waiting for load in await queries.lanes())
+            self._pace.others_wait = waiting
+            await asyncio.sleep(QUEUE_SECONDS)
 
     async def _work_lane(self, at: int, lane: JobLane) -> None:
         if lane is JobLane.SMALL:  # somebody waits for what is in it

@@ -5,6 +5,7 @@ process comes back from there without privileges; with a weight of their own the
 milliseconds, again and again on the way of one question.
 """
 
+import itertools
 import math
 import os
 import signal
@@ -25,34 +26,48 @@ class SharedPace:
     """Paces calls that run beside each other in guarded children: what is costly gives way to what is not.
 
     A call that has cost more than `GENTLE_SECONDS` of CPU runs in pulses while others run, so that all the costly ones
-    together have half of the machine at most. Where every slot is taken, one that has cost `hurried_seconds` ends.
+    together have half of the machine at most. Where every slot is taken and somebody waits, the costliest ends once it
+    has cost `hurried_seconds`.
+
+    Attributes:
+        others_wait: whether somebody waits for a slot; whoever looks at the queue keeps it true.
     """
 
     def __init__(self, slots: int, cores: int, hurried_seconds: float) -> None:
         """`slots`: calls that can run at once."""
         self._slots, self._cores, self._hurried = slots, cores, hurried_seconds
-        self._running = 0
+        self._costs: dict[int, float] = {}
         self._counting = threading.Lock()
+        self._numbers = itertools.count()
+        self.others_wait = False
+
+    @property
+    def is_full(self) -> bool:
+        """True where every slot is taken."""
+        return len(self._costs) >= self._slots
 
     @contextmanager
-    def running(self) -> Iterator[None]:
-        """Around a call."""
+    def running(self) -> Iterator[int]:
+        """Around a call; gives its number."""
+        number = next(self._numbers)
         with self._counting:
-            self._running += 1
+            self._costs[number] = 0.0
         try:
-            yield
+            yield number
         finally:
             with self._counting:
-                self._running -= 1
+                self._costs.pop(number, None)
 
-    def most_seconds(self) -> float:
-        """CPU that a call may cost now."""
-        return self._hurried if self._running >= self._slots else math.inf
-
-    def share(self, cost: float) -> float:
-        """Share of a core that a call may have now which has cost so many seconds of CPU."""
-        alone = self._running < 2
-        return 1.0 if alone or cost < GENTLE_SECONDS else min(1.0, self._cores / (2 * self._running))
+    def limits(self, number: int, cost: float) -> tuple[float, float]:
+        """CPU seconds that a call may cost, and its share of a core now, after it has cost so much."""
+        with self._counting:
+            running, costliest = len(self._costs), max(self._costs.values(), default=0.0)
+            self._costs[number] = cost
+            hurried = self.others_wait and running >= self._slots and cost >= max(costliest, self._hurried)
+            if hurried:  # its slot counts as free from now on: no other one has to end for who waits
+                del self._costs[number]
+        share = 1.0 if running < 2 or cost < GENTLE_SECONDS else min(1.0, self._cores / (2 * running))
+        return (self._hurried if hurried else math.inf), share
 
 
 def pulsed(calls: "Connection[Any, Any]", pid: int, share: float, seconds: float) -> bool:
@@ -94,5 +109,5 @@ def cpu_seconds_of(pid: int, helpers: bool) -> float:
 
 def _signal(processes: Sequence[int], number: signal.Signals) -> None:
     for one in processes:
-        with suppress(ProcessLookupError):
+        with suppress(ProcessLookupError, PermissionError):  # it has ended, and its number is another's by now
             os.kill(one, number)

@@ -2,6 +2,7 @@
 
 import contextlib
 import fcntl
+import logging
 import os
 import pickle
 import resource
@@ -24,6 +25,8 @@ MEMORY_BYTES = 4 * 2**30
 large picture as much again.
 
 The address space itself is not the measure: torch alone maps 4.6 GiB of libraries that cost no memory."""
+
+log = logging.getLogger("aos.reader")
 
 LOOK_SECONDS = 0.25  # between two looks at what a call has cost
 # How a program ends that got no memory and does not check, or checks and gives up.
@@ -115,8 +118,8 @@ class GuardedChild:
         try:
             child = self._child or self._start()
             child.calls.send((method, arguments))
-            with contextlib.nullcontext() if self._pace is None else self._pace.running():
-                kind, value = self._receive_answer(child, seconds, cpu_seconds)
+            with contextlib.nullcontext() if self._pace is None else self._pace.running() as number:
+                kind, value = self._receive_answer(child, seconds, cpu_seconds, number)
         except (EOFError, ConnectionError) as error:
             fresh = self._answered == 0
             inherited = self._child.inherited if self._child else 0
@@ -132,8 +135,11 @@ class GuardedChild:
     def warm_up(self) -> None:
         """Start the child, so that the first call waits for no imports; where it cannot start, that call says why."""
         if self._child is None:
-            with contextlib.suppress(EOFError, ConnectionError, ChildDied, CallTimeout, DiskFull):
+            try:
                 self._start()
+            except (EOFError, ConnectionError, ChildDied, CallTimeout, DiskFull) as error:
+                log.warning("a reader did not start: %s: %s", type(error).__name__, error)
+                self._kill_child()
 
     def _start(self) -> "_Child":
         """A child whose object is made; its start does not count against a call's deadline."""
@@ -141,14 +147,17 @@ class GuardedChild:
         _, self._child.inherited = self._receive_answer(self._child, _START_SECONDS)
         return self._child
 
-    def _receive_answer(self, child: "_Child", seconds: float, cpu_seconds: float | None = None) -> tuple[str, Any]:
+    def _receive_answer(
+        self, child: "_Child", seconds: float, cpu_seconds: float | None = None, number: int | None = None
+    ) -> tuple[str, Any]:
         end, before = time.monotonic() + seconds, child.cpu_seconds(self._helpers)
         share = self._share
         while not pulsed(child.calls, child.process.pid, share, min(LOOK_SECONDS, end - time.monotonic())):
             if cpu_seconds is not None:
                 cost, most = child.cpu_seconds(self._helpers) - before, cpu_seconds
-                if self._pace is not None:
-                    most, share = min(most, self._pace.most_seconds()), min(self._share, self._pace.share(cost))
+                if self._pace is not None and number is not None:
+                    hurried, share = self._pace.limits(number, cost)
+                    most, share = min(most, hurried), min(self._share, share)
                 if cost > most:
                     self.close()
                     raise TookTooMuch(f"no result within {most:g} s of CPU")

@@ -184,22 +184,44 @@ def test_cpu_of_programs_that_run_beside_the_child_counts_where_asked(helpers: b
         assert helpers or time.monotonic() - began >= 3
 
 
-def test_where_every_slot_is_taken_a_costly_call_ends_early_and_alone_it_goes_on() -> None:
+def test_where_every_slot_is_taken_and_somebody_waits_a_costly_call_ends_early() -> None:
     pace = SharedPace(slots=2, cores=2, hurried_seconds=0.3)
     with GuardedChild(Target, pace=pace) as guard:
         guard.warm_up()
-        guard.call("spin", 0.6, seconds=20, cpu_seconds=5)
-        with pace.running(), pytest.raises(TookTooMuch, match=r"0\.3 s of CPU"):
-            guard.call("spin", 60, seconds=50, cpu_seconds=5)
-        guard.call("spin", 0.6, seconds=20, cpu_seconds=5)  # a fresh child, and nobody beside it
+        with pace.running():
+            guard.call("spin", 0.6, seconds=20, cpu_seconds=5)  # nobody waits
+            pace.others_wait = True
+            with pytest.raises(TookTooMuch, match=r"0\.3 s of CPU"):
+                guard.call("spin", 60, seconds=50, cpu_seconds=5)
+        guard.call("spin", 0.6, seconds=20, cpu_seconds=5)  # a fresh child, and a slot is free
+
+
+def test_the_costliest_call_ends_alone() -> None:
+    pace = SharedPace(slots=2, cores=2, hurried_seconds=4)
+    pace.others_wait = True
+    with pace.running() as one, pace.running() as other:
+        assert pace.is_full and pace.limits(one, 3)[0] == pace.limits(other, 3.5)[0] == math.inf
+        assert pace.limits(one, 9)[0] == 4 and not pace.is_full
+        assert pace.limits(other, 6)[0] == math.inf, "one has ended for who waits"
 
 
 def test_a_costly_call_gives_way_only_to_others() -> None:
     pace = SharedPace(slots=8, cores=2, hurried_seconds=4)
-    assert pace.share(GENTLE_SECONDS + 1) == 1.0 and pace.most_seconds() == math.inf
-    with pace.running(), pace.running(), pace.running(), pace.running():
-        assert pace.share(GENTLE_SECONDS - 0.1) == 1.0 and pace.share(GENTLE_SECONDS + 1) == 0.25
-    assert pace.share(GENTLE_SECONDS + 1) == 1.0
+    with pace.running() as alone:
+        assert pace.limits(alone, GENTLE_SECONDS + 1) == (math.inf, 1.0)
+        with pace.running(), pace.running(), pace.running():
+            assert (
+                pace.limits(alone, GENTLE_SECONDS - 0.1)[1] == 1.0 and pace.limits(alone, GENTLE_SECONDS + 1)[1] == 0.25
+            )
+
+
+def test_a_child_that_gives_way_has_a_part_of_a_core() -> None:
+    pace = SharedPace(slots=8, cores=1, hurried_seconds=60)
+    with GuardedChild(Target, pace=pace) as guard, pace.running(), pace.running(), pace.running():
+        guard.warm_up()
+        began = time.monotonic()
+        guard.call("spin", GENTLE_SECONDS + 0.5, seconds=60, cpu_seconds=30)
+        assert time.monotonic() - began > GENTLE_SECONDS + 1.0, "an eighth of a core for the rest"
 
 
 def test_a_forgotten_guard_leaves_no_process() -> None:

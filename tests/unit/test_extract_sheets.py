@@ -238,6 +238,15 @@ def test_threads_of_comments_replace_the_notes_that_repeat_them(tmp_path: Path) 
     assert text(path).endswith("Comments:\n[A1] Is that so?\n[A1] It is.")
 
 
+def test_a_comment_longer_than_a_part_is_read_to_its_end(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    words = " ".join(f"word{number}" for number in range(400))
+    sheet_of(book)["A1"] = "Checked"
+    sheet_of(book)["A1"].comment = Comment(words, "Ines")
+    read = pages(saved(book, tmp_path / "a.xlsx"), ReadSettings(part_chars=1_000))
+    assert set(words.split()) <= set(" ".join(page.text for page in read).split())
+
+
 def test_pictures_in_sheets_are_read(tmp_path: Path) -> None:
     book = openpyxl.Workbook()
     sheet_of(book).append(["a", "b"])

@@ -78,7 +78,7 @@ class DocumentReader:
             pace: shared with readers beside it: what is costly gives way to what is not.
         """
         self._languages: tuple[str, ...] = ()
-        self._read = read
+        self._read, self._paced = read, pace is not None
         self._patience = (1 if priority is ProcessPriority.NORMAL else LOW_PATIENCE) / share
         make = functools.partial(make_extraction_worker, read, ocr, make_engine, priority)
         self._guard = GuardedChild(make, memory_bytes=read.memory_bytes, helpers=helpers, share=share, pace=pace)
@@ -190,9 +190,9 @@ class DocumentReader:
                     raise
                 return call()
         except TookTooMuch as error:  # whenever it is tried
-            raise Unreadable(
-                FailureReason.TIMEOUT, f"{error}; raise read.cpu_seconds (AOS_READ_CPU_SECONDS)"
-            ) from error
+            # In the small lane it goes on elsewhere: there is nothing to raise.
+            advice = "" if self._paced else "; raise read.cpu_seconds (AOS_READ_CPU_SECONDS)"
+            raise Unreadable(FailureReason.TIMEOUT, f"{error}{advice}") from error
         except CallTimeout as error:
             raise Unreadable(FailureReason.TIMEOUT, str(error), retryable=True) from error
         except ChildDied as error:

@@ -281,7 +281,8 @@ def _with_lines(part: str, lines: list[str], limit: int) -> Iterator[str]:
         gap = "\n\n" if line == "Comments:" or not line.startswith("[") else "\n"
         if len(part) + len(line) + len(gap) > limit:
             yield part
-            part = line[:limit]
+            *whole, part = split_text(line, limit)
+            yield from whole
         else:
             part += gap + line
     yield part
