@@ -177,7 +177,7 @@ def _put_with_retries(ray: RayDashboard, wanted: dict[str, Any], report: Callabl
 
 
 def list_applications(ray: RayDashboard) -> list[ServeApplication]:
-    """Every Serve application with the replicas of its deployments; raises Unavailable as `Dashboard.get`."""
+    """Every Serve application with the replicas of its deployments; raises Unavailable as `RayDashboard.get`."""
     return ray.get(APPLICATIONS, _parse_applications)
 
 

@@ -31,7 +31,7 @@ MESSAGE_TEXTS = 512
 
 
 class HandleEmbedder:
-    """An `Embedder`, and `Movable`, whose model lives in Serve replicas."""
+    """An `Embedder`, and `ReplaceableEmbedder`, whose model lives in Serve replicas."""
 
     def __init__(self, handle: DeploymentHandle[Any], place: int = 0) -> None:
         """`place`: 0 for the embedder of now, 1 for the one before it."""
@@ -72,11 +72,11 @@ class HandleEmbedder:
         return np.concatenate(parts)
 
     def pinned(self, facts: EmbedderFacts) -> Embedder:
-        """See `Movable`."""
+        """See `ReplaceableEmbedder`."""
         return _Pinned(self, facts)
 
     def forget(self) -> None:
-        """See `Movable`."""
+        """See `ReplaceableEmbedder`."""
         self._facts = None
 
 

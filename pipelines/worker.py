@@ -87,17 +87,17 @@ class DatasetStages:
 
 @serve.deployment
 class Worker:
-    """Shifts of every lane. If one dies of something without a name, the replica is replaced."""
+    """Job loops of every lane. If one dies of something without a name, the replica is replaced."""
 
     def __init__(self) -> None:
-        """Connections are opened by the shifts themselves, on the replica's event loop."""
+        """Connections are opened by the loops themselves, on the replica's event loop."""
         self._settings, self._rows = load_settings_and_rows()
         self._snapshots = logs.follow_log_level(SettingsSnapshots(self._settings))
         answer_from_here(connect.liveness_folder(self._settings.state_dir), "worker")
         self._readers: list[DocumentReader] = []
         worker = self._settings.worker
         self._pace = SharedPace(worker.small_jobs, os.cpu_count() or 1, worker.hurried_seconds)
-        self._shifts: list[JobLoop] = []
+        self._loops: list[JobLoop] = []
         self._first: asyncio.Task[bool] | None = None
         self._task = asyncio.get_running_loop().create_task(self._run_loops())
 
@@ -115,7 +115,7 @@ class Worker:
             threads = ThreadPoolExecutor(settings.worker.small_jobs + SPARE_THREADS, thread_name_prefix="aos-worker")
             asyncio.get_running_loop().set_default_executor(threads)
             lanes = (*(JobLane.SMALL for _ in range(settings.worker.small_jobs)), JobLane.SLOW, JobLane.BULK)
-            self._shifts.extend(self._build_loop(database, embedder, lane, at) for at, lane in enumerate(lanes))
+            self._loops.extend(self._build_loop(database, embedder, lane, at) for at, lane in enumerate(lanes))
             async with asyncio.TaskGroup() as tasks:
                 # Before anything is written to an index that has lost what it had; a worker that is to go is not kept.
                 self._first = tasks.create_task(care.look(care.renew_words))
@@ -141,7 +141,7 @@ class Worker:
     async def _work_lane(self, at: int, lane: JobLane) -> None:
         if lane is JobLane.SMALL:  # somebody waits for what is in it
             await asyncio.to_thread(self._readers[at].warm_up)
-        await self._shifts[at].work(lane)
+        await self._loops[at].work(lane)
 
     def _build_loop(self, database: Database, embedder: Embedder, lane: JobLane, at: int) -> JobLoop:
         settings, store, jobs = self._settings, DocumentStore(database), JobLedger(database)
@@ -191,27 +191,27 @@ class Worker:
         )
 
     async def check_health(self) -> None:
-        """Fails when a shift has ended, whatever it died of; never asks Postgres."""
+        """Fails when a job loop has ended, whatever it died of; never asks Postgres."""
         if self._task.done():
             self._task.result()
-            raise RuntimeError("the shifts have ended")
+            raise RuntimeError("the job loops have ended")
 
     async def __del__(self) -> None:
         """Serve awaits this before a replica goes: end after what is being written, so that an update loses no work."""
-        for shift in self._shifts:
-            shift.stop()
+        for loop in self._loops:
+            loop.stop()
         if self._first is not None:
             self._first.cancel()
         await asyncio.wait([self._task], timeout=STOP_SECONDS)
         if not self._task.done():
             with suppress(AosError):  # Postgres may be away: then the lease runs out
-                await asyncio.gather(*(shift.give_back() for shift in self._shifts))
+                await asyncio.gather(*(loop.give_back() for loop in self._loops))
         for reader in self._readers:
             await asyncio.to_thread(reader.close)
 
 
 def reader_of(lane: JobLane, settings: Settings, pace: SharedPace) -> DocumentReader:
-    """The reader of one shift; that of the slow lane is as patient as `read` says, and stands behind the others."""
+    """The reader of one job loop; that of the slow lane is as patient as `read` says, and stands behind the others."""
     if lane is not JobLane.SMALL:
         return DocumentReader(
             settings.read,

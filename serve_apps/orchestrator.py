@@ -41,19 +41,19 @@ class Orchestrator:
         await self._base.upkeep.open()
 
     async def process(self, scope: dict[str, Any], incoming: dict[str, Any]) -> AsyncIterator[Batch]:
-        """As `agents.ports.Orchestrator`, in batches."""
+        """As `TurnOrchestrator`, in batches."""
         await asyncio.shield(self._opened)
         async for batch in batch_events(self._desk.process(load_scope(scope), load_incoming(incoming))):
             yield batch
 
     async def resume(self, scope: dict[str, Any], run: str) -> AsyncIterator[Batch]:
-        """As `agents.ports.Orchestrator`, in batches."""
+        """As `TurnOrchestrator`, in batches."""
         await asyncio.shield(self._opened)
         async for batch in batch_events(self._desk.resume(load_scope(scope), RunId(run))):
             yield batch
 
     async def cancel(self, scope: dict[str, Any], run: str) -> None:
-        """As `agents.ports.Orchestrator`."""
+        """As `TurnOrchestrator`."""
         await asyncio.shield(self._opened)
         await self._desk.cancel(load_scope(scope), RunId(run))
 

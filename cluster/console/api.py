@@ -84,7 +84,7 @@ class ApiClient:
             Unavailable: nobody listens at the URL.
             Unauthenticated: no token, or it is refused and cannot be refreshed.
             Away: it is being started or repaired.
-            Refused: any other problem, with the API's own detail and fix.
+            ApiRefusal: any other problem, with the API's own detail and fix.
         """
         return _read_json(self._send_authorized(method, path, **options))
 
@@ -114,7 +114,7 @@ class ApiClient:
             options: for httpx.
 
         Raises:
-            Unavailable, Unauthenticated, Refused: as for `request`; Unavailable also where the stream breaks.
+            Unavailable, Unauthenticated, ApiRefusal: as for `request`; Unavailable also where the stream breaks.
         """
         headers = {"Accept": "text/event-stream"} | ({"Last-Event-ID": last} if last else {})
         token = self._current_token()

@@ -69,7 +69,7 @@ class ChatModel(Protocol):
     """One model behind one connection."""
 
     def stream(self, request: ChatRequest) -> AsyncIterator[ReplyDelta | ModelReply]:
-        """The reply's pieces as they arrive, then the whole `Reply` as the last item.
+        """The reply's pieces as they arrive, then the whole `ModelReply` as the last item.
 
         Closing the iterator ends the call at the provider.
 

@@ -109,7 +109,7 @@ class GuardedChild:
             cpu_seconds: of the child and the programs it has waited for; None sets no limit.
 
         Raises:
-            TookTooLong: it took longer than `seconds`.
+            CallTimeout: it took longer than `seconds`.
             TookTooMuch: it took more than `cpu_seconds`.
             Died: the child ended; the next call gets a fresh one.
             DiskFull: it could not write something; the next call gets a fresh one.

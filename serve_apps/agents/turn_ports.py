@@ -149,21 +149,21 @@ class Journal(Protocol):
 
         Raises:
             AosError: what `perform` raised, also when it is recorded (`Recorded`, with the code and detail of then).
-            Waiting: the step may have happened, and a person has to say which.
-            Diverged: a replay asks for something else than the recorded run did.
+            ApprovalPending: the step may have happened, and a person has to say which.
+            ReplayDiverged: a replay asks for something else than the recorded run did.
         """
         ...
 
     def stream(self, name: str, request: ChatRequest, saying: Saying, *, about: Json = None) -> AsyncIterator[Said]:
-        """Ask a model, as `step`: pieces as they come, `Reply` last; a recorded reply comes in one piece."""
+        """Ask a model, as `step`: pieces as they come, `ModelReply` last; a recorded reply comes in one piece."""
         ...
 
     async def ask(self, tool: str, arguments: Mapping[str, Json], reason: str) -> Mapping[str, Json]:
         """Put an action before a person, bound to tool and arguments, and return the arguments that were approved.
 
         Raises:
-            Waiting: nobody has decided; the turn ends here and is resumed by the decision.
-            Rejected: somebody said no, or nobody said anything in time.
+            ApprovalPending: nobody has decided; the turn ends here and is resumed by the decision.
+            ActionRejected: somebody said no, or nobody said anything in time.
         """
         ...
 
@@ -171,8 +171,8 @@ class Journal(Protocol):
         """Ask the person of this turn, and return what they reply; `question` has question, category and options.
 
         Raises:
-            Waiting: nobody has replied; the turn ends here and is resumed by the reply.
-            Rejected: nobody said anything in time.
+            ApprovalPending: nobody has replied; the turn ends here and is resumed by the reply.
+            ActionRejected: nobody said anything in time.
         """
         ...
 
@@ -181,7 +181,7 @@ class ChatModels(Protocol):
     """The router: picks a connection for a task and falls back from it."""
 
     def stream(self, turn: Turn, task: str, request: ChatRequest) -> AsyncIterator[Said]:
-        """Ask the connection that this agent has for this task; `Fallback` items tell what was left on the way.
+        """Ask the connection that this agent has for this task; `ConnectionFallback` items tell what was left.
 
         Raises:
             NoModel: nothing is configured.
@@ -213,7 +213,7 @@ class TurnHandler(Protocol):
         """Answer. Emits everything but the last DONE, which the runner writes with the outcome.
 
         Raises:
-            Waiting: a person has to decide first.
+            ApprovalPending: a person has to decide first.
         """
         ...
 

@@ -14,14 +14,14 @@ from serve_apps.retrieval.search.query_writer import WriterReply
 
 
 class RoutedWriter:
-    """A `Writer` with the agent's connections and budget, or those of the workspace's own assistant."""
+    """A `QueryWriter` with the agent's connections and budget, or those of the workspace's own assistant."""
 
     def __init__(self, router: ModelRouter, connections: ConnectionSource, links: AgentLinks) -> None:
         """`connections` tells whether there is any model, before an agent is looked for that would pay."""
         self._router, self._connections, self._links = router, connections, links
 
     async def write(self, scope: Scope, agent: str | None, task: Task, request: ChatRequest) -> WriterReply:
-        """See `Writer`; no connection to the database is held while the model is asked."""
+        """See `QueryWriter`; no connection to the database is held while the model is asked."""
         offered, _ = await self._connections.offered(scope)
         if not any(connection.enabled for connection in offered):
             raise NoModel("no language model is configured")

@@ -31,7 +31,7 @@ class PlaybookSkill:
             AnsibleMissing, AnsibleUnset, PlaybookNotFound: nothing is there to be run.
             Invalid: an argument is none of the skill's.
             HostKeyMissing, SshKeyUnreadable: the credential is not whole.
-            AosError: those of `Credentials.open` and `apart.play`.
+            AosError: those of `CredentialOpener.open` and `run_playbook`.
         """
         check_installed()
         how, manifest = self._how, self._manifest

@@ -17,7 +17,7 @@ class SkillExecutor(TaskExecutor, Protocol):
         """The answer as JSON.
 
         Raises:
-            Refused: it goes no deeper.
+            ToolRefused: it goes no deeper.
         """
         ...
 
@@ -35,6 +35,6 @@ class ScopedSkill(DelegateTool):
         self._manifest, self._scope, self._executions = manifest, scope_of(manifest), executions
 
     async def run(self, call: ToolInvocation) -> Any:
-        """Result and errors of `Executions.carry_out_skill`; NotPermitted for a role that is not the skill's."""
+        """Result and errors of `SkillExecutor.carry_out_skill`; NotPermitted for a role that is not the skill's."""
         check_permission(call, self._manifest)
         return await self._executions.carry_out_skill(self._manifest, self._scope, call.arguments)

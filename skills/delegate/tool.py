@@ -18,7 +18,7 @@ class TaskExecutor(Protocol):
 
         Raises:
             NotFound: the workspace has no such agent.
-            Refused: too deep, or the agent is already at work above.
+            ToolRefused: too deep, or the agent is already at work above.
         """
         ...
 
@@ -33,5 +33,5 @@ class DelegateTool(TurnBound):
         self.spec, self._delegations = spec, delegations
 
     async def run(self, call: ToolInvocation) -> Any:
-        """Result and errors of `Delegations.carry_out`."""
+        """Result and errors of `TaskExecutor.carry_out`."""
         return await self._delegations.carry_out(str(call.arguments["agent"]), str(call.arguments["task"]))

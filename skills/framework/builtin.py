@@ -75,7 +75,7 @@ def build_tool(manifest: Manifest, ground: SkillDependencies) -> Tool:
 
     Raises:
         NotCallable: it is internal, or bound to a turn as delegation is.
-        Disabled: its kind is switched off, or it by its name.
+        SkillDisabled: its kind is switched off, or it by its name.
         BadManifest: its options are not what its kind wants, or nothing here carries its kind out.
     """
     if manifest.kind in (Kind.INTERNAL, Kind.DELEGATE):

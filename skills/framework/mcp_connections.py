@@ -36,7 +36,7 @@ class ConnectionContext:
 
     Attributes:
         server: what is connected to, as a digest of the options.
-        credential: with what, as `Remotes.mark` tells it; empty without.
+        credential: with what, as `McpConnections.mark` tells it; empty without.
     """
 
     tenant: str

@@ -30,7 +30,7 @@ OPEN = "credential.open"  # the action in the trail
 
 
 class VaultOpener:
-    """`Credentials` of the database: discovers, checks who calls, opens, and remembers nothing itself."""
+    """`CredentialOpener` of the database: discovers, checks who calls, opens, and remembers nothing itself."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class VaultOpener:
         self._sql = load_queries(QUERIES)
 
     async def open(self, call: ToolInvocation, manifest: Manifest) -> Secret:
-        """See `Credentials`. What is opened is known to whoever watches the call (`redaction.watching`).
+        """See `CredentialOpener`. What is opened is known to whoever watches the call (`redaction.watching`).
 
         Raises:
             CredentialMissing, AmbiguousCredential: none, or several.

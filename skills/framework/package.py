@@ -61,7 +61,7 @@ def read_package(data: bytes, signers: Sequence[str] = (), *, signed_only: bool 
     Raises:
         BadPackage, PackageTooLarge, BadManifest: it is not one, or holds too much; as `unpack`.
         BadSignature: it is not as it was signed.
-        Untrusted: `signed_only`, and none of `signers` (public keys in base64) has signed it.
+        PackageUntrusted: `signed_only`, and none of `signers` (public keys in base64) has signed it.
     """
     bundle = unpack_zip(data)
     trust, signed_by = _signer_trust(bundle, signers)

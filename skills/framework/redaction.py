@@ -78,7 +78,7 @@ _WATCH: ContextVar[SecretRedactor | None] = ContextVar("aos_watch", default=None
 
 @contextmanager
 def watch_secrets() -> Iterator[SecretRedactor]:
-    """Around a call: everything that `Vaulted` opens inside is known to what is given here."""
+    """Around a call: everything that `VaultOpener` opens inside is known to what is given here."""
     watch = SecretRedactor(_WATCH.get())
     token = _WATCH.set(watch)
     try:

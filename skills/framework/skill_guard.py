@@ -138,7 +138,7 @@ class GuardedSkill:
 
         Raises:
             NotPermitted: the caller's role is not among the skill's.
-            TookTooLong: a reading skill was stopped; one that writes stops itself, or nobody knew what it has done.
+            SkillTimeout: a reading skill was stopped; one that writes stops itself, or nobody knew what it has done.
             BadResult, SkillBroken: it is badly written.
             AosError: what the skill itself raises, and Disabled, BadManifest, CredentialMissing, AmbiguousCredential.
         """

@@ -81,7 +81,7 @@ class HttpService:
         """The answer to a request that succeeded.
 
         Raises:
-            AosError: those of `Credentials.open`, `Way.send` and `answers.refuse`; none quotes a secret.
+            AosError: of `CredentialOpener.open`, `GuardedHttpClient.send`, `raise_refusal`; none quotes a secret.
             CredentialElsewhere: as `login.belongs` and `login.entrusted`.
             Invalid: an argument cannot stand where it should.
         """

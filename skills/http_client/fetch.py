@@ -81,7 +81,7 @@ class GuardedHttpClient:
     """Sends requests to addresses that are allowed, and nowhere else.
 
     Attributes:
-        allowed: as in `guard.target`; an empty list allows nothing.
+        allowed: as in `guard.parse_target`; an empty list allows nothing.
         find: names of hosts to addresses.
         seconds: for all of it, redirects too.
         most_bytes: of a body.
@@ -100,10 +100,10 @@ class GuardedHttpClient:
         GET and HEAD follow redirects; to another origin neither the login nor any other header but `Accept` goes.
 
         Raises:
-            Disallowed: the address, or one it redirects to, is not allowed.
+            AddressNotAllowed: the address, or one it redirects to, is not allowed.
             Invalid: no URL, too many redirects, or a header that cannot be sent; not a text, of what reads.
             TooLarge: a larger body, of what reads.
-            Redirected: another method is redirected.
+            ServiceRedirected: another method is redirected.
             Unavailable: no connection, or too slow.
             OutcomeUnknown: the same after a request that changes something has gone out, or a 302 to it.
         """

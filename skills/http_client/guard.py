@@ -50,7 +50,7 @@ def parse_target(url: str, allowed: Sequence[str]) -> RequestTarget:
 
     Raises:
         Invalid: it is no such URL.
-        Disallowed: its host and port are not in the list.
+        AddressNotAllowed: its host and port are not in the list.
     """
     if any(ord(one) <= 32 or one == "\\" or ord(one) == 127 for one in url):  # where parsers disagree
         raise Invalid("a URL has no blanks, backslashes or control characters")
@@ -75,7 +75,7 @@ def check_addresses(found: Sequence[str], aim: RequestTarget) -> str:
     """The address to connect to, of those that the name resolves to: every one of them has to be public.
 
     Raises:
-        Disallowed: one is private, of this machine, of the link, of a cloud's metadata, or not an address.
+        AddressNotAllowed: one is private, of this machine, of the link, of a cloud's metadata, or not an address.
     """
     addresses = [_parse_address(text) for text in found]
     if not addresses:

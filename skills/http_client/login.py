@@ -105,7 +105,7 @@ async def fetch_token(way: GuardedHttpClient, url: str, scope: str, secret: Secr
     Raises:
         ServiceDenied: the client is not let in.
         ServiceGarbled: the answer has no token.
-        AosError: those of `Way.send` and `answers.refuse`.
+        AosError: those of `GuardedHttpClient.send` and `raise_refusal`.
     """
     form = {
         "grant_type": "client_credentials",

@@ -36,7 +36,7 @@ class KnowledgeTool(KnowledgeSearch):
         self._passages, self._least = passages, min_similarity
 
     async def run(self, call: ToolInvocation) -> Any:
-        """Result of `Passages.find`.
+        """Result of `PassageSource.find`.
 
         Raises:
             Invalid: nothing is asked, or no agent asks.

@@ -46,7 +46,7 @@ async def discover_tools(
         prefix: of the skills' names.
 
     Raises:
-        Disabled: skills of this kind are off.
+        SkillDisabled: skills of this kind are off.
         AosError: those of `Session.tools`.
     """
     if Kind.MCP in ground.settings.off:

@@ -66,8 +66,8 @@ class GuardedAdapter(HTTPAdapter):
         """The answer, read to its end. Timeouts, proxies and certificates are those of this wire, not the caller's.
 
         Raises:
-            Disallowed: the address is not allowed.
-            Redirected: the answer sends to another host.
+            AddressNotAllowed: the address is not allowed.
+            ServiceRedirected: the answer sends to another host.
             TooLarge: a larger answer than is read.
             RequestException: no answer, or not in time.
         """

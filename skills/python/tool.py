@@ -31,7 +31,7 @@ class ScriptSkill:
         """The dict that `run` returned.
 
         Raises:
-            AosError: as `Scripts.run`: it failed, took too long, wanted too much, or there is no wall here.
+            AosError: as `ScriptRunner.run`: it failed, took too long, wanted too much, or there is no wall here.
         """
         manifest = self._manifest
         outcome = await self._scripts.run(manifest.code, call.arguments, seconds=manifest.seconds)

@@ -140,7 +140,7 @@ class SandboxWorker:
 
         Raises:
             TimeoutError: no answer in time.
-            Overflow: too much came out.
+            ChannelOverflow: too much came out.
         """
         transport = cast(asyncio.Transport, self._talk.transport)
         transport.write(job)

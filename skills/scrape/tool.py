@@ -64,7 +64,7 @@ class ScrapeSkill:
         """Give {url} and what was asked for: {title, author, date, text}, {tables}, {links} or {elements}.
 
         Raises:
-            AosError: those of `Way.send` and `answers.refuse`.
+            AosError: those of `GuardedHttpClient.send` and `raise_refusal`.
             Invalid: the address gives no page, or the selector is none.
             Unreadable: the page takes too much time or memory to read.
         """

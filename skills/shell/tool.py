@@ -30,7 +30,7 @@ class ShellSkill:
         Raises:
             Invalid: an argument cannot stand in a command.
             ProgramNotAllowed, ProgramNotGranted: settings or credential do not name the program.
-            AosError: those of `Credentials.open` and `process.run`.
+            AosError: those of `CredentialOpener.open` and `process.run`.
         """
         elements = build_argv(self._manifest, self._how, call.arguments)
         check_allowed(elements[0], self._allowed)

@@ -50,7 +50,7 @@ async def checked_dsn(dsn: str, seconds: float, reach: DatabaseReach) -> str:
 
     Raises:
         DatabaseUnknown: it cannot be read, or says what it may not.
-        Disallowed: its host is private and not named.
+        AddressNotAllowed: its host is private and not named.
         Unavailable: its host cannot be resolved.
     """
     try:

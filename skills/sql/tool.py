@@ -74,7 +74,7 @@ class SqlSkill:
         Raises:
             WritesRefused, QueryWrong: the statement is not one for this skill, or none at all.
             DatabaseUnknown: the credential is for another database.
-            AosError: those of `Credentials.open`, `postgres.ask` and `sqlite.ask`; none quotes a secret.
+            AosError: those of `CredentialOpener.open`, `postgres.ask` and `sqlite.ask`; none quotes a secret.
         """
         how = self._how
         secret = await self._credentials.open(call, self._manifest)

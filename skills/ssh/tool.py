@@ -32,7 +32,7 @@ class SshSkill:
         Raises:
             Invalid: an argument cannot stand in a command.
             HostMissing, HostNotListed: the credential is not for this machine.
-            AosError: those of `Credentials.open` and `session.run`; none quotes a secret.
+            AosError: those of `CredentialOpener.open` and `session.run`; none quotes a secret.
         """
         text = command_line(command_elements(self._manifest, self._how, call.arguments), self._manifest.seconds)
         secret = await self._credentials.open(call, self._manifest)

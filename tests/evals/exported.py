@@ -21,7 +21,7 @@ class Absent(Exception):
 
 
 class Padded:
-    """An `Encoder`: tokens are ours, pooling is a mean, `run` is what is between."""
+    """An `WindowEncoder`: tokens are ours, pooling is a mean, `run` is what is between."""
 
     def __init__(self, like: SentenceEncoder, run: Run) -> None:
         self.facts: EmbedderFacts = like.facts

@@ -159,7 +159,7 @@ class MemoryJournal:
     """A `Journal` in memory. `again()` walks the same records from the start, as a resumed run does.
 
     `kill_at`: (step from 1, "before" | "between"): the process ends before the effect, or between effect and record.
-    `replaying`: nothing is performed; a step that is not recorded, or asks for something else, is `Diverged`.
+    `replaying`: nothing is performed; a step that is not recorded, or asks for something else, is `ReplayDiverged`.
     """
 
     run: RunId = RUN

@@ -81,7 +81,7 @@ class FakeEmbedder:
 
 
 class MovingEmbedder:
-    """An `Embedder`, and `Movable`, that is `after` once it has moved: by `move`, or when its facts were asked for.
+    """An `Embedder`, and `ReplaceableEmbedder`, that is `after` once it has moved: by `move`, or asked for its facts.
 
     One that `remembers` tells what it was when it was asked first, as handles do, until it is made to forget.
     """

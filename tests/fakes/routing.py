@@ -67,7 +67,7 @@ def failing(error: AosError) -> ScriptedModel:
 
 @dataclass
 class Shelf:
-    """`Connections` in memory: each with its model; `locked` ones cannot be opened."""
+    """`ConnectionSource` in memory: each with its model; `locked` ones cannot be opened."""
 
     models: dict[ModelConnection, ScriptedModel]
     by_default: str | None = None

@@ -13,7 +13,7 @@ from serve_apps.retrieval.search.query_writer import WriterReply
 
 @dataclass
 class FakeWriter:
-    """A `Writer`; `reply` is a text, a JSON object, or makes one of the request; `failing` is raised."""
+    """A `QueryWriter`; `reply` is a text, a JSON object, or makes one of the request; `failing` is raised."""
 
     reply: Any = ""
     failing: Exception | None = None

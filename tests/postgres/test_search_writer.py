@@ -27,7 +27,7 @@ NOW = datetime(2026, 3, 4, tzinfo=UTC)
 
 @dataclass
 class Offered:
-    """`Connections` of every scope."""
+    """`ConnectionSource` of every scope."""
 
     models: dict[ModelConnection, ScriptedModel] = field(default_factory=dict)
 

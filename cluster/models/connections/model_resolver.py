@@ -59,7 +59,7 @@ class ModelResolver:
         return await self._connections.offered(scope)
 
     async def check(self, base_url: str, *, first_tenant: bool) -> None:
-        """Refuse an address that a stored connection may not have; see `Egress.check`."""
+        """Refuse an address that a stored connection may not have; see `EgressPolicy.check`."""
         await self._clients.egress.check(base_url, first_tenant=first_tenant)
 
     async def open(self, scope: Scope, connection: ModelConnection) -> ChatModel:

@@ -36,7 +36,7 @@ class _Rest:
 
 
 class DeadlineEmbedder:
-    """An `Embedder`, and `Movable`, around another; bulk work waits for as long as it takes."""
+    """An `Embedder`, and `ReplaceableEmbedder`, around another; bulk work waits for as long as it takes."""
 
     def __init__(
         self, embedder: Embedder, settings: DeadlineSettings, clock: Callable[[], float], rest: _Rest | None = None
@@ -66,7 +66,7 @@ class DeadlineEmbedder:
             return await self._embedder.embed(texts, lane)
 
     def pinned(self, facts: EmbedderFacts) -> Embedder:
-        """See `Movable`."""
+        """See `ReplaceableEmbedder`."""
         return DeadlineEmbedder(pin_embedder(self._embedder, facts), self._settings, self._clock, self._rest)
 
     @asynccontextmanager

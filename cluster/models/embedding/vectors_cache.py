@@ -66,11 +66,11 @@ class VectorCache:
         return _Remembering(self, self._embedder, f"aos:vectors:{scope.tenant}:{scope.workspace}")
 
     def pinned(self, facts: EmbedderFacts) -> Embedder:
-        """See `Movable`; for nobody in particular nothing is kept."""
+        """See `ReplaceableEmbedder`; for nobody in particular nothing is kept."""
         return pin_embedder(self._embedder, facts)
 
     def forget(self) -> None:
-        """See `Movable`; vectors are kept under the name of their model, and stay."""
+        """See `ReplaceableEmbedder`; vectors are kept under the name of their model, and stay."""
         forget_facts(self._embedder)
 
     def stats(self) -> dict[str, int]:
@@ -154,7 +154,7 @@ class VectorCache:
 
 @dataclass(frozen=True, slots=True)
 class _Remembering:
-    """An `Embedder`, and `Movable`, for one workspace."""
+    """An `Embedder`, and `ReplaceableEmbedder`, for one workspace."""
 
     cache: VectorCache
     embedder: Embedder
@@ -169,11 +169,11 @@ class _Remembering:
         return await self.cache.remembered(self.embedder, self.home, texts, lane)
 
     def pinned(self, facts: EmbedderFacts) -> Embedder:
-        """See `Movable`."""
+        """See `ReplaceableEmbedder`."""
         return _Remembering(self.cache, pin_embedder(self.embedder, facts), self.home)
 
     def forget(self) -> None:
-        """See `Movable`."""
+        """See `ReplaceableEmbedder`."""
         forget_facts(self.embedder)
 
 

@@ -38,7 +38,7 @@ class ConnectionSource(Protocol):
 
 
 class SpendLedger(Protocol):
-    """Spend by agent and its budgets; `Spend` is the one with a database."""
+    """Spend by agent and its budgets; `SpendStore` is the one with a database."""
 
     async def state(self, scope: Scope, agent: str, config: Mapping[str, Any]) -> MonthlySpend:
         """This month's spend and the budgets."""

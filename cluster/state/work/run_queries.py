@@ -33,7 +33,7 @@ class RunQueries:
     """Reads; an executor writes through Runs instead."""
 
     def __init__(self, database: Database) -> None:
-        """Queries are read from run_desk.sql beside this file."""
+        """Queries are read from run_queries.sql beside this file."""
         self._db = database
         self._sql = load_queries(Path(__file__).with_suffix(".sql"))
 

@@ -19,7 +19,7 @@ class StreamingRouter(Protocol):
     def stream(
         self, scope: Scope, agent: str, config: Mapping[str, Any], task: str, request: ChatRequest
     ) -> AsyncIterator[ReplyDelta | ConnectionFallback | ModelReply]:
-        """See `Router.stream`."""
+        """See `ModelRouter.stream`."""
         ...
 
 

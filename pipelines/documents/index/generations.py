@@ -32,7 +32,7 @@ class IndexRecipe:
         return fingerprint_parts(self.embedder.dimension, self.embedder.fingerprint, self.chunker)
 
     def made(self, generation: Row) -> bool:
-        """True if a generation was made with this recipe; the row has what `Make` needs, and the chunker."""
+        """True if a generation was made with this recipe; the row has what `VectorSpace` needs, and the chunker."""
         return vector_space_of(generation).is_of(self.embedder) and generation["chunker"] == self.chunker
 
 

@@ -54,7 +54,7 @@ class JobPaces:
     """Reads the ledger; nothing is measured here."""
 
     def __init__(self, database: Database) -> None:
-        """Queries are read from pace.sql beside this file."""
+        """Queries are read from reading_rate.sql beside this file."""
         self._db = database
         self._sql = load_queries(Path(__file__).with_suffix(".sql"))
 

@@ -53,7 +53,7 @@ class TesserocrEngine:
         self._compass: Any = None
 
     def table(self, raster: Raster, layout: int, dpi: int) -> str:
-        """See `Resident.table`."""
+        """See `ResidentEngine.table`."""
         self._reader.SetPageSegMode(layout)
         self._reader.SetVariable("user_defined_dpi", str(dpi))
         self._set_image(self._reader, raster)
@@ -66,7 +66,7 @@ class TesserocrEngine:
         return found
 
     def orientation(self, raster: Raster) -> tuple[int, float, str]:
-        """See `Resident.orientation`; its data is loaded at the first page that needs it."""
+        """See `ResidentEngine.orientation`; its data is loaded at the first page that needs it."""
         if self._compass is None:
             self._compass = self._open(path=self._data, lang="osd", psm=0)
             self._compass.SetVariable("min_characters_to_try", ORIENTATION_CHARACTERS)

@@ -101,7 +101,7 @@ class DocumentStore:
     """Statements about documents, versions and pages."""
 
     def __init__(self, database: Database) -> None:
-        """Queries are read from store.sql beside this file."""
+        """Queries are read from document_writes.sql beside this file."""
         self._db = database
         self._sql = load_queries(Path(__file__).with_suffix(".sql"))
 

@@ -47,7 +47,7 @@ class NothingToStudy(Conflict):
 
 
 class QuestionAnswerer(Protocol):
-    """Answers from an agent's documents: `retrieval.answer.Answerer` is the one with an index."""
+    """Answers from an agent's documents: `DocumentAnswerer` is the one with an index."""
 
     async def ask(self, scope: Scope, question: str, agent_id: str | None) -> CitedAnswer:
         """By a model where one is configured, by the documents' own sentences otherwise."""

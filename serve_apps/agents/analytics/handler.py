@@ -18,7 +18,7 @@ WORDS = 60  # of a message that are read, as by the router
 
 
 class MetricSource(Protocol):
-    """Port that runs metric queries; `figures.Measures` implements it."""
+    """Port that runs metric queries; `figures.MetricReader` implements it."""
 
     async def read(self, scope: Scope, asked: MetricPlan, *, fresh: bool = False) -> MetricResult:
         """The figures of a plan."""

@@ -43,7 +43,7 @@ class PlanRefusal:
 
 
 def plan_metric_query(text: str, catalogue: MetricCatalogue, today: date) -> MetricPlan | PlanRefusal:
-    """Read a normalised text (`route.normalised`). No part of the text reaches the query."""
+    """Read a normalised text (`path_router.normalise_words`). No part of the text reaches the query."""
     metric = _match_metric(text, catalogue)
     if metric is None:
         return PlanRefusal("No metric of that name exists here.")

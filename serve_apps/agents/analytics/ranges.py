@@ -57,7 +57,7 @@ def last_periods(count: int, unit: str, today: date) -> DateRange:
 
 
 def find_range(text: str, today: date) -> DateRange | None:
-    """The range that a normalised text names (`route.normalised`); None where it names none or no real dates.
+    """The range that a normalised text names (`normalise_words`); None where it names none or no real dates.
 
     Weeks begin on Monday. "last month" is the calendar month before this one, "past month" the 30 days up to today.
     """

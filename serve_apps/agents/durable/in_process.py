@@ -31,14 +31,14 @@ class TurnModels:
 
 
 class InProcessCarrier:
-    """A `Carrier` in this process."""
+    """A `RunCarrier` in this process."""
 
     def __init__(self, runner: TurnRunner) -> None:
         """`runner` claims in its own name."""
         self._runner = runner
 
     async def carry(self, turn: Turn) -> AsyncIterator[Event]:
-        """See `Carrier`."""
+        """See `RunCarrier`."""
         lease = await self._runner.claim(turn)
         async with closing_stream(self._runner.run(turn, lease)) as events:
             async for event in events:

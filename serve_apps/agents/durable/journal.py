@@ -193,7 +193,7 @@ class LiveJournal(ReplayCursor):
         """The step as a person says it stands, and whether that is its end.
 
         Raises:
-            Waiting: nobody has said.
+            ApprovalPending: nobody has said.
         """
         why = "it was begun, and nobody recorded whether it happened"
         wanted = wanted_of(self._run, step, step.request, why, None, ApprovalCategory.RECONCILE)

@@ -94,7 +94,7 @@ class ReplayCursor(ABC):
         """The next step, and whether it is on record; one that is not has no state yet but `started`.
 
         Raises:
-            Diverged: another step is on record there.
+            ReplayDiverged: another step is on record there.
             AosError: what has halted the walk, again.
         """
         if self.halted is not None:

@@ -111,7 +111,7 @@ class TurnRunner:
         """The lease of a turn's run, for somebody who reads along.
 
         Raises:
-            NotFound, Conflict: see `Runs.claim`.
+            NotFound, Conflict: see `RunLedger.claim`.
         """
         return await self._runs.claim(turn.scope, turn.run, self._owner, self._settings.lease_seconds)
 

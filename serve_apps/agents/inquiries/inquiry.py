@@ -70,7 +70,7 @@ class Inquiry(TurnBound):
         """{reply, ...}: with `intent` where it is decided, with `selected` where it is chosen.
 
         Raises:
-            Waiting: nobody has answered; the turn ends here and is resumed by the answer.
+            ApprovalPending: nobody has answered; the turn ends here and is resumed by the answer.
             Unanswered: nobody has, in time.
             Invalid: there is nothing to choose from.
         """

@@ -21,7 +21,7 @@ class ContextInjector:
     """Looks things up once, when a turn is accepted: later changes do not change a run."""
 
     def __init__(self, database: Database) -> None:
-        """Queries are read from injected.sql beside this file."""
+        """Queries are read from injected_context.sql beside this file."""
         self._db = database
         self._sql = load_queries(Path(__file__).with_suffix(".sql"))
 

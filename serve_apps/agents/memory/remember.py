@@ -31,7 +31,7 @@ READ_MESSAGES = 200  # messages that one summary takes in
 
 
 class ConversationMemory:
-    """Reads and writes; the wall between users is `Conversations.open`, which is asked first."""
+    """Reads and writes; the wall between users is `ConversationStore.open`, which is asked first."""
 
     def __init__(
         self,
@@ -93,12 +93,12 @@ class ConversationMemory:
             scope: the user's.
             session: where it was said.
             role: by whom.
-            guarded: what `guard.written` made of it.
+            guarded: what `safe_memory_write` made of it.
             run: the run that it begins or answers.
             asked: what an answer answers, guarded.
 
         Raises:
-            NotFound, Conflict: as `Conversations.append`.
+            NotFound, Conflict: as `ConversationStore.append`.
         """
         said = NewMessage(role, guarded.sanitized_content, run, guarded.findings)
         stored = await self._conversations.append(tx, scope, session, [said])
@@ -154,7 +154,7 @@ def memory_of(
     episodic: EpisodicMemory,
     clock: Callable[[], float],
 ) -> ConversationMemory:
-    """The memory of a process; `clock` as for `History`."""
+    """The memory of a process; `clock` as for `RecentMessages`."""
     conversations = ConversationStore(database)
     history = RecentMessages(database, conversations, redis, settings, clock)
     compliance = ComplianceCheck(conversations, audit, settings.compliance_every)

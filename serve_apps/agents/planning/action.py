@@ -28,7 +28,7 @@ async def run_action(work: PlannedTurn, step: PlanStep) -> StepResult:
     """{tool_id, result, succeeded, error}. The plan supplies arguments; a model only where they do not fit (X-19).
 
     Raises:
-        Waiting: a person has to decide first.
+        ApprovalPending: a person has to decide first.
     """
     name = step.tool or ""
     work.calls += 1

@@ -78,7 +78,7 @@ class AnswerReader:
 
 
 class Aloud(StreamFilter):
-    """As `Release`, of the answer inside a reply."""
+    """As `StreamFilter`, of the answer inside a reply."""
 
     def __init__(self, work: PlannedTurn, reader: AnswerReader) -> None:
         """Quotes are checked as they come; `work.lead` parts it from an earlier text."""

@@ -23,7 +23,7 @@ async def execute_plan(work: PlannedTurn, planned: CheckedPlan) -> bool:
     """Carry out a plan and those that replace it; whether it was not aborted.
 
     Raises:
-        Waiting: a person has to decide first.
+        ApprovalPending: a person has to decide first.
         OutOfTime, NoModel, OverBudget: there is nothing more to ask.
     """
     planner.emit_plan(work, planned)

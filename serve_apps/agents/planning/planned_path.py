@@ -42,7 +42,7 @@ class GeneralHandler:
         """Carry a turn out.
 
         Raises:
-            Waiting: a person has to decide first.
+            ApprovalPending: a person has to decide first.
             NoModel, OverBudget, Unavailable, Overloaded, Invalid: there is no model to ask, or none that answers.
         """
         command, message = command_of(turn.message)

@@ -76,7 +76,7 @@ async def carry_out(work: PlannedTurn, step: PlanStep) -> StepResult:
 
     Raises:
         AosError: of models, tools and searches, by name.
-        Waiting: a person has to decide first.
+        ApprovalPending: a person has to decide first.
     """
     executor = StepExecutor(step.executor)
     match executor:

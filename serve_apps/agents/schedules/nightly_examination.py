@@ -19,7 +19,7 @@ class NightlyExamination:
         self._school, self._clock = school, clock
 
     async def __call__(self, scope: Scope, due: DueTime, seconds: float) -> DueTimeResult:
-        """As `Carries`.
+        """As `ScheduledAction`.
 
         Raises:
             NotFound, NotEnrolled, NothingToStudy: the agent cannot be examined.
@@ -39,7 +39,7 @@ class NightlyExamination:
         return _examination_ending(made.result.passed, made.result.score, jobs[0])
 
     async def leave(self, due: DueTime) -> str | None:
-        """As `Carries`: its jobs go on, they read what has changed whoever asked; there is no turn."""
+        """As `ScheduledAction`: its jobs go on, they read what has changed whoever asked; there is no turn."""
         return None
 
 

@@ -41,7 +41,7 @@ class ScheduledMessage:
         self._look, self._sleep = look_seconds, sleep
 
     async def __call__(self, scope: Scope, due: DueTime, seconds: float) -> DueTimeResult:
-        """As `Carries`.
+        """As `ScheduledAction`.
 
         Raises:
             NotFound, Conflict, LeaseLost: the agent is gone; somebody else has the due time.
@@ -61,7 +61,7 @@ class ScheduledMessage:
         return DueTimeResult(ScheduleOutcome.TIMEOUT, run=due.id, error="its turn took too long and was cancelled")
 
     async def leave(self, due: DueTime) -> str | None:
-        """As `Carries`: its turn is cancelled, also where the owner has no rights any more."""
+        """As `ScheduledAction`: its turn is cancelled, also where the owner has no rights any more."""
         scope = due.lease.scope
         if await self._run_state(scope, due.id) is None:
             return None

@@ -63,7 +63,7 @@ class RemoteCarrier:
         self._remote = remote
 
     async def carry(self, turn: Turn) -> AsyncIterator[Event]:
-        """See `Carrier`."""
+        """See `RunCarrier`."""
         async for event in _unpack_batches(self._remote.stream("carry", dump_turn(turn))):
             yield event
 

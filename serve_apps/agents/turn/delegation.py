@@ -70,7 +70,7 @@ class StoredAgents:
         self._db, self._links, self._skills = database, links, skills
 
     async def find(self, scope: Scope, name: str) -> AgentSnapshot:
-        """As `Agents.find`."""
+        """As `AgentFinder.find`."""
         async with self._db.transaction(scope) as tx:
             row = await self._links.look_up(tx, scope, name)
             skills = await self._skills.attached_in(tx, scope, str(row["id"]))
@@ -150,8 +150,8 @@ class TurnDelegations:
 
         Raises:
             NotFound: the workspace has no such agent.
-            TooDeep, Cycle: it goes no further.
-            Waiting: a person has to decide about one of its calls.
+            TooDeep, DelegationCycle: it goes no further.
+            ApprovalPending: a person has to decide about one of its calls.
         """
         turn = self._turn
         self._may_go_deeper()
@@ -180,7 +180,7 @@ class TurnDelegations:
 
         Raises:
             TooDeep: it goes no further.
-            Waiting: a person has to decide about one of its calls.
+            ApprovalPending: a person has to decide about one of its calls.
         """
         self._may_go_deeper()
         given = "\n".join(f"{name}: {as_text(value)}" for name, value in arguments.items())

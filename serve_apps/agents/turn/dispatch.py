@@ -55,7 +55,7 @@ def dispatch_tool(message: str, tools: Sequence[Tool], threshold: float) -> Tool
 
     Args:
         message: the user's own words, never a model's or a document's.
-        tools: all that the agent has; one without `Effect.READ` is never called, whatever fits second best.
+        tools: all that the agent has; one without `CallEffect.READ` is never called, whatever fits second best.
         threshold: least score, 0 to 1.
     """
     if _NEGATED.search(message):

@@ -34,7 +34,7 @@ _ALONE = (
 
 
 class DocumentAnswers(Protocol):
-    """Answers from the documents; `retrieval.answer.Answerer` is the one with an index."""
+    """Answers from the documents; `DocumentAnswerer` is the one with an index."""
 
     async def ask(
         self, scope: Scope, question: str, agent_id: str | None, history: tuple[str, ...] = ()
@@ -54,7 +54,7 @@ class DocumentsHandler:
         """Answer with citations. Where nothing supports an answer, FALLBACK says so and the turn goes on as GENERAL.
 
         Raises:
-            Waiting: a person has to decide first.
+            ApprovalPending: a person has to decide first.
             Unavailable, Overloaded: of Postgres, as recorded.
             OverBudget, NoReply, Unavailable, Overloaded, Invalid: GENERAL has no model that answers.
         """

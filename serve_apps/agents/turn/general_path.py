@@ -31,7 +31,7 @@ async def run_conversation(
         above: what the delegating turn has left; it is used up here too.
 
     Raises:
-        Waiting: a person has to decide first.
+        ApprovalPending: a person has to decide first.
         NoModel, OverBudget, Unavailable, Overloaded, Invalid: there is no model to ask, or none that answers.
         NotCalled, NotInForm: the turn's client demands what the model does not give, also when it is told again.
     """

@@ -24,7 +24,7 @@ _SHOWN = ("document_id", "version_id", "chunk_id", "filename", "page", "score")
 
 
 class PassageSearch(Protocol):
-    """Finds passages; `retrieval.search.Search` is the one with an index."""
+    """Finds passages; `SearchPipeline` is the one with an index."""
 
     async def run(self, scope: Scope, query: SearchQuery) -> SearchResults:
         """Search and show.
@@ -96,7 +96,7 @@ class SourceList:
         return self._known[n - 1] if 1 <= n <= len(self._known) else None
 
     def add(self, passages: Sequence[Mapping[str, Any]]) -> list[SourcePassage]:
-        """Number passages as `Passages.find` gives them; one that is known keeps its number."""
+        """Number passages as `PassageSource.find` gives them; one that is known keeps its number."""
         return [self._number(passage) for passage in passages]
 
     def _number(self, passage: Mapping[str, Any]) -> SourcePassage:

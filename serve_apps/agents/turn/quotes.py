@@ -45,7 +45,7 @@ class StoredPlaces:
         self._database = database
 
     async def describe(self, scope: Scope, quotes: Sequence[Mapping[str, Any]]) -> Json:
-        """As `Places.describe`.
+        """As `QuotePlaces.describe`.
 
         Raises:
             Unavailable: Postgres cannot be reached.

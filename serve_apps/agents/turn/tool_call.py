@@ -81,7 +81,7 @@ async def run_tool(
     has done.
 
     Raises:
-        Waiting: a person has to decide, or to say whether it happened.
+        ApprovalPending: a person has to decide, or to say whether it happened.
     """
     arguments = dict(wanted.arguments)
     journal.emit(EventKind.TOOL_CALL, id=wanted.id, name=wanted.name, arguments=arguments, tier=wanted.tier)

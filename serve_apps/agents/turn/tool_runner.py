@@ -47,7 +47,7 @@ class ToolRunner:
         """Carry calls out, each with what is wrong with it beforehand or None; gives each with its observation.
 
         Raises:
-            Waiting: a person has to decide; what came before is recorded.
+            ApprovalPending: a person has to decide; what came before is recorded.
         """
         self._journal.emit(EventKind.STATUS, state="executing")
         return [(wanted, self._observation_text(await self._run_call(wanted, problem))) for wanted, problem in calls]

@@ -11,7 +11,7 @@ MOST = 2  # at a time, in one process
 
 
 class FewReplays:
-    """`Replays`, so many at a time; one more is refused at once, as nobody waits for it but who asked."""
+    """`ReplaysPort`, so many at a time; one more is refused at once, as nobody waits for it but who asked."""
 
     def __init__(self, replays: ReplaysPort, most: int = MOST) -> None:
         """Limit concurrent replays; one instance a process."""
@@ -20,7 +20,7 @@ class FewReplays:
     async def replay(
         self, scope: Scope, run: str, *, model: str | None = None, prompt: str | None = None
     ) -> Mapping[str, Any]:
-        """See `Replays`.
+        """See `ReplaysPort`.
 
         Raises:
             Overloaded: so many are under way.

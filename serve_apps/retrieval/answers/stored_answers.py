@@ -55,7 +55,7 @@ class StoredAnswers:
     """Keeps answers for those who asked and for administrators; passages are looked up when they are shown."""
 
     def __init__(self, database: Database, new_id: Callable[[], UUID] = uuid4) -> None:
-        """Queries are read from trail.sql beside this file."""
+        """Queries are read from stored_answers.sql beside this file."""
         self._db, self._new_id = database, new_id
         self._sql = load_queries(Path(__file__).with_suffix(".sql"))
 

@@ -173,7 +173,7 @@ class CachedSearch:
         self._remembered = QuestionCache("search", corpora, cache, embedder, _uncacheable_reason, made_with)
 
     async def run(self, scope: Scope, query: SearchQuery, vector: Vector | None = None) -> SearchResults:
-        """As `Search.run`; `cache` says where the results come from, and `timings_ms` is this call's.
+        """As `SearchPipeline.run`; `cache` says where the results come from, and `timings_ms` is this call's.
 
         Raises:
             Unavailable: Postgres cannot be reached.
@@ -208,7 +208,7 @@ class CachedAnswerer:
     async def ask(
         self, scope: Scope, question: str, agent_id: str | None = None, history: tuple[str, ...] = ()
     ) -> CitedAnswer:
-        """As `Answerer.ask`; `search.cache` says where the answer comes from.
+        """As `DocumentAnswerer.ask`; `search.cache` says where the answer comes from.
 
         Raises:
             Unavailable: Postgres cannot be reached.

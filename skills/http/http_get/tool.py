@@ -23,7 +23,7 @@ class HttpGet:
     def __init__(
         self, spec: ToolSpec, allowed: Sequence[str], find: Resolve = resolve_host, seconds: float = SECONDS
     ) -> None:
-        """`allowed` as in `guard.target`; an empty list allows nothing."""
+        """`allowed` as in `guard.parse_target`; an empty list allows nothing."""
         self.spec = spec
         self._way = GuardedHttpClient(tuple(allowed), find, seconds, MOST_BYTES)
 
@@ -31,7 +31,7 @@ class HttpGet:
         """Give {url, status, content_type, text}; a status of 400 or more is a result too.
 
         Raises:
-            Disallowed: the address, or one it redirects to, may not be read.
+            AddressNotAllowed: the address, or one it redirects to, may not be read.
             Invalid: no URL, not a text, or too many redirects.
             TooLarge: more than a million bytes.
             Unavailable: no connection, or too slow.

@@ -23,7 +23,7 @@ class GraphTool:
         self._entities = entities
 
     async def run(self, call: ToolInvocation) -> Any:
-        """Result of `Entities.find`.
+        """Result of `EntitySource.find`.
 
         Raises:
             Invalid: nothing is asked, or no agent asks.

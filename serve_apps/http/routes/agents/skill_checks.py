@@ -19,7 +19,7 @@ async def check_skill(
     A trial that fails is in the trail: its code ran, as far as it came.
 
     Raises:
-        BadManifest, Disabled, NotCallable: its kind does not take it.
+        BadManifest, SkillDisabled, NotCallable: its kind does not take it.
         SampleFailed, SandboxMissing: its code does not work, or nothing can be tried here.
     """
     parts.skills.check(manifest)
