@@ -8,7 +8,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 BEHAVIOURS = {
     "A job is claimed under a lease with a fencing token; a writer whose lease ran out is refused": (
-        "cluster/state/work/jobs.py"
+        "cluster/state/work/lease.py"
     ),
     "The lanes for small uploads, slow files and bulk: how a worker claims jobs, beats and gives them back": (
         "pipelines/documents/ingest/job_loop.py"

@@ -104,7 +104,7 @@ def build_app_dependencies(
         clock=lambda: datetime.now(UTC),
         wake=workshop.scheduler.wake,
         operating=_operator_dependencies(base, cluster),
-        openers=(base.upkeep.open, workshop.open) if inproc else (base.upkeep.open,),
+        openers=(base.upkeep.open, *([workshop.open] if inproc else []), golden_runs.open),
         closers=(golden_runs.close, workshop.close, base.close, pictures.close),
     )
 

@@ -41,7 +41,7 @@ class NotRun(BaseModel):
 
 
 class GoldenRunShape(BaseModel):
-    """A run: `failed` where a part did not run, `interrupted` where nobody works on it and it can be resumed.
+    """A run: `failed` where a part did not run, `interrupted` until somebody takes up what its process left.
 
     `figures` are means with `n`, of times in milliseconds `p50` and `p95`; `fingerprint` is that of `settings`.
     """
