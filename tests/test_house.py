@@ -40,6 +40,7 @@ BEHAVIOURS = {
     "Entities and their relations are extracted by rules": "pipelines/documents/graph/rules.py",
     "Uploaded bytes are kept in a store with keys by tenant": "pipelines/documents/store/blobs.py",
     "Documents are linked to agents": "pipelines/documents/store/agent_links.py",
+    "Agents are listed, made, changed and deleted, and found by id or name": "cluster/state/agent_store.py",
     "Keyword and vector rankings are fused (reciprocal rank fusion)": "serve_apps/retrieval/search/fuse.py",
     "No single document fills the first results (diversification)": "serve_apps/retrieval/search/diversify.py",
     "The best passages are packed into the context budget": "serve_apps/retrieval/search/pack.py",
