@@ -8,7 +8,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 BEHAVIOURS = {
     "A job is claimed under a lease with a fencing token; a writer whose lease ran out is refused": (
-        "cluster/state/work/jobs.py"
+        "cluster/state/work/lease.py"
     ),
     "The lanes for small uploads, slow files and bulk: how a worker claims jobs, beats and gives them back": (
         "pipelines/documents/ingest/job_loop.py"
@@ -40,6 +40,7 @@ BEHAVIOURS = {
     "Entities and their relations are extracted by rules": "pipelines/documents/graph/rules.py",
     "Uploaded bytes are kept in a store with keys by tenant": "pipelines/documents/store/blobs.py",
     "Documents are linked to agents": "pipelines/documents/store/agent_links.py",
+    "Agents are listed, made, changed and deleted, and found by id or name": "cluster/state/agent_store.py",
     "Keyword and vector rankings are fused (reciprocal rank fusion)": "serve_apps/retrieval/search/fuse.py",
     "No single document fills the first results (diversification)": "serve_apps/retrieval/search/diversify.py",
     "The best passages are packed into the context budget": "serve_apps/retrieval/search/pack.py",

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any
 
+from cluster.basics.storable import replace_unstorable
+
 _EXACT = 1e15  # whole floats from here on come back from jsonb as integers
 
 
@@ -20,7 +22,7 @@ def normalize_json(value: Any) -> Any:
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):
-        return _normalize_text(value)
+        return replace_unstorable(str(value))
     if isinstance(value, int):
         return int(value)
     if isinstance(value, float):
@@ -50,22 +52,7 @@ def action_digest(tool: str, arguments: Mapping[str, Any]) -> str:
 def _normalize_key(key: object) -> str:
     if not isinstance(key, str):
         raise TypeError(f"a key is a text, not {type(key).__name__}")
-    return _normalize_text(key)
-
-
-def _normalize_text(text: str) -> str:
-    text = str(text).replace("\x00", "\ufffd") if "\x00" in text else str(text)
-    if text.isascii():
-        return text
-    return "".join("\ufffd" if "\ud800" <= c <= "\udfff" else c for c in text) if _has_surrogates(text) else text
-
-
-def _has_surrogates(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return True
-    return False
+    return replace_unstorable(str(key))
 
 
 def _normalize_number(number: float) -> int | float | None:

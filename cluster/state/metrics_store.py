@@ -12,7 +12,8 @@ from typing import Any
 from opentelemetry.context import Context
 from opentelemetry.metrics import Counter, Histogram, Meter, NoOpCounter, NoOpHistogram, NoOpMeter
 from redis.asyncio import Redis
-from redis.exceptions import RedisError
+
+from cluster.basics.redis_link import RedisAway, RedisLink
 
 log = logging.getLogger("aos.figures")
 
@@ -91,7 +92,7 @@ class MetricsStore:
 
     def __init__(self, redis: Redis | None, seconds: float = FLUSH_SECONDS) -> None:
         """Without `redis` it counts for itself alone."""
-        self._redis, self._seconds = redis, seconds
+        self._redis, self._is_shared, self._seconds = RedisLink(redis), redis is not None, seconds
         self._waiting: dict[str, float] = {}
         self._task: asyncio.Task[None] | None = None
 
@@ -111,7 +112,7 @@ class MetricsStore:
 
     async def open(self) -> None:
         """Begin to add up in Redis every few seconds."""
-        if self._redis is not None:
+        if self._is_shared:
             self._task = asyncio.get_running_loop().create_task(self._flush_forever())
 
     async def close(self) -> None:
@@ -128,17 +129,21 @@ class MetricsStore:
         Returns:
             Whether Redis holds all of it now.
         """
-        if self._redis is None:
+        if not self._is_shared:
             return False
         waiting, self._waiting = self._waiting, {}
         if not waiting:
             return True
-        try:
-            async with self._redis.pipeline(transaction=True) as pipe:
+
+        async def add(redis: Redis) -> None:
+            async with redis.pipeline(transaction=True) as pipe:
                 for name, amount in waiting.items():
                     pipe.hincrbyfloat(KEY, name, amount)
                 await pipe.execute()
-        except RedisError as error:
+
+        try:
+            await self._redis.call(add)
+        except RedisAway as error:
             log.debug("figures wait: %s", error)
             for name, amount in waiting.items():
                 self._waiting[name] = self._waiting.get(name, 0.0) + amount
@@ -147,14 +152,14 @@ class MetricsStore:
 
     async def totals(self) -> tuple[Totals, bool]:
         """Everything that all processes counted, and whether Redis told it; else what waits here."""
-        if await self.flush() and self._redis is not None:
+        if await self.flush():
             try:
-                found = await self._redis.hgetall(KEY)
-            except RedisError as error:
+                found = await self._redis.call(lambda redis: redis.hgetall(KEY))
+            except RedisAway as error:
                 log.debug("figures cannot be read: %s", error)
             else:
                 return _sum_totals({_decode_text(name): float(value) for name, value in found.items()}), True
-        return _sum_totals(self._waiting), self._redis is None
+        return _sum_totals(self._waiting), not self._is_shared
 
     def _count_field(self, name: str, labels: Labels, bucket: int | None, amount: float) -> None:
         key = json.dumps([name, bucket, *labels], ensure_ascii=False)

@@ -8,6 +8,7 @@ from cluster.basics.telemetry import Telemetry
 from cluster.models.connections.connection_store import ConnectionStore
 from cluster.models.connections.model_resolver import ModelResolver
 from cluster.models.ports import Embedder
+from cluster.state.agent_store import AgentStore
 from cluster.state.approvals import ApprovalStore
 from cluster.state.audit import AuditLog
 from cluster.state.conversations import ConversationStore
@@ -67,6 +68,7 @@ class AppDependencies:
     accounts: AccountStore
     library: DocumentLibrary
     graph: KnowledgeGraph
+    agent_store: AgentStore
     links: AgentLinks
     blobs: BlobStore
     search: DocumentSearchPort

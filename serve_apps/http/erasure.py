@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from redis.asyncio import Redis
-from redis.exceptions import RedisError
 
 from cluster.basics.errors import Conflict, NotFound
+from cluster.basics.redis_link import RedisAway, RedisLink
 from cluster.basics.scope import Scope, TenantId, WorkspaceId
 from cluster.state.db.postgres import Database, load_queries
 from pipelines.documents.store.blobs import BlobStore
@@ -127,19 +127,22 @@ class DataEraser:
         """Delete the Redis keys; where Redis is away they expire by themselves within hours."""
         if self._redis is None:
             return
+
+        async def forget(redis: Redis) -> None:
+            await _unlink_keys(redis, f"aos:memory:{tenant}:{workspace}:*", f"aos:vectors:{tenant}:{workspace}*")
+            places: Any = await redis.smembers(registry_of(workspace))
+            for place in places:
+                index = place.decode() if isinstance(place, bytes) else str(place)
+                await _unlink_keys(redis, f"{index}*")
+            await redis.unlink(registry_of(workspace))
+
         try:
-            async with asyncio.timeout(REDIS_SECONDS):
-                await self._unlink_keys(f"aos:memory:{tenant}:{workspace}:*", f"aos:vectors:{tenant}:{workspace}*")
-                places: Any = await self._redis.smembers(registry_of(workspace))
-                for place in places:
-                    index = place.decode() if isinstance(place, bytes) else str(place)
-                    await self._unlink_keys(f"{index}*")
-                await self._redis.unlink(registry_of(workspace))
-        except (RedisError, OSError, TimeoutError) as error:
+            await RedisLink(self._redis, wait=REDIS_SECONDS).call(forget)
+        except RedisAway as error:
             log.warning("workspace %s is gone; what Redis remembers of it expires by itself: %s", workspace, error)
 
-    async def _unlink_keys(self, *patterns: str) -> None:
-        assert self._redis is not None
-        for pattern in patterns:
-            async for key in self._redis.scan_iter(match=pattern, count=1000):
-                await self._redis.unlink(key)
+
+async def _unlink_keys(redis: Redis, *patterns: str) -> None:
+    for pattern in patterns:
+        async for key in redis.scan_iter(match=pattern, count=1000):
+            await redis.unlink(key)

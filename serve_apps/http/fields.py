@@ -8,6 +8,7 @@ from fastapi import Header, Path, Query
 from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints
 from pydantic.json_schema import SkipJsonSchema
 
+from cluster.basics.storable import is_storable
 from cluster.state.conversations import LONGEST_KEY
 
 MOST_AGENT = 200
@@ -23,7 +24,7 @@ def storable_text(text: str) -> str:
     """
     if "\0" in text:
         raise ValueError("must not contain NUL characters")
-    if any("\ud800" <= char <= "\udfff" for char in text):
+    if not is_storable(text):
         raise ValueError("must be valid Unicode, without lone surrogates")
     return text
 

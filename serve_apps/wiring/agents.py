@@ -28,6 +28,7 @@ from cluster.models.embedding.vectors_cache import VectorCache
 from cluster.models.ports import Embedder, Reranker
 from cluster.models.routing.router import ModelRouter
 from cluster.models.routing.spend import SpendStore
+from cluster.state.agent_store import AgentStore
 from cluster.state.approvals import ApprovalStore
 from cluster.state.audit import AuditLog
 from cluster.state.conversations import ConversationStore
@@ -42,7 +43,6 @@ from cluster.state.work.jobs import JobLedger
 from cluster.state.work.run_queries import RunQueries
 from cluster.state.work.runs import RunLedger
 from configs.sections import Settings
-from pipelines.documents.store.agent_links import AgentLinks
 from serve_apps.agents import approval
 from serve_apps.agents.academy.school import Academy
 from serve_apps.agents.analytics.figures import TTL_SECONDS, MetricReader
@@ -101,7 +101,7 @@ class Container:
     search: SearchPipeline
     answerer: DocumentAnswerer
     cached: CachedRetrieval
-    links: AgentLinks
+    agents: AgentStore
     conversations: ConversationStore
     memory: ConversationMemory
     episodic: EpisodicMemory
@@ -150,9 +150,9 @@ def build_container(
     of_all = load_connections(settings.models.connections_file, settings.llm)
     connections = ConnectionStore(database, vault, of_all)
     switchboard = ModelResolver(connections, models, settings.models, asyncio.sleep)
-    links = AgentLinks(database, standing_assistant(audit))
+    agents = AgentStore(database, standing_assistant(audit))
     embedder = _of_questions(embedder, redis, settings)
-    writer = RoutedWriter(_model_router(settings, switchboard, database), switchboard, links)
+    writer = RoutedWriter(_model_router(settings, switchboard, database), switchboard, agents)
     episodic = EpisodicMemory(database, EpisodeStore(), embedder, settings.memory)
     search = search_of(settings, database, embedder, reranker, writer, models.configured)
     sandbox = Sandbox(settings.sandbox)
@@ -170,7 +170,7 @@ def build_container(
         search=search,
         answerer=answerer,
         cached=cached,
-        links=links,
+        agents=agents,
         conversations=conversations,
         memory=memory_of(settings.memory, database, redis, audit, episodic, time.time),
         episodic=episodic,
@@ -218,7 +218,7 @@ class TurnRuntime:
             _log.warning("no model is configured for all workspaces: agents without a connection of theirs say so")
         owner = f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:8]}"
         jobs = JobLedger(base.database)
-        self.school = Academy(base.database, base.links, jobs, base.answerer, base.audit, settings.academy)
+        self.school = Academy(base.database, base.agents, jobs, base.answerer, base.audit, settings.academy)
         way_in = build_turn_intake(settings, base, {})
         self.scheduler = scheduler(
             settings.schedules, base.database, base.audit, identity, base.runs, way_in, self.school, owner
@@ -269,7 +269,7 @@ class TurnRuntime:
 def build_turn_intake(settings: Settings, base: Container, carriers: Mapping[TurnPath, RunCarrier]) -> TurnIntake:
     """The way in, over whoever carries each path out."""
     records = TurnStores(
-        base.database, base.runs, base.links, base.conversations, base.memory, base.audit, base.skills, base.approvals
+        base.database, base.runs, base.agents, base.conversations, base.memory, base.audit, base.skills, base.approvals
     )
     router = CachedRouter(read_rules(CONFIGS / "routing.yaml"), base.redis, time.monotonic)
     return TurnIntake(records, router, carriers, settings.agents, uuid4)
@@ -284,7 +284,7 @@ def _path_handlers(settings: Settings, base: Container, models: TurnModels) -> d
         StoredPlaces(base.database),
         policy,
         settings.agents,
-        StoredAgents(base.database, base.links, base.skills),
+        StoredAgents(base.database, base.agents, base.skills),
         skills=base.fence,
     )
     catalogue = read_catalogue(CONFIGS / "metrics.yaml")

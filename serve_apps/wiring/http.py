@@ -25,6 +25,7 @@ from pipelines.documents.extract.reader import DocumentReader
 from pipelines.documents.graph.browse import KnowledgeGraph
 from pipelines.documents.graph.lexicon import NameLexicon
 from pipelines.documents.index.switch import IndexSwitchover
+from pipelines.documents.store.agent_links import AgentLinks
 from pipelines.documents.store.blobs import FolderBlobs
 from pipelines.documents.store.library import DocumentLibrary
 from serve_apps.agents import approval
@@ -104,7 +105,7 @@ def build_app_dependencies(
         clock=lambda: datetime.now(UTC),
         wake=workshop.scheduler.wake,
         operating=_operator_dependencies(base, cluster),
-        openers=(base.upkeep.open, workshop.open) if inproc else (base.upkeep.open,),
+        openers=(base.upkeep.open, *([workshop.open] if inproc else []), golden_runs.open),
         closers=(golden_runs.close, workshop.close, base.close, pictures.close),
     )
 
@@ -132,6 +133,7 @@ def _database_parts(database: Database) -> dict[str, Any]:
         "identity": IdentityStore(database),
         "accounts": AccountStore(database),
         "library": DocumentLibrary(database),
+        "links": AgentLinks(database),
         "graph": KnowledgeGraph(database, NameLexicon.shipped()),
         "answers": StoredAnswers(database),
         "switchover": IndexSwitchover(database),
@@ -146,7 +148,7 @@ def _shared_parts(base: Container) -> dict[str, Any]:
     return {
         "database": base.database,
         "audit": base.audit,
-        "links": base.links,
+        "agent_store": base.agents,
         "connections": base.connections,
         "credentials": base.keyring,
         "switchboard": base.switchboard,

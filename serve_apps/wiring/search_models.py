@@ -8,7 +8,7 @@ from cluster.models.messages import ChatRequest, ModelReply
 from cluster.models.model_errors import NoModel
 from cluster.models.routing.router import ConnectionSource, ModelRouter
 from cluster.models.routing.tasks import Task
-from pipelines.documents.store.agent_links import AgentLinks
+from cluster.state.agent_store import AgentStore
 from serve_apps.agents.intake.assistant import ASSISTANT
 from serve_apps.retrieval.search.query_writer import WriterReply
 
@@ -16,16 +16,16 @@ from serve_apps.retrieval.search.query_writer import WriterReply
 class RoutedWriter:
     """A `QueryWriter` with the agent's connections and budget, or those of the workspace's own assistant."""
 
-    def __init__(self, router: ModelRouter, connections: ConnectionSource, links: AgentLinks) -> None:
+    def __init__(self, router: ModelRouter, connections: ConnectionSource, agents: AgentStore) -> None:
         """`connections` tells whether there is any model, before an agent is looked for that would pay."""
-        self._router, self._connections, self._links = router, connections, links
+        self._router, self._connections, self._agents = router, connections, agents
 
     async def write(self, scope: Scope, agent: str | None, task: Task, request: ChatRequest) -> WriterReply:
         """See `QueryWriter`; no connection to the database is held while the model is asked."""
         offered, _ = await self._connections.offered(scope)
         if not any(connection.enabled for connection in offered):
             raise NoModel("no language model is configured")
-        row = await self._links.find(scope, agent or ASSISTANT.name)
+        row = await self._agents.find(scope, agent or ASSISTANT.name)
         said = self._router.stream(scope, str(row["id"]), row["config"], task, request)
         async with aclosing(said) as items:
             async for item in items:

@@ -13,6 +13,7 @@ from psycopg.types.json import Jsonb
 from cluster.basics.errors import Conflict, NotFound
 from cluster.basics.ids import as_uuid, uuid_of
 from cluster.basics.scope import Role, Scope
+from cluster.state.agent_store import AgentStore
 from cluster.state.db.postgres import Database, Row, Transaction, load_queries
 from cluster.state.vault import Vault, secret_place
 from skills.framework.credentials import BadCredential, divide_fields
@@ -72,7 +73,7 @@ class CredentialStore:
 
     def __init__(self, database: Database, vault: Vault) -> None:
         """`vault` only seals here."""
-        self._db, self._vault = database, vault
+        self._db, self._vault, self._agents = database, vault, AgentStore(database)
         self._sql = load_queries(QUERIES)
 
     async def page(self, scope: Scope, *, skip: int = 0, limit: int = 100) -> tuple[list[Row], int]:
@@ -193,8 +194,8 @@ class CredentialStore:
         if grant == CredentialGrant():
             raise BadCredential("a binding names an agent, a skill or a role")
         agent = None if grant.agent is None else uuid_of(grant.agent, "agent")
-        if agent is not None and await tx.one(self._sql["agent"], id=agent, **_scope_params(scope)) is None:
-            raise NotFound(f"agent {grant.agent}")
+        if agent is not None:
+            await self._agents.require(tx, scope, agent)
         values = {"agent": agent, "skill": grant.skill, "role": grant.role, "user": _acting_user(scope)}
         made = await tx.one(self._sql["bind"], id=row["id"], binding=str(uuid4()), **values, **_scope_params(scope))
         if made is None:

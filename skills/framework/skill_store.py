@@ -9,6 +9,7 @@ from psycopg.types.json import Jsonb
 from cluster.basics.errors import Conflict, Invalid, NotFound, TooLarge
 from cluster.basics.ids import uuid_of
 from cluster.basics.scope import Scope
+from cluster.state.agent_store import AgentStore
 from cluster.state.canonical_json import dump_canonical
 from cluster.state.db.postgres import Database, Row, Transaction, load_queries
 from skills.framework.builtin import BASE, shipped_names, shipped_skill
@@ -75,7 +76,7 @@ class SkillStore:
 
     def __init__(self, database: Database) -> None:
         """Queries are read from skill_store.sql beside this file."""
-        self._db = database
+        self._db, self._agents = database, AgentStore(database)
         self._sql = load_queries(Path(__file__).with_suffix(".sql"))
 
     @staticmethod
@@ -186,7 +187,7 @@ class SkillStore:
             SkillNotFound: there is no such skill or version here.
             Conflict: every agent has it anyway, or this one has too many.
         """
-        await self._agent(tx, scope, agent)
+        await self._agents.require(tx, scope, agent)
         if name in BASE:
             raise Conflict(f"every agent has {name}", fix="List an agent's `tools` in its config to leave some out.")
         stored = await self.get(tx, scope, name, version)
@@ -211,7 +212,7 @@ class SkillStore:
             NotFound: there is no such agent here.
             SkillNotFound: the agent does not have it.
         """
-        await self._agent(tx, scope, agent)
+        await self._agents.require(tx, scope, agent)
         if not await tx.run(self._sql["detach"], agent=agent, name=name, workspace=scope.workspace):
             raise SkillNotFound(f"skill {name} of agent {agent}")
 
@@ -257,11 +258,6 @@ class SkillStore:
         if not rows:
             raise NotFound(f"agent {agent}")
         return [_attached_from_row(row) for row in rows if row["skill"] is not None]
-
-    async def _agent(self, tx: Transaction, scope: Scope, agent: str) -> None:
-        values = {"agent": uuid_of(agent, "agent"), "workspace": scope.workspace}
-        if await tx.one(self._sql["agent"], **values) is None:
-            raise NotFound(f"agent {agent}")
 
 
 def _check_manifest(manifest: Manifest) -> None:

@@ -23,9 +23,6 @@ where s.workspace_id = %(workspace)s and s.name = %(name)s order by s.version de
 select distinct on (s.name) s.name, s.version, s.manifest, s.body, s.code, s.sha256, s.created_by, s.created_at
 from skills s where s.workspace_id = %(workspace)s order by s.name, s.version desc;
 
--- agent: Whether the agent is here; it is locked, so that it is not deleted meanwhile.
-select a.id from agents a where a.id = %(agent)s::uuid and a.workspace_id = %(workspace)s for share;
-
 -- attach: Give an agent a skill, or another version of it.
 insert into agent_skills as x (agent_id, skill, tenant_id, workspace_id, version, attached_by)
 values (%(agent)s::uuid, %(name)s, %(tenant)s, %(workspace)s, %(version)s, %(user)s)

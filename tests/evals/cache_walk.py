@@ -11,11 +11,12 @@ import psycopg
 from redis.asyncio import Redis
 
 from cluster.basics.scope import Scope
+from cluster.state.agent_store import AgentChange, AgentStore
 from cluster.state.db.postgres import Database
 from configs.sections_retrieval import CacheSettings
 from pipelines.documents.document import Chunk, Page, Span, document_id, version_id
 from pipelines.documents.index.generations import IndexedVersion, IndexGenerations, WriteTarget
-from pipelines.documents.store.agent_links import AgentChange, AgentLinks
+from pipelines.documents.store.agent_links import AgentLinks
 from pipelines.documents.store.document_writes import DocumentStore, FileArrival, StoredPage
 from pipelines.documents.store.library import DocumentLibrary
 from serve_apps.retrieval.search.query import SearchFilters, SearchQuery, SearchResults
@@ -83,7 +84,7 @@ class Walk:
         self._texts, self._questions = texts, questions
         self._replicas: tuple[Replica, ...] = tuple(replica(database, redis, CacheSettings()) for _ in range(2))
         self._plain = plain_search(database)
-        self._library, self._links = DocumentLibrary(database), AgentLinks(database)
+        self._library, self._links, self._agents = DocumentLibrary(database), AgentLinks(database), AgentStore(database)
         self._store, self._generations = DocumentStore(database), IndexGenerations(database)
         self._homes: list[Home] = []
         self._written = 0
@@ -174,9 +175,7 @@ class Walk:
                 if kind == "link":
                     await self._links.link(tx, scope, rng.choice(home.agents), chosen)
                 else:
-                    await self._links.change_agent(
-                        tx, scope, rng.choice(home.agents), AgentChange(whole_workspace=True)
-                    )
+                    await self._agents.change(tx, scope, rng.choice(home.agents), AgentChange(whole_workspace=True))
 
     async def _revoke(self, home: Home) -> None:
         rng, scope = self._rng, home.worker
@@ -191,9 +190,7 @@ class Walk:
                 if kind == "unlink":
                     await self._links.unlink(tx, scope, rng.choice(home.agents), chosen)
                 else:
-                    await self._links.change_agent(
-                        tx, scope, rng.choice(home.agents), AgentChange(whole_workspace=False)
-                    )
+                    await self._agents.change(tx, scope, rng.choice(home.agents), AgentChange(whole_workspace=False))
 
     def _reread(self, documents: Sequence[str], readers: str) -> None:
         """Other readers of documents, wherever they are written down."""

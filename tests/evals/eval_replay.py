@@ -15,13 +15,13 @@ import psycopg
 
 from cluster.basics.errors import AosError
 from cluster.basics.scope import Scope
+from cluster.state.agent_store import NewAgent
 from cluster.state.approvals import ReviewVerdict
 from cluster.state.canonical_json import dump_canonical
 from cluster.state.db import embedded
 from cluster.state.db.migrate import apply_migrations
 from cluster.state.work.run_queries import RunQueries
 from configs.settings import load_settings
-from pipelines.documents.store.agent_links import NewAgent
 from serve_apps.agents.events import Event
 from serve_apps.agents.intake.turn_intake import TurnIntake
 from serve_apps.agents.turn_ports import IncomingMessage, RunId
@@ -187,7 +187,7 @@ async def record(
     async with shop(env) as (base, workshop, way_in):
         for name, config in replay_cases.AGENTS.items():
             async with base.database.transaction(scope) as tx:
-                await base.links.add_agent(tx, scope, NewAgent(name, "Helps.", "Help.", config=config))
+                await base.agents.add(tx, scope, NewAgent(name, "Helps.", "Help.", config=config))
         await workshop.open()
         try:
             bench = contract.Bench(way_in, RunQueries(base.database), base.approvals, model, site, scope)

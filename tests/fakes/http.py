@@ -23,6 +23,7 @@ from cluster.models.connections.configured import ConfiguredConnections
 from cluster.models.connections.connection_store import ConnectionStore
 from cluster.models.connections.egress import EgressPolicy, ModelClients
 from cluster.models.connections.model_resolver import ModelResolver
+from cluster.state.agent_store import AgentStore
 from cluster.state.approvals import ApprovalStore
 from cluster.state.audit import AuditLog
 from cluster.state.conversations import ConversationStore
@@ -228,7 +229,8 @@ def make_parts(app_dsn: str, folder: Path, clock: Clock | None = None, **other: 
         accounts=AccountStore(database),
         library=DocumentLibrary(database),
         graph=KnowledgeGraph(database, lexicon),
-        links=AgentLinks(database, standing_assistant(AuditLog(database))),
+        agent_store=AgentStore(database, standing_assistant(AuditLog(database))),
+        links=AgentLinks(database),
         blobs=FolderBlobs(folder / "blobs"),
         erasure=DataEraser(database, FolderBlobs(folder / "blobs"), None),
         search=search,
@@ -252,7 +254,7 @@ def make_parts(app_dsn: str, folder: Path, clock: Clock | None = None, **other: 
         toolbox=Toolbox(),
         schedules=ScheduleStore(database),
         school=Academy(
-            database, AgentLinks(database), JobLedger(database), answerer, AuditLog(database), AcademySettings()
+            database, AgentStore(database), JobLedger(database), answerer, AuditLog(database), AcademySettings()
         ),
         skills=SkillStore(database),
         ground=ground(),

@@ -17,6 +17,7 @@ from uuid import uuid4
 import psycopg
 
 from cluster.basics.scope import Scope
+from cluster.state.agent_store import AgentStore
 from cluster.state.approvals import ApprovalStore
 from cluster.state.audit import AuditLog
 from cluster.state.conversations import ConversationStore
@@ -27,7 +28,6 @@ from cluster.state.work.schedules import Action, NewSchedule, ScheduleOutcome, S
 from cluster.state.work.schedules_due import DueSchedules, DueTime, DueTimeResult
 from configs.sections import AgentSettings
 from configs.sections_skills import ScheduleSettings
-from pipelines.documents.store.agent_links import AgentLinks
 from serve_apps.agents.durable.run_loop import RunTiming, TurnRunner
 from serve_apps.agents.intake.path_router import read_rules
 from serve_apps.agents.intake.route_cache import CachedRouter
@@ -95,7 +95,7 @@ def make_desk(database: Database) -> TurnIntake:
     records = TurnStores(
         database,
         RunLedger(database),
-        AgentLinks(database),
+        AgentStore(database),
         ConversationStore(database),
         make_memory(database),
         AuditLog(database),

@@ -14,11 +14,11 @@ import yaml
 from psycopg.rows import dict_row
 
 from cluster.basics.scope import Scope
+from cluster.state.agent_store import AgentStore, NewAgent
 from cluster.state.approvals import ReviewVerdict
 from cluster.state.canonical_json import action_digest
 from cluster.state.work.run_queries import RunQueries
 from configs.settings import load_settings
-from pipelines.documents.store.agent_links import AgentLinks, NewAgent
 from serve_apps.agents import turn_ports
 from serve_apps.agents.events import Event
 from serve_apps.agents.intake.turn_intake import TurnIntake
@@ -246,7 +246,7 @@ def _store(where: Where, scope: Scope, stored: Sequence[Book]) -> None:
 
 
 async def _open_agents(base: Container, scope: Scope) -> None:
-    links = AgentLinks(base.database)
+    agents = AgentStore(base.database)
     async with base.database.transaction(scope) as tx:
         for name, (connection, planned) in {**AGENTS, "helper": ("native", False)}.items():
             config = {
@@ -256,7 +256,7 @@ async def _open_agents(base: Container, scope: Scope) -> None:
             }
             prompt = "You are the assistant of this workspace. Do what its people ask, with your tools."
             agent = NewAgent(name, system_prompt=prompt, config=config, whole_workspace=True)
-            await links.add_agent(tx, scope, agent)
+            await agents.add(tx, scope, agent)
 
 
 def messages(model: ModelServer) -> set[tuple[str, str]]:

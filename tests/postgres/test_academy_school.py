@@ -11,11 +11,11 @@ import pytest
 
 from cluster.basics.errors import Unavailable
 from cluster.basics.scope import Scope
+from cluster.state.agent_store import AgentStore
 from cluster.state.audit import AuditLog
 from cluster.state.work.jobs import JobLedger
 from configs.sections_skills import AcademySettings
 from pipelines.documents.document import document_id
-from pipelines.documents.store.agent_links import AgentLinks
 from pipelines.documents.store.document_writes import FileArrival
 from serve_apps.agents.academy.register import NotEnrolled
 from serve_apps.agents.academy.school import Academy, QuestionAnswerer
@@ -57,7 +57,7 @@ def scope_of(campus: Campus) -> Scope:
 def school(campus: Campus, before: Callable[[], Awaitable[Any]]) -> Academy:
     parts = campus.api.parts
     asks, database = Interrupted(parts.answerer, before), parts.database
-    return Academy(database, AgentLinks(database), JobLedger(database), asks, AuditLog(database), AcademySettings())
+    return Academy(database, AgentStore(database), JobLedger(database), asks, AuditLog(database), AcademySettings())
 
 
 async def documents(campus: Campus) -> dict[str, str]:

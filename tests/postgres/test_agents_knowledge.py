@@ -9,10 +9,10 @@ import pytest
 
 from cluster.basics.errors import NotFound
 from cluster.basics.scope import Scope
+from cluster.state.agent_store import AgentStore
 from cluster.state.db.postgres import Database
 from configs.sections_retrieval import RerankSettings, SearchSettings
 from pipelines.documents.document import Box, Word
-from pipelines.documents.store.agent_links import AgentLinks
 from serve_apps.agents.events import EventKind
 from serve_apps.agents.turn.delegation import StoredAgents
 from serve_apps.agents.turn.general_path import run_conversation
@@ -101,7 +101,7 @@ async def test_places_are_walled(house: House) -> None:
 
 async def test_agents_are_found_by_name_or_id(house: House) -> None:
     """EX-07: within the workspace."""
-    agents = StoredAgents(house.database, AgentLinks(house.database), SkillStore(house.database))
+    agents = StoredAgents(house.database, AgentStore(house.database), SkillStore(house.database))
     found = await agents.find(house.scope, "reader")
     assert found.id == house.agent and (await agents.find(house.scope, house.agent)) == found
     for scope, name in ((house.scope, "nobody"), (corpus.open_home(house.admin, "other"), "reader")):

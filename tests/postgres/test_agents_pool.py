@@ -10,10 +10,10 @@ import pytest
 
 from cluster.models.connections.configured import ConfiguredConnections
 from cluster.models.connections.connection_store import ConnectionStore
+from cluster.state.agent_store import AgentStore, NewAgent
 from cluster.state.db.postgres import Connection, Database
 from cluster.state.vault import Vault, VaultKey
 from configs.settings import load_settings
-from pipelines.documents.store.agent_links import AgentLinks, NewAgent
 from serve_apps.agents import turn_ports
 from serve_apps.agents.events import EventKind
 from serve_apps.agents.turn.delegation import StoredAgents
@@ -92,13 +92,13 @@ async def test_what_every_turn_looks_up_is_one_transaction(app_dsn: str, admin_d
     database = CountingDatabase(app_dsn, lent)
     await database.open()
     try:
-        links = AgentLinks(database)
+        agents = AgentStore(database)
         async with database.transaction(scope) as tx:
-            await links.add_agent(tx, scope, NewAgent("keeper"))
+            await agents.add(tx, scope, NewAgent("keeper"))
         lent.times = 0
-        found = await StoredAgents(database, links, SkillStore(database)).find(scope, "keeper")
+        found = await StoredAgents(database, agents, SkillStore(database)).find(scope, "keeper")
         assert (found.name, lent.times) == ("keeper", 1)
-        assert await StoredAgents(database, links, SkillStore(database)).find(scope, found.id) == found
+        assert await StoredAgents(database, agents, SkillStore(database)).find(scope, found.id) == found
         lent.times = 0
         stored = ConnectionStore(database, Vault([VaultKey(b"k" * 32)]), ConfiguredConnections())
         assert await stored.offered(scope) == ([], None)

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from cluster.basics.scope import Role
+from cluster.state.agent_store import NewAgent
 from cluster.state.approvals import ReviewVerdict
 from cluster.state.work.run_queries import RunQueries
 from configs.settings import load_settings
-from pipelines.documents.store.agent_links import NewAgent
 from serve_apps.agents.events import EventKind
 from serve_apps.agents.intake.toolset import attached_skills, recorded_specs
 from serve_apps.agents.intake.turn import load_turn as thaw
@@ -42,7 +42,7 @@ class Here(contract.Bench):
         """A new agent that was given these, registered as they are."""
         base, scope = self.base, self.scope
         async with base.database.transaction(scope) as tx:
-            made = str((await base.links.add_agent(tx, scope, NewAgent(name, system_prompt="Be exact.")))["id"])
+            made = str((await base.agents.add(tx, scope, NewAgent(name, system_prompt="Be exact.")))["id"])
             for skill in skills:
                 await base.skills.register(tx, scope, skill)
                 await base.skills.attach(tx, scope, made, skill.name, version)

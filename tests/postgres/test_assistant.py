@@ -5,9 +5,9 @@ import asyncio
 import pytest
 
 from cluster.basics.errors import NotFound
+from cluster.state.agent_store import AgentStore
 from cluster.state.audit import AuditLog
 from cluster.state.db.postgres import Database
-from pipelines.documents.store.agent_links import AgentLinks
 from serve_apps.agents.intake.assistant import ASSISTANT, standing_assistant
 from tests.fakes.ledger import new_workspace
 
@@ -20,15 +20,15 @@ async def test_it_is_listed_in_a_new_workspace_and_made_once(app_dsn: str, admin
     try:
         scope, other = await new_workspace(admin_dsn), await new_workspace(admin_dsn)
         audit = AuditLog(database)
-        links = AgentLinks(database, standing_assistant(audit))
-        found = await asyncio.gather(*(links.resolve(scope, ASSISTANT.name) for _ in range(4)))
+        agents = AgentStore(database, standing_assistant(audit))
+        found = await asyncio.gather(*(agents.resolve(scope, ASSISTANT.name) for _ in range(4)))
         assert len(set(found)) == 1
-        rows, total = await links.agents(other, 0, 10)
+        rows, total = await agents.page(other, 0, 10)
         assert ([row["name"] for row in rows], total) == ([ASSISTANT.name], 1)
         assert rows[0]["whole_workspace"] and str(rows[0]["id"]) != found[0]
         with pytest.raises(NotFound):
-            await links.resolve(scope, "somebody")
+            await agents.resolve(scope, "somebody")
         with pytest.raises(NotFound):
-            await AgentLinks(database).resolve(await new_workspace(admin_dsn), ASSISTANT.name)
+            await AgentStore(database).resolve(await new_workspace(admin_dsn), ASSISTANT.name)
     finally:
         await database.close()

@@ -11,11 +11,12 @@ from redis.asyncio import Redis
 
 from cluster.basics.errors import Unavailable
 from cluster.basics.scope import Scope
+from cluster.state.agent_store import AgentChange, AgentStore
 from cluster.state.db.postgres import Database
 from configs.sections_retrieval import CacheSettings
 from pipelines.documents.document import Page, VersionId
 from pipelines.documents.index.generations import IndexGenerations
-from pipelines.documents.store.agent_links import AgentChange, AgentLinks
+from pipelines.documents.store.agent_links import AgentLinks
 from pipelines.documents.store.document_writes import DocumentStore, FileArrival, StoredPage
 from pipelines.documents.store.library import DocumentLibrary
 from serve_apps.retrieval.search.query import LONGEST_QUESTION, ContextBudget, SearchFilters, SearchQuery
@@ -193,18 +194,18 @@ async def links(pool: Database, home: Home) -> None:
 async def auto_links(pool: Database, home: Home) -> None:
     ann = home.of("user:ann")
     async with pool.transaction(ann) as tx:
-        await AgentLinks(pool).change_agent(tx, ann, home.agent, AgentChange(auto_link_uploads=True))
+        await AgentStore(pool).change(tx, ann, home.agent, AgentChange(auto_link_uploads=True))
         await AgentLinks(pool).auto_link(tx, ann, home.secret)
 
 
 async def widens(pool: Database, home: Home) -> None:
     async with pool.transaction(home.scope) as tx:
-        await AgentLinks(pool).change_agent(tx, home.scope, home.agent, AgentChange(whole_workspace=True))
+        await AgentStore(pool).change(tx, home.scope, home.agent, AgentChange(whole_workspace=True))
 
 
 async def removes_the_agent(pool: Database, home: Home) -> None:
     async with pool.transaction(home.scope) as tx:
-        await AgentLinks(pool).delete_agent(tx, home.scope, home.agent)
+        await AgentStore(pool).delete(tx, home.scope, home.agent)
 
 
 async def switches(pool: Database, home: Home) -> None:

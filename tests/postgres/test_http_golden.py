@@ -1,7 +1,8 @@
 """Golden sets over HTTP: filled, run, compared; a run in which a part did not run has failed."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,11 @@ import psycopg
 import pytest
 
 from cluster.basics.errors import Unavailable
-from cluster.basics.scope import Role, Scope
+from cluster.basics.scope import Role, Scope, UserId
 from configs.sections_retrieval import RerankSettings, SearchSettings
 from serve_apps.retrieval.answers.answerer import CitedAnswer
 from serve_apps.retrieval.answers.quote import Citation
-from serve_apps.retrieval.golden.golden_runs import GoldenRuns
+from serve_apps.retrieval.golden.golden_runs import GoldenRunLease, GoldenRuns
 from serve_apps.retrieval.golden.measure import GoldenExaminer, GoldenRunOptions
 from serve_apps.retrieval.golden.question_form import GoldenQuestion
 from serve_apps.retrieval.search.pipeline import SearchPipeline
@@ -64,6 +65,14 @@ class QuotingAnswerer:
         return CitedAnswer(f"{hit.text} [1]", "extractive", (cited,), found, None, self.fallback)
 
 
+class Asleep(GoldenRuns):
+    """Those of a process that does not get round to its heartbeat."""
+
+    async def heartbeat(self, lease: GoldenRunLease, lease_seconds: float) -> bool:
+        await asyncio.Event().wait()
+        return False
+
+
 @dataclass
 class Place:
     """The API over a real search, with what is scripted."""
@@ -73,6 +82,7 @@ class Place:
     embedder: FakeEmbedder
     operator: httpx.AsyncClient
     generation: int
+    scope: Scope
 
     async def filled(self, name: str = "leases") -> str:
         made = await self.operator.post("/api/golden-sets", json={"name": name})
@@ -86,6 +96,52 @@ class Place:
         begun = await self.operator.post(f"{path}/runs", json=body)
         assert begun.status_code == 202, begun.text
         return await self.ended(begun.json()["id"])
+
+    def runs(self, made: type[GoldenRuns] = GoldenRuns, lease: float = 0.6) -> GoldenRuns:
+        """Those of another process."""
+        parts = self.api.parts
+        examiner = GoldenExaminer(self.answerer.search, self.answerer, parts.database)
+        return made(parts.database, parts.golden, examiner, {"search": {"k": 1}}, lease=lease, beat=0.1)
+
+    async def begin(self, runs: GoldenRuns) -> str:
+        """A run that another process began for the operator."""
+        set_id = (await self.filled()).rpartition("/")[2]
+        return await runs.begin(self.scope, set_id, GoldenRunOptions())
+
+    async def asked_one(self, run: str) -> None:
+        await self.until(run, lambda shown: shown["done"] == 1)
+
+    async def dies_after_one(self) -> str:
+        """A run whose process was killed after its first question: it neither finishes nor gives anything back."""
+        dying, self.answerer.permits = self.runs(), asyncio.Semaphore(1)
+        begun = await self.begin(dying)
+        await self.asked_one(begun)
+        for task in dying._sweep.carried.values():
+            task.cancel()
+        await dying.settled(begun)
+        self.answerer.permits, self.answerer.asked = None, []
+        return begun
+
+    @asynccontextmanager
+    async def looking(self, runs: GoldenRuns | None = None) -> AsyncIterator[None]:
+        """Another process looks for runs whose process is gone."""
+        runs = runs or self.runs()
+        await runs.open()
+        try:
+            yield
+        finally:
+            await runs.close()
+
+    async def until(self, run: str, wanted: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+        for _ in range(1000):
+            shown: dict[str, Any] = (await self.operator.get(f"/api/golden-runs/{run}")).json()
+            if wanted(shown):
+                return shown
+            await asyncio.sleep(0.02)
+        raise AssertionError(shown)
+
+    async def completed(self, run: str) -> dict[str, Any]:
+        return await self.until(run, lambda shown: bool(shown["state"] == "completed"))
 
     async def ended(self, run: str) -> dict[str, Any]:
         await self.api.parts.golden_runs.settled(run)
@@ -109,7 +165,14 @@ async def place(app_dsn: str, admin_dsn: str, office: Office, tmp_path: Path) ->
         ]
         load(connection, office.scope, generation, books)
     async with serve(replace(parts, search=search, answerer=answerer, golden_runs=runs)) as api:
-        yield Place(api, answerer, embedder, await api.sign_in(office.emails[Role.OPERATOR]), generation)
+        email = office.emails[Role.OPERATOR]
+        operator = await api.sign_in(email)
+        with psycopg.connect(admin_dsn) as connection:
+            found = connection.execute("select id from users where email = %s", (email,)).fetchone()
+        assert found is not None
+        principals = (f"user:{email}", "role:operator")
+        scope = replace(office.scope, principals=principals, user=UserId(str(found[0])), role=Role.OPERATOR)
+        yield Place(api, answerer, embedder, operator, generation, scope)
         await runs.close()
 
 
@@ -193,20 +256,86 @@ async def test_a_run_in_which_a_part_did_not_run_has_failed_and_says_which(place
 
 
 async def test_a_run_whose_process_died_is_interrupted_and_goes_on_with_what_is_left(place: Place) -> None:
-    path, runs = await place.filled(), place.api.parts.golden_runs
-    place.answerer.permits = asyncio.Semaphore(1)
-    begun = (await place.operator.post(f"{path}/runs", json={})).json()["id"]
-    for _ in range(500):
-        if (await place.operator.get(f"/api/golden-runs/{begun}")).json()["done"]:
-            break
-        await asyncio.sleep(0.01)
-    await runs.close()
+    begun = await place.dies_after_one()
     assert (await place.operator.post(f"/api/golden-runs/{begun}/resume")).status_code == 409  # its lease still holds
     await asyncio.sleep(0.7)
     assert (await place.operator.get(f"/api/golden-runs/{begun}")).json()["state"] == "interrupted"
-    place.answerer.permits, place.answerer.asked = None, []
     assert (await place.operator.post(f"/api/golden-runs/{begun}/resume")).status_code == 202
     assert (await place.ended(begun))["state"] == "completed" and len(place.answerer.asked) == 2
+
+
+async def test_a_run_whose_process_was_killed_goes_on_by_itself_and_no_question_counts_twice(
+    place: Place, office: Office
+) -> None:
+    """Whoever looks next takes it up, once its lease has run out, with the rights of whoever began it."""
+    begun = await place.dies_after_one()
+    async with place.looking(), place.looking():
+        shown = await place.completed(begun)
+    assert (shown["state"], shown["done"], shown["failures"]) == ("completed", 3, [])
+    assert shown["figures"]["search_ms"]["n"] == 3 and len(place.answerer.asked) == 2
+    results = (await place.operator.get(f"/api/golden-runs/{begun}/results")).json()["items"]
+    assert [row["key"] for row in results] == ["end", "rent", "moon"]
+    assert all("secret.txt" not in row["retrieved"] for row in results)
+
+
+async def test_a_process_that_stops_gives_its_runs_back_at_once(place: Place) -> None:
+    """Nobody waits for the lease, however long it is; a question that was begun is asked again."""
+    patient = place.runs(lease=600)
+    async with place.looking(patient):
+        place.answerer.permits = asyncio.Semaphore(1)
+        begun = await place.begin(patient)
+        await place.asked_one(begun)
+    assert (await place.operator.get(f"/api/golden-runs/{begun}")).json()["state"] == "interrupted"
+    place.answerer.permits, place.answerer.asked = None, []
+    async with place.looking():
+        shown = await place.completed(begun)
+    assert (shown["done"], len(place.answerer.asked)) == (3, 2)
+
+
+async def test_a_process_that_wakes_late_writes_nothing(place: Place, admin_dsn: str) -> None:
+    """Another one has gone on with the run meanwhile: what the first one brings is refused."""
+    asleep = place.runs(Asleep)
+    place.answerer.permits = asyncio.Semaphore(0)
+    begun = await place.begin(asleep)
+    while not place.answerer.asked:  # noqa: ASYNC110 - it is asked in this process
+        await asyncio.sleep(0.01)
+    sleeper, place.answerer.permits = place.answerer.permits, None
+    async with place.looking():
+        first = await place.completed(begun)
+    with psycopg.connect(admin_dsn) as connection:
+        connection.execute("update golden_results set answer = 'of the second' where run_id = %s", (begun,))
+    sleeper.release()
+    await asleep.settled(begun)
+    assert await place.completed(begun) == first
+    with psycopg.connect(admin_dsn) as connection:
+        rows = connection.execute("select distinct answer from golden_results where run_id = %s", (begun,)).fetchall()
+    assert rows == [("of the second",)]
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ("update users set disabled = true", "no longer the rights"),
+        ("update memberships set role = 'developer' where role = 'operator'", "no longer the rights"),
+        ("update golden_runs set fingerprint = 'another'", "the settings are others"),
+        ("update golden_runs set lapses = 8", "its process ended 8 times"),
+    ],
+)
+async def test_a_run_that_cannot_go_on_by_itself_fails_and_says_why(
+    place: Place, office: Office, admin_dsn: str, change: str, why: str
+) -> None:
+    begun = await place.dies_after_one()
+    with psycopg.connect(admin_dsn) as connection:
+        assert connection.execute(change).rowcount  # type: ignore[arg-type]
+    async with place.looking():
+        for _ in range(500):
+            with psycopg.connect(admin_dsn) as connection:
+                found = connection.execute("select state, failures from golden_runs where id = %s", (begun,)).fetchone()
+            if found and found[0] != "running":
+                break
+            await asyncio.sleep(0.02)
+    assert found is not None and found[0] == "failed"
+    assert why in found[1][0]["what"] and found[1][0]["questions"] == 2 and place.answerer.asked == []
 
 
 async def test_engines_that_changed_while_a_run_was_interrupted_fail_it(place: Place, admin_dsn: str) -> None:

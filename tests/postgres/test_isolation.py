@@ -79,7 +79,7 @@ async def api(app_dsn: str, tmp_path: Path) -> AsyncIterator[Api]:
     records = TurnStores(
         parts.database,
         RunLedger(parts.database),
-        parts.links,
+        parts.agent_store,
         parts.conversations,
         parts.memory,
         parts.audit,
@@ -408,6 +408,7 @@ async def test_row_level_security_alone_holds_when_the_where_clauses_are_gone(
     parts = api.parts
     for part in (
         parts.library,
+        parts.agent_store,
         parts.links,
         parts.desk,
         parts.jobs,

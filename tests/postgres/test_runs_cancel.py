@@ -6,11 +6,11 @@ from collections.abc import AsyncIterator
 import pytest
 
 from cluster.basics.errors import Conflict, Unavailable
+from cluster.state.agent_store import AgentStore
 from cluster.state.approvals import ApprovalRequest, ReconcileVerdict, ReviewVerdict
 from cluster.state.canonical_json import action_digest
 from cluster.state.conversations import ConversationStore
 from cluster.state.work.run_record import RunEvent, RunLease, RunState, RunStep, StepState
-from pipelines.documents.store.agent_links import AgentLinks
 from serve_apps.agents.turn_ports import RedoPolicy, Turn
 from tests.fakes.runs import Outside, Stage, acting, events_of, stage
 
@@ -130,8 +130,8 @@ async def test_what_a_cancelled_run_had_begun_can_be_settled_and_then_deleted(
         ("approval", "approved", "needs_reconcile"),
         ("reconcile", "pending", "needs_reconcile"),
     ]
-    kept, links = ConversationStore(here.database), AgentLinks(here.database)
-    for refused in (kept.delete, links.delete_agent):
+    kept, agents = ConversationStore(here.database), AgentStore(here.database)
+    for refused in (kept.delete, agents.delete):
         with pytest.raises(Conflict, match="is cancelled"):
             async with here.database.transaction(here.scope) as tx:
                 await refused(tx, here.scope, here.session if refused == kept.delete else here.agent)
@@ -146,7 +146,7 @@ async def test_what_a_cancelled_run_had_begun_can_be_settled_and_then_deleted(
         if found is ReconcileVerdict.HAPPENED:
             await kept.delete(tx, here.scope, here.session)
         else:
-            await links.delete_agent(tx, here.scope, here.agent)
+            await agents.delete(tx, here.scope, here.agent)
     assert events_of(admin_dsn, turn.run) == []
     assert await here.rows("select 1 from event_streams") == []
 

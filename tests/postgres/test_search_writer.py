@@ -14,9 +14,9 @@ from cluster.models.model_errors import NoModel, OverBudget
 from cluster.models.routing.router import ModelRouter
 from cluster.models.routing.spend import SpendStore
 from cluster.models.routing.tasks import Task
+from cluster.state.agent_store import AgentStore
 from cluster.state.audit import AuditLog
 from cluster.state.db.postgres import Database
-from pipelines.documents.store.agent_links import AgentLinks
 from serve_apps.agents.intake.assistant import standing_assistant
 from serve_apps.wiring.search_models import RoutedWriter
 from tests.fakes import corpus
@@ -47,7 +47,7 @@ class House:
     def writer(self, *models: tuple[ModelConnection, ScriptedModel]) -> RoutedWriter:
         offered = Offered(dict(models))
         router = ModelRouter(offered, SpendStore(self.database, lambda: NOW))
-        return RoutedWriter(router, offered, AgentLinks(self.database, standing_assistant(AuditLog(self.database))))
+        return RoutedWriter(router, offered, AgentStore(self.database, standing_assistant(AuditLog(self.database))))
 
     def rows(self, query: str) -> list[tuple[object, ...]]:
         return self.admin.execute(query).fetchall()

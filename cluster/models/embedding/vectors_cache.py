@@ -1,6 +1,5 @@
 """Vectors of questions, kept in Redis by the hash of their text, for every workspace on its own."""
 
-import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import blake2b, sha256
@@ -9,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from redis.asyncio import Redis
-from redis.exceptions import RedisError
 
+from cluster.basics.redis_link import RedisAway, RedisLink
 from cluster.basics.scope import Scope
 from cluster.models.embedding.migration import forget_facts, map_embedders, pin_embedder
 from cluster.models.ports import Embedder, EmbedderFacts, EmbeddingLane
@@ -56,9 +55,9 @@ class VectorCache:
     ) -> None:
         """`clock` gives seconds since 1970, alike on all replicas; without `redis` nothing is kept."""
         self._embedder, self._clock = embedder, clock
-        self._redis = redis if settings.cache_entries else None
+        self._redis = RedisLink(redis if settings.cache_entries else None, clock, wait=SECONDS, rest=REST_SECONDS)
+        self._keeps = redis is not None and settings.cache_entries > 0
         self._most, self._ttl = settings.cache_entries, settings.cache_seconds
-        self._rests_until = 0.0
         self._tally = CacheCounters()
 
     def of(self, scope: Scope) -> Embedder:
@@ -89,7 +88,7 @@ class VectorCache:
         self, embedder: Embedder, home: str, texts: Sequence[str], lane: EmbeddingLane
     ) -> NDArray[np.float32]:
         """As `embedder.embed`; `home` is the prefix of one workspace's keys."""
-        if lane is EmbeddingLane.BULK or not 0 < len(texts) <= MOST_TEXTS or self._redis is None:
+        if lane is EmbeddingLane.BULK or not 0 < len(texts) <= MOST_TEXTS or not self._keeps:
             return await embedder.embed(texts, lane)
         facts = await embedder.facts()
         names = {
@@ -105,19 +104,19 @@ class VectorCache:
         return np.stack([found[text] for text in texts])
 
     async def _read_vectors(self, home: str, names: dict[str, str], dimension: int) -> dict[str, NDArray[np.float32]]:
-        if self._redis is None or self._clock() < self._rests_until:
-            self._tally.away += 1
-            return {}
-        try:
-            async with asyncio.timeout(SECONDS), self._redis.pipeline(transaction=False) as pipe:
+        async def read(redis: Redis) -> list[Any]:
+            async with redis.pipeline(transaction=False) as pipe:
                 pipe.mget([f"{home}:{name}" for name in names.values()])
                 pipe.zadd(home, dict.fromkeys(names.values(), self._clock()), xx=True)
                 kept, _ = await pipe.execute()
-        except (RedisError, OSError):
-            self._rest_redis()
-            return {}
-        if not isinstance(kept, list) or len(kept) != len(names):
-            self._rest_redis()  # whoever answers there is no Redis
+            if not isinstance(kept, list) or len(kept) != len(names):
+                raise TypeError("whoever answers there is no Redis")
+            return kept
+
+        try:
+            kept = await self._redis.call(read)
+        except RedisAway:
+            self._tally.away += 1
             return {}
         found = {}
         for (text, name), value in zip(names.items(), kept, strict=True):
@@ -130,26 +129,24 @@ class VectorCache:
         return found
 
     async def _write_vectors(self, home: str, vectors: dict[str, NDArray[np.float32]]) -> None:
-        if self._redis is None or self._clock() < self._rests_until:
+        async def write(redis: Redis) -> None:
+            async with redis.pipeline(transaction=False) as pipe:
+                for name, vector in vectors.items():
+                    pipe.set(f"{home}:{name}", pack_vector(name, vector), ex=self._ttl)
+                pipe.zadd(home, dict.fromkeys(vectors, self._clock()))
+                pipe.expire(home, self._ttl)
+                pipe.zcard(home)
+                count = (await pipe.execute())[-1]
+            if count > self._most:
+                oldest: Any = await redis.zpopmin(home, count - self._most)
+                await redis.delete(*(f"{home}:{_decode_name(name)}" for name, _ in oldest))
+
+        if self._redis.resting:
             return
         try:
-            async with asyncio.timeout(SECONDS):
-                async with self._redis.pipeline(transaction=False) as pipe:
-                    for name, vector in vectors.items():
-                        pipe.set(f"{home}:{name}", pack_vector(name, vector), ex=self._ttl)
-                    pipe.zadd(home, dict.fromkeys(vectors, self._clock()))
-                    pipe.expire(home, self._ttl)
-                    pipe.zcard(home)
-                    count = (await pipe.execute())[-1]
-                if count > self._most:
-                    oldest: Any = await self._redis.zpopmin(home, count - self._most)
-                    await self._redis.delete(*(f"{home}:{_decode_name(name)}" for name, _ in oldest))
-        except (RedisError, OSError):
-            self._rest_redis()
-
-    def _rest_redis(self) -> None:
-        self._tally.away += 1
-        self._rests_until = self._clock() + REST_SECONDS
+            await self._redis.call(write)
+        except RedisAway:
+            self._tally.away += 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,6 @@
 """The durable ledger: Ray computes, these rows decide what is done. It knows opaque unit keys, no documents."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from hashlib import sha256
@@ -11,11 +10,12 @@ from typing import Any, NewType
 
 from psycopg.types.json import Jsonb
 
-from cluster.basics.errors import Conflict, LeaseLost, NotFound
-from cluster.basics.scope import Scope, TenantId, WorkspaceId
-from cluster.state.db.postgres import Database, Row, Transaction, load_queries
+from cluster.basics.errors import Conflict, LeaseLost
+from cluster.basics.scope import Scope
+from cluster.state.db.postgres import Database, Transaction
 from cluster.state.work import wait_reasons
 from cluster.state.work.job_counts import JobCounters, append_event, read_job_counters
+from cluster.state.work.lease import Lease, LeaseLedger
 
 JobId = NewType("JobId", str)
 
@@ -83,13 +83,16 @@ class UnitOutcome:
     caveats: Sequence[Mapping[str, Any]] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class JobLease:
-    """The right to write for a job, until somebody else claims it."""
+class JobLease(Lease):
+    """The right to write for a job."""
 
-    job: JobId
-    scope: Scope
-    fence: int
+    __slots__ = ()
+    noun = "job"
+
+    @property
+    def job(self) -> JobId:
+        """The job's id."""
+        return JobId(self.id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,13 +115,12 @@ class EnqueuedJob:
     fresh: bool
 
 
-class JobLedger:
+class JobLedger(LeaseLedger[JobLease]):
     """Every statement about jobs and units."""
 
     def __init__(self, database: Database) -> None:
         """Queries are read from jobs.sql beside this file."""
-        self._db = database
-        self._sql = load_queries(Path(__file__).with_suffix(".sql"))
+        super().__init__(database, Path(__file__).with_suffix(".sql"), JobLease)
 
     async def enqueue(
         self,
@@ -157,41 +159,9 @@ class JobLedger:
 
     async def claim(self, owner: str, lane: JobLane, lease_seconds: float) -> ClaimedJob | None:
         """Take the next job of the lane, or one whose lease has run out; None where nothing waits."""
-        async with self._db.transaction() as tx:
-            row = await tx.one(self._sql["claim"], owner=owner, lane=lane, lease=lease_seconds)
-        if row is None:
-            return None
-        scope = Scope.of_worker(TenantId(str(row["tenant_id"])), WorkspaceId(str(row["workspace_id"])))
-        lease = JobLease(JobId(str(row["id"])), scope, row["fence"])
-        async with self._db.transaction(scope) as tx:
-            job = await tx.one(self._sql["load"], **_job_values(lease))
-        if job is None:
-            raise NotFound(f"job {lease.job} vanished while it was claimed")
-        return _read_job(lease, job)
-
-    async def heartbeat(self, lease: JobLease, lease_seconds: float) -> bool:
-        """Extend the lease and tell whether the job is to be cancelled.
-
-        Raises:
-            LeaseLost: another worker has claimed it.
-        """
-        async with self._db.transaction(lease.scope) as tx:
-            row = await tx.one(self._sql["heartbeat"], **_job_values(lease), fence=lease.fence, lease=lease_seconds)
-        if row is None:
-            raise LeaseLost(f"job {lease.job}, token {lease.fence}")
-        return bool(row["cancel_requested"])
-
-    @asynccontextmanager
-    async def writing(self, lease: JobLease) -> AsyncIterator[Transaction]:
-        """The only way to write a job's outputs: one transaction, refused where the fencing token is stale.
-
-        Raises:
-            LeaseLost: another worker has claimed the job since; nothing was written.
-        """
-        async with self._db.transaction(lease.scope) as tx:
-            if await tx.one(self._sql["hold"], **_job_values(lease), fence=lease.fence) is None:
-                raise LeaseLost(f"job {lease.job}, token {lease.fence}")
-            yield tx
+        for lease in await self._claim_leases(owner=owner, lane=lane, lease=lease_seconds):
+            return await self._load(lease)
+        return None
 
     async def expect(self, tx: Transaction, lease: JobLease, stage: str, units: Sequence[WorkUnit]) -> int:
         """Write units that are to be done and return how many of them are new."""
@@ -199,55 +169,50 @@ class JobLedger:
             return 0
         added = await tx.run(
             self._sql["expect"],
-            **_job_values(lease),
-            tenant=lease.scope.tenant,
+            **lease.values,
             stage=stage,
             keys=[u.key for u in units],
             subjects=[u.subject for u in units],
             fingerprints=[u.fingerprint for u in units],
             payloads=[Jsonb(u.payload) for u in units],
         )
-        await tx.run(
-            self._sql["count_expected"], **_job_values(lease), tenant=lease.scope.tenant, stage=stage, count=added
-        )
+        await tx.run(self._sql["count_expected"], **lease.values, stage=stage, count=added)
         return added
 
     async def planned(self, tx: Transaction, lease: JobLease, found: Mapping[str, Any]) -> None:
         """The plan is complete: a resume does not make it again, and finds what it found in the payload."""
-        await tx.run(self._sql["planned"], **_job_values(lease), found=Jsonb(found))
+        await tx.run(self._sql["planned"], **lease.values, found=Jsonb(found))
 
     async def pending(self, lease: JobLease, stage: str, limit: int, *, after: str | None = None) -> list[WorkUnit]:
         """The next units of a stage; with `after`, only those whose subject is settled in that stage."""
         async with self._db.transaction(lease.scope) as tx:
             if after is None:
-                rows = await tx.all(self._sql["pending"], **_job_values(lease), stage=stage, limit=limit)
+                rows = await tx.all(self._sql["pending"], **lease.values, stage=stage, limit=limit)
             else:
-                rows = await tx.all(
-                    self._sql["pending_ready"], **_job_values(lease), stage=stage, before=after, limit=limit
-                )
+                rows = await tx.all(self._sql["pending_ready"], **lease.values, stage=stage, before=after, limit=limit)
         return [WorkUnit(r["key"], r["subject"], r["fingerprint"], r["payload"], r["attempts"]) for r in rows]
 
     async def begin(self, lease: JobLease, stage: str, units: Sequence[WorkUnit]) -> None:
         """Count an attempt for each unit before the work starts."""
         async with self.writing(lease) as tx:
-            await tx.run(self._sql["begin_units"], **_job_values(lease), stage=stage, keys=[u.key for u in units])
+            await tx.run(self._sql["begin_units"], **lease.values, stage=stage, keys=[u.key for u in units])
 
     async def refund(self, lease: JobLease, stage: str, keys: Sequence[str]) -> None:
         """Give back the attempt of units that were begun and not touched."""
         if keys:
             async with self.writing(lease) as tx:
-                await tx.run(self._sql["refund"], **_job_values(lease), stage=stage, keys=list(keys))
+                await tx.run(self._sql["refund"], **lease.values, stage=stage, keys=list(keys))
 
     async def reopen(self, tx: Transaction, lease: JobLease, stage: str, subjects: list[str] | None) -> None:
         """Do a stage again over subjects that it was done over, None for all of them."""
-        await tx.run(self._sql["reopen_subjects"], **_job_values(lease), stage=stage, subjects=subjects)
+        await tx.run(self._sql["reopen_subjects"], **lease.values, stage=stage, subjects=subjects)
 
     async def settle(self, tx: Transaction, lease: JobLease, stage: str, settled: Sequence[UnitOutcome]) -> None:
         """Mark units in the transaction that wrote their outputs."""
         if settled:
             await tx.run(
                 self._sql["settle"],
-                **_job_values(lease),
+                **lease.values,
                 stage=stage,
                 keys=[s.key for s in settled],
                 statuses=[str(s.status) for s in settled],
@@ -261,7 +226,7 @@ class JobLedger:
     ) -> None:
         """Give the job its end, if the lease still holds; readers hear counters, error, and what they are `told`."""
         async with self.writing(lease) as tx:
-            await tx.run(self._sql["finish"], **_job_values(lease), state=state, error=error)
+            await tx.run(self._sql["finish"], **lease.values, state=state, error=error)
             counts = (await read_job_counters(tx, self._sql["progress"], lease.scope, lease.job)).progress
             heard = {**counts, **(told or {}), **({} if error is None else {"error": error})}
             await append_event(tx, self._sql["event"], lease.job, str(state), heard)
@@ -287,15 +252,19 @@ class JobLedger:
     async def move(self, lease: JobLease, lane: JobLane) -> None:
         """Let a job that turned out large wait in another lane."""
         async with self.writing(lease) as tx:
-            await tx.run(self._sql["move"], **_job_values(lease), lane=lane)
+            await tx.run(self._sql["move"], **lease.values, lane=lane)
 
     async def reload(self, job: ClaimedJob) -> ClaimedJob:
         """The same lease, with the plan as it is stored now."""
-        async with self._db.transaction(job.lease.scope) as tx:
-            row = await tx.one(self._sql["load"], **_job_values(job.lease))
+        return await self._load(job.lease)
+
+    async def _load(self, lease: JobLease) -> ClaimedJob:
+        async with self._db.transaction(lease.scope) as tx:
+            row = await tx.one(self._sql["load"], **lease.values)
         if row is None:
-            raise LeaseLost(f"job {job.lease.job} is gone")
-        return _read_job(job.lease, row)
+            raise LeaseLost(f"job {lease.job} is gone")
+        creator = None if row["created_by"] is None else str(row["created_by"])
+        return ClaimedJob(lease, row["kind"], JobLane(row["lane"]), row["phase"] == "run", row["payload"], creator)
 
     async def release(
         self, lease: JobLease, *, behind: bool = False, untouched: bool = False, waiting: str | None = None
@@ -310,8 +279,8 @@ class JobLedger:
         """
         query = self._sql["release_untouched" if untouched else "release"]
         async with self._db.transaction(lease.scope) as tx:
-            before = await tx.one(self._sql["waiting"], **_job_values(lease))
-            released = await tx.run(query, **_job_values(lease), fence=lease.fence, behind=behind, waiting=waiting)
+            before = await tx.one(self._sql["waiting"], **lease.values)
+            released = await tx.run(query, **lease.values, behind=behind, waiting=waiting)
             if (
                 released
                 and waiting
@@ -328,23 +297,14 @@ class JobLedger:
     async def claimed_in_vain(self, lease: JobLease) -> int:
         """Count a claim that settled nothing; how many there were in a row. 0 where the lease is lost."""
         async with self._db.transaction(lease.scope) as tx:
-            row = await tx.one(self._sql["claimed_in_vain"], **_job_values(lease), fence=lease.fence)
+            row = await tx.one(self._sql["claimed_in_vain"], **lease.values)
         return 0 if row is None else int(row["vain_claims"])
 
     async def end_turn(self, job: ClaimedJob, units: int) -> bool:
         """Count what the tenant was served (units, or seconds where those are more) and tell whether another waits."""
         tenant = job.lease.scope.tenant
         async with self._db.transaction(job.lease.scope) as tx:
-            await tx.run(self._sql["turn_done"], **_job_values(job.lease))
+            await tx.run(self._sql["turn_done"], **job.lease.values)
             await tx.run(self._sql["turn"], tenant=tenant, lane=job.lane, units=units)
             row = await tx.one(self._sql["others_wait"], tenant=tenant, lane=job.lane)
         return bool(row and row["waits"])
-
-
-def _job_values(lease: JobLease) -> dict[str, str]:
-    return {"job": lease.job, "workspace": lease.scope.workspace}
-
-
-def _read_job(lease: JobLease, row: Row) -> ClaimedJob:
-    creator = None if row["created_by"] is None else str(row["created_by"])
-    return ClaimedJob(lease, row["kind"], JobLane(row["lane"]), row["phase"] == "run", row["payload"], creator)

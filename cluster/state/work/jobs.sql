@@ -10,7 +10,7 @@ union all
 select id, request_hash, false from jobs
 where workspace_id = %(workspace)s and idempotency_key = %(key)s and not exists (select 1 from added);
 
--- claim: Take the next job of a lane, round robin over tenants, with a new fencing token.
+-- claim_next: Take the next job of a lane, round robin over tenants, with a new fencing token.
 select id, tenant_id, workspace_id, fence from claim_job(%(lane)s, %(owner)s, make_interval(secs => %(lease)s));
 
 -- load: What a worker needs to know of the job it has claimed.

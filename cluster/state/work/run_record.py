@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from cluster.basics.scope import Scope
 from cluster.state.canonical_json import normalize_json
 from cluster.state.db.postgres import Row
+from cluster.state.work.lease import Lease
 
 
 class RunState(StrEnum):
@@ -49,13 +49,16 @@ class NewRun:
     attended: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class RunLease:
-    """The right to write for a run, until somebody else claims it."""
+class RunLease(Lease):
+    """The right to write for a run."""
 
-    run: str
-    scope: Scope
-    fence: int
+    __slots__ = ()
+    noun = "run"
+
+    @property
+    def run(self) -> str:
+        """The run's id."""
+        return self.id
 
 
 @dataclass(frozen=True, slots=True)

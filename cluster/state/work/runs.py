@@ -1,7 +1,6 @@
 """Runs and their journals: claimed by lease, written under a fencing token, ended once."""
 
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -9,11 +8,12 @@ from uuid import UUID, uuid5
 
 from psycopg.types.json import Jsonb
 
-from cluster.basics.errors import Conflict, LeaseLost, NotFound
+from cluster.basics.errors import Conflict, NotFound
 from cluster.basics.ids import uuid_of
-from cluster.basics.scope import Scope, TenantId, WorkspaceId
+from cluster.basics.scope import Scope
 from cluster.state.canonical_json import action_digest, normalize_json
-from cluster.state.db.postgres import Database, Transaction, load_queries
+from cluster.state.db.postgres import Database, Transaction
+from cluster.state.work.lease import LeaseLedger, worker_scope
 from cluster.state.work.run_record import (
     NewRun,
     RunEvent,
@@ -28,13 +28,12 @@ from cluster.state.work.run_record import (
 _DOUBTS = 20  # runs at a time of which somebody is asked what became of what they had begun
 
 
-class RunLedger:
+class RunLedger(LeaseLedger[RunLease]):
     """Every write to runs, steps and their events."""
 
     def __init__(self, database: Database) -> None:
         """Queries are read from runs.sql beside this file."""
-        self._db = database
-        self._sql = load_queries(Path(__file__).with_suffix(".sql"))
+        super().__init__(database, Path(__file__).with_suffix(".sql"), RunLease)
 
     async def create(self, tx: Transaction, scope: Scope, run: NewRun, lease_seconds: float) -> None:
         """Add a run in the caller's transaction, beside the message that it answers.
@@ -83,12 +82,7 @@ class RunLedger:
         What runs had begun whose owner died is put before a person on the way.
         """
         await self._ask_of_the_dead()
-        async with self._db.transaction() as tx:
-            row = await tx.one(self._sql["claim_next"], owner=owner, lease=lease_seconds)
-        if row is None:
-            return None
-        scope = Scope.of_worker(TenantId(str(row["tenant_id"])), WorkspaceId(str(row["workspace_id"])))
-        return RunLease(str(row["id"]), scope, row["fence"])
+        return next(iter(await self._claim_leases(owner=owner, lease=lease_seconds)), None)
 
     async def load(self, scope: Scope, run: str) -> RunJournal:
         """The run with its journal.
@@ -110,30 +104,6 @@ class RunLedger:
             row["outcome"],
         )
 
-    async def heartbeat(self, lease: RunLease, lease_seconds: float) -> bool:
-        """Extend the lease and tell whether the run is to be cancelled.
-
-        Raises:
-            LeaseLost: another owner has it, or it waits or has ended.
-        """
-        async with self._db.transaction(lease.scope) as tx:
-            row = await tx.one(self._sql["heartbeat"], **_lease_values(lease), lease=lease_seconds)
-        if row is None:
-            raise _lease_lost_error(lease)
-        return bool(row["cancel_requested"])
-
-    @asynccontextmanager
-    async def writing(self, lease: RunLease) -> AsyncIterator[Transaction]:
-        """The only way to write for a run: one transaction, refused where its fencing token is stale.
-
-        Raises:
-            LeaseLost: another owner has claimed it since; nothing was written.
-        """
-        async with self._db.transaction(lease.scope) as tx:
-            if await tx.one(self._sql["hold"], **_lease_values(lease)) is None:
-                raise _lease_lost_error(lease)
-            yield tx
-
     async def put_step(self, tx: Transaction, lease: RunLease, step: RunStep) -> None:
         """Write a step or the end of a started one, and what it cost."""
         cost = {
@@ -141,7 +111,7 @@ class RunLedger:
             "completion_tokens": step.completion_tokens,
             "cost_usd": Decimal(str(step.cost_usd)),
         }
-        named = _run_values(lease.scope, lease.run)
+        named = lease.values
         written = await tx.run(
             self._sql["put_step"],
             **named,
@@ -169,7 +139,7 @@ class RunLedger:
         seqs = [event.seq for event in events]
         if seqs != list(range(seqs[0], seqs[0] + len(seqs))):
             raise ValueError(f"events {seqs} of run {lease.run} have a gap")
-        stream = {"stream": f"run:{lease.run}", "tenant": lease.scope.tenant, "workspace": lease.scope.workspace}
+        stream = {"stream": f"run:{lease.run}"} | lease.values
         if await tx.one(self._sql["open_stream"], **stream, first=seqs[0], last=seqs[-1]) is None:
             raise ValueError(f"run {lease.run} has no event before number {seqs[0]}")
         types, payloads = [e.type for e in events], [Jsonb(e.payload) for e in events]
@@ -180,7 +150,7 @@ class RunLedger:
 
         One that is to be cancelled ends instead.
         """
-        row = await tx.one(self._sql["wait"], **_run_values(lease.scope, lease.run))
+        row = await tx.one(self._sql["wait"], **lease.values)
         if row is not None and row["cancel_requested"]:
             await self._cancel(tx, lease.scope, lease.run)
 
@@ -190,14 +160,18 @@ class RunLedger:
         """Give the run its end in a transaction that holds the lease; nothing of it waits for a person any more."""
         await tx.run(
             self._sql["finish"],
-            **_run_values(lease.scope, lease.run),
+            **lease.values,
             state=state,
             outcome=None if outcome is None else Jsonb(normalize_json(outcome)),
             error=None if error is None else Jsonb(normalize_json(error)),
         )
-        await tx.run(self._sql["end_approvals"], **_run_values(lease.scope, lease.run))
+        await tx.run(self._sql["end_approvals"], **lease.values)
         if state is not RunState.COMPLETED:
             await self._ask_what_became(tx, lease.scope, lease.run)
+
+    async def release(self, lease: RunLease) -> None:
+        """As `interrupt`."""
+        await self.interrupt(lease)
 
     async def interrupt(self, lease: RunLease) -> RunState | None:
         """Give the run back; an unattended one is queued again, one that is to be cancelled ends.
@@ -205,7 +179,7 @@ class RunLedger:
         None where the lease was lost already.
         """
         async with self._db.transaction(lease.scope) as tx:
-            row = await tx.one(self._sql["interrupt"], **_lease_values(lease))
+            row = await tx.one(self._sql["release"], **lease.values)
             if row is None:
                 return None
             if row["cancel_requested"]:
@@ -237,7 +211,7 @@ class RunLedger:
         async with self._db.transaction() as tx:
             rows = await tx.all(self._sql["doubtful"], most=_DOUBTS)
         for row in rows:
-            scope = Scope.of_worker(TenantId(str(row["tenant_id"])), WorkspaceId(str(row["workspace_id"])))
+            scope = worker_scope(row)
             async with self._db.transaction(scope) as tx:
                 if await tx.one(self._sql["hold_idle"], **_run_values(scope, str(row["id"]))) is not None:
                     await self._ask_what_became(tx, scope, str(row["id"]))
@@ -268,11 +242,3 @@ def _run_values(scope: Scope, run: str) -> dict[str, str]:
         NotFound: an id that is no UUID names no run.
     """
     return {"run": uuid_of(run, "run"), "tenant": scope.tenant, "workspace": scope.workspace}
-
-
-def _lease_values(lease: RunLease) -> dict[str, Any]:
-    return {**_run_values(lease.scope, lease.run), "fence": lease.fence}
-
-
-def _lease_lost_error(lease: RunLease) -> LeaseLost:
-    return LeaseLost(f"run {lease.run}, token {lease.fence}")

@@ -118,7 +118,7 @@ update runs set state = %(state)s, outcome = %(outcome)s, error = %(error)s, own
     finished_at = clock_timestamp()
 where id = %(run)s and tenant_id = %(tenant)s and workspace_id = %(workspace)s;
 
--- interrupt: Give the run back: one that somebody read waits for them, any other for the next owner.
+-- release: Give the run back: one that somebody read waits for them, any other for the next owner.
 update runs set state = case when attended then 'interrupted' else 'queued' end, owner = null, lease_until = null
 where id = %(run)s and tenant_id = %(tenant)s and workspace_id = %(workspace)s and fence = %(fence)s
   and state = 'running'

@@ -1,7 +1,7 @@
--- claim: Due schedules, in any workspace.
+-- claim_next: Due schedules, in any workspace.
 select id, tenant_id, workspace_id, fence from claim_schedules(%(owner)s, make_interval(secs => %(lease)s), %(most)s);
 
--- held: What was claimed, if the fencing token still holds; locked for this transaction.
+-- hold: What was claimed, if the fencing token still holds; locked for this transaction.
 select id, agent_id, owner_id, role, name, cron, timezone, action, payload, due_at,
     clock_timestamp() as now
 from schedules
@@ -21,7 +21,7 @@ returning id, attempts, started_at;
 update schedules set lease_until = clock_timestamp() + make_interval(secs => %(lease)s)
 where id = %(schedule)s::uuid and tenant_id = %(tenant)s and workspace_id = %(workspace)s and fence = %(fence)s
   and due_at is not null
-returning id;
+returning false as cancel_requested;
 
 -- end_run: How the due time ended.
 update schedule_runs set status = %(status)s, error = %(error)s, run_id = %(run)s, job_id = %(job)s,

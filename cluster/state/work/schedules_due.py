@@ -6,20 +6,23 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from cluster.basics.errors import LeaseLost
-from cluster.basics.scope import Role, Scope, TenantId, UserId, WorkspaceId
-from cluster.state.db.postgres import Database, Row, Transaction, load_queries
+from cluster.basics.scope import Role, UserId
+from cluster.state.db.postgres import Database
 from cluster.state.work.cron import next_after
+from cluster.state.work.lease import Lease, LeaseLedger
 from cluster.state.work.schedules import Action, ScheduleOutcome
 
 
-@dataclass(frozen=True, slots=True)
-class ScheduleLease:
-    """The right to carry out what is due of a schedule, until somebody else claims it."""
+class ScheduleLease(Lease):
+    """The right to carry out what is due of a schedule."""
 
-    schedule: str
-    scope: Scope
-    fence: int
+    __slots__ = ()
+    noun = "schedule"
+
+    @property
+    def schedule(self) -> str:
+        """The schedule's id."""
+        return self.id
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,19 +57,16 @@ class DueTimeResult:
     error: str | None = None
 
 
-class DueSchedules:
+class DueSchedules(LeaseLedger[ScheduleLease]):
     """Every statement of those who carry schedules out."""
 
     def __init__(self, database: Database) -> None:
         """Queries are those of schedules.sql."""
-        self._db = database
-        self._sql = load_queries(Path(__file__).with_name("schedules.sql"))
+        super().__init__(database, Path(__file__).with_name("schedules.sql"), ScheduleLease)
 
     async def claim(self, owner: str, lease_seconds: float, most: int) -> list[ScheduleLease]:
         """Take what is due, so that no more than `most` are carried anywhere."""
-        async with self._db.transaction() as tx:
-            rows = await tx.all(self._sql["claim"], owner=owner, lease=lease_seconds, most=most)
-        return [_read_lease(row) for row in rows]
+        return await self._claim_leases(owner=owner, lease=lease_seconds, most=most)
 
     async def begin(self, lease: ScheduleLease) -> DueTime:
         """Write down that an attempt begins.
@@ -76,7 +76,7 @@ class DueSchedules:
         """
         async with self._db.transaction(lease.scope) as tx:
             held = await self.hold(tx, lease)
-            row = await tx.one(self._sql["begin"], **_schedule_values(lease))
+            row = await tx.one(self._sql["begin"], **lease.values)
         assert row is not None
         return DueTime(
             id=str(row["id"]),
@@ -91,30 +91,6 @@ class DueSchedules:
             attempts=row["attempts"],
         )
 
-    async def hold(self, tx: Transaction, lease: ScheduleLease) -> Row:
-        """Lock the schedule for a transaction that writes what its due time leads to.
-
-        Raises:
-            LeaseLost: the fencing token is stale; nothing may be written.
-        """
-        row = await tx.one(self._sql["held"], **_schedule_values(lease), fence=lease.fence)
-        if row is None:
-            raise LeaseLost(f"schedule {lease.schedule}, token {lease.fence}")
-        return row
-
-    async def heartbeat(self, lease: ScheduleLease, lease_seconds: float) -> None:
-        """Extend the lease.
-
-        Raises:
-            LeaseLost: somebody else has it, or the schedule is gone.
-        """
-        async with self._db.transaction(lease.scope) as tx:
-            row = await tx.one(
-                self._sql["heartbeat"], **_schedule_values(lease), fence=lease.fence, lease=lease_seconds
-            )
-        if row is None:
-            raise LeaseLost(f"schedule {lease.schedule}, token {lease.fence}")
-
     async def finish(self, due: DueTime, ending: DueTimeResult) -> None:
         """End the due time; the next one is in the future, however many were missed.
 
@@ -122,33 +98,16 @@ class DueSchedules:
             LeaseLost: somebody else has it, or the schedule is gone; nothing was written.
         """
         lease = due.lease
-        scoped = {"tenant": lease.scope.tenant, "workspace": lease.scope.workspace}
         async with self._db.transaction(lease.scope) as tx:
             held = await self.hold(tx, lease)
             following = next_after(held["cron"], held["timezone"], held["now"])
             await tx.run(
                 self._sql["end_run"],
-                **scoped,
+                **lease.values,
                 id=due.id,
                 status=ending.status,
                 error=ending.error,
                 run=ending.run,
                 job=ending.job,
             )
-            await tx.run(
-                self._sql["done"], **_schedule_values(lease), fence=lease.fence, status=ending.status, next=following
-            )
-
-    async def release(self, lease: ScheduleLease) -> None:
-        """Give a due time back that was not ended."""
-        async with self._db.transaction(lease.scope) as tx:
-            await tx.run(self._sql["release"], **_schedule_values(lease), fence=lease.fence)
-
-
-def _read_lease(row: Row) -> ScheduleLease:
-    scope = Scope.of_worker(TenantId(str(row["tenant_id"])), WorkspaceId(str(row["workspace_id"])))
-    return ScheduleLease(str(row["id"]), scope, row["fence"])
-
-
-def _schedule_values(lease: ScheduleLease) -> dict[str, str]:
-    return {"schedule": lease.schedule, "tenant": lease.scope.tenant, "workspace": lease.scope.workspace}
+            await tx.run(self._sql["done"], **lease.values, status=ending.status, next=following)

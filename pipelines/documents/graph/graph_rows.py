@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from cluster.basics.scope import Scope
+from cluster.state.corpus import lock_corpus
 from cluster.state.db.postgres import Database, Transaction, load_queries
 from pipelines.documents.document import VersionId
 from pipelines.documents.graph.model import DocumentGraph, Entity, EntityRelation, GraphPage, entity_id, relation_id
@@ -77,7 +78,7 @@ class GraphStore:
             False where the text was read again meanwhile: nothing was written, and it is to be done again.
             True also where the document is gone or has a newer version; then there is nothing to write.
         """
-        await tx.one(self._sql["lock_workspace"], workspace=scope.workspace, tenant=scope.tenant)
+        await lock_corpus(tx, scope)
         owner = await tx.one(self._sql["lock_version"], version=version, workspace=scope.workspace)
         if owner is None:
             return True

@@ -9,9 +9,6 @@ where v.id = %(version)s and v.workspace_id = %(workspace)s;
 select number, text from pages
 where version_id = %(version)s and workspace_id = %(workspace)s and failure is null and text <> '' order by number;
 
--- lock_workspace: Whoever changes the graph of a workspace takes this first, as those do who delete documents.
-select w.id from workspaces w where w.id = %(workspace)s and w.tenant_id = %(tenant)s for no key update;
-
 -- lock_version: The version and its counter, held against a delete until the transaction ends; only one that is current.
 select d.id as document_id, v.reads from documents d join document_versions v on v.id = d.current_version
 where v.id = %(version)s and d.workspace_id = %(workspace)s for update of d;

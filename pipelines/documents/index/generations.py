@@ -14,6 +14,7 @@ from cluster.basics.errors import Conflict, Permanent, Transient
 from cluster.basics.scope import Scope
 from cluster.models.embedding.migration import EmbedderMoved, vector_space_of
 from cluster.models.ports import EmbedderFacts
+from cluster.state.corpus import mark_corpus_changed
 from cluster.state.db.postgres import Database, Row, Transaction, load_queries
 from pipelines.documents.document import NO_TEXT, Chunk, DocumentId, VersionId, chunk_id, fingerprint_parts
 from pipelines.documents.store.page_codec import caveats_to_json, chunk_to_json, search_text
@@ -170,7 +171,7 @@ class IndexGenerations:
         if not building:
             await self._make_current(tx, named, owner, len(rows), indexed.vectors is not None)
         if changed or not building:  # generations of one chunker share their chunks
-            await tx.run(self._sql["changed"], workspace=scope.workspace)
+            await mark_corpus_changed(tx, scope)
         return True
 
     async def _put_vectors(

@@ -77,9 +77,6 @@ where d.id = %(document)s and d.workspace_id = %(workspace)s;
 select d.status, d.caveats from documents d
 where d.current_version = %(version)s and d.workspace_id = %(workspace)s;
 
--- changed: The corpus of this workspace is another one now; caches ask for this number.
-update workspaces set corpus_version = corpus_version + 1 where id = %(workspace)s;
-
 -- rebuilding: A re-index of the whole workspace that has not ended.
 select j.id from jobs j where j.workspace_id = %(workspace)s and j.kind = 'reindex' and j.state in ('queued', 'running')
   and j.payload->>'agent_id' is null limit 1;

@@ -1,19 +1,18 @@
 """A worker's shift in one lane: claim a job, keep its lease alive, do a turn, let the next tenant have its own."""
 
 import asyncio
-import contextlib
-import functools
 import logging
 import math
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from functools import partial
 
 from cluster.basics.disk import DiskRoom
 from cluster.basics.errors import DiskFull, LeaseLost, Permanent, Transient, Unavailable
 from cluster.models.model_errors import AWAY, Unusable
 from cluster.state.work import wait_reasons
 from cluster.state.work.jobs import ClaimedJob, JobLane, JobLease, JobLedger, JobState
+from cluster.state.work.lease import Heartbeat
 from configs.sections import WorkerSettings
 from pipelines.documents.index.generations import IndexRecipe
 from pipelines.documents.ingest.ingestion import IngestionRunner
@@ -24,22 +23,6 @@ REBUILD = "reindex"  # has no end of its own while nothing of it can be done
 WAIT_SECONDS = 1.0  # between two looks whether a restart is over
 SEEN_SECONDS = 5.0  # a worker tells so often that it is there
 LONGEST_WAIT = 5.0  # seconds after a claim in vain: other jobs of the lane wait as long
-
-
-@dataclass
-class _Signals:
-    """Signals that the heartbeat sets while a batch runs."""
-
-    cancelled: bool = False
-    lost: bool = False
-    stopping: Callable[[], bool] = field(default=lambda: False)
-
-    def stop(self) -> bool:
-        return self.cancelled or self.lost or self.stopping()
-
-    def stop_by(self, moment: float) -> bool:
-        """Also once a moment of `time.monotonic` has passed."""
-        return self.stop() or time.monotonic() > moment
 
 
 class JobLoop:
@@ -105,43 +88,45 @@ class JobLoop:
         if job is None:
             return False
         self._held = job.lease
-        signals = _Signals(stopping=lambda: self._stopping)
-        heartbeat = asyncio.create_task(self._send_heartbeats(job, signals))
+        send, settings = partial(self._send_heartbeat, job.lane), self._settings
         try:
-            await self._await_restart(job, signals)
-            await self._run_batches(job, await self._recipe_of_now(), signals)
+            async with Heartbeat(send, job.lease, settings.lease_seconds, settings.heartbeat_seconds) as heartbeat:
+                await heartbeat.beat()  # whoever had the job before may have died before it could cancel it
+                await self._await_restart(job, heartbeat)
+                await self._run_batches(job, await self._recipe_of_now(), heartbeat)
         except LeaseLost as error:
-            await self._note_refusal(job, error)
+            await self._note_refusal(job.lease, error)
         except Transient as error:
             await self._back_to_the_queue(job, error)
         except Permanent as error:
             await self._end_job(job, JobState.FAILED, f"{error} {error.hint}".strip())
         finally:
             self._held = None
-            heartbeat.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await heartbeat
         return True
 
-    async def _run_batches(self, job: ClaimedJob, recipe: IndexRecipe, signals: _Signals) -> None:
+    async def _run_batches(self, job: ClaimedJob, recipe: IndexRecipe, heartbeat: Heartbeat[JobLease]) -> None:
         sliced = job.lane is not JobLane.BULK
         while True:
             began = time.monotonic()
             over = began + self._settings.slice_seconds if sliced else math.inf
-            turn = await self._runner.turn(job, recipe, functools.partial(signals.stop_by, over))
+            turn = await self._runner.turn(job, recipe, partial(self._is_to_stop, heartbeat, over))
             wait_reasons = await self._jobs.end_turn(job, max(turn.units, round(time.monotonic() - began)))
             if turn.ended:
                 return
-            if signals.cancelled:
+            if heartbeat.cancelled:
                 await self._end_job(job, JobState.CANCELLED, None)
                 return
             # Whoever waits is served before this job's next slice, be it of another tenant or of the same.
-            if sliced or wait_reasons or turn.moved or signals.stop():
+            if sliced or wait_reasons or turn.moved or self._is_to_stop(heartbeat):
                 await self._jobs.release(job.lease, behind=sliced)
                 return
             if self._room is not None:
                 self._room.require()
             job = await self._jobs.reload(job)
+
+    def _is_to_stop(self, heartbeat: Heartbeat[JobLease], over: float = math.inf) -> bool:
+        """Also once the moment `over` of `time.monotonic` has passed."""
+        return heartbeat.over or self._stopping or time.monotonic() > over
 
     async def _be_seen(self, lane: JobLane, why: str | None) -> None:
         """Whoever asks what a job waits for hears who takes some, and what keeps them from it."""
@@ -154,10 +139,15 @@ class JobLoop:
         except Transient as error:
             log.warning("lane %s cannot say so: %s", lane, error)
 
-    async def _await_restart(self, job: ClaimedJob, signals: _Signals) -> None:
+    async def _await_restart(self, job: ClaimedJob, heartbeat: Heartbeat[JobLease]) -> None:
         """Whatever a re-index did while its embedder is replaced would be done again, and slow the replacement down."""
         told = False
-        while job.kind == REBUILD and self._moving is not None and not signals.stop() and await self._moving():
+        while (
+            job.kind == REBUILD
+            and self._moving is not None
+            and not self._is_to_stop(heartbeat)
+            and await self._moving()
+        ):
             if not told:
                 await self._jobs.note(job.lease, "waiting", {"for": "a restart that is under way"})
                 told = True
@@ -187,24 +177,18 @@ class JobLoop:
             await self._runner.abandon(job.lease, error or "the job was cancelled")
             await self._jobs.finish(job.lease, state, error)
         except LeaseLost as lost:
-            await self._note_refusal(job, lost)
+            await self._note_refusal(job.lease, lost)
 
-    async def _note_refusal(self, job: ClaimedJob, error: LeaseLost) -> None:
+    async def _note_refusal(self, lease: JobLease, error: LeaseLost) -> None:
         """Whoever follows the job sees that a worker came back too late and wrote nothing."""
         log.warning("a write was refused, another worker has taken over: %s", error)
-        await self._jobs.note(job.lease, "write_refused", {"owner": self._owner, "token": job.lease.fence})
+        await self._jobs.note(lease, "write_refused", {"owner": self._owner, "token": lease.fence})
 
-    async def _send_heartbeats(self, job: ClaimedJob, signals: _Signals) -> None:
-        """A stall is a missing heartbeat, never slow progress: this runs beside the work, not in it."""
-        while True:
-            try:
-                if await self._jobs.heartbeat(job.lease, self._settings.lease_seconds):
-                    signals.cancelled = True
-                await self._be_seen(job.lane, self._strain())
-            except LeaseLost as error:
-                signals.lost = True
-                await self._note_refusal(job, error)
-                return
-            except Transient as error:
-                log.warning("heartbeat of job %s: %s", job.lease.job, error)
-            await asyncio.sleep(self._settings.heartbeat_seconds)
+    async def _send_heartbeat(self, lane: JobLane, lease: JobLease, lease_seconds: float) -> bool:
+        try:
+            cancelled = await self._jobs.heartbeat(lease, lease_seconds)
+        except LeaseLost as error:
+            await self._note_refusal(lease, error)
+            raise
+        await self._be_seen(lane, self._strain())
+        return cancelled

@@ -8,6 +8,7 @@ from typing import Any
 from psycopg.types.json import Jsonb
 
 from cluster.basics.scope import Scope
+from cluster.state.corpus import lock_corpus
 from cluster.state.db.postgres import Database, Transaction, load_queries
 from pipelines.documents.document import DocumentId, Failure, Page, VersionId, document_id, page_id
 from pipelines.documents.store.encoding import code_of
@@ -146,7 +147,7 @@ class DocumentStore:
         Raises:
             OverQuota: the pages of a version that is new are too many.
         """
-        await self._lock_workspace(tx, scope)
+        await lock_corpus(tx, scope)
         if not await self._still_there(tx, scope, arrival):
             return False
         await tx.run(
@@ -173,7 +174,7 @@ class DocumentStore:
 
     async def link(self, tx: Transaction, scope: Scope, arrival: FileArrival) -> None:
         """Link a document that is there already and as it was; a refresh leaves its links to people."""
-        await self._lock_workspace(tx, scope)
+        await lock_corpus(tx, scope)
         await tx.run(self._sql["seen_well"], document=arrival.document(scope), workspace=scope.workspace)
         if arrival.refresh:
             return
@@ -183,7 +184,7 @@ class DocumentStore:
 
     async def fail(self, tx: Transaction, scope: Scope, arrival: FileArrival, failure: Failure) -> None:
         """Write a file that could not be opened as a document with a reason."""
-        await self._lock_workspace(tx, scope)
+        await lock_corpus(tx, scope)
         if not await self._still_there(tx, scope, arrival):
             return
         suffix = Path(arrival.filename).suffix.lstrip(".").lower()
@@ -199,7 +200,7 @@ class DocumentStore:
         """Write pages; those of a document that was deleted meanwhile are left out."""
         rows = [(stored.version, page_to_json(stored.page)) for stored in pages]
         versions = sorted({version for version, _ in rows})
-        await self._lock_workspace(tx, scope)
+        await lock_corpus(tx, scope)
         await tx.run(self._sql["reread"], tenant=scope.tenant, workspace=scope.workspace, versions=versions)
         await tx.run(self._sql["count_reads"], workspace=scope.workspace, versions=versions)
         await tx.run(
@@ -255,10 +256,6 @@ class DocumentStore:
         named = {"version": version["version"], "workspace": scope.workspace}
         if await tx.run(self._sql["drop_pages_beyond"], **named, page_count=version["page_count"]):
             await tx.run(self._sql["count_reads"], workspace=scope.workspace, versions=[version["version"]])
-
-    async def _lock_workspace(self, tx: Transaction, scope: Scope) -> None:
-        """Before rows of documents, as whoever writes an index does: two that wait for each other would both fail."""
-        await tx.one(self._sql["lock_workspace"], tenant=scope.tenant, workspace=scope.workspace)
 
     async def _still_there(self, tx: Transaction, scope: Scope, arrival: FileArrival) -> bool:
         """True if it may be written: one that is refreshed is locked, so that it is not deleted meanwhile."""

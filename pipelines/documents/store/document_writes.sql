@@ -13,9 +13,6 @@ where w.id = %(workspace)s and w.tenant_id = %(tenant)s;
 -- hold_document: A document that is refreshed, locked for this transaction; no row where it was deleted.
 select d.id from documents d where d.id = %(document)s and d.workspace_id = %(workspace)s for update;
 
--- lock_workspace: Whoever changes what a workspace finds takes this first, and its documents' rows after it.
-select w.id from workspaces w where w.id = %(workspace)s and w.tenant_id = %(tenant)s for no key update;
-
 -- corpus_changed: What was remembered of searches is old now; a document that nobody can find yet changes nothing.
 update workspaces w set corpus_version = corpus_version + 1
 where w.id = %(workspace)s and w.tenant_id = %(tenant)s and exists (

@@ -8,6 +8,7 @@ from typing import Any
 
 from cluster.basics.errors import NotFound
 from cluster.basics.scope import Scope
+from cluster.state.corpus import lock_corpus, mark_corpus_changed
 from cluster.state.db.postgres import Database, Row, Transaction, load_queries
 from pipelines.documents.document import DocumentId, Span, Status
 
@@ -162,14 +163,14 @@ class DocumentLibrary:
             NotFound: no such document.
         """
         named = {"document": document, "workspace": scope.workspace}
-        await self._lock_workspace(tx, scope)
+        await lock_corpus(tx, scope)
         if await tx.one(self._sql["lock"], **named) is None:
             raise NotFound(f"document {document}")
         impact = await self._deletion_impact(tx, scope, document)
         locations = await tx.all(self._sql["locations"], **named)
         await tx.run(self._sql["delete_vectors"], **named)
         await tx.run(self._sql["delete"], **named)
-        await tx.run(self._sql["corpus_changed"], workspace=scope.workspace)
+        await mark_corpus_changed(tx, scope)
         return impact, [row["location"] for row in locations]
 
     async def same_bytes(self, scope: Scope, file_hash: str) -> Row | None:
@@ -179,7 +180,7 @@ class DocumentLibrary:
 
     async def announce(self, tx: Transaction, scope: Scope, upload: NewUpload) -> None:
         """Let an accepted upload be seen before it is read."""
-        await self._lock_workspace(tx, scope)
+        await lock_corpus(tx, scope)
         await tx.run(
             self._sql["announce"],
             document=upload.document,
@@ -241,10 +242,6 @@ class DocumentLibrary:
             **{name: int(volume[name]) for name in ("pages", "chunks", "embeddings")},
             "generation": generation or {},
         }
-
-    async def _lock_workspace(self, tx: Transaction, scope: Scope) -> None:
-        """First of all locks, as indexing does; in any other order the two can wait for each other."""
-        await tx.one(self._sql["lock_workspace"], workspace=scope.workspace, tenant=scope.tenant)
 
     async def _document_row(self, tx: Transaction, scope: Scope, document: str) -> Row:
         row = await tx.one(self._sql["show"], document=document, workspace=scope.workspace)

@@ -66,9 +66,6 @@ select (select count(*) from document_versions v where v.document_id = d.id) as 
        (select count(*) from embeddings e where e.document_id = d.id) as embeddings
 from documents d where d.id = %(document)s and d.workspace_id = %(workspace)s;
 
--- lock_workspace: Whoever changes what a workspace's index is made of takes this first, and documents' rows after it.
-select w.id from workspaces w where w.id = %(workspace)s and w.tenant_id = %(tenant)s for no key update;
-
 -- lock: Nobody else changes the document until this transaction ends.
 select d.id, d.filename from documents d
 where d.id = %(document)s and d.workspace_id = %(workspace)s for update;
@@ -84,9 +81,6 @@ delete from embeddings e where e.document_id = %(document)s and e.workspace_id =
 
 -- delete: The document; its versions, pages, chunks and links follow.
 delete from documents d where d.id = %(document)s and d.workspace_id = %(workspace)s;
-
--- corpus_changed: What was remembered of searches is old now.
-update workspaces w set corpus_version = corpus_version + 1 where w.id = %(workspace)s;
 
 -- same_bytes: A document whose current content has this hash.
 select d.id, d.filename, d.status from documents d

@@ -7,11 +7,11 @@ from typing import Any, Protocol
 
 from cluster.basics.errors import AosError, Conflict
 from cluster.basics.scope import Scope
+from cluster.state.agent_store import AgentChange, AgentStore
 from cluster.state.audit import AuditLog
 from cluster.state.db.postgres import Database, Row, Transaction
 from cluster.state.work.jobs import JobLane, JobLedger
 from configs.sections_skills import AcademySettings
-from pipelines.documents.store.agent_links import AgentChange, AgentLinks
 from serve_apps.agents.academy.register import AcademyRegister, AcademyStatus, Enrolment, NotEnrolled
 from serve_apps.retrieval.answers.answerer import CitedAnswer
 from skills.quiz import (
@@ -70,7 +70,7 @@ class Academy:
     def __init__(
         self,
         database: Database,
-        links: AgentLinks,
+        agents: AgentStore,
         jobs: JobLedger,
         answerer: QuestionAnswerer,
         audit: AuditLog,
@@ -79,7 +79,7 @@ class Academy:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         """Collaborators are injected; `answerer` is asked as many questions at a time as the settings say."""
-        self._db, self._links, self._jobs, self._answerer = database, links, jobs, answerer
+        self._db, self._agents, self._jobs, self._answerer = database, agents, jobs, answerer
         self._audit, self._settings, self._sleep = audit, settings, sleep
         self._register = AcademyRegister(database)
 
@@ -95,7 +95,7 @@ class Academy:
             NotFound: there is no such agent, or no quiz ships for the track and none was given.
             BadQuiz: the quiz is of another track.
         """
-        await self._links.agent(scope, agent)
+        await self._agents.show(scope, agent)
         studied = shipped_quiz(track) if quiz is None else quiz.model_copy(update={"track": track})
         async with self._db.transaction(scope) as tx:
             await self._register.enrol(tx, scope, agent, studied, own=quiz is not None)
@@ -128,7 +128,7 @@ class Academy:
             key = due and f"academy:{due}:embed"
             jobs.append((await self._jobs.enqueue(tx, scope, "embed", JobLane.BULK, {"agent_id": agent}, key)).job)
             await self._register.await_jobs(tx, scope, agent, jobs)
-            row = await self._links.look_up(tx, scope, agent)
+            row = await self._agents.look_up(tx, scope, agent)
             if row["metadata"].get(KEY) not in (AcademyStatus.GRADUATED, AcademyStatus.DEMOTED):
                 await self._set_status(tx, scope, agent, AcademyStatus.STUDYING)
         return [str(job) for job in jobs]
@@ -153,7 +153,7 @@ class Academy:
         enrolment = await self._require_enrolment(scope, agent)
         if open_ := await self.wait(scope, agent, wait):
             raise StillReading(f"job {', job '.join(open_)}")
-        row = await self._links.agent(scope, agent)
+        row = await self._agents.show(scope, agent)
         if not await self._register.readable(scope, agent):
             raise NothingToStudy(row["name"])
         quiz = enrolment.quiz
@@ -169,7 +169,7 @@ class Academy:
         Raises:
             NotFound: there is no such agent here.
         """
-        row = await self._links.agent(scope, agent)
+        row = await self._agents.show(scope, agent)
         return row, await self._register.enrolment(scope, agent), await self._register.last(scope, agent)
 
     async def reported(self, scope: Scope, due: str) -> Row | None:
@@ -199,7 +199,7 @@ class Academy:
         """Report, standing and trail, in one transaction; who was enrolled anew meanwhile gets the report alone."""
         async with self._db.transaction(scope) as tx:
             current = await self._register.held(tx, scope, agent) == enrolment.at
-            row = await self._links.look_up(tx, scope, agent)
+            row = await self._agents.look_up(tx, scope, agent)
             before = row["metadata"].get(KEY)
             status = standing_after(before, passed=made.passed)
             told = as_report(made)
@@ -221,12 +221,12 @@ class Academy:
     async def _require_enrolment(self, scope: Scope, agent: str) -> Enrolment:
         found = await self._register.enrolment(scope, agent)
         if found is None:
-            await self._links.agent(scope, agent)
+            await self._agents.show(scope, agent)
             raise NotEnrolled(f"agent {agent}")
         return found
 
     async def _set_status(self, tx: Transaction, scope: Scope, agent: str, status: AcademyStatus) -> None:
-        await self._links.change_agent(tx, scope, agent, AgentChange(metadata={KEY: str(status)}))
+        await self._agents.change(tx, scope, agent, AgentChange(metadata={KEY: str(status)}))
 
 
 def _first_error(group: ExceptionGroup[AosError]) -> AosError:

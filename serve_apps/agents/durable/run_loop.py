@@ -5,7 +5,6 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
-from enum import Enum, auto
 from functools import partial
 from typing import Any
 
@@ -14,6 +13,7 @@ from cluster.state.approvals import ApprovalStore
 from cluster.state.audit import AuditLog
 from cluster.state.audit import Outcome as Done
 from cluster.state.db.postgres import Transaction
+from cluster.state.work.lease import Heartbeat, LeaseSweep
 from cluster.state.work.run_record import RunLease, RunState
 from cluster.state.work.runs import RunLedger
 from configs.sections import AgentSettings
@@ -37,20 +37,12 @@ Say = Callable[[Turn, Transaction, str], Awaitable[None]]
 _log = logging.getLogger("aos.agents")
 
 
-class _Beat(Enum):
-    """Reason why a heartbeat ended."""
-
-    CANCEL = auto()
-    LOST = auto()
-
-
 @dataclass(frozen=True, slots=True)
 class RunTiming:
-    """Clocks, so that tests can move them: seconds that grow, the moment, and a way to sleep."""
+    """Clocks, so that tests can move them: seconds that grow, and the moment."""
 
     clock: Callable[[], float]
     now: Callable[[], datetime]
-    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 
 
 class TurnRunner:
@@ -120,31 +112,18 @@ class TurnRunner:
 
         Runs that somebody reads are their readers' to end: they are not waited for.
         """
-        room, unattended = asyncio.Semaphore(BACKGROUND), set[asyncio.Task[None]]()
-        stopping = asyncio.create_task(stop.wait())
-        while not stop.is_set():
-            await room.acquire()
-            lease = await self._claim_next()
-            if lease is None:
-                room.release()
-                await asyncio.wait({stopping}, timeout=self._settings.poll_seconds)
-                continue
-            unread = EventQueue(0)
-            unread.close()
-            carried = asyncio.create_task(self._execute_run(None, lease, unread, stop))
-            unattended.add(carried)
-            carried.add_done_callback(unattended.discard)
-            carried.add_done_callback(_log_failure)
-            carried.add_done_callback(lambda _: room.release())
-        if unattended:
-            await asyncio.wait(unattended)
+        await LeaseSweep(self._claim_next, self._execute_unread, BACKGROUND, lambda: self._settings.poll_seconds).run(
+            stop
+        )
 
-    async def _claim_next(self) -> RunLease | None:
-        try:
-            return await self._runs.claim_next(self._owner, self._settings.lease_seconds)
-        except Transient as error:
-            _log.warning("no run can be claimed now: %s", error)
-            return None
+    async def _claim_next(self, room: int) -> list[RunLease]:
+        lease = await self._runs.claim_next(self._owner, self._settings.lease_seconds)
+        return [] if lease is None else [lease]
+
+    async def _execute_unread(self, lease: RunLease, stop: asyncio.Event) -> None:
+        unread = EventQueue(0)
+        unread.close()
+        await self._execute_run(None, lease, unread, stop)
 
     async def _execute_run(self, turn: Turn | None, lease: RunLease, outlet: EventQueue, stop: asyncio.Event) -> None:
         """One run from its first event to where it ends or waits; without a turn, the frozen one."""
@@ -164,24 +143,22 @@ class TurnRunner:
             now=self._timing.now,
             patience=timedelta(hours=self._settings.approval_hours),
         )
-        handler = asyncio.create_task(carried_out(self._handlers[turn.path], turn, journal))
-        beat = asyncio.create_task(self._keep_lease(lease))
-        leaving = asyncio.create_task(stop.wait())
-        try:
-            await asyncio.wait({handler, beat, leaving}, return_when=asyncio.FIRST_COMPLETED)
-            if not handler.done():
-                handler.cancel()
-                await asyncio.wait({handler}, timeout=GRACE_SECONDS)
-        finally:
-            for task in (handler, beat, leaving):
-                task.cancel()
-        why = beat.result() if beat.done() and not beat.cancelled() else None
-        last = await self._finish_run(turn, lease, journal, handler, why)
+        settings = self._settings
+        heartbeat = Heartbeat(
+            self._runs.heartbeat, lease, settings.lease_seconds, settings.heartbeat_seconds, self._timing.clock
+        )
+        handler = await heartbeat.run(carried_out(self._handlers[turn.path], turn, journal), stop, GRACE_SECONDS)
+        last = await self._finish_run(turn, lease, journal, handler, heartbeat)
         if last is not None:
             outlet.put(last)
 
     async def _finish_run(
-        self, turn: Turn, lease: RunLease, journal: LiveJournal, handler: asyncio.Task[TurnOutcome], why: _Beat | None
+        self,
+        turn: Turn,
+        lease: RunLease,
+        journal: LiveJournal,
+        handler: asyncio.Task[TurnOutcome],
+        heartbeat: Heartbeat[RunLease],
     ) -> Event | None:
         """Write how the run ended and return its last event; None where it waits or was given back."""
         ended = handler.done() and not handler.cancelled()
@@ -189,8 +166,8 @@ class TurnRunner:
         error = journal.halted or raised
         if isinstance(error, ApprovalPending):
             return None
-        if why is _Beat.LOST or isinstance(error, LeaseLost):
-            raise LeaseLost(f"run {lease.run}, token {lease.fence}")
+        if heartbeat.lost or isinstance(error, LeaseLost):
+            raise LeaseLost(str(lease))
         if journal.halted is not None and isinstance(error, Transient):
             await self._runs.interrupt(lease)
             raise error
@@ -203,7 +180,7 @@ class TurnRunner:
                 raise
             except Permanent as refused:  # the answer cannot be kept, such as in a closed conversation
                 return await self._fail_run(turn, lease, journal, refused)
-        if why is _Beat.CANCEL:
+        if heartbeat.cancelled:
             event = journal.last(EventKind.STATUS, state="cancelled")
             async with self._runs.writing(lease) as tx:
                 await self._runs.put_events(tx, lease, event_rows(journal.pending))
@@ -246,21 +223,6 @@ class TurnRunner:
             detail["delegates"] = list(journal.delegates)
         await self._audit.record(tx, turn.scope, "agent.execute", turn.agent.id, outcome, detail)
 
-    async def _keep_lease(self, lease: RunLease) -> _Beat:
-        """Keep the lease until somebody wants the run to end or another owner has it."""
-        alive = self._timing.clock()
-        while True:
-            await self._timing.sleep(self._settings.heartbeat_seconds)
-            try:
-                if await self._runs.heartbeat(lease, self._settings.lease_seconds):
-                    return _Beat.CANCEL
-                alive = self._timing.clock()
-            except LeaseLost:
-                return _Beat.LOST
-            except Transient:
-                if self._timing.clock() - alive > self._settings.lease_seconds:
-                    return _Beat.LOST
-
 
 async def carried_out(handler: TurnHandler, turn: Turn, journal: Journal) -> TurnOutcome:
     """The turn from its first event to its outcome, whose trace begins with what was remembered for it."""
@@ -296,9 +258,3 @@ def error_data(error: BaseException, reference: str) -> dict[str, Any]:
         return {"code": error.code, "title": error.title, "detail": error.detail, "fix": error.hint}
     title = "Something went wrong inside of AOS."
     return {"code": "internal", "title": title, "detail": f"reference {reference}", "fix": "Look it up in the log."}
-
-
-def _log_failure(task: asyncio.Task[None]) -> None:
-    """A run in the background that could not be carried on; another owner takes it up, or the next round does."""
-    if not task.cancelled() and (error := task.exception()) is not None:
-        _log.warning("a run in the background was left: %s", error, exc_info=not isinstance(error, AosError) and error)

@@ -1,9 +1,9 @@
 """The agent that every workspace has."""
 
 from cluster.basics.scope import Scope
+from cluster.state.agent_store import DefaultAgent, NewAgent
 from cluster.state.audit import AuditLog
 from cluster.state.db.postgres import Transaction
-from pipelines.documents.store.agent_links import DefaultAgent, NewAgent
 
 ASSISTANT = NewAgent(
     name="assistant",

@@ -8,6 +8,7 @@ from uuid import UUID
 from cluster.basics.errors import Conflict
 from cluster.basics.scope import Scope
 from cluster.models.messages import ModelMessage
+from cluster.state.agent_store import AgentStore
 from cluster.state.approvals import ApprovalStore
 from cluster.state.audit import AuditLog
 from cluster.state.conversations import ConversationSession, ConversationStore
@@ -15,7 +16,6 @@ from cluster.state.db.postgres import Database, Transaction
 from cluster.state.work.run_record import NewRun
 from cluster.state.work.runs import RunLedger
 from configs.sections import AgentSettings
-from pipelines.documents.store.agent_links import AgentLinks
 from serve_apps.agents.durable.run_loop import RECALLED, Kept, Remember, Say
 from serve_apps.agents.events import Event
 from serve_apps.agents.inquiries.inquiry import PERSON
@@ -54,7 +54,7 @@ class TurnStores:
 
     database: Database
     runs: RunLedger
-    links: AgentLinks
+    agents: AgentStore
     conversations: ConversationStore
     memory: ConversationMemory
     audit: AuditLog
@@ -192,7 +192,7 @@ class TurnIntake:
 
     async def _find_agent(self, scope: Scope, wanted: str) -> AgentSnapshot:
         """The agent as it is now; every workspace has a default one as soon as it is spoken to."""
-        agents = StoredAgents(self._records.database, self._records.links, self._records.skills)
+        agents = StoredAgents(self._records.database, self._records.agents, self._records.skills)
         return await agents.find(scope, wanted or ASSISTANT.name)
 
     async def _choose_path(self, incoming: IncomingMessage) -> tuple[TurnPath, Mapping[str, Any]]:

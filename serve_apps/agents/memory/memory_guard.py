@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from cluster.basics.storable import replace_unstorable
 from serve_apps.agents.memory.injection import find_attempts
 from serve_apps.agents.memory.personal import mask_personal_data
 
@@ -41,7 +42,7 @@ def safe_memory_write(content: str, tenant_id: str, session_id: str, fact_type: 
         session_id: where; for the log.
         fact_type: `conversation_turn`, `summary` or the category of a fact; for the log.
     """
-    text, found = mask_personal_data(_replace_unstorable(content))
+    text, found = mask_personal_data(replace_unstorable(content))
     findings = Counter(str(one.kind) for one in found)
     if not is_quoted(text) and find_attempts(text):
         findings[INJECTION] += 1
@@ -61,9 +62,9 @@ async def guard_text(content: str, tenant_id: str, session_id: str) -> GuardedTe
 async def masked(text: str) -> str:
     """A text without personal data and nothing else changed: what models, tools and journals get of a message."""
     plain, _ = (
-        mask_personal_data(_replace_unstorable(text))
+        mask_personal_data(replace_unstorable(text))
         if len(text) <= LONG
-        else await asyncio.to_thread(mask_personal_data, _replace_unstorable(text))
+        else await asyncio.to_thread(mask_personal_data, replace_unstorable(text))
     )
     return plain
 
@@ -88,8 +89,3 @@ def find_violations(text: str) -> list[str]:
     if not is_quoted(text) and find_attempts(text):
         kinds.add(INJECTION)
     return sorted(kinds)
-
-
-def _replace_unstorable(text: str) -> str:
-    """Postgres' text holds neither NUL nor lone surrogates."""
-    return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode("utf-8")

@@ -1,28 +1,22 @@
 """The newest messages of conversations at hand in Redis; Postgres has them all and is right where the two differ."""
 
-import asyncio
 import json
-import logging
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
 from redis.asyncio import Redis
-from redis.exceptions import RedisError
 
+from cluster.basics.redis_link import RedisAway, RedisLink
 from cluster.basics.scope import Scope
 from cluster.state.conversations import ConversationStore, StoredMessage
 from cluster.state.db.postgres import Database
 from configs.sections import MemorySettings
 
-log = logging.getLogger(__name__)
-
 LRU = "aos:memory:lru"
 SECONDS = 0.3  # longest wait for Redis: Postgres answers in less
 REST_SECONDS = 5.0  # after a failure Redis is left alone for so long: no turn waits for it again and again
-
-# Redis' own errors, a broken connection, and what its client raises over replies that are no replies.
-_AWAY = (RedisError, OSError, ValueError, TypeError, LookupError, AttributeError)
 
 
 class RecentMessages:
@@ -43,9 +37,10 @@ class RecentMessages:
         clock: Callable[[], float],
     ) -> None:
         """Without `redis` everything is read from Postgres; `clock` gives seconds since 1970, alike on all replicas."""
-        self._db, self._conversations, self._redis = database, conversations, redis
-        self._settings, self._clock = settings, clock
-        self._rests_until, self._away = 0.0, False
+        self._db, self._conversations, self._settings, self._clock = database, conversations, settings, clock
+        self._redis = RedisLink(
+            redis, clock, wait=SECONDS, rest=REST_SECONDS, fallback="conversations: fallback postgres"
+        )
 
     async def load(self, scope: Scope, session: str, upto: int) -> list[StoredMessage]:
         """The newest `prompt_messages` up to number `upto`, oldest first; whose session it is was checked before.
@@ -74,33 +69,32 @@ class RecentMessages:
     async def forget(self, scope: Scope, session: str) -> None:
         """Take a conversation out of Redis."""
         key = _session_key(scope, session)
-        if (redis := self._at_work()) is None:
-            return
-        try:
-            async with asyncio.timeout(SECONDS), redis.pipeline(transaction=True) as pipe:
+
+        async def forget(redis: Redis) -> None:
+            async with redis.pipeline(transaction=True) as pipe:
                 pipe.delete(key)
                 pipe.zrem(LRU, key)
                 await pipe.execute()
-        except _AWAY as error:
-            self._mark_away(error)
-            return
-        self._mark_back()
+
+        with suppress(RedisAway):
+            await self._redis.call(forget)
 
     async def _read_cache(self, scope: Scope, session: str, first: int, upto: int) -> list[StoredMessage] | None:
         """The messages in Redis if exactly those wanted are there."""
         key = _session_key(scope, session)
-        if (redis := self._at_work()) is None:
-            return None
-        try:
-            async with asyncio.timeout(SECONDS), redis.pipeline(transaction=False) as pipe:
+
+        async def read(redis: Redis) -> Any:
+            async with redis.pipeline(transaction=False) as pipe:
                 pipe.zrangebyscore(key, first, upto)
                 pipe.expire(key, self._settings.ttl_seconds)
                 pipe.zadd(LRU, {key: self._clock()}, xx=True)
                 members, *_ = await pipe.execute()
-        except _AWAY as error:
-            self._mark_away(error)
+            return members
+
+        try:
+            members = await self._redis.call(read)
+        except RedisAway:
             return None
-        self._mark_back()
         try:
             stored = [_decode_message(member) for member in members]
         except (ValueError, TypeError, LookupError):
@@ -110,10 +104,11 @@ class RecentMessages:
     async def _write_cache(self, scope: Scope, session: str, stored: Sequence[StoredMessage], *, afresh: bool) -> None:
         key, settings = _session_key(scope, session), self._settings
         members = {_encode_message(one): one.seq for one in stored}
-        if (redis := self._at_work()) is None or not members:
+        if not members:
             return
-        try:
-            async with asyncio.timeout(SECONDS), redis.pipeline(transaction=True) as pipe:
+
+        async def write(redis: Redis) -> None:
+            async with redis.pipeline(transaction=True) as pipe:
                 if afresh:
                     pipe.delete(key)
                 pipe.zadd(key, members)
@@ -124,27 +119,13 @@ class RecentMessages:
                 pipe.expire(LRU, settings.ttl_seconds)
                 pipe.zcard(LRU)
                 *_, known = await pipe.execute()
-                if (many := int(known) - settings.sessions) > 0:
-                    popped: Any = await redis.zpopmin(LRU, many)
-                    if popped:
-                        await redis.delete(*(member for member, _ in popped))
-        except _AWAY as error:
-            self._mark_away(error)
-            return
-        self._mark_back()
+            if (many := int(known) - settings.sessions) > 0:
+                popped: Any = await redis.zpopmin(LRU, many)
+                if popped:
+                    await redis.delete(*(member for member, _ in popped))
 
-    def _at_work(self) -> Redis | None:
-        return self._redis if self._clock() >= self._rests_until else None
-
-    def _mark_away(self, error: Exception) -> None:
-        if not self._away:
-            log.warning("conversations: fallback postgres, as Redis is away: %s: %s", type(error).__name__, error)
-        self._away, self._rests_until = True, self._clock() + REST_SECONDS
-
-    def _mark_back(self) -> None:
-        if self._away:
-            log.warning("conversations: Redis is back")
-        self._away = False
+        with suppress(RedisAway):
+            await self._redis.call(write)
 
 
 def _session_key(scope: Scope, session: str) -> str:

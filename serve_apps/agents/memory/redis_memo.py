@@ -1,13 +1,14 @@
 """Cache of computed JSON values in Redis; without Redis they are computed, and the caller is informed."""
 
-import asyncio
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from redis.asyncio import Redis
-from redis.exceptions import RedisError
+
+from cluster.basics.redis_link import RedisAway, RedisLink
 
 SECONDS = 0.2  # longest wait for Redis: what is remembered must not cost more than working it out
 REST_SECONDS = 5.0  # after a failure Redis is left alone for so long: no turn waits for it again and again
@@ -26,18 +27,15 @@ class RedisMemo:
 
     def __init__(self, redis: Redis | None, prefix: str, ttl_seconds: int, clock: Callable[[], float]) -> None:
         """`clock` gives seconds that only grow; without `redis` nothing is remembered."""
-        self._redis, self._prefix, self._ttl, self._clock = redis, prefix, ttl_seconds, clock
-        self._rests_until, self._why = 0.0, "no Redis is configured"
+        self._prefix, self._ttl = prefix, ttl_seconds
+        self._redis = RedisLink(redis, clock, wait=SECONDS, rest=REST_SECONDS)
 
     async def get(self, key: str) -> MemoLookup:
         """Cached value of the key; what is no JSON counts as a miss."""
-        if self._redis is None or self._clock() < self._rests_until:
-            return MemoLookup(None, f"off: {self._why}")
         try:
-            async with asyncio.timeout(SECONDS):
-                raw = await self._redis.get(self._prefix + key)
-        except (RedisError, OSError) as error:
-            return MemoLookup(None, self._pause_redis(error))
+            raw = await self._redis.call(lambda redis: redis.get(self._prefix + key))
+        except RedisAway as away:
+            return MemoLookup(None, f"off: {away}")
         if raw is None:
             return MemoLookup(None, "miss")
         try:
@@ -47,15 +45,6 @@ class RedisMemo:
 
     async def put(self, key: str, value: Any) -> None:
         """Remember, where Redis is there."""
-        if self._redis is None or self._clock() < self._rests_until:
-            return
-        try:
-            async with asyncio.timeout(SECONDS):
-                await self._redis.set(self._prefix + key, json.dumps(value), ex=self._ttl)
-        except (RedisError, OSError) as error:
-            self._pause_redis(error)
-
-    def _pause_redis(self, error: Exception) -> str:
-        self._rests_until = self._clock() + REST_SECONDS
-        self._why = f"Redis is away ({type(error).__name__})"
-        return f"off: {self._why}"
+        text = json.dumps(value)
+        with suppress(RedisAway):
+            await self._redis.call(lambda redis: redis.set(self._prefix + key, text, ex=self._ttl))

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from cluster.basics.storable import replace_unstorable
 from cluster.models.reply_json import UnreadableValue, decode_whole
 
 # JSON schema's names, and what people write instead.
@@ -99,7 +100,7 @@ def make_storable(value: Any, depth: int = 0) -> Any:
     if depth > _DEEPEST:
         raise UnreadableValue("nested too deeply")
     if isinstance(value, str):
-        return re.sub("[\x00\ud800-\udfff]", "\ufffd", value)
+        return replace_unstorable(value)
     if isinstance(value, dict):
         return {str(make_storable(key)): make_storable(item, depth + 1) for key, item in value.items()}
     if isinstance(value, list | tuple):

@@ -1,7 +1,7 @@
 """The scheduler: looks for due schedules, carries a few at a time, and gives each due time one end on record."""
 
 import asyncio
-import logging
+import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Protocol
@@ -10,6 +10,7 @@ from cluster.basics.errors import AosError, LeaseLost, Transient
 from cluster.basics.scope import Scope
 from cluster.state.audit import AuditLog
 from cluster.state.identity.identity import IdentityStore, least_role
+from cluster.state.work.lease import Heartbeat, LeaseSweep
 from cluster.state.work.schedules import Action, ScheduleOutcome
 from cluster.state.work.schedules_due import DueSchedules, DueTime, DueTimeResult, ScheduleLease
 from configs.sections_skills import ScheduleSettings
@@ -17,7 +18,6 @@ from serve_apps.agents.intake.rights import NoMember
 
 MOST_ATTEMPTS = 8  # what ends its process each time must not end every process that there is
 _CUT = frozenset({ScheduleOutcome.FAILED, ScheduleOutcome.TIMEOUT, ScheduleOutcome.REFUSED})
-_log = logging.getLogger("aos.schedules")
 
 
 class ScheduledAction(Protocol):
@@ -65,57 +65,30 @@ class Scheduler:
         """
         self._due, self._identity, self._audit, self._actions = due, identity, audit, actions
         self._settings, self._owner = settings, owner
-        self._wake = asyncio.Event()
+        # However many are carried here: the claim counts those of all processes.
+        self._sweep = LeaseSweep(self._claim_due, self._execute_due, sys.maxsize, lambda: settings.poll_seconds)
 
     def wake(self) -> None:
         """Look now: somebody asked for something in this process."""
-        self._wake.set()
+        self._sweep.wake()
 
     async def sweep(self, stop: asyncio.Event) -> None:
         """Carry out what is due until told to stop; what has not ended then is given back."""
-        carried = set[asyncio.Task[None]]()
-        stopping = asyncio.create_task(stop.wait())
-        while not stop.is_set():
-            self._wake.clear()
-            for lease in await self._claim_due():
-                task = asyncio.create_task(self._execute_due(lease))
-                carried.add(task)
-                task.add_done_callback(carried.discard)
-                task.add_done_callback(_log_failure)
-            woken = asyncio.create_task(self._wake.wait())
-            # What ended made room for what waits.
-            await asyncio.wait(
-                {stopping, woken, *carried}, timeout=self._settings.poll_seconds, return_when=asyncio.FIRST_COMPLETED
-            )
-            woken.cancel()
-        for task in carried:
-            task.cancel()
-        if carried:
-            await asyncio.wait(set(carried))
+        await self._sweep.run(stop)
 
-    async def _claim_due(self) -> list[ScheduleLease]:
-        try:
-            return await self._due.claim(self._owner, self._settings.lease_seconds, self._settings.at_once)
-        except Transient as error:
-            _log.warning("nothing that is due can be claimed now: %s", error)
-            return []
+    async def _claim_due(self, room: int) -> list[ScheduleLease]:
+        return await self._due.claim(self._owner, self._settings.lease_seconds, self._settings.at_once)
 
-    async def _execute_due(self, lease: ScheduleLease) -> None:
+    async def _execute_due(self, lease: ScheduleLease, stop: asyncio.Event) -> None:
         """One due time to its end; a process that stops gives it back."""
         due = await self._due.begin(lease)
-        acting = asyncio.create_task(self._run_action(due))
-        beating = asyncio.create_task(self._keep_lease(lease))
-        try:
-            await asyncio.wait({acting, beating}, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            cut = not acting.done()
-            for task in (acting, beating):
-                task.cancel()
-            await asyncio.wait({acting, beating})
-            if cut and not _is_lease_lost(beating):
-                await self._due.release(lease)
-        if not cut:
+        seconds = self._settings.lease_seconds
+        heartbeat = Heartbeat(self._due.heartbeat, lease, seconds, seconds / 4)
+        acting = await heartbeat.run(self._run_action(due), stop)
+        if not acting.cancelled():
             await self._due.finish(due, acting.result())
+        elif not heartbeat.lost:
+            await self._due.release(lease)
 
     async def _run_action(self, due: DueTime) -> DueTimeResult:
         """Ending of a due action. Transient errors are raised: the lease lapses, and its next owner begins again."""
@@ -161,25 +134,3 @@ class Scheduler:
             await self._audit.denied(who, "schedule.carry", due.lease.schedule, {"reason": NoMember.code})
             raise NoMember(f"user {due.owner}")
         return replace(member, role=least_role(due.role, member.role)).scope
-
-    async def _keep_lease(self, lease: ScheduleLease) -> None:
-        """Keep the lease; ends when it is lost."""
-        missed = 0
-        while missed < 3:  # of three beats a lease
-            await asyncio.sleep(self._settings.lease_seconds / 4)
-            try:
-                await self._due.heartbeat(lease, self._settings.lease_seconds)
-                missed = 0
-            except Transient:
-                missed += 1
-        raise LeaseLost(f"schedule {lease.schedule}, token {lease.fence}")
-
-
-def _is_lease_lost(beating: asyncio.Task[None]) -> bool:
-    return not beating.cancelled() and beating.exception() is not None
-
-
-def _log_failure(task: asyncio.Task[None]) -> None:
-    """Logs a due time that could not be carried on; its lease runs out, and the next claim takes it up."""
-    if not task.cancelled() and (error := task.exception()) is not None:
-        _log.warning("a due time was left: %s", error, exc_info=not isinstance(error, AosError) and error)

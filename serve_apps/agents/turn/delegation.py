@@ -7,8 +7,8 @@ from uuid import UUID, uuid5
 from cluster.basics.errors import Permanent
 from cluster.basics.scope import Scope
 from cluster.models.messages import ChatRequest
+from cluster.state.agent_store import AgentStore
 from cluster.state.db.postgres import Database
-from pipelines.documents.store.agent_links import AgentLinks
 from serve_apps.agents.events import Event, EventKind
 from serve_apps.agents.inquiries.inquiry import NobodyToAsk
 from serve_apps.agents.intake.toolset import AGENT, freeze_skills, narrow_agent
@@ -65,14 +65,14 @@ class AgentFinder(Protocol):
 class StoredAgents:
     """Agents as they are stored now, with the skills that they have now."""
 
-    def __init__(self, database: Database, links: AgentLinks, skills: SkillStore) -> None:
-        """`links` keeps them, `skills` what each was given."""
-        self._db, self._links, self._skills = database, links, skills
+    def __init__(self, database: Database, agents: AgentStore, skills: SkillStore) -> None:
+        """`skills` keeps what each was given."""
+        self._db, self._agents, self._skills = database, agents, skills
 
     async def find(self, scope: Scope, name: str) -> AgentSnapshot:
         """As `AgentFinder.find`."""
         async with self._db.transaction(scope) as tx:
-            row = await self._links.look_up(tx, scope, name)
+            row = await self._agents.look_up(tx, scope, name)
             skills = await self._skills.attached_in(tx, scope, str(row["id"]))
         config = freeze_skills(row["config"], skills)
         return AgentSnapshot(AgentId(str(row["id"])), row["name"], row["system_prompt"], row["description"], config)

@@ -3,14 +3,15 @@
 import logging
 from collections import OrderedDict
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Protocol
 
 from redis.asyncio import Redis
-from redis.exceptions import RedisError
 
 from cluster.basics.errors import Transient
+from cluster.basics.redis_link import RedisAway, RedisLink
 
 log = logging.getLogger(__name__)
 
@@ -160,73 +161,54 @@ class SharedThrottle:
 
     def __init__(self, redis: Redis, process: ProcessThrottle) -> None:
         """`process` counts while Redis is away."""
-        self._redis, self._process, self._away = redis, process, False
+        self._process, self._redis = process, RedisLink(redis, fallback="login throttle: fallback process_counts")
 
     async def check(self, who: str) -> None:
         """As in Throttle."""
         await self._process.check(who)
-        try:
-            left = await self._redis.pttl(_throttle_key("wait", who))
-        except RedisError as error:
-            self._enter_fallback(error)
-            return
-        self._leave_fallback()
-        if left > 0:
-            raise TooManyAttempts(left / 1000)
+        with suppress(RedisAway):
+            left = await self._redis.call(lambda redis: redis.pttl(_throttle_key("wait", who)))
+            if left > 0:
+                raise TooManyAttempts(left / 1000)
 
     async def failed(self, who: str, room: int = 1) -> None:
         """As in Throttle."""
         key = _throttle_key("failures", who)
-        try:
-            async with self._redis.pipeline(transaction=True) as pipe:
+
+        async def count(redis: Redis) -> None:
+            async with redis.pipeline(transaction=True) as pipe:
                 pipe.incr(key)
                 pipe.expire(key, REMEMBERED_SECONDS)
                 count, _ = await pipe.execute()
             if wait := wait_after(int(count), FREE * room):
-                await self._redis.set(_throttle_key("wait", who), 1, px=round(wait * 1000))
-        except RedisError as error:
-            self._enter_fallback(error)
+                await redis.set(_throttle_key("wait", who), 1, px=round(wait * 1000))
+
+        try:
+            await self._redis.call(count)
+        except RedisAway:
             await self._process.failed(who, room)
-            return
-        self._leave_fallback()
 
     async def succeeded(self, who: str) -> None:
         """As in Throttle."""
         await self._process.succeeded(who)
-        try:
-            await self._redis.delete(_throttle_key("failures", who), _throttle_key("wait", who))
-        except RedisError as error:
-            self._enter_fallback(error)
-            return
-        self._leave_fallback()
+        with suppress(RedisAway):
+            await self._redis.call(
+                lambda redis: redis.delete(_throttle_key("failures", who), _throttle_key("wait", who))
+            )
 
     async def known(self, who: str) -> bool:
         """As in Throttle."""
         if await self._process.known(who):
             return True
-        try:
-            return bool(await self._redis.exists(_throttle_key("good", who)))
-        except RedisError as error:
-            self._enter_fallback(error)
-            return False
+        with suppress(RedisAway):
+            return bool(await self._redis.call(lambda redis: redis.exists(_throttle_key("good", who))))
+        return False
 
     async def remember(self, who: str) -> None:
         """As in Throttle."""
         await self._process.remember(who)
-        try:
-            await self._redis.set(_throttle_key("good", who), 1, ex=GOOD_SECONDS)
-        except RedisError as error:
-            self._enter_fallback(error)
-
-    def _enter_fallback(self, error: RedisError) -> None:
-        if not self._away:
-            log.warning("login throttle: fallback process_counts, as Redis is away: %s", error)
-        self._away = True
-
-    def _leave_fallback(self) -> None:
-        if self._away:
-            log.warning("login throttle: Redis is back, replicas count together again")
-        self._away = False
+        with suppress(RedisAway):
+            await self._redis.call(lambda redis: redis.set(_throttle_key("good", who), 1, ex=GOOD_SECONDS))
 
 
 def _throttle_key(kind: str, who: str) -> str:

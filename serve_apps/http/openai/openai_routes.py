@@ -94,7 +94,7 @@ _STATUS = {"overloaded": 429, "over_budget": 402, "no_model": 409, "invalid": 42
 async def completions(body: CompletionRequest, request: Request, me: Me, parts: Its) -> Response:
     """Chat with an agent as with a model: the last user message is the question, what is before it the history."""
     try:
-        agent = await parts.links.resolve(me.scope, body.model)
+        agent = await parts.agent_store.resolve(me.scope, body.model)
     except NotFound:
         if body.model == (await parts.embedder.facts()).name:
             raise NoChatModel(f"{body.model} makes vectors (POST /v1/embeddings) and cannot chat") from None
@@ -150,7 +150,7 @@ async def models(me: Me, parts: Its) -> Models:
     """List models to chat with: the workspace's agents. The embedding model has its own route and is not listed."""
     found: list[Model] = []
     while True:
-        rows, total = await parts.links.agents(me.scope, len(found), 1000)
+        rows, total = await parts.agent_store.page(me.scope, len(found), 1000)
         found += [Model(id=row["name"], created=int(row["created_at"].timestamp()), owned_by=OWNER) for row in rows]
         if not rows or len(found) >= total:
             break
@@ -165,11 +165,11 @@ async def model(
 ) -> Model:
     """One agent, or the embedding model, for clients that look it up by its name."""
     try:
-        id_ = str(await parts.links.resolve(me.scope, model_id))
+        id_ = str(await parts.agent_store.resolve(me.scope, model_id))
     except NotFound:
         known = model_id == (await parts.embedder.facts()).name
         return Model(id=model_id if known else _default_agent(model_id), created=0, owned_by=OWNER)
-    row = await parts.links.agent(me.scope, id_)
+    row = await parts.agent_store.show(me.scope, id_)
     return Model(id=row["name"], created=int(row["created_at"].timestamp()), owned_by=OWNER)
 
 

@@ -1,6 +1,5 @@
 """Cache entries in Redis, their heads mirrored in memory: one journey there tells what is new and brings entries."""
 
-import asyncio
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -11,6 +10,7 @@ from redis.asyncio.client import Pipeline
 from redis.exceptions import RedisError, ResponseError
 
 from cluster.basics.errors import Unavailable
+from cluster.basics.redis_link import RedisAway, RedisLink
 from configs.sections_retrieval import CacheSettings
 from serve_apps.retrieval.cache.cache_scope import CachePartition, registry_of
 from serve_apps.retrieval.cache.mirror import EntryHead, PartitionMirror, unpack_head
@@ -18,7 +18,6 @@ from serve_apps.retrieval.cache.mirror import EntryHead, PartitionMirror, unpack
 SECONDS = 0.25  # longest wait for Redis: what is remembered must not cost more than finding it again
 REST_SECONDS = 5.0  # after a failure Redis is left alone for so long
 HEADS_AT_ONCE = 1_000
-NONSENSE = (TypeError, ValueError, AttributeError)  # what redis-py raises over answers that are none of Redis
 
 # KEYS: the place's index, the entry, the workspace's registry. ARGV: version of the corpus, head, entry, seconds to
 # live, most entries, the place's name in the registry. What rests on an older version of the corpus is dropped; what
@@ -78,9 +77,9 @@ class CacheStore:
 
     def __init__(self, redis: Redis, settings: CacheSettings, monotonic: Callable[[], float]) -> None:
         """`monotonic` gives seconds that only grow."""
-        self._redis, self._settings, self._monotonic = redis, settings, monotonic
+        self._redis, self._settings = redis, settings
+        self._link = RedisLink(redis, monotonic, wait=SECONDS, rest=REST_SECONDS, passes=(ResponseError,))
         self._mirrors: OrderedDict[str, PartitionMirror] = OrderedDict()
-        self._rests_until, self._why = 0.0, ""
         self._counts: dict[str, Counter[str]] = {}
 
     def mirror(self, place: CachePartition) -> PartitionMirror:
@@ -212,20 +211,16 @@ class CacheStore:
         return answers[:asked]
 
     async def _call_redis(self, call: Callable[[], Any]) -> Any:
-        if self._monotonic() < self._rests_until:
-            raise CacheAway(self._why)
         try:
-            async with asyncio.timeout(SECONDS):
-                return await call()
+            return await self._link.call(lambda _: call())
         except ResponseError as error:
             raise NotUnderstood(str(error)[:200]) from error
-        except (RedisError, OSError, *NONSENSE) as error:
-            raise self._note_failure(error) from error
+        except RedisAway as error:
+            raise CacheAway(self._link.why) from error
 
     def _note_failure(self, error: Exception) -> CacheAway:
-        self._rests_until = self._monotonic() + REST_SECONDS
-        self._why = type(error).__name__
-        return CacheAway(self._why)
+        self._link.failed(error)
+        return CacheAway(self._link.why)
 
 
 def _counter_key(workspace: str) -> str:

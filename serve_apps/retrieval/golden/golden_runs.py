@@ -1,10 +1,8 @@
-"""Runs of golden sets: in the background, resumable question by question, and failed where a part did not run."""
+"""Runs of golden sets: in the background, resumed question by question, and failed where a part did not run."""
 
 import asyncio
-import logging
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, replace
 from hashlib import sha256
 from json import dumps
 from pathlib import Path
@@ -12,35 +10,30 @@ from typing import Any
 
 from psycopg.types.json import Jsonb
 
-from cluster.basics.errors import Conflict, NotFound, Overloaded, Transient
-from cluster.basics.scope import Scope
+from cluster.basics.errors import Conflict, NotFound, Overloaded
+from cluster.basics.scope import Role, Scope, UserId
 from cluster.models.embedding.migration import vector_space_of
-from cluster.state.db.postgres import Database, Row, load_queries
+from cluster.state.db.postgres import Database, Row
+from cluster.state.identity.identity import IdentityStore, least_role
+from cluster.state.work.lease import Heartbeat, Lease, LeaseLedger, LeaseSweep
 from serve_apps.retrieval.golden.measure import GoldenExaminer, GoldenRunOptions, QuestionOutcome
 from serve_apps.retrieval.golden.question_form import GoldenQuestion
-from serve_apps.retrieval.golden.score import summarise_measures
+from serve_apps.retrieval.golden.score import count_failures, summarise_measures
 from serve_apps.retrieval.golden.sets import GoldenSets
-
-log = logging.getLogger(__name__)
 
 AT_ONCE = 2  # runs in one process: people's own questions come first
 LEASE_SECONDS = 30.0
 BEAT_SECONDS = 8.0
-MOST_FAILURES = 20  # that are named
 
 
-@dataclass(frozen=True, slots=True)
-class _Held:
-    """A run that this process works on; somebody who resumes it elsewhere takes the fence away."""
+class GoldenRunLease(Lease):
+    """The right to write for a golden run, in the scope of whoever asked for it."""
 
-    scope: Scope
-    run: str
-    fence: int
-    options: GoldenRunOptions
-    questions: tuple[tuple[int, GoldenQuestion], ...]
+    __slots__ = ()
+    noun = "golden run"
 
 
-class GoldenRuns:
+class GoldenRuns(LeaseLedger[GoldenRunLease]):
     """Begins runs and works them off, in the scope of whoever asked: what they may not see is not found."""
 
     def __init__(
@@ -53,10 +46,16 @@ class GoldenRuns:
         beat: float = BEAT_SECONDS,
     ) -> None:
         """`settings` are those that the figures depend on, as JSON; a run keeps them beside its figures."""
-        self._db, self._sets, self._examiner = database, sets, examiner
-        self._settings, self._lease, self._beat = settings, lease, beat
-        self._sql = load_queries(Path(__file__).with_suffix(".sql"))
-        self._tasks: dict[str, asyncio.Task[None]] = {}
+        super().__init__(database, Path(__file__).with_suffix(".sql"), GoldenRunLease)
+        self._sets, self._examiner, self._identity = sets, examiner, IdentityStore(database)
+        self._settings, self._lease_seconds, self._beat_seconds = settings, lease, beat
+        self._sweep = LeaseSweep(self._take_over, self._execute_run, AT_ONCE, lambda: beat)
+        self._stop = asyncio.Event()
+        self._sweeping: asyncio.Task[None] | None = None
+
+    async def open(self) -> None:
+        """From now on runs whose process is gone go on here."""
+        self._sweeping = asyncio.create_task(self._sweep.run(self._stop))
 
     async def begin(self, scope: Scope, set_id: str, options: GoldenRunOptions) -> str:
         """Start a run of all questions of a set; its id.
@@ -67,7 +66,7 @@ class GoldenRuns:
             Overloaded: enough runs are under way here.
         """
         self._require_room()
-        questions, total = await self._sets.questions(scope, set_id)
+        _, total = await self._sets.questions(scope, set_id, limit=0)
         if not total:
             raise Conflict("the set has no questions", fix="Import some first.")
         settings = await self._measured_settings(scope, options)
@@ -80,13 +79,14 @@ class GoldenRuns:
                 settings=Jsonb(settings),
                 fingerprint=_settings_digest(settings),
                 total=total,
-                lease=self._lease,
+                lease=self._lease_seconds,
                 user=scope.user,
+                role=scope.role,
             )
         assert row is not None
-        held = _Held(scope, str(row["id"]), row["fence"], options, tuple(enumerate(questions)))
-        self._start_task(held)
-        return held.run
+        lease = GoldenRunLease(str(row["id"]), scope, row["fence"])
+        self._sweep.start(lease, self._stop)
+        return lease.id
 
     async def resume(self, scope: Scope, run: str) -> None:
         """Go on with a run that was interrupted, cancelled or failed: what is missing or did not run is asked again.
@@ -97,18 +97,20 @@ class GoldenRuns:
         """
         self._require_room()
         shown = await self.show(scope, run)
-        settings = await self._measured_settings(scope, GoldenRunOptions(**shown["options"]))
-        if shown["fingerprint"] != _settings_digest(settings):
-            raise Conflict("the settings are others than when it began", fix="Begin another run.")
+        await self._require_same_settings(scope, shown)
+        named = {**_scope_params(scope), "run": run}
         async with self._db.transaction(scope) as tx:
-            row = await tx.one(self._sql["resume"], **_scope_params(scope), run=run, lease=self._lease)
+            row = await tx.one(self._sql["resume"], **named, lease=self._lease_seconds, role=scope.role)
             if row is None:
                 raise Conflict(f"the run is {shown['state']}")
-            await tx.run(self._sql["forget_failed"], **_scope_params(scope), run=run)
-            asked = {one["key"] for one in await tx.all(self._sql["asked"], **_scope_params(scope), run=run)}
-        questions, _ = await self._sets.questions(scope, str(row["set_id"]))
-        left = tuple((at, one) for at, one in enumerate(questions) if one.key not in asked)
-        self._start_task(_Held(scope, run, row["fence"], GoldenRunOptions(**row["options"]), left))
+            await tx.run(self._sql["forget_failed"], **named)
+        self._sweep.start(GoldenRunLease(run, scope, row["fence"]), self._stop)
+
+    async def _require_same_settings(self, scope: Scope, run: Row) -> None:
+        """Halves of a run that were measured with different settings are no run."""
+        settings = await self._measured_settings(scope, GoldenRunOptions(**run["options"]))
+        if run["fingerprint"] != _settings_digest(settings):
+            raise Conflict("the settings are others than when it began", fix="Begin another run.")
 
     async def _measured_settings(self, scope: Scope, options: GoldenRunOptions) -> dict[str, Any]:
         """Settings that the figures depend on, and the embedder that made the index that is searched."""
@@ -159,71 +161,78 @@ class GoldenRuns:
             return {row["key"]: row for row in await tx.all(self._sql["measured"], **_scope_params(scope), run=run)}
 
     async def close(self) -> None:
-        """Stop working; what is not done is `interrupted` once its lease has lapsed, and can be resumed."""
-        for task in self._tasks.values():
-            task.cancel()
-        await asyncio.gather(*self._tasks.values(), return_exceptions=True)
+        """Stop working and give back what is not done: another process takes it up, or the next start."""
+        self._stop.set()
+        if working := {*self._sweep.carried.values(), *([self._sweeping] if self._sweeping else [])}:
+            await asyncio.wait(working)
 
     async def settled(self, run: str) -> None:
         """Wait until this process no longer works on a run."""
-        if run in self._tasks:
-            await asyncio.wait([self._tasks[run]])
+        if working := [task for lease, task in self._sweep.carried.items() if lease.id == run]:
+            await asyncio.wait(working)
 
     def _require_room(self) -> None:
-        if len(self._tasks) >= AT_ONCE:
+        if self._sweep.room <= 0:
             raise Overloaded(f"{AT_ONCE} golden runs are under way", fix="Wait for one of them, or cancel it.")
 
-    def _start_task(self, held: _Held) -> None:
-        task = asyncio.create_task(self._execute_run(held))
-        self._tasks[held.run] = task
-        task.add_done_callback(lambda done: self._log_end(held.run, done))
+    async def _take_over(self, room: int) -> list[GoldenRunLease]:
+        claimed = await self._claim_leases(lease=self._lease_seconds, most=room)
+        return [owned for lease in claimed if (owned := await self._of_its_owner(lease)) is not None]
 
-    def _log_end(self, run: str, task: asyncio.Task[None]) -> None:
-        self._tasks.pop(run, None)
-        if not task.cancelled() and (error := task.exception()) is not None:
-            log.error("golden run %s stopped and can be resumed", run, exc_info=error)
-
-    async def _execute_run(self, held: _Held) -> None:
-        beat, work = asyncio.create_task(self._keep_lease(held)), asyncio.create_task(self._ask_all(held))
+    async def _of_its_owner(self, lease: GoldenRunLease) -> GoldenRunLease | None:
+        """The lease in the scope of whoever began the run; None where it cannot go on, which ends it."""
+        async with self._db.transaction(lease.scope) as tx:
+            run = await self.hold(tx, lease)
         try:
-            await asyncio.wait([beat, work], return_when=asyncio.FIRST_COMPLETED)
-            if work.done():
-                work.result()
-                await self._finish_run(held)
-            else:
-                beat.result()
-        except _Taken:
-            log.info("golden run %s was cancelled, or is worked on elsewhere", held.run)
-        except Transient as error:
-            log.warning("golden run %s is interrupted: %s", held.run, error)
-        finally:
-            for task in (beat, work):
-                task.cancel()
-            await asyncio.gather(beat, work, return_exceptions=True)
+            member = await self._identity.member(
+                lease.scope.tenant, UserId(str(run["created_by"])), lease.scope.workspace
+            )
+            role = Role(run["role"])
+            if member is None or least_role(role, member.role) is not role:
+                raise Conflict("whoever began it has no longer the rights that it began with")
+            owned = replace(lease, scope=replace(member, role=role).scope)
+            await self._require_same_settings(owned.scope, run)
+        except Conflict as error:
+            await self._finish_run(lease, {"what": f"interrupted: {error}", "questions": run["open"]})
+            return None
+        return owned
 
-    async def _ask_all(self, held: _Held) -> None:
-        left = list(reversed(held.questions))
-        hands = [asyncio.create_task(self._ask_questions(held, left)) for _ in range(held.options.concurrency)]
+    async def _execute_run(self, lease: GoldenRunLease, stop: asyncio.Event) -> None:
+        heartbeat = Heartbeat(self.heartbeat, lease, self._lease_seconds, self._beat_seconds)
+        asking = await heartbeat.run(self._ask_all(lease), stop)
+        if not asking.cancelled():
+            asking.result()
+            await self._finish_run(lease)
+        elif not heartbeat.lost:
+            await self.release(lease)
+
+    async def _ask_all(self, lease: GoldenRunLease) -> None:
+        run = await self.show(lease.scope, lease.id)
+        options, asked = GoldenRunOptions(**run["options"]), await self.measured(lease.scope, lease.id)
+        questions, _ = await self._sets.questions(lease.scope, str(run["set_id"]))
+        left = [(at, one) for at, one in enumerate(questions) if one.key not in asked][::-1]
+        hands = [asyncio.create_task(self._ask_questions(lease, options, left)) for _ in range(options.concurrency)]
         try:
             await asyncio.gather(*hands)
         finally:
             for hand in hands:
                 hand.cancel()
 
-    async def _ask_questions(self, held: _Held, left: list[tuple[int, GoldenQuestion]]) -> None:
+    async def _ask_questions(
+        self, lease: GoldenRunLease, options: GoldenRunOptions, left: list[tuple[int, GoldenQuestion]]
+    ) -> None:
         while left:
             position, question = left.pop()
-            outcome = await self._examiner.ask(held.scope, question, held.options)
-            await self._put_result(held, position, question, outcome)
+            outcome = await self._examiner.ask(lease.scope, question, options)
+            await self._put_result(lease, position, question, outcome)
 
-    async def _put_result(self, held: _Held, position: int, question: GoldenQuestion, outcome: QuestionOutcome) -> None:
-        named = _scope_params(held.scope) | {"run": held.run}
-        async with self._db.transaction(held.scope) as tx:
-            if await tx.one(self._sql["beat"], **named, fence=held.fence, lease=self._lease) is None:
-                raise _Taken
+    async def _put_result(
+        self, lease: GoldenRunLease, position: int, question: GoldenQuestion, outcome: QuestionOutcome
+    ) -> None:
+        async with self.writing(lease) as tx:
             await tx.run(
                 self._sql["put_result"],
-                **named,
+                **lease.values,
                 key=question.key,
                 position=position,
                 question=question.question,
@@ -234,48 +243,20 @@ class GoldenRuns:
                 failures=list(outcome.failures),
                 engines=Jsonb(dict(outcome.engines)),
             )
-            await tx.run(self._sql["progress"], **named, generation=outcome.generation)
+            await tx.run(self._sql["progress"], **lease.values, generation=outcome.generation)
 
-    async def _keep_lease(self, held: _Held) -> None:
-        """Ends, with `_Taken`, when the run was cancelled or somebody else goes on with it."""
-        while True:
-            await asyncio.sleep(self._beat)
-            async with self._db.transaction(held.scope) as tx:
-                named = _scope_params(held.scope) | {"run": held.run}
-                if await tx.one(self._sql["beat"], **named, fence=held.fence, lease=self._lease) is None:
-                    raise _Taken
-
-    async def _finish_run(self, held: _Held) -> None:
-        rows = list((await self.measured(held.scope, held.run)).values())
+    async def _finish_run(self, lease: GoldenRunLease, *unasked: Mapping[str, Any]) -> None:
         # Of all its questions, those before an interruption included: they may have met other engines.
-        engines = Counter(engine for row in rows for engine in row["engines"].items())
-        failures = _count_failures([row["failures"] for row in rows], engines)
-        async with self._db.transaction(held.scope) as tx:
-            await tx.one(
+        rows = (await self.measured(lease.scope, lease.id)).values()
+        failures = [*unasked, *count_failures([row["failures"] for row in rows], [row["engines"] for row in rows])]
+        async with self.writing(lease) as tx:
+            await tx.run(
                 self._sql["finish"],
-                **_scope_params(held.scope),
-                run=held.run,
-                fence=held.fence,
+                **lease.values,
                 state="failed" if failures else "completed",
                 figures=Jsonb(summarise_measures([row["measured"] for row in rows])),
                 failures=Jsonb(failures),
             )
-
-
-class _Taken(Conflict):
-    """The run was cancelled, or is worked on elsewhere."""
-
-
-def _count_failures(each: Sequence[Sequence[str]], engines: Counter[tuple[str, str]]) -> list[dict[str, Any]]:
-    """Failures, and at how many questions; a stage that ran for some questions only is one of them."""
-    counted = Counter(failure for failures in each for failure in failures)
-    by_stage: dict[str, dict[str, int]] = {}
-    for (stage, engine), count in engines.items():
-        by_stage.setdefault(stage, {})[engine] = count
-    for stage, used in by_stage.items():
-        if len(used) > 1:
-            counted[f"{stage}: not the same for all questions: {dumps(used, sort_keys=True)}"] = min(used.values())
-    return [{"what": what, "questions": count} for what, count in counted.most_common(MOST_FAILURES)]
 
 
 def _settings_digest(settings: Mapping[str, Any]) -> str:

@@ -6,10 +6,13 @@ import string
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from json import dumps
+from typing import Any
 
 import numpy as np
 
 AT = (1, 5, 10)
+MOST_FAILURES = 20  # that are named
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _MARKS = str.maketrans("", "", string.punctuation + "“”‘’«»–—…")
 _CITED = re.compile(r"\[\d+(?:\s*,\s*\d+)*\]")
@@ -86,6 +89,23 @@ def summarise_measures(measured: Sequence[Mapping[str, float]]) -> dict[str, dic
         else:
             found[name] = {"mean": math.fsum(values) / len(values), "n": len(values)}
     return found
+
+
+def count_failures(each: Sequence[Sequence[str]], engines: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
+    """Failures, and at how many questions; a stage that ran for some questions only is one of them.
+
+    Args:
+        each: of each question.
+        engines: with which each stage ran, for each question.
+    """
+    counted = Counter(failure for failures in each for failure in failures)
+    by_stage: dict[str, dict[str, int]] = {}
+    for (stage, engine), count in Counter(used for question in engines for used in question.items()).items():
+        by_stage.setdefault(stage, {})[engine] = count
+    for stage, used in by_stage.items():
+        if len(used) > 1:
+            counted[f"{stage}: not the same for all questions: {dumps(used, sort_keys=True)}"] = min(used.values())
+    return [{"what": what, "questions": count} for what, count in counted.most_common(MOST_FAILURES)]
 
 
 def _document_gains(found: Sequence[FoundPassage], expected: Sequence[str]) -> list[int]:

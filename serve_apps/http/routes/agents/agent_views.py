@@ -85,7 +85,7 @@ class LinkedDocuments(BaseModel):
 async def rules(agent_id: AgentInPath, me: Me, parts: Its) -> Rules:
     """List which calls of an agent's tools run, wait or are refused. A call that was recovered from what a
     model only said it did waits for a person wherever it changes something, whatever stands here."""
-    row = await parts.links.agent(me.scope, str(agent_id))
+    row = await parts.agent_store.show(me.scope, str(agent_id))
     listed = row["config"].get("tools")
     held = await parts.skills.attached(me.scope, str(agent_id))
     given = [one.stored.manifest for one in held if one.stored is not None]
@@ -107,6 +107,7 @@ async def agent_documents(
     linked: Annotated[bool, Query(description="Those that are linked to it, or those that are not.")] = True,
 ) -> LinkedDocuments:
     """The documents that are linked to an agent, or that could be."""
+    await parts.agent_store.show(me.scope, str(agent_id))
     rows, total = await parts.links.documents(me.scope, str(agent_id), search, skip, limit, linked=linked)
     return LinkedDocuments(items=[LinkedDocument(**row, linked=linked) for row in rows], total=total)
 

@@ -8,8 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from cluster.basics.errors import Invalid
 from cluster.models.routing.fallback_order import Routing
+from cluster.state.agent_store import AgentChange, NewAgent
 from configs.sections import AgentSettings
-from pipelines.documents.store.agent_links import AgentChange, NewAgent
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
 from serve_apps.http.fields import JsonObject, Limit, Name, Prose, RequestBody, Skip, storable_json
 from serve_apps.http.response_shapes import Agent, AgentList
@@ -128,7 +128,7 @@ def _within_caps(config: AgentConfig, settings: AgentSettings) -> None:
 @router.get("/api/agents")
 async def agents(me: Me, parts: Its, skip: Skip = 0, limit: Limit = 100) -> AgentList:
     """The workspace's agents by name."""
-    rows, total = await parts.links.agents(me.scope, skip, limit)
+    rows, total = await parts.agent_store.page(me.scope, skip, limit)
     return AgentList(items=[Agent(**row) for row in rows], total=total)
 
 
@@ -148,7 +148,7 @@ async def add_agent(body: AgentRequest, me: Me, parts: Its) -> Agent:
         body.whole_workspace,
     )
     async with parts.database.transaction(me.scope) as tx:
-        row = await parts.links.add_agent(tx, me.scope, wanted)
+        row = await parts.agent_store.add(tx, me.scope, wanted)
         await parts.audit.record(tx, me.scope, "agent.add", str(row["id"]), detail={"name": body.name})
     return Agent(**row)
 
@@ -156,7 +156,7 @@ async def add_agent(body: AgentRequest, me: Me, parts: Its) -> Agent:
 @router.get("/api/agents/{agent_id}")
 async def agent(agent_id: AgentInPath, me: Me, parts: Its) -> Agent:
     """One agent."""
-    return Agent(**await parts.links.agent(me.scope, str(agent_id)))
+    return Agent(**await parts.agent_store.show(me.scope, str(agent_id)))
 
 
 @router.patch("/api/agents/{agent_id}")
@@ -177,7 +177,7 @@ async def change_agent(agent_id: AgentInPath, body: AgentPatch, me: Me, parts: I
     )
     detail = {"fields": sorted(body.model_fields_set), "config": sorted(config), "metadata": sorted(body.metadata)}
     async with parts.database.transaction(me.scope) as tx:
-        row = await parts.links.change_agent(tx, me.scope, str(agent_id), wanted)
+        row = await parts.agent_store.change(tx, me.scope, str(agent_id), wanted)
         await parts.audit.record(tx, me.scope, "agent.change", str(agent_id), detail=detail)
     return Agent(**row)
 
@@ -186,6 +186,6 @@ async def change_agent(agent_id: AgentInPath, body: AgentPatch, me: Me, parts: I
 async def delete_agent(agent_id: AgentInPath, me: Me, parts: Its) -> Response:
     """Delete an agent with its conversations; its documents stay."""
     async with parts.database.transaction(me.scope) as tx:
-        await parts.links.delete_agent(tx, me.scope, str(agent_id))
+        await parts.agent_store.delete(tx, me.scope, str(agent_id))
         await parts.audit.record(tx, me.scope, "agent.delete", str(agent_id))
     return Response(status_code=204)

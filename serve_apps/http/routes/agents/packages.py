@@ -69,7 +69,7 @@ async def import_package(
     The same package again changes nothing; a changed reference becomes a version of its document. A skill
     that the workspace has from elsewhere stays as it is, and nothing is imported: 409, unless `replace` says otherwise.
     """
-    agent = await parts.links.resolve(me.scope, agent_id)
+    agent = await parts.agent_store.resolve(me.scope, agent_id)
     return await _import_package(parts, me, file, agent, response, over=replace)
 
 
@@ -81,7 +81,7 @@ async def import_skill_pack(
     agent_id: AgentInPath, file: UploadFile, me: Me, parts: Its, response: Response, replace: Over = False
 ) -> Imported:
     """As import-package, and give the agent the skills and the documents."""
-    await parts.links.agent(me.scope, str(agent_id))
+    await parts.agent_store.show(me.scope, str(agent_id))
     return await _import_package(parts, me, file, str(agent_id), response, over=replace)
 
 

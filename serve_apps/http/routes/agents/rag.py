@@ -48,7 +48,7 @@ async def debug(
     samples: Annotated[int, Query(ge=0, le=50, description="Chunks to show.")] = 5,
 ) -> Debug:
     """Collection, chunks, dimensions and generation behind an agent's searches, with some chunks."""
-    agent = await parts.links.resolve(me.scope, agent_id)
+    agent = await parts.agent_store.resolve(me.scope, agent_id)
     assert agent is not None
     stats = Stats(**await parts.library.stats(me.scope, agent))
     chunks = await sample_index(parts.database, me.scope, agent, samples)

@@ -95,7 +95,7 @@ async def discover_mcp(body: DiscoverRequest, me: Me, parts: Its) -> FoundTools:
     require_same_scope(me, body.tenant_id, body.workspace_id)
     agent = None if body.agent_id is None else str(body.agent_id)
     if agent is not None:
-        await parts.links.agent(me.scope, agent)
+        await parts.agent_store.show(me.scope, agent)
     front = {
         "name": "mcp",
         "description": "An MCP server.",

@@ -138,7 +138,7 @@ async def schedules(me: Me, parts: Its, skip: Skip = 0, limit: Limit = 100) -> S
 async def add_schedule(body: ScheduleRequest, me: Me, parts: Its) -> ScheduleShape:
     """Let something be done by the clock, as you, with the rights that you have when it runs and have now."""
     require_same_scope(me, body.tenant_id, body.workspace_id)
-    agent = await parts.links.resolve(me.scope, body.agent)
+    agent = await parts.agent_store.resolve(me.scope, body.agent)
     assert agent is not None
     payload = _validate_payload(body.action, body.payload, me)
     new = NewSchedule(body.name, agent, body.cron, body.action, body.timezone, payload, body.enabled)

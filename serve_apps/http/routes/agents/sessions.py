@@ -129,7 +129,7 @@ async def sessions(
     limit: Limit = 50,
 ) -> SessionList:
     """One's own conversations, the one used last first."""
-    agent = await parts.links.resolve(me.scope, agent_id)
+    agent = await parts.agent_store.resolve(me.scope, agent_id)
     found, total = await parts.conversations.page(me.scope, agent=agent, everyone=everyone, skip=skip, limit=limit)
     return SessionList(items=[SessionShape.of(session) for session in found], total=total)
 
@@ -197,7 +197,7 @@ async def delete(session_id: SessionInPath, me: Me, parts: Its) -> Response:
 async def begin(body: SessionRequest, me: Me, parts: Its) -> SessionOpened:
     """Begin a conversation."""
     require_same_scope(me, body.tenant_id, body.workspace_id)
-    agent = await parts.links.resolve(me.scope, body.agent_id)
+    agent = await parts.agent_store.resolve(me.scope, body.agent_id)
     async with parts.database.transaction(me.scope) as tx:
         opened = await parts.conversations.open(tx, me.scope, body.session_id, agent, body.title or "")
         await parts.audit.record(tx, me.scope, "session.open", opened.id, detail={"agent": opened.agent})

@@ -72,7 +72,7 @@ async def test_skill(skill_name: SkillInPath, body: TestRequest, me: Me, parts: 
     manifest = (await parts.skills.versions(me.scope, skill_name))[0].manifest
     agent = None if body.agent_id is None else str(body.agent_id)
     if agent is not None:
-        await parts.links.agent(me.scope, agent)
+        await parts.agent_store.show(me.scope, agent)
     tool = SkillGuard(parts.ground, AuditTrail(parts.database, parts.audit)).around(manifest)
     await _check_trial_allowed(parts, me, manifest, body.arguments)
     if (found := schema_error(tool.spec, body.arguments)) is not None:

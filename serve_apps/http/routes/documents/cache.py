@@ -45,7 +45,7 @@ async def cache_stats(me: Me, parts: Its) -> CacheStats:
 @router.delete("/api/rag/cache")
 async def forget(me: Me, parts: Its, agent_id: Name | None = None) -> Forgotten:
     """Forget what was remembered in the workspace, or only for one agent, by its id or display name."""
-    agent = await parts.links.resolve(me.scope, agent_id)
+    agent = await parts.agent_store.resolve(me.scope, agent_id)
     forgotten = await parts.cache.invalidate(me.workspace, agent)
     async with parts.database.transaction(me.scope) as tx:
         detail = {"agent": agent, "forgotten": forgotten}

@@ -50,7 +50,7 @@ async def documents(
 @router.get("/api/documents/vector-store/stats")
 async def stats(me: Me, parts: Its, agent_id: AgentInQuery = None) -> Stats:
     """Count the searchable content, in the workspace or for one agent."""
-    agent = await parts.links.resolve(me.scope, agent_id)
+    agent = await parts.agent_store.resolve(me.scope, agent_id)
     return Stats(**await parts.library.stats(me.scope, agent))
 
 

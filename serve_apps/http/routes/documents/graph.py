@@ -102,7 +102,7 @@ async def search(
     limit: Few = 50,
 ) -> EntityList:
     """Entities that a text names; without one those that most documents speak of."""
-    agent = await parts.links.resolve(me.scope, agent_id)
+    agent = await parts.agent_store.resolve(me.scope, agent_id)
     found = await parts.graph.search(
         me.scope, EntityFilter(_search_text(search), kind, agent), min(skip, 10_000), limit
     )
@@ -120,7 +120,7 @@ async def view(
     limit: Few = 60,
 ) -> View:
     """Nodes, and every relation between two of them."""
-    agent = await parts.links.resolve(me.scope, agent_id)
+    agent = await parts.agent_store.resolve(me.scope, agent_id)
     found = await parts.graph.view(me.scope, EntityFilter(_search_text(search), kind, agent), center, limit)
     return View(
         nodes=[_entity_shape(node) for node in found.nodes],
@@ -132,7 +132,7 @@ async def view(
 @router.get("/api/graph/entities/{entity_id}")
 async def entity(entity_id: EntityInPath, me: Me, parts: Its, agent_id: AgentInQuery = None) -> EntityPage:
     """One entity: where it is named, and its relations with the pages that say so."""
-    agent = await parts.links.resolve(me.scope, agent_id)
+    agent = await parts.agent_store.resolve(me.scope, agent_id)
     node, mentions, edges = await parts.graph.show(me.scope, entity_id, agent=agent)
     return EntityPage(
         **_entity_shape(node).model_dump(),

@@ -97,7 +97,7 @@ async def upload(
     """
     filename = clean_name(file.filename)
     seen_by = named_readers([*_parse_tags(readers), *map(as_reader, _parse_tags(team_access))], me)
-    agent = await parts.links.resolve(me.scope, agent_id)
+    agent = await parts.agent_store.resolve(me.scope, agent_id)
     file_hash = await hash_upload(file, parts.http.max_upload_bytes)
     if known := await parts.library.same_bytes(me.scope, file_hash):
         response.status_code = 200
@@ -135,7 +135,7 @@ async def reindex_all(
     documents are done again in the index that is there. A re-index of the whole that has not ended ends with this one,
     which goes on where that stood.
     """
-    agent = await parts.links.resolve(me.scope, agent_id)
+    agent = await parts.agent_store.resolve(me.scope, agent_id)
     asked = {name: True for name, wanted in (("hold", hold), ("force", force)) if wanted}
     if agent is not None and asked:
         raise Invalid("an agent's documents have no generation of their own", fix="Leave agent_id, or hold and force.")
@@ -150,7 +150,7 @@ async def embed_pending(
     me: Me, parts: Its, agent_id: AgentInQuery = None, idempotency_key: IdempotencyKey = None
 ) -> Started:
     """Embed what still lacks vectors."""
-    agent = await parts.links.resolve(me.scope, agent_id)
+    agent = await parts.agent_store.resolve(me.scope, agent_id)
     return await start_job(parts, me, "embed", JobLane.BULK, {"agent_id": agent}, idempotency_key)
 
 
@@ -158,7 +158,7 @@ async def embed_pending(
 async def links(body: LinkRequest, me: Me, parts: Its) -> Linked:
     """Link documents to an agent or take them from it: all of them, or none where one is not there."""
     require_same_scope(me, body.tenant_id, body.workspace_id)
-    agent = await parts.links.resolve(me.scope, body.agent_id)
+    agent = await parts.agent_store.resolve(me.scope, body.agent_id)
     assert agent is not None
     change = parts.links.link if body.action == "link" else parts.links.unlink
     async with parts.database.transaction(me.scope) as tx:

@@ -120,7 +120,7 @@ async def batch_scan(
     """Read every file of a folder below NFS_BASE_PATH; files stay where they are."""
     require_same_scope(me, body.tenant_id, body.workspace_id)
     root = await asyncio.to_thread(resolve_scan_path, base_of(parts.read), body.path)
-    agent = await parts.links.resolve(me.scope, body.agent_id)
+    agent = await parts.agent_store.resolve(me.scope, body.agent_id)
     if body.dry_run:
         response.status_code = 200
         return await dry_run(parts, me.scope, root)

@@ -120,7 +120,7 @@ async def search(body: SearchRequest, me: Me, parts: Its) -> Found:
     """Search by words and by meaning."""
     require_same_scope(me, body.tenant_id, body.workspace_id)
     async with parts.admission.place():
-        agent = await parts.links.resolve(me.scope, body.agent_id)
+        agent = await parts.agent_store.resolve(me.scope, body.agent_id)
         results = await parts.search.run(me.scope, body.asked(agent))
     parts.telemetry.searched(results.timings_ms, None if results.cache is None else results.cache.outcome)
     return search_response(body.query, results, grouped=body.group_by_document)

@@ -41,7 +41,7 @@ class NotRun(BaseModel):
 
 
 class GoldenRunShape(BaseModel):
-    """A run: `failed` where a part did not run, `interrupted` where nobody works on it and it can be resumed.
+    """A run: `failed` where a part did not run, `interrupted` until somebody takes up what its process left.
 
     `figures` are means with `n`, of times in milliseconds `p50` and `p95`; `fingerprint` is that of `settings`.
     """
@@ -135,7 +135,7 @@ async def begin(set_id: SetInPath, body: RunRequest, me: Me, parts: Its) -> Gold
             raise Invalid("answers come from the live generation", fix="Leave answers or generation out.")
         if body.generation not in {row["id"] for row in await parts.switchover.overview(me.scope)}:
             raise Conflict(f"there is no generation {body.generation}", fix="GET /api/generations lists them.")
-    agent = await parts.links.resolve(me.scope, body.agent_id)
+    agent = await parts.agent_store.resolve(me.scope, body.agent_id)
     wanted = body.generation is None and body.answers is not False
     options = GoldenRunOptions(wanted, body.generation, agent, body.concurrency)
     run = await parts.golden_runs.begin(me.scope, str(set_id), options)
