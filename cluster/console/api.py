@@ -52,17 +52,11 @@ class ServerSentEvent:
 
 @dataclass(frozen=True, slots=True)
 class ApiClient:
-    """One server and who we are there.
+    """One server and who we are there."""
 
-    Attributes:
-        url: base URL without a trailing slash.
-        token: given by the caller (AOS_TOKEN); it beats what `aos login` stored and is never refreshed.
-        credentials: where `aos login` stored its tokens.
-    """
-
-    url: str
-    token: str | None
-    credentials: CredentialsFile
+    url: str  # base URL without a trailing slash
+    token: str | None  # given by the caller (AOS_TOKEN); it beats what `aos login` stored and is never refreshed
+    credentials: CredentialsFile  # where `aos login` stored its tokens
 
     def login(self, email: str, password: str) -> JSON:
         """Sign in and keep the tokens; the answer has `must_change_password`."""

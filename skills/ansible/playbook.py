@@ -31,11 +31,7 @@ class AnsibleOptions(BaseModel):
 
 
 def check_playbook_skill(manifest: Manifest) -> None:
-    """Nothing, where parameters and credential fit.
-
-    Raises:
-        BadManifest: they do not.
-    """
+    """Nothing, where parameters and credential fit. Raises BadManifest: they do not."""
     if manifest.credential not in (None, CredentialType.SSH):
         raise BadManifest(f"{manifest.name}: skills of type ansible have `credential: ssh`, or none")
     for name in manifest.parameters.get("properties", {}):

@@ -14,11 +14,7 @@ class SkillExecutor(TaskExecutor, Protocol):
     """Port that carries out such skills: bound to one turn."""
 
     async def carry_out_skill(self, skill: Manifest, scope: ExecutionScope, arguments: Mapping[str, Any]) -> Any:
-        """The answer as JSON.
-
-        Raises:
-            Refused: it goes no deeper.
-        """
+        """The answer as JSON. Raises Refused: it goes no deeper."""
         ...
 
 
@@ -26,11 +22,7 @@ class ScopedSkill(DelegateTool):
     """Such a skill as a tool. Like a delegation it is no step of its own: each call inside is recorded and fenced."""
 
     def __init__(self, manifest: Manifest, executions: SkillExecutor) -> None:
-        """`executions` belongs to one turn.
-
-        Raises:
-            BadManifest: as `scope_of`.
-        """
+        """`executions` belongs to one turn. Raises BadManifest: as `scope_of`."""
         super().__init__(manifest.spec, executions)
         self._manifest, self._scope, self._executions = manifest, scope_of(manifest), executions
 

@@ -24,24 +24,18 @@ TABLE = "credentials"
 
 @dataclass(frozen=True, slots=True)
 class NewCredential:
-    """A credential that is to be stored.
-
-    Attributes:
-        values: its fields; those that are secret for their type or their name, and those nobody knows, are sealed.
-        extra: fields that may be shown; what looks like a secret is sealed all the same.
-        bound: only calls that a binding fits may use it.
-        context: id of the conversation that it is of.
-        expires: from then on it is of no use.
-    """
+    """A credential that is to be stored."""
 
     name: str
     type: CredentialType
+    # Its fields; those that are secret for their type or their name, and those nobody knows, are sealed.
     values: Mapping[str, Any] = field(repr=False)
+    # Fields that may be shown; what looks like a secret is sealed all the same.
     extra: Mapping[str, Any] = field(default_factory=dict, repr=False)
     is_active: bool = True
-    bound: bool = False
-    context: str | None = None
-    expires: datetime | None = None
+    bound: bool = False  # only calls that a binding fits may use it
+    context: str | None = None  # id of the conversation that it is of
+    expires: datetime | None = None  # from then on it is of no use
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,17 +48,11 @@ class CredentialReplacement:
 
 @dataclass(frozen=True, slots=True)
 class CredentialGrant:
-    """Principals that may use a credential; at least one of the three is given.
+    """Principals that may use a credential; at least one of the three is given."""
 
-    Attributes:
-        agent: its id.
-        skill: a skill's name.
-        role: of who calls.
-    """
-
-    agent: str | None = None
-    skill: str | None = None
-    role: Role | None = None
+    agent: str | None = None  # its id
+    skill: str | None = None  # a skill's name
+    role: Role | None = None  # of who calls
 
 
 class CredentialStore:
@@ -82,11 +70,7 @@ class CredentialStore:
         return rows, int(total[0]["total"])
 
     async def one(self, tx: Transaction, scope: Scope, id_: str) -> Row:
-        """One credential, locked.
-
-        Raises:
-            NotFound: there is none here.
-        """
+        """One credential, locked. Raises NotFound: there is none here."""
         row = await tx.one(self._sql["one"], id=uuid_of(id_, "credential"), **_scope_params(scope))
         if row is None:
             raise NotFound(f"credential {id_}")
@@ -161,11 +145,7 @@ class CredentialStore:
         return await self.one(tx, scope, id_)
 
     async def remove(self, tx: Transaction, scope: Scope, id_: str) -> Row:
-        """Forget a credential with its bindings; gives what it was.
-
-        Raises:
-            NotFound: there is none here.
-        """
+        """Forget a credential with its bindings; gives what it was. Raises NotFound: there is none here."""
         row = await self.one(tx, scope, id_)
         await tx.run(self._sql["remove"], id=row["id"], **_scope_params(scope))
         return row

@@ -32,20 +32,15 @@ class ServerAway(Transient):
 
 @dataclass(frozen=True, slots=True)
 class ConnectionContext:
-    """Key of a connection; no two contexts share one.
-
-    Attributes:
-        server: what is connected to, as a digest of the options.
-        credential: with what, as `Remotes.mark` tells it; empty without.
-    """
+    """Key of a connection; no two contexts share one."""
 
     tenant: str
     workspace: str
     user: str | None
     agent: str | None
     session: str | None
-    server: str
-    credential: str
+    server: str  # what is connected to, as a digest of the options
+    credential: str  # with what, as `Remotes.mark` tells it; empty without
 
     @property
     def away(self) -> tuple[str, str, str, str]:
@@ -54,17 +49,11 @@ class ConnectionContext:
 
 
 class McpServer(Protocol):
-    """A server that can be connected to, once.
+    """A server that can be connected to, once."""
 
-    Attributes:
-        name: for people.
-        fault: what went wrong last on the way to it, by name.
-        login: headers with secrets; there only while a call is made.
-    """
-
-    name: str
-    fault: AosError | None
-    login: Mapping[str, str]
+    name: str  # for people
+    fault: AosError | None  # what went wrong last on the way to it, by name
+    login: Mapping[str, str]  # headers with secrets; there only while a call is made
 
     def open(self) -> AbstractAsyncContextManager[Any]:
         """A client that is connected."""
@@ -93,11 +82,7 @@ class ServerConnection:
         return self._task.done()
 
     async def client(self, seconds: float) -> Any:
-        """The connected client.
-
-        Raises:
-            AosError: by name; ServerAway where nothing has a better one.
-        """
+        """The connected client. Raises AosError: by name; ServerAway where nothing has a better one."""
         await asyncio.wait({self._ready, self._task}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         if self._ready.done() and not self.over:
             return self._ready.result()

@@ -36,18 +36,12 @@ class SkillNotFound(NotFound):
 
 @dataclass(frozen=True, slots=True)
 class StoredSkill:
-    """A version of a skill.
-
-    Attributes:
-        sha256: of manifest, text and code; empty for what ships.
-        by: who registered it; None for what ships.
-        at: when; None for what ships.
-    """
+    """A version of a skill."""
 
     manifest: Manifest
-    sha256: str = ""
-    by: str | None = None
-    at: datetime | None = None
+    sha256: str = ""  # of manifest, text and code; empty for what ships
+    by: str | None = None  # who registered it; None for what ships
+    at: datetime | None = None  # when; None for what ships
 
     @property
     def ships(self) -> bool:
@@ -57,17 +51,12 @@ class StoredSkill:
 
 @dataclass(frozen=True, slots=True)
 class AttachedSkill:
-    """A skill of an agent.
-
-    Attributes:
-        pinned: the version that it stays with; None for the newest.
-        stored: what a turn would have now; None where the skill is gone.
-    """
+    """A skill of an agent."""
 
     name: str
-    pinned: int | None
+    pinned: int | None  # the version that it stays with; None for the newest
     at: datetime
-    stored: StoredSkill | None
+    stored: StoredSkill | None  # what a turn would have now; None where the skill is gone
 
 
 class SkillStore:
@@ -157,11 +146,7 @@ class SkillStore:
         return [_stored_from_row(row) for row in rows]
 
     async def get(self, tx: Transaction, scope: Scope, name: str, version: int | None = None) -> StoredSkill:
-        """One version, the newest where none is named.
-
-        Raises:
-            SkillNotFound: there is none.
-        """
+        """One version, the newest where none is named. Raises SkillNotFound: there is none."""
         if name in shipped_names() and version in (None, shipped_skill(name).version):
             return StoredSkill(shipped_skill(name))
         row = await tx.one(self._sql["newest"], workspace=scope.workspace, name=name, version=version)
@@ -242,11 +227,7 @@ class SkillStore:
         return [str(row["id"]) for row in having]
 
     async def attached(self, scope: Scope, agent: str) -> list[AttachedSkill]:
-        """Skills attached to an agent, by name.
-
-        Raises:
-            NotFound: there is no such agent here.
-        """
+        """Skills attached to an agent, by name. Raises NotFound: there is no such agent here."""
         async with self._db.transaction(scope) as tx:
             return await self.attached_in(tx, scope, agent)
 

@@ -23,19 +23,13 @@ ACCEPT = "application/graphql-response+json, application/json;q=0.9"  # GraphQL 
 
 
 class GraphOptions(ServiceEndpoint):
-    """Options of a GraphQL skill: endpoint, operation, and selection of the answer.
+    """Options of a GraphQL skill: endpoint, operation, and selection of the answer."""
 
-    Attributes:
-        query: the document, with one operation in it.
-        variables: variable to `{argument}`; without it each argument is the variable of its name.
-        select: JMESPath, the part of `data` that is given.
-        failure: JMESPath on `data`, what a service says there of an operation that failed.
-    """
-
-    query: str
+    query: str  # the document, with one operation in it
+    # Variable to `{argument}`; without it each argument is the variable of its name.
     variables: dict[str, str] | None = None
-    select: str | None = None
-    failure: str | None = None
+    select: str | None = None  # JMESPath, the part of `data` that is given
+    failure: str | None = None  # JMESPath on `data`, what a service says there of an operation that failed
 
 
 class GraphqlSkill:

@@ -21,24 +21,16 @@ from skills.http_client.http_answer import AnswerSelector, ServiceGarbled, Servi
 
 
 class RestOptions(ServiceEndpoint):
-    """Options of a REST skill: method, endpoint, templates, and selection of the answer.
-
-    Attributes:
-        query: parameter to template; a parameter whose argument is not given is left out.
-        body: a template of JSON.
-        form: a template of form fields, in the place of a body.
-        gives: `json`, or `text` as logs are.
-        select: JMESPath, the part of a JSON answer that is given.
-        failure: JMESPath, what a service says that answers 200 and has failed.
-    """
+    """Options of a REST skill: method, endpoint, templates, and selection of the answer."""
 
     method: Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"] = "GET"
+    # Parameter to template; a parameter whose argument is not given is left out.
     query: dict[str, Any] = Field(default_factory=dict)
-    body: Any = None
-    form: dict[str, Any] = Field(default_factory=dict)
-    gives: Literal["json", "text"] = "json"
-    select: str | None = None
-    failure: str | None = None
+    body: Any = None  # a template of JSON
+    form: dict[str, Any] = Field(default_factory=dict)  # a template of form fields, in the place of a body
+    gives: Literal["json", "text"] = "json"  # `json`, or `text` as logs are
+    select: str | None = None  # JMESPath, the part of a JSON answer that is given
+    failure: str | None = None  # JMESPath, what a service says that answers 200 and has failed
 
     @model_validator(mode="after")
     def _one_body(self) -> "RestOptions":

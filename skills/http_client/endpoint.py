@@ -52,19 +52,13 @@ class ServiceEndpoint(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class ServiceRequest:
-    """A request to a service.
-
-    Attributes:
-        reads: nothing there is changed by it, whatever the method.
-        query: a template.
-        content: the body.
-    """
+    """A request to a service."""
 
     method: str
     values: Mapping[str, Any]
-    reads: bool
-    query: Mapping[str, Any] = field(default_factory=dict)
-    content: bytes | None = None
+    reads: bool  # nothing there is changed by it, whatever the method
+    query: Mapping[str, Any] = field(default_factory=dict)  # a template
+    content: bytes | None = None  # the body
     kind: str = "application/json"
 
 

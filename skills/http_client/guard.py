@@ -20,19 +20,13 @@ class AddressNotAllowed(Forbidden):
 
 @dataclass(frozen=True, slots=True)
 class RequestTarget:
-    """A URL that was taken apart.
-
-    Attributes:
-        host: lower case, without a dot at its end; IPv6 without brackets.
-        path: with the query.
-        named: whether the list has exactly this host and port, which opens private addresses.
-    """
+    """A URL that was taken apart."""
 
     scheme: str
-    host: str
+    host: str  # lower case, without a dot at its end; IPv6 without brackets
     port: int
-    path: str
-    named: bool
+    path: str  # with the query
+    named: bool  # whether the list has exactly this host and port, which opens private addresses
 
     @property
     def authority(self) -> str:

@@ -64,11 +64,7 @@ def check_entrusted(manifest: Manifest, secret: Secret, url: str) -> None:
 
 
 def url_origin(url: str) -> tuple[str, str, int | None]:
-    """Scheme, host and port.
-
-    Raises:
-        Invalid: it is no URL.
-    """
+    """Scheme, host and port. Raises Invalid: it is no URL."""
     try:
         parts = urlsplit(url)
         port = parts.port or {"http": 80, "https": 443}.get(parts.scheme)

@@ -16,14 +16,11 @@ Task = Literal["embed", "rerank", "classify", "generate"]
 
 
 class ModelOptions(ServiceEndpoint):
-    """Options of a model skill: endpoint and task.
+    """Options of a model skill: endpoint and task."""
 
-    Attributes:
-        task: `embed` text-embeddings-inference /embed, or the feature-extraction pipeline of HF Inference; `rerank`
-            /rerank; `classify` /predict, or the text-classification pipeline; `generate` text-generation-inference
-            /generate, or the text-generation pipeline.
-    """
-
+    # `embed` text-embeddings-inference /embed, or the feature-extraction pipeline of HF Inference; `rerank` /rerank;
+    # `classify` /predict, or the text-classification pipeline; `generate` text-generation-inference /generate, or the
+    # text-generation pipeline.
     task: Task
 
 

@@ -44,14 +44,10 @@ class McpServerSpec(BaseModel):
 
 
 class McpOptions(McpServerSpec):
-    """One tool of a server.
+    """One tool of a server."""
 
-    Attributes:
-        tool: its name there.
-        sha256: of what the server said of it when it was registered; another one is not called.
-    """
-
-    tool: str = Field(min_length=1, max_length=200)
+    tool: str = Field(min_length=1, max_length=200)  # its name there
+    # Of what the server said of it when it was registered; another one is not called.
     sha256: str | None = Field(None, pattern=r"^[0-9a-f]{64}$")
 
     @property

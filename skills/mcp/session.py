@@ -43,11 +43,7 @@ class McpSession:
         self._make_server()
 
     async def tools(self, call: ToolInvocation) -> list[RemoteTool]:
-        """The server's tools.
-
-        Raises:
-            AosError: by name, see `call`.
-        """
+        """The server's tools. Raises AosError: by name, see `call`."""
         return await self._with_client(
             call, lambda link, client: self._await_work(link, _list_tools(client)), reads=True
         )
@@ -98,12 +94,7 @@ class McpSession:
             raise late(f"{self._place.url or self._place.command} did not answer within {seconds:g} s") from None
 
     async def _await_work(self, link: ServerConnection, work: Any) -> Any:
-        """The server's answer to a call.
-
-        Raises:
-            _Broken: by the connection.
-            AosError: by the server.
-        """
+        """The server's answer to a call. Raises _Broken: by the connection; AosError: by the server."""
         link.server.fault = None
         try:
             return await link.during(work)

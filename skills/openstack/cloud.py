@@ -15,19 +15,12 @@ _NO_SEGMENT = re.compile(r"[/\\?#%\x00-\x1f\x7f]")
 
 @dataclass(frozen=True, slots=True)
 class CloudCall:
-    """One call of an operation.
+    """One call of an operation."""
 
-    Attributes:
-        connection: an `openstack.connection.Connection`.
-        arguments: valid against the skill's schema.
-        key: the same at every repetition of this call.
-        most_bytes: of a result.
-    """
-
-    connection: Any
-    arguments: Mapping[str, Any]
-    key: str
-    most_bytes: int
+    connection: Any  # an `openstack.connection.Connection`
+    arguments: Mapping[str, Any]  # valid against the skill's schema
+    key: str  # the same at every repetition of this call
+    most_bytes: int  # of a result
 
     def name(self, argument: str) -> str:
         """An argument that is a name or an id, and becomes a part of an address.

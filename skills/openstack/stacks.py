@@ -9,11 +9,7 @@ from skills.openstack.cloud import CloudCall, pick_fields
 
 
 def heat_stack(cloud: CloudCall) -> dict[str, Any]:
-    """List, show, create or delete.
-
-    Raises:
-        Invalid: an argument that the action needs is missing; it is named.
-    """
+    """List, show, create or delete. Raises Invalid: an argument that the action needs is missing; it is named."""
     heat, action = cloud.connection.orchestration, cloud.arguments["action"]
     if action == "list":
         return cloud.listed(

@@ -46,11 +46,7 @@ def read_tables(html: str, url: str, selector: str = "table") -> list[list[list[
 
 
 def read_links(html: str, url: str, selector: str = "a[href]") -> list[dict[str, str]]:
-    """{text, url} of each link to the web, once, as an absolute address.
-
-    Raises:
-        Invalid: the selector is none.
-    """
+    """{text, url} of each link to the web, once, as an absolute address. Raises Invalid: the selector is none."""
     given: dict[str, str] = {}
     for one in _select_elements(html, url, selector):
         to = _absolute_url(url, str(one.attrib.get("href", "")))

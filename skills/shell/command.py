@@ -94,21 +94,13 @@ def build_argv(manifest: Manifest, options: ShellOptions, arguments: Mapping[str
 
 
 def check_allowed(program: str, allowed: Sequence[str]) -> None:
-    """Nothing, where the settings name this very path.
-
-    Raises:
-        ProgramNotAllowed: they do not, or it is not absolute.
-    """
+    """Nothing, where the settings name this very path. Raises ProgramNotAllowed: they do not, or it is not absolute."""
     if not program.startswith("/") or program not in allowed:
         raise ProgramNotAllowed(f"{program[:200]!r} is not among the programs that may be started")
 
 
 def check_granted(program: str, secret: Mapping[str, str]) -> None:
-    """Nothing, where the credential is for this program.
-
-    Raises:
-        ProgramNotGranted: it is for others.
-    """
+    """Nothing, where the credential is for this program. Raises ProgramNotGranted: it is for others."""
     if program not in re.split(r"[\s,]+", secret.get(GRANTED, "")):
         raise ProgramNotGranted(f"the credential is not for {program[:200]!r}")
 

@@ -77,11 +77,7 @@ def chosen_machine(values: Mapping[str, str], wanted: str | None) -> RemoteMachi
 
 
 def known_hosts(values: Mapping[str, str], machine: RemoteMachine) -> str:
-    """The keys that the credential knows, as OpenSSH writes them.
-
-    Raises:
-        HostKeyMissing: none.
-    """
+    """The keys that the credential knows, as OpenSSH writes them. Raises HostKeyMissing: none."""
     text = values.get("known_hosts", "").strip()
     if not text:
         raise HostKeyMissing(f"the key of {machine.name} is not known", fix=machine.scan)

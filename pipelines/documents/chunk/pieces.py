@@ -12,29 +12,17 @@ from pipelines.documents.document import Page
 
 @dataclass(frozen=True, slots=True)
 class TextPiece:
-    """Characters [start, end) of a page that stay together, without white space around.
+    """Characters [start, end) of a page that stay together, without white space around."""
 
-    Attributes:
-        page: index into the readable pages.
-        start: offset of the first character in the page's text.
-        end: offset after the last one.
-        place: `start` on one ruler for all pages, on which pages follow each other one character apart.
-        kind: what it was cut from.
-        section: counts titles; pieces under the same title share it.
-        opens: whether a paragraph, table or block of code begins here.
-        fixed: cut by length, for want of a border.
-        header: [start, end) of the header of a table that began before this row.
-    """
-
-    page: int
-    start: int
-    end: int
-    place: int
-    kind: BlockKind
-    section: int
-    opens: bool
-    fixed: bool = False
-    header: tuple[int, int] | None = None
+    page: int  # index into the readable pages
+    start: int  # offset of the first character in the page's text
+    end: int  # offset after the last one
+    place: int  # `start` on one ruler for all pages, on which pages follow each other one character apart
+    kind: BlockKind  # what it was cut from
+    section: int  # counts titles; pieces under the same title share it
+    opens: bool  # whether a paragraph, table or block of code begins here
+    fixed: bool = False  # cut by length, for want of a border
+    header: tuple[int, int] | None = None  # [start, end) of the header of a table that began before this row
 
     @property
     def stop(self) -> int:

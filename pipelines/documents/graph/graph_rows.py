@@ -13,17 +13,11 @@ from pipelines.documents.graph.model import DocumentGraph, Entity, EntityRelatio
 
 @dataclass(frozen=True, slots=True)
 class VersionText:
-    """A version's text, and what its graph was made of.
+    """A version's text, and what its graph was made of."""
 
-    Attributes:
-        pages: those that could be read, in order.
-        reads: the version's counter when the text was taken.
-        made_of: `reads` and fingerprint of the graph that is there; None where there is none.
-    """
-
-    pages: tuple[GraphPage, ...]
-    reads: int
-    made_of: tuple[int, str] | None
+    pages: tuple[GraphPage, ...]  # those that could be read, in order
+    reads: int  # the version's counter when the text was taken
+    made_of: tuple[int, str] | None  # `reads` and fingerprint of the graph that is there; None where there is none
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,18 +28,13 @@ class WordSpan(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SentenceSpan:
-    """A sentence, a title or a row of a table.
-
-    Attributes:
-        titled: most of its words are written large, so that a capital says nothing.
-        row: it is a row of a table.
-    """
+    """A sentence, a title or a row of a table."""
 
     start: int
     end: int
     words: tuple[WordSpan, ...]
-    titled: bool
-    row: bool = False
+    titled: bool  # most of its words are written large, so that a capital says nothing
+    row: bool = False  # it is a row of a table
 
 
 def split_words(name: str) -> tuple[str, ...]:

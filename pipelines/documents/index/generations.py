@@ -38,21 +38,14 @@ class IndexRecipe:
 
 @dataclass(frozen=True, slots=True)
 class IndexedVersion:
-    """The chunks of one version, and their vectors unless the embedder failed.
+    """The chunks of one version, and their vectors unless the embedder failed."""
 
-    Attributes:
-        version: which version.
-        chunks: in order.
-        vectors: shape (len(chunks), dimension), rows L2-normalised; None where the embedder could not be reached.
-        reads: the version's counter when its text was taken.
-        made: fingerprint of the embedder that made the vectors; empty where there are none.
-    """
-
-    version: VersionId
-    chunks: tuple[Chunk, ...]
+    version: VersionId  # which version
+    chunks: tuple[Chunk, ...]  # in order
+    # Shape (len(chunks), dimension), rows L2-normalised; None where the embedder could not be reached.
     vectors: NDArray[np.float32] | None
-    reads: int = 0
-    made: str = ""
+    reads: int = 0  # the version's counter when its text was taken
+    made: str = ""  # fingerprint of the embedder that made the vectors; empty where there are none
 
     @property
     def broken(self) -> bool:
@@ -64,17 +57,13 @@ class IndexedVersion:
 
 @dataclass(frozen=True, slots=True)
 class WriteTarget:
-    """The generation that a job writes to, and the chunker it is made with.
-
-    Attributes:
-        made: fingerprint of the embedder whose vectors it takes.
-        words_only: it wants another embedder or chunker than there is now, and a generation that fits is being built:
-            what arrives meanwhile is cut as it can be and found by its words, and the next generation has it whole.
-    """
+    """The generation that a job writes to, and the chunker it is made with."""
 
     generation: int
     chunker: str
-    made: str = ""
+    made: str = ""  # fingerprint of the embedder whose vectors it takes
+    # It wants another embedder or chunker than there is now, and a generation that fits is being built: what arrives
+    # meanwhile is cut as it can be and found by its words, and the next generation has it whole.
     words_only: bool = False
 
 

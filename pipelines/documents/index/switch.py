@@ -17,17 +17,12 @@ ROWS_A_SWEEP = 5_000
 
 @dataclass(frozen=True, slots=True)
 class SwitchResult:
-    """A switch that was made.
+    """A switch that was made."""
 
-    Attributes:
-        generation: what readers use from now on.
-        previous: what they used before, kept for the way back; None where there was none.
-        carried: documents that the generation lacked and took over as they were: found by their words, and by meaning
-            once they are embedded again, or at once where they are few and both generations are of one embedder.
-    """
-
-    generation: int
-    previous: int | None
+    generation: int  # what readers use from now on
+    previous: int | None  # what they used before, kept for the way back; None where there was none
+    # Documents that the generation lacked and took over as they were: found by their words, and by meaning once they
+    # are embedded again, or at once where they are few and both generations are of one embedder.
     carried: int
 
 
@@ -108,11 +103,7 @@ class IndexSwitchover:
         return SwitchResult(generation, before, len(carried))
 
     async def back(self, tx: Transaction, scope: Scope) -> SwitchResult:
-        """Let readers use the generation before; a second time leads forward again.
-
-        Raises:
-            Conflict: there is none.
-        """
+        """Let readers use the generation before; a second time leads forward again. Raises Conflict: there is none."""
         previous = (await self._lock_generations(tx, scope))["previous"]
         if previous is None:
             raise Conflict(

@@ -14,25 +14,15 @@ DOUBTFUL = frozenset({Status.DEGRADED, Status.PARTIAL, Status.FAILED})
 
 @dataclass(frozen=True, slots=True)
 class OutcomeCounts:
-    """Documents of a job; the first six add up to those it is about.
+    """Documents of a job; the first six add up to those it is about."""
 
-    Attributes:
-        completed: nothing is missing or doubtful.
-        degraded: everything was looked at, and some of it may be wrong.
-        partial: something was not read.
-        failed: nothing of it was read this time.
-        unchanged: as it was, and nothing was missing or doubtful then.
-        pending: still to be done; also what a job left that was ended early.
-        pages_with_caveats: pages that were read and have something missing or doubtful.
-    """
-
-    completed: int = 0
-    degraded: int = 0
-    partial: int = 0
-    failed: int = 0
-    unchanged: int = 0
-    pending: int = 0
-    pages_with_caveats: int = 0
+    completed: int = 0  # nothing is missing or doubtful
+    degraded: int = 0  # everything was looked at, and some of it may be wrong
+    partial: int = 0  # something was not read
+    failed: int = 0  # nothing of it was read this time
+    unchanged: int = 0  # as it was, and nothing was missing or doubtful then
+    pending: int = 0  # still to be done; also what a job left that was ended early
+    pages_with_caveats: int = 0  # pages that were read and have something missing or doubtful
 
     @classmethod
     def of(cls, progress: Counters, ended: Counters) -> "OutcomeCounts":

@@ -44,15 +44,10 @@ class OcrToken:
 
 @dataclass(frozen=True, slots=True)
 class TextLine:
-    """Words of one line, left to right; at least one.
+    """Words of one line, left to right; at least one."""
 
-    Attributes:
-        tokens: its words.
-        opens: whether a new paragraph or block begins here.
-    """
-
-    tokens: tuple[OcrToken, ...]
-    opens: bool = False
+    tokens: tuple[OcrToken, ...]  # its words
+    opens: bool = False  # whether a new paragraph or block begins here
 
     @property
     def text(self) -> str:

@@ -67,11 +67,7 @@ class AgentLinks:
         return rows, int(total["total"]) if total else 0
 
     async def add_agent(self, tx: Transaction, scope: Scope, agent: NewAgent) -> Row:
-        """An agent of the workspace.
-
-        Raises:
-            Conflict: the name is taken.
-        """
+        """An agent of the workspace. Raises Conflict: the name is taken."""
         try:
             row = await tx.one(self._sql["add"], **_agent_values(scope, agent))
         except psycopg.errors.UniqueViolation as error:
@@ -80,20 +76,12 @@ class AgentLinks:
         return {**row, "documents": 0}
 
     async def agent(self, scope: Scope, agent: str) -> Row:
-        """One agent by its id.
-
-        Raises:
-            NotFound: there is no such agent here.
-        """
+        """One agent by its id. Raises NotFound: there is no such agent here."""
         async with self._db.transaction(scope) as tx:
             return await self._agent(tx, scope, agent)
 
     async def find(self, scope: Scope, agent: str) -> Row:
-        """One agent by its id or by its display name.
-
-        Raises:
-            NotFound: there is no such agent here.
-        """
+        """One agent by its id or by its display name. Raises NotFound: there is no such agent here."""
         async with self._db.transaction(scope) as tx:
             return await self.look_up(tx, scope, agent)
 
@@ -173,11 +161,7 @@ class AgentLinks:
             await standing.opened(tx, scope, str(row["id"]))
 
     async def link(self, tx: Transaction, scope: Scope, agent: str, documents: Sequence[str]) -> int:
-        """Link all of them or none; returns how many are new.
-
-        Raises:
-            NotFound: one of the documents is not there.
-        """
+        """Link all of them or none; returns how many are new. Raises NotFound: one of the documents is not there."""
         return await self._change_links(tx, scope, "link", agent, documents)
 
     async def unlink(self, tx: Transaction, scope: Scope, agent: str, documents: Sequence[str]) -> int:

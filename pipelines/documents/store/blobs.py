@@ -78,11 +78,7 @@ class FolderBlobs:
         return Location(f"blob:{key}")
 
     def path(self, location: Location) -> Path:
-        """The file behind either kind of location.
-
-        Raises:
-            NotFound: the location is of no known kind.
-        """
+        """The file behind either kind of location. Raises NotFound: the location is of no known kind."""
         kind, _, rest = location.partition(":")
         if kind == "file":
             return Path(rest)

@@ -18,30 +18,20 @@ from pipelines.documents.store.page_quota import refuse_beyond
 
 @dataclass(frozen=True, slots=True)
 class FileArrival:
-    """A file that came in, before it was opened.
+    """A file that came in, before it was opened."""
 
-    Attributes:
-        origin: `file:<absolute path>` or `upload:<filename>`; names the document in its workspace.
-        filename: what people call it.
-        location: where its bytes are.
-        agent: the agent to link it to.
-        readers: principals who may see it; empty means the workspace.
-        refresh: a document that is there is only looked at again; its links stay, and one that is gone stays gone.
-        encoding: of its text, as a person set it.
-        language: of the workspace (ISO 639-1), where it is known.
-    """
-
-    origin: str
-    filename: str
-    location: str
-    agent: str | None = None
-    readers: tuple[str, ...] = ()
+    origin: str  # `file:<absolute path>` or `upload:<filename>`; names the document in its workspace
+    filename: str  # what people call it
+    location: str  # where its bytes are
+    agent: str | None = None  # the agent to link it to
+    readers: tuple[str, ...] = ()  # principals who may see it; empty means the workspace
     tags: tuple[str, ...] = ()
     description: str = ""
     created_by: str | None = None
+    # A document that is there is only looked at again; its links stay, and one that is gone stays gone.
     refresh: bool = False
-    encoding: str | None = None
-    language: str | None = None
+    encoding: str | None = None  # of its text, as a person set it
+    language: str | None = None  # of the workspace (ISO 639-1), where it is known
 
     def document(self, scope: Scope) -> DocumentId:
         """The id of the document that this file is a version of."""
@@ -70,22 +60,15 @@ class FileArrival:
 
 @dataclass(frozen=True, slots=True)
 class StoredDocument:
-    """The stored state of a document.
+    """The stored state of a document."""
 
-    Attributes:
-        exists: there is such a document; an upload's is announced before its job, so its absence means a delete.
-        current_version: None where nothing of it can be searched yet.
-        status: where it stands; None where there is no such document.
-        caveats: what its current version's caveats come to, as documents.caveats has them.
-        settled: its last run has ended, and the live index holds this version's text as it is now.
-        read_with: number of each stored page to the fingerprint it was read with, retryable failures left out.
-    """
-
-    exists: bool
-    current_version: str | None
-    settled: bool
+    exists: bool  # there is such a document; an upload's is announced before its job, so its absence means a delete
+    current_version: str | None  # None where nothing of it can be searched yet
+    settled: bool  # its last run has ended, and the live index holds this version's text as it is now
+    # Number of each stored page to the fingerprint it was read with, retryable failures left out.
     read_with: Mapping[int, str]
-    status: str | None = None
+    status: str | None = None  # where it stands; None where there is no such document
+    # What its current version's caveats come to, as documents.caveats has them.
     caveats: Sequence[Mapping[str, Any]] = ()
 
 

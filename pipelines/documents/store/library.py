@@ -110,11 +110,7 @@ class DocumentLibrary:
         return row
 
     async def page(self, scope: Scope, document: str, number: int) -> Row:
-        """One page as it was read, with the document's version beside it.
-
-        Raises:
-            NotFound: no such document or page.
-        """
+        """One page as it was read, with the document's version beside it. Raises NotFound: no such document or page."""
         async with self._db.transaction(scope) as tx:
             row = await self._document_row(tx, scope, document)
             page = await tx.one(self._sql["page"], version=row["version_id"], number=number, workspace=scope.workspace)
@@ -144,11 +140,7 @@ class DocumentLibrary:
         ]
 
     async def impact(self, scope: Scope, document: str) -> DeletionImpact:
-        """Count what a deletion would take along.
-
-        Raises:
-            NotFound: no such document.
-        """
+        """Count what a deletion would take along. Raises NotFound: no such document."""
         async with self._db.transaction(scope) as tx:
             return await self._deletion_impact(tx, scope, document)
 
@@ -202,11 +194,7 @@ class DocumentLibrary:
         await tx.run(self._sql["set_encoding"], document=document, workspace=scope.workspace, encoding=encoding)
 
     async def require(self, scope: Scope, document: str) -> Row:
-        """The document's row.
-
-        Raises:
-            NotFound: no such document.
-        """
+        """The document's row. Raises NotFound: no such document."""
         async with self._db.transaction(scope) as tx:
             return await self._document_row(tx, scope, document)
 

@@ -37,11 +37,7 @@ class VersionHistory:
         return rows, int(total["total"]) if total else 0
 
     async def page(self, scope: Scope, document: str, version: str, number: int) -> Row:
-        """The version's row with `page`, the page as it was read.
-
-        Raises:
-            NotFound: no such version or page.
-        """
+        """The version's row with `page`, the page as it was read. Raises NotFound: no such version or page."""
         async with self._db.transaction(scope) as tx:
             row = await self._version_row(tx, scope, document, version)
             page = await tx.one(self._sql["page"], version=version, number=number, workspace=scope.workspace)
@@ -50,11 +46,7 @@ class VersionHistory:
         return {**row, "page": page}
 
     async def version(self, scope: Scope, document: str, version: str) -> Row:
-        """One version, with where its bytes are.
-
-        Raises:
-            NotFound: no such version of this document.
-        """
+        """One version, with where its bytes are. Raises NotFound: no such version of this document."""
         async with self._db.transaction(scope) as tx:
             return await self._version_row(tx, scope, document, version)
 

@@ -232,11 +232,7 @@ def switched_view(made: Mapping[str, Any], desk: ConsoleContext) -> SafeHtml:
 
 
 async def run_reindex(desk: ConsoleContext, api: SessionApi, hold: bool, force: bool) -> AsyncIterator[SafeHtml]:
-    """Begin it and say how far it is; it goes on where nobody looks.
-
-    Raises:
-        Problem: the API refused.
-    """
+    """Begin it and say how far it is; it goes on where nobody looks. Raises Problem: the API refused."""
     asked = {name: "true" for name, wanted in (("hold", hold), ("force", force)) if wanted}
     begun = await api.post("/api/documents/reindex-all", params=asked)
     path = f"/api/jobs/{begun['job_id']}"

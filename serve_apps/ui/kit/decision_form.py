@@ -79,18 +79,14 @@ async def send_decision(api: SessionApi, asked: Asked, choice: str, texts: Seque
 
 @dataclass(frozen=True, slots=True)
 class DecisionForm:
-    """The form's components; `asked` holds what is asked while it is shown.
-
-    Attributes:
-        choices: buttons by the decision they send.
-    """
+    """The form's components; `asked` holds what is asked while it is shown."""
 
     around: gr.Column
     asked: gr.State
     about: gr.HTML
     fields: tuple[gr.Textbox, ...]
     notes: gr.Textbox
-    choices: Mapping[str, gr.Button]
+    choices: Mapping[str, gr.Button]  # buttons by the decision they send
 
     @classmethod
     def declare(cls) -> "DecisionForm":

@@ -20,12 +20,7 @@ TYPES: Final = ("pdf", "docx", "xlsx", "pptx", "image", "markdown", "html", "tex
 
 @dataclass(frozen=True, slots=True)
 class LabQuery:
-    """A question with its switches and filters, in the order of the form's fields; texts may be empty.
-
-    Attributes:
-        shown: passages in the chart; more are asked for, so that those that fell behind have a name, too.
-        agent: an id.
-    """
+    """A question with its switches and filters, in the order of the form's fields; texts may be empty."""
 
     question: str = ""
     strategy: str = "hybrid"
@@ -34,12 +29,12 @@ class LabQuery:
     enhance: str = "auto"
     pack: str = "general"
     cache: str = "on"
-    shown: int = 10
+    shown: int = 10  # passages in the chart; more are asked for, so that those that fell behind have a name, too
     type: str = ""
     file: str = ""
     since: str = ""
     until: str = ""
-    agent: str = ""
+    agent: str = ""  # an id
 
     @classmethod
     def given(cls, *values: Any) -> "LabQuery":

@@ -122,11 +122,7 @@ async def _run_view(desk: ConsoleContext, api: SessionApi, chosen: GoldenSelecti
 async def evaluate_set(
     desk: ConsoleContext, api: SessionApi, set_: str | None, answers: bool
 ) -> AsyncIterator[SafeHtml]:
-    """Run the set and say how far it is; it goes on where nobody looks any more.
-
-    Raises:
-        Problem: the API refused.
-    """
+    """Run the set and say how far it is; it goes on where nobody looks any more. Raises Problem: the API refused."""
     if not set_:
         yield empty_state("No set is chosen.", "Choose a golden set first.")
         return

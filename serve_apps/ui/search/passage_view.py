@@ -16,21 +16,15 @@ TITLES: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class RankedPassage:
-    """A candidate.
+    """A candidate."""
 
-    Attributes:
-        place: in the end, from 1.
-        ranks: stage to its place there, from 1; for `pack` the place in the context. Stages that did not see it are
-            missing.
-        scores: stage to score.
-        hit: the passage itself; None where it fell so far behind that the answer does not hold it.
-    """
-
-    place: int
+    place: int  # in the end, from 1
     chunk: str
     document: str
+    # Stage to its place there, from 1; for `pack` the place in the context. Stages that did not see it are missing.
     ranks: Mapping[str, int]
-    scores: Mapping[str, float]
+    scores: Mapping[str, float]  # stage to score
+    # The passage itself; None where it fell so far behind that the answer does not hold it.
     hit: Mapping[str, Any] | None
 
     @property

@@ -124,11 +124,7 @@ def _typed_value(field: FormField, value: Any) -> Any:
 
 
 def parse_json(text: str, name: str) -> Any:
-    """JSON that somebody typed.
-
-    Raises:
-        Problem: it is none.
-    """
+    """JSON that somebody typed. Raises Problem: it is none."""
     try:
         return json.loads(text)
     except ValueError as error:

@@ -43,19 +43,12 @@ _LABEL_ABOVE = 0.04  # of the page's height
 
 @dataclass(frozen=True, slots=True)
 class PageNote:
-    """An annotation or a form field's value that somebody added.
+    """An annotation or a form field's value that somebody added."""
 
-    Attributes:
-        text: as it goes into the page's text.
-        box: where it is, on the page.
-        field: it is a form field's value; else a remark.
-        tick: it is a check box or a radio button, which stands before its label.
-    """
-
-    text: str
-    box: Box
-    field: bool = False
-    tick: bool = False
+    text: str  # as it goes into the page's text
+    box: Box  # where it is, on the page
+    field: bool = False  # it is a form field's value; else a remark
+    tick: bool = False  # it is a check box or a radio button, which stands before its label
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,11 +36,7 @@ class PdfPages:
     """A PDF that stays open between its pages."""
 
     def __init__(self, path: Path, context: ExtractionContext) -> None:
-        """Open it, trying the empty password where it has one.
-
-        Raises:
-            Unreadable: ENCRYPTED, CORRUPT, EMPTY or BOMB.
-        """
+        """Open it, trying the empty password where it has one. Raises Unreadable: ENCRYPTED, CORRUPT, EMPTY or BOMB."""
         self._context = context
         try:
             self._pdf = pdfium.PdfDocument(path)

@@ -31,11 +31,7 @@ class ChatRequest(RequestBody):
     document_ids: Documents = None
 
     def session(self) -> str | None:
-        """Under either name.
-
-        Raises:
-            Invalid: both are given, and differ.
-        """
+        """Under either name. Raises Invalid: both are given, and differ."""
         if self.session_id and self.conversation_id and self.session_id != self.conversation_id:
             raise Invalid("session_id and conversation_id are two names of one thing, and differ")
         return self.session_id or self.conversation_id

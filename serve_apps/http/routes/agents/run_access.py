@@ -66,11 +66,7 @@ class RunFeed:
 
 
 async def require_visible_run(me: WorkspaceMember, parts: AppDependencies, run_id: UUID) -> Row:
-    """The run, if the member may know of it.
-
-    Raises:
-        NotFound: there is none, or it is somebody else's.
-    """
+    """The run, if the member may know of it. Raises NotFound: there is none, or it is somebody else's."""
     row = await parts.runs.show(me.scope, str(run_id))
     if me.role not in WATCHERS and not _may_read(me, row):
         raise NotFound(f"run {run_id}")

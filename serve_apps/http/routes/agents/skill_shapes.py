@@ -41,11 +41,7 @@ class SkillRequest(RequestBody):
     code: Code = ""
 
     def manifest(self) -> Manifest:
-        """The value.
-
-        Raises:
-            BadManifest: its type is unknown.
-        """
+        """The value. Raises BadManifest: its type is unknown."""
         front = self.model_dump(mode="json", exclude={"text", "code", "tenant_id", "workspace_id"})
         return manifest_of(front, text=self.text, code=self.code)
 

@@ -128,22 +128,14 @@ async def batch_scan(
 
 
 def base_of(read: ReadSettings) -> Path:
-    """The folder that scans are confined to.
-
-    Raises:
-        Invalid: there is none.
-    """
+    """The folder that scans are confined to. Raises Invalid: there is none."""
     if read.nfs_base_path is None:
         raise Invalid("folders cannot be scanned here", fix="Set NFS_BASE_PATH to the folder that may be scanned.")
     return Path(read.nfs_base_path)
 
 
 def resolve_scan_path(base: Path, path: str) -> Path:
-    """A path that is there, below the base.
-
-    Raises:
-        Forbidden, NotFound: it leads elsewhere; there is none.
-    """
+    """A path that is there, below the base. Raises Forbidden, NotFound: it leads elsewhere; there is none."""
     try:
         root = confine_path(base, path)
         root.stat()

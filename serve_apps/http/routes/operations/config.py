@@ -174,11 +174,7 @@ def _why_not(key: SettingKey, source: Source) -> str:
 
 
 def _validate_settings(rows: SettingsRows, values: Mapping[str, Any]) -> Settings:
-    """The whole as it would be.
-
-    Raises:
-        Invalid: it would not be valid; a line for each key.
-    """
+    """The whole as it would be. Raises Invalid: it would not be valid; a line for each key."""
     try:
         return rows.would_be(values)
     except InvalidConfiguration as error:
