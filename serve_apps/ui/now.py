@@ -12,6 +12,7 @@ from serve_apps.ui.kit.blocks import (
     Colour,
     card_columns,
     data_table,
+    empty_card,
     empty_state,
     key_figure,
     key_figures,
@@ -26,7 +27,7 @@ from serve_apps.ui.kit.blocks import (
 )
 from serve_apps.ui.kit.charts import bar_chart
 from serve_apps.ui.kit.formats import format_duration, format_moment, format_number, format_short
-from serve_apps.ui.kit.html import SafeHtml, join_html, tag
+from serve_apps.ui.kit.html import SafeHtml, join_html, quiet_text, tag
 from serve_apps.ui.kit.html_component import html_part
 from serve_apps.ui.kit.page import QUIET, ConsoleContext, ConsolePage, view_or_problem
 from serve_apps.ui.kit.problem import ApiProblem
@@ -154,8 +155,8 @@ def _series_card(desk: ConsoleContext, title: str, series: Mapping[str, Any], co
 
 def _jobs_card(desk: ConsoleContext, jobs: Mapping[str, Any]) -> SafeHtml:
     if not jobs["items"]:
-        return titled_card(
-            "Jobs", empty_state("No job waits or runs.", "What is uploaded or scanned shows up here while it is read.")
+        return empty_card(
+            "Jobs", "No job waits or runs.", "What is uploaded or scanned shows up here while it is read."
         )
     rows = [
         (
@@ -177,9 +178,8 @@ def _failures_card(desk: ConsoleContext, lists: list[tuple[str, Mapping[str, Any
         for one in found["reasons"]
     ]
     if not rows:
-        return titled_card(
-            "Failures",
-            empty_state("Nothing failed in the last 24 hours.", "Reasons of failed pages and runs would be here."),
+        return empty_card(
+            "Failures", "Nothing failed in the last 24 hours.", "Reasons of failed pages and runs would be here."
         )
     return titled_card("Failures", data_table(("What", "Reason", "How often"), rows, numbers=(2,)))
 
@@ -237,9 +237,7 @@ async def _public_health(api: SessionApi) -> SafeHtml:
     working = body["status"] == "ok"
     about = "Details are for operators of the first tenant."
     light = status_dot("green" if working else "red", body["status"])
-    return titled_card(
-        "Health", tag("div", light, "The product answers.", class_="aos-part"), tag("p", about, class_="quiet")
-    )
+    return titled_card("Health", tag("div", light, "The product answers.", class_="aos-part"), quiet_text(about))
 
 
 def health_view(desk: ConsoleContext, body: Mapping[str, Any]) -> SafeHtml:

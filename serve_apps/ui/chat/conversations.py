@@ -10,7 +10,7 @@ from serve_apps.ui.chat.turn_view import answer_section, question_section
 from serve_apps.ui.kit.api import SessionApi
 from serve_apps.ui.kit.blocks import empty_state, list_pager
 from serve_apps.ui.kit.formats import format_count, format_moment
-from serve_apps.ui.kit.html import SafeHtml, join_html, tag
+from serve_apps.ui.kit.html import SafeHtml, join_html, quiet_span, tag
 from serve_apps.ui.kit.page import ConsoleContext
 from serve_apps.ui.kit.problem import ApiProblem
 
@@ -109,7 +109,7 @@ def conversation_list(desk: ConsoleContext, body: Mapping[str, Any], current: st
         tag(
             "a",
             tag("span", one["title"] or "Untitled", class_="title"),
-            tag("span", _message_count(one["messages"]), _last_used(one), class_="quiet"),
+            quiet_span(_message_count(one["messages"]), _last_used(one)),
             href=desk.link("chat", session=one["id"], skip=skip or None),
             aria_current="true" if one["id"] == current else None,
         )

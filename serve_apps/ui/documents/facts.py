@@ -5,10 +5,18 @@ from typing import Any, Final
 from urllib.parse import urlencode
 
 from serve_apps.ui.documents.viewer import confidence_class
-from serve_apps.ui.kit.blocks import data_table, empty_state, link_to, page_heading, state_badge, titled_card
+from serve_apps.ui.kit.blocks import (
+    data_table,
+    empty_card,
+    empty_state,
+    link_to,
+    page_heading,
+    state_badge,
+    titled_card,
+)
 from serve_apps.ui.kit.caveats import caveat_kinds, caveat_note, in_short
 from serve_apps.ui.kit.formats import format_count, format_moment, format_number, format_percent, format_size
-from serve_apps.ui.kit.html import SafeHtml, join_html, tag
+from serve_apps.ui.kit.html import SafeHtml, join_html, quiet_span, quiet_text, tag
 from serve_apps.ui.kit.page import PREFIX, ConsoleContext
 from serve_apps.ui.sessions import Role
 
@@ -89,7 +97,7 @@ def pages_card(document: Mapping[str, Any], version: str, lines: Mapping[str, An
             if last < total
             else None
         )
-        more = tag("p", earlier, f" pages {first + 1:,} to {last:,} of {total:,} ", later, class_="quiet")
+        more = quiet_text(earlier, f" pages {first + 1:,} to {last:,} of {total:,} ", later)
     return titled_card("Pages", tag("nav", fields, class_="doc-strip", aria_label="Pages by confidence"), more)
 
 
@@ -126,7 +134,7 @@ def failed_card(document: str, version: str, failed: Mapping[str, Any], ingest: 
         for one in failed["items"]
     ]
     more = f"{failed['total'] - len(rows):,} more failed." if failed["total"] > len(rows) else None
-    retry = tag("p", more, " Retry them with their job on ", link_to("Ingest", ingest), ".", class_="quiet")
+    retry = quiet_text(more, " Retry them with their job on ", link_to("Ingest", ingest), ".")
     return titled_card("Pages that failed", data_table(("Page", "Reason", "What to try"), rows), retry)
 
 
@@ -138,9 +146,7 @@ def _failure_cell(failure: Mapping[str, Any]) -> SafeHtml:
 def versions_card(document: str, versions: Sequence[Mapping[str, Any]], shown: str | None) -> SafeHtml:
     """Versions that were read under this name, newest first."""
     if not versions:
-        return titled_card(
-            "Versions", empty_state("Nothing was read yet.", "A version appears once its file was opened.")
-        )
+        return empty_card("Versions", "Nothing was read yet.", "A version appears once its file was opened.")
     rows = []
     for one in versions:
         name = link_to(format_moment(one["created_at"]), document_address(document, version=one["id"]))
@@ -178,11 +184,7 @@ def agents_card(
         )
         rows.append(tag("li", link_to(one["name"], desk.link("agents", id=one["id"])), off))
     rows += [
-        tag(
-            "li",
-            link_to(one["name"], desk.link("agents", id=one["id"])),
-            tag("span", "reads the whole workspace", class_="quiet"),
-        )
+        tag("li", link_to(one["name"], desk.link("agents", id=one["id"])), quiet_span("reads the whole workspace"))
         for one in whole
         if one["id"] not in linked
     ]

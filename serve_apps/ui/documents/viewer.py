@@ -9,7 +9,7 @@ from serve_apps.ui.documents.passage import LinkedPassage, PageWord, complete_pa
 from serve_apps.ui.kit.blocks import empty_state
 from serve_apps.ui.kit.caveats import caveat_note
 from serve_apps.ui.kit.formats import format_duration, format_percent
-from serve_apps.ui.kit.html import SafeHtml, join_html, tag
+from serve_apps.ui.kit.html import SafeHtml, join_html, quiet_span, quiet_text, tag
 from serve_apps.ui.kit.page import PREFIX
 from serve_apps.ui.pictures import picture_address
 
@@ -68,7 +68,7 @@ def _viewer_bar(page: Mapping[str, Any], at: Mapping[str, object], words: bool, 
         "form",
         tag("label", "Page ", tag("input", name="page", type="number", min=1, max=count, value=number, id="to-page")),
         [tag("input", type="hidden", name=name, value=str(value)) for name, value in at.items() if value],
-        tag("span", f"of {count:,}", class_="quiet"),
+        quiet_span(f"of {count:,}"),
         class_="doc-jump",
         method="get",
         action=f"{PREFIX}/documents",
@@ -86,9 +86,7 @@ def _viewer_bar(page: Mapping[str, Any], at: Mapping[str, object], words: bool, 
         _confidence_legend() if heat else None,
     ]
     steps = tag("div", back, jump, on, class_="doc-steps")
-    return tag(
-        "div", steps, tag("span", how, class_="quiet"), tag("div", switches, class_="doc-switches"), class_="doc-bar"
-    )
+    return tag("div", steps, quiet_span(how), tag("div", switches, class_="doc-switches"), class_="doc-bar")
 
 
 def _step_link(sign: str, label: str, number: int, at: Mapping[str, object]) -> SafeHtml:
@@ -183,5 +181,5 @@ def _no_text(page: Mapping[str, Any]) -> SafeHtml:
 
 def _no_picture(kind: str, pictured: bool) -> SafeHtml | None:
     if kind in PICTURED and not pictured:
-        return tag("p", "This is an earlier version: its text is kept, its picture is not shown. ", class_="quiet")
+        return quiet_text("This is an earlier version: its text is kept, its picture is not shown. ")
     return None

@@ -18,7 +18,7 @@ from serve_apps.ui.kit.blocks import (
     titled_card,
 )
 from serve_apps.ui.kit.formats import format_count, format_moment, format_number, format_size
-from serve_apps.ui.kit.html import SafeHtml, join_html, tag
+from serve_apps.ui.kit.html import SafeHtml, join_html, quiet_text, tag
 from serve_apps.ui.kit.page import ConsoleContext
 from serve_apps.ui.sessions import Role
 
@@ -204,7 +204,7 @@ def switch_view(body: Mapping[str, Any], wanted: str | None) -> SafeHtml:
         "Every question asked from then on uses it; the way back is the same switch. Documents that came since it was "
         "built are taken over, and embedded in the background."
     )
-    return tag("div", told, warn, tag("p", about, class_="quiet"))
+    return tag("div", told, warn, quiet_text(about))
 
 
 def switched_view(made: Mapping[str, Any], desk: ConsoleContext) -> SafeHtml:
@@ -251,9 +251,7 @@ def _reindex_progress(desk: ConsoleContext, job: Mapping[str, Any]) -> SafeHtml:
     about = (
         tag("p", job["error"])
         if job["error"]
-        else tag(
-            "p", "You can leave: it goes on, and readers keep the index they have until it is complete.", class_="quiet"
-        )
+        else quiet_text("You can leave: it goes on, and readers keep the index they have until it is complete.")
         if not over
         else None
     )

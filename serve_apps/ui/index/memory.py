@@ -5,7 +5,7 @@ from typing import Any
 
 from serve_apps.ui.kit.blocks import data_table, empty_state, key_figure, key_figures, titled_card
 from serve_apps.ui.kit.formats import format_count, format_duration, format_number, format_percent
-from serve_apps.ui.kit.html import SafeHtml, join_html, tag
+from serve_apps.ui.kit.html import SafeHtml, join_html, quiet_text, tag
 
 
 def cache_view(stats: Mapping[str, Any]) -> SafeHtml:
@@ -39,11 +39,11 @@ def cache_view(stats: Mapping[str, Any]) -> SafeHtml:
         "and forgotten when a document changes."
     )
     garbage = (
-        tag("p", f"{format_count(stats['garbage'], 'entry', 'entries')} could not be read.", class_="quiet")
+        quiet_text(f"{format_count(stats['garbage'], 'entry', 'entries')} could not be read.")
         if stats["garbage"]
         else None
     )
-    return join_html(row, _hit_balance(stats), _refusal_table(stats), tag("p", said, class_="quiet"), garbage)
+    return join_html(row, _hit_balance(stats), _refusal_table(stats), quiet_text(said), garbage)
 
 
 def _hit_balance(stats: Mapping[str, Any]) -> SafeHtml:
@@ -107,4 +107,4 @@ def language_view(body: Mapping[str, Any]) -> SafeHtml:
         if plain
         else f"Words are compared without {name} endings, so that plural and singular find each other."
     )
-    return join_html(done, tag("p", said, class_="quiet"))
+    return join_html(done, quiet_text(said))

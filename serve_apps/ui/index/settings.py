@@ -7,9 +7,9 @@ import gradio as gr
 
 from serve_apps.ui.index.memory import cache_view, language_view
 from serve_apps.ui.index.sets import sets_view
-from serve_apps.ui.kit.blocks import empty_state, loading_notice, problem_card, titled_card
+from serve_apps.ui.kit.blocks import empty_card, empty_state, loading_notice, problem_card, titled_card
 from serve_apps.ui.kit.formats import format_count
-from serve_apps.ui.kit.html import SafeHtml, tag
+from serve_apps.ui.kit.html import SafeHtml, quiet_text, tag
 from serve_apps.ui.kit.html_component import html_part
 from serve_apps.ui.kit.page import QUIET, ConsoleContext, view_or_problem
 from serve_apps.ui.kit.problem import ApiProblem
@@ -87,13 +87,7 @@ def draw_cache(desk: ConsoleContext, blocks: gr.Blocks) -> None:
     """Components for cache statistics, and for clearing the cache."""
     shown = html_part(loading_notice())
     with gr.Accordion("Forget what is remembered", open=False, visible=False) as frame:
-        html_part(
-            tag(
-                "p",
-                "Every question is worked out anew until it has been asked again; nothing else changes.",
-                class_="quiet",
-            )
-        )
+        html_part(quiet_text("Every question is worked out anew until it has been asked again; nothing else changes."))
         sure = gr.Checkbox(False, label="Forget everything that is remembered in this workspace")
         clear = gr.Button("Forget it", variant="stop", interactive=False)
         done = html_part()
@@ -101,9 +95,8 @@ def draw_cache(desk: ConsoleContext, blocks: gr.Blocks) -> None:
     async def show(request: gr.Request) -> list[Any]:
         if not _is_operator(desk, request):
             return [
-                titled_card(
-                    "Semantic cache",
-                    empty_state("For operators.", "Its figures are shown to operators and administrators."),
+                empty_card(
+                    "Semantic cache", "For operators.", "Its figures are shown to operators and administrators."
                 ),
                 gr.skip(),
             ]

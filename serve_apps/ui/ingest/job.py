@@ -9,6 +9,7 @@ from serve_apps.ui.kit.api import SessionApi
 from serve_apps.ui.kit.blocks import (
     card_columns,
     data_table,
+    empty_card,
     empty_state,
     key_figure,
     key_figures,
@@ -159,7 +160,7 @@ def _doubtful_table(
 def _stage_table(stages: Sequence[Mapping[str, Any]], ended: bool) -> SafeHtml:
     if not stages:
         what = "It found nothing to do." if ended else "It has not begun."
-        return titled_card("Stages", empty_state(what, "Stages show up once files were counted."))
+        return empty_card("Stages", what, "Stages show up once files were counted.")
     rows = []
     for one in stages:
         name, unit = STAGES.get(one["stage"], (one["stage"], ""))
@@ -176,12 +177,12 @@ def _stage_table(stages: Sequence[Mapping[str, Any]], ended: bool) -> SafeHtml:
 
 def _engine_table(engines: Sequence[Mapping[str, Any]] | None, ended: bool) -> SafeHtml:
     if engines is None:
-        return titled_card(
-            "Engines", empty_state("Counted at the end.", "The job is too large to count its pages every few seconds.")
+        return empty_card(
+            "Engines", "Counted at the end.", "The job is too large to count its pages every few seconds."
         )
     if not engines:
         todo = "Only its index was made, or nothing new was found." if ended else "They show up with the first pages."
-        return titled_card("Engines", empty_state("No page was read by it.", todo))
+        return empty_card("Engines", "No page was read by it.", todo)
     rows = [
         (
             one["engine"],

@@ -8,7 +8,7 @@ from serve_apps.ui.ingest.job import act_button
 from serve_apps.ui.kit.api import SessionApi
 from serve_apps.ui.kit.blocks import empty_state, key_figure, key_figures, problem_card, state_badge, titled_card
 from serve_apps.ui.kit.formats import format_count, format_duration, format_number
-from serve_apps.ui.kit.html import Child, SafeHtml, join_html, tag
+from serve_apps.ui.kit.html import Child, SafeHtml, join_html, quiet_text, tag
 from serve_apps.ui.kit.problem import ApiProblem
 
 SHOWN = 60
@@ -93,7 +93,7 @@ def estimate_view(found: Mapping[str, Any]) -> SafeHtml:
         tag("p", "Cannot be read: ", _spaced_children(bad)) if bad else None,
         tag("p", "Passed over: ", _spaced_children(passed)) if passed else None,
         None if found["complete"] else tag("p", tag("b", cut), " The other figures are of those."),
-        tag("p", seen, class_="quiet") if seen else None,
+        quiet_text(seen) if seen else None,
     ]
     hidden = tag("input", type="hidden", name="folder", value=found["root"])
     return tag(
@@ -127,7 +127,7 @@ def _folder_contents(place: Mapping[str, Any]) -> SafeHtml:
         buttons.append(act_button(f"{name}/", "open", f"folder-{n}", "small", f"{path}/{name}" if path else name))
     more = " and more" if place["more"] or len(place["folders"]) > SHOWN else ""
     said = f"{format_count(place['files'], 'file')} and {format_count(len(place['folders']), 'folder')}{more} here"
-    return tag("div", tag("p", said, class_="quiet"), tag("div", buttons, class_="doc-folders"), class_="doc-gap")
+    return tag("div", quiet_text(said), tag("div", buttons, class_="doc-folders"), class_="doc-gap")
 
 
 def _spaced_children(those: list[SafeHtml]) -> list[Child]:

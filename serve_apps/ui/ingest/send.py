@@ -9,7 +9,7 @@ from serve_apps.ui.kit.api import SessionApi
 from serve_apps.ui.kit.blocks import data_table, link_to, progress_bar, state_badge
 from serve_apps.ui.kit.caveats import caveat_pages, caveat_title, serious_caveats
 from serve_apps.ui.kit.formats import format_count, format_size
-from serve_apps.ui.kit.html import Child, SafeHtml, tag
+from serve_apps.ui.kit.html import Child, SafeHtml, quiet_text, tag
 from serve_apps.ui.kit.page import ConsoleContext
 from serve_apps.ui.kit.problem import ApiProblem, ProblemReport
 
@@ -77,11 +77,7 @@ def uploads_view(desk: ConsoleContext, files: Sequence[FileUpload]) -> SafeHtml:
     )
     lines = data_table(("File", "Size", "State", ""), rows, caption=said, numbers=(1,))
     return tag(
-        "div",
-        progress_bar(ended, len(files), "Files"),
-        lines,
-        tag("p", hint, class_="quiet") if hint else None,
-        role="status",
+        "div", progress_bar(ended, len(files), "Files"), lines, quiet_text(hint) if hint else None, role="status"
     )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from serve_apps.ui.kit.html import Child, SafeHtml, join_html, tag
+from serve_apps.ui.kit.html import Child, SafeHtml, join_html, quiet_span, quiet_text, tag
 from serve_apps.ui.kit.problem import ProblemReport
 
 Colour = Literal["green", "amber", "red", "grey", "blue"]
@@ -32,7 +32,7 @@ STATES: dict[str, Colour] = {
 
 def page_heading(title: str, about: Child = None, *actions: Child) -> SafeHtml:
     """The head of a page."""
-    left = tag("div", tag("h1", title), tag("p", about, class_="quiet") if about else None)
+    left = tag("div", tag("h1", title), quiet_text(about) if about else None)
     return tag("div", left, tag("div", actions, class_="actions") if actions else None, class_="aos-heading")
 
 
@@ -81,7 +81,7 @@ def key_figure(
     inside = join_html(
         tag("span", label, class_="label"),
         tag("span", value, class_=f"value {colour or ''}".strip()),
-        tag("span", about, class_="quiet") if about else None,
+        quiet_span(about) if about else None,
     )
     if address is None:
         return tag("div", inside, class_="aos-figure")
@@ -109,6 +109,11 @@ def empty_state(what: str, todo: Child) -> SafeHtml:
     return tag("div", tag("strong", what), tag("p", todo), class_="aos-empty")
 
 
+def empty_card(title: Child, what: str, todo: Child, *, aside: Child = None) -> SafeHtml:
+    """A card with nothing in it."""
+    return titled_card(title, empty_state(what, todo), aside=aside)
+
+
 def loading_notice(what: str = "One moment …") -> SafeHtml:
     """Until the first answer is there."""
     return tag("div", what, class_="aos-loading", role="status")
@@ -118,7 +123,7 @@ def progress_bar(done: int, total: int, label: str = "") -> SafeHtml:
     """A bar with its numbers; without a known total it only says how many are done."""
     said = f"{done:,} of {total:,}" if total else f"{done:,}"
     bar = tag("progress", value=done, max=total, aria_label=label or said) if total else None
-    return tag("div", bar, tag("span", f"{label} {said}".strip(), class_="quiet"), class_="aos-progress")
+    return tag("div", bar, quiet_span(f"{label} {said}".strip()), class_="aos-progress")
 
 
 def problem_card(told: ProblemReport) -> SafeHtml:
@@ -141,8 +146,8 @@ def list_pager(address: str, skip: int, limit: int, total: int) -> SafeHtml:
 
     def step(label: str, to: int, usable: bool) -> SafeHtml:
         where = f"{address}{joint}skip={max(0, to)}" if usable else None
-        return link_to(label, where) if usable else tag("span", label, class_="quiet")
+        return link_to(label, where) if usable else quiet_span(label)
 
     shown = f"{min(skip + 1, total):,}–{min(skip + limit, total):,} of {total:,}"
     back, on = step("← Newer", skip - limit, skip > 0), step("Older →", skip + limit, skip + limit < total)
-    return tag("nav", back, tag("span", shown, class_="quiet"), on, class_="aos-pager", aria_label="Pages of the list")
+    return tag("nav", back, quiet_span(shown), on, class_="aos-pager", aria_label="Pages of the list")

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from serve_apps.ui.kit.blocks import Colour, state_badge
 from serve_apps.ui.kit.formats import format_number
-from serve_apps.ui.kit.html import SafeHtml, tag
+from serve_apps.ui.kit.html import SafeHtml, quiet_span, tag
 
 Caveat = Mapping[str, Any]
 TITLES: Final[Mapping[str, str]] = {
@@ -64,7 +64,7 @@ def caveat_list(caveats: Sequence[Caveat]) -> SafeHtml | None:
         tag(
             "li",
             state_badge(caveat_title(one), COLOURS.get(one["weight"], "grey")),
-            tag("span", caveat_pages(one), class_="quiet"),
+            quiet_span(caveat_pages(one)),
             tag("div", one["detail"]),
         )
         for one in caveats

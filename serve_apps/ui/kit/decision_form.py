@@ -10,7 +10,7 @@ import gradio as gr
 from serve_apps.ui.kit.api import SessionApi
 from serve_apps.ui.kit.blocks import state_badge, titled_card
 from serve_apps.ui.kit.formats import format_moment
-from serve_apps.ui.kit.html import SafeHtml, join_html, tag
+from serve_apps.ui.kit.html import SafeHtml, join_html, quiet_text, tag
 from serve_apps.ui.kit.html_component import html_part
 from serve_apps.ui.kit.problem import ApiProblem, ProblemReport
 from serve_apps.ui.kit.value_tables import value_view
@@ -31,7 +31,7 @@ def decision_card(asked: Asked, may_decide: bool) -> SafeHtml:
     )
     about = tag("p", asked["reason"]) if asked.get("reason") else None
     until = asked.get("expires_at")
-    left = tag("p", "Without a decision it expires ", format_moment(until, relative=True), ".", class_="quiet")
+    left = quiet_text("Without a decision it expires ", format_moment(until, relative=True), ".")
     body = value_view(asked.get("arguments") or {}) if uncertain or not may_decide or _has_many_fields(asked) else None
     who = None if may_decide else tag("p", "An operator or administrator decides this; it then goes on by itself.")
     return titled_card(title, about, body, who, left if until and not uncertain else None, aside=state_badge("pending"))

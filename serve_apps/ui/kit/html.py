@@ -52,6 +52,16 @@ def join_html(*children: Child) -> SafeHtml:
     return SafeHtml("".join(_child_html(child) for child in children))
 
 
+def quiet_text(*said: Child) -> SafeHtml:
+    """A paragraph in the colour of what is only added."""
+    return tag("p", said, class_="quiet")
+
+
+def quiet_span(*said: Child) -> SafeHtml:
+    """The same within a line."""
+    return tag("span", said, class_="quiet")
+
+
 def _child_html(child: Child) -> str:
     if child is None:
         return ""

@@ -17,7 +17,7 @@ from serve_apps.ui.kit.blocks import (
     titled_card,
 )
 from serve_apps.ui.kit.formats import format_duration, format_moment, format_number
-from serve_apps.ui.kit.html import Child, SafeHtml, tag
+from serve_apps.ui.kit.html import Child, SafeHtml, quiet_span, tag
 from serve_apps.ui.kit.page import PREFIX, ConsoleContext
 from serve_apps.ui.sessions import Role
 
@@ -121,7 +121,7 @@ def thumbs_summary(run: Mapping[str, Any]) -> Child:
     told = [
         f"{run[name]} {sign}" for sign, name in (("good", "thumbs_up"), ("not good", "thumbs_down")) if run.get(name)
     ]
-    return ", ".join(told) or tag("span", "–", class_="quiet")
+    return ", ".join(told) or quiet_span("–")
 
 
 def run_seconds(run: Mapping[str, Any]) -> float | None:

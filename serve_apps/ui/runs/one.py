@@ -11,7 +11,7 @@ from serve_apps.ui.chat.turn_view import answer_section, question_section
 from serve_apps.ui.kit.api import SessionApi, StreamEvent
 from serve_apps.ui.kit.blocks import (
     data_table,
-    empty_state,
+    empty_card,
     key_figure,
     key_figures,
     link_to,
@@ -215,7 +215,7 @@ def feedback_card(seen: RunView) -> SafeHtml | None:
 def events_card(seen: RunView) -> SafeHtml:
     """Every event in its own words; it opens to all that it holds."""
     if not seen.events:
-        return titled_card("Events", empty_state("They are shown when the run rests.", "It goes on just now."))
+        return empty_card("Events", "They are shown when the run rests.", "It goes on just now.")
     rows = [_event_row(one) for one in seen.events if isinstance(one.data, dict)]
     return titled_card("Events", tag("div", rows, class_="aos-events"), aside=f"{len(rows)} of them")
 

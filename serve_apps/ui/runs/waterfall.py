@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from serve_apps.ui.kit.blocks import empty_state, state_badge
 from serve_apps.ui.kit.formats import format_duration, format_number
-from serve_apps.ui.kit.html import SafeHtml, tag
+from serve_apps.ui.kit.html import SafeHtml, quiet_text, tag
 from serve_apps.ui.kit.value_tables import value_view
 
 WIDE: Final = 1000
@@ -98,7 +98,7 @@ def _usage_text(step: Mapping[str, Any]) -> str:
 def _step_details(step: Mapping[str, Any]) -> list[SafeHtml]:
     asked, answered = step.get("request"), step.get("reply")
     if asked is None and answered is None:
-        return [tag("p", "What was said in this step is for whose turn it is, and for administrators.", class_="quiet")]
+        return [quiet_text("What was said in this step is for whose turn it is, and for administrators.")]
     return [tag("h4", "Asked"), value_view(asked), tag("h4", "Answered"), value_view(answered)]
 
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 from serve_apps.ui.kit.blocks import Colour, data_table, link_to, state_badge, titled_card
 from serve_apps.ui.kit.caveats import caveat_badges, caveat_note, serious_caveats
 from serve_apps.ui.kit.formats import format_count, format_moment, format_percent
-from serve_apps.ui.kit.html import SafeHtml, join_html, tag
+from serve_apps.ui.kit.html import SafeHtml, join_html, quiet_text, tag
 from serve_apps.ui.kit.page import ConsoleContext
 from serve_apps.ui.pictures import picture_address
 
@@ -121,7 +121,7 @@ def evidence_chains(desk: ConsoleContext, why: Mapping[str, Any]) -> SafeHtml:
             state_badge("supported", "green") if claim["supported"] else state_badge("not supported", "red"),
             " ",
             tag("b", claim["text"] or "This claim rests on a passage you may not read."),
-            tag("p", FOUND, class_="quiet") if claim["basis"] == "attributed" else "",
+            quiet_text(FOUND) if claim["basis"] == "attributed" else "",
             class_="lab-claim",
         )
         shown.append(tag("li", head, links))
@@ -132,7 +132,7 @@ def evidence_chains(desk: ConsoleContext, why: Mapping[str, Any]) -> SafeHtml:
         else f"The documents changed {format_count(behind, 'time')} since this answer."
     )
     index = f"Generation {why['generation']}. " if why["generation"] is not None else ""
-    return titled_card("Why it says that", tag("p", index, about, class_="quiet"), tag("ol", shown, class_="lab-why"))
+    return titled_card("Why it says that", quiet_text(index, about), tag("ol", shown, class_="lab-why"))
 
 
 def _evidence_chain(desk: ConsoleContext, one: Citation) -> SafeHtml:

@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
-from serve_apps.ui.kit.html import SafeHtml, tag
+from serve_apps.ui.kit.html import SafeHtml, quiet_text, tag
 from serve_apps.ui.search.passage_view import STAGES, TITLES, RankedPassage
 
 ROW: Final = 34  # pixels; the names beside the chart stand in rows of the same height
@@ -24,7 +24,7 @@ def bump_chart(passages: Sequence[RankedPassage], shown: int, on: Collection[str
         on: stages that took part; the last column always shows the final order.
     """
     if not passages:
-        return tag("p", "No passage passed through the stages.", class_="quiet")
+        return quiet_text("No passage passed through the stages.")
     shown = min(shown, len(passages))
     ways = _passage_stops(passages, shown, on)
     rows = 1 + max(row for way in ways for _, row in way.values())

@@ -9,7 +9,7 @@ from uuid import UUID
 from serve_apps.ui.kit.api import SessionApi
 from serve_apps.ui.kit.blocks import empty_state, link_to, progress_bar, titled_card
 from serve_apps.ui.kit.formats import format_count
-from serve_apps.ui.kit.html import SafeHtml, join_html, tag
+from serve_apps.ui.kit.html import SafeHtml, join_html, quiet_text, tag
 from serve_apps.ui.kit.page import ConsoleContext
 from serve_apps.ui.search.trend import comparison_view, results_view, runs_table, trend_charts
 from serve_apps.ui.sessions import Role
@@ -131,7 +131,7 @@ async def evaluate_set(
         yield titled_card(
             "The set is being run",
             progress_bar(run["done"], run["total"], "questions asked"),
-            tag("p", "You can leave: it goes on, and is in the list of runs afterwards.", class_="quiet"),
+            quiet_text("You can leave: it goes on, and is in the list of runs afterwards."),
         )
         await asyncio.sleep(POLL_SECONDS)
         run = await api.get(f"/api/golden-runs/{run['id']}")

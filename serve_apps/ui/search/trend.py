@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from serve_apps.ui.kit.blocks import data_table, empty_state, link_to, progress_bar, state_badge, titled_card
 from serve_apps.ui.kit.formats import format_count, format_duration, format_moment, format_number
-from serve_apps.ui.kit.html import SafeHtml, join_html, tag
+from serve_apps.ui.kit.html import SafeHtml, join_html, quiet_span, quiet_text, tag
 
 Run = Mapping[str, Any]
 Address = Callable[[str, str | None], str | None]  # of a run, compared with a baseline or not
@@ -114,7 +114,7 @@ def runs_table(runs: Sequence[Run], total: int, address: Address) -> SafeHtml:
             )
         )
     names = ("When", "State", "Questions", "Generation", "nDCG@10", "Recall@10", "Search", "")
-    more = tag("p", f"The latest {len(runs)} of {total} runs.", class_="quiet") if total > len(runs) else None
+    more = quiet_text(f"The latest {len(runs)} of {total} runs.") if total > len(runs) else None
     return join_html(data_table(names, rows, numbers=(2, 3, 4, 5, 6)), more)
 
 
@@ -158,7 +158,7 @@ def _answer_cell(one: Mapping[str, Any]) -> SafeHtml:
     if one["failures"]:
         return tag("span", state_badge("did not run", "red"), " ", "; ".join(one["failures"]))
     if one["mode"] is None:
-        return tag("span", "not asked for", class_="quiet")
+        return quiet_span("not asked for")
     measured = one["measured"]
     right = measured.get("abstained_when_unanswerable", measured.get("answered_when_answerable"))
     said = "abstained" if one["mode"] == "not_found" else "answered"
@@ -172,21 +172,19 @@ def _answer_cell(one: Mapping[str, Any]) -> SafeHtml:
 def share_meter(value: float | None) -> SafeHtml:
     """A share from 0 to 1 as a bar with its number."""
     if value is None:
-        return tag("span", "–", class_="quiet")
+        return quiet_span("–")
     fill = tag("i", style=f"width:{max(0.0, min(1.0, value)) * 100:.0f}%")
     return tag("span", tag("span", fill, class_="lab-track"), f"{value:.2f}", class_="lab-meter")
 
 
 def comparison_view(found: Mapping[str, Any]) -> SafeHtml:
     """Two runs: what became better or worse, and on which questions."""
-    head = tag(
-        "p",
+    head = quiet_text(
         "Run of ",
         format_moment(found["candidate"]["created_at"]),
         " against that of ",
         format_moment(found["baseline"]["created_at"]),
         ".",
-        class_="quiet",
     )
     changed = found["settings_changed"]
     settings = tag("p", "Settings that differ: ", tag("b", ", ".join(changed) if changed else "none"))
@@ -218,7 +216,7 @@ def _chance_badge(one: Mapping[str, Any]) -> SafeHtml:
 def _changed_questions(found: Mapping[str, Any]) -> SafeHtml:
     name = NAMES.get(found["measure"], found["measure"])
     if not found["changed"]:
-        return tag("p", f"No question differs in {name}.", class_="quiet")
+        return quiet_text(f"No question differs in {name}.")
     rows = [
         (
             one["question"],

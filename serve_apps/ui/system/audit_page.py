@@ -6,7 +6,7 @@ from typing import Any, Final
 from serve_apps.ui.kit.api import SessionApi
 from serve_apps.ui.kit.blocks import data_table, empty_state, link_to, state_badge, status_dot, titled_card
 from serve_apps.ui.kit.formats import format_count, format_moment
-from serve_apps.ui.kit.html import SafeHtml, join_html, tag
+from serve_apps.ui.kit.html import SafeHtml, join_html, quiet_span, tag
 from serve_apps.ui.sessions import Role
 from serve_apps.ui.system.forms import ActForm, fact_list, query_form
 from serve_apps.ui.system.section import Query, SystemSection, page_address, query_int
@@ -125,7 +125,7 @@ def _pages(body: Mapping[str, Any], asked: Query) -> SafeHtml:
     older = (
         link_to("Older →", page_address("audit", **kept, before=body["next_before"])) if body["next_before"] else None
     )
-    count = tag("span", f"{format_count(body['newest'], 'entry', 'entries')} in the trail", class_="quiet")
+    count = quiet_span(f"{format_count(body['newest'], 'entry', 'entries')} in the trail")
     return tag("nav", newest, count, older or tag("span"), class_="aos-pager", aria_label="Pages of the list")
 
 

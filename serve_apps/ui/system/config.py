@@ -6,7 +6,7 @@ from typing import Any, Final
 from serve_apps.ui.kit.api import SessionApi
 from serve_apps.ui.kit.blocks import empty_state, state_badge, titled_card
 from serve_apps.ui.kit.formats import format_moment
-from serve_apps.ui.kit.html import Child, SafeHtml, join_html, tag
+from serve_apps.ui.kit.html import Child, SafeHtml, join_html, quiet_span, quiet_text, tag
 from serve_apps.ui.sessions import Role
 from serve_apps.ui.system import restart_banner
 from serve_apps.ui.system.forms import ActForm
@@ -74,13 +74,13 @@ def _left_out(rows: Mapping[str, str]) -> SafeHtml | None:
 def _coloured_group(group: Mapping[str, Any]) -> SafeHtml:
     said = _same_reasons(group["keys"])
     fields = [setting_field(one, named=one["name"], told=one["why"] in said) for one in group["keys"]]
-    head = join_html(tag("h2", group["title"]), tag("p", group["about"], class_="quiet"))
+    head = join_html(tag("h2", group["title"]), quiet_text(group["about"]))
     return tag("section", head, fields, _fixed_reasons(said, group["keys"]), class_=f"aos-group {group['colour']}")
 
 
 def _folded_group(group: Mapping[str, Any]) -> SafeHtml:
-    count = tag("span", len(group["keys"]), class_="quiet")
-    about = tag("p", group["about"], class_="quiet")
+    count = quiet_span(len(group["keys"]))
+    about = quiet_text(group["about"])
     said = _same_reasons(group["keys"])
     fields = [setting_field(one, group["title"], told=one["why"] in said) for one in group["keys"]]
     summary = tag("summary", tag("b", setting_label(group["title"])), " ", count)

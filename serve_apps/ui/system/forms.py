@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from serve_apps.ui.kit.blocks import problem_card
-from serve_apps.ui.kit.html import Child, SafeHtml, join_html, tag
+from serve_apps.ui.kit.html import Child, SafeHtml, join_html, quiet_text, tag
 from serve_apps.ui.kit.problem import ProblemReport
 
 Option = tuple[str, str]
@@ -141,7 +141,7 @@ def secret_shown_once(what: str, secret: str, about: str) -> SafeHtml:
     """A secret that is shown this once, with a button that copies it."""
     copy = tag("button", "Copy", type="button", class_="aos-button", data_copy=secret)
     shown = tag("div", tag("code", secret, class_="aos-secret"), copy, class_="aos-once")
-    return join_html(tag("strong", what), shown, tag("p", about, class_="quiet"))
+    return join_html(tag("strong", what), shown, quiet_text(about))
 
 
 def field_complaints(told: ProblemReport) -> dict[str, str]:

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from serve_apps.ui.kit.api import SessionApi
-from serve_apps.ui.kit.blocks import data_table, empty_state, link_to, state_badge, titled_card
+from serve_apps.ui.kit.blocks import data_table, empty_card, link_to, state_badge, titled_card
 from serve_apps.ui.kit.formats import format_count, format_duration
-from serve_apps.ui.kit.html import Child, SafeHtml, join_html, tag
+from serve_apps.ui.kit.html import Child, SafeHtml, join_html, quiet_span, quiet_text, tag
 from serve_apps.ui.kit.problem import ApiProblem, ProblemReport
 from serve_apps.ui.sessions import Role
 from serve_apps.ui.system.forms import ActForm, action_link, fact_list, field_grid
@@ -15,6 +15,7 @@ from serve_apps.ui.system.section import (
     Query,
     SystemSection,
     Values,
+    act_done,
     api_route,
     missing_problem,
     page_address,
@@ -79,7 +80,7 @@ def connection_list(items: Sequence[Connection]) -> SafeHtml:
     new = action_link("Add a connection", page_address("models", new="choose"))
     if not items:
         todo = join_html("Without one, answers are quoted from documents and agents cannot talk. ", new)
-        return titled_card("Model connections", empty_state("No language model is connected.", todo))
+        return empty_card("Model connections", "No language model is connected.", todo)
     rows = [
         (
             join_html(
@@ -115,7 +116,7 @@ def new_connection_form(providers: Sequence[Mapping[str, Any]], wanted: str) -> 
             tag(
                 "a",
                 tag("b", one["label"]),
-                tag("span", PLACES.get(one["provider"], ""), class_="quiet"),
+                quiet_span(PLACES.get(one["provider"], "")),
                 href=page_address("models", new=one["provider"]),
                 class_="aos-tile",
             )
@@ -168,7 +169,7 @@ def connection_view(one: Connection) -> SafeHtml:
     aside = state_badge("default", "blue") if one["default"] else None
     if one["origin"] != "row":
         where = "the settings LLM_*" if one["origin"] == "settings" else "the file of connections"
-        fixed = tag("p", f"It is configured in {where} and is changed there.", class_="quiet")
+        fixed = quiet_text(f"It is configured in {where} and is changed there.")
         return join_html(back, titled_card(one["name"], known, fixed, test, aside=aside))
     delete = DELETE.confirmed(
         "Delete …", "Its key is forgotten; agents that name it use their next one.", "Delete", **id_
@@ -234,9 +235,7 @@ async def change_connection(api: SessionApi, values: Values) -> ActResult:
     """Save what was changed."""
     body = body_of({name: value for name, value in values.items() if name != "id"})
     after = await api.patch(api_route("llm-connections", values["id"]), body)
-    return ActResult(
-        success_note(tag("strong", after["name"]), " is saved. Calls that have begun go on as they began.")
-    )
+    return act_done(tag("strong", after["name"]), " is saved. Calls that have begun go on as they began.")
 
 
 async def rotate_key(api: SessionApi, values: Values) -> ActResult:
@@ -244,13 +243,13 @@ async def rotate_key(api: SessionApi, values: Values) -> ActResult:
     if not values.get("key"):
         raise ApiProblem(ProblemReport("There is no key.", "key: type it first", "", 422, "invalid"))
     await api.put(api_route("llm-connections", values["id"], "key"), {"key": values["key"]})
-    return ActResult(success_note("The new key is stored; the next call is signed with it."))
+    return act_done("The new key is stored; the next call is signed with it.")
 
 
 async def delete_connection(api: SessionApi, values: Values) -> ActResult:
     """Forget it."""
     await api.delete(api_route("llm-connections", values["id"]))
-    return ActResult(success_note(f"{values.get('name', 'It')} is deleted, and its key."), page_query("models"))
+    return act_done(f"{values.get('name', 'It')} is deleted, and its key.", to=page_query("models"))
 
 
 async def probe_connection(api: SessionApi, values: Values) -> ActResult:

@@ -6,7 +6,7 @@ from typing import Any, Final
 from serve_apps.ui.kit.api import SessionApi
 from serve_apps.ui.kit.blocks import data_table, empty_state, link_to, list_pager, state_badge, titled_card
 from serve_apps.ui.kit.formats import format_moment
-from serve_apps.ui.kit.html import SafeHtml, join_html, tag
+from serve_apps.ui.kit.html import SafeHtml, join_html, quiet_text, tag
 from serve_apps.ui.sessions import Role
 from serve_apps.ui.system.forms import ActForm, action_link, fact_list, field_grid, query_form, secret_shown_once
 from serve_apps.ui.system.section import (
@@ -14,6 +14,7 @@ from serve_apps.ui.system.section import (
     Query,
     SystemSection,
     Values,
+    act_done,
     api_route,
     missing_problem,
     page_address,
@@ -77,7 +78,7 @@ def people_list(body: Mapping[str, Any], asked: Query, changes: bool) -> SafeHtm
     ]
     kept = page_address("people", q=asked.get("q"), everywhere=asked.get("everywhere"))
     paged = list_pager(kept, query_int(asked), PAGE_OF, body["total"]) if body["total"] > PAGE_OF else None
-    about = None if changes else tag("p", "An administrator of the tenant adds and changes people.", class_="quiet")
+    about = None if changes else quiet_text("An administrator of the tenant adds and changes people.")
     shown = data_table(("E-mail", "Role here", "In the tenant", "State", "Since"), rows)
     return titled_card("People", about, bar, shown, paged, aside=new)
 
@@ -180,10 +181,9 @@ async def add_person(api: SessionApi, values: Values) -> ActResult:
     made = await api.post("/api/users", {name: value for name, value in values.items() if value})
     if made["password"] is None:
         said = "was added." if made["fresh"] else "was in the tenant already and belongs to the workspace now."
-        return ActResult(success_note(tag("strong", made["email"]), " ", said), page_query("people"))
-    return ActResult(
-        success_note(secret_shown_once(f"First password of {made['email']}", made["password"], FIRST)),
-        page_query("people"),
+        return act_done(tag("strong", made["email"]), " ", said, to=page_query("people"))
+    return act_done(
+        secret_shown_once(f"First password of {made['email']}", made["password"], FIRST), to=page_query("people")
     )
 
 
@@ -193,17 +193,13 @@ async def change_roles(api: SessionApi, values: Values) -> ActResult:
     if not roles:
         return ActResult(empty_state("Nothing was changed.", "Choose another role first."))
     after = await api.patch(api_route("users", values["id"]), roles)
-    return ActResult(
-        success_note(f"{after['email']} is {after['role'] or 'no member'} here, {after['tenant_role']} in the tenant.")
-    )
+    return act_done(f"{after['email']} is {after['role'] or 'no member'} here, {after['tenant_role']} in the tenant.")
 
 
 async def set_sign_in(api: SessionApi, values: Values) -> ActResult:
     """Let somebody sign in, or not."""
     after = await api.patch(api_route("users", values["id"]), {"disabled": values.get("disabled") == "true"})
-    return ActResult(
-        success_note(f"{after['email']} {'is disabled and signed out' if after['disabled'] else 'may sign in again'}.")
-    )
+    return act_done(f"{after['email']} {'is disabled and signed out' if after['disabled'] else 'may sign in again'}.")
 
 
 async def reset_password(api: SessionApi, values: Values) -> ActResult:
@@ -239,17 +235,14 @@ def _key_table(title: str, keys: Sequence[Mapping[str, Any]]) -> SafeHtml | None
 async def sign_out(api: SessionApi, values: Values) -> ActResult:
     """Every session of somebody ends."""
     await api.delete(api_route("users", values["id"], "sessions"))
-    return ActResult(
-        success_note(f"{values.get('email', 'This person')} is signed out everywhere; password and API keys stay.")
-    )
+    return act_done(f"{values.get('email', 'This person')} is signed out everywhere; password and API keys stay.")
 
 
 async def remove_member(api: SessionApi, values: Values) -> ActResult:
     """Out of this workspace."""
     await api.delete(api_route("users", values["id"]))
-    return ActResult(
-        success_note(f"{values.get('email', 'This person')} does not belong to this workspace any more."),
-        page_query("people"),
+    return act_done(
+        f"{values.get('email', 'This person')} does not belong to this workspace any more.", to=page_query("people")
     )
 
 

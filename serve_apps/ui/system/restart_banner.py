@@ -7,7 +7,7 @@ from typing import Any, Final
 from serve_apps.ui.kit.api import SessionApi
 from serve_apps.ui.kit.blocks import Colour, data_table, progress_bar, state_badge, titled_card
 from serve_apps.ui.kit.formats import format_duration, format_moment
-from serve_apps.ui.kit.html import SafeHtml, join_html, tag
+from serve_apps.ui.kit.html import SafeHtml, join_html, quiet_text, tag
 from serve_apps.ui.system.forms import ActForm
 from serve_apps.ui.system.section import Act, ActResult, Values, success_note
 
@@ -44,7 +44,7 @@ def waiting_parts(needs: Sequence[Mapping[str, Any]]) -> SafeHtml | None:
         )
     return titled_card(
         "Waiting for a restart",
-        tag("p", about, class_="quiet"),
+        quiet_text(about),
         data_table(("Part", "For", "Since"), rows),
         hard,
         ask,

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from serve_apps.ui.kit.api import SessionApi
-from serve_apps.ui.kit.blocks import Colour, data_table, empty_state, link_to, list_pager, state_badge, titled_card
+from serve_apps.ui.kit.blocks import Colour, data_table, empty_card, link_to, list_pager, state_badge, titled_card
 from serve_apps.ui.kit.formats import format_moment
-from serve_apps.ui.kit.html import SafeHtml, join_html, tag
+from serve_apps.ui.kit.html import SafeHtml, join_html, quiet_span, tag
 from serve_apps.ui.sessions import ConsoleSession, Role
 from serve_apps.ui.system.forms import ActForm, action_link, fact_list, field_grid
 from serve_apps.ui.system.section import (
@@ -14,6 +14,7 @@ from serve_apps.ui.system.section import (
     Query,
     SystemSection,
     Values,
+    act_done,
     api_route,
     missing_problem,
     page_address,
@@ -76,7 +77,7 @@ def schedule_list(body: Mapping[str, Any], skip: int, builds: bool) -> SafeHtml:
     new = action_link("Add a schedule", page_address("schedules", new=1)) if builds else None
     if not body["items"]:
         todo = "It sends an agent a message at set times, such as a summary every Monday. "
-        return titled_card("Schedules", empty_state("Nothing runs by the clock.", join_html(todo, new)))
+        return empty_card("Schedules", "Nothing runs by the clock.", join_html(todo, new))
     rows = [
         (
             link_to(one["name"], page_address("schedules", id=one["id"])),
@@ -96,7 +97,7 @@ def schedule_list(body: Mapping[str, Any], skip: int, builds: bool) -> SafeHtml:
 
 def _last_run(one: Schedule) -> SafeHtml:
     if not one["last_at"]:
-        return tag("span", "never", class_="quiet")
+        return quiet_span("never")
     ended = one["last_status"]
     return join_html(
         format_moment(one["last_at"], relative=True),
@@ -115,7 +116,7 @@ def new_schedule_form(agents: Sequence[str], role: Role) -> SafeHtml:
     """The form for another."""
     back = link_to("← All schedules", page_address("schedules"))
     if not agents:
-        return join_html(back, titled_card("Add a schedule", empty_state("There is no agent.", "Make one first.")))
+        return join_html(back, empty_card("Add a schedule", "There is no agent.", "Make one first."))
     actions = ACTIONS if role.reaches(Role.OPERATOR) else ACTIONS[:1]
     form = ADD(
         field_grid(
@@ -150,13 +151,7 @@ def schedule_view(one: Schedule, runs: Mapping[str, Any], skip: int, who: Consol
             ("What", dict(ACTIONS).get(one["action"], one["action"])),
             (
                 "When",
-                join_html(
-                    tag("code", one["cron"]),
-                    " ",
-                    one["timezone"],
-                    " ",
-                    tag("span", TIMES.get(one["cron"], ""), class_="quiet"),
-                ),
+                join_html(tag("code", one["cron"]), " ", one["timezone"], " ", quiet_span(TIMES.get(one["cron"], ""))),
             ),
             ("Next", format_moment(one["next_at"])),
             ("Last", _last_run(one)),
@@ -203,9 +198,8 @@ def _change_form(one: Schedule) -> SafeHtml:
 def run_history(one: Schedule, runs: Mapping[str, Any], skip: int) -> SafeHtml:
     """Table of past due times with their outcome, the latest first."""
     if not runs["items"]:
-        return titled_card(
-            "History",
-            empty_state("It has not run yet.", "It shows up here with its first due time, or with “Run now”."),
+        return empty_card(
+            "History", "It has not run yet.", "It shows up here with its first due time, or with “Run now”."
         )
     rows = [
         (
@@ -247,36 +241,32 @@ async def change_schedule(api: SessionApi, values: Values) -> ActResult:
     if "message" in values:
         body["payload"] = {"message": values["message"]}
     after = await api.patch(api_route("scheduler", "jobs", values["id"]), body)
-    return ActResult(
-        success_note(
-            tag("strong", after["name"]), " is saved; due ", format_moment(after["next_at"], relative=True), "."
-        )
+    return act_done(
+        tag("strong", after["name"]), " is saved; due ", format_moment(after["next_at"], relative=True), "."
     )
 
 
 async def toggle_schedule(api: SessionApi, values: Values) -> ActResult:
     """Pause it, or let it go on."""
     after = await api.patch(api_route("scheduler", "jobs", values["id"]), {"enabled": values.get("enabled") == "true"})
-    return ActResult(success_note(tag("strong", after["name"]), " goes on." if after["enabled"] else " is paused."))
+    return act_done(tag("strong", after["name"]), " goes on." if after["enabled"] else " is paused.")
 
 
 async def run_schedule(api: SessionApi, values: Values) -> ActResult:
     """Let it be due now."""
     await api.post(api_route("scheduler", "jobs", values["id"], "run"))
-    return ActResult(
-        success_note(
-            tag("strong", values.get("name", "It")),
-            " is due now. Its history shows what comes of it: ",
-            link_to("look again", page_address("schedules", id=values["id"])),
-            ".",
-        )
+    return act_done(
+        tag("strong", values.get("name", "It")),
+        " is due now. Its history shows what comes of it: ",
+        link_to("look again", page_address("schedules", id=values["id"])),
+        ".",
     )
 
 
 async def delete_schedule(api: SessionApi, values: Values) -> ActResult:
     """Take it away."""
     await api.delete(api_route("scheduler", "jobs", values["id"]))
-    return ActResult(success_note(f"{values.get('name', 'It')} is deleted."), page_query("schedules"))
+    return act_done(f"{values.get('name', 'It')} is deleted.", to=page_query("schedules"))
 
 
 SECTION = SystemSection(

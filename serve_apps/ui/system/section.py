@@ -71,6 +71,11 @@ def success_note(*said: Any) -> SafeHtml:
     return tag("div", said, class_="aos-good", role="status")
 
 
+def act_done(*said: Any, to: str | None = None) -> ActResult:
+    """An act that went well."""
+    return ActResult(success_note(*said), to)
+
+
 def missing_problem(what: str) -> ApiProblem:
     """Problem for an object that the URL names and that does not exist (any more)."""
     return ApiProblem(

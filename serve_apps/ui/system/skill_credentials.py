@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from serve_apps.ui.kit.api import SessionApi
-from serve_apps.ui.kit.blocks import data_table, empty_state, link_to, list_pager, state_badge, titled_card
+from serve_apps.ui.kit.blocks import data_table, empty_card, empty_state, link_to, list_pager, state_badge, titled_card
 from serve_apps.ui.kit.formats import format_count, format_moment
-from serve_apps.ui.kit.html import Child, SafeHtml, join_html, tag
+from serve_apps.ui.kit.html import Child, SafeHtml, join_html, quiet_span, quiet_text, tag
 from serve_apps.ui.sessions import Role
 from serve_apps.ui.system.forms import ActForm, action_link, fact_list, field_grid
 from serve_apps.ui.system.section import (
@@ -14,12 +14,12 @@ from serve_apps.ui.system.section import (
     Query,
     SystemSection,
     Values,
+    act_done,
     api_route,
     missing_problem,
     page_address,
     page_query,
     query_int,
-    success_note,
 )
 
 PAGE_OF: Final = 50
@@ -81,7 +81,7 @@ def credential_list(body: Mapping[str, Any], skip: int, admin: bool) -> SafeHtml
     new = action_link("Add a credential", page_address("credentials", new="choose")) if admin else None
     if not body["items"]:
         todo = join_html("Skills that sign in somewhere need one. ", new or "An administrator adds it.")
-        return titled_card("Credentials", empty_state("There is no credential.", todo))
+        return empty_card("Credentials", "There is no credential.", todo)
     rows = [
         (
             link_to(one["name"], page_address("credentials", id=one["id"])),
@@ -95,9 +95,7 @@ def credential_list(body: Mapping[str, Any], skip: int, admin: bool) -> SafeHtml
     ]
     paged = list_pager(page_address("credentials"), skip, PAGE_OF, body["total"]) if body["total"] > PAGE_OF else None
     shown = data_table(("Name", "Type", "Sealed fields", "For", "State", "Changed"), rows)
-    return titled_card(
-        "Credentials", tag("p", "Secrets are sealed and never shown.", class_="quiet"), shown, paged, aside=new
-    )
+    return titled_card("Credentials", quiet_text("Secrets are sealed and never shown."), shown, paged, aside=new)
 
 
 def _open_to(one: Credential) -> str:
@@ -124,7 +122,7 @@ def new_credential_form(kinds: Sequence[Mapping[str, Any]], wanted: str) -> Safe
             tag(
                 "a",
                 tag("b", LABELS.get(one["type"], one["type"])),
-                tag("span", ", ".join([*one["open"], *one["secret"]]) or "fields of your own", class_="quiet"),
+                quiet_span(", ".join([*one["open"], *one["secret"]]) or "fields of your own"),
                 href=page_address("credentials", new=one["type"]),
                 class_="aos-tile",
             )
@@ -151,7 +149,7 @@ def _credential_fields(form: ActForm, kind: Mapping[str, Any]) -> list[SafeHtml]
     found = [_credential_field(form, OPEN + name, name in needed, secret=False) for name in kind["open"]]
     found += [_credential_field(form, SECRET + name, name in needed, secret=True) for name in kind["secret"]]
     more = form.area("more", "More sealed fields", about=PAIRS, rows=2)
-    said = [tag("p", f"Needed: {one}.", class_="quiet") for one in either]
+    said = [quiet_text(f"Needed: {one}.") for one in either]
     return [*said, field_grid(*found), more]
 
 
@@ -227,14 +225,12 @@ def _binding_form(one: Credential, agents: Sequence[tuple[str, str]], skills: Se
         colour="primary",
         id=one["id"],
     )
-    return titled_card("Bind it", tag("p", "Calls that fit all three may use it.", class_="quiet"), form)
+    return titled_card("Bind it", quiet_text("Calls that fit all three may use it."), form)
 
 
 def _rotation_form(one: Credential, kind: Mapping[str, Any]) -> SafeHtml:
-    about = tag(
-        "p",
-        "All fields are replaced, so give them all again. Calls that have begun go on with the old ones.",
-        class_="quiet",
+    about = quiet_text(
+        "All fields are replaced, so give them all again. Calls that have begun go on with the old ones."
     )
     form = ROTATE(*_credential_fields(ROTATE, kind), send="Replace the secrets", colour="primary", id=one["id"])
     return tag("details", tag("summary", "Rotate"), about, form, class_="aos-card aos-fold")
@@ -263,45 +259,41 @@ async def add_credential(api: SessionApi, values: Values) -> ActResult:
     if values.get("expires_at"):
         body["expires_at"] = values["expires_at"]
     made = await api.post("/api/credentials", body)
-    return ActResult(
-        success_note(tag("strong", made["name"]), " is sealed and stored."), page_query("credentials", id=made["id"])
-    )
+    return act_done(tag("strong", made["name"]), " is sealed and stored.", to=page_query("credentials", id=made["id"]))
 
 
 async def change_credential(api: SessionApi, values: Values) -> ActResult:
     """Switch it off or on, open or close it."""
     body = {name: values[name] == "true" for name in ("is_active", "bound") if name in values}
     after = await api.patch(api_route("credentials", values["id"]), body)
-    return ActResult(
-        success_note(
-            tag("strong", after["name"]), " is for ", _open_to(after), " and ", "on." if after["is_active"] else "off."
-        )
+    return act_done(
+        tag("strong", after["name"]), " is for ", _open_to(after), " and ", "on." if after["is_active"] else "off."
     )
 
 
 async def rotate_secrets(api: SessionApi, values: Values) -> ActResult:
     """Other secrets."""
     after = await api.patch(api_route("credentials", values["id"]), credential_content(values))
-    return ActResult(success_note("The secrets of ", tag("strong", after["name"]), " are replaced."))
+    return act_done("The secrets of ", tag("strong", after["name"]), " are replaced.")
 
 
 async def delete_credential(api: SessionApi, values: Values) -> ActResult:
     """Forget it."""
     await api.delete(api_route("credentials", values["id"]))
-    return ActResult(success_note(f"{values.get('name', 'It')} is deleted."), page_query("credentials"))
+    return act_done(f"{values.get('name', 'It')} is deleted.", to=page_query("credentials"))
 
 
 async def bind_credential(api: SessionApi, values: Values) -> ActResult:
     """Let somebody use it."""
     body = {name: values[name] for name in ("agent_id", "skill", "role") if values.get(name)}
     await api.post(api_route("credentials", values["id"], "bindings"), body)
-    return ActResult(success_note("It is bound; nobody else may use it."))
+    return act_done("It is bound; nobody else may use it.")
 
 
 async def unbind_credential(api: SessionApi, values: Values) -> ActResult:
     """Take a binding back."""
     await api.delete(api_route("credentials", values["id"], "bindings", values["binding"]))
-    return ActResult(success_note("The binding is taken back."))
+    return act_done("The binding is taken back.")
 
 
 SECTION = SystemSection(
