@@ -35,7 +35,6 @@ from serve_apps.http.routes.agents import (
     trials,
 )
 from serve_apps.http.routes.documents import (
-    cache,
     documents,
     generations,
     graph,
@@ -46,7 +45,6 @@ from serve_apps.http.routes.documents import (
     reprocess,
     scanning,
     search,
-    search_language,
     versions,
 )
 from serve_apps.http.routes.operations import (
@@ -82,9 +80,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     connections.router,
     credentials.router,
     search.router,
-    cache.router,
     rag.router,
-    search_language.router,
     ocr_languages.router,
     answers.router,
     ingest.router,

@@ -8,10 +8,9 @@ from cluster.basics.addresses import Resolve
 from cluster.basics.errors import Permanent
 from configs.sections_skills import SkillSettings
 from skills.framework.contract import Tool, ToolInvocation
-from skills.framework.entity_source import EntitySource
 from skills.framework.manifest import CredentialType, Manifest
 from skills.framework.mcp_connections import McpConnections
-from skills.framework.passage_source import PassageSource
+from skills.framework.passage_source import EntitySource, PassageSource
 
 
 class SkillDisabled(Permanent):

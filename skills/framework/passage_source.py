@@ -1,4 +1,4 @@
-"""Port to passages of documents, for search tools."""
+"""Ports of search tools: to passages of documents, and to entities of their graph."""
 
 from typing import Any, Protocol
 
@@ -20,5 +20,23 @@ class PassageSource(Protocol):
 
         Raises:
             Unavailable: the search cannot be reached.
+        """
+        ...
+
+
+class EntitySource(Protocol):
+    """Port to named entities and their relations; whoever runs the tools binds it to the graph."""
+
+    async def find(self, scope: Scope, agent: str, query: str, limit: int) -> Any:
+        """Entities that a question names, and their relations with evidence, as JSON.
+
+        Args:
+            scope: whose documents; readers are checked.
+            agent: only what is linked to it.
+            query: a name, or a question.
+            limit: most entities.
+
+        Raises:
+            Unavailable: the graph cannot be reached.
         """
         ...

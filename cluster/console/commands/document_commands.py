@@ -276,3 +276,26 @@ def _print_estimate(session: CommandSession, path: Path, agent: str | None, as_j
         return
     found = session.api.estimate(str(path), agent)
     session.plain(found, as_json, "" if as_json else printing.estimate_text(found))
+
+
+@documents.command("process")
+def process_document(
+    context: typer.Context,
+    document_id: DocumentId,
+    encoding: Annotated[
+        str | None, typer.Option(help="Read its file again and decode it so, such as cp1250; auto: as its bytes say.")
+    ] = None,
+    wait: Annotated[bool, typer.Option("--wait", help="Show progress until the job ends.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Cut and embed a document's text again, or read its file again in an encoding that you know.
+
+    Example: aos documents process ID --encoding cp1250 --wait
+    """
+    session: CommandSession = context.obj
+    body = {"encoding": encoding} if encoding else {}
+    started = session.api.request("POST", f"/api/documents/{document_id}/process", json=body)
+    if wait:
+        follow_job(session, started["job_id"], as_json)
+    shown = f"Job {started['job_id']} {started['status']}. Follow it: aos jobs watch {started['job_id']}"
+    session.print(started, as_json, shown)

@@ -18,8 +18,8 @@ from pipelines.documents.graph.extract import GraphExtractor
 from pipelines.documents.graph.graph_rows import GraphStore
 from pipelines.documents.graph.graph_stage import GraphStage
 from pipelines.documents.graph.lexicon import NameLexicon
+from pipelines.documents.graph.model_extraction import RoutedReader
 from pipelines.documents.graph.places import load_gazetteer
-from pipelines.documents.graph.routed_model import RoutedReader
 
 
 def graph_stage(settings: Settings, database: Database, jobs: JobLedger) -> GraphStage:

@@ -32,9 +32,8 @@ from pipelines.documents.index.generations import (
 from pipelines.documents.index.rebuild import IndexRebuild
 from pipelines.documents.ingest.arrivals import ArrivalIntake
 from pipelines.documents.ingest.attempts import TooSlow, given_up, refuse_slow, suspects_apart
-from pipelines.documents.ingest.job_end import JobReporter
 from pipelines.documents.ingest.job_plan import INDEX, READ, SURVEY, JobPlanner
-from pipelines.documents.ingest.outcome import index_settled, outcome_of_page
+from pipelines.documents.ingest.outcome import JobReporter, index_settled, outcome_of_page
 from pipelines.documents.ingest.slices import ReadPage, cut_slices
 from pipelines.documents.ingest.stages import FileTask, JobStages
 from pipelines.documents.store.blobs import BlobStore, Location

@@ -1,13 +1,15 @@
 """Documents: list, show, their text and pages, what a deletion takes along, and the deletion."""
 
 import asyncio
+from collections.abc import Iterable
+from html import escape
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 from pydantic import AwareDatetime
 
 from cluster.basics.errors import NotFound
-from pipelines.documents.document import Status
+from pipelines.documents.document import Span, Status
 from pipelines.documents.store.blobs import Location
 from pipelines.documents.store.library import DeletionImpact, DocumentFilter
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me
@@ -24,7 +26,6 @@ from serve_apps.http.routes.documents.document_shapes import (
     Stats,
     fix_of,
 )
-from serve_apps.http.routes.documents.highlights import highlight_spans
 
 router = APIRouter(route_class=GuardedRoute, tags=["documents"])
 
@@ -153,3 +154,30 @@ def _deletion_shape(document: str, impact: DeletionImpact) -> Deleted:
         embeddings=impact.embeddings,
         agents=list(impact.agents),
     )
+
+
+def highlight_spans(text: str, spans: Iterable[Span]) -> str:
+    """The text escaped, with `<mark>` around the spans; overlapping and touching spans become one.
+
+    Args:
+        text: of one page.
+        spans: of the same page; what lies outside the text is cut off.
+    """
+    out, at = [], 0
+    for start, end in _merge_spans(text, spans):
+        out += [escape(text[at:start]), "<mark>", escape(text[start:end]), "</mark>"]
+        at = end
+    return "".join([*out, escape(text[at:])])
+
+
+def _merge_spans(text: str, spans: Iterable[Span]) -> list[tuple[int, int]]:
+    cut = sorted((max(0, span.start), min(len(text), span.end)) for span in spans)
+    merged: list[tuple[int, int]] = []
+    for start, end in cut:
+        if start >= end:
+            continue
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged
