@@ -48,7 +48,7 @@ class EntityNode:
 
 @dataclass(frozen=True, slots=True)
 class EvidenceQuote:
-    """A sentence that says so: characters [start, end) of a page's text; `sure` is 0 to 1."""
+    """A sentence that says so: characters [start, end) of a page's text; `confidence` is 0 to 1."""
 
     document_id: str
     version_id: str
@@ -57,7 +57,7 @@ class EvidenceQuote:
     start: int
     end: int
     quote: str
-    sure: float
+    confidence: float
     found_by: str
 
     @property

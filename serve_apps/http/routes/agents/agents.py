@@ -12,7 +12,7 @@ from configs.sections import AgentSettings
 from pipelines.documents.store.agent_links import AgentChange, NewAgent
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
 from serve_apps.http.fields import JsonObject, Limit, Name, Prose, RequestBody, Skip, storable_json
-from serve_apps.http.response_shapes import Agent, AgentList
+from serve_apps.http.response_shapes import Agent, AgentList, copy_fields
 
 router = APIRouter(route_class=GuardedRoute, tags=["agents"])
 
@@ -138,15 +138,7 @@ async def add_agent(body: AgentRequest, me: Me, parts: Its) -> Agent:
     require_same_scope(me, body.tenant_id, body.workspace_id)
     _within_caps(body.config, parts.agents)
     config = {key: value for key, value in body.config.given().items() if value is not None}
-    wanted = NewAgent(
-        body.name,
-        body.description,
-        body.system_prompt,
-        body.auto_link_uploads,
-        config,
-        body.metadata,
-        body.whole_workspace,
-    )
+    wanted = copy_fields(NewAgent, body, config=config)
     async with parts.database.transaction(me.scope) as tx:
         row = await parts.links.add_agent(tx, me.scope, wanted)
         await parts.audit.record(tx, me.scope, "agent.add", str(row["id"]), detail={"name": body.name})
@@ -166,15 +158,7 @@ async def change_agent(agent_id: AgentInPath, body: AgentPatch, me: Me, parts: I
     require_same_scope(me, body.tenant_id, body.workspace_id)
     _within_caps(body.config, parts.agents)
     config = body.config.given()
-    wanted = AgentChange(
-        body.name,
-        body.description,
-        body.system_prompt,
-        body.auto_link_uploads,
-        body.whole_workspace,
-        config,
-        body.metadata,
-    )
+    wanted = copy_fields(AgentChange, body, config=config)
     detail = {"fields": sorted(body.model_fields_set), "config": sorted(config), "metadata": sorted(body.metadata)}
     async with parts.database.transaction(me.scope) as tx:
         row = await parts.links.change_agent(tx, me.scope, str(agent_id), wanted)

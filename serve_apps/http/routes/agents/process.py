@@ -12,7 +12,8 @@ from cluster.basics.ids import as_uuid
 from serve_apps.agents.streams.encode import s4
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
 from serve_apps.http.fields import RequestBody, SessionInPath
-from serve_apps.http.routes.agents.chat_shapes import STREAM, Problem
+from serve_apps.http.response_shapes import copy_fields
+from serve_apps.http.routes.agents.chat_shapes import STREAM, Problem, trace_and_waits
 from serve_apps.http.routes.agents.run_access import LastEventId, readers_of, reading_of, stream_run_events
 from serve_apps.http.streams.turn_response import (
     AgentKey,
@@ -99,24 +100,18 @@ async def process(body: ProcessRequest, request: Request, me: Me, parts: Its) ->
         return await stream_turn(events, verbosity, s4, parts.pace.beat)
     began = time.monotonic()
     found = await collect_turn(request, events)
-    return AgentResponse(
+    return copy_fields(
+        AgentResponse,
+        found,
         id=found.run,
         run_id=found.run,
         session_id=found.session,
         content=found.answer,
-        tool_calls=found.tool_calls,
-        tool_results=found.tool_results,
-        reasoning=found.reasoning,
-        requires_approval=found.approval is not None,
-        approval_request=found.approval,
-        requires_input=found.input is not None,
-        input_request=found.input,
         execution_time_ms=round(1000 * (time.monotonic() - began)),
         tokens_used=found.prompt_tokens + found.completion_tokens,
         confidence=_NOT_STATED if found.confidence is None else found.confidence,
-        agent_trace=found.trace,
-        error=None if found.error is None else Problem(**found.error),
         metadata={"model": found.model, "path": found.path, "citations": found.citations},
+        **trace_and_waits(found),
     )
 
 
@@ -136,15 +131,5 @@ async def short_chat(body: ShortChat, request: Request, me: Me, parts: Its) -> S
     require_same_scope(me, body.tenant_id, body.workspace_id)
     message, _ = incoming_message("", body.question, body.session_id, use_rag=body.use_rag)
     found = await collect_turn(request, parts.orchestrator.process(me.scope, message))
-    return ShortReply(
-        answer=found.answer,
-        session_id=found.session,
-        agent_trace=found.trace,
-        confidence=_NOT_STATED if found.confidence is None else found.confidence,
-        citations=found.citations,
-        requires_approval=found.approval is not None,
-        approval_request=found.approval,
-        requires_input=found.input is not None,
-        input_request=found.input,
-        error=None if found.error is None else Problem(**found.error),
-    )
+    sure = _NOT_STATED if found.confidence is None else found.confidence
+    return copy_fields(ShortReply, found, session_id=found.session, confidence=sure, **trace_and_waits(found))

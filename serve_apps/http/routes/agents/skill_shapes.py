@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field, StringConstraints
 
 from cluster.basics.scope import Role
 from serve_apps.http.fields import JsonObject, RequestBody, Text
+from serve_apps.http.response_shapes import copy_fields
 from skills.framework.manifest import CredentialType, Kind, Manifest, Risk, manifest_of
 from skills.framework.skill_store import MOST_CODE, MOST_TEXT, AttachedSkill, StoredSkill
 from skills.python.trial import Tried, guess_parameters
@@ -100,21 +101,8 @@ class SkillShape(BaseModel):
     def of(cls, stored: StoredSkill) -> "SkillShape":
         """From the value."""
         one = stored.manifest
-        return cls(
-            name=one.name,
-            description=one.description,
-            type=one.kind,
-            category=one.category,
-            risk=one.risk,
-            permissions=list(one.permissions),
-            timeout=one.seconds,
-            credential=one.credential,
-            parameters=dict(one.parameters),
-            options=dict(one.options),
-            version=one.version,
-            origin="shipped" if stored.ships else "registered",
-            sandbox=bool(one.code),
-        )
+        origin = "shipped" if stored.ships else "registered"
+        return copy_fields(cls, one, type=one.kind, timeout=one.seconds, origin=origin, sandbox=bool(one.code))
 
 
 class SkillCounts(BaseModel):
@@ -148,16 +136,7 @@ class SkillVersionShape(BaseModel):
     @classmethod
     def of(cls, stored: StoredSkill) -> "SkillVersionShape":
         """From the value."""
-        one = stored.manifest
-        return cls(
-            version=one.version,
-            description=one.description,
-            text=one.text,
-            code=one.code,
-            sha256=stored.sha256,
-            created_by=stored.by,
-            created_at=stored.at,
-        )
+        return copy_fields(cls, stored.manifest, sha256=stored.sha256, created_by=stored.by, created_at=stored.at)
 
 
 class SkillDetail(SkillShape):

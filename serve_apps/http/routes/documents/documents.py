@@ -14,7 +14,7 @@ from pipelines.documents.store.blobs import Location
 from pipelines.documents.store.library import DeletionImpact, DocumentFilter
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me
 from serve_apps.http.fields import AgentInQuery, ChunkKey, DocumentInPath, Limit, PageInPath, Skip, Text
-from serve_apps.http.response_shapes import CaveatShape
+from serve_apps.http.response_shapes import CaveatShape, copy_fields
 from serve_apps.http.routes.documents.document_shapes import (
     Content,
     Deleted,
@@ -146,14 +146,7 @@ async def delete(document_id: DocumentInPath, me: Me, parts: Its) -> Deleted:
 
 
 def _deletion_shape(document: str, impact: DeletionImpact) -> Deleted:
-    return Deleted(
-        document_id=document,
-        versions=impact.versions,
-        pages=impact.pages,
-        chunks=impact.chunks,
-        embeddings=impact.embeddings,
-        agents=list(impact.agents),
-    )
+    return copy_fields(Deleted, impact, document_id=document)
 
 
 def highlight_spans(text: str, spans: Iterable[Span]) -> str:

@@ -28,7 +28,7 @@ from pipelines.documents.store.page_quota import pages_left
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
 from serve_apps.http.deps import AppDependencies
 from serve_apps.http.fields import IdempotencyKey, Name, RequestBody, Text
-from serve_apps.http.response_shapes import Started
+from serve_apps.http.response_shapes import Started, copy_fields
 from serve_apps.http.routes.documents.uploads import start_job
 
 router = APIRouter(route_class=GuardedRoute, tags=["documents"])
@@ -152,19 +152,14 @@ async def dry_run(parts: AppDependencies, scope: Scope, root: Path) -> Estimated
     estimate, rate = estimate_scan(files, seen, known, complete), await JobPaces(parts.database).recent(scope)
     left = await pages_left(parts.database, scope, parts.read.tenant_pages)
     pace = rate.per_second
-    return Estimated(
+    return copy_fields(
+        Estimated,
+        estimate,
         base=str(base_of(parts.read)),
         root=_printable_path(root),
-        files=estimate.files,
         complete=complete,
-        looked_at=estimate.looked_at,
-        exact=estimate.exact,
-        unchanged=estimate.unchanged,
-        pages=estimate.pages,
         pages_left=left,
-        passed_over=dict(passed),
-        kinds=dict(estimate.kinds),
-        reasons=dict(estimate.reasons),
+        passed_over=passed,
         pages_per_second=pace,
         seconds=estimate.pages / pace if pace else None,
         jobs=rate.jobs,
