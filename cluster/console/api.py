@@ -125,13 +125,14 @@ class ApiClient:
                     yield from _parse_events(answer.iter_lines())
                     return
             except httpx.ConnectError as error:
-                raise Unavailable(
-                    f"nobody answers at {self.url} ({error})", fix="Run `aos up`, or give --url / AOS_URL."
-                ) from error
+                raise self._nobody_answers(error) from error
             except httpx.TransportError as error:
                 raise Unavailable(
                     f"the stream from {self.url} broke ({error})", fix="See how far it came: aos runs list"
                 ) from error
+
+    def _nobody_answers(self, error: Exception) -> Unavailable:
+        return Unavailable(f"nobody answers at {self.url} ({error})", fix="Run `aos up`, or give --url / AOS_URL.")
 
     def _open_stream(
         self, method: str, path: str, headers: JSON, **options: Any
@@ -220,9 +221,7 @@ class ApiClient:
                 return httpx.request(method, self.url + path, headers=headers, timeout=180, verify=secure, **options)
             except (httpx.ConnectError, httpx.ConnectTimeout) as error:  # nothing was sent
                 if attempt == ATTEMPTS:
-                    raise Unavailable(
-                        f"nobody answers at {self.url} ({error})", fix="Run `aos up`, or give --url / AOS_URL."
-                    ) from error
+                    raise self._nobody_answers(error) from error
             except httpx.TransportError as error:
                 if attempt == ATTEMPTS or not repeatable:
                     raise Unavailable(

@@ -18,6 +18,7 @@ from cluster.console.api import JSON, ApiClient
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
 JobId = Annotated[str, typer.Argument(help="The job's id, from `aos jobs list`.")]
 DocumentId = Annotated[str, typer.Argument(help="The document's id, from `aos documents list`.")]
+AT_ONCE = 1_000  # rows of one request
 REASONS = 20  # documents that are named, and as many pages and files that failed
 JOB_COLUMNS = ("id", "kind", "state", "phase", "waits", "pages", "documents", "outcome", "created_at")
 DOCUMENT_COLUMNS = ("id", "filename", "status", "caveats", "page_count", "upload_date")
@@ -43,6 +44,22 @@ class CommandSession:
     def plain(self, body: Any, as_json: bool, shown: str) -> None:
         """As `print`, for texts that are not ours: brackets in them are no markup."""
         self.print(body, as_json, Text(shown))
+
+    def print_items(self, path: str, columns: tuple[str, ...], as_json: bool, **params: Any) -> None:
+        """A list of the API as a table of these columns."""
+        found = self.api.request("GET", path, params=params)
+        self.print(found, as_json, printing.rows_table(found["items"], columns))
+
+    def find_id(self, path: str, wanted: str) -> str | None:
+        """The id of the first in a list of the API that has this id or name."""
+        skip, total = 0, 1
+        while skip < total:
+            found = self.api.request("GET", path, params={"skip": skip, "limit": AT_ONCE})
+            for one in found["items"]:
+                if wanted in (one["id"], one["name"]):
+                    return str(one["id"])
+            skip, total = skip + AT_ONCE, found["total"]
+        return None
 
     def aside(self, line: str, end: str = "\n") -> None:
         """A remark beside the answer."""
@@ -159,9 +176,7 @@ def export(
 @jobs.command("list")
 def list_jobs(context: typer.Context, as_json: AsJson = False) -> None:
     """Every job, newest first, and what it waits for. Example: aos jobs list"""
-    session: CommandSession = context.obj
-    found = session.api.request("GET", "/api/jobs")
-    session.print(found, as_json, printing.rows_table(found["items"], JOB_COLUMNS))
+    context.obj.print_items("/api/jobs", JOB_COLUMNS, as_json)
 
 
 @jobs.command("show")
