@@ -210,11 +210,8 @@ def reader_view(
         if rows
         else empty_state("No job yet.", "Uploads show up here.")
     )
-    return join_html(
-        page_heading("Now", "What happens in this workspace. It refreshes itself."),
-        row,
-        titled_card("Newest jobs", shown),
-    )
+    head = page_heading("Now", "What happens in this workspace. It refreshes itself.")
+    return join_html(head, row, titled_card("Newest jobs", shown))
 
 
 async def _health_section(desk: ConsoleContext, request: gr.Request) -> SafeHtml:

@@ -99,15 +99,8 @@ def _client_address(request: Request) -> str | None:
 
 def _set_session_cookie(request: Request, answer: Response, key: str, seconds: float) -> Response:
     proto = request.headers.get("x-forwarded-proto", request.url.scheme)
-    answer.set_cookie(
-        COOKIE,
-        key,
-        max_age=int(seconds),
-        path=PREFIX,
-        httponly=True,
-        samesite="strict",
-        secure=proto.startswith("https"),
-    )
+    secure, age = proto.startswith("https"), int(seconds)
+    answer.set_cookie(COOKIE, key, max_age=age, path=PREFIX, httponly=True, samesite="strict", secure=secure)
     return answer
 
 

@@ -44,11 +44,8 @@ def exchanges_view(desk: ConsoleContext, exchanges: Sequence[ChatExchange], *, l
 
 def _exchange_view(desk: ConsoleContext, one: ChatExchange, *, live: bool) -> SafeHtml:
     notice = tag("p", one.notice, class_="aos-notice") if one.notice else None
-    return join_html(
-        question_section(one.question) if one.question else None,
-        notice,
-        answer_section(desk, one.turn, one.agent, live=live),
-    )
+    asked = question_section(one.question) if one.question else None
+    return join_html(asked, notice, answer_section(desk, one.turn, one.agent, live=live))
 
 
 async def load_conversation(

@@ -87,13 +87,8 @@ def draw_chat_page(desk: ConsoleContext, blocks: gr.Blocks) -> None:
     studio = ChatHandlers(desk, room)
     entered = blocks.load(studio.enter, None, room.all, **QUIET)
     entered.then(None, None, None, js=TO_LAST, **QUIET)
-    sent = gr.on(
-        [room.message.submit, room.send.click],
-        studio.begin,
-        [room.message, room.agent, room.source, room.files, room.session, room.exchanges],
-        room.all,
-        **QUIET,
-    )
+    given = [room.message, room.agent, room.source, room.files, room.session, room.exchanges]
+    sent = gr.on([room.message.submit, room.send.click], studio.begin, given, room.all, **QUIET)
     sent.success(None, room.session, None, js=TO_URL, **QUIET)
     sent.success(None, None, None, js=TO_LAST, **QUIET)
     spoken = sent.success(studio.speak, [room.exchanges, room.session], room.all, **QUIET)

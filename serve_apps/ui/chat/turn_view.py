@@ -63,14 +63,11 @@ def asks(turn: TurnProgress) -> SafeHtml | None:
     if turn.asked is None:
         return None
     options = [tag("li", str(one)) for one in turn.asked.get("options") or ()]
-    return tag(
-        "div",
+    question, hint = (
         render_markdown(str(turn.asked.get("question", "")), {}),
-        tag("ol", options) if options else None,
         quiet_text("Your next message answers this."),
-        class_="aos-asks",
-        role="status",
     )
+    return tag("div", question, tag("ol", options) if options else None, hint, class_="aos-asks", role="status")
 
 
 def _turn_badges(turn: TurnProgress) -> list[SafeHtml]:
@@ -135,12 +132,8 @@ def _call_section(call: ToolCallState, *, waits: bool) -> SafeHtml:
     gave = tag("h4", "What went wrong"), value_view(call.error)
     if call.error is None:
         gave = tag("h4", "Result"), value_view(call.result)
-    inside = (
-        tag("h4", "Arguments"),
-        value_view(call.arguments),
-        gave if call.over else None,
-        quiet_text(f"Tier {call.tier}: {tier}.") if tier else None,
-    )
+    known = quiet_text(f"Tier {call.tier}: {tier}.") if tier else None
+    inside = (tag("h4", "Arguments"), value_view(call.arguments), gave if call.over else None, known)
     took = quiet_span(format_duration(call.ms / 1000)) if call.ms is not None else None
     return _folded_section(tag("code", call.name), (state_badge(state, colour), took), inside)
 

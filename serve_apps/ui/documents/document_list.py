@@ -62,19 +62,13 @@ def document_table(desk: ConsoleContext, body: Mapping[str, Any], wanted: Mappin
     total, address = body["total"], HERE + (f"?{urlencode(wanted)}" if wanted else "")
     add = desk.link("ingest")
     actions = [tag("a", "Add documents", href=add, class_="aos-button primary")] if add and _may_add(role) else []
-    head = page_heading(
-        "Documents",
-        f"{format_number(total)} found" if wanted else f"{format_number(total)} in this workspace",
-        *actions,
-    )
+    count = f"{format_number(total)} {'found' if wanted else 'in this workspace'}"
+    head = page_heading("Documents", count, *actions)
     if not body["items"]:
         shown = _empty_list(wanted, add if _may_add(role) else None)
     else:
-        shown = data_table(
-            ("Name", "Type", "State", "Pages", "Size", "Added"),
-            [_document_row(one) for one in body["items"]],
-            numbers=(3, 4),
-        )
+        columns = ("Name", "Type", "State", "Pages", "Size", "Added")
+        shown = data_table(columns, [_document_row(one) for one in body["items"]], numbers=(3, 4))
     turn = list_pager(address, body["skip"], body["limit"], total) if total > body["limit"] or body["skip"] else None
     return join_html(head, document_filters(wanted), tag("div", shown, turn, class_="aos-card"))
 
@@ -130,14 +124,8 @@ def _document_row(one: Mapping[str, Any]) -> tuple[Any, ...]:
     name = link_to(one["filename"], f"{HERE}?id={one['id']}")
     why = one["failure"]["reason"].replace("_", " ") if one["failure"] else in_short(one)
     state = tag("div", state_badge(one["status"]), tag("div", why, class_="quiet") if why else None)
-    return (
-        name,
-        one["file_type"],
-        state,
-        format_number(one["page_count"]),
-        format_size(one["file_size"]),
-        format_moment(one["upload_date"], relative=True),
-    )
+    pages, size = format_number(one["page_count"]), format_size(one["file_size"])
+    return name, one["file_type"], state, pages, size, format_moment(one["upload_date"], relative=True)
 
 
 def _empty_list(wanted: Mapping[str, str], add: str | None) -> SafeHtml:

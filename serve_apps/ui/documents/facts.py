@@ -50,11 +50,8 @@ def document_heading(document: Mapping[str, Any], role: Role) -> SafeHtml:
     )
     actions = [tag("a", "All documents", href=HERE, class_="aos-button")]
     if role.reaches(Role.DEVELOPER):
-        actions.append(
-            action_button(
-                "Process again", "process", id_="process", title="Cut and embed its text again; it is not read again"
-            )
-        )
+        title = "Cut and embed its text again; it is not read again"
+        actions.append(action_button("Process again", "process", id_="process", title=title))
     if role.reaches(Role.OPERATOR):
         actions.append(action_button("Delete …", "impact", id_="impact"))
     caveats = caveat_note("What is missing, or may be wrong, in its text:", document.get("caveats") or ())
@@ -74,14 +71,9 @@ def _failure_notice(document: Mapping[str, Any]) -> SafeHtml | None:
     if not failure:
         return None
     title = f"Not all of it could be read: {str(failure.get('reason')).replace('_', ' ')}."
-    return tag(
-        "div",
-        tag("strong", title),
-        tag("p", str(failure.get("detail") or "")),
-        tag("p", tag("b", "What to try: "), document["fix"]) if document["fix"] else None,
-        class_="aos-problem",
-        role="note",
-    )
+    fix = tag("p", tag("b", "What to try: "), document["fix"]) if document["fix"] else None
+    detail = tag("p", str(failure.get("detail") or ""))
+    return tag("div", tag("strong", title), detail, fix, class_="aos-problem", role="note")
 
 
 def pages_card(document: Mapping[str, Any], version: str, lines: Mapping[str, Any], first: int, at: int) -> SafeHtml:

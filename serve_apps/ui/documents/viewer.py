@@ -144,15 +144,8 @@ def _text_view(text: str, words: Sequence[PageWord], passage: LinkedPassage) -> 
             continue  # boxes of a reading that overlaps, as in tables: the first of them has the text
         parts += _plain_parts(text, at, word.start, passage)
         marked = " doc-passage" if passage.marks(word.start, end) else ""
-        parts.append(
-            tag(
-                "span",
-                text[word.start : end],
-                class_=f"w {confidence_class(word.confidence)}{marked}",
-                data_w=n,
-                tabindex=0 if n == 0 else -1,
-            )
-        )
+        class_ = f"w {confidence_class(word.confidence)}{marked}"
+        parts.append(tag("span", text[word.start : end], class_=class_, data_w=n, tabindex=0 if n == 0 else -1))
         at = end
     parts += _plain_parts(text, at, len(text), passage)
     return join_html(*parts)

@@ -104,12 +104,8 @@ def _embedder_mismatch(body: Mapping[str, Any]) -> SafeHtml | None:
     live = next((one for one in body["items"] if one["role"] == "live"), None)
     made_now = body["configured"]
     if made_now is None:
-        return tag(
-            "p",
-            state_badge("embedder away", "amber"),
-            " The embedder does not answer, so nothing new can be embedded now.",
-            class_="lab-fallback",
-        )
+        said = " The embedder does not answer, so nothing new can be embedded now."
+        return tag("p", state_badge("embedder away", "amber"), said, class_="lab-fallback")
     if live is None or made_now["live"]:
         return None
     return tag(
@@ -193,13 +189,8 @@ def switch_view(body: Mapping[str, Any], wanted: str | None) -> SafeHtml:
     )
     warn = None
     if to["role"] == "refused":
-        warn = tag(
-            "p",
-            state_badge("refused by the gate", "red"),
-            " ",
-            "; ".join((to["report"] or {"reasons": []})["reasons"]),
-            class_="lab-fallback",
-        )
+        reasons = "; ".join((to["report"] or {"reasons": []})["reasons"])
+        warn = tag("p", state_badge("refused by the gate", "red"), " ", reasons, class_="lab-fallback")
     about = (
         "Every question asked from then on uses it; the way back is the same switch. Documents that came since it was "
         "built are taken over, and embedded in the background."
@@ -220,15 +211,8 @@ def switched_view(made: Mapping[str, Any], desk: ConsoleContext) -> SafeHtml:
         else None
     )
     note = f" {made['note']}" if made["note"] else ""
-    return tag(
-        "p",
-        tag("b", f"Readers use generation {made['generation']} now."),
-        carried,
-        job,
-        note,
-        class_="lab-done",
-        role="status",
-    )
+    said = tag("b", f"Readers use generation {made['generation']} now.")
+    return tag("p", said, carried, job, note, class_="lab-done", role="status")
 
 
 async def run_reindex(desk: ConsoleContext, api: SessionApi, hold: bool, force: bool) -> AsyncIterator[SafeHtml]:
@@ -255,9 +239,5 @@ def _reindex_progress(desk: ConsoleContext, job: Mapping[str, Any]) -> SafeHtml:
         if not over
         else None
     )
-    return titled_card(
-        title,
-        progress_bar(documents["done"], documents["expected"], "documents"),
-        about,
-        aside=state_badge(job["state"]),
-    )
+    bar = progress_bar(documents["done"], documents["expected"], "documents")
+    return titled_card(title, bar, about, aside=state_badge(job["state"]))

@@ -66,24 +66,17 @@ def _hit_balance(stats: Mapping[str, Any]) -> SafeHtml:
         if count > 0
     ]
     said = ", ".join(f"{name} {count}" for name, count, _ in parts)
-    return tag(
-        "div",
-        tag("span"),
-        tag("div", pieces, class_="lab-bar", role="img", aria_label=said),
-        tag("ul", legend),
-        class_="lab-times",
-    )
+    bar = tag("div", pieces, class_="lab-bar", role="img", aria_label=said)
+    return tag("div", tag("span"), bar, tag("ul", legend), class_="lab-times")
 
 
 def _refusal_table(stats: Mapping[str, Any]) -> SafeHtml | None:
     found = sorted(stats.get("refusals", {}).items(), key=lambda pair: -pair[1])
     if not found:
         return None
+    rows = [(why, format_number(count)) for why, count in found]
     return titled_card(
-        "Why near questions were refused",
-        data_table(
-            ("What parts them", "How often"), [(why, format_number(count)) for why, count in found], numbers=(1,)
-        ),
+        "Why near questions were refused", data_table(("What parts them", "How often"), rows, numbers=(1,))
     )
 
 

@@ -46,12 +46,13 @@ def _recall_meter(one: Mapping[str, Any], at: int, questions: Questions) -> Safe
     if one["skipped"]:
         told.append(f"{one['skipped']} skipped, as their documents are not there")
     bar = tag("div", fill, ticks, class_="index-bar", role="img", aria_label=", ".join(told))
+    lines, fallen = tag("small", " · ".join(told), class_="quiet"), one.get("fell") or []
     return tag(
         "div",
         tag("div", tag("b", title)),
         bar,
-        tag("small", " · ".join(told), class_="quiet"),
-        _fallen_questions(one["name"], one.get("fell") or [], questions),
+        lines,
+        _fallen_questions(one["name"], fallen, questions),
         class_="index-measure",
     )
 

@@ -94,12 +94,8 @@ def draw_cache(desk: ConsoleContext, blocks: gr.Blocks) -> None:
 
     async def show(request: gr.Request) -> list[Any]:
         if not _is_operator(desk, request):
-            return [
-                empty_card(
-                    "Semantic cache", "For operators.", "Its figures are shown to operators and administrators."
-                ),
-                gr.skip(),
-            ]
+            todo = "Its figures are shown to operators and administrators."
+            return [empty_card("Semantic cache", "For operators.", todo), gr.skip()]
         return [await view_or_problem(_cache_card(desk, request)), gr.update(visible=True)]
 
     async def forget(request: gr.Request, agreed: bool) -> list[Any]:
@@ -109,13 +105,8 @@ def draw_cache(desk: ConsoleContext, blocks: gr.Blocks) -> None:
             gone = await desk.api(request).delete("/api/rag/cache")
         except ApiProblem as problem:
             return [problem_card(problem.told), gr.skip(), gr.skip()]
-        said = tag(
-            "p",
-            tag("b", "Forgotten: "),
-            f"{format_count(gone['forgotten'], 'entry', 'entries')}.",
-            class_="lab-done",
-            role="status",
-        )
+        count = f"{format_count(gone['forgotten'], 'entry', 'entries')}."
+        said = tag("p", tag("b", "Forgotten: "), count, class_="lab-done", role="status")
         return [said, await view_or_problem(_cache_card(desk, request)), False]
 
     blocks.load(show, None, [shown, frame], **QUIET)

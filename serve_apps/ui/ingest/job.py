@@ -166,12 +166,8 @@ def _stage_table(stages: Sequence[Mapping[str, Any]], ended: bool) -> SafeHtml:
         name, unit = STAGES.get(one["stage"], (one["stage"], ""))
         settled = one["done"] + one["failed"] + one["unchanged"]
         more = ", ".join(f"{format_number(one[kind])} {kind}" for kind in ("failed", "unchanged") if one[kind])
-        rows.append(
-            (
-                name,
-                tag("div", progress_bar(settled, one["expected"], unit.capitalize()), tag("div", more, class_="quiet")),
-            )
-        )
+        bar = progress_bar(settled, one["expected"], unit.capitalize())
+        rows.append((name, tag("div", bar, tag("div", more, class_="quiet"))))
     return titled_card("Stages", data_table(("Stage", "Done"), rows))
 
 
@@ -240,10 +236,5 @@ def _failure_pager(job: str, skip: int, count: int) -> SafeHtml | None:
     on = f"{HERE}?{urlencode({'job': job, 'skip': skip + A_PAGE})}" if count == A_PAGE else None
     if back is None and on is None:
         return None
-    return tag(
-        "nav",
-        link_to("← Earlier", back) if back else None,
-        link_to("Later →", on) if on else None,
-        class_="aos-pager",
-        aria_label="Pages of failures",
-    )
+    earlier, later = link_to("← Earlier", back) if back else None, link_to("Later →", on) if on else None
+    return tag("nav", earlier, later, class_="aos-pager", aria_label="Pages of failures")

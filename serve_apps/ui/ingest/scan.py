@@ -42,12 +42,8 @@ def scan_form(place: Mapping[str, Any], agents: list[Mapping[str, Any]], said: S
         if not one["whole_workspace"]
     ]
     who = tag("label", tag("span", "Link to agent"), tag("select", options, name="agent", id="scan-agent"))
-    buttons = tag(
-        "div",
-        act_button("Estimate first", "estimate", "estimate", "primary"),
-        act_button("Scan now", "scan", "scan"),
-        class_="actions",
-    )
+    first, now = act_button("Estimate first", "estimate", "estimate", "primary"), act_button("Scan now", "scan", "scan")
+    buttons = tag("div", first, now, class_="actions")
     asked = tag(
         "form", tag("label", tag("span", "Folder or file"), box, class_="wide"), who, buttons, class_="doc-filters"
     )

@@ -55,23 +55,14 @@ def data_table(
     columns: Sequence[str], rows: Iterable[Sequence[Child]], *, caption: str = "", numbers: Sequence[int] = ()
 ) -> SafeHtml:
     """Rows with a head; on a phone each row becomes a card. `numbers`: columns whose cells stand right."""
-    head = tag("tr", [tag("th", name, scope="col", class_=_cell_class(n, numbers)) for n, name in enumerate(columns)])
+    right = ["number" if n in numbers else None for n in range(len(columns))]
+    head = tag("tr", [tag("th", name, scope="col", class_=side) for name, side in zip(columns, right, strict=True)])
     body = [
-        tag(
-            "tr",
-            [
-                tag("td", cell, data_label=columns[n] or None, class_=_cell_class(n, numbers))
-                for n, cell in enumerate(row)
-            ],
-        )
+        tag("tr", [tag("td", cell, data_label=columns[n] or None, class_=right[n]) for n, cell in enumerate(row)])
         for row in rows
     ]
     named = tag("caption", caption) if caption else None
     return tag("div", tag("table", named, tag("thead", head), tag("tbody", body)), class_="aos-table")
-
-
-def _cell_class(n: int, numbers: Sequence[int]) -> str | None:
-    return "number" if n in numbers else None
 
 
 def key_figure(

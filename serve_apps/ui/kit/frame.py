@@ -41,15 +41,8 @@ def _top_bar(session: ConsoleSession, page: ConsolePage) -> SafeHtml:
     where = f"{PREFIX}/password?{urlencode({'next': page.address})}"
     password = tag("a", "Password", href=where, title="Change your password", class_="own")
     person = tag("span", session.email, class_="who", title=f"{session.email}, {session.role}")
-    right = tag(
-        "div",
-        _workspace_choice(session, page),
-        person,
-        tag("span", session.role, class_="aos-badge grey"),
-        password,
-        out,
-        class_="right",
-    )
+    role = tag("span", session.role, class_="aos-badge grey")
+    right = tag("div", _workspace_choice(session, page), person, role, password, out, class_="right")
     # look.js sends the workspace along with whatever the page asks for.
     return tag(
         "header", brand, right, class_="aos-bar", data_title=f"{page.title} · {NAME}", data_workspace=session.workspace

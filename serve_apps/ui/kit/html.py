@@ -39,11 +39,8 @@ def tag(name: str, /, *children: Child, **attributes: str | int | float | bool |
         _attribute_html(key, value) for key, value in attributes.items() if value is not None and value is not False
     )
     if name in VOID and not children:
-        return (
-            SafeHtml(f"<{name}{told}>")
-            if name in ("br", "img", "input", "hr", "meta", "link")
-            else SafeHtml(f"<{name}{told}/>")
-        )
+        open_ended = name in ("br", "img", "input", "hr", "meta", "link")
+        return SafeHtml(f"<{name}{told}>" if open_ended else f"<{name}{told}/>")
     return SafeHtml(f"<{name}{told}>{join_html(*children)}</{name}>")
 
 

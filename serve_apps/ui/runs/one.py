@@ -243,11 +243,7 @@ def replay_report_card(report: Mapping[str, Any], changed: bool) -> SafeHtml:
         )
     other = report["diverged"]
     where = f"step {other['step']}" if other["step"] is not None else f"event {other['event']}"
-    sides = tag(
-        "div",
-        tag("div", tag("h4", "Recorded"), value_view(other["recorded"])),
-        tag("div", tag("h4", "Now"), value_view(other["now"])),
-        class_="aos-columns",
-    )
+    pair = (("Recorded", other["recorded"]), ("Now", other["now"]))
+    sides = tag("div", [tag("div", tag("h4", title), value_view(one)) for title, one in pair], class_="aos-columns")
     first = tag("p", f"The first difference is at {where}, {other['name']}, after {count}.")
     return titled_card("Replay", first, sides, aside=state_badge("differs", "amber"))

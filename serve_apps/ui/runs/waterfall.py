@@ -54,13 +54,7 @@ def waterfall_chart(steps: Sequence[Mapping[str, Any]], began: str | None) -> Sa
     rows = [_step_row(step, bar, total or 1.0) for step, bar in zip(steps, bars, strict=True)]
     used = dict.fromkeys(bar.kind for bar in bars)
     legend = [tag("span", tag("i", class_=f"fill {kind}"), LEGEND[kind]) for kind in used]
-    scale = tag(
-        "div",
-        tag("span", "0"),
-        tag("span", format_duration(total / 2)),
-        tag("span", format_duration(total)),
-        class_="scale",
-    )
+    scale = tag("div", [tag("span", at) for at in ("0", *map(format_duration, (total / 2, total)))], class_="scale")
     return tag("div", tag("p", legend, class_="legend quiet"), scale, rows, class_="aos-waterfall")
 
 

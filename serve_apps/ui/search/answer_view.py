@@ -86,11 +86,8 @@ def _conflicts_card(desk: ConsoleContext, answer: Mapping[str, Any], why: Mappin
         for row in answer["conflicts"]
         for stated in row
     ]
-    return titled_card(
-        "The sources contradict each other",
-        data_table(("What is said", "Where", "Citation"), rows),
-        aside=state_badge("look at both", "amber"),
-    )
+    shown = data_table(("What is said", "Where", "Citation"), rows)
+    return titled_card("The sources contradict each other", shown, aside=state_badge("look at both", "amber"))
 
 
 def _source_name(cited: Citation | None) -> str:

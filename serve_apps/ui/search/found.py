@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping
 from typing import Any, Final
 
-from serve_apps.ui.kit.blocks import empty_state, link_to, state_badge, titled_card
+from serve_apps.ui.kit.blocks import Colour, empty_state, link_to, state_badge, titled_card
 from serve_apps.ui.kit.caveats import caveat_badges
 from serve_apps.ui.kit.formats import format_percent
 from serve_apps.ui.kit.html import SafeHtml, join_html, tag
@@ -74,12 +74,8 @@ def passage_item(desk: ConsoleContext, one: RankedPassage, on: Collection[str]) 
     about = [state_badge(hit["engine"], "grey")]
     if hit["ocr_confidence"] is not None:
         sure = hit["ocr_confidence"]
-        about.append(
-            state_badge(
-                f"read with {format_percent(sure)} confidence",
-                "green" if sure >= 0.9 else "amber" if sure >= 0.7 else "red",
-            )
-        )
+        colour: Colour = "green" if sure >= 0.9 else "amber" if sure >= 0.7 else "red"
+        about.append(state_badge(f"read with {format_percent(sure)} confidence", colour))
     about += caveat_badges(hit)
     if "pack" in on:
         about.append(state_badge("packed", "blue") if "pack" in one.ranks else state_badge("not packed", "grey"))

@@ -64,20 +64,11 @@ async def save_question(
     if answerable and not documents and not answers.strip():
         return empty_state("Nothing is expected.", "Tick the documents that hold the answer, or write down the answer.")
     wanted = [line.strip() for line in answers.splitlines() if line.strip()]
-    body = {
-        "question": question,
-        "documents": list(documents) if answerable else [],
-        "answers": wanted if answerable else [],
-        "answerable": answerable,
-    }
+    named, right = (list(documents), wanted) if answerable else ([], [])
+    body = {"question": question, "documents": named, "answers": right, "answerable": answerable}
     filled = await api.post(f"/api/golden-sets/{set_}/questions", body)
-    return tag(
-        "p",
-        tag("b", "Saved."),
-        f" The set holds {format_count(filled['questions'], 'question')} now.",
-        class_="lab-done",
-        role="status",
-    )
+    held = f" The set holds {format_count(filled['questions'], 'question')} now."
+    return tag("p", tag("b", "Saved."), held, class_="lab-done", role="status")
 
 
 async def make_set(api: SessionApi, name: str) -> str:

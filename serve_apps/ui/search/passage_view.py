@@ -5,13 +5,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 STAGES: Final = ("keyword", "vector", "fused", "rerank", "pack")
-TITLES: Final[Mapping[str, str]] = {
-    "keyword": "Keyword",
-    "vector": "Vector",
-    "fused": "Fused",
-    "rerank": "Reranked",
-    "pack": "Packed",
-}
+_CHANGED: Final = {"rerank": "Reranked", "pack": "Packed"}
+TITLES: Final = {stage: _CHANGED.get(stage, stage.capitalize()) for stage in STAGES}
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,12 +54,8 @@ def _cache_decision(decision: Mapping[str, Any] | None) -> SafeHtml:
         told.append(f"worked out {format_duration(decision['age_seconds'])} ago")
     if decision["shared"]:
         told.append("shared with somebody who asked the same")
-    return tag(
-        "span",
-        state_badge(f"cache {decision['outcome']}", OUTCOMES.get(decision["outcome"], "grey")),
-        " ",
-        "; ".join(told),
-    )
+    outcome = decision["outcome"]
+    return tag("span", state_badge(f"cache {outcome}", OUTCOMES.get(outcome, "grey")), " ", "; ".join(told))
 
 
 def timing_bar(spent: Mapping[str, float]) -> SafeHtml:

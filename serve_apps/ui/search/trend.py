@@ -142,12 +142,8 @@ def results_view(run: Run, items: Sequence[Mapping[str, Any]]) -> SafeHtml:
         for one in items
     ]
     names = ("Question", "nDCG@10", "Recall@10", "Search", "Found first", "Answer")
-    return titled_card(
-        ("Run of ", format_moment(run["created_at"])),
-        missing,
-        data_table(names, rows, numbers=(3,)),
-        aside=state_badge(run["state"]),
-    )
+    shown = data_table(names, rows, numbers=(3,))
+    return titled_card(("Run of ", format_moment(run["created_at"])), missing, shown, aside=state_badge(run["state"]))
 
 
 def _document_names(found: Sequence[str]) -> SafeHtml:
@@ -162,11 +158,8 @@ def _answer_cell(one: Mapping[str, Any]) -> SafeHtml:
     measured = one["measured"]
     right = measured.get("abstained_when_unanswerable", measured.get("answered_when_answerable"))
     said = "abstained" if one["mode"] == "not_found" else "answered"
-    return tag(
-        "span",
-        state_badge(said, "green" if right else "red"),
-        tag("small", f" {(one['answer'] or '')[:90]}", class_="quiet"),
-    )
+    text = tag("small", f" {(one['answer'] or '')[:90]}", class_="quiet")
+    return tag("span", state_badge(said, "green" if right else "red"), text)
 
 
 def share_meter(value: float | None) -> SafeHtml:
@@ -179,13 +172,8 @@ def share_meter(value: float | None) -> SafeHtml:
 
 def comparison_view(found: Mapping[str, Any]) -> SafeHtml:
     """Two runs: what became better or worse, and on which questions."""
-    head = quiet_text(
-        "Run of ",
-        format_moment(found["candidate"]["created_at"]),
-        " against that of ",
-        format_moment(found["baseline"]["created_at"]),
-        ".",
-    )
+    now, before = (format_moment(found[run]["created_at"]) for run in ("candidate", "baseline"))
+    head = quiet_text("Run of ", now, " against that of ", before, ".")
     changed = found["settings_changed"]
     settings = tag("p", "Settings that differ: ", tag("b", ", ".join(changed) if changed else "none"))
     rows = [
@@ -225,12 +213,8 @@ def _changed_questions(found: Mapping[str, Any]) -> SafeHtml:
         )
         for one in found["changed"]
     ]
-    return data_table(
-        ("Question", f"{name} before and now", "Change"),
-        rows,
-        caption="Question by question, largest loss first",
-        numbers=(2,),
-    )
+    columns = ("Question", f"{name} before and now", "Change")
+    return data_table(columns, rows, caption="Question by question, largest loss first", numbers=(2,))
 
 
 def dumbbell_chart(before: float, now: float) -> SafeHtml:

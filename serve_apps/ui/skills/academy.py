@@ -143,12 +143,8 @@ class AcademyTab:
             return [problem_card(problem.told), *[gr.skip()] * 3]
         may = api.session.role.reaches(Role.OPERATOR)
         names = [one["track"] for one in tracks if one["questions"] is not None]
-        return [
-            tracks_view(tracks),
-            gr.update(choices=names, value=names[0] if names else None, visible=may),
-            gr.update(visible=may),
-            gr.update(visible=may),
-        ]
+        chosen = gr.update(choices=names, value=names[0] if names else None, visible=may)
+        return [tracks_view(tracks), chosen, gr.update(visible=may), gr.update(visible=may)]
 
     async def look(self, request: gr.Request, agent: str | None, jobs: Sequence[str]) -> tuple[SafeHtml, Any]:
         """Refresh the agent's status; the timer repeats it while its documents are ingested."""

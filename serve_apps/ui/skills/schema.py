@@ -87,15 +87,8 @@ def kind_of(one: Mapping[str, Any]) -> str:
 def _schema_field(name: str, one: Mapping[str, Any], required: bool) -> FormField:
     limits = [f"{said} {one[key]}" for key, said in _BOUNDS if key in one]
     choices = tuple(one.get("enum") or ())
-    return FormField(
-        name,
-        _field_kind(one),
-        str(one.get("description") or ""),
-        required,
-        choices,
-        one.get("default"),
-        ", ".join(limits),
-    )
+    about, default = str(one.get("description") or ""), one.get("default")
+    return FormField(name, _field_kind(one), about, required, choices, default, ", ".join(limits))
 
 
 def _field_kind(one: Mapping[str, Any]) -> Sort:

@@ -67,15 +67,8 @@ def skill_view(skill: Mapping[str, Any]) -> SafeHtml:
         if text
     ]
     versions = titled_card("Versions", _version_table(skill["versions"])) if skill["origin"] != "shipped" else None
-    return join_html(
-        head,
-        card_columns(
-            titled_card("Parameters", parameters_view(skill["parameters"])),
-            titled_card("About", data_table(("", ""), facts)),
-        ),
-        more,
-        versions,
-    )
+    taken = titled_card("Parameters", parameters_view(skill["parameters"]))
+    return join_html(head, card_columns(taken, titled_card("About", data_table(("", ""), facts))), more, versions)
 
 
 def parameters_view(schema: Mapping[str, Any]) -> SafeHtml:

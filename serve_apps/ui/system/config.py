@@ -56,12 +56,8 @@ def config_form(body: Mapping[str, Any]) -> SafeHtml:
     found = tag("span", class_="quiet", data_found=True, role="status")
     rest = titled_card("All other settings", tag("div", search, found), tag("div", others, id="other-settings"))
     form = FORM.bare(tag("div", coloured, class_="aos-groups"), rest, save, changed=True, version=str(body["version"]))
-    return join_html(
-        restart_banner.waiting_parts(body["needs_restart"]),
-        _left_out(body["left_out"]),
-        form,
-        restart_banner.by_choice(),
-    )
+    waiting = restart_banner.waiting_parts(body["needs_restart"])
+    return join_html(waiting, _left_out(body["left_out"]), form, restart_banner.by_choice())
 
 
 def _left_out(rows: Mapping[str, str]) -> SafeHtml | None:
@@ -84,14 +80,8 @@ def _folded_group(group: Mapping[str, Any]) -> SafeHtml:
     said = _same_reasons(group["keys"])
     fields = [setting_field(one, group["title"], told=one["why"] in said) for one in group["keys"]]
     summary = tag("summary", tag("b", setting_label(group["title"])), " ", count)
-    return tag(
-        "details",
-        summary,
-        about,
-        _fixed_reasons(said, group["keys"]),
-        tag("div", fields, class_="aos-settings"),
-        data_group=True,
-    )
+    fixed, shown = _fixed_reasons(said, group["keys"]), tag("div", fields, class_="aos-settings")
+    return tag("details", summary, about, fixed, shown, data_group=True)
 
 
 def _same_reasons(settings: Sequence[Setting]) -> set[str]:

@@ -60,12 +60,8 @@ def people_list(body: Mapping[str, Any], asked: Query, changes: bool) -> SafeHtm
     new = action_link("Add somebody", page_address("people", new=1)) if changes else None
     bar = query_form("people", search, whole if changes else None)
     if not body["items"]:
-        return titled_card(
-            "People",
-            bar,
-            empty_state("Nobody is called like this.", "Look for a shorter part of the address."),
-            aside=new,
-        )
+        nobody = empty_state("Nobody is called like this.", "Look for a shorter part of the address.")
+        return titled_card("People", bar, nobody, aside=new)
     rows = [
         (
             link_to(one["email"], page_address("people", who=one["email"])),
@@ -144,12 +140,8 @@ def person_view(one: User, mine: str, changes: bool) -> SafeHtml:
         keep_keys="true",
         **id_,
     )
-    return join_html(
-        back,
-        head,
-        titled_card("Roles", roles),
-        titled_card("Access", tag("div", reset, keeping, _access_actions(one, id_), class_="aos-row")),
-    )
+    access = tag("div", reset, keeping, _access_actions(one, id_), class_="aos-row")
+    return join_html(back, head, titled_card("Roles", roles), titled_card("Access", access))
 
 
 def _access_actions(one: User, id_: Mapping[str, str]) -> SafeHtml:
@@ -207,13 +199,8 @@ async def reset_password(api: SessionApi, values: Values) -> ActResult:
     keep = values.get("keep_keys") == "true"
     made = await api.post(api_route("users", values["id"], "password"), {"keep_keys": keep})
     shown = success_note(secret_shown_once(f"First password of {made['email']}", made["password"] or "", FIRST))
-    return ActResult(
-        join_html(
-            shown,
-            _key_table("These API keys were revoked", made["revoked_keys"]),
-            _key_table("These API keys go on", made["kept_keys"]),
-        )
-    )
+    revoked = _key_table("These API keys were revoked", made["revoked_keys"])
+    return ActResult(join_html(shown, revoked, _key_table("These API keys go on", made["kept_keys"])))
 
 
 def _key_table(title: str, keys: Sequence[Mapping[str, Any]]) -> SafeHtml | None:

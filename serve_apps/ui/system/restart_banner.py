@@ -42,25 +42,15 @@ def waiting_parts(needs: Sequence[Mapping[str, Any]]) -> SafeHtml | None:
         hard = tag(
             "p", "“whole” can only be started anew by hand, where it was started: ", tag("code", "aos down && aos up")
         )
-    return titled_card(
-        "Waiting for a restart",
-        quiet_text(about),
-        data_table(("Part", "For", "Since"), rows),
-        hard,
-        ask,
-        aside=state_badge("restart needed", "amber"),
-    )
+    shown, needed = data_table(("Part", "For", "Since"), rows), state_badge("restart needed", "amber")
+    return titled_card("Waiting for a restart", quiet_text(about), shown, hard, ask, aside=needed)
 
 
 def by_choice() -> SafeHtml:
     """A restart of one part without a reason in the settings."""
     choice = CHOSEN.choice("part", "Part", PARTS, about="What has begun is ended by the old replica.")
-    return tag(
-        "details",
-        tag("summary", "Restart a part"),
-        CHOSEN(choice, send="Restart it", colour="danger"),
-        class_="aos-card aos-fold",
-    )
+    form = CHOSEN(choice, send="Restart it", colour="danger")
+    return tag("details", tag("summary", "Restart a part"), form, class_="aos-card aos-fold")
 
 
 async def restart_waiting(api: SessionApi, values: Values) -> ActResult:

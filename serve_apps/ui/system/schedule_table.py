@@ -99,11 +99,8 @@ def _last_run(one: Schedule) -> SafeHtml:
     if not one["last_at"]:
         return quiet_span("never")
     ended = one["last_status"]
-    return join_html(
-        format_moment(one["last_at"], relative=True),
-        " ",
-        state_badge(ended, ENDED.get(ended, "grey")) if ended else None,
-    )
+    badge = state_badge(ended, ENDED.get(ended, "grey")) if ended else None
+    return join_html(format_moment(one["last_at"], relative=True), " ", badge)
 
 
 def _state_badge(one: Schedule) -> SafeHtml:
@@ -184,14 +181,8 @@ def _change_form(one: Schedule) -> SafeHtml:
     message = None
     if one["action"] == "message":
         message = CHANGE.area("message", "Message to the agent", (one["payload"] or {}).get("message", ""))
-    form = CHANGE(
-        field_grid(CHANGE.text("name", "Name", one["name"]), *_time_fields(CHANGE, one["cron"], one["timezone"])),
-        message,
-        send="Save",
-        colour="primary",
-        changed=True,
-        id=one["id"],
-    )
+    fields = field_grid(CHANGE.text("name", "Name", one["name"]), *_time_fields(CHANGE, one["cron"], one["timezone"]))
+    form = CHANGE(fields, message, send="Save", colour="primary", changed=True, id=one["id"])
     return titled_card("Change", form)
 
 
@@ -255,12 +246,9 @@ async def toggle_schedule(api: SessionApi, values: Values) -> ActResult:
 async def run_schedule(api: SessionApi, values: Values) -> ActResult:
     """Let it be due now."""
     await api.post(api_route("scheduler", "jobs", values["id"], "run"))
-    return act_done(
-        tag("strong", values.get("name", "It")),
-        " is due now. Its history shows what comes of it: ",
-        link_to("look again", page_address("schedules", id=values["id"])),
-        ".",
-    )
+    again = link_to("look again", page_address("schedules", id=values["id"]))
+    said = " is due now. Its history shows what comes of it: "
+    return act_done(tag("strong", values.get("name", "It")), said, again, ".")
 
 
 async def delete_schedule(api: SessionApi, values: Values) -> ActResult:
