@@ -175,12 +175,10 @@ def turn_footer(desk: ConsoleContext, turn: TurnProgress) -> SafeHtml:
     tokens = f"{format_number(turn.tokens_in)} tokens in, {format_number(turn.tokens_out)} out" if used else None
     cost = f"{turn.cost:,.4f} USD" if turn.cost else None
     run = desk.link("runs", id=turn.run) if turn.run else None
+    unasked = tag("span", "no model was asked") if turn.state == "completed" else None
+    whole = link_to("Everything that happened", run) if run else None
     return tag(
-        "div",
-        tag("span", tokens) if tokens else tag("span", "no model was asked") if turn.state == "completed" else None,
-        tag("span", cost) if cost else None,
-        link_to("Everything that happened", run) if run else None,
-        class_="foot",
+        "div", tag("span", tokens) if tokens else unasked, tag("span", cost) if cost else None, whole, class_="foot"
     )
 
 

@@ -44,16 +44,9 @@ async def document_catalogue(desk: ConsoleContext, api: SessionApi, query: Mappi
     wanted = {name: query[name] for name in FILTERS if query.get(name)}
     if not wanted.keys() & {"from", "to"}:
         wanted.pop("zone", None)
-    body = await api.get(
-        "/api/documents/",
-        skip=skip,
-        limit=A_PAGE,
-        search=wanted.get("search"),
-        status=wanted.get("status"),
-        file_type=wanted.get("type"),
-        since=day_start(wanted, "from", 0),
-        before=day_start(wanted, "to", 1),
-    )
+    chosen = {"search": wanted.get("search"), "status": wanted.get("status"), "file_type": wanted.get("type")}
+    chosen |= {"since": day_start(wanted, "from", 0), "before": day_start(wanted, "to", 1)}
+    body = await api.get("/api/documents/", skip=skip, limit=A_PAGE, **chosen)
     return document_table(desk, body, wanted, api.session.role)
 
 

@@ -146,15 +146,8 @@ def versions_card(document: str, versions: Sequence[Mapping[str, Any]], shown: s
         marks += [state_badge("shown", "blue")] if one["id"] == shown else []
         state = f"{format_number(one['stored'])} of {format_number(one['page_count'])}"
         state += f", {format_number(one['failed'])} failed" if one["failed"] else ""
-        rows.append(
-            (
-                tag("div", name, " ", *[(one, " ") for one in marks]),
-                state,
-                format_number(one["chunks"]),
-                format_size(one["file_size"]),
-                tag("code", one["file_hash"][:12]),
-            )
-        )
+        name, hash_ = tag("div", name, " ", *[(one, " ") for one in marks]), tag("code", one["file_hash"][:12])
+        rows.append((name, state, format_number(one["chunks"]), format_size(one["file_size"]), hash_))
     return titled_card("Versions", data_table(("Read", "Pages", "Passages", "Size", "SHA-256"), rows, numbers=(2, 3)))
 
 
@@ -167,26 +160,16 @@ def agents_card(
     may = role.reaches(Role.DEVELOPER)
     rows: list[SafeHtml] = []
     for one in document["agents"]:
-        off = (
-            action_button(
-                "Unlink", "unlink", one["id"], id_=f"unlink-{one['id']}", title=f"{one['name']} no longer searches it"
-            )
-            if may
-            else None
-        )
+        title = f"{one['name']} no longer searches it"
+        off = action_button("Unlink", "unlink", one["id"], id_=f"unlink-{one['id']}", title=title) if may else None
         rows.append(tag("li", link_to(one["name"], desk.link("agents", id=one["id"])), off))
     rows += [
         tag("li", link_to(one["name"], desk.link("agents", id=one["id"])), quiet_span("reads the whole workspace"))
         for one in whole
         if one["id"] not in linked
     ]
-    shown = (
-        tag("ul", rows, class_="doc-lines")
-        if rows
-        else empty_state(
-            "No agent searches it.", "Link it to one below." if may else "Somebody who may build agents links it."
-        )
-    )
+    todo = "Link it to one below." if may else "Somebody who may build agents links it."
+    shown = tag("ul", rows, class_="doc-lines") if rows else empty_state("No agent searches it.", todo)
     free = [one for one in agents if one["id"] not in linked and not one["whole_workspace"]]
     form = None
     if may and free:

@@ -45,14 +45,9 @@ def page_viewer(
         else [_no_picture(kind, pictured), text if page["text"] else _no_text(page)]
     )
     class_ = "doc-viewer boxes" + (" heat" if page["confidence"] is not None and words else "")
-    return tag(
-        "section",
-        _viewer_bar(page, at, bool(words), drawn),
-        caveat_note("On this page:", page.get("caveats") or ()),
-        tag("div", shown, class_="doc-pair" if drawn else "doc-one"),
-        class_=class_,
-        aria_label=f"Page {page['number']}",
-    )
+    bar, caveats = _viewer_bar(page, at, bool(words), drawn), caveat_note("On this page:", page.get("caveats") or ())
+    pair, label = tag("div", shown, class_="doc-pair" if drawn else "doc-one"), f"Page {page['number']}"
+    return tag("section", bar, caveats, pair, class_=class_, aria_label=label)
 
 
 def confidence_class(confidence: float) -> str:

@@ -175,18 +175,10 @@ def switch_view(body: Mapping[str, Any], wanted: str | None) -> SafeHtml:
         ("chunks", "Passages"),
     )
     rows += [(title, str(now[name]) if now else "–", str(to[name])) for name, title in names]
-    told = tag(
-        "table",
-        [
-            tag(
-                "tr",
-                [tag("th" if n == 0 else "td", cell) for n, cell in enumerate(row)],
-                class_="differs" if k and row[1] != row[2] else None,
-            )
-            for k, row in enumerate(rows)
-        ],
-        class_="index-change",
-    )
+    marks = ["differs" if k and row[1] != row[2] else None for k, row in enumerate(rows)]
+    cells = [[tag("td" if n else "th", cell) for n, cell in enumerate(row)] for row in rows]
+    lines = [tag("tr", line, class_=mark) for line, mark in zip(cells, marks, strict=True)]
+    told = tag("table", lines, class_="index-change")
     warn = None
     if to["role"] == "refused":
         reasons = "; ".join((to["report"] or {"reasons": []})["reasons"])
@@ -232,12 +224,7 @@ def _reindex_progress(desk: ConsoleContext, job: Mapping[str, Any]) -> SafeHtml:
     documents = job["documents"]
     title = link_to("Re-indexing", desk.link("ingest", job=job["id"]))
     over = job["state"] in OVER
-    about = (
-        tag("p", job["error"])
-        if job["error"]
-        else quiet_text("You can leave: it goes on, and readers keep the index they have until it is complete.")
-        if not over
-        else None
-    )
+    going = "You can leave: it goes on, and readers keep the index they have until it is complete."
+    about = tag("p", job["error"]) if job["error"] else None if over else quiet_text(going)
     bar = progress_bar(documents["done"], documents["expected"], "documents")
     return titled_card(title, bar, about, aside=state_badge(job["state"]))

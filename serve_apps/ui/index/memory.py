@@ -26,13 +26,8 @@ def cache_view(stats: Mapping[str, Any]) -> SafeHtml:
         ),
     )
     if not asked:
-        return join_html(
-            row,
-            empty_state(
-                "Nothing was asked yet.",
-                "Questions asked twice are answered from memory, as long as no document changed.",
-            ),
-        )
+        todo = "Questions asked twice are answered from memory, as long as no document changed."
+        return join_html(row, empty_state("Nothing was asked yet.", todo))
     said = (
         f"A remembered question stands for another from a similarity of {stats['similarity_threshold']:g} on, if both "
         f"ask the same; entries are kept {format_duration(stats['ttl_seconds'])}, "
@@ -83,17 +78,8 @@ def _refusal_table(stats: Mapping[str, Any]) -> SafeHtml | None:
 def language_view(body: Mapping[str, Any]) -> SafeHtml:
     """Stemming language in use now, and the effect of a change."""
     cut = body["chunks"]
-    done = (
-        tag(
-            "p",
-            tag("b", "Changed."),
-            f" The words of {format_count(cut, 'passage')} were cut anew.",
-            class_="lab-done",
-            role="status",
-        )
-        if cut is not None
-        else None
-    )
+    said = "" if cut is None else f" The words of {format_count(cut, 'passage')} were cut anew."
+    done = tag("p", tag("b", "Changed."), said, class_="lab-done", role="status") if said else None
     plain, name = body["language"] == "simple", str(body["language"]).title()
     said = (
         "No endings are cut: only the same words are found."

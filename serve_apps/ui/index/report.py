@@ -46,15 +46,9 @@ def _recall_meter(one: Mapping[str, Any], at: int, questions: Questions) -> Safe
     if one["skipped"]:
         told.append(f"{one['skipped']} skipped, as their documents are not there")
     bar = tag("div", fill, ticks, class_="index-bar", role="img", aria_label=", ".join(told))
-    lines, fallen = tag("small", " · ".join(told), class_="quiet"), one.get("fell") or []
-    return tag(
-        "div",
-        tag("div", tag("b", title)),
-        bar,
-        lines,
-        _fallen_questions(one["name"], fallen, questions),
-        class_="index-measure",
-    )
+    lines = tag("small", " · ".join(told), class_="quiet")
+    fallen = _fallen_questions(one["name"], one.get("fell") or [], questions)
+    return tag("div", tag("div", tag("b", title)), bar, lines, fallen, class_="index-measure")
 
 
 def _is_low(one: Mapping[str, Any], known: Sequence[tuple[str, float, str]]) -> bool:

@@ -35,16 +35,10 @@ async def load_job_history(api: SessionApi, query: Mapping[str, str], skip: int)
 
 def job_list_view(body: Mapping[str, Any], about: Mapping[str, str | None], state: str, skip: int) -> SafeHtml:
     """The job list as HTML: tabs by state, a table, and a pager."""
-    tabs = [
-        tag(
-            "a",
-            (one or "all").capitalize(),
-            href=f"{HERE}?{urlencode({'state': one})}" if one else HERE,
-            aria_current="page" if one == state else None,
-            id=f"state-{one or 'all'}",
-        )
-        for one in STATES
-    ]
+    tabs = []
+    for one in STATES:
+        where, here = f"{HERE}?{urlencode({'state': one})}" if one else HERE, "page" if one == state else None
+        tabs.append(tag("a", (one or "all").capitalize(), href=where, aria_current=here, id=f"state-{one or 'all'}"))
     nav = tag("nav", tabs, class_="aos-tabs", aria_label="Jobs by state")
     if not body["items"]:
         shown = (

@@ -92,15 +92,9 @@ def estimate_view(found: Mapping[str, Any]) -> SafeHtml:
         quiet_text(seen) if seen else None,
     ]
     hidden = tag("input", type="hidden", name="folder", value=found["root"])
-    return tag(
-        "div",
-        tag("strong", f"A dry run of {found['root']}: nothing was started."),
-        row,
-        lines,
-        tag("form", hidden, tag("input", type="hidden", name="agent", value=found.get("agent", "")), start),
-        class_="doc-estimate",
-        role="status",
-    )
+    agent = tag("input", type="hidden", name="agent", value=found.get("agent", ""))
+    head = tag("strong", f"A dry run of {found['root']}: nothing was started.")
+    return tag("div", head, row, lines, tag("form", hidden, agent, start), class_="doc-estimate", role="status")
 
 
 def _time_estimate(found: Mapping[str, Any]) -> str:

@@ -120,15 +120,9 @@ def progress_bar(done: int, total: int, label: str = "") -> SafeHtml:
 def problem_card(told: ProblemReport) -> SafeHtml:
     """Card of a problem: what happened, and what to try."""
     known = f"{told.code}" + (f", {told.status}" if told.status else "")
-    return tag(
-        "div",
-        tag("strong", told.title),
-        tag("p", told.detail) if told.detail and told.detail != told.title else None,
-        tag("p", tag("b", "What to try: "), told.fix) if told.fix else None,
-        tag("code", known),
-        class_="aos-problem",
-        role="alert",
-    )
+    detail = tag("p", told.detail) if told.detail and told.detail != told.title else None
+    fix = tag("p", tag("b", "What to try: "), told.fix) if told.fix else None
+    return tag("div", tag("strong", told.title), detail, fix, tag("code", known), class_="aos-problem", role="alert")
 
 
 def list_pager(address: str, skip: int, limit: int, total: int) -> SafeHtml:

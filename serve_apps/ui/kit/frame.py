@@ -62,15 +62,10 @@ def _workspace_choice(session: ConsoleSession, page: ConsolePage) -> SafeHtml | 
 
 
 def _page_nav(current: ConsolePage, pages: tuple[ConsolePage, ...], session: ConsoleSession) -> SafeHtml:
+    offered = [one for one in pages if session.role.reaches(one.least)]
+    icons = [tag("svg", tag("path", d=one.icon), viewBox="0 0 24 24", aria_hidden="true") for one in offered]
     links = [
-        tag(
-            "a",
-            tag("svg", tag("path", d=one.icon), viewBox="0 0 24 24", aria_hidden="true"),
-            tag("span", one.title),
-            href=one.address,
-            aria_current="page" if one is current else None,
-        )
-        for one in pages
-        if session.role.reaches(one.least)
+        tag("a", icon, tag("span", one.title), href=one.address, aria_current="page" if one is current else None)
+        for one, icon in zip(offered, icons, strict=True)
     ]
     return tag("nav", links, class_="aos-nav", aria_label="Pages")

@@ -63,15 +63,9 @@ def _step_row(step: Mapping[str, Any], bar: StepBar, total: float) -> SafeHtml:
     left = min(bar.start / total * WIDE, WIDE - wide)
     took = format_duration(bar.seconds) if step["state"] != "started" else "not ended"
     said = f"{step['name']}: begins after {format_duration(bar.start)}, takes {took}"
-    drawn = tag(
-        "svg",
-        tag("title", said),
-        tag("rect", x=round(left, 1), y=4, width=round(wide, 1), height=12, rx=2, class_=f"fill {bar.kind}"),
-        viewBox=f"0 0 {WIDE} 20",
-        preserveAspectRatio="none",
-        role="img",
-        aria_label=said,
-    )
+    box = tag("rect", x=round(left, 1), y=4, width=round(wide, 1), height=12, rx=2, class_=f"fill {bar.kind}")
+    shape = {"viewBox": f"0 0 {WIDE} 20", "preserveAspectRatio": "none"}
+    drawn = tag("svg", tag("title", said), box, **shape, role="img", aria_label=said)
     state = state_badge(step["state"]) if step["state"] != "done" else None
     name = tag("span", tag("b", step["seq"]), step["name"].replace("_", " "), state, class_="name")
     head = tag(

@@ -35,13 +35,9 @@ def _answer_card(desk: ConsoleContext, answer: Mapping[str, Any]) -> SafeHtml:
         else None
     )
     if answer["abstained"]:
-        body = tag(
-            "div",
-            tag("strong", "The documents do not say it."),
-            tag("p", answer["abstained"]),
-            tag("p", "Ask in other words, or upload what should answer it; the search shows what came near."),
-            class_="aos-empty",
-        )
+        todo = "Ask in other words, or upload what should answer it; the search shows what came near."
+        said = tag("strong", "The documents do not say it.")
+        body = tag("div", said, tag("p", answer["abstained"]), tag("p", todo), class_="aos-empty")
         return titled_card("Answer", body, fallback, aside=aside)
     cited = {one["n"]: one for one in answer["citations"]}
     claims = [

@@ -107,13 +107,7 @@ def _stage_scores(one: RankedPassage, on: Collection[str]) -> SafeHtml:
             continue
         rank, score = one.ranks.get(stage), one.scores.get(stage)
         place = f"#{rank}" if rank is not None else "left out" if stage == "pack" else "not found"
-        told.append(
-            tag(
-                "span",
-                tag("small", TITLES[stage]),
-                tag("b", place),
-                tag("small", f"{score:.4g}") if score is not None else None,
-                class_=None if rank is not None else "off",
-            )
-        )
+        sure = tag("small", f"{score:.4g}") if score is not None else None
+        class_ = None if rank is not None else "off"
+        told.append(tag("span", tag("small", TITLES[stage]), tag("b", place), sure, class_=class_))
     return tag("div", told, class_="lab-scores")

@@ -72,16 +72,10 @@ def trend_chart(
         tag("line", x1=x(n), y1=y(left), x2=x(n + 1), y2=y(right))
         for n, ((_, left), (_, right)) in enumerate(itertools.pairwise(points))
     ]
-    dots = [
-        tag(
-            "a",
-            tag("title", f"{title} {told(found)}"),
-            tag("circle", cx=x(n), cy=y(found), r=5),
-            href=address(str(run["id"]), None),
-            aria_label=f"Run {n + 1}: {told(found)}",
-        )
-        for n, (run, found) in enumerate(points)
-    ]
+    dots = []
+    for n, (run, found) in enumerate(points):
+        inside = tag("title", f"{title} {told(found)}"), tag("circle", cx=x(n), cy=y(found), r=5)
+        dots.append(tag("a", inside, href=address(str(run["id"]), None), aria_label=f"Run {n + 1}: {told(found)}"))
     zero = tag("line", x1=0, x2="100%", y1=HIGH - EDGE, y2=HIGH - EDGE, class_="zero")
     svg = tag("svg", zero, lines, dots, width="100%", height=HIGH, class_="lab-line", role="group", aria_label=title)
     change = points[-1][1] - points[-2][1] if len(points) > 1 else None

@@ -64,23 +64,15 @@ def standing_view(
         return empty_state("This agent is not enrolled.", "Choose a track and enrol it: its documents are read first.")
     open_ = [job for job in jobs if job["state"] in ("queued", "running")]
     done = step_of(standing, len(open_))
+    ways = ["done"] * done + ["now"] + [None] * len(STEPS)
     steps = [
-        tag(
-            "li",
-            name,
-            class_="done" if n < done else "now" if n == done else None,
-            aria_current="step" if n == done else None,
-        )
-        for n, name in enumerate(STEPS)
+        tag("li", name, class_=way, aria_current="step" if way == "now" else None)
+        for name, way in zip(STEPS, ways, strict=False)
     ]
-    reading = [
-        tag(
-            "div",
-            link_to(f"Reading, {job['kind']}", desk.link("ingest", job=job["id"])),
-            progress_bar(job["documents"]["done"], job["documents"]["expected"], "documents"),
-        )
-        for job in open_
-    ]
+    reading = []
+    for job in open_:
+        link, read = link_to(f"Reading, {job['kind']}", desk.link("ingest", job=job["id"])), job["documents"]
+        reading.append(tag("div", link, progress_bar(read["done"], read["expected"], "documents")))
     status = state_badge(standing["status"] or "enrolled", _status_colour(standing["status"]))
     about = tag("p", "Track ", tag("b", standing["track"]), ", enrolled ", format_moment(standing["enrolled_at"]), ".")
     where = link_to("The agent", desk.link("agents", id=agent))

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from serve_apps.ui.kit.blocks import problem_card
-from serve_apps.ui.kit.html import Child, SafeHtml, join_html, quiet_text, tag
+from serve_apps.ui.kit.blocks import problem_card, titled_card
+from serve_apps.ui.kit.html import Child, SafeHtml, join_html, quiet_span, quiet_text, tag
 from serve_apps.ui.kit.problem import ProblemReport
 
 Option = tuple[str, str]
@@ -85,7 +85,9 @@ class ActForm:
             *(tag("input", type="hidden", name=key, value=value, data_always=True) for key, value in values.items())
         )
 
-    def __call__(self, *inside: Child, send: str, colour: str = "", changed: bool = False, **kept: str) -> SafeHtml:
+    def __call__(
+        self, *inside: Child, send: str, colour: str = "primary", changed: bool = False, **kept: str
+    ) -> SafeHtml:
         """The form; with `changed` only what was changed is sent."""
         button = tag("button", send, type="submit", class_=f"aos-button {colour}".strip())
         return self.bare(join_html(*inside), tag("div", button, class_="aos-actions"), changed=changed, **kept)
@@ -104,12 +106,8 @@ class ActForm:
 
     def confirmed(self, ask: str, about: Child, send: str, **kept: str) -> SafeHtml:
         """A button that first says what it will do."""
-        return tag(
-            "details",
-            tag("summary", ask, class_="aos-button"),
-            tag("div", tag("p", about), self.button(send, "danger", **kept), class_="aos-sure"),
-            class_="aos-confirm",
-        )
+        sure = tag("div", tag("p", about), self.button(send, "danger", **kept), class_="aos-sure")
+        return tag("details", tag("summary", ask, class_="aos-button"), sure, class_="aos-confirm")
 
     def _field_id(self, name: str) -> str:
         return f"{self.act}-{name}".replace(".", "-")
@@ -130,6 +128,12 @@ def field_grid(*fields: Child) -> SafeHtml:
 def action_link(said: str, where: str) -> SafeHtml:
     """A link to a form, as a button."""
     return tag("a", said, href=where, class_="aos-button primary")
+
+
+def choice_tiles(title: str, tiles: Iterable[tuple[str, str, str]]) -> SafeHtml:
+    """A card of what can be chosen: its name, what there is to know, and where it leads."""
+    drawn = [tag("a", tag("b", name), quiet_span(about), href=where, class_="aos-tile") for name, about, where in tiles]
+    return titled_card(title, tag("div", drawn, class_="aos-tiles"))
 
 
 def fact_list(those: Iterable[tuple[str, Child]]) -> SafeHtml:

@@ -66,14 +66,9 @@ def key_list(items: Sequence[Mapping[str, Any]], owners: Mapping[str, str], skip
 def new_key_form(mine: Role) -> SafeHtml:
     """The form for another; never with more rights than its owner."""
     roles = tuple((role.value, role.value) for role in Role if mine.reaches(role))
-    form = ADD(
-        field_grid(
-            ADD.text("name", "Name", required=True, about="What will use it."),
-            ADD.choice("role", "Role", roles, "viewer", about="As few rights as it needs; never more than yours."),
-        ),
-        send="Make the key",
-        colour="primary",
-    )
+    name = ADD.text("name", "Name", required=True, about="What will use it.")
+    least = "As few rights as it needs; never more than yours."
+    form = ADD(field_grid(name, ADD.choice("role", "Role", roles, "viewer", about=least)), send="Make the key")
     return titled_card("Make a key", form)
 
 

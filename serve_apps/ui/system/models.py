@@ -6,10 +6,10 @@ from typing import Any, Final
 from serve_apps.ui.kit.api import SessionApi
 from serve_apps.ui.kit.blocks import data_table, empty_card, link_to, state_badge, titled_card
 from serve_apps.ui.kit.formats import format_count, format_duration
-from serve_apps.ui.kit.html import Child, SafeHtml, join_html, quiet_span, quiet_text, tag
+from serve_apps.ui.kit.html import Child, SafeHtml, join_html, quiet_text, tag
 from serve_apps.ui.kit.problem import ApiProblem, ProblemReport
 from serve_apps.ui.sessions import Role
-from serve_apps.ui.system.forms import ActForm, action_link, fact_list, field_grid
+from serve_apps.ui.system.forms import ActForm, action_link, choice_tiles, fact_list, field_grid
 from serve_apps.ui.system.section import (
     ActResult,
     Query,
@@ -112,17 +112,11 @@ def new_connection_form(providers: Sequence[Mapping[str, Any]], wanted: str) -> 
     chosen = next((one for one in providers if one["provider"] == wanted), None)
     back = link_to("← All connections", page_address("models"))
     if chosen is None:
-        tiles = [
-            tag(
-                "a",
-                tag("b", one["label"]),
-                quiet_span(PLACES.get(one["provider"], "")),
-                href=page_address("models", new=one["provider"]),
-                class_="aos-tile",
-            )
+        tiles = (
+            (one["label"], PLACES.get(one["provider"], ""), page_address("models", new=one["provider"]))
             for one in providers
-        ]
-        return join_html(back, titled_card("Which provider?", tag("div", tiles, class_="aos-tiles")))
+        )
+        return join_html(back, choice_tiles("Which provider?", tiles))
     place = PLACES.get(chosen["provider"], "")
     whole = "…" not in place
     form = ADD(
@@ -134,7 +128,6 @@ def new_connection_form(providers: Sequence[Mapping[str, Any]], wanted: str) -> 
         ),
         tag("details", tag("summary", "More"), field_grid(*_more_fields(ADD, {"auth_mode": chosen["auth_mode"]}))),
         send="Add",
-        colour="primary",
         provider=chosen["provider"],
     )
     return join_html(back, titled_card(f"Connect {chosen['label']}", form))
@@ -186,14 +179,15 @@ def connection_view(one: Connection) -> SafeHtml:
             *_more_fields(CHANGE, one),
         ),
         send="Save",
-        colour="primary",
         changed=True,
         id=one["id"],
     )
     said = "Stored sealed and never shown. " + (
         "There is one; the new one takes its place." if one["has_key"] else "There is none."
     )
-    key = KEY(KEY.text("key", "New key", kind="password", required=True, about=said), send="Store the key", **id_)
+    key = KEY(
+        KEY.text("key", "New key", kind="password", required=True, about=said), send="Store the key", colour="", **id_
+    )
     return join_html(back, head, titled_card("Change", form), titled_card("Key", key))
 
 
@@ -264,14 +258,10 @@ def probe_result(name: str, found: Mapping[str, Any]) -> SafeHtml:
     if not found["ok"]:
         what = (found["reason"] or "failed").replace("_", " ")
         fix = FIXES.get(found["reason"] or "", "Check address and key.")
-        return tag(
-            "div",
-            tag("strong", f"{name} does not answer as it should: {what}, after {took}."),
-            tag("p", found["detail"]) if found["detail"] else None,
-            tag("p", tag("b", "What to try: "), fix),
-            class_="aos-problem",
-            role="alert",
-        )
+        said = tag("strong", f"{name} does not answer as it should: {what}, after {took}.")
+        detail = tag("p", found["detail"]) if found["detail"] else None
+        todo = tag("p", tag("b", "What to try: "), fix)
+        return tag("div", said, detail, todo, class_="aos-problem", role="alert")
     listed = _model_listing(found)
     return success_note(
         tag("strong", f"{name} answers in {took}"), tag("p", "at ", tag("code", found["endpoint"] or "?")), listed

@@ -95,7 +95,6 @@ def new_person_form() -> SafeHtml:
             ADD.text("password", "First password", kind="password", about="Left empty, one is made and shown once."),
         ),
         send="Add",
-        colour="primary",
     )
 
 
@@ -122,7 +121,6 @@ def person_view(one: User, mine: str, changes: bool) -> SafeHtml:
             CHANGE.choice("tenant_role", "Role across the tenant", ROLES, one["tenant_role"]),
         ),
         send="Save the roles",
-        colour="primary",
         changed=True,
         **id_,
     )

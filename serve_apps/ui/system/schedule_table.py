@@ -16,7 +16,7 @@ from serve_apps.ui.system.section import (
     Values,
     act_done,
     api_route,
-    missing_problem,
+    find_listed,
     page_address,
     page_query,
     query_int,
@@ -50,7 +50,7 @@ Schedule = Mapping[str, Any]
 async def show_schedules(api: SessionApi, asked: Query) -> SafeHtml:
     """One schedule with its history, the form for another, or the list."""
     if "id" in asked:
-        one = await _find_schedule(api, asked["id"])
+        one = await find_listed(api, "/api/scheduler/jobs", asked["id"], "schedule")
         runs = await api.get(api_route("scheduler", "jobs", one["id"], "runs"), skip=query_int(asked), limit=RUNS_OF)
         return schedule_view(one, runs, query_int(asked), api.session)
     builds = api.session.role.reaches(Role.DEVELOPER)
@@ -59,17 +59,6 @@ async def show_schedules(api: SessionApi, asked: Query) -> SafeHtml:
         return new_schedule_form([one["name"] for one in agents], api.session.role)
     body = await api.get("/api/scheduler/jobs", skip=query_int(asked), limit=PAGE_OF)
     return schedule_list(body, query_int(asked), builds)
-
-
-async def _find_schedule(api: SessionApi, id_: str) -> Schedule:
-    skip, total = 0, 1
-    while skip < total:
-        body = await api.get("/api/scheduler/jobs", skip=skip, limit=1000)
-        for one in body["items"]:
-            if one["id"] == id_:
-                return one
-        skip, total = skip + 1000, body["total"]
-    raise missing_problem("schedule")
 
 
 def schedule_list(body: Mapping[str, Any], skip: int, builds: bool) -> SafeHtml:
@@ -126,7 +115,6 @@ def new_schedule_form(agents: Sequence[str], role: Role) -> SafeHtml:
             "message", "Message to the agent", about="It runs as you, with the rights that you have when it runs."
         ),
         send="Add",
-        colour="primary",
     )
     return join_html(back, titled_card("Add a schedule", form))
 
@@ -182,7 +170,7 @@ def _change_form(one: Schedule) -> SafeHtml:
     if one["action"] == "message":
         message = CHANGE.area("message", "Message to the agent", (one["payload"] or {}).get("message", ""))
     fields = field_grid(CHANGE.text("name", "Name", one["name"]), *_time_fields(CHANGE, one["cron"], one["timezone"]))
-    form = CHANGE(fields, message, send="Save", colour="primary", changed=True, id=one["id"])
+    form = CHANGE(fields, message, send="Save", changed=True, id=one["id"])
     return titled_card("Change", form)
 
 

@@ -83,6 +83,18 @@ def missing_problem(what: str) -> ApiProblem:
     )
 
 
+async def find_listed(api: SessionApi, path: str, id_: str, what: str) -> Mapping[str, Any]:
+    """The object of a list of the API with this id. Raises ApiProblem: there is none."""
+    skip, total = 0, 1
+    while skip < total:
+        body = await api.get(path, skip=skip, limit=1000)
+        for one in body["items"]:
+            if one["id"] == id_:
+                return dict(one)
+        skip, total = skip + 1000, body["total"]
+    raise missing_problem(what)
+
+
 async def tenant_admin(api: SessionApi) -> bool:
     """True where this workspace administrator also administers the tenant. For hiding only: the API decides."""
     if not api.session.role.reaches(Role.ADMIN):

@@ -6,9 +6,9 @@ from typing import Any, Final
 from serve_apps.ui.kit.api import SessionApi
 from serve_apps.ui.kit.blocks import data_table, empty_card, empty_state, link_to, list_pager, state_badge, titled_card
 from serve_apps.ui.kit.formats import format_count, format_moment
-from serve_apps.ui.kit.html import Child, SafeHtml, join_html, quiet_span, quiet_text, tag
+from serve_apps.ui.kit.html import Child, SafeHtml, join_html, quiet_text, tag
 from serve_apps.ui.sessions import Role
-from serve_apps.ui.system.forms import ActForm, action_link, fact_list, field_grid
+from serve_apps.ui.system.forms import ActForm, action_link, choice_tiles, fact_list, field_grid
 from serve_apps.ui.system.section import (
     ActResult,
     Query,
@@ -16,7 +16,7 @@ from serve_apps.ui.system.section import (
     Values,
     act_done,
     api_route,
-    missing_problem,
+    find_listed,
     page_address,
     page_query,
     query_int,
@@ -52,7 +52,7 @@ async def show_credentials(api: SessionApi, asked: Query) -> SafeHtml:
 
 
 async def _show_credential(api: SessionApi, id_: str, admin: bool) -> SafeHtml:
-    one = await _find_credential(api, id_)
+    one = await find_listed(api, "/api/credentials", id_, "credential")
     bound = (await api.get(api_route("credentials", id_, "bindings")))["items"]
     if not admin:
         return credential_view(one, bound)
@@ -63,17 +63,6 @@ async def _show_credential(api: SessionApi, id_: str, admin: bool) -> SafeHtml:
     kind = known[one["type"]]
     choices = ([(each["id"], each["name"]) for each in agents], [(each["name"], each["name"]) for each in skills])
     return join_html(credential_view(one, bound, admin=True), _binding_form(one, *choices), _rotation_form(one, kind))
-
-
-async def _find_credential(api: SessionApi, id_: str) -> Credential:
-    skip, total = 0, 1
-    while skip < total:
-        body = await api.get("/api/credentials", skip=skip, limit=1000)
-        for one in body["items"]:
-            if one["id"] == id_:
-                return one
-        skip, total = skip + 1000, body["total"]
-    raise missing_problem("credential")
 
 
 def credential_list(body: Mapping[str, Any], skip: int, admin: bool) -> SafeHtml:
@@ -118,17 +107,11 @@ def new_credential_form(kinds: Sequence[Mapping[str, Any]], wanted: str) -> Safe
     back = link_to("← All credentials", page_address("credentials"))
     kind = next((one for one in kinds if one["type"] == wanted), None)
     if kind is None:
-        tiles = [
-            tag(
-                "a",
-                tag("b", LABELS.get(one["type"], one["type"])),
-                quiet_span(", ".join([*one["open"], *one["secret"]]) or "fields of your own"),
-                href=page_address("credentials", new=one["type"]),
-                class_="aos-tile",
-            )
-            for one in kinds
-        ]
-        return join_html(back, titled_card("Which type?", tag("div", tiles, class_="aos-tiles")))
+        fields = {one["type"]: ", ".join([*one["open"], *one["secret"]]) or "fields of your own" for one in kinds}
+        tiles = (
+            (LABELS.get(type_, type_), said, page_address("credentials", new=type_)) for type_, said in fields.items()
+        )
+        return join_html(back, choice_tiles("Which type?", tiles))
     form = ADD(
         field_grid(
             ADD.text("name", "Name", required=True, about="Skills and agents name it by this."),
@@ -137,7 +120,6 @@ def new_credential_form(kinds: Sequence[Mapping[str, Any]], wanted: str) -> Safe
         *_credential_fields(ADD, kind),
         ADD.switch("bound", "Only for whom it is bound to", True, "Bind it to agents, skills or roles afterwards."),
         send="Seal and store",
-        colour="primary",
         type=kind["type"],
     )
     return join_html(back, titled_card(LABELS.get(kind["type"], kind["type"]), form))
@@ -215,16 +197,9 @@ def _binding_table(one: Credential, bound: Sequence[Mapping[str, Any]], admin: b
 
 def _binding_form(one: Credential, agents: Sequence[tuple[str, str]], skills: Sequence[tuple[str, str]]) -> SafeHtml:
     roles = [(role.value, role.value) for role in Role]
-    form = BIND(
-        field_grid(
-            BIND.choice("agent_id", "Agent", (ANY, *agents)),
-            BIND.choice("skill", "Skill", (ANY, *skills)),
-            BIND.choice("role", "Role of who asks", (ANY, *roles)),
-        ),
-        send="Bind",
-        colour="primary",
-        id=one["id"],
-    )
+    choices = (("agent_id", "Agent", agents), ("skill", "Skill", skills), ("role", "Role of who asks", roles))
+    fields = [BIND.choice(name, label, (ANY, *those)) for name, label, those in choices]
+    form = BIND(field_grid(*fields), send="Bind", id=one["id"])
     return titled_card("Bind it", quiet_text("Calls that fit all three may use it."), form)
 
 
@@ -232,7 +207,7 @@ def _rotation_form(one: Credential, kind: Mapping[str, Any]) -> SafeHtml:
     about = quiet_text(
         "All fields are replaced, so give them all again. Calls that have begun go on with the old ones."
     )
-    form = ROTATE(*_credential_fields(ROTATE, kind), send="Replace the secrets", colour="primary", id=one["id"])
+    form = ROTATE(*_credential_fields(ROTATE, kind), send="Replace the secrets", id=one["id"])
     return tag("details", tag("summary", "Rotate"), about, form, class_="aos-card aos-fold")
 
 

@@ -83,17 +83,14 @@ def tenant_list(items: Sequence[Mapping[str, Any]]) -> SafeHtml:
 
 
 def _new_workspace() -> SafeHtml:
-    form = WORKSPACE(WORKSPACE.text("name", "Name", required=True), send="Make the workspace", colour="primary")
+    form = WORKSPACE(WORKSPACE.text("name", "Name", required=True), send="Make the workspace")
     return titled_card("New workspace", quiet_text("Documents, agents and runs of their own; you administer it."), form)
 
 
 def _new_tenant() -> SafeHtml:
-    form = TENANT(
-        TENANT.text("name", "Name", required=True),
-        TENANT.text("admin_email", "E-mail of its administrator", kind="email", required=True),
-        send="Make the tenant",
-        colour="primary",
-    )
+    name = TENANT.text("name", "Name", required=True)
+    email = TENANT.text("admin_email", "E-mail of its administrator", kind="email", required=True)
+    form = TENANT(name, email, send="Make the tenant")
     return titled_card("New tenant", quiet_text("With a workspace “default” and an administrator of its own."), form)
 
 
@@ -101,16 +98,9 @@ def _erase_form(form: ActForm, title: str, about: str, those: Sequence[tuple[str
     """For good: which one is chosen, and its name typed."""
     if not those:
         return None
-    return titled_card(
-        title,
-        quiet_text(about, " This cannot be undone; the audit trail stays."),
-        form(
-            form.choice("id", "Which", those),
-            form.text("confirm", "Its name, to be sure", required=True),
-            send="Delete it for good",
-            colour="danger",
-        ),
-    )
+    which, name = form.choice("id", "Which", those), form.text("confirm", "Its name, to be sure", required=True)
+    shown = form(which, name, send="Delete it for good", colour="danger")
+    return titled_card(title, quiet_text(about, " This cannot be undone; the audit trail stays."), shown)
 
 
 async def erase_workspace(api: SessionApi, values: Values) -> ActResult:
