@@ -1,7 +1,5 @@
 """Asks an engine in a process of its own: a blocked thread of Docker's library could be neither stopped nor left."""
 
-import asyncio
-import contextlib
 import json
 import resource
 import sys
@@ -12,6 +10,7 @@ from cluster.basics.errors import AosError
 from skills.docker.engine import ASKS
 from skills.docker.engine_errors import EngineRefused, EngineTimeout, EngineUnreachable, EngineUnset, ObjectInUse
 from skills.docker.engine_errors import ObjectNotFound as Missing
+from skills.framework.child_program import ask_program
 from skills.framework.contract import OutcomeUnknown
 
 MEMORY_BYTES = 1 << 30
@@ -39,38 +38,13 @@ async def ask_engine(
         OutcomeUnknown: no answer came to something that changes the engine.
     """
     asked = {"url": url, "operation": operation, "given": dict(given), "seconds": seconds, "most": most}
-    # -I: neither the folder it is started in nor a variable has a say in what is imported.
-    child = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-I",
-        "-X",
-        "utf8",
-        "-m",
-        "skills.docker.docker_process",
-        env=_ENV,
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
-    )
     try:
-        async with asyncio.timeout(seconds + SPARE):
-            answer, _ = await child.communicate(json.dumps(asked).encode())
+        answer, _ = await ask_program("skills.docker.docker_process", asked, seconds + SPARE, env=_ENV)
     except TimeoutError:
         if not reads:
             raise OutcomeUnknown(f"the engine did not answer within {seconds:g} s") from None
         raise EngineTimeout(f"no answer within {seconds:g} s") from None
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            child.kill()
-        await asyncio.shield(child.wait())
-    return _read_answer(answer, reads)
-
-
-def _read_answer(answer: bytes, reads: bool) -> dict[str, Any]:
-    try:
-        given: dict[str, Any] = json.loads(answer)
-    except ValueError:
-        given = {"failed": "lost", "detail": "the engine's answer could not be read"}
+    given = {"failed": "lost", "detail": "the engine's answer could not be read"} if answer is None else answer
     if "failed" in given:
         raise _named_error(given["failed"], given["detail"], reads)
     return given

@@ -62,9 +62,7 @@ class DockerSkill:
         """
         if not self._url:
             raise EngineUnset
-        properties = self._manifest.parameters.get("properties", {})
-        defaults = {name: one["default"] for name, one in properties.items() if "default" in one}
-        given = defaults | dict(call.arguments)
+        given = self._manifest.defaults | dict(call.arguments)
         _check_arguments(given, self._operation)
         reads = self._manifest.risk is Risk.READ
         return await ask_engine(self._url, self._operation, given, self._manifest.seconds, self._most, reads)

@@ -123,3 +123,16 @@ class SkillDependencies:
 # `build(manifest, ground)` of a kind's tool.py: a tool that carries out what the manifest describes.
 # Raises BadManifest where the manifest's options are not what the kind wants, Disabled where the kind is switched off.
 Build = Callable[[Manifest, SkillDependencies], Tool]
+
+
+class HostKeyMissing(Permanent):
+    """The credential has no key of the machine, and without one anybody could answer in its place."""
+
+    code = "ssh_known_hosts_missing"
+
+
+class SshKeyUnreadable(Permanent):
+    """The credential's private_key, passphrase or known_hosts cannot be read."""
+
+    code = "ssh_key_unreadable"
+    fix = "private_key is the whole text of an OpenSSH or PEM file; known_hosts are lines as ssh-keyscan prints them."

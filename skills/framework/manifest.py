@@ -109,6 +109,12 @@ class Manifest:
         return ToolSpec(self.name, self.description, self.parameters)
 
     @property
+    def defaults(self) -> dict[str, Any]:
+        """The values that the schema names for arguments that a call leaves out."""
+        known = self.parameters.get("properties", {})
+        return {name: one["default"] for name, one in known.items() if isinstance(one, Mapping) and "default" in one}
+
+    @property
     def effect(self) -> CallEffect:
         """Side effects of a call, for the tool loop."""
         if self.risk is Risk.READ:

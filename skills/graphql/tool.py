@@ -13,7 +13,6 @@ from skills.http_client.endpoint import (
     check_declared,
     guaranteed_parameters,
     template_arguments,
-    with_defaults,
 )
 from skills.http_client.fetch import HttpReply
 from skills.http_client.http_answer import AnswerSelector, ServiceGarbled, ServiceRefused, error_text, parse_reply
@@ -59,7 +58,7 @@ class GraphqlSkill:
             OutcomeUnknown: the same of a mutation.
             ServiceRefused: it answers with errors and no data.
         """
-        values = with_defaults(self._manifest, call.arguments)
+        values = self._manifest.defaults | dict(call.arguments)
         given = {name: values[argument] for name, argument in self._variables.items() if argument in values}
         content = json.dumps({"query": self._query, "variables": given}).encode()
         reply = await self._service.ask(

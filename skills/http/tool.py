@@ -8,14 +8,7 @@ from skills.framework.contract import OutcomeUnknown, ToolInvocation
 from skills.framework.dependencies import SkillDependencies
 from skills.framework.manifest import BadManifest, Manifest, Risk, options_of
 from skills.http_client import template
-from skills.http_client.endpoint import (
-    HttpService,
-    ServiceEndpoint,
-    ServiceRequest,
-    check_declared,
-    template_arguments,
-    with_defaults,
-)
+from skills.http_client.endpoint import HttpService, ServiceEndpoint, ServiceRequest, check_declared, template_arguments
 from skills.http_client.fetch import READING, HttpReply
 from skills.http_client.http_answer import AnswerSelector, ServiceGarbled, ServiceRefused, parse_reply
 
@@ -70,7 +63,7 @@ class RestSkill:
             OutcomeUnknown: the same of what changes something.
             ServiceRefused: it says in an answer that looks well that it has failed.
         """
-        how, values = self._how, with_defaults(self._manifest, call.arguments)
+        how, values = self._how, self._manifest.defaults | dict(call.arguments)
         content, kind = self._request_body(values)
         request = ServiceRequest(how.method, values, how.method in READING, how.query, content, kind)
         reply = await self._service.ask(call, request)

@@ -120,12 +120,7 @@ class HttpService:
             return login_headers(self._place.login, secret)
         url = _build_url(oauth.url, values)
         check_entrusted(self._manifest, secret, url)
-        return await fetch_token(self._way, url, oauth.scope, secret)
-
-
-def with_defaults(manifest: Manifest, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments with the defaults that the schema names."""
-    return {**_schema_defaults(manifest), **arguments}
+        return {"Authorization": f"Bearer {await fetch_token(self._way, url, oauth.scope, secret)}"}
 
 
 def template_arguments(manifest: Manifest, templates: Any) -> set[str]:
@@ -143,7 +138,7 @@ def template_arguments(manifest: Manifest, templates: Any) -> set[str]:
 
 def guaranteed_parameters(manifest: Manifest) -> set[str]:
     """The parameters that every call has: required, or with a default."""
-    return set(manifest.parameters.get("required", ())) | set(_schema_defaults(manifest))
+    return set(manifest.parameters.get("required", ())) | set(manifest.defaults)
 
 
 def check_declared(manifest: Manifest, used: set[str], needed: set[str]) -> None:
@@ -192,8 +187,3 @@ def _build_url(url: str, values: Mapping[str, Any]) -> str:
     if rest and set(start) & set("?#"):
         raise Invalid(f"the credential's {base[1]} has a query, and is to be the beginning of an address")
     return (start.rstrip("/") if rest else start) + rest
-
-
-def _schema_defaults(manifest: Manifest) -> dict[str, Any]:
-    properties = manifest.parameters.get("properties", {})
-    return {name: one["default"] for name, one in properties.items() if isinstance(one, Mapping) and "default" in one}

@@ -95,8 +95,8 @@ def is_client(secret: Secret) -> bool:
     return bool(secret.get("client_id") and secret.get("client_secret"))
 
 
-async def fetch_token(way: GuardedHttpClient, url: str, scope: str, secret: Secret) -> dict[str, str]:
-    """The header with a fresh token, kept nowhere; who watches the call learns of it (`skills.framework.redaction`).
+async def fetch_token(way: GuardedHttpClient, url: str, scope: str, secret: Secret) -> str:
+    """A fresh token, kept nowhere; who watches the call learns of it (`skills.framework.redaction`).
 
     Raises:
         ServiceDenied: the client is not let in.
@@ -119,4 +119,4 @@ async def fetch_token(way: GuardedHttpClient, url: str, scope: str, secret: Secr
     if not isinstance(given, str) or not given:
         raise ServiceGarbled("the answer has no access_token")
     register_opened(Secret(secret.name, CredentialType.BEARER_TOKEN, {"token": given}))
-    return {"Authorization": f"Bearer {given}"}
+    return given

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 from skills.framework.contract import ToolInvocation
 from skills.framework.dependencies import SkillDependencies
 from skills.framework.manifest import BadManifest, Manifest, Risk, options_of
-from skills.http_client.endpoint import HttpService, ServiceEndpoint, ServiceRequest, template_arguments, with_defaults
+from skills.http_client.endpoint import HttpService, ServiceEndpoint, ServiceRequest, template_arguments
 from skills.http_client.http_answer import ServiceGarbled, parse_reply
 
 Task = Literal["embed", "rerank", "classify", "generate"]
@@ -79,7 +79,7 @@ class HuggingfaceSkill:
             AosError: those of `Service.ask`.
             ServiceGarbled: the answer is not the task's, or not of as many texts as were sent.
         """
-        values = with_defaults(self._manifest, call.arguments)
+        values = self._manifest.defaults | dict(call.arguments)
         content = json.dumps(_request_body(self._task, values)).encode()
         reply = await self._service.ask(call, ServiceRequest("POST", values, True, content=content))
         try:

@@ -91,7 +91,7 @@ class OpenStack:
         if secret.get("auth_url"):
             parse_target(secret["auth_url"], self._ground.hosts)
         wire = wire_of(self._ground, self._manifest.seconds, secret, self._thread_resolver())
-        arguments = {**_schema_defaults(self._manifest), **call.arguments}
+        arguments = self._manifest.defaults | dict(call.arguments)
         cloud = CloudCall(None, arguments, call.key, self._ground.settings.result_bytes)
         working = asyncio.create_task(asyncio.to_thread(work_of, cloud, secret, wire))
         try:
@@ -175,8 +175,3 @@ _SHOWN = frozenset(
 def _with_shown_names(secret: Secret) -> Secret:
     """Names of projects and regions may be said in an error, also where the vault keeps them sealed."""
     return Secret(secret.name, secret.type, dict(secret), secret.shown | _SHOWN)
-
-
-def _schema_defaults(manifest: Manifest) -> dict[str, Any]:
-    properties = manifest.parameters.get("properties", {})
-    return {name: one["default"] for name, one in properties.items() if isinstance(one, Mapping) and "default" in one}

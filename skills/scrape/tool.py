@@ -10,7 +10,7 @@ from cluster.basics.errors import Invalid
 from skills.framework.contract import ToolInvocation
 from skills.framework.dependencies import SkillDependencies
 from skills.framework.manifest import BadManifest, Manifest, Risk, options_of
-from skills.http_client.endpoint import guaranteed_parameters, with_defaults
+from skills.http_client.endpoint import guaranteed_parameters
 from skills.http_client.fetch import GuardedHttpClient, OutboundRequest
 from skills.http_client.http_answer import raise_refusal
 from skills.scrape.scrape_process import Reads, read_page
@@ -68,7 +68,7 @@ class ScrapeSkill:
             Invalid: the address gives no page, or the selector is none.
             Unreadable: the page takes too much time or memory to read.
         """
-        values = with_defaults(self._manifest, call.arguments)
+        values = self._manifest.defaults | dict(call.arguments)
         begun, url = self._clock(), str(self._how.url or values["url"])
         headers = {"Accept": "text/html, application/xhtml+xml, application/xml;q=0.9, text/xml;q=0.9"}
         reply = await self._way.send(OutboundRequest(url, headers=headers))

@@ -89,7 +89,7 @@ class SqlSkill:
                 raise Invalid("query is an empty text, or none")
             statement = await asyncio.to_thread(_checked_statement, text, dialect, how.readonly)
         else:
-            given = _schema_defaults(self._manifest) | dict(call.arguments)
+            given = self._manifest.defaults | dict(call.arguments)
             values = binding.bound_values(binding.bound_names(statement.text), given)
         if dialect == "sqlite":
             return await sqlite.ask_sqlite(dsn, statement, values, self._limits, self._reach.folders)
@@ -112,11 +112,6 @@ def _dsn_dialect(dsn: str) -> Dialect:
     if dsn and (not mark or scheme in ("postgres", "postgresql") or "=" in scheme):
         return "postgres"
     raise DatabaseUnknown("dsn is of neither")
-
-
-def _schema_defaults(manifest: Manifest) -> dict[str, Any]:
-    properties = manifest.parameters.get("properties", {})
-    return {name: one["default"] for name, one in properties.items() if "default" in one}
 
 
 def _check_manifest(manifest: Manifest, how: SqlOptions) -> None:

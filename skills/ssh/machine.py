@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from cluster.basics.errors import Forbidden, Permanent
-from skills.framework.ssh_credential import HostKeyMissing
+from skills.framework.dependencies import HostKeyMissing
 
 PORT = 22
 _ENTRY = re.compile(r"(?:\[([0-9A-Fa-f:.%]+)\]|([A-Za-z0-9_.-]+))(?::([0-9]{1,5}))?")

@@ -27,9 +27,8 @@ from skills.ansible.playbook_errors import (
 from skills.ansible.playbook_process import check_installed
 from skills.framework import builtin
 from skills.framework.contract import OutcomeUnknown, ToolInvocation
-from skills.framework.dependencies import SkillDisabled
+from skills.framework.dependencies import HostKeyMissing, SkillDisabled, SshKeyUnreadable
 from skills.framework.manifest import BadManifest, CredentialType, Kind, Manifest, Risk
-from skills.framework.ssh_credential import HostKeyMissing, SshKeyUnreadable
 from tests.fakes.ground import KeptSecrets, ground
 
 WRITE = """
