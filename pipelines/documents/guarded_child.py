@@ -184,13 +184,10 @@ class _Child:
         self._lifeline = os.fdopen(kept, "wb", buffering=0)  # a file: a forgotten guard's end closes with it
         boot = _BOOT.format(path=sys.path, module=__name__, calls=theirs.fileno(), lifeline=lifeline)
         # Not multiprocessing's own start: it would import the parent's __main__ (with Ray: all of Ray) again.
+        line, quiet = [*before, sys.executable, "-c", boot, name], subprocess.DEVNULL
+        passed = (theirs.fileno(), lifeline)
         self.process = subprocess.Popen(
-            [*before, sys.executable, "-c", boot, name],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            pass_fds=(theirs.fileno(), lifeline),
-            start_new_session=True,
+            line, stdin=quiet, stdout=quiet, stderr=quiet, pass_fds=passed, start_new_session=True
         )
         theirs.close()
         os.close(lifeline)

@@ -178,15 +178,8 @@ class SkillStore:
         held = await tx.all(self._sql["attached"], agent=agent, workspace=scope.workspace)
         if name not in (others := {row["skill"] for row in held} - {None}) and len(others) >= MOST_ATTACHED:
             raise Conflict(f"the agent has {MOST_ATTACHED} skills", fix="Take one away that it does not need.")
-        changed = await tx.run(
-            self._sql["attach"],
-            agent=agent,
-            name=name,
-            version=None if stored.ships else version,
-            tenant=scope.tenant,
-            workspace=scope.workspace,
-            user=scope.user,
-        )
+        of = {"agent": agent, "name": name, "version": None if stored.ships else version}
+        changed = await tx.run(self._sql["attach"], **of, **scope.keys, user=scope.user)
         return stored, changed > 0
 
     async def detach(self, tx: Transaction, scope: Scope, agent: str, name: str) -> None:
@@ -271,11 +264,6 @@ def _stored_from_row(row: Row) -> StoredSkill:
 def _attached_from_row(row: Row) -> AttachedSkill:
     """An attachment from its row; a skill that ships goes before a registered one of the same name."""
     name = row["skill"]
-    stored = (
-        StoredSkill(shipped_skill(name))
-        if name in shipped_names()
-        else _stored_from_row(row)
-        if row["name"] is not None
-        else None
-    )
+    known = None if row["name"] is None else _stored_from_row(row)
+    stored = StoredSkill(shipped_skill(name)) if name in shipped_names() else known
     return AttachedSkill(name, row["pinned"], row["attached_at"], stored)

@@ -110,17 +110,9 @@ class GuardedHttpClient:
         wire = self.wire or httpx.AsyncHTTPTransport(verify=_tls_context(ask.authority), trust_env=False)
         async with wire:
             try:
-                request = httpx.Request(
-                    ask.method,
-                    _connect_to(aim, address),
-                    headers=headers,
-                    content=ask.content,
-                    extensions={
-                        "sni_hostname": aim.host,
-                        "timeout": httpx.Timeout(self.seconds).as_dict(),
-                        "trace": sent,
-                    },
-                )
+                asked = {"sni_hostname": aim.host, "timeout": httpx.Timeout(self.seconds).as_dict(), "trace": sent}
+                where = _connect_to(aim, address)
+                request = httpx.Request(ask.method, where, headers=headers, content=ask.content, extensions=asked)
                 response = await wire.handle_async_request(request)
                 return await self._read_answer(ask, aim, response)
             except (httpx.HTTPError, httpx.InvalidURL) as error:

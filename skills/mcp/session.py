@@ -107,15 +107,9 @@ class McpSession:
         self, call: ToolInvocation, secret: Secret | None, login: Mapping[str, str]
     ) -> AbstractAsyncContextManager[tuple[ServerConnection, Any]]:
         scope, remotes = call.scope, self._ground.remotes
-        context = ConnectionContext(
-            scope.tenant,
-            scope.workspace,
-            scope.user,
-            call.agent,
-            call.session,
-            json_digest(self._place.model_dump(mode="json")),
-            remotes.mark(secret),
-        )
+        place, mark = json_digest(self._place.model_dump(mode="json")), remotes.mark(secret)
+        who = scope.tenant, scope.workspace, scope.user
+        context = ConnectionContext(*who, call.agent, call.session, place, mark)
         # A program that was told a secret lives as long as the call that was entitled to it.
         keep = secret is None or self._place.url is not None
         return remotes.link(context, lambda: self._make_server(secret), login, keep=keep)

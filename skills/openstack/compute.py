@@ -34,12 +34,7 @@ def server_action(cloud: CloudCall) -> dict[str, Any]:
     if action == "reboot":
         compute.reboot_server(server.id, "HARD" if cloud.arguments.get("hard") else "SOFT")
     else:
-        acts = {
-            "start": compute.start_server,
-            "stop": compute.stop_server,
-            "suspend": compute.suspend_server,
-            "resume": compute.resume_server,
-        }
+        acts = {act: getattr(compute, f"{act}_server") for act in ("start", "stop", "suspend", "resume")}
         acts[action](server.id)
     after = compute.get_server(server.id)
     return {"id": after.id, "name": after.name, "action": action, "before": before, "status": after.status}

@@ -103,9 +103,5 @@ def _object_path(cloud: CloudCall, path: str) -> str:
 
 
 def _object_row(one: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "name": one.get("name", one.get("subdir")),
-        "bytes": one.get("bytes"),
-        "content_type": one.get("content_type"),
-        "last_modified": one.get("last_modified"),
-    }
+    kept = {name: one.get(name) for name in ("bytes", "content_type", "last_modified")}
+    return {"name": one.get("name", one.get("subdir")), **kept}

@@ -29,13 +29,9 @@ def _create_stack(cloud: CloudCall) -> dict[str, Any]:
     heat, arguments = cloud.connection.orchestration, cloud.arguments
     if not arguments.get("template"):
         raise Invalid("template is missing")
-    body = {
-        "stack_name": cloud.name("stack"),
-        "template": arguments["template"],
-        "parameters": arguments.get("parameters", {}),
-        "timeout_mins": arguments.get("timeout_minutes", 60),
-        "disable_rollback": not arguments.get("rollback", True),
-    }
+    minutes, keeps = arguments.get("timeout_minutes", 60), not arguments.get("rollback", True)
+    body = {"stack_name": cloud.name("stack"), "template": arguments["template"]}
+    body |= {"parameters": arguments.get("parameters", {}), "timeout_mins": minutes, "disable_rollback": keeps}
     # Not through the SDK's resource: it takes a template as an object only, and HOT is written as YAML.
     response = heat.post("/stacks", json=body)
     raise_from_response(response)

@@ -187,19 +187,7 @@ def _fence_arguments(way: LaunchMode, seen: FilesystemView) -> list[str]:
         line += ["--ro-bind", host, inside]
     for folder in seen.hidden:
         line += ["--tmpfs", folder, "--remount-ro", folder]
-    return [
-        *line,
-        "--size",
-        str(TMP_BYTES),
-        "--tmpfs",
-        "/tmp",
-        "--remount-ro",
-        "/tmp",
-        "--remount-ro",
-        "/",
-        "--chdir",
-        "/",
-    ]
+    return [*line, *f"--size {TMP_BYTES} --tmpfs /tmp --remount-ro /tmp --remount-ro / --chdir /".split()]
 
 
 def _filter_code(settings: SandboxSettings) -> bytes:

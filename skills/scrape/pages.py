@@ -25,13 +25,8 @@ def read_article(html: str, url: str, most: int = MOST_CHARACTERS) -> dict[str, 
     found = extract_with_metadata(html, url=url, output_format="markdown", include_comments=False, include_links=False)
     given = {} if found is None else found.as_dict()
     text = given.get("text") or ""
-    return {
-        "title": given.get("title"),
-        "author": given.get("author"),
-        "date": given.get("date"),
-        "text": text[:most],
-        **({"cut": True} if len(text) > most else {}),
-    }
+    known = {name: given.get(name) for name in ("title", "author", "date")}
+    return known | {"text": text[:most]} | ({"cut": True} if len(text) > most else {})
 
 
 def read_tables(html: str, url: str, selector: str = "table") -> list[list[list[str]]]:

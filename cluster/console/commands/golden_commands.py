@@ -97,13 +97,8 @@ def add_question(
 ) -> None:
     """Save one question as golden. Example: aos eval add contracts "When does it end?" --document lease.pdf"""
     session: CommandSession = context.obj
-    body: JSON = {
-        "question": question,
-        "documents": document or [],
-        "passages": passage or [],
-        "answers": answer or [],
-        "answerable": not unanswerable,
-    }
+    body: JSON = {"question": question, "answerable": not unanswerable}
+    body |= {"documents": document or [], "passages": passage or [], "answers": answer or []}
     found = session.api.request("POST", f"{SETS}/{_require_set_id(session, name)}/questions", json=body)
     session.plain(found, as_json, f"{name}: {found['questions']} questions; this one is {found['keys'][0]}.")
 

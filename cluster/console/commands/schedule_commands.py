@@ -38,14 +38,8 @@ def add_schedule(
     if academy == (message is not None):
         raise Invalid("what is to be done?", fix="Give --message TEXT or --academy.")
     session: CommandSession = context.obj
-    body: JSON = {
-        "name": name,
-        "agent": agent,
-        "cron": cron,
-        "timezone": timezone,
-        "action": "academy" if academy else "message",
-        "payload": {} if academy else {"message": message},
-    }
+    body: JSON = {"name": name, "agent": agent, "cron": cron, "timezone": timezone}
+    body |= {"action": "academy", "payload": {}} if academy else {"action": "message", "payload": {"message": message}}
     made = session.api.request("POST", PATH, json=body)
     session.plain(made, as_json, f"{name} is due at {made['next_at']}.")
 

@@ -213,14 +213,9 @@ def extraction_fingerprint(read: ReadSettings, ocr: OcrSettings) -> str:
     """Changes when the same bytes could give another text: code, library versions, settings that matter, OCR."""
     from pipelines.documents.ocr import cascade
 
-    return document.fingerprint_parts(
-        STAGE,
-        EXTRACTION,
-        [(name, version(name)) for name in _LIBRARIES],
-        read.min_useful_text,
-        read.part_chars,
-        cascade.ocr_fingerprint(ocr),
-    )
+    versions = [(name, version(name)) for name in _LIBRARIES]
+    limits = read.min_useful_text, read.part_chars
+    return document.fingerprint_parts(STAGE, EXTRACTION, versions, *limits, cascade.ocr_fingerprint(ocr))
 
 
 def fingerprint_with(made: str, encoding: str | None) -> str:

@@ -181,19 +181,8 @@ class KnowledgeGraph:
         single = [word.casefold() for word in words if word.casefold() not in clues.PLAIN | SMALL]
         single = list(dict.fromkeys([*single, *map(singular_form, single)]))
         prefix = "" if whole else canonical_name(text, EntityType.LOCATION)
-        rows = await self._db.read(
-            scope,
-            self._sql["named"],
-            {},
-            False,
-            names=names,
-            words=single,
-            prefix=prefix,
-            type=wanted.type,
-            agent=wanted.agent,
-            depth=depth,
-            least=LEAST,
-        )
+        wanted_of = {"names": names, "words": single, "prefix": prefix, "type": wanted.type, "agent": wanted.agent}
+        rows = await self._db.read(scope, self._sql["named"], {}, False, **wanted_of, depth=depth, least=LEAST)
         return [row["id"] for row in rows]
 
     def _candidate_names(self, words: Sequence[str]) -> Iterator[str]:
@@ -241,45 +230,24 @@ class KnowledgeGraph:
         )
 
     async def _fetch_rows(self, scope: Scope, query: str, wanted: EntityFilter, **values: object) -> list[Row]:
-        whose = {"tenant": scope.tenant, "workspace": scope.workspace, "agent": wanted.agent}
+        whose = {**scope.keys, "agent": wanted.agent}
         # Planned each time: whether entities are given decides which index is the right one.
         return await self._db.read(scope, self._sql[query], {}, False, **whose, **values)
 
 
 def _node_from_row(row: Row) -> EntityNode:
-    return EntityNode(
-        row["id"],
-        EntityType(row["type"]),
-        row["name"],
-        tuple(row["aliases"]),
-        round(row["confidence"], 3),
-        int(row["occurrences"]),
-        int(row["documents"]),
-    )
+    type_, aliases, confidence = EntityType(row["type"]), tuple(row["aliases"]), round(row["confidence"], 3)
+    counts = int(row["occurrences"]), int(row["documents"])
+    return EntityNode(row["id"], type_, row["name"], aliases, confidence, *counts)
 
 
 def _edge_from_row(row: Row, nodes: dict[str, EntityNode], said: Sequence[EvidenceQuote]) -> RelationEdge:
-    return RelationEdge(
-        row["id"],
-        row["type"],
-        nodes[row["source_id"]],
-        nodes[row["target_id"]],
-        round(row["strength"], 3),
-        int(row["evidence"]),
-        int(row["documents"]),
-        tuple(said),
-    )
+    source, target, strength = nodes[row["source_id"]], nodes[row["target_id"]], round(row["strength"], 3)
+    counts = int(row["evidence"]), int(row["documents"])
+    return RelationEdge(row["id"], row["type"], source, target, strength, *counts, tuple(said))
 
 
 def _evidence_from_row(row: Row) -> EvidenceQuote:
-    return EvidenceQuote(
-        row["document_id"],
-        row["version_id"],
-        row["filename"],
-        row["page"],
-        row["start_at"],
-        row["end_at"],
-        row["quote"],
-        round(row["sure"], 3),
-        row["found_by"],
-    )
+    document, version, filename, page = (row[name] for name in ("document_id", "version_id", "filename", "page"))
+    span, sure = (row["start_at"], row["end_at"]), round(row["sure"], 3)
+    return EvidenceQuote(document, version, filename, page, *span, row["quote"], sure, row["found_by"])

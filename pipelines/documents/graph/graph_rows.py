@@ -77,25 +77,13 @@ class GraphStore:
             return True
         if owner["reads"] != reads:
             return False
-        named = {
-            "version": version,
-            "document": owner["document_id"],
-            "tenant": scope.tenant,
-            "workspace": scope.workspace,
-        }
+        named = {"version": version, "document": owner["document_id"], **scope.keys}
         await tx.run(self._sql["drop_relations"], workspace=scope.workspace, document=owner["document_id"])
         await tx.run(self._sql["drop_mentions"], workspace=scope.workspace, document=owner["document_id"])
         await self._put_entities(tx, scope, named, graph.entities)
         await self._put_relations(tx, scope, named, graph.relations)
-        await tx.run(
-            self._sql["record"],
-            **named,
-            reads=reads,
-            fingerprint=fingerprint,
-            entities=len(graph.entities),
-            relations=len(graph.relations),
-            note=graph.note,
-        )
+        counts = {"entities": len(graph.entities), "relations": len(graph.relations)}
+        await tx.run(self._sql["record"], **named, reads=reads, fingerprint=fingerprint, **counts, note=graph.note)
         return True
 
     async def _put_entities(
@@ -105,8 +93,7 @@ class GraphStore:
             return
         await tx.run(
             self._sql["put_entities"],
-            tenant=scope.tenant,
-            workspace=scope.workspace,
+            **scope.keys,
             ids=[entity_id(scope.workspace, one.key) for one in entities],
             types=[str(one.key.type) for one in entities],
             names=[one.key.name for one in entities],
@@ -137,8 +124,7 @@ class GraphStore:
         ids = [relation_id(scope.workspace, one.source, one.target, one.type) for one in relations]
         await tx.run(
             self._sql["put_relations"],
-            tenant=scope.tenant,
-            workspace=scope.workspace,
+            **scope.keys,
             ids=ids,
             sources=[entity_id(scope.workspace, one.source) for one in relations],
             targets=[entity_id(scope.workspace, one.target) for one in relations],

@@ -4,7 +4,7 @@ import asyncio
 import json
 import re
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -164,17 +164,8 @@ def _merge_mentions(model: Entity, rules: Entity) -> tuple[EntityMention, ...]:
     pages = {mention.page: mention for mention in rules.mentions}
     for mention in model.mentions:
         other = pages.get(mention.page)
-        pages[mention.page] = EntityMention(
-            mention.page,
-            mention.name,
-            mention.start,
-            mention.end,
-            mention.quote,
-            mention.confidence,
-            other.occurrences if other else 1,
-            other.alias if other else None,
-            "model",
-        )
+        times, alias = (other.occurrences, other.alias) if other else (1, None)
+        pages[mention.page] = replace(mention, occurrences=times, alias=alias, found_by="model")
     return tuple(pages[page] for page in sorted(pages))
 
 

@@ -221,9 +221,7 @@ class IndexGate:
         return found
 
     async def _read_rows(self, scope: Scope, name: str, **values: Any) -> list[Row]:
-        return await self._database.read(
-            scope, self._sql[name], tenant=scope.tenant, workspace=scope.workspace, **values
-        )
+        return await self._database.read(scope, self._sql[name], **scope.keys, **values)
 
 
 def _recall_of_ranks(name: str, ranks: Sequence[int | None], at: int, least: float | None = None) -> RecallMeasure:

@@ -82,15 +82,10 @@ def estimate_scan(
     same = [one for one in seen if one.file_hash is not None and known.get(one.path) == one.file_hash]
     pages = sum(one.pages for one in seen) - sum(one.pages for one in same)
     scale = files / len(seen) if seen else 0.0
-    return ScanEstimate(
-        files,
-        len(seen),
-        round(len(same) * scale),
-        round(pages * scale),
-        Counter(one.kind for one in seen if one.reason is None),
-        Counter(one.reason for one in seen if one.reason is not None),
-        complete,
-    )
+    kinds = Counter(one.kind for one in seen if one.reason is None)
+    reasons = Counter(one.reason for one in seen if one.reason is not None)
+    unchanged, new = round(len(same) * scale), round(pages * scale)
+    return ScanEstimate(files, len(seen), unchanged, new, kinds, reasons, complete)
 
 
 def spread_evenly(paths: Sequence[Path]) -> list[Path]:

@@ -18,14 +18,8 @@ def data_folder(binary: str = "tesseract") -> Path:
     """
     if shutil.which(binary) is None:
         raise EngineMissing(f"{binary} is not installed", fix=INSTALL)
-    done = subprocess.run(
-        [binary, "stdin", "stdout", "-l", "absent"],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=30,
-        check=False,
-    )
+    line = [binary, "stdin", "stdout", "-l", "absent"]
+    done = subprocess.run(line, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30, check=False)
     told = re.search(r"data file (.+?)/?absent\.traineddata", done.stderr)
     if told is None:
         raise EngineMissing(f"{binary} does not tell where its data are: {done.stderr[:200]}", fix=INSTALL)

@@ -204,10 +204,10 @@ class AgentLinks:
         return changed
 
     async def _lock_workspace(self, tx: Transaction, scope: Scope) -> None:
-        await tx.one(self._sql["lock_workspace"], tenant=scope.tenant, workspace=scope.workspace)
+        await tx.one(self._sql["lock_workspace"], **scope.keys)
 
     async def _corpus_changed(self, tx: Transaction, scope: Scope) -> None:
-        await tx.run(self._sql["corpus_changed"], tenant=scope.tenant, workspace=scope.workspace)
+        await tx.run(self._sql["corpus_changed"], **scope.keys)
 
     async def _agent(self, tx: Transaction, scope: Scope, agent: str) -> Row:
         row = await tx.one(self._sql["show"], agent=uuid_of(agent, "agent"), workspace=scope.workspace)
@@ -223,8 +223,7 @@ class AgentLinks:
 
 def _agent_values(scope: Scope, agent: NewAgent) -> dict[str, Any]:
     return {
-        "tenant": scope.tenant,
-        "workspace": scope.workspace,
+        **scope.keys,
         "name": agent.name,
         "description": agent.description,
         "system_prompt": agent.system_prompt,

@@ -132,19 +132,12 @@ class DocumentStore:
         await self._lock_workspace(tx, scope)
         if not await self._still_there(tx, scope, arrival):
             return False
-        await tx.run(
-            self._sql["retyped"],
-            document=arrival.document(scope),
-            tenant=scope.tenant,
-            workspace=scope.workspace,
-            file_type=version["kind"],
-        )
+        await tx.run(self._sql["retyped"], document=arrival.document(scope), **scope.keys, file_type=version["kind"])
         await tx.run(self._sql["put_document"], **self._document_values(scope, arrival), file_type=version["kind"])
         row = await tx.one(
             self._sql["put_version"],
             document=arrival.document(scope),
-            tenant=scope.tenant,
-            workspace=scope.workspace,
+            **scope.keys,
             location=arrival.location,
             **version,
         )
@@ -183,7 +176,7 @@ class DocumentStore:
         rows = [(stored.version, page_to_json(stored.page)) for stored in pages]
         versions = sorted({version for version, _ in rows})
         await self._lock_workspace(tx, scope)
-        await tx.run(self._sql["reread"], tenant=scope.tenant, workspace=scope.workspace, versions=versions)
+        await tx.run(self._sql["reread"], **scope.keys, versions=versions)
         await tx.run(self._sql["count_reads"], workspace=scope.workspace, versions=versions)
         await tx.run(
             self._sql["put_pages"],
@@ -241,7 +234,7 @@ class DocumentStore:
 
     async def _lock_workspace(self, tx: Transaction, scope: Scope) -> None:
         """Before rows of documents, as whoever writes an index does: two that wait for each other would both fail."""
-        await tx.one(self._sql["lock_workspace"], tenant=scope.tenant, workspace=scope.workspace)
+        await tx.one(self._sql["lock_workspace"], **scope.keys)
 
     async def _still_there(self, tx: Transaction, scope: Scope, arrival: FileArrival) -> bool:
         """True if it may be written: one that is refreshed is locked, so that it is not deleted meanwhile."""
@@ -253,8 +246,7 @@ class DocumentStore:
     def _document_values(self, scope: Scope, arrival: FileArrival) -> dict[str, Any]:
         return {
             "document": arrival.document(scope),
-            "tenant": scope.tenant,
-            "workspace": scope.workspace,
+            **scope.keys,
             "origin": arrival.origin,
             "filename": arrival.filename,
             "source_type": arrival.source_type,

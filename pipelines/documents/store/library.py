@@ -175,8 +175,7 @@ class DocumentLibrary:
         await tx.run(
             self._sql["announce"],
             document=upload.document,
-            tenant=scope.tenant,
-            workspace=scope.workspace,
+            **scope.keys,
             origin=upload.origin,
             filename=upload.filename,
             file_type=upload.file_type,

@@ -157,16 +157,7 @@ class MergedDocument:
         opened, inner, name = self._pages[number - self._document.pages - 1]
         page = opened.page(inner)
         text = f"[embedded document {name}]\n\n{page.text}".rstrip() if inner == 1 else page.text
-        return Page(
-            number,
-            text,
-            engine=page.engine,
-            confidence=page.confidence,
-            attempts=page.attempts,
-            ms=page.ms,
-            failure=page.failure,
-            caveats=page.caveats,
-        )
+        return replace(page, number=number, text=text, words=())
 
     def picture(self, number: int, dpi: int) -> bytes:
         """A picture of a page of the document itself."""

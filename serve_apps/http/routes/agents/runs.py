@@ -110,16 +110,9 @@ async def runs(
     limit: Limit = 50,
 ) -> RunList:
     """Runs, newest first: one's own, for operators those of the workspace."""
-    rows, total = await parts.runs.page(
-        me.scope,
-        state=state,
-        session=_optional_text(session_id),
-        agent=_optional_text(agent_id),
-        thumb=thumb,
-        user=None if me.role in WATCHERS and not mine else me.user,
-        skip=skip,
-        limit=limit,
-    )
+    user = None if me.role in WATCHERS and not mine else me.user
+    found = {"state": state, "session": _optional_text(session_id), "agent": _optional_text(agent_id), "thumb": thumb}
+    rows, total = await parts.runs.page(me.scope, **found, user=user, skip=skip, limit=limit)
     return RunList(items=[_run_shape(me, row) for row in rows], total=total)
 
 

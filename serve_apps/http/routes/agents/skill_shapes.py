@@ -62,14 +62,8 @@ class OnTheSpot(RequestBody):
     def manifest(self) -> Manifest:
         """The value; it reads, because nothing outside can be reached from where it runs."""
         schema = self.parameters if self.parameters is not None else guess_parameters(self.code, self.sample_payload)
-        front = {
-            "name": self.name,
-            "description": self.description,
-            "type": self.type,
-            "parameters": schema,
-            "timeout": self.timeout,
-            "category": "Own/Python",
-        }
+        front = self.model_dump(include={"name", "description", "type", "timeout"})
+        front |= {"parameters": schema, "category": "Own/Python"}
         return manifest_of(front, code=self.code)
 
 
@@ -165,15 +159,10 @@ class AgentSkill(BaseModel):
     def of(cls, one: AttachedSkill) -> "AgentSkill":
         """From the value."""
         found = None if one.stored is None else one.stored.manifest
-        return cls(
-            name=one.name,
-            version=found and found.version,
-            pinned=one.pinned is not None,
-            type=found and found.kind,
-            risk=found and found.risk,
-            description="" if found is None else found.description,
-            attached_at=one.at,
-        )
+        known = {"name": one.name, "pinned": one.pinned is not None, "attached_at": one.at}
+        if found is None:
+            return cls(**known, version=None, type=None, risk=None, description="")
+        return copy_fields(cls, found, **known, type=found.kind)
 
 
 class AgentSkills(BaseModel):

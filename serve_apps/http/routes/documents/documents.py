@@ -99,14 +99,9 @@ async def content(
 async def page(document_id: DocumentInPath, number: PageInPath, me: Me, parts: Its) -> PageShape:
     """One page: text, words with boxes, confidence, and how it was read."""
     row = await parts.library.page(me.scope, document_id, number)
-    return PageShape(
-        document_id=document_id,
-        version_id=row["version_id"],
-        filename=row["filename"],
-        page_count=row["page_count"],
-        image=f"/api/documents/{document_id}/pages/{number}/image",
-        **row["page"],
-    )
+    image = f"/api/documents/{document_id}/pages/{number}/image"
+    known = {name: row[name] for name in ("version_id", "filename", "page_count")}
+    return PageShape(document_id=document_id, image=image, **known, **row["page"])
 
 
 @router.get(

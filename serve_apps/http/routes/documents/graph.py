@@ -123,11 +123,8 @@ async def view(
     """Nodes, and every relation between two of them."""
     agent = await parts.links.resolve(me.scope, agent_id)
     found = await parts.graph.view(me.scope, EntityFilter(_search_text(search), kind, agent), center, limit)
-    return View(
-        nodes=[copy_fields(EntityShape, node) for node in found.nodes],
-        edges=[_edge_shape(edge) for edge in found.edges],
-        total=found.total,
-    )
+    nodes, edges = [copy_fields(EntityShape, node) for node in found.nodes], [_edge_shape(edge) for edge in found.edges]
+    return View(nodes=nodes, edges=edges, total=found.total)
 
 
 @router.get("/api/graph/entities/{entity_id}")
@@ -135,12 +132,8 @@ async def entity(entity_id: EntityInPath, me: Me, parts: Its, agent_id: AgentInQ
     """One entity: where it is named, and its relations with the pages that say so."""
     agent = await parts.links.resolve(me.scope, agent_id)
     node, mentions, edges = await parts.graph.show(me.scope, entity_id, agent=agent)
-    return copy_fields(
-        EntityPage,
-        node,
-        mentions=[copy_fields(EvidenceShape, one) for one in mentions],
-        relations=[_relation_shape(edge) for edge in edges],
-    )
+    quotes, edges_ = [copy_fields(EvidenceShape, one) for one in mentions], [_relation_shape(edge) for edge in edges]
+    return copy_fields(EntityPage, node, mentions=quotes, relations=edges_)
 
 
 def _search_text(search: str | None) -> str | None:
@@ -150,13 +143,8 @@ def _search_text(search: str | None) -> str | None:
 
 def _relation_shape(edge: RelationEdge) -> RelationShape:
     source, target = (copy_fields(EntityShape, end) for end in (edge.source, edge.target))
-    return copy_fields(
-        RelationShape,
-        edge,
-        source=source,
-        target=target,
-        evidence=[copy_fields(EvidenceShape, one) for one in edge.evidence],
-    )
+    evidence = [copy_fields(EvidenceShape, one) for one in edge.evidence]
+    return copy_fields(RelationShape, edge, source=source, target=target, evidence=evidence)
 
 
 def _edge_shape(edge: RelationEdge) -> EdgeShape:

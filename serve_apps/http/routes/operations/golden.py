@@ -216,10 +216,5 @@ async def _fill_golden_set(set_id: UUID, me: Me, parts: Its, found: list[GoldenQ
         filled = await parts.golden.put(tx, me.scope, str(set_id), found, replace=replace)
         detail = {"questions": len(found), "removed": filled.removed}
         await parts.audit.record(tx, me.scope, "golden_set.fill", str(set_id), detail=detail)
-    return Filled(
-        set_id=set_id,
-        questions=filled.total,
-        written=len(found),
-        removed=filled.removed,
-        keys=[one.key for one in found],
-    )
+    keys = [one.key for one in found]
+    return Filled(set_id=set_id, questions=filled.total, written=len(found), removed=filled.removed, keys=keys)
