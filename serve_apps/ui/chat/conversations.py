@@ -106,7 +106,7 @@ def conversation_list(desk: ConsoleContext, body: Mapping[str, Any], current: st
         tag(
             "a",
             tag("span", one["title"] or "Untitled", class_="title"),
-            quiet_span(_message_count(one["messages"]), _last_used(one)),
+            quiet_span(_message_count(one["messages"]), format_moment(one["updated_at"], relative=True)),
             href=desk.link("chat", session=one["id"], skip=skip or None),
             aria_current="true" if one["id"] == current else None,
         )
@@ -116,10 +116,6 @@ def conversation_list(desk: ConsoleContext, body: Mapping[str, Any], current: st
     return join_html(
         tag("nav", rows, class_="aos-sessions", aria_label="Conversations"), pages if body["total"] > LISTED else None
     )
-
-
-def _last_used(one: Mapping[str, Any]) -> SafeHtml:
-    return format_moment(one["updated_at"], relative=True)
 
 
 def _message_count(messages: int) -> str:

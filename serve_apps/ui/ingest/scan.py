@@ -52,10 +52,6 @@ def scan_form(place: Mapping[str, Any], agents: list[Mapping[str, Any]], said: S
     )
 
 
-def _skipped_kinds(found: Mapping[str, Any]) -> list[tuple[str, int]]:
-    return sorted(found.get("passed_over", {}).items())
-
-
 def estimate_view(found: Mapping[str, Any]) -> SafeHtml:
     """Result of a dry run: files, pages, time, and the files left out with their reasons."""
     if not found["files"]:
@@ -75,7 +71,8 @@ def estimate_view(found: Mapping[str, Any]) -> SafeHtml:
         state_badge(f"{format_number(count)} {reason}", "amber") for reason, count in sorted(found["reasons"].items())
     ]
     passed = [
-        state_badge(f"{format_number(count)} {kind.replace('_', ' ')}", "grey") for kind, count in _skipped_kinds(found)
+        state_badge(f"{format_number(count)} {kind.replace('_', ' ')}", "grey")
+        for kind, count in sorted(found.get("passed_over", {}).items())
     ]
     seen = (
         None

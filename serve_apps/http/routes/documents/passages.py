@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from pipelines.documents.document import PageBox, PlacedCaveat, Span
 from pipelines.documents.store.page_codec import placed_to_json
 from serve_apps.http.response_shapes import PlacedCaveatShape, copy_fields
-from serve_apps.retrieval.search.query import Candidate, RAGResult, SearchHit, SearchResults
+from serve_apps.retrieval.search.query import RAGResult, SearchHit, SearchResults
 
 PREVIEW_CHUNKS = 6
 PREVIEW_CHARACTERS = 2_000
@@ -207,10 +207,6 @@ def caveat_shapes(caveats: Sequence[PlacedCaveat]) -> list[PlacedCaveatShape]:
 
 def _packed_shape(packed: RAGResult) -> PackedShape:
     return copy_fields(PackedShape, packed, chunks=[hit_shape(hit) for hit in packed.chunks])
-
-
-def _candidate_shape(place: int, one: Candidate) -> CandidateShape:
-    return CandidateShape(place=place, chunk_id=one.chunk_id, document_id=one.document_id, scores=dict(one.scores))
 
 
 def _json_value(value: Any) -> str | list[str] | None:
