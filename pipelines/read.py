@@ -84,7 +84,6 @@ def read_slices(
     """Read slices on the cluster; one list a slice, as each is finished.
 
     Args:
-        slices: what to read.
         settings: how many actors there may be, and how large each is.
         gpus: what each actor takes of them.
         given: rows of the settings.
@@ -123,7 +122,6 @@ def stream_through_actors(
     A row is a block: a killed actor loses one row's work, which Ray tries again on another.
 
     Args:
-        items: one row each.
         work: the actors' class.
         settings: how many actors there may be, and how large each is.
         quiet_seconds: how long one row may take; twice that, and two minutes, without any result is a stall.

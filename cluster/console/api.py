@@ -103,9 +103,7 @@ class ApiClient:
         """One call whose answer is a stream of server-sent events (WHATWG); nothing is sent twice.
 
         Args:
-            method, path: of the call.
             last: id of the last event that is known already.
-            options: for httpx.
 
         Raises:
             Unavailable, Unauthenticated, Refused: as for `request`; Unavailable also where the stream breaks.

@@ -97,8 +97,6 @@ class GuardedChild:
         """Call `method(*arguments)` of the child's object and return its result.
 
         Args:
-            method: its name.
-            arguments: they are pickled.
             seconds: by the clock: also for what waits and costs nothing.
             cpu_seconds: of the child and the programs it has waited for; None sets no limit.
 
@@ -219,7 +217,6 @@ def serve(calls: int, lifeline: int) -> None:
     the middle of a hostile file is not trusted with the next one.
 
     Args:
-        calls: file descriptor of the connection.
         lifeline: file descriptor of a pipe whose other end the parent holds and never writes to.
     """
     _die_with_parent(lifeline)

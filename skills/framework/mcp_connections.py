@@ -170,7 +170,6 @@ class McpConnections:
         """The context's connection with its client, for one call; one that fails is not used again.
 
         Args:
-            context: whose.
             make: the server, where there is no connection yet.
             login: headers with secrets; the connection has them while calls are made.
             keep: for the next call; otherwise it ends with this one.

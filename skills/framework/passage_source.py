@@ -14,8 +14,6 @@ class PassageSource(Protocol):
         Args:
             scope: whose documents; readers are checked.
             agent: only what is linked to it.
-            query: in natural language.
-            limit: most passages.
             min_similarity: least cosine similarity to the query, -1 to 1; None for none.
 
         Raises:
@@ -34,7 +32,6 @@ class EntitySource(Protocol):
             scope: whose documents; readers are checked.
             agent: only what is linked to it.
             query: a name, or a question.
-            limit: most entities.
 
         Raises:
             Unavailable: the graph cannot be reached.

@@ -84,9 +84,6 @@ class SkillStore:
         """Keep a skill, and whether that made a version: the content of the newest one makes none.
 
         Args:
-            tx: the caller's.
-            scope: whose workspace.
-            manifest: the skill.
             package: that it came in.
             over: also where the newest version came from elsewhere.
 
@@ -160,10 +157,6 @@ class SkillStore:
         """Give an agent a skill from its next turn on, and whether that changed anything.
 
         Args:
-            tx: the caller's.
-            scope: whose workspace.
-            agent: its id.
-            name: of what ships or is registered here.
             version: stay with this one; None follows the newest.
 
         Raises:
@@ -197,9 +190,6 @@ class SkillStore:
         """Forget every version of a skill; gives the ids of the agents that had it. Turns that have begun keep it.
 
         Args:
-            tx: the caller's.
-            scope: whose workspace.
-            name: of what is registered here.
             detach: take it away from agents that have it; else they keep it from being removed.
 
         Raises:

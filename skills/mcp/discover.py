@@ -34,9 +34,7 @@ async def discover_tools(
 
     Args:
         ground: whose credentials, allow-lists and connections.
-        call: who asks.
         like: the credential's type, the permissions and the seconds that each skill will have.
-        place: the server.
         prefix: of the skills' names.
 
     Raises:

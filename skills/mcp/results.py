@@ -127,7 +127,6 @@ def named_failure(error: Exception, server: str, otherwise: AosError) -> AosErro
 
     Args:
         error: MCPError, or what `garbled_error` has a name for.
-        server: its name.
         otherwise: where it only says that the connection has ended.
     """
     if (named := garbled_error(error, server)) is not None or not isinstance(error, MCPError):

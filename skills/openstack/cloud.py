@@ -38,9 +38,7 @@ class CloudCall:
         """Give {what: [...], count}, with {cut: true} where there is more. No more pages are asked for than are given.
 
         Args:
-            what: the name of the list.
             found: pages are fetched as it is read.
-            shape: what is given of each.
         """
         most = self.limit
         rows: list[dict[str, Any]] = []

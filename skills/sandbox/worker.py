@@ -92,7 +92,6 @@ class SandboxWorker:
         """Start and wait until it is locked in and ready; then ask the kernel which layers it is behind.
 
         Args:
-            command: the whole command line.
             limits: what its resource limits have to be, at most.
             most: bytes that may come out: `answer`, and `output` by each of its streams.
 

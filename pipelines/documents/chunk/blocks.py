@@ -42,7 +42,6 @@ def find_blocks(text: str, running: frozenset[str] = frozenset()) -> Iterator[Te
     """Cut a page into blocks that cover all of its non-space text, in linear time.
 
     Args:
-        text: the page's text.
         running: page headers and footers (`headings.running`), which are never titles.
     """
     whole = text.splitlines(keepends=True)

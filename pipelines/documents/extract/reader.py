@@ -66,7 +66,6 @@ class DocumentReader:
         """Start nothing yet.
 
         Args:
-            read: limits.
             ocr: how pictures are read.
             make_engine: a top-level function that makes the reader of pictures; the default is the OCR cascade.
             priority: of the child and what it starts: bulk work must not make people wait. Below the normal one, time
@@ -95,7 +94,6 @@ class DocumentReader:
         """Kind, hash and number of pages.
 
         Args:
-            path: the bytes.
             filename: the name its owner gave it.
             encoding: of a text, as a person set it.
             language: of the workspace (ISO 639-1), where it is known.

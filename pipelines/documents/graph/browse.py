@@ -139,10 +139,8 @@ class KnowledgeGraph:
         """Subgraph to draw: entities, and every relation between two of them.
 
         Args:
-            scope: whose documents.
             wanted: which entities; those that they are related to come with them where a text or a center is given.
             center: an entity around which to draw.
-            limit: entities at most.
 
         Raises:
             NotFound: there is no such center.

@@ -60,12 +60,8 @@ class GraphStore:
         """Put a version's graph in the place of whatever its document said before.
 
         Args:
-            tx: a transaction of the ledger.
             scope: the job's; it sees all documents of the workspace.
-            version: which one.
-            graph: what was found.
             reads: the version's counter when its text was taken.
-            fingerprint: of the rules.
 
         Returns:
             False where the text was read again meanwhile: nothing was written, and it is to be done again.

@@ -43,7 +43,6 @@ class GraphStage:
         """Collaborators are injected.
 
         Args:
-            jobs, store: the rows.
             extractor: makes the rules; called in a thread at the first version, as it reads a gazetteer.
             settings: what is kept, and whether a model is asked.
             reader: None where no model can be asked from here.

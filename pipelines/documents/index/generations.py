@@ -125,9 +125,6 @@ class IndexGenerations:
         """Replace the chunks of one version in one transaction, and make it current if it is the newest.
 
         Args:
-            tx: a transaction of the ledger.
-            scope: the job's.
-            indexed: what to write.
             target: the generation to write into.
             building: it is not live yet; readers stay with the one they have.
 

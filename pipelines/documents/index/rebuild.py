@@ -85,8 +85,6 @@ class IndexRebuild:
         """Bring a complete generation to its readers.
 
         Args:
-            lease: the job's.
-            target: the generation.
             wanted: `force` lets it pass whatever the gate finds, `hold` leaves the switch to somebody.
         """
         scope, generation = lease.scope, target.generation

@@ -91,7 +91,6 @@ class IngestionRunner:
             graph: what makes the knowledge graph of what was indexed.
             held: does bulk work in this process, held to a share of a core, where the cluster would get nothing done.
             crowd: whether this machine leaves bulk work too little; without it only a stall shows that.
-            clock: seconds.
         """
         self._here, self._bulk = here, bulk
         self._jobs, self._store, self._generations, self._blobs = jobs, store, generations, blobs

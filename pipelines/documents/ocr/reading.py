@@ -85,7 +85,6 @@ class PageEngine(Protocol):
         """Lines in reading order, empty for a blank page.
 
         Args:
-            image: the page.
             dpi: dots per inch where they are known.
             layout: Tesseract's page segmentation mode; None takes the engine's configured one.
             seconds: give up after this long.

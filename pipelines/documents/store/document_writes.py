@@ -120,9 +120,6 @@ class DocumentStore:
         """Write a document and its version, and link it; False where it was to be refreshed and is gone.
 
         Args:
-            tx: a transaction of the ledger.
-            scope: the job's.
-            arrival: the file.
             version: version, file_hash, file_size, kind, page_count.
             most_pages: that all documents of the tenant may have together.
 

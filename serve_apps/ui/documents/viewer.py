@@ -26,9 +26,6 @@ def page_viewer(
     """Picture and text of one page.
 
     Args:
-        page: as the API gives it.
-        kind: of the document.
-        passage: what the address points at.
         at: of the address, what stays when another page is shown.
         pictured: whether there is a picture of this version.
     """

@@ -58,7 +58,6 @@ class SignInClient:
         """Tokens for a password; raises Problem.
 
         Args:
-            email, password: as they were typed.
             client: the address of who signs in. The console vouches for it, so that failed attempts are counted for
                 that address and not for the console's, which is everybody's; what anybody may write is not believed.
         """

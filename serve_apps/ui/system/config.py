@@ -108,7 +108,6 @@ def setting_field(one: Setting, group: str = "", *, named: str = "", told: bool 
     """A setting: its name, its value where it may be changed, and what there is to know about it.
 
     Args:
-        one: as the API tells it.
         group: where it stands, for the search.
         named: another name than the key's last part.
         told: whether why it cannot be changed is said elsewhere.

@@ -95,7 +95,6 @@ def decode_bytes(
     becomes U+FFFD.
 
     Args:
-        data: the bytes.
         chosen: the encoding that a person set.
         language: such as `de`, `zh-Hant` or `pt-BR`.
         declared: the encoding that the text or its container claims.
