@@ -205,11 +205,8 @@ def reader_view(
         )
         for job in jobs["items"]
     ]
-    shown = (
-        data_table(("Job", "State", "Pages", "Begun"), rows)
-        if rows
-        else empty_state("No job yet.", "Uploads show up here.")
-    )
+    columns = ("Job", "State", "Pages", "Begun")
+    shown = data_table(columns, rows) if rows else empty_state("No job yet.", "Uploads show up here.")
     head = page_heading("Now", "What happens in this workspace. It refreshes itself.")
     return join_html(head, row, titled_card("Newest jobs", shown))
 

@@ -44,10 +44,8 @@ class GraphqlSkill:
         self._variables = _variable_arguments(manifest, how)
         needed = template_arguments(manifest, how.url)
         check_declared(manifest, needed | set(self._variables.values()), needed)
-        self._select, self._failure = (
-            AnswerSelector(how.select, manifest.name),
-            AnswerSelector(how.failure, manifest.name),
-        )
+        self._select = AnswerSelector(how.select, manifest.name)
+        self._failure = AnswerSelector(how.failure, manifest.name)
 
     async def run(self, call: ToolInvocation) -> Any:
         """Give {data}, with {errors} where the service could answer a part only.

@@ -47,10 +47,8 @@ class RestSkill:
         self._service = HttpService(manifest, ground, how.place)
         needed = template_arguments(manifest, how.url)
         check_declared(manifest, needed | template_arguments(manifest, [how.query, how.body, how.form]), needed)
-        self._select, self._failure = (
-            AnswerSelector(how.select, manifest.name),
-            AnswerSelector(how.failure, manifest.name),
-        )
+        self._select = AnswerSelector(how.select, manifest.name)
+        self._failure = AnswerSelector(how.failure, manifest.name)
 
     async def run(self, call: ToolInvocation) -> Any:
         """Give {status, data} of JSON or {status, text}; an empty answer is {status}.

@@ -43,11 +43,8 @@ def _list_entries(cloud: CloudCall) -> dict[str, Any]:
 
 
 def _upload_object(cloud: CloudCall) -> dict[str, Any]:
-    store, path, data = (
-        cloud.connection.object_store,
-        _object_path(cloud, "/{container}/{+object}"),
-        _object_content(cloud),
-    )
+    store = cloud.connection.object_store
+    path, data = _object_path(cloud, "/{container}/{+object}"), _object_content(cloud)
     etag = hashlib.md5(data, usedforsecurity=False).hexdigest()  # what Swift itself compares
     headers = {"If-None-Match": "*", "ETag": etag, "Content-Type": cloud.arguments.get("content_type", "text/plain")}
     response = store.put(path, data=data, headers=headers)

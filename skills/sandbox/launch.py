@@ -161,11 +161,8 @@ def launch_command(way: LaunchMode, settings: SandboxSettings) -> list[str]:
 
 
 def _fence_arguments(way: LaunchMode, seen: FilesystemView) -> list[str]:
-    asked = [
-        flag
-        for layer, flag in FLAGS.items()
-        if layer in way.asked and not (way.as_root and layer is IsolationLayer.USER)
-    ]
+    left_out = {IsolationLayer.USER} if way.as_root else set[IsolationLayer]()
+    asked = [flag for layer, flag in FLAGS.items() if layer in way.asked - left_out]
     line = [*asked, "--die-with-parent", "--clearenv", "--setenv", "LD_LIBRARY_PATH", LIBRARIES]
     if IsolationLayer.PID in way.asked and not way.as_root:
         # One process less. Not where the script becomes another user: the kernel then does not let the fence's death

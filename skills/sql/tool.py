@@ -57,9 +57,8 @@ class SqlSkill:
         _check_manifest(manifest, how)
         self.spec, self.effect = manifest.spec, manifest.effect
         self._manifest, self._how, self._credentials = manifest, how, ground.credentials
-        self._limits = postgres.QueryLimits(
-            manifest.seconds, how.rows, ground.settings.result_bytes * 7 // 8, how.readonly
-        )
+        most = ground.settings.result_bytes * 7 // 8
+        self._limits = postgres.QueryLimits(manifest.seconds, how.rows, most, how.readonly)
         self._reach = DatabaseReach(ground.hosts, ground.resolve, ground.settings.sqlite_dirs)
         self._statement: SqlStatement | None = None
         if how.query is not None and how.dialect is not None:

@@ -75,10 +75,8 @@ def split_pages(pages: Sequence[Page], settings: ChunkSettings) -> list[Chunk]:
     readable = [page for page in pages if page.failure is None]
     parts = build_outline(readable, settings)
     geometry = [PageGeometry.of(page) for page in readable]
-    return [
-        _build_chunk(ordinal, draft, parts, geometry)
-        for ordinal, draft in enumerate(pack_pieces(parts.pieces, settings))
-    ]
+    drafts = pack_pieces(parts.pieces, settings)
+    return [_build_chunk(ordinal, draft, parts, geometry) for ordinal, draft in enumerate(drafts)]
 
 
 def chunker_fingerprint(settings: ChunkSettings) -> str:

@@ -211,10 +211,8 @@ class KnowledgeGraph:
         if not rows:
             return ()
         ends = list({end for row in rows for end in (row["source_id"], row["target_id"])})
-        nodes = {
-            node.id: node
-            for node in (await self._read_nodes(scope, replace(wanted, type=None), ends, 0, len(ends))).nodes
-        }
+        found = await self._read_nodes(scope, replace(wanted, type=None), ends, 0, len(ends))
+        nodes = {node.id: node for node in found.nodes}
         said: dict[str, list[EvidenceQuote]] = {}
         if each:
             named = [row["id"] for row in rows]

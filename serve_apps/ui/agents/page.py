@@ -39,13 +39,8 @@ def draw_agents_page(desk: ConsoleContext, blocks: gr.Blocks) -> None:
     async def made(
         request: gr.Request, name: str, about: str, prompt: str, whole: bool, every: bool
     ) -> tuple[Any, Any, str]:
-        wanted = {
-            "name": name,
-            "description": about,
-            "system_prompt": prompt,
-            "whole_workspace": whole,
-            "auto_link_uploads": every,
-        }
+        wanted: dict[str, Any] = {"name": name, "description": about, "system_prompt": prompt}
+        wanted |= {"whole_workspace": whole, "auto_link_uploads": every}
         return await create_agent(desk, request, wanted)
 
     def chosen(request: gr.Request) -> Any:

@@ -148,11 +148,8 @@ def rules_view(desk: ConsoleContext, rules: Sequence[Mapping[str, Any]]) -> Safe
         "The approval list (configs/approvals.yaml) is read from top to bottom; the first entry that fits decides, and"
         " what none fits is refused. A call that the model only claimed to make is always put before a person."
     )
-    shown = (
-        data_table(("Tool", "Risk", "A call", "Why"), rows)
-        if rows
-        else empty_state("It has no tools.", "Give it skills.")
-    )
+    columns = ("Tool", "Risk", "A call", "Why")
+    shown = data_table(columns, rows) if rows else empty_state("It has no tools.", "Give it skills.")
     return titled_card("What becomes of its calls", quiet_text(about), shown, aside=tag("span", told))
 
 

@@ -63,10 +63,8 @@ def asks(turn: TurnProgress) -> SafeHtml | None:
     if turn.asked is None:
         return None
     options = [tag("li", str(one)) for one in turn.asked.get("options") or ()]
-    question, hint = (
-        render_markdown(str(turn.asked.get("question", "")), {}),
-        quiet_text("Your next message answers this."),
-    )
+    question = render_markdown(str(turn.asked.get("question", "")), {})
+    hint = quiet_text("Your next message answers this.")
     return tag("div", question, tag("ol", options) if options else None, hint, class_="aos-asks", role="status")
 
 

@@ -84,11 +84,8 @@ def pages_card(document: Mapping[str, Any], version: str, lines: Mapping[str, An
     if total > len(fields):
         last = first + len(fields)
         earlier = link_to("← earlier", document_address(document["id"], version=version, page=first)) if first else None
-        later = (
-            link_to("later →", document_address(document["id"], version=version, page=last + 1))
-            if last < total
-            else None
-        )
+        where = document_address(document["id"], version=version, page=last + 1)
+        later = link_to("later →", where) if last < total else None
         more = quiet_text(earlier, f" pages {first + 1:,} to {last:,} of {total:,} ", later)
     return titled_card("Pages", tag("nav", fields, class_="doc-strip", aria_label="Pages by confidence"), more)
 
@@ -98,10 +95,8 @@ def _page_cell(document: str, version: str, one: Mapping[str, Any], at: int) -> 
     if failed:
         class_, said = "failed", f"failed: {str(failed.get('reason')).replace('_', ' ')}"
     else:
-        class_, said = (
-            ("native" if sure is None else confidence_class(sure)),
-            f"{one['engine']}, {format_percent(sure)} sure",
-        )
+        class_ = "native" if sure is None else confidence_class(sure)
+        said = f"{one['engine']}, {format_percent(sure)} sure"
         said = said if sure is not None else f"{one['engine']}"
     if doubtful := in_short(one):
         class_, said = f"{class_} doubtful", f"{said}, {doubtful.lower()}"

@@ -192,11 +192,8 @@ def switch_view(body: Mapping[str, Any], wanted: str | None) -> SafeHtml:
 
 def switched_view(made: Mapping[str, Any], desk: ConsoleContext) -> SafeHtml:
     """Report of a generation switch that was made."""
-    carried = (
-        f" Taken over: {format_count(made['carried'], 'document')} that came since it was built."
-        if made["carried"]
-        else ""
-    )
+    count = format_count(made["carried"], "document")
+    carried = f" Taken over: {count} that came since it was built." if made["carried"] else ""
     job = (
         join_html(" ", link_to("Their vectors are made by this job", desk.link("ingest", job=made["job_id"])))
         if made["job_id"]

@@ -33,11 +33,8 @@ def cache_view(stats: Mapping[str, Any]) -> SafeHtml:
         f"ask the same; entries are kept {format_duration(stats['ttl_seconds'])}, "
         "and forgotten when a document changes."
     )
-    garbage = (
-        quiet_text(f"{format_count(stats['garbage'], 'entry', 'entries')} could not be read.")
-        if stats["garbage"]
-        else None
-    )
+    count = format_count(stats["garbage"], "entry", "entries")
+    garbage = quiet_text(f"{count} could not be read.") if stats["garbage"] else None
     return join_html(row, _hit_balance(stats), _refusal_table(stats), quiet_text(said), garbage)
 
 

@@ -41,11 +41,8 @@ def draw_gate(desk: ConsoleContext, blocks: gr.Blocks, sets: gr.HTML) -> None:
             return [gr.skip(), gr.skip(), gr.skip(), gr.skip()]  # the list above says what is wrong
         first = items[0] if items else None
         choices = [(one["name"], str(one["id"])) for one in items]
-        return [
-            gr.update(visible=True),
-            gr.update(choices=choices, value=choices[0][1] if choices else None),
-            *_gate_values(first),
-        ]
+        chosen = gr.update(choices=choices, value=choices[0][1] if choices else None)
+        return [gr.update(visible=True), chosen, *_gate_values(first)]
 
     async def choose(request: gr.Request, wanted: str | None) -> list[Any]:
         try:

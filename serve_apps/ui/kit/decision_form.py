@@ -24,11 +24,8 @@ Asked = Mapping[str, Any]
 def decision_card(asked: Asked, may_decide: bool) -> SafeHtml:
     """Card of an approval request; a person who may not decide is told who may."""
     uncertain = asked.get("category") == RECONCILE
-    title = (
-        f"Did {asked['tool']} happen? It was begun, and nobody knows."
-        if uncertain
-        else f"{asked['tool']} waits for a person"
-    )
+    happened = f"Did {asked['tool']} happen? It was begun, and nobody knows."
+    title = happened if uncertain else f"{asked['tool']} waits for a person"
     about = tag("p", asked["reason"]) if asked.get("reason") else None
     until = asked.get("expires_at")
     left = quiet_text("Without a decision it expires ", format_moment(until, relative=True), ".")

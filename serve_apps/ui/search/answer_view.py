@@ -29,11 +29,8 @@ def answer_view(desk: ConsoleContext, answer: Mapping[str, Any], why: Mapping[st
 def _answer_card(desk: ConsoleContext, answer: Mapping[str, Any]) -> SafeHtml:
     words, colour = MODES.get(answer["mode"], (answer["mode"], "grey"))
     aside = tag("span", state_badge(words, colour), f" {answer['model']}" if answer["model"] else "")
-    fallback = (
-        tag("p", state_badge("fallback", "amber"), " ", answer["fallback"], class_="lab-fallback")
-        if answer["fallback"]
-        else None
-    )
+    fell = tag("p", state_badge("fallback", "amber"), " ", answer["fallback"], class_="lab-fallback")
+    fallback = fell if answer["fallback"] else None
     if answer["abstained"]:
         todo = "Ask in other words, or upload what should answer it; the search shows what came near."
         said = tag("strong", "The documents do not say it.")

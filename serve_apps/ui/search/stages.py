@@ -33,11 +33,8 @@ def search_summary(found: Mapping[str, Any], generations: str | None) -> SafeHtm
     ]
     if explain["min_similarity"] is not None:
         told.append(tag("span", f"Least similarity {explain['min_similarity']:g}"))
-    fallback = (
-        tag("p", state_badge("fallback", "amber"), " ", found["fallback"], class_="lab-fallback")
-        if found["fallback"]
-        else None
-    )
+    fell = tag("p", state_badge("fallback", "amber"), " ", found["fallback"], class_="lab-fallback")
+    fallback = fell if found["fallback"] else None
     return join_html(
         tag("div", told, class_="lab-facts"), fallback, timing_bar(found["timings_ms"]), stage_strip(explain)
     )

@@ -112,10 +112,8 @@ def new_connection_form(providers: Sequence[Mapping[str, Any]], wanted: str) -> 
     chosen = next((one for one in providers if one["provider"] == wanted), None)
     back = link_to("← All connections", page_address("models"))
     if chosen is None:
-        tiles = (
-            (one["label"], PLACES.get(one["provider"], ""), page_address("models", new=one["provider"]))
-            for one in providers
-        )
+        names = {one["provider"]: one["label"] for one in providers}
+        tiles = ((name, PLACES.get(id_, ""), page_address("models", new=id_)) for id_, name in names.items())
         return join_html(back, choice_tiles("Which provider?", tiles))
     place = PLACES.get(chosen["provider"], "")
     whole = "…" not in place

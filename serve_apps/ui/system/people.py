@@ -101,14 +101,9 @@ def new_person_form() -> SafeHtml:
 def person_view(one: User, mine: str, changes: bool) -> SafeHtml:
     """Somebody, with what can be done."""
     back = link_to("← All people", page_address("people"))
-    known = fact_list(
-        (
-            ("State", _state_badge(one)),
-            ("Role here", one["role"] or "not a member"),
-            ("Across the tenant", one["tenant_role"]),
-            ("Since", format_moment(one["created_at"])),
-        )
-    )
+    here, across = one["role"] or "not a member", one["tenant_role"]
+    facts = (("Role here", here), ("Across the tenant", across), ("Since", format_moment(one["created_at"])))
+    known = fact_list((("State", _state_badge(one)), *facts))
     head = titled_card(one["email"], known, aside=state_badge("this is you", "blue") if one["email"] == mine else None)
     if not changes:
         return join_html(back, head)
@@ -204,16 +199,11 @@ async def reset_password(api: SessionApi, values: Values) -> ActResult:
 def _key_table(title: str, keys: Sequence[Mapping[str, Any]]) -> SafeHtml | None:
     if not keys:
         return None
-    rows = [
-        (
-            one["name"],
-            f"aos_{one['prefix']}_…",
-            state_badge(one["role"]),
-            format_moment(one["created_at"]),
-            format_moment(one["last_used_at"]) if one["last_used_at"] else "never",
-        )
-        for one in keys
-    ]
+    rows = []
+    for one in keys:
+        used = format_moment(one["last_used_at"]) if one["last_used_at"] else "never"
+        name, made = (one["name"], f"aos_{one['prefix']}_…"), format_moment(one["created_at"])
+        rows.append((*name, state_badge(one["role"]), made, used))
     return titled_card(title, data_table(("Name", "Begins with", "Role", "Made", "Last used"), rows))
 
 

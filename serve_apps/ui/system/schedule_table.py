@@ -190,11 +190,8 @@ def run_history(one: Schedule, runs: Mapping[str, Any], skip: int) -> SafeHtml:
         )
         for run in runs["items"]
     ]
-    paged = (
-        list_pager(page_address("schedules", id=one["id"]), skip, RUNS_OF, runs["total"])
-        if runs["total"] > RUNS_OF
-        else None
-    )
+    pager = list_pager(page_address("schedules", id=one["id"]), skip, RUNS_OF, runs["total"])
+    paged = pager if runs["total"] > RUNS_OF else None
     return titled_card("History", data_table(("Due", "State", "Attempts", "Ended", "What came of it"), rows), paged)
 
 

@@ -104,11 +104,8 @@ def _remark_notes(annotation: object, kind: int, mapper: PageMapper, tokens: Seq
     author = " ".join(_string_value(annotation, b"T").split())
     marked = ""
     if kind in _MARKING:
-        words = [
-            token.text
-            for token in tokens
-            if token.box and _middle_in(token.box, _marked_boxes(annotation, mapper) or [box])
-        ]
+        boxes = _marked_boxes(annotation, mapper) or [box]
+        words = [token.text for token in tokens if token.box and _middle_in(token.box, boxes)]
         more = " …" if len(words) > _MARKED_WORDS else ""
         if words:
             marked = f" {_MARKING[kind]} “{' '.join(words[:_MARKED_WORDS])}{more}”"

@@ -151,11 +151,7 @@ class InlineReader:
         font = fonts.get(f"{W}ascii", "") if fonts is not None else ""
         if is_symbol_font(font) and (_PRIVATE.search(text) or font.lower() == "symbol"):
             return "".join(self._known_sign(font, ord(char)) if not char.isspace() else char for char in text)
-        return (
-            _PRIVATE.sub(lambda match: self._known_sign("Symbol", ord(match[0])), text)
-            if _PRIVATE.search(text)
-            else text
-        )
+        return _PRIVATE.sub(lambda match: self._known_sign("Symbol", ord(match[0])), text)
 
     def _hex_sign(self, font: str, code: str) -> str:
         return self._known_sign(font, int(code, 16)) if re.fullmatch(r"[0-9A-Fa-f]{1,5}", code) else ""
