@@ -48,9 +48,7 @@ class PlaybookSkill:
             return await run_playbook(asked, folder, manifest.seconds, manifest.risk is Risk.READ)
 
 
-def build(manifest: Manifest, ground: SkillDependencies) -> PlaybookSkill:
-    """See `Build`."""
-    return PlaybookSkill(manifest, ground)
+build = PlaybookSkill
 
 
 def _write_key(secret: Mapping[str, str], folder: Path) -> list[str]:

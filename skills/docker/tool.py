@@ -68,9 +68,7 @@ class DockerSkill:
         return await ask_engine(self._url, self._operation, given, self._manifest.seconds, self._most, reads)
 
 
-def build(manifest: Manifest, ground: SkillDependencies) -> DockerSkill:
-    """See `Build`."""
-    return DockerSkill(manifest, ground)
+build = DockerSkill
 
 
 def _check_manifest(manifest: Manifest, operation: str) -> None:

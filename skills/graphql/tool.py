@@ -82,9 +82,7 @@ class GraphqlSkill:
         return {"data": self._select.of(data), **({"errors": error_text(reply)} if errors else {})}
 
 
-def build(manifest: Manifest, ground: SkillDependencies) -> GraphqlSkill:
-    """See `Build`."""
-    return GraphqlSkill(manifest, ground)
+build = GraphqlSkill
 
 
 def _variable_arguments(manifest: Manifest, how: GraphOptions) -> dict[str, str]:

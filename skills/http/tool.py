@@ -91,9 +91,7 @@ class RestSkill:
         return (None if how.body is None else template.fill_body(how.body, values)), "application/json"
 
 
-def build(manifest: Manifest, ground: SkillDependencies) -> RestSkill:
-    """See `Build`."""
-    return RestSkill(manifest, ground)
+build = RestSkill
 
 
 def _text_result(reply: HttpReply, most: int) -> dict[str, Any]:

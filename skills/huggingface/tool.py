@@ -90,9 +90,7 @@ class HuggingfaceSkill:
             raise ServiceGarbled(f"this is no answer to {self._task}: {place} {first['msg']}") from None
 
 
-def build(manifest: Manifest, ground: SkillDependencies) -> HuggingfaceSkill:
-    """See `Build`."""
-    return HuggingfaceSkill(manifest, ground)
+build = HuggingfaceSkill
 
 
 def _request_body(task: Task, values: Mapping[str, Any]) -> dict[str, Any]:

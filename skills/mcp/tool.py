@@ -41,6 +41,4 @@ class RemoteSkill:
         return McpSession(self._manifest, self._how.place, self._ground)
 
 
-def build(manifest: Manifest, ground: SkillDependencies) -> RemoteSkill:
-    """See `Build`."""
-    return RemoteSkill(manifest, ground)
+build = RemoteSkill

@@ -30,6 +30,22 @@ class CloudCall:
         """
         return path_segment(self.arguments.get(argument), argument)
 
+    def needed(self, argument: str) -> Any:
+        """An argument that an action cannot do without. Raises Invalid: it is missing."""
+        if (value := self.arguments.get(argument)) in (None, ""):
+            raise Invalid(f"{argument} is missing")
+        return value
+
+    def find(self, service: Any, kind: str) -> Any:
+        """The object of a service that the argument of its kind's name names."""
+        return getattr(service, f"find_{kind}")(self.name(kind), ignore_missing=False)
+
+    def delete(self, service: Any, kind: str) -> dict[str, Any]:
+        """Delete the object, and say which that was."""
+        found = self.find(service, kind)
+        getattr(service, f"delete_{kind}")(found.id, ignore_missing=False)
+        return {"deleted": kind, "id": found.id, "name": found.name}
+
     def given(self, *names: str) -> dict[str, Any]:
         """The named arguments that the call gave."""
         return {name: self.arguments[name] for name in names if self.arguments.get(name) is not None}
@@ -51,6 +67,11 @@ class CloudCall:
                 break
             rows.append(row)
         return {what: rows, "count": len(rows)} | ({"cut": True} if cut else {})
+
+    @property
+    def page(self) -> int:
+        """Most entries of one request, so that a list shows whether there are more."""
+        return min(self.limit + 1, 1_000)
 
     @property
     def limit(self) -> int:

@@ -12,9 +12,7 @@ def heat_stack(cloud: CloudCall) -> dict[str, Any]:
     """List, show, create or delete. Raises Invalid: an argument that the action needs is missing; it is named."""
     heat, action = cloud.connection.orchestration, cloud.arguments["action"]
     if action == "list":
-        return cloud.listed(
-            "stacks", heat.stacks(limit=min(cloud.limit + 1, 1_000), **cloud.given("status")), _stack_row
-        )
+        return cloud.listed("stacks", heat.stacks(limit=cloud.page, **cloud.given("status")), _stack_row)
     if action == "create":
         return _create_stack(cloud)
     stack = heat.get_stack(cloud.name("stack"))

@@ -119,9 +119,7 @@ class OpenStack:
         return lambda host, port: asyncio.run_coroutine_threadsafe(ask(host, port), loop).result()
 
 
-def build(manifest: Manifest, ground: SkillDependencies) -> OpenStack:
-    """See `Build`."""
-    return OpenStack(manifest, ground)
+build = OpenStack
 
 
 def _load_machinery(module: str, operation: str) -> tuple[Callable[..., "GuardedAdapter"], Callable[..., Any]]:

@@ -79,6 +79,4 @@ class ScrapeSkill:
         return {"url": reply.url, **await read_page(self._how.reads, reply.text, reply.url, values, left)}
 
 
-def build(manifest: Manifest, ground: SkillDependencies) -> ScrapeSkill:
-    """See `Build`."""
-    return ScrapeSkill(manifest, ground)
+build = ScrapeSkill

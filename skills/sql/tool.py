@@ -95,9 +95,7 @@ class SqlSkill:
         return await postgres.ask_postgres(dsn, statement, values, self._limits, self._reach, how.needs)
 
 
-def build(manifest: Manifest, ground: SkillDependencies) -> SqlSkill:
-    """See `Build`."""
-    return SqlSkill(manifest, ground)
+build = SqlSkill
 
 
 def _checked_statement(text: str, dialect: Dialect, readonly: bool) -> SqlStatement:
