@@ -103,8 +103,8 @@ async def fetch_token(way: GuardedHttpClient, url: str, scope: str, secret: Secr
         ServiceGarbled: the answer has no token.
         AosError: those of `Way.send` and `answers.refuse`.
     """
-    form = {"grant_type": "client_credentials", "scope": scope}
-    form |= {name: secret[name] for name in ("client_id", "client_secret")}
+    client = {name: secret[name] for name in ("client_id", "client_secret")}
+    form = {"grant_type": "client_credentials", **client, "scope": scope}
     sent = {"Accept": "application/json", "Content-Type": "application/x-www-form-urlencoded"}
     reply = await way.send(OutboundRequest(url, "POST", sent, content=urlencode(form).encode()))
     if reply.status in (400, 401):

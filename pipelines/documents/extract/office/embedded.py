@@ -4,15 +4,16 @@ import io
 import posixpath
 import struct
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 
 import olefile
 
 from pipelines.documents.document import CaveatKind, FailureReason, Page, Unreadable
-from pipelines.documents.extract.office.zip_package import DAMAGED, Source
-from pipelines.documents.extract.opened import ExtractionContext, OpenedDocument
+from pipelines.documents.extract.office.ooxml import to_transitional
+from pipelines.documents.extract.office.zip_package import DAMAGED, Source, check_package, classify_package_error
+from pipelines.documents.extract.opened import DocumentPart, ExtractionContext, OpenedDocument
 from pipelines.documents.extract.pictures.embedded_pictures import PictureCollector
 
 DEEPEST = 3  # a document may hold itself
@@ -48,20 +49,20 @@ class EmbeddedDocuments:
 
     def __init__(self, gathered: PictureCollector, nesting: NestingBudget | None) -> None:
         """Nothing found yet; `nesting` None for a document that stands in no other."""
-        self._gathered, self._nesting = gathered, nesting or NestingBudget()
+        self._gathered, self.nesting = gathered, nesting or NestingBudget()
         self._found: list[tuple[str, OpenedDocument]] = []
 
     def add(self, data: bytes, name: str, where: str = "") -> bool:
         """Open an embedded document; what cannot be read is noted. Tells whether it is read."""
         label = posixpath.basename(name.replace("\\", "/"))
         place = f" {where}" if where else ""
-        left = self._nesting.left
-        if self._nesting.depth >= DEEPEST or left[0] <= 0 or left[1] <= 0:
+        left = self.nesting.left
+        if self.nesting.depth >= DEEPEST or left[0] <= 0 or left[1] <= 0:
             self._gathered.note(CaveatKind.PARTS_SKIPPED, f"documents nested too deep, or too many{place}")
             return False
         left[0] -= 1
         try:
-            opened = open_embedded(data, self._inner_context(), self._nesting.inner())
+            opened = open_embedded(data, self._inner_context(), self.nesting.inner())
         except Unreadable as error:
             self._gathered.note(CaveatKind.PARTS_SKIPPED, f"embedded {label}{place}: {error.reason}; {_HINT}")
             return False
@@ -83,6 +84,32 @@ class EmbeddedDocuments:
     def behind(self, document: OpenedDocument) -> OpenedDocument:
         """The document, with what was found in it behind its own pages."""
         return MergedDocument(document, self._found) if self._found else document
+
+
+def open_package(
+    source: Source,
+    context: ExtractionContext,
+    nesting: NestingBudget | None,
+    read: Callable[[zipfile.ZipFile, PictureCollector, EmbeddedDocuments], Iterable[str | DocumentPart]],
+    *,
+    nothing: str = "",
+) -> OpenedDocument:
+    """An office file by the parts that `read` gives of its archive, what stands in it behind them.
+
+    Raises:
+        Unreadable: the package is damaged or a bomb, or has no parts where `nothing` says that in words.
+    """
+    check_package(source, context.read.max_unpacked_bytes)
+    gathered = PictureCollector(context)
+    embedding = EmbeddedDocuments(gathered, nesting)
+    try:
+        with zipfile.ZipFile(to_transitional(source)) as archive:
+            parts = list(read(archive, gathered, embedding))
+    except DAMAGED as error:
+        raise classify_package_error(error) from error
+    if nothing and not parts:
+        raise Unreadable(FailureReason.EMPTY, nothing)
+    return embedding.behind(gathered.document(parts))
 
 
 def open_embedded(data: bytes, context: ExtractionContext, nesting: NestingBudget) -> OpenedDocument | None:

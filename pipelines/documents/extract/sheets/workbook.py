@@ -3,6 +3,7 @@
 import io
 import struct
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,8 @@ import xlrd
 from xlrd.compdoc import CompDocError
 
 from pipelines.documents.document import Caveat, CaveatKind, FailureReason, Unreadable
-from pipelines.documents.extract.office.embedded import EmbeddedDocuments, NestingBudget
-from pipelines.documents.extract.office.ooxml import to_transitional
-from pipelines.documents.extract.office.zip_package import DAMAGED, Source, check_package, classify_package_error
+from pipelines.documents.extract.office.embedded import EmbeddedDocuments, NestingBudget, open_package
+from pipelines.documents.extract.office.zip_package import DAMAGED, Source, classify_package_error
 from pipelines.documents.extract.opened import DocumentPart, ExtractionContext, OpenedDocument, UnpagedDocument
 from pipelines.documents.extract.pictures.embedded_pictures import PictureCollector
 from pipelines.documents.extract.sheets.extras import read_extras
@@ -65,16 +65,15 @@ _OLD_PICTURES = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff\xe0\0\x10JFIF")  # as they
 
 def open_xlsx(source: Source, context: ExtractionContext, nesting: NestingBudget | None = None) -> OpenedDocument:
     """Each sheet begins a part of its own with `## Sheet: name`; embedded documents follow behind."""
-    check_package(source, context.read.max_unpacked_bytes)
-    gathered = PictureCollector(context)
-    embedding = EmbeddedDocuments(gathered, nesting)
-    try:
-        with zipfile.ZipFile(to_transitional(source)) as archive:
-            book = open_book(archive)
-            parts = [part for sheet in book.sheets for part in _sheet_parts(book, sheet, gathered, embedding)]
-    except DAMAGED as error:
-        raise classify_package_error(error) from error
-    return embedding.behind(gathered.document(parts))
+    return open_package(source, context, nesting, _book_parts)
+
+
+def _book_parts(
+    archive: zipfile.ZipFile, gathered: PictureCollector, embedding: EmbeddedDocuments
+) -> Iterator[DocumentPart]:
+    book = open_book(archive)
+    for sheet in book.sheets:
+        yield from _sheet_parts(book, sheet, gathered, embedding)
 
 
 def _sheet_parts(
