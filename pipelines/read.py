@@ -37,26 +37,25 @@ def be_a_reader(settings: Settings) -> None:
     end_me_first()
 
 
-class _Survey:
-    """Opens files far enough to count their pages."""
+class _BulkActor:
+    """Has a reader of documents, and the settings that its worker has."""
 
     def __init__(self, given: Mapping[str, Any] | None = None) -> None:
         settings = load_settings(rows=given)
         be_a_reader(settings)
         self._reader = DocumentReader(settings.read, settings.ocr, priority=bulk_priority(settings.read))
+
+
+class _Survey(_BulkActor):
+    """Opens files far enough to count their pages."""
 
     def __call__(self, batch: pa.Table) -> Iterator[pa.Table]:
         found = [rows.of_surveyed(survey_file(self._reader, rows.to_task(row))) for row in batch.to_pylist()]
         yield pa.Table.from_pylist(found)
 
 
-class _Read:
+class _Read(_BulkActor):
     """Reads slices of pages."""
-
-    def __init__(self, given: Mapping[str, Any] | None = None) -> None:
-        settings = load_settings(rows=given)
-        be_a_reader(settings)
-        self._reader = DocumentReader(settings.read, settings.ocr, priority=bulk_priority(settings.read))
 
     def __call__(self, batch: pa.Table) -> Iterator[pa.Table]:
         for row in batch.to_pylist():

@@ -134,14 +134,9 @@ class CredentialStore:
         await tx.run(self._sql["change"], id=id_, **after, **scope.keys)
         if content is not None:
             held = divide_fields(CredentialType(before["type"]), content.values, content.extra)
-            await tx.run(
-                self._sql["replace"],
-                id=id_,
-                sealed=self._seal_fields(scope, id_, held.sealed),
-                fields=sorted(held.sealed),
-                extra=Jsonb(dict(held.extra)),
-                **scope.keys,
-            )
+            sealed, extra = self._seal_fields(scope, id_, held.sealed), Jsonb(dict(held.extra))
+            fields = sorted(held.sealed)
+            await tx.run(self._sql["replace"], id=id_, sealed=sealed, fields=fields, extra=extra, **scope.keys)
         return await self.one(tx, scope, id_)
 
     async def remove(self, tx: Transaction, scope: Scope, id_: str) -> Row:

@@ -38,12 +38,9 @@ def _create_network(cloud: CloudCall) -> dict[str, Any]:
 def _create_subnet(cloud: CloudCall) -> dict[str, Any]:
     network = cloud.connection.network
     of = cloud.find(network, "network")
-    made = network.create_subnet(
-        network_id=of.id,
-        cidr=cloud.needed("cidr"),
-        ip_version=6 if ":" in cloud.arguments["cidr"] else 4,
-        **cloud.given("name", "gateway_ip", "dns_nameservers", "description"),
-    )
+    wanted = cloud.given("name", "gateway_ip", "dns_nameservers", "description")
+    cidr = cloud.needed("cidr")
+    made = network.create_subnet(network_id=of.id, cidr=cidr, ip_version=6 if ":" in cidr else 4, **wanted)
     return {"created": "subnet", **_subnet_row(made)}
 
 

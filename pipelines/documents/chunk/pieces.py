@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from configs.sections import ChunkSettings
 from pipelines.documents.chunk import blocks, headings
 from pipelines.documents.chunk.blocks import BlockKind, TextBlock
-from pipelines.documents.chunk.sentences import cut_to_length, sentences
+from pipelines.documents.chunk.sentences import cut_to_length, line_spans, sentences
 from pipelines.documents.document import Page
 
 
@@ -126,23 +126,16 @@ def _block_borders(text: str, block: TextBlock) -> Iterator[tuple[int, int]]:
     elif block.kind is BlockKind.TABLE:
         if block.body > block.start:
             yield block.start, block.body
-        yield from _line_spans(text, block.body, block.end)
+        yield from line_spans(text, block.body, block.end)
     elif block.kind is BlockKind.CODE:
         yield from _paragraph_spans(text, block.start, block.end)
     else:
         yield block.start, block.end
 
 
-def _line_spans(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    while start < end:
-        stop = text.find("\n", start, end) + 1 or end
-        yield start, stop
-        start = stop
-
-
 def _paragraph_spans(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     begin = start
-    for line, stop in _line_spans(text, start, end):
+    for line, stop in line_spans(text, start, end):
         if not text[line:stop].strip():
             yield begin, stop
             begin = stop

@@ -196,15 +196,9 @@ class IndexGenerations:
     ) -> None:
         """Let readers have this version, and none before it."""
         await tx.run(self._sql["drop_other_versions"], **named, document=owner["document_id"])
-        await tx.run(
-            self._sql["settle_document"],
-            **named,
-            document=owner["document_id"],
-            chunk_count=chunks,
-            page_count=owner["page_count"],
-            embedded=embedded,
-            no_text=Jsonb([{**one, "pages": [], "page_count": 0} for one in caveats_to_json([NO_TEXT])]),
-        )
+        no_text = Jsonb([{**one, "pages": [], "page_count": 0} for one in caveats_to_json([NO_TEXT])])
+        of = {"document": owner["document_id"], "chunk_count": chunks, "page_count": owner["page_count"]}
+        await tx.run(self._sql["settle_document"], **named, **of, embedded=embedded, no_text=no_text)
 
     async def standing(self, tx: Transaction, scope: Scope, version: VersionId) -> Row | None:
         """Status and caveats of the document whose readers see this version; None where nobody sees it."""
@@ -219,15 +213,8 @@ class IndexGenerations:
     ) -> list[Row]:
         """Documents to index again, in the order of their ids, but for those that generation `kept` has as they are."""
         async with self._db.transaction(scope) as tx:
-            return await tx.all(
-                self._sql["to_reindex"],
-                workspace=scope.workspace,
-                agent=agent,
-                only_pending=only_pending,
-                kept=kept,
-                after=after,
-                limit=limit,
-            )
+            chosen = {"agent": agent, "only_pending": only_pending, "kept": kept, "after": after, "limit": limit}
+            return await tx.all(self._sql["to_reindex"], workspace=scope.workspace, **chosen)
 
     async def current_version(self, scope: Scope, document: DocumentId) -> VersionId | None:
         """The version of a document that readers see; None where there is none."""
@@ -249,15 +236,9 @@ class IndexGenerations:
         return bool(row and row["built"])
 
     async def _open_generation(self, tx: Transaction, recipe: IndexRecipe, *, fresh: bool) -> int:
-        row = await tx.one(
-            self._sql["open_generation"],
-            embedder=recipe.embedder.name,
-            embedder_fingerprint=recipe.embedder.fingerprint,
-            dimension=recipe.embedder.dimension,
-            chunker=recipe.chunker,
-            fingerprint=recipe.fingerprint,
-            fresh=fresh,
-        )
+        of = {"chunker": recipe.chunker, "fingerprint": recipe.fingerprint, "dimension": recipe.embedder.dimension}
+        of |= {"embedder": recipe.embedder.name, "embedder_fingerprint": recipe.embedder.fingerprint}
+        row = await tx.one(self._sql["open_generation"], **of, fresh=fresh)
         return int(row["id"]) if row else 0
 
     async def _put_chunks(

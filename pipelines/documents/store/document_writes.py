@@ -131,13 +131,8 @@ class DocumentStore:
             return False
         await tx.run(self._sql["retyped"], document=arrival.document(scope), **scope.keys, file_type=version["kind"])
         await tx.run(self._sql["put_document"], **self._document_values(scope, arrival), file_type=version["kind"])
-        row = await tx.one(
-            self._sql["put_version"],
-            document=arrival.document(scope),
-            **scope.keys,
-            location=arrival.location,
-            **version,
-        )
+        named = {"document": arrival.document(scope), "location": arrival.location, **version}
+        row = await tx.one(self._sql["put_version"], **scope.keys, **named)
         await self._drop_pages_beyond(tx, scope, version)
         if row and row["fresh"]:
             await refuse_beyond(tx, scope, most_pages, int(version["page_count"]))

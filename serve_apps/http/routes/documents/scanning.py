@@ -104,13 +104,9 @@ async def folders(
     except OSError as error:
         raise Forbidden(f"{at or 'it'} cannot be entered: {error.strerror}") from error
     below = root.relative_to(base.resolve())
-    return Folders(
-        base=str(base),
-        path="" if below == Path() else _printable_path(below),
-        files=inside.files,
-        more=inside.more,
-        folders=[_printable_path(Path(name)) for name in inside.folders],
-    )
+    path = "" if below == Path() else _printable_path(below)
+    folders = [_printable_path(Path(name)) for name in inside.folders]
+    return Folders(base=str(base), path=path, files=inside.files, more=inside.more, folders=folders)
 
 
 @router.post("/api/documents/batch-scan", status_code=202)

@@ -2,7 +2,7 @@
 
 from dataclasses import asdict
 from datetime import UTC, date, datetime, time
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field, field_validator
@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from cluster.basics.scope import Scope
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
 from serve_apps.http.fields import DocumentKey, Name, Question, RequestBody, Text
+from serve_apps.http.response_shapes import copy_fields
 from serve_apps.http.routes.documents.passages import Found, search_response
 from serve_apps.retrieval.search.query import (
     BUDGETS,
@@ -100,22 +101,14 @@ class SearchRequest(Narrowed, RequestBody):
         least = self.min_similarity
         if least is None and self.preset is not None:
             least = LEAST_SIMILARITY[self.preset]
-        return SearchQuery(
-            self.query,
-            self.limit,
-            agent,
-            self.narrowed(),
-            least,
-            self.strategy,
-            self.enhance,
-            self.rerank,
-            self.budget(),
-            self.round_robin,
-            patience_ms=self.patience_ms,
-            history=tuple(self.history),
-            explain=self.explain,
-            fresh=not self.cache,
-        )
+        asked: dict[str, Any] = {
+            "text": self.query,
+            "agent_id": agent,
+            "filters": self.narrowed(),
+            "min_similarity": least,
+        }
+        asked |= {"budget": self.budget(), "history": tuple(self.history), "fresh": not self.cache}
+        return copy_fields(SearchQuery, self, **asked)
 
 
 @router.post("/api/documents/search")

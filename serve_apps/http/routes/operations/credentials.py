@@ -23,13 +23,9 @@ CredentialInPath = Annotated[UUID, Path()]
 BindingInPath = Annotated[UUID, Path()]
 _SIZE = f"At most {MOST_FIELDS} fields of {MOST_CHARACTERS:,} characters."
 # What is in them is judged by `divide`, which quotes no value.
+_SEALED = f"Stored sealed, never shown. {_SIZE}"
 Values = Annotated[
-    JsonObject,
-    Field(
-        max_length=MOST_FIELDS,
-        description=f"Stored sealed, never shown. {_SIZE}",
-        json_schema_extra={"writeOnly": True},
-    ),
+    JsonObject, Field(max_length=MOST_FIELDS, description=_SEALED, json_schema_extra={"writeOnly": True})
 ]
 Extra = Annotated[
     JsonObject,
