@@ -16,18 +16,13 @@ MOST_MESSAGE = 500  # characters of what a failed task says
 
 
 class AnsibleOptions(BaseModel):
-    """Options of a playbook skill: playbook, inventory and check mode.
-
-    Attributes:
-        playbook: relative to `skills.ansible_dir`.
-        inventory: relative to it too; without one it is this machine alone.
-        check: nothing is changed; modules say what they would do (`--check`).
-    """
+    """Options of a playbook skill: playbook, inventory and check mode."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    playbook: StrictStr = Field(min_length=1, max_length=1_000)
+    playbook: StrictStr = Field(min_length=1, max_length=1_000)  # relative to `skills.ansible_dir`
+    # Relative to it too; without one it is this machine alone.
     inventory: StrictStr | None = Field(None, min_length=1, max_length=1_000)
-    check: StrictBool = False
+    check: StrictBool = False  # nothing is changed; modules say what they would do (`--check`)
 
 
 def check_playbook_skill(manifest: Manifest) -> None:
@@ -60,8 +55,7 @@ def extra_variables(manifest: Manifest, arguments: Mapping[str, Any]) -> dict[st
 
     Without the mark `{{ lookup('pipe', …) }}` in an argument would run a command.
 
-    Raises:
-        Invalid: an argument is no parameter, or a key in it means something to Ansible.
+    Raises Invalid: an argument is no parameter, or a key in it means something to Ansible.
     """
     properties = manifest.parameters.get("properties", {})
     if unknown := set(arguments) - set(properties):

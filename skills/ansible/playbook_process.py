@@ -24,8 +24,7 @@ _COUNTS = {"ok": "ok", "changed": "changed", "failures": "failed", "dark": "unre
 def check_installed(python: str = sys.executable) -> None:
     """Nothing, where ansible-playbook is beside this Python, and ansible-runner too.
 
-    Raises:
-        AnsibleMissing: one of them is not.
+    Raises AnsibleMissing: one of them is not.
     """
     binary = Path(python).with_name("ansible-playbook")
     if find_spec("ansible_runner") is None or not binary.is_file():

@@ -94,8 +94,7 @@ class ToolCatalog:
 def check_spec(spec: ToolSpec) -> None:
     """Check that models accept the tool's name and schema.
 
-    Raises:
-        Invalid: its name or its schema is not what every provider takes.
+    Raises Invalid: its name or its schema is not what every provider takes.
     """
     if not _NAME.fullmatch(spec.name):
         raise Invalid(f"a tool's name has up to 64 letters, digits, _ and -, not {spec.name!r}")

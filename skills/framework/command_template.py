@@ -50,8 +50,7 @@ def fill_template(
 ) -> list[str]:
     """The command, element by element. `dashes`: arguments that may begin with `-`.
 
-    Raises:
-        Invalid: an argument is no plain value of one line, or would be read as an option.
+    Raises Invalid: an argument is no plain value of one line, or would be read as an option.
     """
     values = manifest.defaults | dict(arguments)
     return [

@@ -148,8 +148,7 @@ class CredentialStore:
     async def bindings(self, tx: Transaction, scope: Scope, id_: str) -> list[Row]:
         """Bindings of a credential, in the order in which they were written.
 
-        Raises:
-            NotFound: there is no such credential here.
+        Raises NotFound: there is no such credential here.
         """
         row = await self.one(tx, scope, id_)
         return await tx.all(self._sql["bindings"], id=row["id"], **scope.keys)
@@ -181,8 +180,7 @@ class CredentialStore:
     async def unbind(self, tx: Transaction, scope: Scope, id_: str, binding: str) -> None:
         """Let somebody use it no longer. Without bindings nobody may, until its `bound` is taken away.
 
-        Raises:
-            NotFound: there is no such credential or binding here.
+        Raises NotFound: there is no such credential or binding here.
         """
         row = await self.one(tx, scope, id_)
         if not await tx.run(self._sql["unbind"], id=row["id"], binding=uuid_of(binding, "binding"), **scope.keys):

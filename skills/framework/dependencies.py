@@ -100,8 +100,7 @@ class ScriptRunner(Protocol):
     async def run(self, source: str, payload: Mapping[str, Any], *, seconds: float | None = None) -> ScriptOutcome:
         """Call `run(payload)` of the source.
 
-        Raises:
-            AosError: by name: it failed, took too long, wanted too much, or the wall is not whole on this machine.
+        Raises AosError: by name: it failed, took too long, wanted too much, or the wall is not whole on this machine.
         """
         ...
 

@@ -148,8 +148,7 @@ class _Front(BaseModel):
 def read_manifest(text: str) -> Manifest:
     """The skill that a SKILL.md describes. Only `name` and `description` are needed: without a type it is internal.
 
-    Raises:
-        BadManifest: no front matter, not YAML, or a key that is unknown, missing or of another form; each is named.
+    Raises BadManifest: no front matter, not YAML, or a key that is unknown, missing or of another form; each is named.
     """
     if len(text) > MOST_CHARACTERS:
         raise BadManifest(f"SKILL.md has {len(text):,} characters; {MOST_CHARACTERS:,} are read")
@@ -198,8 +197,7 @@ Options = TypeVar("Options", bound=BaseModel)
 def options_of(manifest: Manifest, shape: type[Options]) -> Options:
     """The manifest's options as its kind wants them.
 
-    Raises:
-        BadManifest: they have another form; each place is named.
+    Raises BadManifest: they have another form; each place is named.
     """
     try:
         return shape.model_validate(dict(manifest.options))

@@ -131,8 +131,7 @@ class SkillStore:
     async def versions(self, scope: Scope, name: str) -> list[StoredSkill]:
         """Every version of a skill, the newest first.
 
-        Raises:
-            SkillNotFound: neither does it ship nor is it registered here.
+        Raises SkillNotFound: neither does it ship nor is it registered here.
         """
         if name in shipped_names():
             return [StoredSkill(shipped_skill(name))]

@@ -27,22 +27,15 @@ _CREDENTIAL = "credential."
 
 
 class ServiceEndpoint(BaseModel):
-    """Endpoint of a service and its login; the part of the options that all kinds share.
-
-    Attributes:
-        url: `https://host/path` or `{credential.base_url}/path`; no argument has a say in the host.
-        headers: constants.
-        base_url: in the place of `{credential.base_url}` where the credential has none.
-        login: headers whose values hold fields of the credential, as `{"X-API-Key": "{key}"}`; see `login.headers`.
-        oauth: where a credential with `client_id` and `client_secret` gets its token.
-    """
+    """Endpoint of a service and its login; the part of the options that all kinds share."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    url: str
-    headers: dict[str, str] = {}
-    base_url: str | None = None
+    url: str  # `https://host/path` or `{credential.base_url}/path`; no argument has a say in the host
+    headers: dict[str, str] = {}  # constants
+    base_url: str | None = None  # in the place of `{credential.base_url}` where the credential has none
+    # Headers whose values hold fields of the credential, as `{"X-API-Key": "{key}"}`; see `login.headers`.
     login: dict[str, str] | None = None
-    oauth: TokenEndpoint | None = None
+    oauth: TokenEndpoint | None = None  # where a credential with `client_id` and `client_secret` gets its token
 
     @property
     def place(self) -> "ServiceEndpoint":
@@ -126,8 +119,7 @@ class HttpService:
 def template_arguments(manifest: Manifest, templates: Any) -> set[str]:
     """The arguments that templates want; what they want besides are fields of the credential.
 
-    Raises:
-        BadManifest: they want a credential, and the skill has none.
+    Raises BadManifest: they want a credential, and the skill has none.
     """
     names = hole_names(templates)
     dotted = {name for name in names if "." in name}
@@ -144,8 +136,7 @@ def guaranteed_parameters(manifest: Manifest) -> set[str]:
 def check_declared(manifest: Manifest, used: set[str], needed: set[str]) -> None:
     """Nothing, where a skill's parameters are those that its templates use.
 
-    Raises:
-        BadManifest: one is used and not declared, declared and not used, or may be missing where it is needed.
+    Raises BadManifest: one is used and not declared, declared and not used, or may be missing where it is needed.
     """
     known = set(manifest.parameters.get("properties", {}))
     for why, names in (

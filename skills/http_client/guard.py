@@ -68,8 +68,7 @@ def parse_target(url: str, allowed: Sequence[str]) -> RequestTarget:
 def check_addresses(found: Sequence[str], aim: RequestTarget) -> str:
     """The address to connect to, of those that the name resolves to: every one of them has to be public.
 
-    Raises:
-        Disallowed: one is private, of this machine, of the link, of a cloud's metadata, or not an address.
+    Raises Disallowed: one is private, of this machine, of the link, of a cloud's metadata, or not an address.
     """
     addresses = [_parse_address(text) for text in found]
     if not addresses:

@@ -25,14 +25,10 @@ class CredentialElsewhere(Forbidden):
 
 
 class TokenEndpoint(BaseModel):
-    """Token endpoint of the OAuth client-credentials grant (RFC 6749, 4.4).
-
-    Attributes:
-        url: may have fields of the credential, as `https://login.example.org/{credential.tenant_id}/token`.
-    """
+    """Token endpoint of the OAuth client-credentials grant (RFC 6749, 4.4)."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    url: str
+    url: str  # may have fields of the credential, as `https://login.example.org/{credential.tenant_id}/token`
     scope: str
 
 

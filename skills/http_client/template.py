@@ -32,8 +32,7 @@ def hole_names(template: Any) -> set[str]:
 def fill_path(template: str, values: Values) -> str:
     """A path (or what of a URL follows its host); each value becomes one segment, those of `{+name}` several.
 
-    Raises:
-        Invalid: a value is missing, empty, or would lead to another place than the one it is written for.
+    Raises Invalid: a value is missing, empty, or would lead to another place than the one it is written for.
     """
 
     def fill(found: re.Match[str]) -> str:

@@ -50,8 +50,7 @@ class HttpMcpServer:
     async def check(self, url: str) -> tuple[RequestTarget, str]:
         """A request's address taken apart, and where to connect to.
 
-        Raises:
-            AosError: it is not this server's, or leads to where nobody may go.
+        Raises AosError: it is not this server's, or leads to where nobody may go.
         """
         aim = parse_target(url, self._allowed)
         if (aim.scheme, aim.host, aim.port) != (self._aim.scheme, self._aim.host, self._aim.port):

@@ -37,8 +37,7 @@ def check_command(argv: Sequence[str], commands: Sequence[str]) -> None:
     An entry may have arguments (`/usr/bin/python3 -m mcp_server_time`); one that is only an interpreter allows all that
     can be written for it.
 
-    Raises:
-        CommandNotAllowed: no entry fits.
+    Raises CommandNotAllowed: no entry fits.
     """
     for entry in commands:
         words = shlex.split(entry)

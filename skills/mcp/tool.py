@@ -28,8 +28,7 @@ class RemoteSkill:
     async def run(self, call: ToolInvocation) -> Mapping[str, Any]:
         """Give {data} of a structured result, else {text}; and {parts} of what is neither.
 
-        Raises:
-            AosError: those of `Session.call`.
+        Raises AosError: those of `Session.call`.
         """
         return await self._make_session.call(call, self._how.tool, self._how.sha256)
 

@@ -25,8 +25,7 @@ class CloudCall:
     def name(self, argument: str) -> str:
         """An argument that is a name or an id, and becomes a part of an address.
 
-        Raises:
-            Invalid: it is missing, or would lead to another address.
+        Raises Invalid: it is missing, or would lead to another address.
         """
         return path_segment(self.arguments.get(argument), argument)
 
@@ -82,8 +81,7 @@ class CloudCall:
 def path_segment(value: Any, argument: str) -> str:
     """A name or an id that becomes one segment of a path; the SDK does not quote it.
 
-    Raises:
-        Invalid: it would lead to another address.
+    Raises Invalid: it would lead to another address.
     """
     if not isinstance(value, str) or not value.strip():
         raise Invalid(f"{argument} is missing")

@@ -9,8 +9,7 @@ from skills.openstack.cloud import CloudCall, pick_fields
 def keystone_auth(cloud: CloudCall) -> dict[str, Any]:
     """Sign in, and manage users, projects and roles. No token is ever given: it would be a key for whoever reads it.
 
-    Raises:
-        Invalid: an argument that the action needs is missing; it is named.
+    Raises Invalid: an argument that the action needs is missing; it is named.
     """
     return _ACTIONS[cloud.arguments["action"]](cloud)
 

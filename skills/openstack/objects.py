@@ -18,8 +18,7 @@ _GONE_BEYOND = 416  # the range of an object that has no bytes
 def object_storage(cloud: CloudCall) -> dict[str, Any]:
     """List containers, or objects of one; upload, download; create a container.
 
-    Raises:
-        Invalid: an argument that the action needs is missing; it is named.
+    Raises Invalid: an argument that the action needs is missing; it is named.
     """
     action = cloud.arguments["action"]
     if action == "list":

@@ -74,8 +74,7 @@ class OpenStack:
     async def run(self, call: ToolInvocation) -> Any:
         """The operation's result.
 
-        Raises:
-            AosError: those of `skills.openstack.cloud_errors`, and those of the address guard.
+        Raises AosError: those of `skills.openstack.cloud_errors`, and those of the address guard.
         """
         secret = await self._ground.credentials.open(call, self._manifest)
         try:

@@ -23,8 +23,7 @@ def list_images(cloud: CloudCall) -> dict[str, Any]:
 def manage_volume(cloud: CloudCall) -> dict[str, Any]:
     """Create, delete, attach, detach or extend.
 
-    Raises:
-        Invalid: an argument that the action needs is missing; it is named.
+    Raises Invalid: an argument that the action needs is missing; it is named.
     """
     storage, action = cloud.connection.block_storage, cloud.arguments["action"]
     if action == "create":

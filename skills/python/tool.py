@@ -30,8 +30,7 @@ class ScriptSkill:
     async def run(self, call: ToolInvocation) -> Any:
         """The dict that `run` returned.
 
-        Raises:
-            AosError: as `Scripts.run`: it failed, took too long, wanted too much, or there is no wall here.
+        Raises AosError: as `Scripts.run`: it failed, took too long, wanted too much, or there is no wall here.
         """
         manifest = self._manifest
         outcome = await self._scripts.run(manifest.code, call.arguments, seconds=manifest.seconds)

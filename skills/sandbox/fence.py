@@ -73,8 +73,7 @@ class Sandbox:
     async def fill(self) -> None:
         """Have the interpreters wait before the first call; without this the first call starts its own.
 
-        Raises:
-            SandboxMissing: this machine cannot isolate them as the settings ask.
+        Raises SandboxMissing: this machine cannot isolate them as the settings ask.
         """
         await self._pool.fill()
 

@@ -40,8 +40,7 @@ class NoInterpreter(Exception):
 def build_view() -> FilesystemView:
     """The view for the interpreter that runs this, its virtual environment left out.
 
-    Raises:
-        NoInterpreter: `ldd` is missing or fails.
+    Raises NoInterpreter: `ldd` is missing or fails.
     """
     program = Path(sys.executable).resolve()
     library = Path(sysconfig.get_path("stdlib")).resolve()
@@ -141,8 +140,7 @@ def resource_limits(settings: SandboxSettings, seconds: float) -> dict[str, int]
 def launch_command(way: LaunchMode, settings: SandboxSettings) -> list[str]:
     """The whole command line of a way; it starts with an empty environment but for where the libraries are.
 
-    Raises:
-        SandboxMissing: a part of it is not on this machine.
+    Raises SandboxMissing: a part of it is not on this machine.
     """
     try:
         seen = build_view()

@@ -38,8 +38,7 @@ class WorkerPool:
     async def take(self) -> SandboxWorker:
         """One that is ready; the caller ends it. Another is started in its place.
 
-        Raises:
-            SandboxMissing: none can be isolated as the settings ask.
+        Raises SandboxMissing: none can be isolated as the settings ask.
         """
         if self._closed:
             raise SandboxMissing("it has been closed", fix="")

@@ -21,16 +21,11 @@ _HTML = {"text/html", "application/xhtml+xml", "application/xml", "text/xml", ""
 
 
 class ScrapeOptions(BaseModel):
-    """Options of a scraping skill: the part of the page to extract.
-
-    Attributes:
-        reads: `article` the readable text; `tables`; `links`; `elements` what the argument `selector` finds.
-        url: the page; without it the argument `url` names it. An allowed host either way.
-    """
+    """Options of a scraping skill: the part of the page to extract."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    reads: Reads
-    url: str | None = None
+    reads: Reads  # `article` the readable text; `tables`; `links`; `elements` what the argument `selector` finds
+    url: str | None = None  # the page; without it the argument `url` names it. An allowed host either way.
 
 
 # Arguments beside `url`: those that a skill needs, and those that it may have.

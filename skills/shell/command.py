@@ -29,18 +29,14 @@ class ProgramNotGranted(Forbidden):
 
 
 class ShellOptions(BaseModel):
-    """Options of a shell skill: its command template, or a command as an argument.
-
-    Attributes:
-        command: a program and its elements; one that is `{name}` and nothing else is an argument's place.
-        dashes: arguments that may begin with `-`, because the program reads what stands there as no option.
-        command_argument: program and arguments are those of the call.
-    """
+    """Options of a shell skill: its command template, or a command as an argument."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+    # A program and its elements; one that is `{name}` and nothing else is an argument's place.
     command: list[Annotated[StrictStr, Field(min_length=1, max_length=4_000)]] = Field(default=[], max_length=100)
+    # Arguments that may begin with `-`, because the program reads what stands there as no option.
     dashes: list[StrictStr] = Field(default=[], max_length=100)
-    command_argument: StrictBool = False
+    command_argument: StrictBool = False  # program and arguments are those of the call
 
     @model_validator(mode="after")
     def _check_command(self) -> "ShellOptions":
@@ -54,8 +50,7 @@ class ShellOptions(BaseModel):
 def check_shell_skill(manifest: Manifest, options: ShellOptions) -> None:
     """Nothing, where template, parameters, risk and roles fit together.
 
-    Raises:
-        BadManifest: they do not; the place is named.
+    Raises BadManifest: they do not; the place is named.
     """
     if not set(manifest.permissions) <= TRUSTED:
         raise BadManifest(f"{manifest.name}: skills of type shell are for operators and admins")
@@ -78,8 +73,7 @@ def check_shell_skill(manifest: Manifest, options: ShellOptions) -> None:
 def build_argv(manifest: Manifest, options: ShellOptions, arguments: Mapping[str, Any]) -> list[str]:
     """The program with its arguments, element by element; no shell reads them.
 
-    Raises:
-        Invalid: an argument is no plain value of one line, or would be read as an option.
+    Raises Invalid: an argument is no plain value of one line, or would be read as an option.
     """
     if options.command_argument:
         return _free_command(arguments)

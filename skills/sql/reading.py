@@ -73,8 +73,7 @@ def check_reading(text: str, dialect: Dialect) -> SqlStatement:
 def single_statement(text: str, dialect: Dialect) -> SqlStatement:
     """The statement of a skill that may write; there is one, or none.
 
-    Raises:
-        WritesRefused, QueryWrong: there are several, or it cannot be parsed.
+    Raises WritesRefused, QueryWrong: there are several, or it cannot be parsed.
     """
     _parse_statement(text, dialect)
     return SqlStatement(text, rows=False)

@@ -20,24 +20,18 @@ _TRUSTED = frozenset({Role.OPERATOR, Role.ADMIN})
 
 
 class SqlOptions(BaseModel):
-    """Options of an SQL skill: a query, or a query as an argument.
-
-    Attributes:
-        query: with `:name` where an argument's value is bound; what is not given is NULL.
-        query_argument: the query is the argument `query`.
-        dialect: of which database the credential has to be; without it a free query goes to either.
-        readonly: the parser lets only reading statements through, and the database is asked not to write.
-        rows: at most so many are given.
-        needs: an extension of Postgres that the query reads.
-    """
+    """Options of an SQL skill: a query, or a query as an argument."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+    # With `:name` where an argument's value is bound; what is not given is NULL.
     query: str | None = Field(None, min_length=1, max_length=20_000)
-    query_argument: StrictBool = False
+    query_argument: StrictBool = False  # the query is the argument `query`
+    # Of which database the credential has to be; without it a free query goes to either.
     dialect: Literal["postgres", "sqlite"] | None = None
+    # The parser lets only reading statements through, and the database is asked not to write.
     readonly: StrictBool = True
-    rows: int = Field(500, ge=1, le=10_000)
-    needs: str | None = Field(None, pattern=r"^[a-z_][a-z0-9_]*$")
+    rows: int = Field(500, ge=1, le=10_000)  # at most so many are given
+    needs: str | None = Field(None, pattern=r"^[a-z_][a-z0-9_]*$")  # an extension of Postgres that the query reads
 
     @model_validator(mode="after")
     def _check_query(self) -> "SqlOptions":

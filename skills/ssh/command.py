@@ -17,16 +17,12 @@ SPARE = 2  # seconds after which the machine ends a command by itself that we sh
 
 
 class SshOptions(BaseModel):
-    """Options of an SSH skill: its command template, or a command as an argument.
-
-    Attributes:
-        command: elements of a command line; one that is `{name}` and nothing else is an argument's place.
-        command_argument: the whole line is the argument `command`, for a shell there to read.
-    """
+    """Options of an SSH skill: its command template, or a command as an argument."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+    # Elements of a command line; one that is `{name}` and nothing else is an argument's place.
     command: list[Annotated[StrictStr, Field(min_length=1, max_length=4_000)]] = Field(default=[], max_length=100)
-    command_argument: StrictBool = False
+    command_argument: StrictBool = False  # the whole line is the argument `command`, for a shell there to read
 
     @model_validator(mode="after")
     def _check_command(self) -> "SshOptions":
@@ -38,8 +34,7 @@ class SshOptions(BaseModel):
 def check_ssh_skill(manifest: Manifest, options: SshOptions) -> None:
     """Nothing, where template, parameters, risk and roles fit together.
 
-    Raises:
-        BadManifest: they do not; the place is named.
+    Raises BadManifest: they do not; the place is named.
     """
     known = {name: one for name, one in manifest.parameters.get("properties", {}).items() if name != HOST}
     if options.command_argument:
@@ -56,8 +51,7 @@ def check_ssh_skill(manifest: Manifest, options: SshOptions) -> None:
 def command_elements(manifest: Manifest, options: SshOptions, arguments: Mapping[str, Any]) -> list[str]:
     """The command with its arguments, element by element.
 
-    Raises:
-        Invalid: an argument is no plain value of one line, or would be read as an option.
+    Raises Invalid: an argument is no plain value of one line, or would be read as an option.
     """
     if options.command_argument:
         text = arguments.get(COMMAND)

@@ -136,8 +136,7 @@ class DocumentReader:
     def picture(self, path: Path, kind: Kind, number: int, dpi: int) -> bytes:
         """A PNG of one page.
 
-        Raises:
-            Unreadable: UNSUPPORTED for formats without pages of their own, else why it cannot be drawn.
+        Raises Unreadable: UNSUPPORTED for formats without pages of their own, else why it cannot be drawn.
         """
         data: bytes = self._call_child("picture", path, kind, number, dpi, seconds=self._read.page_seconds)
         return data

@@ -112,8 +112,7 @@ class KnowledgeGraph:
     ) -> tuple[EntityNode, tuple[EvidenceQuote, ...], tuple[RelationEdge, ...]]:
         """An entity, where it is named, and its relations with their evidence.
 
-        Raises:
-            NotFound: there is none, or no document that says so may be read.
+        Raises NotFound: there is none, or no document that says so may be read.
         """
         wanted = EntityFilter(agent=agent)
         found = await self._read_nodes(scope, wanted, [entity], 0, 1)

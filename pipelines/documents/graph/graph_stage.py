@@ -62,8 +62,7 @@ class GraphStage:
     async def run(self, job: ClaimedJob, after: str, stopped: Callable[[], bool]) -> int:
         """Make the graphs of some versions whose stage `after` is done; returns how many units came to their end.
 
-        Raises:
-            LeaseLost: another worker has the job; nothing more was written.
+        Raises LeaseLost: another worker has the job; nothing more was written.
         """
         pending = await self._jobs.pending(job.lease, GRAPH, VERSIONS_A_TURN, after=after)
         if not self._settings.enabled:  # it was switched off while the job waited

@@ -25,8 +25,7 @@ from pipelines.documents.graph.places import load_gazetteer
 def graph_stage(settings: Settings, database: Database, jobs: JobLedger) -> GraphStage:
     """The stage, with a model beside the rules unless that is switched off.
 
-    Raises:
-        InvalidSettings: the vault's key or the connections file is wrong.
+    Raises InvalidSettings: the vault's key or the connections file is wrong.
     """
     reader = None if settings.graph.model == "off" else _build_reader(settings, database)
     return GraphStage(jobs, GraphStore(database), lambda: build_extractor(settings.graph), settings.graph, reader)

@@ -274,8 +274,7 @@ class IndexGenerations:
 def _fit_target(target: WriteTarget, indexed: IndexedVersion) -> IndexedVersion:
     """The chunks, and the vectors if the target takes them.
 
-    Raises:
-        EmbedderMoved: its vectors are of another embedder than the target's.
+    Raises EmbedderMoved: its vectors are of another embedder than the target's.
     """
     if target.words_only:
         return replace(indexed, vectors=None)

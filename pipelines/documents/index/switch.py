@@ -57,8 +57,7 @@ class IndexSwitchover:
     async def recipe(self, scope: Scope, generation: int) -> Row:
         """embedder, embedder_fingerprint, dimension and chunker of a generation.
 
-        Raises:
-            NotFound: there is no such generation.
+        Raises NotFound: there is no such generation.
         """
         async with self._db.transaction(scope) as tx:
             row = await tx.one(self._sql["recipe"], generation=generation)

@@ -43,8 +43,8 @@ class ScanEstimate:
     looked_at: int  # of how many the pages were counted; where that is fewer, the rest is inferred from them
     unchanged: int  # files, inferred alike, whose bytes are known already
     pages: int  # to be read, those of unchanged files not among them
-    kinds: Mapping[str, int]  # files by kind; reasons: files that cannot be read by reason. Both of those looked at.
-    reasons: Mapping[str, int]
+    kinds: Mapping[str, int]  # files by kind, of those looked at
+    reasons: Mapping[str, int]  # files that cannot be read by reason, of those looked at
     complete: bool = True  # whether those are all there are
 
     @property

@@ -13,8 +13,7 @@ INSTALL = "sudo apt-get install -y tesseract-ocr"
 def data_folder(binary: str = "tesseract") -> Path:
     """Folder where the installed program looks for traineddata, by its error message for an absent language.
 
-    Raises:
-        EngineMissing: the program is not installed, or does not tell.
+    Raises EngineMissing: the program is not installed, or does not tell.
     """
     if shutil.which(binary) is None:
         raise EngineMissing(f"{binary} is not installed", fix=INSTALL)

@@ -102,8 +102,7 @@ class PageEngine(Protocol):
     def script(self, image: Picture, *, seconds: float) -> str:
         """Script of an upright page, by Tesseract's names (`Latin`, `Cyrillic`); "" where unsure.
 
-        Raises:
-            Unreadable, EngineMissing: as `read`.
+        Raises Unreadable, EngineMissing: as `read`.
         """
         ...
 

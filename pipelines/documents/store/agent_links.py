@@ -92,8 +92,7 @@ class AgentLinks:
     async def change_agent(self, tx: Transaction, scope: Scope, agent: str, change: AgentChange) -> Row:
         """The agent as it is then; runs that have begun keep the one they began with.
 
-        Raises:
-            NotFound, Conflict: no such agent here, or the name is taken.
+        Raises NotFound, Conflict: no such agent here, or the name is taken.
         """
         if change.whole_workspace is not None:
             await self._lock_workspace(tx, scope)
@@ -137,8 +136,7 @@ class AgentLinks:
     async def resolve(self, scope: Scope, agent: str | None) -> str | None:
         """The id of an agent that is named by id or by display name; None stays None.
 
-        Raises:
-            NotFound: there is no such agent here.
+        Raises NotFound: there is no such agent here.
         """
         if agent is None:
             return None
@@ -167,8 +165,7 @@ class AgentLinks:
     async def unlink(self, tx: Transaction, scope: Scope, agent: str, documents: Sequence[str]) -> int:
         """Take all of them away or none; returns how many there were.
 
-        Raises:
-            NotFound: one of the documents is not there.
+        Raises NotFound: one of the documents is not there.
         """
         return await self._change_links(tx, scope, "unlink", agent, documents)
 
@@ -177,8 +174,7 @@ class AgentLinks:
     ) -> tuple[list[Row], int]:
         """A page of the documents that are linked to an agent, or that are not, by name; and how many there are.
 
-        Raises:
-            NotFound: there is no such agent here.
+        Raises NotFound: there is no such agent here.
         """
         values = {"agent": uuid_of(agent, "agent"), "workspace": scope.workspace, "search": search, "linked": linked}
         async with self._db.transaction(scope) as tx:

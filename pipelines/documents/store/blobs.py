@@ -55,8 +55,7 @@ class FolderBlobs:
     async def put(self, tenant: str, workspace: str, chunks: AsyncIterator[bytes]) -> Location:
         """Write beside the final name and rename, so that a crash leaves no half file under a key.
 
-        Raises:
-            DiskFull: there is no room, or there would be too little left; nothing stays behind.
+        Raises DiskFull: there is no room, or there would be too little left; nothing stays behind.
         """
         self._room.require()
         key = f"{tenant}/{workspace}/{uuid4().hex}"

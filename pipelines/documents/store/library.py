@@ -98,8 +98,7 @@ class DocumentLibrary:
     async def show(self, scope: Scope, document: str) -> Row:
         """The document with its version, the count of its pages and its agents.
 
-        Raises:
-            NotFound: no such document in this scope.
+        Raises NotFound: no such document in this scope.
         """
         named = {"document": document, "workspace": scope.workspace}
         async with self._db.transaction(scope) as tx:
@@ -123,8 +122,7 @@ class DocumentLibrary:
     ) -> tuple[Row, list[MarkedPage]]:
         """The text of up to `limit` pages from page `first` on, with the places of these chunks.
 
-        Raises:
-            NotFound: no such document.
+        Raises NotFound: no such document.
         """
         async with self._db.transaction(scope) as tx:
             row = await self._document_row(tx, scope, document)

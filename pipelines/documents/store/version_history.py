@@ -26,8 +26,7 @@ class VersionHistory:
     ) -> tuple[list[Row], int]:
         """Pages of a version and their number, only those that failed or have caveats if that is asked.
 
-        Raises:
-            NotFound: no such version of this document.
+        Raises NotFound: no such version of this document.
         """
         named = {"version": version, "workspace": scope.workspace, "failed": failed, "caveats": caveats}
         async with self._db.transaction(scope) as tx:

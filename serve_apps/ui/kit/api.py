@@ -242,8 +242,7 @@ async def parse_events(lines: AsyncIterable[str]) -> AsyncIterator[StreamEvent]:
 def _quote_path(path: str) -> str:
     """The path of a route, whatever id a page took from its address; what is quoted already stays as it is.
 
-    Raises:
-        Problem: it would lead elsewhere.
+    Raises Problem: it would lead elsewhere.
     """
     if _ELSEWHERE.search(path):
         raise no_such_thing()

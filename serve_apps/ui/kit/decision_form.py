@@ -46,8 +46,7 @@ def argument_text(value: Any) -> str:
 def edited_arguments(asked: Asked, texts: Sequence[str]) -> dict[str, Any] | None:
     """The arguments as they were edited; None where nothing was changed.
 
-    Raises:
-        Problem: a field does not hold what its argument is made of.
+    Raises Problem: a field does not hold what its argument is made of.
     """
     before: dict[str, Any] = dict(asked.get("arguments") or {})
     after = dict(before)

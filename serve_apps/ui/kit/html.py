@@ -32,8 +32,7 @@ def escape_text(value: object) -> SafeHtml:
 def tag(name: str, /, *children: Child, **attributes: str | int | float | bool | None) -> SafeHtml:
     """An element. `class_` is the class, an underscore a hyphen; attributes that are None or False are left out.
 
-    Raises:
-        UnsafeLink: an address leads elsewhere, or is a script.
+    Raises UnsafeLink: an address leads elsewhere, or is a script.
     """
     told = "".join(
         _attribute_html(key, value) for key, value in attributes.items() if value is not None and value is not False

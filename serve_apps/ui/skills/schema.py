@@ -56,8 +56,7 @@ def schema_fields(schema: Mapping[str, Any]) -> list[FormField]:
 def typed_arguments(form: Sequence[FormField], typed: Sequence[Any]) -> dict[str, Any]:
     """Arguments of a call from the values typed into the form; empty ones are left out.
 
-    Raises:
-        Problem: something is no JSON, or a field that is needed is empty; it is named.
+    Raises Problem: something is no JSON, or a field that is needed is empty; it is named.
     """
     made: dict[str, Any] = {}
     for field, value in zip(form, typed, strict=True):

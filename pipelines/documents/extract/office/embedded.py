@@ -96,8 +96,7 @@ def open_package(
 ) -> OpenedDocument:
     """An office file by the parts that `read` gives of its archive, what stands in it behind them.
 
-    Raises:
-        Unreadable: the package is damaged or a bomb, or has no parts where `nothing` says that in words.
+    Raises Unreadable: the package is damaged or a bomb, or has no parts where `nothing` says that in words.
     """
     check_package(source, context.read.max_unpacked_bytes)
     gathered = PictureCollector(context)
@@ -115,8 +114,7 @@ def open_package(
 def open_embedded(data: bytes, context: ExtractionContext, nesting: NestingBudget) -> OpenedDocument | None:
     """A document in the bytes of an embedded part; None for what is no format that is read there.
 
-    Raises:
-        Unreadable: as the format's own opener.
+    Raises Unreadable: as the format's own opener.
     """
     try:
         if data.startswith(_OLE):

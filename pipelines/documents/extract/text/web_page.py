@@ -106,8 +106,7 @@ def open_html(path: Path, context: ExtractionContext) -> OpenedDocument:
 def html_parts(html: str, limit: int) -> list[str]:
     """Markdown parts of at most `limit` characters of an HTML document.
 
-    Raises:
-        Unreadable: BOMB, when it is nested deeper than any page is.
+    Raises Unreadable: BOMB, when it is nested deeper than any page is.
     """
     try:
         return join_blocks(fit_tables(markdown_blocks(html), limit), limit)

@@ -119,8 +119,7 @@ async def stream_run_events(
 def reading_of(last_event_id: str | None) -> StreamCursor:
     """Read position of a client that reconnects, parsed from its Last-Event-ID.
 
-    Raises:
-        Invalid: that is no id of ours.
+    Raises Invalid: that is no id of ours.
     """
     try:
         return StreamCursor.after(last_event_id)

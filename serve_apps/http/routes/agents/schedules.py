@@ -201,8 +201,7 @@ async def schedule_runs(
 def _validate_payload(action: Action, given: Payload, me: WorkspaceMember) -> dict[str, Any]:
     """Validate the payload against the action, and give what is stored.
 
-    Raises:
-        Invalid, Forbidden: it does not fit the action, or the action needs a role.
+    Raises Invalid, Forbidden: it does not fit the action, or the action needs a role.
     """
     if action is Action.MESSAGE and given.message is None:
         raise Invalid("a message has no text", fix='Send payload: {"message": "..."}.')

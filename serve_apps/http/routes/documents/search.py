@@ -2,7 +2,7 @@
 
 from dataclasses import asdict
 from datetime import UTC, date, datetime, time
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field, field_validator
@@ -101,14 +101,9 @@ class SearchRequest(Narrowed, RequestBody):
         least = self.min_similarity
         if least is None and self.preset is not None:
             least = LEAST_SIMILARITY[self.preset]
-        asked: dict[str, Any] = {
-            "text": self.query,
-            "agent_id": agent,
-            "filters": self.narrowed(),
-            "min_similarity": least,
-        }
-        asked |= {"budget": self.budget(), "history": tuple(self.history), "fresh": not self.cache}
-        return copy_fields(SearchQuery, self, **asked)
+        chosen = {"agent_id": agent, "filters": self.narrowed(), "budget": self.budget(), "min_similarity": least}
+        said = {"text": self.query, "history": tuple(self.history), "fresh": not self.cache}
+        return copy_fields(SearchQuery, self, **chosen, **said)
 
 
 @router.post("/api/documents/search")
