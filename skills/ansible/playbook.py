@@ -7,9 +7,43 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictStr
 
-from cluster.basics.errors import Invalid
-from skills.ansible.playbook_errors import AnsibleUnset, PlaybookNotFound
+from cluster.basics.errors import Invalid, NotFound, Permanent, Transient
 from skills.framework.manifest import BadManifest, CredentialType, Manifest
+
+
+class AnsibleMissing(Permanent):
+    """Ansible is not installed."""
+
+    code, status = "ansible_missing", 409
+    fix = "Install the extra: pip install 'aos[ansible]'."
+
+
+class AnsibleUnset(Permanent):
+    """No folder of playbooks is named in the settings."""
+
+    code, status = "ansible_not_configured", 409
+    fix = "Set `skills.ansible_dir`."
+
+
+class PlaybookNotFound(NotFound):
+    """The folder of playbooks has no such file."""
+
+    code = "ansible_not_found"
+    fix = "Name a file below `skills.ansible_dir` by its relative path, without `..`; links may not lead out of it."
+
+
+class PlaybookBroken(Permanent):
+    """Ansible could not begin with the playbook."""
+
+    code, status = "ansible_broken", 502
+    fix = "Try it on this machine with ansible-playbook --syntax-check."
+
+
+class PlaybookTimeout(Transient):
+    """The playbook did not end in its time, and was killed."""
+
+    code, status = "ansible_timeout", 504
+
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 MOST_MESSAGE = 500  # characters of what a failed task says

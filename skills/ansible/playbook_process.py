@@ -11,8 +11,7 @@ from typing import Any
 
 import psutil
 
-from skills.ansible.playbook import MOST_MESSAGE
-from skills.ansible.playbook_errors import AnsibleMissing, PlaybookBroken, PlaybookTimeout
+from skills.ansible.playbook import MOST_MESSAGE, AnsibleMissing, PlaybookBroken, PlaybookTimeout
 from skills.framework.child_program import ask_program
 from skills.framework.contract import OutcomeUnknown
 

@@ -6,18 +6,54 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from cluster.basics.errors import AosError
+from cluster.basics.errors import AosError, Conflict, NotFound, Permanent, Transient, Unavailable
 from skills.docker.engine import ASKS
-from skills.docker.engine_errors import EngineRefused, EngineTimeout, EngineUnreachable, EngineUnset, ObjectInUse
-from skills.docker.engine_errors import ObjectNotFound as Missing
 from skills.framework.child_program import ask_program
 from skills.framework.contract import OutcomeUnknown
+
+
+class EngineUnset(Permanent):
+    """No container engine is named in the settings."""
+
+    code, status = "docker_not_configured", 409
+    fix = "Set `skills.docker_url`, as unix:///var/run/docker.sock or tcp://host:2375; DOCKER_HOST is not read."
+
+
+class EngineUnreachable(Unavailable):
+    """The container engine cannot be reached."""
+
+    code = "docker_unreachable"
+
+
+class EngineTimeout(Transient):
+    """The container engine did not answer in its time."""
+
+    code, status = "docker_timeout", 504
+
+
+class ObjectNotFound(NotFound):
+    """The container engine has no such object."""
+
+    code = "docker_not_found"
+
+
+class ObjectInUse(Conflict):
+    """The container engine cannot do that now: the object is in use, or in another state."""
+
+    code = "docker_conflict"
+
+
+class EngineRefused(Permanent):
+    """The container engine did not do it."""
+
+    code, status = "docker_refused", 502
+
 
 MEMORY_BYTES = 1 << 30
 SPARE = 1.0  # seconds that a process needs to start
 SCHEMES = ("unix://", "tcp://", "http://", "https://")
 
-_NAMED = {"unset": EngineUnset, "unreachable": EngineUnreachable, "missing": Missing, "conflict": ObjectInUse}
+_NAMED = {"unset": EngineUnset, "unreachable": EngineUnreachable, "missing": ObjectNotFound, "conflict": ObjectInUse}
 # A home that is nowhere: neither ~/.docker/config.json nor ~/.netrc nor a proxy has a say in where this goes.
 _ENV = {"HOME": "/nonexistent", "PATH": "/usr/bin:/bin"}
 

@@ -9,8 +9,7 @@ from pydantic import BaseModel, ConfigDict
 
 from cluster.basics.errors import Invalid
 from cluster.basics.scope import Role
-from skills.docker.docker_process import ask_engine
-from skills.docker.engine_errors import EngineUnset
+from skills.docker.docker_process import EngineUnset, ask_engine
 from skills.framework.contract import ToolInvocation
 from skills.framework.dependencies import SkillDependencies
 from skills.framework.manifest import BadManifest, Manifest, Risk, options_of
