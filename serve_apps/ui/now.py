@@ -158,16 +158,11 @@ def _jobs_card(desk: ConsoleContext, jobs: Mapping[str, Any]) -> SafeHtml:
         return empty_card(
             "Jobs", "No job waits or runs.", "What is uploaded or scanned shows up here while it is read."
         )
-    rows = [
-        (
-            link_to(job["kind"], console_link(desk, job["path"])),
-            state_badge(job["state"]),
-            job["phase"] or "–",
-            job["lane"],
-            format_moment(job["started_at"] or job["created_at"], relative=True),
-        )
-        for job in jobs["items"]
-    ]
+    rows = []
+    for job in jobs["items"]:
+        link, since = link_to(job["kind"], console_link(desk, job["path"])), job["started_at"] or job["created_at"]
+        phase, lane = job["phase"] or "–", job["lane"]
+        rows.append((link, state_badge(job["state"]), phase, lane, format_moment(since, relative=True)))
     return titled_card("Jobs", data_table(("Job", "State", "Phase", "Lane", "Since"), rows))
 
 
@@ -196,15 +191,11 @@ def reader_view(
             "Your runs", format_number(runs.get("total", len(runs["items"]))), desk.link("runs"), "questions to agents"
         ),
     )
-    rows = [
-        (
-            link_to(job["kind"], desk.link("ingest", job=job["id"])),
-            state_badge(job["state"]),
-            progress_bar(job["pages"]["done"], job["pages"]["expected"]),
-            format_moment(job["created_at"], relative=True),
-        )
-        for job in jobs["items"]
-    ]
+    rows = []
+    for job in jobs["items"]:
+        link, pages = link_to(job["kind"], desk.link("ingest", job=job["id"])), job["pages"]
+        bar, begun = progress_bar(pages["done"], pages["expected"]), format_moment(job["created_at"], relative=True)
+        rows.append((link, state_badge(job["state"]), bar, begun))
     columns = ("Job", "State", "Pages", "Begun")
     shown = data_table(columns, rows) if rows else empty_state("No job yet.", "Uploads show up here.")
     head = page_heading("Now", "What happens in this workspace. It refreshes itself.")

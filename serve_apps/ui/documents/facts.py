@@ -112,14 +112,10 @@ def failed_card(document: str, version: str, failed: Mapping[str, Any], ingest: 
     """Pages that could not be read, with what mends that."""
     if not failed["total"]:
         return None
-    rows = [
-        (
-            link_to(f"Page {one['number']:,}", document_address(document, version=version, page=one["number"])),
-            _failure_cell(one["failure"]),
-            one["fix"],
-        )
-        for one in failed["items"]
-    ]
+    rows = []
+    for one in failed["items"]:
+        where = document_address(document, version=version, page=one["number"])
+        rows.append((link_to(f"Page {one['number']:,}", where), _failure_cell(one["failure"]), one["fix"]))
     more = f"{failed['total'] - len(rows):,} more failed." if failed["total"] > len(rows) else None
     retry = quiet_text(more, " Retry them with their job on ", link_to("Ingest", ingest), ".")
     return titled_card("Pages that failed", data_table(("Page", "Reason", "What to try"), rows), retry)

@@ -105,16 +105,10 @@ def _confidence_legend() -> SafeHtml:
 def _picture_sheet(page: Mapping[str, Any], words: Sequence[PageWord], passage: LinkedPassage) -> SafeHtml:
     number = page["number"]
     picture = tag("img", src=picture_address(page["document_id"], number, SHARP), alt=f"Page {number} as it looks")
-    over = [
-        tag(
-            "i",
-            class_=f"w {confidence_class(word.confidence)}",
-            style=_box_style(word.box),
-            data_w=n,
-            title=f"{word.text} · {format_percent(word.confidence)}",
-        )
-        for n, word in enumerate(words)
-    ]
+    over = []
+    for n, word in enumerate(words):
+        class_, title = f"w {confidence_class(word.confidence)}", f"{word.text} · {format_percent(word.confidence)}"
+        over.append(tag("i", class_=class_, style=_box_style(word.box), data_w=n, title=title))
     marks = [tag("b", class_="doc-passage", style=_box_style(box), title="The passage") for box in passage.boxes]
     note = tag("p", "The picture of this page cannot be drawn.", class_="doc-note", role="status")
     sheet = tag("div", picture, marks, over, note, class_="doc-sheet")

@@ -48,17 +48,11 @@ def _sets_table(desk: ConsoleContext, items: Sequence[Mapping[str, Any]]) -> Saf
 
 
 def _question_table(desk: ConsoleContext, one: Mapping[str, Any], asked: Mapping[str, Any], skip: int) -> SafeHtml:
-    rows = [
-        (
-            question["question"],
-            ", ".join(question["documents"]) or "–",
-            "; ".join(question["answers"]) or "–",
-            state_badge("answerable", "green")
-            if question["answerable"]
-            else state_badge("no answer is right", "amber"),
-        )
-        for question in asked["items"]
-    ]
+    rows = []
+    for one in asked["items"]:
+        right = state_badge("answerable", "green") if one["answerable"] else state_badge("no answer is right", "amber")
+        documents, answers = ", ".join(one["documents"]) or "–", "; ".join(one["answers"]) or "–"
+        rows.append((one["question"], documents, answers, right))
     if not rows:
         return empty_card(f"Questions of {one['name']}", "The set is empty.", "Save questions in the search lab.")
     names = ("Question", "Expected documents", "Right answers", "")

@@ -179,30 +179,21 @@ def _engine_table(engines: Sequence[Mapping[str, Any]] | None, ended: bool) -> S
     if not engines:
         todo = "Only its index was made, or nothing new was found." if ended else "They show up with the first pages."
         return empty_card("Engines", "No page was read by it.", todo)
-    rows = [
-        (
-            one["engine"],
-            format_number(one["pages"]),
-            format_percent(one["confidence"]),
-            format_duration(one["ms"] / 1000),
-        )
-        for one in engines
-    ]
+    rows = []
+    for one in engines:
+        pages, sure = format_number(one["pages"]), format_percent(one["confidence"])
+        rows.append((one["engine"], pages, sure, format_duration(one["ms"] / 1000)))
     return titled_card("Engines", data_table(("Engine", "Pages", "Sure", "A page"), rows, numbers=(1, 2, 3)))
 
 
 def _failure_table(
     desk: ConsoleContext, job: str, groups: Sequence[Mapping[str, Any]], units: Sequence[Mapping[str, Any]], skip: int
 ) -> SafeHtml:
-    rows = [
-        (
-            tag("div", tag("b", one["title"]), tag("div", _stage_label(one["stage"]), class_="quiet")),
-            format_number(one["count"]),
-            one["fix"],
-            state_badge("may pass", "amber") if one["retryable"] else state_badge("stays", "grey"),
-        )
-        for one in groups
-    ]
+    rows = []
+    for one in groups:
+        name = tag("div", tag("b", one["title"]), tag("div", _stage_label(one["stage"]), class_="quiet"))
+        stays = state_badge("may pass", "amber") if one["retryable"] else state_badge("stays", "grey")
+        rows.append((name, format_number(one["count"]), one["fix"], stays))
     reasons = data_table(("Reason", "How often", "What to do", "On a retry"), rows, numbers=(1,))
     failed_ones = [
         (
@@ -213,13 +204,9 @@ def _failure_table(
         )
         for unit in units
     ]
-    listed = (
-        data_table(("File", "Page", "Reason", "Detail"), failed_ones, numbers=(1,))
-        if failed_ones
-        else empty_state(
-            "None that you may see.", "They belong to documents for other readers, or to files without a document."
-        )
-    )
+    shown = data_table(("File", "Page", "Reason", "Detail"), failed_ones, numbers=(1,))
+    todo = "They belong to documents for other readers, or to files without a document."
+    listed = shown if failed_ones else empty_state("None that you may see.", todo)
     return join_html(
         titled_card("Failures by reason", reasons),
         titled_card("What failed", listed, _failure_pager(job, skip, len(units))),

@@ -60,15 +60,10 @@ def caveat_list(caveats: Sequence[Caveat]) -> SafeHtml | None:
     """Each with where it is and its detail."""
     if not caveats:
         return None
-    shown = [
-        tag(
-            "li",
-            state_badge(caveat_title(one), COLOURS.get(one["weight"], "grey")),
-            quiet_span(caveat_pages(one)),
-            tag("div", one["detail"]),
-        )
-        for one in caveats
-    ]
+    shown = []
+    for one in caveats:
+        badge = state_badge(caveat_title(one), COLOURS.get(one["weight"], "grey"))
+        shown.append(tag("li", badge, quiet_span(caveat_pages(one)), tag("div", one["detail"])))
     return tag("ul", shown, class_="aos-caveats")
 
 

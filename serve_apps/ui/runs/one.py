@@ -185,17 +185,11 @@ def approvals_card(seen: RunView) -> SafeHtml | None:
     """Table of the run's approval requests and decisions."""
     if not seen.approvals:
         return None
-    rows = [
-        (
-            tag("code", one["tool"]),
-            state_badge(one["state"]),
-            value_view(one["decided_arguments"] or one["arguments"]),
-            one["notes"] or "–",
-            format_moment(one["decided_at"] or one["created_at"]),
-            state_badge(one["execution"]),
-        )
-        for one in seen.approvals
-    ]
+    rows = []
+    for one in seen.approvals:
+        arguments, at = value_view(one["decided_arguments"] or one["arguments"]), one["decided_at"] or one["created_at"]
+        what, state = tag("code", one["tool"]), state_badge(one["state"])
+        rows.append((what, state, arguments, one["notes"] or "–", format_moment(at), state_badge(one["execution"])))
     return titled_card(
         "Approvals", data_table(("Action", "Decision", "Arguments", "Remark", "When", "Carried out"), rows)
     )

@@ -67,18 +67,11 @@ def _conflicts_card(desk: ConsoleContext, answer: Mapping[str, Any], why: Mappin
     if not answer["conflicts"]:
         return None
     cited = {one["n"]: one for one in why["citations"]}
-    rows = [
-        (
-            tag("b", stated["value"] or "–"),
-            link_to(
-                _source_name(cited.get(stated["n"])),
-                _citation_address(desk, cited[stated["n"]]) if stated["n"] in cited else None,
-            ),
-            f"[{stated['n']}]",
-        )
-        for row in answer["conflicts"]
-        for stated in row
-    ]
+    rows = []
+    for stated in (one for row in answer["conflicts"] for one in row):
+        n = stated["n"]
+        where = _citation_address(desk, cited[n]) if n in cited else None
+        rows.append((tag("b", stated["value"] or "–"), link_to(_source_name(cited.get(n)), where), f"[{n}]"))
     shown = data_table(("What is said", "Where", "Citation"), rows)
     return titled_card("The sources contradict each other", shown, aside=state_badge("look at both", "amber"))
 

@@ -62,15 +62,10 @@ def timing_bar(spent: Mapping[str, float]) -> SafeHtml:
     total = max(spent.get("total", 0.0), 0.001)
     # The legs run side by side, so their times may add up to more than the whole.
     whole = max(sum(ms for _, ms in parts), total)
-    pieces = [
-        tag(
-            "span",
-            style=f"width:{ms / whole * 100:.2f}%",
-            class_=f"piece time-{_part_class(name)}",
-            title=f"{name}: {_format_ms(ms)}",
-        )
-        for name, ms in parts
-    ]
+    pieces = []
+    for name, ms in parts:
+        class_, title = f"piece time-{_part_class(name)}", f"{name}: {_format_ms(ms)}"
+        pieces.append(tag("span", style=f"width:{ms / whole * 100:.2f}%", class_=class_, title=title))
     legend = [
         tag("li", tag("i", class_=f"time-{_part_class(name)}"), f"{name} {_format_ms(ms)}")
         for name, ms in parts

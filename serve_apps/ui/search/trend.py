@@ -124,17 +124,12 @@ def results_view(run: Run, items: Sequence[Mapping[str, Any]]) -> SafeHtml:
     missing = (
         tag("div", tag("strong", "Parts did not run"), tag("ul", failures), class_="lab-fallback") if failures else None
     )
-    rows = [
-        (
-            one["question"],
-            share_meter(one["measured"].get("ndcg@10")),
-            share_meter(one["measured"].get("recall@10")),
-            _duration_text(one["measured"].get("search_ms")),
-            _document_names(one["retrieved"]),
-            _answer_cell(one),
-        )
-        for one in items
-    ]
+    rows = []
+    for one in items:
+        told = one["measured"]
+        shares = (share_meter(told.get(name)) for name in ("ndcg@10", "recall@10"))
+        took, found = _duration_text(told.get("search_ms")), _document_names(one["retrieved"])
+        rows.append((one["question"], *shares, took, found, _answer_cell(one)))
     names = ("Question", "nDCG@10", "Recall@10", "Search", "Found first", "Answer")
     shown = data_table(names, rows, numbers=(3,))
     return titled_card(("Run of ", format_moment(run["created_at"])), missing, shown, aside=state_badge(run["state"]))
@@ -199,14 +194,10 @@ def _changed_questions(found: Mapping[str, Any]) -> SafeHtml:
     name = NAMES.get(found["measure"], found["measure"])
     if not found["changed"]:
         return quiet_text(f"No question differs in {name}.")
-    rows = [
-        (
-            one["question"],
-            dumbbell_chart(one["baseline"], one["candidate"]),
-            _delta_value(one["candidate"] - one["baseline"]),
-        )
-        for one in found["changed"]
-    ]
+    rows = []
+    for one in found["changed"]:
+        before, now = one["baseline"], one["candidate"]
+        rows.append((one["question"], dumbbell_chart(before, now), _delta_value(now - before)))
     columns = ("Question", f"{name} before and now", "Change")
     return data_table(columns, rows, caption="Question by question, largest loss first", numbers=(2,))
 

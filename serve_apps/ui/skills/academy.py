@@ -45,14 +45,11 @@ def step_of(standing: Mapping[str, Any], open_jobs: int) -> int:
 
 def tracks_view(tracks: Sequence[Mapping[str, Any]]) -> SafeHtml:
     """Table of the tracks that an agent can study."""
-    rows = [
-        (
-            one["track"],
-            "a quiz of your own" if one["questions"] is None else format_count(one["questions"], "question"),
-            ", ".join(one["sources"]) or "what the quiz names",
-        )
-        for one in tracks
-    ]
+    rows = []
+    for one in tracks:
+        own = one["questions"] is None
+        count = "a quiz of your own" if own else format_count(one["questions"], "question")
+        rows.append((one["track"], count, ", ".join(one["sources"]) or "what the quiz names"))
     return titled_card("Tracks", data_table(("Track", "Quiz", "Answered by"), rows))
 
 

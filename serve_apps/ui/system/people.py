@@ -62,16 +62,11 @@ def people_list(body: Mapping[str, Any], asked: Query, changes: bool) -> SafeHtm
     if not body["items"]:
         nobody = empty_state("Nobody is called like this.", "Look for a shorter part of the address.")
         return titled_card("People", bar, nobody, aside=new)
-    rows = [
-        (
-            link_to(one["email"], page_address("people", who=one["email"])),
-            state_badge(one["role"] or "not a member"),
-            state_badge(one["tenant_role"]),
-            _state_badge(one),
-            format_moment(one["created_at"]),
-        )
-        for one in body["items"]
-    ]
+    rows = []
+    for one in body["items"]:
+        link, here = link_to(one["email"], page_address("people", who=one["email"])), one["role"] or "not a member"
+        roles = state_badge(here), state_badge(one["tenant_role"])
+        rows.append((link, *roles, _state_badge(one), format_moment(one["created_at"])))
     kept = page_address("people", q=asked.get("q"), everywhere=asked.get("everywhere"))
     paged = list_pager(kept, query_int(asked), PAGE_OF, body["total"]) if body["total"] > PAGE_OF else None
     about = None if changes else quiet_text("An administrator of the tenant adds and changes people.")

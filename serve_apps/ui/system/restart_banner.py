@@ -87,15 +87,10 @@ async def progress_of(api: SessionApi) -> tuple[SafeHtml, bool]:
 
 def latest_restarts(items: Sequence[Mapping[str, Any]]) -> SafeHtml:
     """Each with how far it is: asked for, taken up by the supervisor, done."""
-    rows = [
-        (
-            ", ".join(one["parts"]),
-            state_badge(*restart_state(one)),
-            _restart_progress(one),
-            format_moment(one["asked_at"], relative=True),
-        )
-        for one in items
-    ]
+    rows = []
+    for one in items:
+        parts, asked = ", ".join(one["parts"]), format_moment(one["asked_at"], relative=True)
+        rows.append((parts, state_badge(*restart_state(one)), _restart_progress(one), asked))
     return titled_card("Restarts", data_table(("Parts", "State", "How far", "Asked for"), rows))
 
 

@@ -67,18 +67,14 @@ def schedule_list(body: Mapping[str, Any], skip: int, builds: bool) -> SafeHtml:
     if not body["items"]:
         todo = "It sends an agent a message at set times, such as a summary every Monday. "
         return empty_card("Schedules", "Nothing runs by the clock.", join_html(todo, new))
-    rows = [
-        (
+    rows = []
+    for one in body["items"]:
+        link, due = (
             link_to(one["name"], page_address("schedules", id=one["id"])),
-            one["agent"],
-            join_html(tag("code", one["cron"]), " ", one["timezone"]),
             format_moment(one["next_at"], relative=True),
-            _last_run(one),
-            _state_badge(one),
-            one["owner"],
         )
-        for one in body["items"]
-    ]
+        times = join_html(tag("code", one["cron"]), " ", one["timezone"]), due, _last_run(one)
+        rows.append((link, one["agent"], *times, _state_badge(one), one["owner"]))
     paged = list_pager(page_address("schedules"), skip, PAGE_OF, body["total"]) if body["total"] > PAGE_OF else None
     shown = data_table(("Name", "Agent", "When", "Next", "Last", "State", "Runs as"), rows)
     return titled_card("Schedules", shown, paged, aside=new)
@@ -180,16 +176,11 @@ def run_history(one: Schedule, runs: Mapping[str, Any], skip: int) -> SafeHtml:
         return empty_card(
             "History", "It has not run yet.", "It shows up here with its first due time, or with “Run now”."
         )
-    rows = [
-        (
-            format_moment(run["due_at"]),
-            state_badge(run["status"], ENDED.get(run["status"], "blue")),
-            run["attempts"],
-            format_moment(run["ended_at"], relative=True),
-            run["error"] or _led_to(run),
-        )
-        for run in runs["items"]
-    ]
+    rows = []
+    for run in runs["items"]:
+        state, ended = run["status"], format_moment(run["ended_at"], relative=True)
+        badge = state_badge(state, ENDED.get(state, "blue"))
+        rows.append((format_moment(run["due_at"]), badge, run["attempts"], ended, run["error"] or _led_to(run)))
     pager = list_pager(page_address("schedules", id=one["id"]), skip, RUNS_OF, runs["total"])
     paged = pager if runs["total"] > RUNS_OF else None
     return titled_card("History", data_table(("Due", "State", "Attempts", "Ended", "What came of it"), rows), paged)

@@ -71,17 +71,14 @@ def credential_list(body: Mapping[str, Any], skip: int, admin: bool) -> SafeHtml
     if not body["items"]:
         todo = join_html("Skills that sign in somewhere need one. ", new or "An administrator adds it.")
         return empty_card("Credentials", "There is no credential.", todo)
-    rows = [
-        (
+    rows = []
+    for one in body["items"]:
+        link, kind = (
             link_to(one["name"], page_address("credentials", id=one["id"])),
             LABELS.get(one["type"], one["type"]),
-            ", ".join(one["fields"]),
-            _open_to(one),
-            _state_badge(one),
-            format_moment(one["updated_at"], relative=True),
         )
-        for one in body["items"]
-    ]
+        fields, changed = ", ".join(one["fields"]), format_moment(one["updated_at"], relative=True)
+        rows.append((link, kind, fields, _open_to(one), _state_badge(one), changed))
     paged = list_pager(page_address("credentials"), skip, PAGE_OF, body["total"]) if body["total"] > PAGE_OF else None
     shown = data_table(("Name", "Type", "Sealed fields", "For", "State", "Changed"), rows)
     return titled_card("Credentials", quiet_text("Secrets are sealed and never shown."), shown, paged, aside=new)
@@ -182,16 +179,11 @@ def _binding_table(one: Credential, bound: Sequence[Mapping[str, Any]], admin: b
     if not bound:
         what = "Nobody may use it yet." if one["bound"] else "Every call of this workspace may use it."
         return empty_state(what, "Bind it to an agent, a skill or a role; then only those may use it.")
-    rows = [
-        (
-            each["agent"] or "any agent",
-            each["skill"] or "any skill",
-            each["role"] or "any role",
-            format_moment(each["created_at"]),
-            UNBIND.button("Take back", id=one["id"], binding=each["id"]) if admin else None,
-        )
-        for each in bound
-    ]
+    rows = []
+    for each in bound:
+        whose = (each[name] or f"any {name}" for name in ("agent", "skill", "role"))
+        take = UNBIND.button("Take back", id=one["id"], binding=each["id"]) if admin else None
+        rows.append((*whose, format_moment(each["created_at"]), take))
     return data_table(("Agent", "Skill", "Role of who asks", "Since", ""), rows)
 
 

@@ -52,14 +52,11 @@ async def show_tenants(api: SessionApi, asked: Query) -> SafeHtml:
 
 def workspace_list(items: Sequence[Mapping[str, Any]], here: str, skip: int) -> SafeHtml:
     """Table of the user's workspaces; the bar above chooses among them."""
-    rows = [
-        (
-            join_html(tag("b", one["name"]), " ", state_badge("you are here", "blue") if one["id"] == here else None),
-            state_badge(one["role"]),
-            format_moment(one["created_at"]),
-        )
-        for one in items[:PAGE_OF]
-    ]
+    rows = []
+    for one in items[:PAGE_OF]:
+        mark = state_badge("you are here", "blue") if one["id"] == here else None
+        name = join_html(tag("b", one["name"]), " ", mark)
+        rows.append((name, state_badge(one["role"]), format_moment(one["created_at"])))
     about = quiet_text("Those you belong to. Choose one in the bar above.")
     back = link_to("← Earlier", page_address("tenants", skip=max(0, skip - PAGE_OF))) if skip else None
     on = link_to("Further →", page_address("tenants", skip=skip + PAGE_OF)) if len(items) > PAGE_OF else None
@@ -70,14 +67,10 @@ def workspace_list(items: Sequence[Mapping[str, Any]], here: str, skip: int) -> 
 def tenant_list(items: Sequence[Mapping[str, Any]]) -> SafeHtml:
     """The own one, and those made below it."""
     known = {one["id"]: one["name"] for one in items}
-    rows = [
-        (
-            tag("b", one["name"]),
-            known.get(one["parent_id"], "") if one["parent_id"] else state_badge("yours", "blue"),
-            format_moment(one["created_at"]),
-        )
-        for one in items
-    ]
+    rows = []
+    for one in items:
+        below = known.get(one["parent_id"], "") if one["parent_id"] else state_badge("yours", "blue")
+        rows.append((tag("b", one["name"]), below, format_moment(one["created_at"])))
     about = quiet_text("Tenants see nothing of each other.")
     return titled_card("Tenants", about, data_table(("Name", "Below", "Since"), rows))
 
