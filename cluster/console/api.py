@@ -193,15 +193,9 @@ class ApiClient:
         while first is not None:
             path = f"/api/documents/{document_id}/content"
             part = self.request("GET", path, params={"first_page": first, "pages": PAGE})
-            found += [
-                {
-                    "number": page["number"],
-                    "text": unescape(page["html"]),
-                    "failure": page["failure"],
-                    "caveats": page.get("caveats", []),
-                }
-                for page in part["pages"]
-            ]
+            for page in part["pages"]:
+                text, caveats = unescape(page["html"]), page.get("caveats", [])
+                found.append({"number": page["number"], "text": text, "failure": page["failure"], "caveats": caveats})
             first = part["next_page"]
         return found
 

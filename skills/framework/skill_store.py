@@ -106,18 +106,10 @@ class SkillStore:
             if counted is not None and counted["total"] >= MOST_SKILLS:
                 raise Conflict(f"this workspace has {MOST_SKILLS:,} skills")
         version = 1 if row is None else row["version"] + 1
-        made = await tx.one(
-            self._sql["add"],
-            tenant=scope.tenant,
-            version=version,
-            manifest=Jsonb(as_json(replace(manifest, version=version))),
-            body=manifest.text,
-            code=manifest.code,
-            sha256=sha256,
-            user=scope.user,
-            package=package,
-            **values,
-        )
+        front = Jsonb(as_json(replace(manifest, version=version)))
+        said = {"manifest": front, "body": manifest.text, "code": manifest.code, "sha256": sha256}
+        of = {"tenant": scope.tenant, "version": version, "user": scope.user, "package": package}
+        made = await tx.one(self._sql["add"], **of, **said, **values)
         assert made is not None
         return _stored_from_row(made), True
 

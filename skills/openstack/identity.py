@@ -25,16 +25,10 @@ def list_projects(cloud: CloudCall) -> dict[str, Any]:
 
 def _check_login(cloud: CloudCall) -> dict[str, Any]:
     access = _keystone_access(cloud)
-    services = [
-        {
-            "type": one.get("type"),
-            "name": one.get("name"),
-            "endpoints": [
-                {name: point.get(name) for name in ("interface", "region", "url")} for point in one.get("endpoints", ())
-            ],
-        }
-        for one in access.service_catalog.catalog
-    ]
+    services = []
+    for one in access.service_catalog.catalog:
+        points = [{key: at.get(key) for key in ("interface", "region", "url")} for at in one.get("endpoints", ())]
+        services.append({"type": one.get("type"), "name": one.get("name"), "endpoints": points})
     who = pick_fields(access, "user_id", "username", "user_domain_name", "project_id", "project_name", "role_names")
     return {"authenticated": True, **who, "expires": access.expires.isoformat(), "services": services}
 

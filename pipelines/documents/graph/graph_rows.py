@@ -87,13 +87,9 @@ class GraphStore:
     ) -> None:
         if not entities:
             return
-        await tx.run(
-            self._sql["put_entities"],
-            **scope.keys,
-            ids=[entity_id(scope.workspace, one.key) for one in entities],
-            types=[str(one.key.type) for one in entities],
-            names=[one.key.name for one in entities],
-        )
+        keys = [one.key for one in entities]
+        ids, types = [entity_id(scope.workspace, key) for key in keys], [str(key.type) for key in keys]
+        await tx.run(self._sql["put_entities"], **scope.keys, ids=ids, types=types, names=[key.name for key in keys])
         rows = [(one.key, mention) for one in entities for mention in one.mentions]
         await tx.run(
             self._sql["put_mentions"],
@@ -118,14 +114,10 @@ class GraphStore:
         if not relations:
             return
         ids = [relation_id(scope.workspace, one.source, one.target, one.type) for one in relations]
-        await tx.run(
-            self._sql["put_relations"],
-            **scope.keys,
-            ids=ids,
-            sources=[entity_id(scope.workspace, one.source) for one in relations],
-            targets=[entity_id(scope.workspace, one.target) for one in relations],
-            types=[str(one.type) for one in relations],
-        )
+        sources = [entity_id(scope.workspace, one.source) for one in relations]
+        targets = [entity_id(scope.workspace, one.target) for one in relations]
+        ends = {"sources": sources, "targets": targets, "types": [str(one.type) for one in relations]}
+        await tx.run(self._sql["put_relations"], **scope.keys, ids=ids, **ends)
         await tx.run(
             self._sql["put_evidence"],
             **named,

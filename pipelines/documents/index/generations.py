@@ -170,26 +170,12 @@ class IndexGenerations:
     ) -> None:
         """Store what was embedded, and the record that the version stands in this generation."""
         if indexed.vectors is not None:
-            await tx.run(
-                self._sql["put_embeddings"],
-                generation=target.generation,
-                document=owner["document_id"],
-                **scope.keys,
-                readers=owner["readers"],
-                ids=[row["id"] for row in rows],
-                vectors=[dumps(vector) for vector in indexed.vectors.tolist()],
-            )
-        await tx.run(
-            self._sql["record"],
-            version=indexed.version,
-            workspace=scope.workspace,
-            generation=target.generation,
-            document=owner["document_id"],
-            tenant=scope.tenant,
-            reads=indexed.reads,
-            chunks=len(rows),
-            embedded=indexed.vectors is not None,
-        )
+            of = {"generation": target.generation, "document": owner["document_id"], "readers": owner["readers"]}
+            ids, vectors = [row["id"] for row in rows], [dumps(vector) for vector in indexed.vectors.tolist()]
+            await tx.run(self._sql["put_embeddings"], **of, **scope.keys, ids=ids, vectors=vectors)
+        of = {"version": indexed.version, "generation": target.generation, "document": owner["document_id"]}
+        made = {"reads": indexed.reads, "chunks": len(rows), "embedded": indexed.vectors is not None}
+        await tx.run(self._sql["record"], **of, **scope.keys, **made)
 
     async def _make_current(
         self, tx: Transaction, named: Mapping[str, object], owner: Row, chunks: int, embedded: bool

@@ -218,13 +218,6 @@ class AgentLinks:
 
 
 def _agent_values(scope: Scope, agent: NewAgent) -> dict[str, Any]:
-    return {
-        **scope.keys,
-        "name": agent.name,
-        "description": agent.description,
-        "system_prompt": agent.system_prompt,
-        "auto_link_uploads": agent.auto_link_uploads,
-        "config": Jsonb(dict(agent.config)),
-        "metadata": Jsonb(dict(agent.metadata)),
-        "whole_workspace": agent.whole_workspace,
-    }
+    plain = ("name", "description", "system_prompt", "auto_link_uploads", "whole_workspace")
+    config, metadata = Jsonb(dict(agent.config)), Jsonb(dict(agent.metadata))
+    return {**scope.keys, **{name: getattr(agent, name) for name in plain}, "config": config, "metadata": metadata}

@@ -155,12 +155,8 @@ class DocumentStore:
         if not await self._still_there(tx, scope, arrival):
             return
         suffix = Path(arrival.filename).suffix.lstrip(".").lower()
-        await tx.run(
-            self._sql["put_failed"],
-            **self._document_values(scope, arrival),
-            file_type=suffix or "unknown",
-            failure=Jsonb(failure_to_json(failure)),
-        )
+        named = self._document_values(scope, arrival) | {"file_type": suffix or "unknown"}
+        await tx.run(self._sql["put_failed"], **named, failure=Jsonb(failure_to_json(failure)))
         await self.link(tx, scope, arrival)
 
     async def put_pages(self, tx: Transaction, scope: Scope, pages: Sequence[StoredPage], fingerprint: str) -> None:
@@ -204,13 +200,8 @@ class DocumentStore:
         self, tx: Transaction, scope: Scope, job: str, failure: Failure, *, only: Sequence[str] | None = None
     ) -> None:
         """Tell the documents that a job leaves unfinished why; `only` names versions."""
-        await tx.run(
-            self._sql["abandon"],
-            workspace=scope.workspace,
-            job=job,
-            failure=Jsonb(failure_to_json(failure)),
-            only=None if only is None else list(only),
-        )
+        told, some = Jsonb(failure_to_json(failure)), None if only is None else list(only)
+        await tx.run(self._sql["abandon"], workspace=scope.workspace, job=job, failure=told, only=some)
 
     async def any_good(self, scope: Scope, job: str) -> bool:
         """True if anything of a job's documents can be searched."""

@@ -82,14 +82,9 @@ class DocumentLibrary:
 
     async def page_of(self, scope: Scope, wanted: DocumentFilter, skip: int, limit: int) -> tuple[list[Row], int]:
         """A page of the list, newest first, and how many there are."""
-        named = {
-            "workspace": scope.workspace,
-            "status": wanted.status,
-            "file_type": wanted.file_type,
-            "search": None if wanted.search is None else f"%{_like_literal(wanted.search)}%",
-            "since": wanted.since,
-            "before": wanted.before,
-        }
+        search = None if wanted.search is None else f"%{_like_literal(wanted.search)}%"
+        named: dict[str, Any] = {"workspace": scope.workspace, "status": wanted.status, "file_type": wanted.file_type}
+        named |= {"search": search, "since": wanted.since, "before": wanted.before}
         async with self._db.transaction(scope) as tx:
             rows = await tx.all(self._sql["list"], **named, skip=skip, limit=limit)
             total = await tx.one(self._sql["count"], **named)
@@ -170,18 +165,9 @@ class DocumentLibrary:
     async def announce(self, tx: Transaction, scope: Scope, upload: NewUpload) -> None:
         """Let an accepted upload be seen before it is read."""
         await self._lock_workspace(tx, scope)
-        await tx.run(
-            self._sql["announce"],
-            document=upload.document,
-            **scope.keys,
-            origin=upload.origin,
-            filename=upload.filename,
-            file_type=upload.file_type,
-            readers=list(upload.readers),
-            tags=list(upload.tags),
-            description=upload.description,
-            user=scope.user,
-        )
+        plain = {name: getattr(upload, name) for name in ("document", "origin", "filename", "file_type", "description")}
+        lists = {"readers": list(upload.readers), "tags": list(upload.tags)}
+        await tx.run(self._sql["announce"], **scope.keys, **plain, **lists, user=scope.user)
         await tx.run(
             self._sql["remember_upload"], document=upload.document, workspace=scope.workspace, location=upload.location
         )

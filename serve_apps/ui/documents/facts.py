@@ -154,11 +154,10 @@ def agents_card(
         title = f"{one['name']} no longer searches it"
         off = action_button("Unlink", "unlink", one["id"], id_=f"unlink-{one['id']}", title=title) if may else None
         rows.append(tag("li", link_to(one["name"], desk.link("agents", id=one["id"])), off))
-    rows += [
-        tag("li", link_to(one["name"], desk.link("agents", id=one["id"])), quiet_span("reads the whole workspace"))
-        for one in whole
-        if one["id"] not in linked
-    ]
+    for one in whole:
+        if one["id"] not in linked:
+            link = link_to(one["name"], desk.link("agents", id=one["id"]))
+            rows.append(tag("li", link, quiet_span("reads the whole workspace")))
     todo = "Link it to one below." if may else "Somebody who may build agents links it."
     shown = tag("ul", rows, class_="doc-lines") if rows else empty_state("No agent searches it.", todo)
     free = [one for one in agents if one["id"] not in linked and not one["whole_workspace"]]

@@ -36,11 +36,8 @@ def page_viewer(
         "div", _text_view(page["text"], words, passage), class_="doc-text doc-scroll", tabindex=0, aria_label="Text"
     )
     sheet = _picture_sheet(page, words, passage) if drawn else None
-    shown = (
-        [sheet, text if page["text"] else _no_text(page)]
-        if sheet is not None
-        else [_no_picture(kind, pictured), text if page["text"] else _no_text(page)]
-    )
+    text = text if page["text"] else _no_text(page)
+    shown = [sheet if sheet is not None else _no_picture(kind, pictured), text]
     class_ = "doc-viewer boxes" + (" heat" if page["confidence"] is not None and words else "")
     bar, caveats = _viewer_bar(page, at, bool(words), drawn), caveat_note("On this page:", page.get("caveats") or ())
     pair, label = tag("div", shown, class_="doc-pair" if drawn else "doc-one"), f"Page {page['number']}"

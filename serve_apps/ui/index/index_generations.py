@@ -133,17 +133,11 @@ def _generation_card(one: Mapping[str, Any], questions: Questions) -> SafeHtml:
     if one["checked_at"]:
         times.append(("checked ", format_moment(one["checked_at"], relative=True)))
     if one["switched_at"]:
-        times.append(
-            ("live since ", format_moment(one["switched_at"], relative=True))
-            if one["role"] == "live"
-            else ("switched ", format_moment(one["switched_at"], relative=True))
-        )
+        said = "live since " if one["role"] == "live" else "switched "
+        times.append((said, format_moment(one["switched_at"], relative=True)))
     when = tag("p", [tag("span", *pair) for pair in times], class_="quiet lab-facts")
-    forced = (
-        tag("p", state_badge("forced", "amber"), " Somebody let it pass although the gate refused it.")
-        if one["forced_by"]
-        else None
-    )
+    said = " Somebody let it pass although the gate refused it."
+    forced = tag("p", state_badge("forced", "amber"), said) if one["forced_by"] else None
     report = report_view(one["report"], questions) if one["report"] else None
     return titled_card(f"Generation {one['id']}", when, listed, forced, report, aside=state_badge(words, colour))
 
@@ -194,11 +188,8 @@ def switched_view(made: Mapping[str, Any], desk: ConsoleContext) -> SafeHtml:
     """Report of a generation switch that was made."""
     count = format_count(made["carried"], "document")
     carried = f" Taken over: {count} that came since it was built." if made["carried"] else ""
-    job = (
-        join_html(" ", link_to("Their vectors are made by this job", desk.link("ingest", job=made["job_id"])))
-        if made["job_id"]
-        else None
-    )
+    link = link_to("Their vectors are made by this job", desk.link("ingest", job=made["job_id"]))
+    job = join_html(" ", link) if made["job_id"] else None
     note = f" {made['note']}" if made["note"] else ""
     said = tag("b", f"Readers use generation {made['generation']} now.")
     return tag("p", said, carried, job, note, class_="lab-done", role="status")

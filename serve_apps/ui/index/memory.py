@@ -47,16 +47,9 @@ def _hit_balance(stats: Mapping[str, Any]) -> SafeHtml:
         ("passed by", stats["bypasses"], "bypass"),
     ]
     whole = sum(max(0, count) for _, count, _ in parts) or 1
-    pieces = [
-        tag("span", style=f"width:{count / whole * 100:.1f}%", class_=f"piece cache-{kind}")
-        for _, count, kind in parts
-        if count > 0
-    ]
-    legend = [
-        tag("li", tag("i", class_=f"cache-{kind}"), f"{name} {format_number(count)}")
-        for name, count, kind in parts
-        if count > 0
-    ]
+    shown = [(name, count, kind) for name, count, kind in parts if count > 0]
+    pieces = [tag("span", style=f"width:{n / whole * 100:.1f}%", class_=f"piece cache-{kind}") for _, n, kind in shown]
+    legend = [tag("li", tag("i", class_=f"cache-{kind}"), f"{name} {format_number(n)}") for name, n, kind in shown]
     said = ", ".join(f"{name} {count}" for name, count, _ in parts)
     bar = tag("div", pieces, class_="lab-bar", role="img", aria_label=said)
     return tag("div", tag("span"), bar, tag("ul", legend), class_="lab-times")

@@ -143,16 +143,12 @@ def _doubtful_table(
     """Table of partial or degraded documents with their caveats."""
     if not documents:
         return None
-    rows = [
-        (
-            link_to(one["filename"], desk.link("documents", id=one["document_id"])),
-            tag(
-                "div", state_badge(one["status"]), tag("div", "as before", class_="quiet") if one["unchanged"] else None
-            ),
-            caveat_list(one["caveats"]) or "Pages failed: see below.",
-        )
-        for one in documents
-    ]
+    rows = []
+    for one in documents:
+        before = tag("div", "as before", class_="quiet") if one["unchanged"] else None
+        link = link_to(one["filename"], desk.link("documents", id=one["document_id"]))
+        doubts = caveat_list(one["caveats"]) or "Pages failed: see below."
+        rows.append((link, tag("div", state_badge(one["status"]), before), doubts))
     shown = data_table(("Document", "State", "What is missing, or may be wrong"), rows)
     return titled_card("Read, but not wholly or not surely", shown, _failure_pager(job, skip, len(documents)))
 
@@ -195,15 +191,12 @@ def _failure_table(
         stays = state_badge("may pass", "amber") if one["retryable"] else state_badge("stays", "grey")
         rows.append((name, format_number(one["count"]), one["fix"], stays))
     reasons = data_table(("Reason", "How often", "What to do", "On a retry"), rows, numbers=(1,))
-    failed_ones = [
-        (
-            link_to(unit["filename"], desk.link("documents", id=unit["document_id"], page=unit["page"])),
-            format_number(unit["page"]),
-            str((unit["failure"] or {}).get("reason", "unknown")).replace("_", " "),
-            (unit["failure"] or {}).get("detail") or "–",
-        )
-        for unit in units
-    ]
+    failed_ones = []
+    for unit in units:
+        failure = unit["failure"] or {}
+        link = link_to(unit["filename"], desk.link("documents", id=unit["document_id"], page=unit["page"]))
+        reason = str(failure.get("reason", "unknown")).replace("_", " ")
+        failed_ones.append((link, format_number(unit["page"]), reason, failure.get("detail") or "–"))
     shown = data_table(("File", "Page", "Reason", "Detail"), failed_ones, numbers=(1,))
     todo = "They belong to documents for other readers, or to files without a document."
     listed = shown if failed_ones else empty_state("None that you may see.", todo)

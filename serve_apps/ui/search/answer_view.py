@@ -99,14 +99,10 @@ def evidence_chains(desk: ConsoleContext, why: Mapping[str, Any]) -> SafeHtml:
     shown = []
     for claim in why["claims"]:
         links = [_evidence_chain(desk, cited[n]) for n in claim["citations"] if n in cited]
-        head = tag(
-            "div",
-            state_badge("supported", "green") if claim["supported"] else state_badge("not supported", "red"),
-            " ",
-            tag("b", claim["text"] or "This claim rests on a passage you may not read."),
-            quiet_text(FOUND) if claim["basis"] == "attributed" else "",
-            class_="lab-claim",
-        )
+        badge = state_badge("supported", "green") if claim["supported"] else state_badge("not supported", "red")
+        text = tag("b", claim["text"] or "This claim rests on a passage you may not read.")
+        found = quiet_text(FOUND) if claim["basis"] == "attributed" else ""
+        head = tag("div", badge, " ", text, found, class_="lab-claim")
         shown.append(tag("li", head, links))
     behind = why["corpus_now"] - why["corpus_version"]
     about = (

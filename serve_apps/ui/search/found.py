@@ -80,15 +80,9 @@ def passage_item(desk: ConsoleContext, one: RankedPassage, on: Collection[str]) 
     if "pack" in on:
         about.append(state_badge("packed", "blue") if "pack" in one.ranks else state_badge("not packed", "grey"))
     under = " › ".join(hit["headings"])
-    return tag(
-        "li",
-        tag("div", number, where, tag("span", about, class_="lab-badges"), class_="lab-passage-head"),
-        tag("div", under, class_="quiet lab-under") if under else None,
-        _passage_text(hit["text"]),
-        _stage_scores(one, on),
-        id=passage_anchor(one),
-        tabindex=-1,
-    )
+    head = tag("div", number, where, tag("span", about, class_="lab-badges"), class_="lab-passage-head")
+    below, text = tag("div", under, class_="quiet lab-under") if under else None, _passage_text(hit["text"])
+    return tag("li", head, below, text, _stage_scores(one, on), id=passage_anchor(one), tabindex=-1)
 
 
 def _passage_text(text: str) -> SafeHtml:

@@ -50,15 +50,12 @@ def draw_import_tab(desk: ConsoleContext) -> gr.Dropdown:
 def imported_view(desk: ConsoleContext, made: Mapping[str, Any]) -> SafeHtml:
     """Report of an import: skills, documents, and ignored files."""
     skills = [made["skill"], *made["scripts"]]
-    rows = [
-        (
-            link_to(one["name"], desk.link("skills", skill=one["name"])),
-            one["type"],
-            state_badge("new version", "green") if one["name"] in made["created"] else state_badge("as it was", "grey"),
-            "given to the agent" if one["name"] in made["attached"] else "–",
-        )
-        for one in skills
-    ]
+    rows = []
+    for one in skills:
+        new = one["name"] in made["created"]
+        state = state_badge("new version", "green") if new else state_badge("as it was", "grey")
+        given = "given to the agent" if one["name"] in made["attached"] else "–"
+        rows.append((link_to(one["name"], desk.link("skills", skill=one["name"])), one["type"], state, given))
     documents = [
         (link_to(one["path"], desk.link("documents", id=one["document_id"])), state_badge(one["change"]))
         for one in made["documents"]

@@ -49,11 +49,8 @@ def chain(body: Mapping[str, Any], asked: Query) -> SafeHtml:
     if body["intact"]:
         said = tag("span", status_dot("green", "intact"), f" The chain is intact; checked: {what}.")
     else:
-        said = tag(
-            "strong",
-            status_dot("red", "broken"),
-            f" Entry {body['first_broken']} was altered, or one before it is gone ({what}).",
-        )
+        what = f" Entry {body['first_broken']} was altered, or one before it is gone ({what})."
+        said = tag("strong", status_dot("red", "broken"), what)
     kept = {name: asked.get(name) for name in (*FILTERS, "before")}
     again = None if whole else link_to("Check the whole chain", page_address("audit", **kept, verify="chain"))
     return tag("div", said, again, class_="aos-strip" if body["intact"] else "aos-problem")
@@ -75,17 +72,11 @@ def entries(body: Mapping[str, Any]) -> SafeHtml:
     """One row each, with the state of its link in the chain."""
     if not body["items"]:
         return empty_state("No entry fits.", "Take a filter away, or choose a longer time.")
-    rows = [
-        (
-            format_moment(one["at"]),
-            one["actor_email"] or one["actor"],
-            join_html(tag("b", one["action"]), _details(one)),
-            _object(one["object"]),
-            _outcome(one["outcome"]),
-            tag("span", status_dot(*_light(one)), f" {one['seq']}", title=one["hash"]),
-        )
-        for one in body["items"]
-    ]
+    rows = []
+    for one in body["items"]:
+        who, did = one["actor_email"] or one["actor"], join_html(tag("b", one["action"]), _details(one))
+        light = tag("span", status_dot(*_light(one)), f" {one['seq']}", title=one["hash"])
+        rows.append((format_moment(one["at"]), who, did, _object(one["object"]), _outcome(one["outcome"]), light))
     return data_table(("When", "Who", "Did what", "To", "Outcome", "Chain"), rows)
 
 

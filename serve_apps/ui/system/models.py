@@ -81,21 +81,12 @@ def connection_list(items: Sequence[Connection]) -> SafeHtml:
     if not items:
         todo = join_html("Without one, answers are quoted from documents and agents cannot talk. ", new)
         return empty_card("Model connections", "No language model is connected.", todo)
-    rows = [
-        (
-            join_html(
-                link_to(one["name"], page_address("models", id=one["id"])),
-                " ",
-                state_badge("default", "blue") if one["default"] else None,
-            ),
-            one["provider"],
-            one["model"],
-            tag("code", one["base_url"]),
-            _state_badge(one),
-            TEST.button("Test", id=one["id"], name=one["name"]),
-        )
-        for one in items
-    ]
+    rows = []
+    for one in items:
+        default = state_badge("default", "blue") if one["default"] else None
+        name = join_html(link_to(one["name"], page_address("models", id=one["id"])), " ", default)
+        test, address = TEST.button("Test", id=one["id"], name=one["name"]), tag("code", one["base_url"])
+        rows.append((name, one["provider"], one["model"], address, _state_badge(one), test))
     return titled_card(
         "Model connections", data_table(("Name", "Provider", "Model", "Address", "State", ""), rows), aside=new
     )

@@ -103,17 +103,10 @@ def person_view(one: User, mine: str, changes: bool) -> SafeHtml:
     if not changes:
         return join_html(back, head)
     id_ = {"id": one["id"], "email": one["email"]}
-    roles = CHANGE(
-        field_grid(
-            CHANGE.choice(
-                "role", "Role in this workspace", ROLES if one["role"] else (SAME, *ROLES), one["role"] or ""
-            ),
-            CHANGE.choice("tenant_role", "Role across the tenant", ROLES, one["tenant_role"]),
-        ),
-        send="Save the roles",
-        changed=True,
-        **id_,
-    )
+    choices = ROLES if one["role"] else (SAME, *ROLES)
+    here = CHANGE.choice("role", "Role in this workspace", choices, one["role"] or "")
+    across = CHANGE.choice("tenant_role", "Role across the tenant", ROLES, one["tenant_role"])
+    roles = CHANGE(field_grid(here, across), send="Save the roles", changed=True, **id_)
     reset = RESET.confirmed(
         "Reset the password …",
         "Every session ends at once, running streams within five seconds, and API keys made in a session of the last "

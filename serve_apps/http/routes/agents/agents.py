@@ -206,15 +206,11 @@ class Rule(BaseModel):
         some = [one for one in found if one.when]
         # Where no entry holds for all calls, one that none holds for is refused.
         last = next((one for one in found if not one.when), None)
-        return cls(
-            tool=manifest.name,
-            source=source,
-            type=manifest.kind,
-            risk=manifest.risk,
-            decision="refuse" if last is None else last.decision,
-            reason="Nothing in the approval list allows it." if last is None else last.reason,
-            conditions=[_condition_shape(one) for one in some],
-        )
+        decision = "refuse" if last is None else last.decision
+        reason = "Nothing in the approval list allows it." if last is None else last.reason
+        conditions = [_condition_shape(one) for one in some]
+        what = {"tool": manifest.name, "source": source, "type": manifest.kind, "risk": manifest.risk}
+        return cls(**what, decision=decision, reason=reason, conditions=conditions)
 
 
 class Rules(BaseModel):

@@ -94,13 +94,8 @@ async def discover_mcp(body: DiscoverRequest, me: Me, parts: Its) -> FoundTools:
     if agent is not None:
         await parts.links.agent(me.scope, agent)
     front = body.model_dump(include={"permissions", "timeout", "credential"})
-    front |= {
-        "name": "mcp",
-        "description": "An MCP server.",
-        "type": "mcp",
-        "category": CATEGORY,
-        "options": body.options(),
-    }
+    front |= {"name": "mcp", "description": "An MCP server.", "type": "mcp", "category": CATEGORY}
+    front["options"] = body.options()
     like = replace(manifest_of(front), name=PROBE)
     call = ToolInvocation(me.scope, agent, uuid4().hex, {})
     found = await discover_tools(parts.ground, call, like, options_of(like, McpServerSpec), body.prefix)
