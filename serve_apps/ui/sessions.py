@@ -107,7 +107,6 @@ class SessionStore:
         self._open: OrderedDict[str, ConsoleSession] = OrderedDict()
 
     def __len__(self) -> int:
-        """Number of sessions."""
         return len(self._open)
 
     def begin(self, email: str, grant: TokenGrant) -> tuple[str, ConsoleSession]:

@@ -68,7 +68,6 @@ class ServerConnection:
     """A connection. A task of its own opens, holds and closes it: the library's scopes may not change tasks."""
 
     def __init__(self, server: McpServer) -> None:
-        """Begins to connect."""
         self.server = server
         self.seen: dict[str, str] = {}  # tool to digest of what it said of itself
         self.users, self.broken, self.idle_since = 0, False, 0.0
@@ -153,7 +152,6 @@ class McpConnections:
         self._closing: set[asyncio.Task[None]] = set()
 
     def __len__(self) -> int:
-        """Number of connections."""
         return len(self._links)
 
     def mark(self, secret: Mapping[str, str] | None) -> str:

@@ -90,7 +90,6 @@ class SkillGuard:
     """Makes tools of manifests, each behind the fence."""
 
     def __init__(self, ground: SkillDependencies, trail: CallAudit, clock: Callable[[], float] = monotonic) -> None:
-        """`clock` counts seconds."""
         self._ground, self._trail, self._clock = ground, trail, clock
 
     @property
@@ -110,7 +109,6 @@ class GuardedSkill:
     def __init__(
         self, manifest: Manifest, ground: SkillDependencies, trail: CallAudit, clock: Callable[[], float]
     ) -> None:
-        """As `SkillGuard` makes it."""
         self.manifest = manifest
         self._ground, self._trail, self._clock = ground, trail, clock
         self._tool: Tool | None = None

@@ -63,7 +63,6 @@ class SkillStore:
     """Store of the skills registered in a workspace, and of their attachments to agents."""
 
     def __init__(self, database: Database) -> None:
-        """Queries are read from store.sql beside this file."""
         self._db = database
         self._sql = load_queries(Path(__file__).with_suffix(".sql"))
 

@@ -23,7 +23,6 @@ class ScriptSkill:
     """Calls `run` with the arguments as its payload; what it prints goes to the log."""
 
     def __init__(self, manifest: Manifest, scripts: ScriptRunner) -> None:
-        """`manifest` has the code."""
         self.spec, self.effect = manifest.spec, manifest.effect
         self._manifest, self._scripts = manifest, scripts
 

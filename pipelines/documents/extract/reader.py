@@ -152,7 +152,6 @@ class DocumentReader:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Close."""
         self.close()
 
     def _read_page(self, path: Path, kind: Kind, number: int, encoding: str | None, language: str | None) -> Page:

@@ -32,7 +32,6 @@ class GraphStore:
     """The write side of the graph."""
 
     def __init__(self, database: Database) -> None:
-        """Queries are read from store.sql beside this file."""
         self._db = database
         self._sql = load_queries(Path(__file__).with_suffix(".sql"))
 

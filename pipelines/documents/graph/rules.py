@@ -40,7 +40,6 @@ class EntityRules:
     """Finds names in sentences; the same text gives the same names, in time linear in its length."""
 
     def __init__(self, lexicon: NameLexicon, gazetteer: Gazetteer) -> None:
-        """Both are shared by all documents."""
         self._lexicon, self._gazetteer = lexicon, gazetteer
 
     def find(self, text: str, sentence: SentenceSpan) -> list[NameOccurrence]:

@@ -72,7 +72,6 @@ class IndexGate:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
-        """Queries are read from gate.sql beside this file."""
         self._database, self._embedder, self._settings = database, embedder, settings
         self._sleep, self._clock = sleep, clock
         self._sql = load_queries(Path(__file__).with_suffix(".sql"))

@@ -84,7 +84,6 @@ class IndexGenerations:
     """Statements about chunks, vectors and generations."""
 
     def __init__(self, database: Database) -> None:
-        """Queries are read from generations.sql beside this file."""
         self._db = database
         self._sql = load_queries(Path(__file__).with_suffix(".sql"))
 

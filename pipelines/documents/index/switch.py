@@ -31,7 +31,6 @@ class IndexSwitchover:
     worker's."""
 
     def __init__(self, database: Database) -> None:
-        """Queries are read from switch.sql beside this file."""
         self._db = database
         self._sql = load_queries(Path(__file__).with_suffix(".sql"))
 

@@ -80,7 +80,6 @@ class JobReporter:
     """Tells a job's readers, and gives it its end."""
 
     def __init__(self, jobs: JobLedger, store: DocumentStore) -> None:
-        """Both hold rows of the same database."""
         self._jobs, self._store = jobs, store
 
     async def tell(self, lease: JobLease) -> None:

@@ -46,7 +46,6 @@ class JobPaces:
     """Reads the ledger; nothing is measured here."""
 
     def __init__(self, database: Database) -> None:
-        """Queries are read from pace.sql beside this file."""
         self._db = database
         self._sql = load_queries(Path(__file__).with_suffix(".sql"))
 

@@ -52,7 +52,6 @@ class AgentLinks:
     """A document is stored once and linked to any number of agents; an agent sees exactly its links."""
 
     def __init__(self, database: Database, standing: DefaultAgent | None = None) -> None:
-        """Queries are read from links.sql beside this file."""
         self._db, self._standing = database, standing
         self._sql = load_queries(Path(__file__).with_suffix(".sql"))
 

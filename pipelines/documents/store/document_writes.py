@@ -84,7 +84,6 @@ class DocumentStore:
     """Statements about documents, versions and pages."""
 
     def __init__(self, database: Database) -> None:
-        """Queries are read from store.sql beside this file."""
         self._db = database
         self._sql = load_queries(Path(__file__).with_suffix(".sql"))
 

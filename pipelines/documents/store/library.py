@@ -76,7 +76,6 @@ class DocumentLibrary:
     """Reads documents, and removes them. Pages and content are those of the version that readers see."""
 
     def __init__(self, database: Database) -> None:
-        """Queries are read from library.sql beside this file."""
         self._db = database
         self._sql = load_queries(Path(__file__).with_suffix(".sql"))
 

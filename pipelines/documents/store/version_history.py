@@ -11,7 +11,6 @@ class VersionHistory:
     """Reads versions; what readers see at first is the library's."""
 
     def __init__(self, database: Database) -> None:
-        """Queries are read from shelf.sql beside this file."""
         self._db = database
         self._sql = load_queries(Path(__file__).with_suffix(".sql"))
 

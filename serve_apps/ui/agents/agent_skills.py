@@ -54,7 +54,6 @@ class SkillsTab:
     """The tab's components and what happens with them."""
 
     def __init__(self, desk: ConsoleContext) -> None:
-        """Declared where it is made."""
         self._desk = desk
         self.catalogue = gr.State(())
         self.said, self.held = html_part(), html_part()

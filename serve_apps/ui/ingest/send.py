@@ -32,7 +32,6 @@ class FileUpload:
     """One file and how far it is."""
 
     def __init__(self, path: Path) -> None:
-        """Nothing is read yet but its size."""
         self.path, self.name, self.bytes = path, path.name, path.stat().st_size
         self.state = "waiting"
         self.document: str | None = None

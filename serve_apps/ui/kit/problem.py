@@ -23,7 +23,6 @@ class ApiProblem(Exception):
     """The API refused, or could not be reached; `told` says what and what to do."""
 
     def __init__(self, told: ProblemReport) -> None:
-        """Printed as title and detail."""
         super().__init__(" ".join(part for part in (told.title, told.detail) if part))
         self.told = told
 

@@ -111,7 +111,6 @@ class AcademyTab:
     """The tab's components and what happens with them."""
 
     def __init__(self, desk: ConsoleContext) -> None:
-        """Declared where it is made."""
         self._desk = desk
         self.jobs = gr.State(())
         with gr.Row():

@@ -26,7 +26,6 @@ class SkillWorkbench:
     """The tab: whatever is changed after a trial has to be tried again before it is given to an agent."""
 
     def __init__(self, desk: ConsoleContext) -> None:
-        """Declared where it is made."""
         self._desk = desk
         about = (
             "run(payload) takes a dict and gives one. It runs in the sandbox: no network, no files, a few seconds. Try "

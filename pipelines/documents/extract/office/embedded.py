@@ -170,7 +170,6 @@ class MergedDocument:
     """A document, and behind its pages those of the documents that stand in it."""
 
     def __init__(self, document: OpenedDocument, found: list[tuple[str, OpenedDocument]]) -> None:
-        """Take what was opened."""
         self._document = document
         self._pages = [(opened, number, name) for name, opened in found for number in range(1, opened.pages + 1)]
         self.pages = document.pages + len(self._pages)

@@ -54,7 +54,6 @@ class PageMapper:
     """Page coordinates to fractions of the page as it is shown: cropped, rotated, origin top left."""
 
     def __init__(self, page: pdfium.PdfPage) -> None:
-        """Map the points of this page."""
         x, y = ctypes.c_int(), ctypes.c_int()
 
         def device(px: float, py: float) -> tuple[float, float]:

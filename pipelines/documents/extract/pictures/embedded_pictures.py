@@ -35,7 +35,6 @@ class PictureCollector:
     """Collects a document's pictures to read, and caveats with how often each was met."""
 
     def __init__(self, context: ExtractionContext) -> None:
-        """Nothing found yet."""
         self.context = context
         self._pictures: list[bytes] = []
         self._seen: set[bytes] = set()

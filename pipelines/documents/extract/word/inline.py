@@ -80,7 +80,6 @@ class InlineReader:
     """Reads paragraphs; knows the document's styles and how its notes are numbered."""
 
     def __init__(self, styles: DocxStyles, objects: DrawingObjects) -> None:
-        """Nothing read yet."""
         self._styles, self._objects = styles, objects
         self.notes: dict[tuple[str, str], int] = {}
 
