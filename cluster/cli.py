@@ -22,7 +22,6 @@ from cluster.console.commands import (
     mcp_commands,
     ocr_commands,
     package_commands,
-    reprocess_command,
     run_commands,
     schedule_commands,
     tenancy_commands,
@@ -47,7 +46,6 @@ app.command()(why_command.why)
 app.command()(graph_command.graph)
 app.command()(document_commands.export)
 app.add_typer(document_commands.jobs, name="jobs")
-document_commands.documents.command("process")(reprocess_command.process_document)
 app.add_typer(document_commands.documents, name="documents")
 app.add_typer(ocr_commands.ocr, name="ocr")
 app.command()(chat_command.chat)

@@ -50,11 +50,7 @@ def index_versions(
 ) -> Iterator[list[IndexedVersion]]:
     """Split and embed versions on the cluster; one list a call to the embedder. `given` are rows of the settings."""
     groups = [
-        {
-            "tenant": scope.tenant,
-            "workspace": scope.workspace,
-            "versions": list(versions[start : start + VERSIONS_A_CALL]),
-        }
+        {**scope.keys, "versions": list(versions[start : start + VERSIONS_A_CALL])}
         for start in range(0, len(versions), VERSIONS_A_CALL)
     ]
     for table in stream_through_actors(groups, _Index, settings, quiet_seconds=SLOWEST_CALL, given=given):

@@ -37,26 +37,25 @@ def be_a_reader(settings: Settings) -> None:
     end_me_first()
 
 
-class _Survey:
-    """Opens files far enough to count their pages."""
+class _BulkActor:
+    """Has a reader of documents, and the settings that its worker has."""
 
     def __init__(self, given: Mapping[str, Any] | None = None) -> None:
         settings = load_settings(rows=given)
         be_a_reader(settings)
         self._reader = DocumentReader(settings.read, settings.ocr, priority=bulk_priority(settings.read))
+
+
+class _Survey(_BulkActor):
+    """Opens files far enough to count their pages."""
 
     def __call__(self, batch: pa.Table) -> Iterator[pa.Table]:
         found = [rows.of_surveyed(survey_file(self._reader, rows.to_task(row))) for row in batch.to_pylist()]
         yield pa.Table.from_pylist(found)
 
 
-class _Read:
+class _Read(_BulkActor):
     """Reads slices of pages."""
-
-    def __init__(self, given: Mapping[str, Any] | None = None) -> None:
-        settings = load_settings(rows=given)
-        be_a_reader(settings)
-        self._reader = DocumentReader(settings.read, settings.ocr, priority=bulk_priority(settings.read))
 
     def __call__(self, batch: pa.Table) -> Iterator[pa.Table]:
         for row in batch.to_pylist():
@@ -84,7 +83,6 @@ def read_slices(
     """Read slices on the cluster; one list a slice, as each is finished.
 
     Args:
-        slices: what to read.
         settings: how many actors there may be, and how large each is.
         gpus: what each actor takes of them.
         given: rows of the settings.
@@ -123,7 +121,6 @@ def stream_through_actors(
     A row is a block: a killed actor loses one row's work, which Ray tries again on another.
 
     Args:
-        items: one row each.
         work: the actors' class.
         settings: how many actors there may be, and how large each is.
         quiet_seconds: how long one row may take; twice that, and two minutes, without any result is a stall.

@@ -35,15 +35,8 @@ def to_task(row: Row) -> FileTask:
 
 def of_surveyed(surveyed: SurveyResult) -> Row:
     """A survey result."""
-    return {
-        "key": surveyed.key,
-        "kind": surveyed.kind,
-        "file_hash": surveyed.file_hash,
-        "file_size": surveyed.file_size,
-        "mtime_ns": surveyed.mtime_ns,
-        "pages": surveyed.pages,
-        "failure": dumps(failure_to_json(surveyed.failure)),
-    }
+    plain = {name: getattr(surveyed, name) for name in ("key", "kind", "file_hash", "file_size", "mtime_ns", "pages")}
+    return plain | {"failure": dumps(failure_to_json(surveyed.failure))}
 
 
 def to_surveyed(row: Row) -> SurveyResult:

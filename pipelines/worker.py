@@ -213,16 +213,10 @@ class Worker:
 def reader_of(lane: JobLane, settings: Settings, pace: SharedPace) -> DocumentReader:
     """The reader of one job loop; that of the slow lane is as patient as `read` says, and stands behind the others."""
     if lane is not JobLane.SMALL:
-        return DocumentReader(
-            settings.read,
-            settings.ocr,
-            priority=ProcessPriority.LOW if lane is JobLane.SLOW else ProcessPriority.NORMAL,
-        )
-    quick = settings.worker.quick_seconds
-    limits = {
-        "cpu_seconds": min(settings.read.cpu_seconds, quick),
-        "open_seconds": min(settings.read.open_seconds, 2 * quick),
-    }
+        priority = ProcessPriority.LOW if lane is JobLane.SLOW else ProcessPriority.NORMAL
+        return DocumentReader(settings.read, settings.ocr, priority=priority)
+    quick, read = settings.worker.quick_seconds, settings.read
+    limits = {"cpu_seconds": min(read.cpu_seconds, quick), "open_seconds": min(read.open_seconds, 2 * quick)}
     return DocumentReader(settings.read.model_copy(update=limits), settings.ocr, helpers=True, pace=pace)
 
 

@@ -135,11 +135,7 @@ class QuizResult:
 
 
 def parse_quiz(content: bytes | str) -> Quiz:
-    """From YAML.
-
-    Raises:
-        BadQuiz: it is none; the detail says where.
-    """
+    """From YAML. Raises BadQuiz: it is none; the detail says where."""
     try:
         return quiz_of(yaml.safe_load(content))
     except yaml.YAMLError as error:
@@ -147,11 +143,7 @@ def parse_quiz(content: bytes | str) -> Quiz:
 
 
 def quiz_of(value: Any) -> Quiz:
-    """From JSON.
-
-    Raises:
-        BadQuiz: it is none, or a fact has neither words nor numbers.
-    """
+    """From JSON. Raises BadQuiz: it is none, or a fact has neither words nor numbers."""
     try:
         quiz = Quiz.model_validate(value)
     except ValidationError as error:
@@ -186,11 +178,7 @@ def quiz_result(marks: Sequence[QuestionScore], pass_mark: float) -> QuizResult:
 
 
 def shipped_quiz(track: Track) -> Quiz:
-    """The quiz of the pack that ships for a track.
-
-    Raises:
-        NotFound: none does.
-    """
+    """The quiz of the pack that ships for a track. Raises NotFound: none does."""
     found = _shipped_quizzes().get(track)
     if found is None:
         raise NotFound(f"no quiz ships for the track {track}", fix="Send a quiz of your own.")

@@ -62,13 +62,9 @@ def quiz_skill(quiz: Quiz, pass_mark: float) -> dict[str, Any]:
         "type": "python_inline",
         "description": f"Examines answers about {quiz.track}. Without `answers` it gives the questions;"
         " `answers` is a list in their order of {answer, sources: names of the cited files, or {file, page} of each}.",
-        "code": f"{marking}\n\nQUIZ = {_python_literal(held)}\n{_RUN}",
+        # JSON without true, false and null is Python.
+        "code": f"{marking}\n\nQUIZ = {dumps(held, ensure_ascii=True, indent=1)}\n{_RUN}",
         "sandbox": True,
         "parameters": {"type": "object", "properties": {"answers": {"type": "array", "items": answer}}},
         "sample_payload": {"answers": [{"answer": "I do not know.", "sources": []}]},
     }
-
-
-def _python_literal(value: Any) -> str:
-    """As Python reads it; JSON without true, false and null is Python."""
-    return dumps(value, ensure_ascii=True, indent=1)

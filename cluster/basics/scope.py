@@ -38,6 +38,11 @@ class Scope:
     user: UserId | None = None
     role: Role = Role.VIEWER
 
+    @property
+    def keys(self) -> dict[str, str]:
+        """Tenant and workspace, by the names that queries have for them."""
+        return {"tenant": self.tenant, "workspace": self.workspace}
+
     @classmethod
     def of_worker(cls, tenant: TenantId, workspace: WorkspaceId) -> "Scope":
         """The scope a claimed job works in: its own workspace, whoever the readers are."""

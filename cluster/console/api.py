@@ -52,17 +52,11 @@ class ServerSentEvent:
 
 @dataclass(frozen=True, slots=True)
 class ApiClient:
-    """One server and who we are there.
+    """One server and who we are there."""
 
-    Attributes:
-        url: base URL without a trailing slash.
-        token: given by the caller (AOS_TOKEN); it beats what `aos login` stored and is never refreshed.
-        credentials: where `aos login` stored its tokens.
-    """
-
-    url: str
-    token: str | None
-    credentials: CredentialsFile
+    url: str  # base URL without a trailing slash
+    token: str | None  # given by the caller (AOS_TOKEN); it beats what `aos login` stored and is never refreshed
+    credentials: CredentialsFile  # where `aos login` stored its tokens
 
     def login(self, email: str, password: str) -> JSON:
         """Sign in and keep the tokens; the answer has `must_change_password`."""
@@ -109,9 +103,7 @@ class ApiClient:
         """One call whose answer is a stream of server-sent events (WHATWG); nothing is sent twice.
 
         Args:
-            method, path: of the call.
             last: id of the last event that is known already.
-            options: for httpx.
 
         Raises:
             Unavailable, Unauthenticated, ApiRefusal: as for `request`; Unavailable also where the stream breaks.
@@ -131,13 +123,14 @@ class ApiClient:
                     yield from _parse_events(answer.iter_lines())
                     return
             except httpx.ConnectError as error:
-                raise Unavailable(
-                    f"nobody answers at {self.url} ({error})", fix="Run `aos up`, or give --url / AOS_URL."
-                ) from error
+                raise self._nobody_answers(error) from error
             except httpx.TransportError as error:
                 raise Unavailable(
                     f"the stream from {self.url} broke ({error})", fix="See how far it came: aos runs list"
                 ) from error
+
+    def _nobody_answers(self, error: Exception) -> Unavailable:
+        return Unavailable(f"nobody answers at {self.url} ({error})", fix="Run `aos up`, or give --url / AOS_URL.")
 
     def _open_stream(
         self, method: str, path: str, headers: JSON, **options: Any
@@ -200,15 +193,9 @@ class ApiClient:
         while first is not None:
             path = f"/api/documents/{document_id}/content"
             part = self.request("GET", path, params={"first_page": first, "pages": PAGE})
-            found += [
-                {
-                    "number": page["number"],
-                    "text": unescape(page["html"]),
-                    "failure": page["failure"],
-                    "caveats": page.get("caveats", []),
-                }
-                for page in part["pages"]
-            ]
+            for page in part["pages"]:
+                text, caveats = unescape(page["html"]), page.get("caveats", [])
+                found.append({"number": page["number"], "text": text, "failure": page["failure"], "caveats": caveats})
             first = part["next_page"]
         return found
 
@@ -226,9 +213,7 @@ class ApiClient:
                 return httpx.request(method, self.url + path, headers=headers, timeout=180, verify=secure, **options)
             except (httpx.ConnectError, httpx.ConnectTimeout) as error:  # nothing was sent
                 if attempt == ATTEMPTS:
-                    raise Unavailable(
-                        f"nobody answers at {self.url} ({error})", fix="Run `aos up`, or give --url / AOS_URL."
-                    ) from error
+                    raise self._nobody_answers(error) from error
             except httpx.TransportError as error:
                 if attempt == ATTEMPTS or not repeatable:
                     raise Unavailable(

@@ -35,14 +35,9 @@ def poll_job(
         AosError: whatever else `read` raises.
     """
     started = answered = time.monotonic()
-    columns = (
-        TextColumn("{task.fields[phase]}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("pages  {task.fields[rate]}"),
-        TimeElapsedColumn(),
-        TextColumn("{task.fields[failures]}"),
-    )
+    fields = ("{task.fields[phase]}", "pages  {task.fields[rate]}", "{task.fields[failures]}")
+    phase, rate, failures = (TextColumn(text) for text in fields)
+    columns = (phase, BarColumn(), MofNCompleteColumn(), rate, TimeElapsedColumn(), failures)
     with Progress(*columns, console=console, disable=quiet, transient=not console.is_terminal) as progress:
         task = progress.add_task("", total=None, phase="queued", rate="", failures="")
         first: int | None = None

@@ -58,8 +58,7 @@ def direct_requirements(pyproject: Path = ROOT / "pyproject.toml") -> list[Requi
 def required_distributions(wanted: Iterable[Requirement]) -> dict[str, Distribution]:
     """The transitive requirements as installed on this machine, those given included, by canonical name.
 
-    Raises:
-        PackageNotFoundError: one is not installed.
+    Raises PackageNotFoundError: one is not installed.
     """
     found: dict[str, Distribution] = {}
     waiting, seen = list(wanted), set[str]()

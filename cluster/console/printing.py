@@ -59,13 +59,8 @@ def render_explain(answer: JSON) -> Group:
     for stage in told["stages"]:
         took = told["timings_ms"].get(stage["name"])
         kept, ms = stage["kept"], "" if took is None else f"{took:.1f}"
-        table.add_row(
-            stage["name"],
-            "on" if stage["on"] else "off",
-            escape(stage["detail"]),
-            "" if kept is None else str(kept),
-            ms,
-        )
+        state, rows = "on" if stage["on"] else "off", "" if kept is None else str(kept)
+        table.add_row(stage["name"], state, escape(stage["detail"]), rows, ms)
     if told["cache"]:
         table.add_row("cache", told["cache"]["outcome"], escape(told["cache"]["reason"]), "", "")
     return Group(table, hits_table(answer))

@@ -92,19 +92,12 @@ _WEIGHTS = {
 
 @dataclass(frozen=True, slots=True)
 class Caveat:
-    """Something a reader of this page should know: what was not looked at, or may be wrong.
+    """Something a reader of this page should know: what was not looked at, or may be wrong."""
 
-    Attributes:
-        kind: see `CaveatKind`; its weight decides what becomes of the document.
-        detail: one line for a person: what, where, and what they can do about it.
-        count: how many such things.
-        whole: it is said of the whole document, at its first page.
-    """
-
-    kind: CaveatKind
-    detail: str = ""
-    count: int = 1
-    whole: bool = field(default=False, compare=False)
+    kind: CaveatKind  # see `CaveatKind`; its weight decides what becomes of the document
+    detail: str = ""  # one line for a person: what, where, and what they can do about it
+    count: int = 1  # how many such things
+    whole: bool = field(default=False, compare=False)  # it is said of the whole document, at its first page
 
 
 NO_TEXT = Caveat(
@@ -160,19 +153,12 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A word of a page: where it stands in the text and on the picture.
+    """A word of a page: where it stands in the text and on the picture."""
 
-    Attributes:
-        text: as it appears in the page's text.
-        start: offset of its first character in the page's text.
-        box: where it is on the page.
-        confidence: 0 to 1; 1.0 for born-digital text.
-    """
-
-    text: str
-    start: int
-    box: Box
-    confidence: float = 1.0
+    text: str  # as it appears in the page's text
+    start: int  # offset of its first character in the page's text
+    box: Box  # where it is on the page
+    confidence: float = 1.0  # 0 to 1; 1.0 for born-digital text
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,29 +174,17 @@ class EngineAttempt:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """The text read from one page (a slide, a sheet, a part of ≤ 20,000 characters).
+    """The text read from one page (a slide, a sheet, a part of ≤ 20,000 characters)."""
 
-    Attributes:
-        number: 1-based.
-        text: what a person would read there, tables as Markdown.
-        words: with boxes where the format has a geometry, else empty.
-        engine: `native`, `tesseract`, `easyocr` or `tesseract+easyocr`.
-        confidence: mean word confidence 0 to 1, None where no engine was asked.
-        attempts: every engine that was tried.
-        ms: time it took.
-        failure: set when the page could not be read; text is empty then.
-        caveats: what the text does not hold, or may have wrong.
-    """
-
-    number: int
-    text: str
-    words: tuple[Word, ...] = ()
-    engine: str = "native"
-    confidence: float | None = None
-    attempts: tuple[EngineAttempt, ...] = ()
-    ms: int = 0
-    failure: Failure | None = None
-    caveats: tuple[Caveat, ...] = ()
+    number: int  # 1-based
+    text: str  # what a person would read there, tables as Markdown
+    words: tuple[Word, ...] = ()  # with boxes where the format has a geometry, else empty
+    engine: str = "native"  # `native`, `tesseract`, `easyocr` or `tesseract+easyocr`
+    confidence: float | None = None  # mean word confidence 0 to 1, None where no engine was asked
+    attempts: tuple[EngineAttempt, ...] = ()  # every engine that was tried
+    ms: int = 0  # time it took
+    failure: Failure | None = None  # set when the page could not be read; text is empty then
+    caveats: tuple[Caveat, ...] = ()  # what the text does not hold, or may have wrong
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,23 +206,14 @@ class PageBox:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A passage worth finding, made of consecutive spans of pages.
+    """A passage worth finding, made of consecutive spans of pages."""
 
-    Attributes:
-        ordinal: 0-based position in the document version.
-        text: what is shown and embedded.
-        spans: where it stands; at least one.
-        headings: the titles above it, outermost first.
-        method: the strategy that cut it.
-        boxes: one rectangle a line on pages that have a geometry.
-    """
-
-    ordinal: int
-    text: str
-    spans: tuple[Span, ...]
-    headings: tuple[str, ...] = ()
-    method: str = "semantic"
-    boxes: tuple[PageBox, ...] = field(default=())
+    ordinal: int  # 0-based position in the document version
+    text: str  # what is shown and embedded
+    spans: tuple[Span, ...]  # where it stands; at least one
+    headings: tuple[str, ...] = ()  # the titles above it, outermost first
+    method: str = "semantic"  # the strategy that cut it
+    boxes: tuple[PageBox, ...] = field(default=())  # one rectangle a line on pages that have a geometry
 
 
 def _hash_parts(*parts: str) -> str:

@@ -103,8 +103,6 @@ class GuardedChild:
         """Call `method(*arguments)` of the child's object and return its result.
 
         Args:
-            method: its name.
-            arguments: they are pickled.
             seconds: by the clock: also for what waits and costs nothing.
             cpu_seconds: of the child and the programs it has waited for; None sets no limit.
 
@@ -208,13 +206,10 @@ class _Child:
         self._lifeline = os.fdopen(kept, "wb", buffering=0)  # a file: a forgotten guard's end closes with it
         boot = _BOOT.format(path=sys.path, module=__name__, calls=theirs.fileno(), lifeline=lifeline)
         # Not multiprocessing's own start: it would import the parent's __main__ (with Ray: all of Ray) again.
+        line, quiet = [*before, sys.executable, "-c", boot, name], subprocess.DEVNULL
+        passed = (theirs.fileno(), lifeline)
         self.process = subprocess.Popen(
-            [*before, sys.executable, "-c", boot, name],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            pass_fds=(theirs.fileno(), lifeline),
-            start_new_session=True,
+            line, stdin=quiet, stdout=quiet, stderr=quiet, pass_fds=passed, start_new_session=True
         )
         theirs.close()
         os.close(lifeline)
@@ -246,7 +241,6 @@ def serve(calls: int, lifeline: int) -> None:
     the middle of a hostile file is not trusted with the next one.
 
     Args:
-        calls: file descriptor of the connection.
         lifeline: file descriptor of a pipe whose other end the parent holds and never writes to.
     """
     _die_with_parent(lifeline)

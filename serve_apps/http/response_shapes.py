@@ -1,8 +1,9 @@
 """The shapes of answers about accounts, agents and jobs; they become the document of the API."""
 
+import inspect
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 from pydantic import BaseModel
@@ -12,7 +13,15 @@ from cluster.state.db.postgres import Row
 from cluster.state.work.wait_reasons import Wait
 from pipelines.documents.ingest.outcome import OutcomeCounts
 
+T = TypeVar("T")
 _NOTHING = {"expected": 0, "done": 0, "failed": 0, "unchanged": 0}
+
+
+def copy_fields(made: type[T], source: object, /, **other: Any) -> T:
+    """A value of a class with the fields of another value that have the same names; `other` are those that differ."""
+    names = made.model_fields if issubclass(made, BaseModel) else inspect.signature(made).parameters
+    same = {name: getattr(source, name) for name in names if name not in other and hasattr(source, name)}
+    return made(**same, **other)
 
 
 class Session(BaseModel):

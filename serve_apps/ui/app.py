@@ -47,7 +47,6 @@ def create_console(
 
     Args:
         settings: how long a sign-in lasts.
-        url: of the HTTP API.
         clock: seconds that only grow.
         pages: the first has the path "".
         most_upload: bytes of one file.

@@ -12,6 +12,7 @@ from serve_apps.ui.kit.blocks import (
     Colour,
     card_columns,
     data_table,
+    empty_card,
     empty_state,
     key_figure,
     key_figures,
@@ -26,7 +27,7 @@ from serve_apps.ui.kit.blocks import (
 )
 from serve_apps.ui.kit.charts import bar_chart
 from serve_apps.ui.kit.formats import format_duration, format_moment, format_number, format_short
-from serve_apps.ui.kit.html import SafeHtml, join_html, tag
+from serve_apps.ui.kit.html import SafeHtml, join_html, quiet_text, tag
 from serve_apps.ui.kit.html_component import html_part
 from serve_apps.ui.kit.page import QUIET, ConsoleContext, ConsolePage, view_or_problem
 from serve_apps.ui.kit.problem import ApiProblem
@@ -154,19 +155,14 @@ def _series_card(desk: ConsoleContext, title: str, series: Mapping[str, Any], co
 
 def _jobs_card(desk: ConsoleContext, jobs: Mapping[str, Any]) -> SafeHtml:
     if not jobs["items"]:
-        return titled_card(
-            "Jobs", empty_state("No job waits or runs.", "What is uploaded or scanned shows up here while it is read.")
+        return empty_card(
+            "Jobs", "No job waits or runs.", "What is uploaded or scanned shows up here while it is read."
         )
-    rows = [
-        (
-            link_to(job["kind"], console_link(desk, job["path"])),
-            state_badge(job["state"]),
-            job["phase"] or "–",
-            job["lane"],
-            format_moment(job["started_at"] or job["created_at"], relative=True),
-        )
-        for job in jobs["items"]
-    ]
+    rows = []
+    for job in jobs["items"]:
+        link, since = link_to(job["kind"], console_link(desk, job["path"])), job["started_at"] or job["created_at"]
+        phase, lane = job["phase"] or "–", job["lane"]
+        rows.append((link, state_badge(job["state"]), phase, lane, format_moment(since, relative=True)))
     return titled_card("Jobs", data_table(("Job", "State", "Phase", "Lane", "Since"), rows))
 
 
@@ -177,9 +173,8 @@ def _failures_card(desk: ConsoleContext, lists: list[tuple[str, Mapping[str, Any
         for one in found["reasons"]
     ]
     if not rows:
-        return titled_card(
-            "Failures",
-            empty_state("Nothing failed in the last 24 hours.", "Reasons of failed pages and runs would be here."),
+        return empty_card(
+            "Failures", "Nothing failed in the last 24 hours.", "Reasons of failed pages and runs would be here."
         )
     return titled_card("Failures", data_table(("What", "Reason", "How often"), rows, numbers=(2,)))
 
@@ -196,25 +191,15 @@ def reader_view(
             "Your runs", format_number(runs.get("total", len(runs["items"]))), desk.link("runs"), "questions to agents"
         ),
     )
-    rows = [
-        (
-            link_to(job["kind"], desk.link("ingest", job=job["id"])),
-            state_badge(job["state"]),
-            progress_bar(job["pages"]["done"], job["pages"]["expected"]),
-            format_moment(job["created_at"], relative=True),
-        )
-        for job in jobs["items"]
-    ]
-    shown = (
-        data_table(("Job", "State", "Pages", "Begun"), rows)
-        if rows
-        else empty_state("No job yet.", "Uploads show up here.")
-    )
-    return join_html(
-        page_heading("Now", "What happens in this workspace. It refreshes itself."),
-        row,
-        titled_card("Newest jobs", shown),
-    )
+    rows = []
+    for job in jobs["items"]:
+        link, pages = link_to(job["kind"], desk.link("ingest", job=job["id"])), job["pages"]
+        bar, begun = progress_bar(pages["done"], pages["expected"]), format_moment(job["created_at"], relative=True)
+        rows.append((link, state_badge(job["state"]), bar, begun))
+    columns = ("Job", "State", "Pages", "Begun")
+    shown = data_table(columns, rows) if rows else empty_state("No job yet.", "Uploads show up here.")
+    head = page_heading("Now", "What happens in this workspace. It refreshes itself.")
+    return join_html(head, row, titled_card("Newest jobs", shown))
 
 
 async def _health_section(desk: ConsoleContext, request: gr.Request) -> SafeHtml:
@@ -237,9 +222,7 @@ async def _public_health(api: SessionApi) -> SafeHtml:
     working = body["status"] == "ok"
     about = "Details are for operators of the first tenant."
     light = status_dot("green" if working else "red", body["status"])
-    return titled_card(
-        "Health", tag("div", light, "The product answers.", class_="aos-part"), tag("p", about, class_="quiet")
-    )
+    return titled_card("Health", tag("div", light, "The product answers.", class_="aos-part"), quiet_text(about))
 
 
 def health_view(desk: ConsoleContext, body: Mapping[str, Any]) -> SafeHtml:

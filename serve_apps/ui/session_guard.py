@@ -99,11 +99,8 @@ class SessionGuard:
             return None
         wants_page = request.method in SAFE and "text/html" in request.headers.get("accept", "")
         if session is None:
-            return (
-                _redirect_to(f"/sign-in?next={quote(_requested_address(request), safe='')}")
-                if wants_page
-                else _signed_out()
-            )
+            back = quote(_requested_address(request), safe="")
+            return _redirect_to(f"/sign-in?next={back}") if wants_page else _signed_out()
         if session.grant.must_change and path not in WHILE_CHANGING:
             return (
                 _redirect_to("/password")

@@ -30,20 +30,15 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TokenGrant:
-    """Tokens and identity that the API answered to a login or a refresh.
-
-    Attributes:
-        workspace: whose role this is.
-        must_change: the API serves nothing but the change of the password until that is done.
-    """
+    """Tokens and identity that the API answered to a login or a refresh."""
 
     access: str
     refresh: str
     user: str
     tenant: str
-    workspace: str
+    workspace: str  # whose role this is
     role: Role
-    must_change: bool
+    must_change: bool  # the API serves nothing but the change of the password until that is done
 
     @classmethod
     def of(cls, body: Mapping[str, Any]) -> "TokenGrant":
@@ -112,7 +107,6 @@ class SessionStore:
         self._open: OrderedDict[str, ConsoleSession] = OrderedDict()
 
     def __len__(self) -> int:
-        """Number of sessions."""
         return len(self._open)
 
     def begin(self, email: str, grant: TokenGrant) -> tuple[str, ConsoleSession]:

@@ -10,7 +10,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from serve_apps.ui.kit.api import SignInClient
 from serve_apps.ui.kit.blocks import problem_card
 from serve_apps.ui.kit.frame import NAME
-from serve_apps.ui.kit.html import SafeHtml, join_html, tag
+from serve_apps.ui.kit.html import SafeHtml, join_html, quiet_text, tag
 from serve_apps.ui.kit.page import COOKIE, PREFIX, ConsoleContext
 from serve_apps.ui.kit.problem import ApiProblem, ProblemReport
 from serve_apps.ui.session_guard import return_address
@@ -99,15 +99,8 @@ def _client_address(request: Request) -> str | None:
 
 def _set_session_cookie(request: Request, answer: Response, key: str, seconds: float) -> Response:
     proto = request.headers.get("x-forwarded-proto", request.url.scheme)
-    answer.set_cookie(
-        COOKIE,
-        key,
-        max_age=int(seconds),
-        path=PREFIX,
-        httponly=True,
-        samesite="strict",
-        secure=proto.startswith("https"),
-    )
+    secure, age = proto.startswith("https"), int(seconds)
+    answer.set_cookie(COOKIE, key, max_age=age, path=PREFIX, httponly=True, samesite="strict", secure=secure)
     return answer
 
 
@@ -174,7 +167,7 @@ def _form_page(title: str, about: str, told: ProblemReport | None, form: SafeHtm
         "div", tag("img", src=f"{PREFIX}/icon.svg", alt="", width=36, height=36), tag("b", NAME), class_="brand"
     )
     refused = problem_card(told) if told else None
-    inside = tag("main", brand, tag("h1", title), tag("p", about, class_="quiet"), refused, form, class_="aos-door")
+    inside = tag("main", brand, tag("h1", title), quiet_text(about), refused, form, class_="aos-door")
     document = join_html(SafeHtml("<!doctype html>"), tag("html", tag("head", head), tag("body", inside), lang="en"))
     status = told.status if told and 400 <= told.status < 600 else 502 if told else 200
     return HTMLResponse(document, status, headers={"Cache-Control": "no-store"})

@@ -1,6 +1,5 @@
 """Runs a playbook by ansible-runner in a process of its own, with nearly no environment and an end in time."""
 
-import asyncio
 import contextlib
 import json
 import shlex
@@ -12,8 +11,8 @@ from typing import Any
 
 import psutil
 
-from skills.ansible.playbook import MOST_MESSAGE
-from skills.ansible.playbook_errors import AnsibleMissing, PlaybookBroken, PlaybookTimeout
+from skills.ansible.playbook import MOST_MESSAGE, AnsibleMissing, PlaybookBroken, PlaybookTimeout
+from skills.framework.child_program import ask_program
 from skills.framework.contract import OutcomeUnknown
 
 MOST_FAILED = 100  # tasks that are told
@@ -24,8 +23,7 @@ _COUNTS = {"ok": "ok", "changed": "changed", "failures": "failed", "dark": "unre
 def check_installed(python: str = sys.executable) -> None:
     """Nothing, where ansible-playbook is beside this Python, and ansible-runner too.
 
-    Raises:
-        AnsibleMissing: one of them is not.
+    Raises AnsibleMissing: one of them is not.
     """
     binary = Path(python).with_name("ansible-playbook")
     if find_spec("ansible_runner") is None or not binary.is_file():
@@ -47,35 +45,16 @@ async def run_playbook(asked: Mapping[str, Any], folder: str, seconds: float, re
         OutcomeUnknown: one that changes something was killed.
     """
     env = {"PATH": f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin", "HOME": folder, "TMPDIR": folder}
-    # -I: neither the folder it is started in nor a variable has a say in what is imported.
-    child = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-I",
-        "-X",
-        "utf8",
-        "-m",
-        "skills.ansible.playbook_process",
-        env=env | {"LC_ALL": "C.UTF-8"},
-        cwd=folder,
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
-    )
+    env["LC_ALL"], module = "C.UTF-8", "skills.ansible.playbook_process"
+    told = {**asked, "folder": folder}
     try:
-        async with asyncio.timeout(seconds):
-            answer, _ = await child.communicate(json.dumps({**asked, "folder": folder}).encode())
+        given, ended = await ask_program(module, told, seconds, env=env, folder=folder, kill=_kill_tree)
     except TimeoutError:
         if not reads:
             raise OutcomeUnknown(f"the playbook did not end within {seconds:g} s and was killed") from None
         raise PlaybookTimeout(f"no end within {seconds:g} s") from None
-    finally:
-        if child.returncode is None:
-            _kill_tree(child.pid)
-        await asyncio.shield(child.wait())
-    try:
-        given: dict[str, Any] = json.loads(answer)
-    except ValueError:
-        raise PlaybookBroken(f"ansible-runner ended with {child.returncode}") from None
+    if given is None:
+        raise PlaybookBroken(f"ansible-runner ended with {ended}")
     if "broken" in given:
         raise PlaybookBroken(given["broken"])
     return given

@@ -9,9 +9,8 @@ from typing import Any
 from skills.ansible.playbook import AnsibleOptions, check_playbook_skill, extra_variables, file_within
 from skills.ansible.playbook_process import check_installed, run_playbook
 from skills.framework.contract import ToolInvocation
-from skills.framework.dependencies import SkillDependencies
+from skills.framework.dependencies import HostKeyMissing, SkillDependencies, SshKeyUnreadable
 from skills.framework.manifest import Manifest, Risk, options_of
-from skills.framework.ssh_credential import HostKeyMissing, SshKeyUnreadable
 
 
 class PlaybookSkill:
@@ -49,9 +48,7 @@ class PlaybookSkill:
             return await run_playbook(asked, folder, manifest.seconds, manifest.risk is Risk.READ)
 
 
-def build(manifest: Manifest, ground: SkillDependencies) -> PlaybookSkill:
-    """See `Build`."""
-    return PlaybookSkill(manifest, ground)
+build = PlaybookSkill
 
 
 def _write_key(secret: Mapping[str, str], folder: Path) -> list[str]:

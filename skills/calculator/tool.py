@@ -41,7 +41,6 @@ class Calculator:
     effect = CallEffect.READ
 
     def __init__(self, spec: ToolSpec, clock: Callable[[], float] = monotonic) -> None:
-        """`clock` counts seconds."""
         self.spec, self._clock = spec, clock
 
     async def run(self, call: ToolInvocation) -> Any:

@@ -22,11 +22,7 @@ class GetTime:
         self.spec, self._clock = spec, clock
 
     async def run(self, call: ToolInvocation) -> Any:
-        """Give {iso, date, time, weekday, timezone, utc_offset}.
-
-        Raises:
-            Invalid: there is no such time zone.
-        """
+        """Give {iso, date, time, weekday, timezone, utc_offset}. Raises Invalid: there is no such time zone."""
         name = str(call.arguments.get("timezone") or "UTC")
         try:
             zone = ZoneInfo(name)

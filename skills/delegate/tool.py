@@ -1,9 +1,13 @@
-"""`delegate`: another agent of the workspace carries a task out and answers."""
+"""`delegate`: another agent of the workspace carries a task out; and skills that a model carries out (SK-17)."""
 
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 from cluster.models.messages import ToolSpec
 from skills.framework.contract import CallEffect, ToolInvocation, TurnBound
+from skills.framework.execution_scope import ExecutionScope, scope_of
+from skills.framework.manifest import Manifest
+from skills.framework.skill_guard import check_permission
 
 
 class TaskExecutor(Protocol):
@@ -35,3 +39,25 @@ class DelegateTool(TurnBound):
     async def run(self, call: ToolInvocation) -> Any:
         """Result and errors of `TaskExecutor.carry_out`."""
         return await self._delegations.carry_out(str(call.arguments["agent"]), str(call.arguments["task"]))
+
+
+class SkillExecutor(TaskExecutor, Protocol):
+    """Port that carries out such skills: bound to one turn."""
+
+    async def carry_out_skill(self, skill: Manifest, scope: ExecutionScope, arguments: Mapping[str, Any]) -> Any:
+        """The answer as JSON. Raises Refused: it goes no deeper."""
+        ...
+
+
+class ScopedSkill(DelegateTool):
+    """Such a skill as a tool. Like a delegation it is no step of its own: each call inside is recorded and fenced."""
+
+    def __init__(self, manifest: Manifest, executions: SkillExecutor) -> None:
+        """`executions` belongs to one turn. Raises BadManifest: as `scope_of`."""
+        super().__init__(manifest.spec, executions)
+        self._manifest, self._scope, self._executions = manifest, scope_of(manifest), executions
+
+    async def run(self, call: ToolInvocation) -> Any:
+        """Result and errors of `Executions.carry_out_skill`; NotPermitted for a role that is not the skill's."""
+        check_permission(call, self._manifest)
+        return await self._executions.carry_out_skill(self._manifest, self._scope, call.arguments)

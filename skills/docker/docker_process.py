@@ -1,24 +1,59 @@
 """Asks an engine in a process of its own: a blocked thread of Docker's library could be neither stopped nor left."""
 
-import asyncio
-import contextlib
 import json
 import resource
 import sys
 from collections.abc import Mapping
 from typing import Any
 
-from cluster.basics.errors import AosError
+from cluster.basics.errors import AosError, Conflict, NotFound, Permanent, Transient, Unavailable
 from skills.docker.engine import ASKS
-from skills.docker.engine_errors import EngineRefused, EngineTimeout, EngineUnreachable, EngineUnset, ObjectInUse
-from skills.docker.engine_errors import ObjectNotFound as Missing
+from skills.framework.child_program import ask_program
 from skills.framework.contract import OutcomeUnknown
+
+
+class EngineUnset(Permanent):
+    """No container engine is named in the settings."""
+
+    code, status = "docker_not_configured", 409
+    fix = "Set `skills.docker_url`, as unix:///var/run/docker.sock or tcp://host:2375; DOCKER_HOST is not read."
+
+
+class EngineUnreachable(Unavailable):
+    """The container engine cannot be reached."""
+
+    code = "docker_unreachable"
+
+
+class EngineTimeout(Transient):
+    """The container engine did not answer in its time."""
+
+    code, status = "docker_timeout", 504
+
+
+class ObjectNotFound(NotFound):
+    """The container engine has no such object."""
+
+    code = "docker_not_found"
+
+
+class ObjectInUse(Conflict):
+    """The container engine cannot do that now: the object is in use, or in another state."""
+
+    code = "docker_conflict"
+
+
+class EngineRefused(Permanent):
+    """The container engine did not do it."""
+
+    code, status = "docker_refused", 502
+
 
 MEMORY_BYTES = 1 << 30
 SPARE = 1.0  # seconds that a process needs to start
 SCHEMES = ("unix://", "tcp://", "http://", "https://")
 
-_NAMED = {"unset": EngineUnset, "unreachable": EngineUnreachable, "missing": Missing, "conflict": ObjectInUse}
+_NAMED = {"unset": EngineUnset, "unreachable": EngineUnreachable, "missing": ObjectNotFound, "conflict": ObjectInUse}
 # A home that is nowhere: neither ~/.docker/config.json nor ~/.netrc nor a proxy has a say in where this goes.
 _ENV = {"HOME": "/nonexistent", "PATH": "/usr/bin:/bin"}
 
@@ -39,38 +74,13 @@ async def ask_engine(
         OutcomeUnknown: no answer came to something that changes the engine.
     """
     asked = {"url": url, "operation": operation, "given": dict(given), "seconds": seconds, "most": most}
-    # -I: neither the folder it is started in nor a variable has a say in what is imported.
-    child = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-I",
-        "-X",
-        "utf8",
-        "-m",
-        "skills.docker.docker_process",
-        env=_ENV,
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
-    )
     try:
-        async with asyncio.timeout(seconds + SPARE):
-            answer, _ = await child.communicate(json.dumps(asked).encode())
+        answer, _ = await ask_program("skills.docker.docker_process", asked, seconds + SPARE, env=_ENV)
     except TimeoutError:
         if not reads:
             raise OutcomeUnknown(f"the engine did not answer within {seconds:g} s") from None
         raise EngineTimeout(f"no answer within {seconds:g} s") from None
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            child.kill()
-        await asyncio.shield(child.wait())
-    return _read_answer(answer, reads)
-
-
-def _read_answer(answer: bytes, reads: bool) -> dict[str, Any]:
-    try:
-        given: dict[str, Any] = json.loads(answer)
-    except ValueError:
-        given = {"failed": "lost", "detail": "the engine's answer could not be read"}
+    given = {"failed": "lost", "detail": "the engine's answer could not be read"} if answer is None else answer
     if "failed" in given:
         raise _named_error(given["failed"], given["detail"], reads)
     return given

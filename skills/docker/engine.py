@@ -31,15 +31,9 @@ def _list_containers(client: "APIClient", given: Mapping[str, Any], most: int) -
 def _read_logs(client: "APIClient", given: Mapping[str, Any], most: int) -> dict[str, Any]:
     """The last lines, read until there are `most` bytes: a single line may be larger than all memory."""
     kept, cut = bytearray(), False
-    pieces = client.logs(
-        given["container"],
-        stdout=True,
-        stderr=True,
-        timestamps=True,
-        tail=int(given.get("lines", 100)),
-        stream=True,
-        follow=False,
-    )
+    lines = int(given.get("lines", 100))
+    of = {"stdout": True, "stderr": True, "timestamps": True, "stream": True, "follow": False}
+    pieces = client.logs(given["container"], tail=lines, **of)
     for piece in pieces:
         room = most - len(kept)
         kept += piece[:room]
@@ -78,17 +72,8 @@ def _inspect_container(client: "APIClient", given: Mapping[str, Any], most: int)
 
 
 def _list_images(client: "APIClient", given: Mapping[str, Any], most: int) -> dict[str, Any]:
-    return {
-        "images": [
-            {
-                "id": one["Id"],
-                "tags": one.get("RepoTags") or [],
-                "bytes": one.get("Size"),
-                "created": one.get("Created"),
-            }
-            for one in client.images()
-        ]
-    }
+    rows = [(one["Id"], one.get("RepoTags") or [], one.get("Size"), one.get("Created")) for one in client.images()]
+    return {"images": [dict(zip(("id", "tags", "bytes", "created"), row, strict=True)) for row in rows]}
 
 
 def _container_stats(client: "APIClient", given: Mapping[str, Any], most: int) -> dict[str, Any]:

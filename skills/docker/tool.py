@@ -9,8 +9,7 @@ from pydantic import BaseModel, ConfigDict
 
 from cluster.basics.errors import Invalid
 from cluster.basics.scope import Role
-from skills.docker.docker_process import ask_engine
-from skills.docker.engine_errors import EngineUnset
+from skills.docker.docker_process import EngineUnset, ask_engine
 from skills.framework.contract import ToolInvocation
 from skills.framework.dependencies import SkillDependencies
 from skills.framework.manifest import BadManifest, Manifest, Risk, options_of
@@ -62,17 +61,13 @@ class DockerSkill:
         """
         if not self._url:
             raise EngineUnset
-        properties = self._manifest.parameters.get("properties", {})
-        defaults = {name: one["default"] for name, one in properties.items() if "default" in one}
-        given = defaults | dict(call.arguments)
+        given = self._manifest.defaults | dict(call.arguments)
         _check_arguments(given, self._operation)
         reads = self._manifest.risk is Risk.READ
         return await ask_engine(self._url, self._operation, given, self._manifest.seconds, self._most, reads)
 
 
-def build(manifest: Manifest, ground: SkillDependencies) -> DockerSkill:
-    """See `Build`."""
-    return DockerSkill(manifest, ground)
+build = DockerSkill
 
 
 def _check_manifest(manifest: Manifest, operation: str) -> None:

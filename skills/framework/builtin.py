@@ -54,11 +54,7 @@ def shipped_names() -> frozenset[str]:
 
 
 def shipped_skill(name: str) -> Manifest:
-    """The shipped skill of this name.
-
-    Raises:
-        ToolNotFound: none is called so.
-    """
+    """The shipped skill of this name. Raises ToolNotFound: none is called so."""
     if name not in _load_shipped():
         raise ToolNotFound(f"no skill that ships is called {name!r}")
     return _load_shipped()[name][0]

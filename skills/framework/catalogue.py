@@ -30,11 +30,7 @@ class ToolCatalog:
     """A registry of tools in the order in which they were added."""
 
     def __init__(self, tools: Iterable[Tool] = ()) -> None:
-        """Add them all.
-
-        Raises:
-            DuplicateTool, Invalid: as for `add`.
-        """
+        """Add them all. Raises DuplicateTool, Invalid: as for `add`."""
         self._tools: dict[str, Tool] = {}
         # By name, what has been looked at; shared with the catalogues made from this one. A turn makes several, and
         # to check every schema anew took a quarter of its time.
@@ -69,11 +65,7 @@ class ToolCatalog:
         self._tools[spec.name] = tool
 
     def get(self, name: str) -> Tool:
-        """The tool of this name.
-
-        Raises:
-            ToolNotFound: there is none; the detail names those that there are.
-        """
+        """The tool of this name. Raises ToolNotFound: there is none; the detail names those that there are."""
         if name not in self._tools:
             known = ", ".join(self._tools) or "none"
             raise ToolNotFound(f"no tool is called {name!r}; there are: {known}")
@@ -88,11 +80,7 @@ class ToolCatalog:
         return self._made_of(tool for tool in self if tool.spec.name in names)
 
     def plus(self, *tools: Tool) -> "ToolCatalog":
-        """These as well.
-
-        Raises:
-            DuplicateTool: a name is taken.
-        """
+        """These as well. Raises DuplicateTool: a name is taken."""
         return self._made_of([*self, *tools])
 
     def _made_of(self, tools: Iterable[Tool]) -> "ToolCatalog":
@@ -106,8 +94,7 @@ class ToolCatalog:
 def check_spec(spec: ToolSpec) -> None:
     """Check that models accept the tool's name and schema.
 
-    Raises:
-        Invalid: its name or its schema is not what every provider takes.
+    Raises Invalid: its name or its schema is not what every provider takes.
     """
     if not _NAME.fullmatch(spec.name):
         raise Invalid(f"a tool's name has up to 64 letters, digits, _ and -, not {spec.name!r}")

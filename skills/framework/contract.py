@@ -20,21 +20,13 @@ class CallEffect(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ToolInvocation:
-    """One call of a tool.
+    """One call of a tool."""
 
-    Attributes:
-        scope: whose rights it runs with.
-        agent: id of the agent that calls; None outside of a turn.
-        key: the same at every repetition of this call.
-        arguments: valid against the tool's schema.
-        session: the conversation in which it is called; None outside of a turn.
-    """
-
-    scope: Scope
-    agent: str | None
-    key: str
-    arguments: Mapping[str, Any]
-    session: str | None = None
+    scope: Scope  # whose rights it runs with
+    agent: str | None  # id of the agent that calls; None outside of a turn
+    key: str  # the same at every repetition of this call
+    arguments: Mapping[str, Any]  # valid against the tool's schema
+    session: str | None = None  # the conversation in which it is called; None outside of a turn
 
 
 class Tool(Protocol):
@@ -51,11 +43,7 @@ class Tool(Protocol):
         ...
 
     async def run(self, call: ToolInvocation) -> Any:
-        """Do it.
-
-        Raises:
-            AosError: by name; the model is told its code and detail.
-        """
+        """Do it. Raises AosError: by name; the model is told its code and detail."""
         ...
 
 

@@ -25,24 +25,18 @@ TABLE = "credentials"
 
 @dataclass(frozen=True, slots=True)
 class NewCredential:
-    """A credential that is to be stored.
-
-    Attributes:
-        values: its fields; those that are secret for their type or their name, and those nobody knows, are sealed.
-        extra: fields that may be shown; what looks like a secret is sealed all the same.
-        bound: only calls that a binding fits may use it.
-        context: id of the conversation that it is of.
-        expires: from then on it is of no use.
-    """
+    """A credential that is to be stored."""
 
     name: str
     type: CredentialType
+    # Its fields; those that are secret for their type or their name, and those nobody knows, are sealed.
     values: Mapping[str, Any] = field(repr=False)
+    # Fields that may be shown; what looks like a secret is sealed all the same.
     extra: Mapping[str, Any] = field(default_factory=dict, repr=False)
     is_active: bool = True
-    bound: bool = False
-    context: str | None = None
-    expires: datetime | None = None
+    bound: bool = False  # only calls that a binding fits may use it
+    context: str | None = None  # id of the conversation that it is of
+    expires: datetime | None = None  # from then on it is of no use
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,17 +49,11 @@ class CredentialReplacement:
 
 @dataclass(frozen=True, slots=True)
 class CredentialGrant:
-    """Principals that may use a credential; at least one of the three is given.
+    """Principals that may use a credential; at least one of the three is given."""
 
-    Attributes:
-        agent: its id.
-        skill: a skill's name.
-        role: of who calls.
-    """
-
-    agent: str | None = None
-    skill: str | None = None
-    role: Role | None = None
+    agent: str | None = None  # its id
+    skill: str | None = None  # a skill's name
+    role: Role | None = None  # of who calls
 
 
 class CredentialStore:
@@ -78,17 +66,13 @@ class CredentialStore:
 
     async def page(self, scope: Scope, *, skip: int = 0, limit: int = 100) -> tuple[list[Row], int]:
         """Credentials by name, and how many there are."""
-        rows = await self._db.read(scope, self._sql["all"], skip=skip, limit=limit, **_scope_params(scope))
-        total = await self._db.read(scope, self._sql["count"], **_scope_params(scope))
+        rows = await self._db.read(scope, self._sql["all"], skip=skip, limit=limit, **scope.keys)
+        total = await self._db.read(scope, self._sql["count"], **scope.keys)
         return rows, int(total[0]["total"])
 
     async def one(self, tx: Transaction, scope: Scope, id_: str) -> Row:
-        """One credential, locked.
-
-        Raises:
-            NotFound: there is none here.
-        """
-        row = await tx.one(self._sql["one"], id=uuid_of(id_, "credential"), **_scope_params(scope))
+        """One credential, locked. Raises NotFound: there is none here."""
+        row = await tx.one(self._sql["one"], id=uuid_of(id_, "credential"), **scope.keys)
         if row is None:
             raise NotFound(f"credential {id_}")
         return row
@@ -103,7 +87,7 @@ class CredentialStore:
         """
         content = divide_fields(wanted.type, wanted.values, wanted.extra)
         context = None if wanted.context is None else uuid_of(wanted.context, "session")
-        if context is not None and await tx.one(self._sql["session"], id=context, **_scope_params(scope)) is None:
+        if context is not None and await tx.one(self._sql["session"], id=context, **scope.keys) is None:
             raise NotFound(f"session {wanted.context}")
         id_ = str(uuid4())
         sealed = self._seal_fields(scope, id_, content.sealed)
@@ -120,7 +104,7 @@ class CredentialStore:
             context=context,
             expires_at=wanted.expires,
             user=_acting_user(scope),
-            **_scope_params(scope),
+            **scope.keys,
         )
         if made is None:
             raise Conflict(f"there is a credential {wanted.name!r} already")
@@ -146,39 +130,29 @@ class CredentialStore:
         id_ = str(before["id"])
         after = {key: changes.get(key, before[key]) for key in ("name", "is_active", "bound", "expires_at")}
         taken = {"id": id_, "name": after["name"], "context": before["context_id"]}
-        if await tx.one(self._sql["name_taken"], **taken, **_scope_params(scope)) is not None:
+        if await tx.one(self._sql["name_taken"], **taken, **scope.keys) is not None:
             raise Conflict(f"there is a credential {after['name']!r} already")
-        await tx.run(self._sql["change"], id=id_, **after, **_scope_params(scope))
+        await tx.run(self._sql["change"], id=id_, **after, **scope.keys)
         if content is not None:
             held = divide_fields(CredentialType(before["type"]), content.values, content.extra)
-            await tx.run(
-                self._sql["replace"],
-                id=id_,
-                sealed=self._seal_fields(scope, id_, held.sealed),
-                fields=sorted(held.sealed),
-                extra=Jsonb(dict(held.extra)),
-                **_scope_params(scope),
-            )
+            sealed, extra = self._seal_fields(scope, id_, held.sealed), Jsonb(dict(held.extra))
+            fields = sorted(held.sealed)
+            await tx.run(self._sql["replace"], id=id_, sealed=sealed, fields=fields, extra=extra, **scope.keys)
         return await self.one(tx, scope, id_)
 
     async def remove(self, tx: Transaction, scope: Scope, id_: str) -> Row:
-        """Forget a credential with its bindings; gives what it was.
-
-        Raises:
-            NotFound: there is none here.
-        """
+        """Forget a credential with its bindings; gives what it was. Raises NotFound: there is none here."""
         row = await self.one(tx, scope, id_)
-        await tx.run(self._sql["remove"], id=row["id"], **_scope_params(scope))
+        await tx.run(self._sql["remove"], id=row["id"], **scope.keys)
         return row
 
     async def bindings(self, tx: Transaction, scope: Scope, id_: str) -> list[Row]:
         """Bindings of a credential, in the order in which they were written.
 
-        Raises:
-            NotFound: there is no such credential here.
+        Raises NotFound: there is no such credential here.
         """
         row = await self.one(tx, scope, id_)
-        return await tx.all(self._sql["bindings"], id=row["id"], **_scope_params(scope))
+        return await tx.all(self._sql["bindings"], id=row["id"], **scope.keys)
 
     async def bind(self, tx: Transaction, scope: Scope, id_: str, grant: CredentialGrant) -> Row:
         """Let somebody use it; from now on nobody else may, where nobody had to be let before.
@@ -197,32 +171,25 @@ class CredentialStore:
         if agent is not None:
             await self._agents.require(tx, scope, agent)
         values = {"agent": agent, "skill": grant.skill, "role": grant.role, "user": _acting_user(scope)}
-        made = await tx.one(self._sql["bind"], id=row["id"], binding=str(uuid4()), **values, **_scope_params(scope))
+        made = await tx.one(self._sql["bind"], id=row["id"], binding=str(uuid4()), **values, **scope.keys)
         if made is None:
             raise Conflict("this binding stands there already")
-        await tx.run(self._sql["close"], id=row["id"], **_scope_params(scope))
+        await tx.run(self._sql["close"], id=row["id"], **scope.keys)
         written = await self.bindings(tx, scope, str(row["id"]))
         return next(one for one in written if one["id"] == made["id"])
 
     async def unbind(self, tx: Transaction, scope: Scope, id_: str, binding: str) -> None:
         """Let somebody use it no longer. Without bindings nobody may, until its `bound` is taken away.
 
-        Raises:
-            NotFound: there is no such credential or binding here.
+        Raises NotFound: there is no such credential or binding here.
         """
         row = await self.one(tx, scope, id_)
-        if not await tx.run(
-            self._sql["unbind"], id=row["id"], binding=uuid_of(binding, "binding"), **_scope_params(scope)
-        ):
+        if not await tx.run(self._sql["unbind"], id=row["id"], binding=uuid_of(binding, "binding"), **scope.keys):
             raise NotFound(f"binding {binding}")
 
     def _seal_fields(self, scope: Scope, id_: str, secrets: Mapping[str, str]) -> bytes:
         text = json.dumps(dict(secrets), ensure_ascii=False, sort_keys=True)
         return self._vault.seal(text, secret_place(scope.tenant, scope.workspace, TABLE, id_))
-
-
-def _scope_params(scope: Scope) -> dict[str, str]:
-    return {"tenant": scope.tenant, "workspace": scope.workspace}
 
 
 def _acting_user(scope: Scope) -> str | None:

@@ -44,17 +44,11 @@ class CredentialForbidden(Forbidden):
 
 @dataclass(frozen=True, slots=True)
 class CredentialFields:
-    """The fields of a type.
+    """The fields of a type."""
 
-    Attributes:
-        secret: those that are sealed.
-        open: those that may be shown.
-        needs: groups of names; of each group one has to be given.
-    """
-
-    secret: tuple[str, ...] = ()
-    open: tuple[str, ...] = ()
-    needs: tuple[tuple[str, ...], ...] = ()
+    secret: tuple[str, ...] = ()  # those that are sealed
+    open: tuple[str, ...] = ()  # those that may be shown
+    needs: tuple[tuple[str, ...], ...] = ()  # groups of names; of each group one has to be given
 
 
 # CV-03. Any other field may be given as well; without a place here it is sealed, unless it was given in `extra`.
@@ -76,36 +70,24 @@ SORTS: Mapping[CredentialType, CredentialFields] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class CredentialContent:
-    """Fields of a credential, divided into sealed and shown.
+    """Fields of a credential, divided into sealed and shown."""
 
-    Attributes:
-        sealed: secret values by field.
-        extra: those that may be shown.
-    """
-
-    sealed: Mapping[str, str] = field(repr=False)
-    extra: Mapping[str, Plain]
+    sealed: Mapping[str, str] = field(repr=False)  # secret values by field
+    extra: Mapping[str, Plain]  # those that may be shown
 
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """A credential without what is sealed.
-
-    Attributes:
-        active: somebody did not switch it off.
-        bound: only calls that a binding fits may use it.
-        context: the conversation that it is of; None for the whole workspace.
-        expires: it is of no use from then on.
-    """
+    """A credential without what is sealed."""
 
     id: str
     name: str
     type: CredentialType
     extra: Mapping[str, Plain] = field(default_factory=dict)
-    active: bool = True
-    bound: bool = False
-    context: str | None = None
-    expires: datetime | None = None
+    active: bool = True  # somebody did not switch it off
+    bound: bool = False  # only calls that a binding fits may use it
+    context: str | None = None  # the conversation that it is of; None for the whole workspace
+    expires: datetime | None = None  # it is of no use from then on
 
 
 @dataclass(frozen=True, slots=True)

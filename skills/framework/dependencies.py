@@ -8,10 +8,9 @@ from cluster.basics.addresses import Resolve
 from cluster.basics.errors import Permanent
 from configs.sections_skills import SkillSettings
 from skills.framework.contract import Tool, ToolInvocation
-from skills.framework.entity_source import EntitySource
 from skills.framework.manifest import CredentialType, Manifest
 from skills.framework.mcp_connections import McpConnections
-from skills.framework.passage_source import PassageSource
+from skills.framework.passage_source import EntitySource, PassageSource
 
 
 class SkillDisabled(Permanent):
@@ -37,17 +36,12 @@ class AmbiguousCredential(Permanent):
 
 @dataclass(frozen=True, slots=True)
 class Secret(Mapping[str, str]):
-    """An opened credential, for one call: its values by field name, secret or not. It never shows itself.
+    """An opened credential, for one call: its values by field name, secret or not. It never shows itself."""
 
-    Attributes:
-        name: of the credential; may be shown.
-        type: which sort.
-        shown: names of the fields that are no secret, such as a host; the others are taken out of what a call says.
-    """
-
-    name: str
-    type: CredentialType
+    name: str  # of the credential; may be shown
+    type: CredentialType  # which sort
     values_: Mapping[str, str] = field(repr=False)
+    # Names of the fields that are no secret, such as a host; the others are taken out of what a call says.
     shown: frozenset[str] = frozenset()
 
     def __getitem__(self, key: str) -> str:
@@ -106,37 +100,38 @@ class ScriptRunner(Protocol):
     async def run(self, source: str, payload: Mapping[str, Any], *, seconds: float | None = None) -> ScriptOutcome:
         """Call `run(payload)` of the source.
 
-        Raises:
-            AosError: by name: it failed, took too long, wanted too much, or the wall is not whole on this machine.
+        Raises AosError: by name: it failed, took too long, wanted too much, or the wall is not whole on this machine.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class SkillDependencies:
-    """Dependencies passed to the `build` of each kind, which takes those it needs.
+    """Dependencies passed to the `build` of each kind, which takes those it needs."""
 
-    Attributes:
-        settings: what is switched on, and what is allowed.
-        credentials: secrets, for a call.
-        passages: the documents that are linked to the agent.
-        scripts: the sandbox.
-        resolve: names of hosts to addresses.
-        hosts: what `http_get` may read, as `skills.http_client.guard` reads it.
-        remotes: connections to MCP servers.
-        entities: what those documents name; None where there is no graph.
-    """
-
-    settings: SkillSettings
-    credentials: CredentialOpener
-    passages: PassageSource
-    scripts: ScriptRunner
-    resolve: Resolve
-    hosts: tuple[str, ...] = ()
-    remotes: McpConnections = field(default_factory=McpConnections)
-    entities: EntitySource | None = None
+    settings: SkillSettings  # what is switched on, and what is allowed
+    credentials: CredentialOpener  # secrets, for a call
+    passages: PassageSource  # the documents that are linked to the agent
+    scripts: ScriptRunner  # the sandbox
+    resolve: Resolve  # names of hosts to addresses
+    hosts: tuple[str, ...] = ()  # what `http_get` may read, as `skills.http_client.guard` reads it
+    remotes: McpConnections = field(default_factory=McpConnections)  # connections to MCP servers
+    entities: EntitySource | None = None  # what those documents name; None where there is no graph
 
 
 # `build(manifest, ground)` of a kind's tool.py: a tool that carries out what the manifest describes.
 # Raises BadManifest where the manifest's options are not what the kind wants, Disabled where the kind is switched off.
 Build = Callable[[Manifest, SkillDependencies], Tool]
+
+
+class HostKeyMissing(Permanent):
+    """The credential has no key of the machine, and without one anybody could answer in its place."""
+
+    code = "ssh_known_hosts_missing"
+
+
+class SshKeyUnreadable(Permanent):
+    """The credential's private_key, passphrase or known_hosts cannot be read."""
+
+    code = "ssh_key_unreadable"
+    fix = "private_key is the whole text of an OpenSSH or PEM file; known_hosts are lines as ssh-keyscan prints them."

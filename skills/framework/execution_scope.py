@@ -16,11 +16,7 @@ class ExecutionScope(BaseModel):
 
 
 def scope_of(manifest: Manifest) -> ExecutionScope:
-    """Its options.
-
-    Raises:
-        BadManifest: they have another form, or there is no text to go by.
-    """
+    """Its options. Raises BadManifest: they have another form, or there is no text to go by."""
     if not manifest.text.strip():
         raise BadManifest(f"{manifest.name} is of type delegate and has no text, which is its prompt")
     return options_of(manifest, ExecutionScope)

@@ -22,11 +22,7 @@ def freeze_skill(manifest: Manifest) -> dict[str, Any]:
 
 
 def thaw_skill(frozen: Mapping[str, Any]) -> Manifest:
-    """The inverse.
-
-    Raises:
-        BadManifest: it was frozen by a version of this program that described skills otherwise.
-    """
+    """The inverse. Raises BadManifest: it was frozen by a version of this program that described skills otherwise."""
     return plain_manifest(manifest_of(frozen["front"], text=frozen["text"], code=frozen["code"]))
 
 

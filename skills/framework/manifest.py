@@ -84,44 +84,35 @@ class CredentialType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """A skill as it is described.
+    """A skill as it is described."""
 
-    Attributes:
-        name: as models call it.
-        description: what models and people are told, one sentence or two.
-        kind: what carries it out.
-        parameters: JSON Schema of the arguments, of type object.
-        permissions: roles that may use it.
-        risk: what a call may do.
-        keyed: a repetition with the same key is harmless (the service takes idempotency keys).
-        seconds: a call may take so long.
-        category: for the catalogue, as `Infrastructure/Linux`.
-        credential: what it needs to be let in; None for nothing.
-        options: what its kind wants to know: a command, an address, an operation. Never secrets.
-        text: what follows the front matter; the instructions of an internal skill.
-        code: Python of a `python` skill that was written on the spot.
-        version: 1 for those that are shipped.
-    """
-
-    name: str
-    description: str
-    kind: Kind = Kind.INTERNAL
+    name: str  # as models call it
+    description: str  # what models and people are told, one sentence or two
+    kind: Kind = Kind.INTERNAL  # what carries it out
+    # JSON Schema of the arguments, of type object.
     parameters: Mapping[str, Any] = field(default_factory=lambda: {"type": "object", "properties": {}})
-    permissions: tuple[Role, ...] = tuple(Role)
-    risk: Risk = Risk.READ
-    keyed: bool = False
-    seconds: float = 30.0
-    category: str = ""
-    credential: CredentialType | None = None
+    permissions: tuple[Role, ...] = tuple(Role)  # roles that may use it
+    risk: Risk = Risk.READ  # what a call may do
+    keyed: bool = False  # a repetition with the same key is harmless (the service takes idempotency keys)
+    seconds: float = 30.0  # a call may take so long
+    category: str = ""  # for the catalogue, as `Infrastructure/Linux`
+    credential: CredentialType | None = None  # what it needs to be let in; None for nothing
+    # What its kind wants to know: a command, an address, an operation. Never secrets.
     options: Mapping[str, Any] = field(default_factory=dict)
-    text: str = ""
-    code: str = ""
-    version: int = 1
+    text: str = ""  # what follows the front matter; the instructions of an internal skill
+    code: str = ""  # Python of a `python` skill that was written on the spot
+    version: int = 1  # 1 for those that are shipped
 
     @property
     def spec(self) -> ToolSpec:
         """Name, description and schema for models."""
         return ToolSpec(self.name, self.description, self.parameters)
+
+    @property
+    def defaults(self) -> dict[str, Any]:
+        """The values that the schema names for arguments that a call leaves out."""
+        known = self.parameters.get("properties", {})
+        return {name: one["default"] for name, one in known.items() if isinstance(one, Mapping) and "default" in one}
 
     @property
     def effect(self) -> CallEffect:
@@ -157,8 +148,7 @@ class _Front(BaseModel):
 def read_manifest(text: str) -> Manifest:
     """The skill that a SKILL.md describes. Only `name` and `description` are needed: without a type it is internal.
 
-    Raises:
-        BadManifest: no front matter, not YAML, or a key that is unknown, missing or of another form; each is named.
+    Raises BadManifest: no front matter, not YAML, or a key that is unknown, missing or of another form; each is named.
     """
     if len(text) > MOST_CHARACTERS:
         raise BadManifest(f"SKILL.md has {len(text):,} characters; {MOST_CHARACTERS:,} are read")
@@ -177,11 +167,7 @@ def read_manifest(text: str) -> Manifest:
 
 
 def manifest_of(given: Any, *, text: str = "", code: str = "") -> Manifest:
-    """The skill that parsed front matter (or a request's body) describes.
-
-    Raises:
-        BadManifest: it has another form.
-    """
+    """The skill that parsed front matter (or a request's body) describes. Raises BadManifest: it has another form."""
     try:
         front = _Front.model_validate(given)
     except ValidationError as error:
@@ -211,8 +197,7 @@ Options = TypeVar("Options", bound=BaseModel)
 def options_of(manifest: Manifest, shape: type[Options]) -> Options:
     """The manifest's options as its kind wants them.
 
-    Raises:
-        BadManifest: they have another form; each place is named.
+    Raises BadManifest: they have another form; each place is named.
     """
     try:
         return shape.model_validate(dict(manifest.options))

@@ -32,20 +32,15 @@ class ServerAway(Transient):
 
 @dataclass(frozen=True, slots=True)
 class ConnectionContext:
-    """Key of a connection; no two contexts share one.
-
-    Attributes:
-        server: what is connected to, as a digest of the options.
-        credential: with what, as `McpConnections.mark` tells it; empty without.
-    """
+    """Key of a connection; no two contexts share one."""
 
     tenant: str
     workspace: str
     user: str | None
     agent: str | None
     session: str | None
-    server: str
-    credential: str
+    server: str  # what is connected to, as a digest of the options
+    credential: str  # with what, as `Remotes.mark` tells it; empty without
 
     @property
     def away(self) -> tuple[str, str, str, str]:
@@ -54,17 +49,11 @@ class ConnectionContext:
 
 
 class McpServer(Protocol):
-    """A server that can be connected to, once.
+    """A server that can be connected to, once."""
 
-    Attributes:
-        name: for people.
-        fault: what went wrong last on the way to it, by name.
-        login: headers with secrets; there only while a call is made.
-    """
-
-    name: str
-    fault: AosError | None
-    login: Mapping[str, str]
+    name: str  # for people
+    fault: AosError | None  # what went wrong last on the way to it, by name
+    login: Mapping[str, str]  # headers with secrets; there only while a call is made
 
     def open(self) -> AbstractAsyncContextManager[Any]:
         """A client that is connected."""
@@ -79,7 +68,6 @@ class ServerConnection:
     """A connection. A task of its own opens, holds and closes it: the library's scopes may not change tasks."""
 
     def __init__(self, server: McpServer) -> None:
-        """Begins to connect."""
         self.server = server
         self.seen: dict[str, str] = {}  # tool to digest of what it said of itself
         self.users, self.broken, self.idle_since = 0, False, 0.0
@@ -93,11 +81,7 @@ class ServerConnection:
         return self._task.done()
 
     async def client(self, seconds: float) -> Any:
-        """The connected client.
-
-        Raises:
-            AosError: by name; ServerAway where nothing has a better one.
-        """
+        """The connected client. Raises AosError: by name; ServerAway where nothing has a better one."""
         await asyncio.wait({self._ready, self._task}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         if self._ready.done() and not self.over:
             return self._ready.result()
@@ -168,7 +152,6 @@ class McpConnections:
         self._closing: set[asyncio.Task[None]] = set()
 
     def __len__(self) -> int:
-        """Number of connections."""
         return len(self._links)
 
     def mark(self, secret: Mapping[str, str] | None) -> str:
@@ -185,7 +168,6 @@ class McpConnections:
         """The context's connection with its client, for one call; one that fails is not used again.
 
         Args:
-            context: whose.
             make: the server, where there is no connection yet.
             login: headers with secrets; the connection has them while calls are made.
             keep: for the next call; otherwise it ends with this one.

@@ -55,17 +55,9 @@ class VaultOpener:
         if manifest.credential is None:
             raise CredentialMissing(f"{manifest.name} does not say which type of credential it needs", fix="")
         scope = call.scope
-        need = CredentialRequest(
-            manifest.credential,
-            manifest.name,
-            manifest.kind,
-            scope.role,
-            _uuid_text(call.agent),
-            _uuid_text(call.session),
-            self._clock(),
-            self._ships(manifest),
-            skill_fingerprint(manifest),
-        )
+        agent, session, mark = _uuid_text(call.agent), _uuid_text(call.session), skill_fingerprint(manifest)
+        what = manifest.credential, manifest.name, manifest.kind
+        need = CredentialRequest(*what, scope.role, agent, session, self._clock(), self._ships(manifest), mark)
         detail: dict[str, Any] = {"skill": need.skill, "type": need.type, "agent": need.agent, "role": need.role}
         try:
             async with self._db.transaction(scope) as tx:
@@ -82,7 +74,7 @@ class VaultOpener:
     async def _discover_credential(
         self, tx: Transaction, scope: Scope, need: CredentialRequest
     ) -> DiscoveredCredential:
-        of = {"tenant": scope.tenant, "workspace": scope.workspace}
+        of = scope.keys
         agent = None if need.agent is None else await tx.one(self._sql["agent"], id=need.agent, **of)
         known = await tx.all(self._sql["known"], session=need.session, **of)
         granted = await tx.all(self._sql["granted"], type=need.type, **of)
@@ -92,7 +84,7 @@ class VaultOpener:
         )
 
     async def _open_secret(self, tx: Transaction, scope: Scope, found: Credential) -> Secret:
-        row = await tx.one(self._sql["envelope"], id=found.id, tenant=scope.tenant, workspace=scope.workspace)
+        row = await tx.one(self._sql["envelope"], id=found.id, **scope.keys)
         if row is None or row["sealed"] is None:
             raise CredentialMissing(f"{found.name} was switched off or taken away at this moment")
         where = secret_place(scope.tenant, scope.workspace, TABLE, found.id)
@@ -114,16 +106,8 @@ def _uuid_text(text: str | None) -> str | None:
 
 def _credential_from_row(row: Row) -> Credential:
     context = None if row["context_id"] is None else str(row["context_id"])
-    return Credential(
-        str(row["id"]),
-        row["name"],
-        CredentialType(row["type"]),
-        row["extra"],
-        row["is_active"],
-        row["bound"],
-        context,
-        row["expires_at"],
-    )
+    type_, state = CredentialType(row["type"]), (row["extra"], row["is_active"], row["bound"])
+    return Credential(str(row["id"]), row["name"], type_, *state, context, row["expires_at"])
 
 
 def _binding_from_row(row: Row) -> CredentialBinding:

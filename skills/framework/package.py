@@ -36,23 +36,14 @@ class Trust(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SkillPackage:
-    """Content of a package.
+    """Content of a package."""
 
-    Attributes:
-        manifest: the skill itself.
-        references: documents, by their path below `references/`.
-        scripts: its Python skills.
-        ignored: files that nothing here has a use for, by path.
-        trust: what is known of its signer.
-        signed_by: the public key in base64, empty where it is not signed.
-    """
-
-    manifest: Manifest
-    references: Mapping[str, bytes]
-    scripts: tuple[Manifest, ...] = ()
-    ignored: tuple[str, ...] = ()
-    trust: Trust = Trust.UNSIGNED
-    signed_by: str = ""
+    manifest: Manifest  # the skill itself
+    references: Mapping[str, bytes]  # documents, by their path below `references/`
+    scripts: tuple[Manifest, ...] = ()  # its Python skills
+    ignored: tuple[str, ...] = ()  # files that nothing here has a use for, by path
+    trust: Trust = Trust.UNSIGNED  # what is known of its signer
+    signed_by: str = ""  # the public key in base64, empty where it is not signed
 
 
 def read_package(data: bytes, signers: Sequence[str] = (), *, signed_only: bool = False) -> SkillPackage:

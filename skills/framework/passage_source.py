@@ -1,4 +1,4 @@
-"""Port to passages of documents, for search tools."""
+"""Ports of search tools: to passages of documents, and to entities of their graph."""
 
 from typing import Any, Protocol
 
@@ -14,11 +14,26 @@ class PassageSource(Protocol):
         Args:
             scope: whose documents; readers are checked.
             agent: only what is linked to it.
-            query: in natural language.
-            limit: most passages.
             min_similarity: least cosine similarity to the query, -1 to 1; None for none.
 
         Raises:
             Unavailable: the search cannot be reached.
+        """
+        ...
+
+
+class EntitySource(Protocol):
+    """Port to named entities and their relations; whoever runs the tools binds it to the graph."""
+
+    async def find(self, scope: Scope, agent: str, query: str, limit: int) -> Any:
+        """Entities that a question names, and their relations with evidence, as JSON.
+
+        Args:
+            scope: whose documents; readers are checked.
+            agent: only what is linked to it.
+            query: a name, or a question.
+
+        Raises:
+            Unavailable: the graph cannot be reached.
         """
         ...

@@ -7,17 +7,11 @@ PIECE = 65_536  # bytes that are read at once
 
 @dataclass(frozen=True, slots=True)
 class ProgramLimits:
-    """Limits of a program: time and output.
+    """Limits of a program: time and output."""
 
-    Attributes:
-        seconds: in all; on another machine connecting is included.
-        bytes: of what it prints that is kept; standard error has an eighth of it.
-        reads: it changes nothing: it may be killed when there is enough of it, and be repeated.
-    """
-
-    seconds: float
-    bytes: int
-    reads: bool
+    seconds: float  # in all; on another machine connecting is included
+    bytes: int  # of what it prints that is kept; standard error has an eighth of it
+    reads: bool  # it changes nothing: it may be killed when there is enough of it, and be repeated
 
 
 @dataclass(slots=True)

@@ -49,14 +49,10 @@ class SkillBroken(Permanent):
 
 @dataclass(frozen=True, slots=True)
 class CallRecord:
-    """Audit record of a call: never its arguments or its result.
-
-    Attributes:
-        code: `ok`, `cancelled`, or the error's.
-    """
+    """Audit record of a call: never its arguments or its result."""
 
     manifest: Manifest
-    code: str
+    code: str  # `ok`, `cancelled`, or the error's
     ms: int
 
 
@@ -64,11 +60,7 @@ class CallAudit(Protocol):
     """Port of the audit log for calls."""
 
     async def called(self, call: ToolInvocation, what: CallRecord) -> None:
-        """One call that has ended.
-
-        Raises:
-            AosError: it cannot be recorded now.
-        """
+        """One call that has ended. Raises AosError: it cannot be recorded now."""
         ...
 
 
@@ -98,7 +90,6 @@ class SkillGuard:
     """Makes tools of manifests, each behind the fence."""
 
     def __init__(self, ground: SkillDependencies, trail: CallAudit, clock: Callable[[], float] = monotonic) -> None:
-        """`clock` counts seconds."""
         self._ground, self._trail, self._clock = ground, trail, clock
 
     @property
@@ -118,7 +109,6 @@ class GuardedSkill:
     def __init__(
         self, manifest: Manifest, ground: SkillDependencies, trail: CallAudit, clock: Callable[[], float]
     ) -> None:
-        """As `SkillGuard` makes it."""
         self.manifest = manifest
         self._ground, self._trail, self._clock = ground, trail, clock
         self._tool: Tool | None = None
@@ -178,11 +168,7 @@ class GuardedSkill:
 
 
 def check_permission(call: ToolInvocation, manifest: Manifest) -> None:
-    """Let the caller in, or not.
-
-    Raises:
-        NotPermitted: the role is not among the skill's.
-    """
+    """Let the caller in, or not. Raises NotPermitted: the role is not among the skill's."""
     if call.scope.role not in manifest.permissions:
         needed = " or ".join(manifest.permissions) or "nobody's"
         raise NotPermitted(f"{manifest.name} is for the role {needed}; yours is {call.scope.role}")

@@ -37,18 +37,12 @@ class SkillNotFound(NotFound):
 
 @dataclass(frozen=True, slots=True)
 class StoredSkill:
-    """A version of a skill.
-
-    Attributes:
-        sha256: of manifest, text and code; empty for what ships.
-        by: who registered it; None for what ships.
-        at: when; None for what ships.
-    """
+    """A version of a skill."""
 
     manifest: Manifest
-    sha256: str = ""
-    by: str | None = None
-    at: datetime | None = None
+    sha256: str = ""  # of manifest, text and code; empty for what ships
+    by: str | None = None  # who registered it; None for what ships
+    at: datetime | None = None  # when; None for what ships
 
     @property
     def ships(self) -> bool:
@@ -58,24 +52,18 @@ class StoredSkill:
 
 @dataclass(frozen=True, slots=True)
 class AttachedSkill:
-    """A skill of an agent.
-
-    Attributes:
-        pinned: the version that it stays with; None for the newest.
-        stored: what a turn would have now; None where the skill is gone.
-    """
+    """A skill of an agent."""
 
     name: str
-    pinned: int | None
+    pinned: int | None  # the version that it stays with; None for the newest
     at: datetime
-    stored: StoredSkill | None
+    stored: StoredSkill | None  # what a turn would have now; None where the skill is gone
 
 
 class SkillStore:
     """Store of the skills registered in a workspace, and of their attachments to agents."""
 
     def __init__(self, database: Database) -> None:
-        """Queries are read from skill_store.sql beside this file."""
         self._db, self._agents = database, AgentStore(database)
         self._sql = load_queries(Path(__file__).with_suffix(".sql"))
 
@@ -96,9 +84,6 @@ class SkillStore:
         """Keep a skill, and whether that made a version: the content of the newest one makes none.
 
         Args:
-            tx: the caller's.
-            scope: whose workspace.
-            manifest: the skill.
             package: that it came in.
             over: also where the newest version came from elsewhere.
 
@@ -121,18 +106,10 @@ class SkillStore:
             if counted is not None and counted["total"] >= MOST_SKILLS:
                 raise Conflict(f"this workspace has {MOST_SKILLS:,} skills")
         version = 1 if row is None else row["version"] + 1
-        made = await tx.one(
-            self._sql["add"],
-            tenant=scope.tenant,
-            version=version,
-            manifest=Jsonb(as_json(replace(manifest, version=version))),
-            body=manifest.text,
-            code=manifest.code,
-            sha256=sha256,
-            user=scope.user,
-            package=package,
-            **values,
-        )
+        front = Jsonb(as_json(replace(manifest, version=version)))
+        said = {"manifest": front, "body": manifest.text, "code": manifest.code, "sha256": sha256}
+        of = {"tenant": scope.tenant, "version": version, "user": scope.user, "package": package}
+        made = await tx.one(self._sql["add"], **of, **said, **values)
         assert made is not None
         return _stored_from_row(made), True
 
@@ -146,8 +123,7 @@ class SkillStore:
     async def versions(self, scope: Scope, name: str) -> list[StoredSkill]:
         """Every version of a skill, the newest first.
 
-        Raises:
-            SkillNotFound: neither does it ship nor is it registered here.
+        Raises SkillNotFound: neither does it ship nor is it registered here.
         """
         if name in shipped_names():
             return [StoredSkill(shipped_skill(name))]
@@ -158,11 +134,7 @@ class SkillStore:
         return [_stored_from_row(row) for row in rows]
 
     async def get(self, tx: Transaction, scope: Scope, name: str, version: int | None = None) -> StoredSkill:
-        """One version, the newest where none is named.
-
-        Raises:
-            SkillNotFound: there is none.
-        """
+        """One version, the newest where none is named. Raises SkillNotFound: there is none."""
         if name in shipped_names() and version in (None, shipped_skill(name).version):
             return StoredSkill(shipped_skill(name))
         row = await tx.one(self._sql["newest"], workspace=scope.workspace, name=name, version=version)
@@ -176,10 +148,6 @@ class SkillStore:
         """Give an agent a skill from its next turn on, and whether that changed anything.
 
         Args:
-            tx: the caller's.
-            scope: whose workspace.
-            agent: its id.
-            name: of what ships or is registered here.
             version: stay with this one; None follows the newest.
 
         Raises:
@@ -194,15 +162,8 @@ class SkillStore:
         held = await tx.all(self._sql["attached"], agent=agent, workspace=scope.workspace)
         if name not in (others := {row["skill"] for row in held} - {None}) and len(others) >= MOST_ATTACHED:
             raise Conflict(f"the agent has {MOST_ATTACHED} skills", fix="Take one away that it does not need.")
-        changed = await tx.run(
-            self._sql["attach"],
-            agent=agent,
-            name=name,
-            version=None if stored.ships else version,
-            tenant=scope.tenant,
-            workspace=scope.workspace,
-            user=scope.user,
-        )
+        of = {"agent": agent, "name": name, "version": None if stored.ships else version}
+        changed = await tx.run(self._sql["attach"], **of, **scope.keys, user=scope.user)
         return stored, changed > 0
 
     async def detach(self, tx: Transaction, scope: Scope, agent: str, name: str) -> None:
@@ -220,9 +181,6 @@ class SkillStore:
         """Forget every version of a skill; gives the ids of the agents that had it. Turns that have begun keep it.
 
         Args:
-            tx: the caller's.
-            scope: whose workspace.
-            name: of what is registered here.
             detach: take it away from agents that have it; else they keep it from being removed.
 
         Raises:
@@ -243,11 +201,7 @@ class SkillStore:
         return [str(row["id"]) for row in having]
 
     async def attached(self, scope: Scope, agent: str) -> list[AttachedSkill]:
-        """Skills attached to an agent, by name.
-
-        Raises:
-            NotFound: there is no such agent here.
-        """
+        """Skills attached to an agent, by name. Raises NotFound: there is no such agent here."""
         async with self._db.transaction(scope) as tx:
             return await self.attached_in(tx, scope, agent)
 
@@ -286,11 +240,6 @@ def _stored_from_row(row: Row) -> StoredSkill:
 def _attached_from_row(row: Row) -> AttachedSkill:
     """An attachment from its row; a skill that ships goes before a registered one of the same name."""
     name = row["skill"]
-    stored = (
-        StoredSkill(shipped_skill(name))
-        if name in shipped_names()
-        else _stored_from_row(row)
-        if row["name"] is not None
-        else None
-    )
+    known = None if row["name"] is None else _stored_from_row(row)
+    stored = StoredSkill(shipped_skill(name)) if name in shipped_names() else known
     return AttachedSkill(name, row["pinned"], row["attached_at"], stored)

@@ -13,7 +13,6 @@ from skills.http_client.endpoint import (
     check_declared,
     guaranteed_parameters,
     template_arguments,
-    with_defaults,
 )
 from skills.http_client.fetch import HttpReply
 from skills.http_client.http_answer import AnswerSelector, ServiceGarbled, ServiceRefused, error_text, parse_reply
@@ -23,19 +22,13 @@ ACCEPT = "application/graphql-response+json, application/json;q=0.9"  # GraphQL 
 
 
 class GraphOptions(ServiceEndpoint):
-    """Options of a GraphQL skill: endpoint, operation, and selection of the answer.
+    """Options of a GraphQL skill: endpoint, operation, and selection of the answer."""
 
-    Attributes:
-        query: the document, with one operation in it.
-        variables: variable to `{argument}`; without it each argument is the variable of its name.
-        select: JMESPath, the part of `data` that is given.
-        failure: JMESPath on `data`, what a service says there of an operation that failed.
-    """
-
-    query: str
+    query: str  # the document, with one operation in it
+    # Variable to `{argument}`; without it each argument is the variable of its name.
     variables: dict[str, str] | None = None
-    select: str | None = None
-    failure: str | None = None
+    select: str | None = None  # JMESPath, the part of `data` that is given
+    failure: str | None = None  # JMESPath on `data`, what a service says there of an operation that failed
 
 
 class GraphqlSkill:
@@ -51,10 +44,8 @@ class GraphqlSkill:
         self._variables = _variable_arguments(manifest, how)
         needed = template_arguments(manifest, how.url)
         check_declared(manifest, needed | set(self._variables.values()), needed)
-        self._select, self._failure = (
-            AnswerSelector(how.select, manifest.name),
-            AnswerSelector(how.failure, manifest.name),
-        )
+        self._select = AnswerSelector(how.select, manifest.name)
+        self._failure = AnswerSelector(how.failure, manifest.name)
 
     async def run(self, call: ToolInvocation) -> Any:
         """Give {data}, with {errors} where the service could answer a part only.
@@ -65,7 +56,7 @@ class GraphqlSkill:
             OutcomeUnknown: the same of a mutation.
             ServiceRefused: it answers with errors and no data.
         """
-        values = with_defaults(self._manifest, call.arguments)
+        values = self._manifest.defaults | dict(call.arguments)
         given = {name: values[argument] for name, argument in self._variables.items() if argument in values}
         content = json.dumps({"query": self._query, "variables": given}).encode()
         reply = await self._service.ask(
@@ -91,9 +82,7 @@ class GraphqlSkill:
         return {"data": self._select.of(data), **({"errors": error_text(reply)} if errors else {})}
 
 
-def build(manifest: Manifest, ground: SkillDependencies) -> GraphqlSkill:
-    """See `Build`."""
-    return GraphqlSkill(manifest, ground)
+build = GraphqlSkill
 
 
 def _variable_arguments(manifest: Manifest, how: GraphOptions) -> dict[str, str]:

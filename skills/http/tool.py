@@ -8,37 +8,22 @@ from skills.framework.contract import OutcomeUnknown, ToolInvocation
 from skills.framework.dependencies import SkillDependencies
 from skills.framework.manifest import BadManifest, Manifest, Risk, options_of
 from skills.http_client import template
-from skills.http_client.endpoint import (
-    HttpService,
-    ServiceEndpoint,
-    ServiceRequest,
-    check_declared,
-    template_arguments,
-    with_defaults,
-)
+from skills.http_client.endpoint import HttpService, ServiceEndpoint, ServiceRequest, check_declared, template_arguments
 from skills.http_client.fetch import READING, HttpReply
 from skills.http_client.http_answer import AnswerSelector, ServiceGarbled, ServiceRefused, parse_reply
 
 
 class RestOptions(ServiceEndpoint):
-    """Options of a REST skill: method, endpoint, templates, and selection of the answer.
-
-    Attributes:
-        query: parameter to template; a parameter whose argument is not given is left out.
-        body: a template of JSON.
-        form: a template of form fields, in the place of a body.
-        gives: `json`, or `text` as logs are.
-        select: JMESPath, the part of a JSON answer that is given.
-        failure: JMESPath, what a service says that answers 200 and has failed.
-    """
+    """Options of a REST skill: method, endpoint, templates, and selection of the answer."""
 
     method: Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"] = "GET"
+    # Parameter to template; a parameter whose argument is not given is left out.
     query: dict[str, Any] = Field(default_factory=dict)
-    body: Any = None
-    form: dict[str, Any] = Field(default_factory=dict)
-    gives: Literal["json", "text"] = "json"
-    select: str | None = None
-    failure: str | None = None
+    body: Any = None  # a template of JSON
+    form: dict[str, Any] = Field(default_factory=dict)  # a template of form fields, in the place of a body
+    gives: Literal["json", "text"] = "json"  # `json`, or `text` as logs are
+    select: str | None = None  # JMESPath, the part of a JSON answer that is given
+    failure: str | None = None  # JMESPath, what a service says that answers 200 and has failed
 
     @model_validator(mode="after")
     def _one_body(self) -> "RestOptions":
@@ -62,10 +47,8 @@ class RestSkill:
         self._service = HttpService(manifest, ground, how.place)
         needed = template_arguments(manifest, how.url)
         check_declared(manifest, needed | template_arguments(manifest, [how.query, how.body, how.form]), needed)
-        self._select, self._failure = (
-            AnswerSelector(how.select, manifest.name),
-            AnswerSelector(how.failure, manifest.name),
-        )
+        self._select = AnswerSelector(how.select, manifest.name)
+        self._failure = AnswerSelector(how.failure, manifest.name)
 
     async def run(self, call: ToolInvocation) -> Any:
         """Give {status, data} of JSON or {status, text}; an empty answer is {status}.
@@ -78,7 +61,7 @@ class RestSkill:
             OutcomeUnknown: the same of what changes something.
             ServiceRefused: it says in an answer that looks well that it has failed.
         """
-        how, values = self._how, with_defaults(self._manifest, call.arguments)
+        how, values = self._how, self._manifest.defaults | dict(call.arguments)
         content, kind = self._request_body(values)
         request = ServiceRequest(how.method, values, how.method in READING, how.query, content, kind)
         reply = await self._service.ask(call, request)
@@ -108,9 +91,7 @@ class RestSkill:
         return (None if how.body is None else template.fill_body(how.body, values)), "application/json"
 
 
-def build(manifest: Manifest, ground: SkillDependencies) -> RestSkill:
-    """See `Build`."""
-    return RestSkill(manifest, ground)
+build = RestSkill
 
 
 def _text_result(reply: HttpReply, most: int) -> dict[str, Any]:

@@ -27,22 +27,15 @@ _CREDENTIAL = "credential."
 
 
 class ServiceEndpoint(BaseModel):
-    """Endpoint of a service and its login; the part of the options that all kinds share.
-
-    Attributes:
-        url: `https://host/path` or `{credential.base_url}/path`; no argument has a say in the host.
-        headers: constants.
-        base_url: in the place of `{credential.base_url}` where the credential has none.
-        login: headers whose values hold fields of the credential, as `{"X-API-Key": "{key}"}`; see `login.headers`.
-        oauth: where a credential with `client_id` and `client_secret` gets its token.
-    """
+    """Endpoint of a service and its login; the part of the options that all kinds share."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    url: str
-    headers: dict[str, str] = {}
-    base_url: str | None = None
+    url: str  # `https://host/path` or `{credential.base_url}/path`; no argument has a say in the host
+    headers: dict[str, str] = {}  # constants
+    base_url: str | None = None  # in the place of `{credential.base_url}` where the credential has none
+    # Headers whose values hold fields of the credential, as `{"X-API-Key": "{key}"}`; see `login.headers`.
     login: dict[str, str] | None = None
-    oauth: TokenEndpoint | None = None
+    oauth: TokenEndpoint | None = None  # where a credential with `client_id` and `client_secret` gets its token
 
     @property
     def place(self) -> "ServiceEndpoint":
@@ -52,19 +45,13 @@ class ServiceEndpoint(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class ServiceRequest:
-    """A request to a service.
-
-    Attributes:
-        reads: nothing there is changed by it, whatever the method.
-        query: a template.
-        content: the body.
-    """
+    """A request to a service."""
 
     method: str
     values: Mapping[str, Any]
-    reads: bool
-    query: Mapping[str, Any] = field(default_factory=dict)
-    content: bytes | None = None
+    reads: bool  # nothing there is changed by it, whatever the method
+    query: Mapping[str, Any] = field(default_factory=dict)  # a template
+    content: bytes | None = None  # the body
     kind: str = "application/json"
 
 
@@ -126,19 +113,13 @@ class HttpService:
             return login_headers(self._place.login, secret)
         url = _build_url(oauth.url, values)
         check_entrusted(self._manifest, secret, url)
-        return await fetch_token(self._way, url, oauth.scope, secret)
-
-
-def with_defaults(manifest: Manifest, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments with the defaults that the schema names."""
-    return {**_schema_defaults(manifest), **arguments}
+        return {"Authorization": f"Bearer {await fetch_token(self._way, url, oauth.scope, secret)}"}
 
 
 def template_arguments(manifest: Manifest, templates: Any) -> set[str]:
     """The arguments that templates want; what they want besides are fields of the credential.
 
-    Raises:
-        BadManifest: they want a credential, and the skill has none.
+    Raises BadManifest: they want a credential, and the skill has none.
     """
     names = hole_names(templates)
     dotted = {name for name in names if "." in name}
@@ -149,14 +130,13 @@ def template_arguments(manifest: Manifest, templates: Any) -> set[str]:
 
 def guaranteed_parameters(manifest: Manifest) -> set[str]:
     """The parameters that every call has: required, or with a default."""
-    return set(manifest.parameters.get("required", ())) | set(_schema_defaults(manifest))
+    return set(manifest.parameters.get("required", ())) | set(manifest.defaults)
 
 
 def check_declared(manifest: Manifest, used: set[str], needed: set[str]) -> None:
     """Nothing, where a skill's parameters are those that its templates use.
 
-    Raises:
-        BadManifest: one is used and not declared, declared and not used, or may be missing where it is needed.
+    Raises BadManifest: one is used and not declared, declared and not used, or may be missing where it is needed.
     """
     known = set(manifest.parameters.get("properties", {}))
     for why, names in (
@@ -198,8 +178,3 @@ def _build_url(url: str, values: Mapping[str, Any]) -> str:
     if rest and set(start) & set("?#"):
         raise Invalid(f"the credential's {base[1]} has a query, and is to be the beginning of an address")
     return (start.rstrip("/") if rest else start) + rest
-
-
-def _schema_defaults(manifest: Manifest) -> dict[str, Any]:
-    properties = manifest.parameters.get("properties", {})
-    return {name: one["default"] for name, one in properties.items() if isinstance(one, Mapping) and "default" in one}

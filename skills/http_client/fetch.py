@@ -36,63 +36,40 @@ class ServiceRedirected(Permanent):
 
 @dataclass(frozen=True, slots=True)
 class OutboundRequest:
-    """A request.
+    """A request."""
 
-    Attributes:
-        url: absolute; may hold a secret, so no error quotes more of it than the host.
-        headers: what is sent to this origin.
-        login: headers with secrets.
-        content: the body; None for none.
-        reads: nothing there is changed by it: whether it was carried out is no question.
-        authority: a certificate (PEM) that is believed beside the usual ones, such as that of a cluster.
-    """
-
-    url: str = field(repr=False)
+    url: str = field(repr=False)  # absolute; may hold a secret, so no error quotes more of it than the host
     method: str = "GET"
-    headers: Mapping[str, str] = field(default_factory=dict)
-    login: Mapping[str, str] = field(default_factory=dict, repr=False)
-    content: bytes | None = field(default=None, repr=False)
-    reads: bool = True
+    headers: Mapping[str, str] = field(default_factory=dict)  # what is sent to this origin
+    login: Mapping[str, str] = field(default_factory=dict, repr=False)  # headers with secrets
+    content: bytes | None = field(default=None, repr=False)  # the body; None for none
+    reads: bool = True  # nothing there is changed by it: whether it was carried out is no question
+    # A certificate (PEM) that is believed beside the usual ones, such as that of a cluster.
     authority: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class HttpReply:
-    """An answer.
+    """An answer."""
 
-    Attributes:
-        url: that gave it, after redirects.
-        status: 200 for the 303 by which a service says that it has done what changes something; see `Location`.
-        kind: the media type, lower case, without parameters.
-        text: the body; empty where a failure's body is no text.
-        unread: the body could not be given; only of a request that changes something, for which that is no failure.
-    """
-
-    url: str
-    status: int
+    url: str  # that gave it, after redirects
+    status: int  # 200 for the 303 by which a service says that it has done what changes something; see `Location`
     headers: Mapping[str, str]
-    kind: str
-    text: str
+    kind: str  # the media type, lower case, without parameters
+    text: str  # the body; empty where a failure's body is no text
+    # The body could not be given; only of a request that changes something, for which that is no failure.
     unread: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class GuardedHttpClient:
-    """Sends requests to addresses that are allowed, and nowhere else.
+    """Sends requests to addresses that are allowed, and nowhere else."""
 
-    Attributes:
-        allowed: as in `guard.parse_target`; an empty list allows nothing.
-        find: names of hosts to addresses.
-        seconds: for all of it, redirects too.
-        most_bytes: of a body.
-        wire: what carries requests out; None for the network.
-    """
-
-    allowed: Sequence[str]
-    find: Resolve
-    seconds: float
-    most_bytes: int
-    wire: httpx.AsyncBaseTransport | None = None
+    allowed: Sequence[str]  # as in `guard.parse_target`; an empty list allows nothing
+    find: Resolve  # names of hosts to addresses
+    seconds: float  # for all of it, redirects too
+    most_bytes: int  # of a body
+    wire: httpx.AsyncBaseTransport | None = None  # what carries requests out; None for the network
 
     async def send(self, ask: OutboundRequest) -> HttpReply:
         """The answer, whatever its status.
@@ -133,17 +110,9 @@ class GuardedHttpClient:
         wire = self.wire or httpx.AsyncHTTPTransport(verify=_tls_context(ask.authority), trust_env=False)
         async with wire:
             try:
-                request = httpx.Request(
-                    ask.method,
-                    _connect_to(aim, address),
-                    headers=headers,
-                    content=ask.content,
-                    extensions={
-                        "sni_hostname": aim.host,
-                        "timeout": httpx.Timeout(self.seconds).as_dict(),
-                        "trace": sent,
-                    },
-                )
+                asked = {"sni_hostname": aim.host, "timeout": httpx.Timeout(self.seconds).as_dict(), "trace": sent}
+                where = _connect_to(aim, address)
+                request = httpx.Request(ask.method, where, headers=headers, content=ask.content, extensions=asked)
                 response = await wire.handle_async_request(request)
                 return await self._read_answer(ask, aim, response)
             except (httpx.HTTPError, httpx.InvalidURL) as error:

@@ -20,19 +20,13 @@ class AddressNotAllowed(Forbidden):
 
 @dataclass(frozen=True, slots=True)
 class RequestTarget:
-    """A URL that was taken apart.
-
-    Attributes:
-        host: lower case, without a dot at its end; IPv6 without brackets.
-        path: with the query.
-        named: whether the list has exactly this host and port, which opens private addresses.
-    """
+    """A URL that was taken apart."""
 
     scheme: str
-    host: str
+    host: str  # lower case, without a dot at its end; IPv6 without brackets
     port: int
-    path: str
-    named: bool
+    path: str  # with the query
+    named: bool  # whether the list has exactly this host and port, which opens private addresses
 
     @property
     def authority(self) -> str:
@@ -74,8 +68,7 @@ def parse_target(url: str, allowed: Sequence[str]) -> RequestTarget:
 def check_addresses(found: Sequence[str], aim: RequestTarget) -> str:
     """The address to connect to, of those that the name resolves to: every one of them has to be public.
 
-    Raises:
-        AddressNotAllowed: one is private, of this machine, of the link, of a cloud's metadata, or not an address.
+    Raises AddressNotAllowed: one is private, of this machine, of the link, of a cloud's metadata, or not an address.
     """
     addresses = [_parse_address(text) for text in found]
     if not addresses:

@@ -76,11 +76,7 @@ class AnswerSelector:
         return self._found is not None
 
     def of(self, value: Any) -> Any:
-        """The expression's result on a value.
-
-        Raises:
-            ServiceGarbled: the value has another form.
-        """
+        """The expression's result on a value. Raises ServiceGarbled: the value has another form."""
         if self._found is None:
             return value
         try:
@@ -103,11 +99,7 @@ def raise_refusal(reply: HttpReply, reads: bool) -> None:
 
 
 def parse_reply(reply: HttpReply) -> Any:
-    """JSON; None for an empty body.
-
-    Raises:
-        ServiceGarbled: it is something else.
-    """
+    """JSON; None for an empty body. Raises ServiceGarbled: it is something else."""
     if not reply.text.strip():
         return None
     try:

@@ -25,14 +25,10 @@ class CredentialElsewhere(Forbidden):
 
 
 class TokenEndpoint(BaseModel):
-    """Token endpoint of the OAuth client-credentials grant (RFC 6749, 4.4).
-
-    Attributes:
-        url: may have fields of the credential, as `https://login.example.org/{credential.tenant_id}/token`.
-    """
+    """Token endpoint of the OAuth client-credentials grant (RFC 6749, 4.4)."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    url: str
+    url: str  # may have fields of the credential, as `https://login.example.org/{credential.tenant_id}/token`
     scope: str
 
 
@@ -64,11 +60,7 @@ def check_entrusted(manifest: Manifest, secret: Secret, url: str) -> None:
 
 
 def url_origin(url: str) -> tuple[str, str, int | None]:
-    """Scheme, host and port.
-
-    Raises:
-        Invalid: it is no URL.
-    """
+    """Scheme, host and port. Raises Invalid: it is no URL."""
     try:
         parts = urlsplit(url)
         port = parts.port or {"http": 80, "https": 443}.get(parts.scheme)
@@ -99,20 +91,16 @@ def is_client(secret: Secret) -> bool:
     return bool(secret.get("client_id") and secret.get("client_secret"))
 
 
-async def fetch_token(way: GuardedHttpClient, url: str, scope: str, secret: Secret) -> dict[str, str]:
-    """The header with a fresh token, kept nowhere; who watches the call learns of it (`skills.framework.redaction`).
+async def fetch_token(way: GuardedHttpClient, url: str, scope: str, secret: Secret) -> str:
+    """A fresh token, kept nowhere; who watches the call learns of it (`skills.framework.redaction`).
 
     Raises:
         ServiceDenied: the client is not let in.
         ServiceGarbled: the answer has no token.
         AosError: those of `GuardedHttpClient.send` and `raise_refusal`.
     """
-    form = {
-        "grant_type": "client_credentials",
-        "client_id": secret["client_id"],
-        "client_secret": secret["client_secret"],
-        "scope": scope,
-    }
+    client = {name: secret[name] for name in ("client_id", "client_secret")}
+    form = {"grant_type": "client_credentials", **client, "scope": scope}
     sent = {"Accept": "application/json", "Content-Type": "application/x-www-form-urlencoded"}
     reply = await way.send(OutboundRequest(url, "POST", sent, content=urlencode(form).encode()))
     if reply.status in (400, 401):
@@ -123,4 +111,4 @@ async def fetch_token(way: GuardedHttpClient, url: str, scope: str, secret: Secr
     if not isinstance(given, str) or not given:
         raise ServiceGarbled("the answer has no access_token")
     register_opened(Secret(secret.name, CredentialType.BEARER_TOKEN, {"token": given}))
-    return {"Authorization": f"Bearer {given}"}
+    return given

@@ -32,8 +32,7 @@ def hole_names(template: Any) -> set[str]:
 def fill_path(template: str, values: Values) -> str:
     """A path (or what of a URL follows its host); each value becomes one segment, those of `{+name}` several.
 
-    Raises:
-        Invalid: a value is missing, empty, or would lead to another place than the one it is written for.
+    Raises Invalid: a value is missing, empty, or would lead to another place than the one it is written for.
     """
 
     def fill(found: re.Match[str]) -> str:
@@ -47,11 +46,7 @@ def fill_path(template: str, values: Values) -> str:
 
 
 def fill_query(template: Mapping[str, Any], values: Values) -> str:
-    """A query; what was not given is left out, a list is repeated.
-
-    Raises:
-        Invalid: a value is an object.
-    """
+    """A query; what was not given is left out, a list is repeated. Raises Invalid: a value is an object."""
     filled = ((name, _fill_value(part, values)) for name, part in template.items())
     pairs = [
         (name, plain_text(one, name))
@@ -69,20 +64,12 @@ def fill_body(template: Any, values: Values) -> bytes:
 
 
 def fill_text(template: str, values: Values) -> str:
-    """A text with values inside, as they are.
-
-    Raises:
-        Invalid: one is missing, or no plain value.
-    """
+    """A text with values inside, as they are. Raises Invalid: one is missing, or no plain value."""
     return HOLE.sub(lambda found: plain_text(values.get(found[2]), found[2]), template)
 
 
 def plain_text(value: Any, name: str) -> str:
-    """A value as a text.
-
-    Raises:
-        Invalid: it is missing, or an object or a list.
-    """
+    """A value as a text. Raises Invalid: it is missing, or an object or a list."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str | int | float):

@@ -9,21 +9,18 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 from skills.framework.contract import ToolInvocation
 from skills.framework.dependencies import SkillDependencies
 from skills.framework.manifest import BadManifest, Manifest, Risk, options_of
-from skills.http_client.endpoint import HttpService, ServiceEndpoint, ServiceRequest, template_arguments, with_defaults
+from skills.http_client.endpoint import HttpService, ServiceEndpoint, ServiceRequest, template_arguments
 from skills.http_client.http_answer import ServiceGarbled, parse_reply
 
 Task = Literal["embed", "rerank", "classify", "generate"]
 
 
 class ModelOptions(ServiceEndpoint):
-    """Options of a model skill: endpoint and task.
+    """Options of a model skill: endpoint and task."""
 
-    Attributes:
-        task: `embed` text-embeddings-inference /embed, or the feature-extraction pipeline of HF Inference; `rerank`
-            /rerank; `classify` /predict, or the text-classification pipeline; `generate` text-generation-inference
-            /generate, or the text-generation pipeline.
-    """
-
+    # `embed` text-embeddings-inference /embed, or the feature-extraction pipeline of HF Inference; `rerank` /rerank;
+    # `classify` /predict, or the text-classification pipeline; `generate` text-generation-inference /generate, or the
+    # text-generation pipeline.
     task: Task
 
 
@@ -82,7 +79,7 @@ class HuggingfaceSkill:
             AosError: those of `Service.ask`.
             ServiceGarbled: the answer is not the task's, or not of as many texts as were sent.
         """
-        values = with_defaults(self._manifest, call.arguments)
+        values = self._manifest.defaults | dict(call.arguments)
         content = json.dumps(_request_body(self._task, values)).encode()
         reply = await self._service.ask(call, ServiceRequest("POST", values, True, content=content))
         try:
@@ -93,9 +90,7 @@ class HuggingfaceSkill:
             raise ServiceGarbled(f"this is no answer to {self._task}: {place} {first['msg']}") from None
 
 
-def build(manifest: Manifest, ground: SkillDependencies) -> HuggingfaceSkill:
-    """See `Build`."""
-    return HuggingfaceSkill(manifest, ground)
+build = HuggingfaceSkill
 
 
 def _request_body(task: Task, values: Mapping[str, Any]) -> dict[str, Any]:

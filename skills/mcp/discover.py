@@ -20,17 +20,11 @@ CATEGORY = "Own/MCP"
 
 @dataclass(frozen=True, slots=True)
 class OfferedTool:
-    """A tool of a server.
+    """A tool of a server."""
 
-    Attributes:
-        tool: its name there, as far as it can be shown.
-        manifest: the skill that it would be; None where it can be none.
-        problem: why not.
-    """
-
-    tool: str
-    manifest: Manifest | None
-    problem: str = ""
+    tool: str  # its name there, as far as it can be shown
+    manifest: Manifest | None  # the skill that it would be; None where it can be none
+    problem: str = ""  # why not
 
 
 async def discover_tools(
@@ -40,9 +34,7 @@ async def discover_tools(
 
     Args:
         ground: whose credentials, allow-lists and connections.
-        call: who asks.
         like: the credential's type, the permissions and the seconds that each skill will have.
-        place: the server.
         prefix: of the skills' names.
 
     Raises:

@@ -50,8 +50,7 @@ class HttpMcpServer:
     async def check(self, url: str) -> tuple[RequestTarget, str]:
         """A request's address taken apart, and where to connect to.
 
-        Raises:
-            AosError: it is not this server's, or leads to where nobody may go.
+        Raises AosError: it is not this server's, or leads to where nobody may go.
         """
         aim = parse_target(url, self._allowed)
         if (aim.scheme, aim.host, aim.port) != (self._aim.scheme, self._aim.host, self._aim.port):
@@ -79,13 +78,8 @@ class _Guarded(httpx2.AsyncBaseTransport):
             raise wire.failed(error) from None
         headers = [pair for pair in request.headers.raw if pair[0].lower() != b"authorization"]
         headers += [(name.encode(), value.encode()) for name, value in wire.login.items()]
-        sent = httpx2.Request(
-            request.method,
-            request.url.copy_with(host=address),
-            headers=headers,
-            stream=request.stream,
-            extensions={**request.extensions, "sni_hostname": aim.host},
-        )
+        where, asked = request.url.copy_with(host=address), {**request.extensions, "sni_hostname": aim.host}
+        sent = httpx2.Request(request.method, where, headers=headers, stream=request.stream, extensions=asked)
         try:
             answer = await self._inner.handle_async_request(sent)
         except httpx2.TransportError as error:

@@ -6,24 +6,19 @@ from skills.http_client.login import TokenEndpoint
 
 
 class McpServerSpec(BaseModel):
-    """The server: a URL, or a command.
-
-    Attributes:
-        url: of an MCP endpoint over streamable HTTP; only where `agents.http_allow` lets requests go.
-        command: of a program that speaks MCP over its pipes; only one that `skills.mcp_commands` names.
-        args: of the program.
-        env: name of a variable to the field of the credential that the program finds there.
-        header: where the key of a credential of type api_key goes.
-        oauth: where a credential with `client_id` and `client_secret` gets its token.
-    """
+    """The server: a URL, or a command."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+    # Of an MCP endpoint over streamable HTTP; only where `agents.http_allow` lets requests go.
     url: str | None = Field(None, max_length=2_000)
+    # Of a program that speaks MCP over its pipes; only one that `skills.mcp_commands` names.
     command: str | None = Field(None, min_length=1, max_length=1_000)
-    args: tuple[str, ...] = Field((), max_length=50)
+    args: tuple[str, ...] = Field((), max_length=50)  # of the program
+    # Name of a variable to the field of the credential that the program finds there.
     env: dict[str, str] = Field(default_factory=dict, max_length=20)
+    # Where the key of a credential of type api_key goes.
     header: str = Field("X-API-Key", pattern=r"^[A-Za-z0-9-]{1,60}$")
-    oauth: TokenEndpoint | None = None
+    oauth: TokenEndpoint | None = None  # where a credential with `client_id` and `client_secret` gets its token
 
     @model_validator(mode="after")
     def _one_way(self) -> "McpServerSpec":
@@ -44,14 +39,10 @@ class McpServerSpec(BaseModel):
 
 
 class McpOptions(McpServerSpec):
-    """One tool of a server.
+    """One tool of a server."""
 
-    Attributes:
-        tool: its name there.
-        sha256: of what the server said of it when it was registered; another one is not called.
-    """
-
-    tool: str = Field(min_length=1, max_length=200)
+    tool: str = Field(min_length=1, max_length=200)  # its name there
+    # Of what the server said of it when it was registered; another one is not called.
     sha256: str | None = Field(None, pattern=r"^[0-9a-f]{64}$")
 
     @property

@@ -64,8 +64,7 @@ def tool_identity(tool: RemoteTool) -> str:
 def checked_identity(tools: Sequence[RemoteTool], name: str, known: str | None) -> str:
     """The identity of the tool of this name.
 
-    Raises:
-        RemoteToolGone, RemoteToolChanged: it is not there, or not what is known.
+    Raises RemoteToolGone, RemoteToolChanged: it is not there, or not what is known.
     """
     named = [one for one in tools if one.name == name]
     if len(named) != 1:
@@ -78,8 +77,7 @@ def checked_identity(tools: Sequence[RemoteTool], name: str, known: str | None) 
 def result_json(result: CallToolResult) -> dict[str, Any]:
     """The result as JSON: `data` where it is structured, else `text`; pictures and sounds are only named.
 
-    Raises:
-        RemoteToolFailed: it says so.
+    Raises RemoteToolFailed: it says so.
     """
     texts: list[str] = []
     parts: list[dict[str, Any]] = []
@@ -127,7 +125,6 @@ def named_failure(error: Exception, server: str, otherwise: AosError) -> AosErro
 
     Args:
         error: MCPError, or what `garbled_error` has a name for.
-        server: its name.
         otherwise: where it only says that the connection has ended.
     """
     if (named := garbled_error(error, server)) is not None or not isinstance(error, MCPError):

@@ -67,8 +67,7 @@ def skill_name(prefix: str, tool: str) -> str:
 def sanitize_schema(given: Mapping[str, Any]) -> dict[str, Any]:
     """A JSON Schema of arguments, written out and without prose.
 
-    Raises:
-        Invalid: it refers to something outside or to itself, is too large, or has names or constants that are prose.
+    Raises Invalid: it refers to something outside or to itself, is too large, or has names or constants that are prose.
     """
     made = _Out(given).of(given, 0)
     if not isinstance(made, dict) or made.get("type", "object") != "object":

@@ -5,14 +5,13 @@ import shlex
 import signal
 import subprocess
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from contextlib import asynccontextmanager, suppress
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import anyio
 from anyio.abc import Process
 from mcp import Client
-from mcp.client._transport import TransportStreams
 from mcp.shared.message import SessionMessage
 from mcp.types import jsonrpc_message_adapter
 
@@ -38,8 +37,7 @@ def check_command(argv: Sequence[str], commands: Sequence[str]) -> None:
     An entry may have arguments (`/usr/bin/python3 -m mcp_server_time`); one that is only an interpreter allows all that
     can be written for it.
 
-    Raises:
-        CommandNotAllowed: no entry fits.
+    Raises CommandNotAllowed: no entry fits.
     """
     for entry in commands:
         words = shlex.split(entry)
@@ -75,16 +73,13 @@ class ProcessMcpServer:
                 self.fault = Unavailable(f"{self.name} cannot be started: {type(error).__name__}")
                 raise
             try:
-                async with Client(self._message_streams(process), cache=None) as client:
+                async with Client(_bridge_pipes(self, process), cache=None) as client:
                     yield client
             finally:
                 # At once and without waiting first: this also runs where the task is cancelled from all sides.
                 _kill_session(process)
                 with anyio.CancelScope(shield=True), anyio.move_on_after(END_SECONDS):
                     await process.aclose()
-
-    def _message_streams(self, process: Process) -> AbstractAsyncContextManager[TransportStreams]:
-        return _bridge_pipes(self, process)
 
 
 @asynccontextmanager

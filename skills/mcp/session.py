@@ -5,7 +5,6 @@ from base64 import b64encode
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Any, TypeVar
-from urllib.parse import urlencode
 
 import httpx2
 from mcp import Client, MCPError
@@ -16,12 +15,11 @@ from cluster.basics.errors import AosError, Invalid
 from cluster.state.canonical_json import json_digest
 from skills.framework.contract import OutcomeUnknown, ToolInvocation
 from skills.framework.dependencies import Secret, SkillDependencies
-from skills.framework.manifest import CredentialType, Manifest, Risk
+from skills.framework.manifest import Manifest, Risk
 from skills.framework.mcp_connections import ConnectionContext, McpServer, ServerAway, ServerConnection
-from skills.framework.redaction import register_opened
-from skills.http_client.fetch import GuardedHttpClient, OutboundRequest
-from skills.http_client.http_answer import ServiceDenied, ServiceGarbled, error_text, parse_reply, raise_refusal
-from skills.http_client.login import check_entrusted, check_origin
+from skills.http_client.fetch import GuardedHttpClient
+from skills.http_client.http_answer import ServiceGarbled
+from skills.http_client.login import check_entrusted, check_origin, fetch_token
 from skills.mcp.json_rpc import HttpMcpServer
 from skills.mcp.options import McpServerSpec
 from skills.mcp.results import checked_identity, named_failure, result_json
@@ -43,11 +41,7 @@ class McpSession:
         self._make_server()
 
     async def tools(self, call: ToolInvocation) -> list[RemoteTool]:
-        """The server's tools.
-
-        Raises:
-            AosError: by name, see `call`.
-        """
+        """The server's tools. Raises AosError: by name, see `call`."""
         return await self._with_client(
             call, lambda link, client: self._await_work(link, _list_tools(client)), reads=True
         )
@@ -98,12 +92,7 @@ class McpSession:
             raise late(f"{self._place.url or self._place.command} did not answer within {seconds:g} s") from None
 
     async def _await_work(self, link: ServerConnection, work: Any) -> Any:
-        """The server's answer to a call.
-
-        Raises:
-            _Broken: by the connection.
-            AosError: by the server.
-        """
+        """The server's answer to a call. Raises _Broken: by the connection; AosError: by the server."""
         link.server.fault = None
         try:
             return await link.during(work)
@@ -118,15 +107,9 @@ class McpSession:
         self, call: ToolInvocation, secret: Secret | None, login: Mapping[str, str]
     ) -> AbstractAsyncContextManager[tuple[ServerConnection, Any]]:
         scope, remotes = call.scope, self._ground.remotes
-        context = ConnectionContext(
-            scope.tenant,
-            scope.workspace,
-            scope.user,
-            call.agent,
-            call.session,
-            json_digest(self._place.model_dump(mode="json")),
-            remotes.mark(secret),
-        )
+        place, mark = json_digest(self._place.model_dump(mode="json")), remotes.mark(secret)
+        who = scope.tenant, scope.workspace, scope.user
+        context = ConnectionContext(*who, call.agent, call.session, place, mark)
         # A program that was told a secret lives as long as the call that was entitled to it.
         keep = secret is None or self._place.url is not None
         return remotes.link(context, lambda: self._make_server(secret), login, keep=keep)
@@ -160,24 +143,8 @@ class McpSession:
         return {self._place.header: _header_value(secret["key"])} if secret.get("key") else {}
 
     async def _fetch_token(self, url: str, scope: str, secret: Secret) -> str:
-        form = {
-            "grant_type": "client_credentials",
-            "client_id": secret["client_id"],
-            "client_secret": secret["client_secret"],
-            "scope": scope,
-        }
-        headers = {"Accept": "application/json", "Content-Type": "application/x-www-form-urlencoded"}
         way = GuardedHttpClient(self._ground.hosts, self._ground.resolve, self._manifest.seconds, MOST_TOKEN_BYTES)
-        reply = await way.send(OutboundRequest(url, "POST", headers, content=urlencode(form).encode()))
-        if reply.status in (400, 401):
-            raise ServiceDenied(f"no token is given to this client: {error_text(reply)}")
-        raise_refusal(reply, reads=True)
-        answer = parse_reply(reply)
-        token = answer.get("access_token") if isinstance(answer, dict) else None
-        if not isinstance(token, str) or not token:
-            raise ServiceGarbled("the answer has no access_token")
-        register_opened(Secret(secret.name, CredentialType.BEARER_TOKEN, {"token": token}))
-        return _header_value(token)
+        return _header_value(await fetch_token(way, url, scope, secret))
 
 
 class _Broken(Exception):

@@ -28,8 +28,7 @@ class RemoteSkill:
     async def run(self, call: ToolInvocation) -> Mapping[str, Any]:
         """Give {data} of a structured result, else {text}; and {parts} of what is neither.
 
-        Raises:
-            AosError: those of `Session.call`.
+        Raises AosError: those of `Session.call`.
         """
         return await self._make_session.call(call, self._how.tool, self._how.sha256)
 
@@ -41,6 +40,4 @@ class RemoteSkill:
         return McpSession(self._manifest, self._how.place, self._ground)
 
 
-def build(manifest: Manifest, ground: SkillDependencies) -> RemoteSkill:
-    """See `Build`."""
-    return RemoteSkill(manifest, ground)
+build = RemoteSkill

@@ -15,27 +15,35 @@ _NO_SEGMENT = re.compile(r"[/\\?#%\x00-\x1f\x7f]")
 
 @dataclass(frozen=True, slots=True)
 class CloudCall:
-    """One call of an operation.
+    """One call of an operation."""
 
-    Attributes:
-        connection: an `openstack.connection.Connection`.
-        arguments: valid against the skill's schema.
-        key: the same at every repetition of this call.
-        most_bytes: of a result.
-    """
-
-    connection: Any
-    arguments: Mapping[str, Any]
-    key: str
-    most_bytes: int
+    connection: Any  # an `openstack.connection.Connection`
+    arguments: Mapping[str, Any]  # valid against the skill's schema
+    key: str  # the same at every repetition of this call
+    most_bytes: int  # of a result
 
     def name(self, argument: str) -> str:
         """An argument that is a name or an id, and becomes a part of an address.
 
-        Raises:
-            Invalid: it is missing, or would lead to another address.
+        Raises Invalid: it is missing, or would lead to another address.
         """
         return path_segment(self.arguments.get(argument), argument)
+
+    def needed(self, argument: str) -> Any:
+        """An argument that an action cannot do without. Raises Invalid: it is missing."""
+        if (value := self.arguments.get(argument)) in (None, ""):
+            raise Invalid(f"{argument} is missing")
+        return value
+
+    def find(self, service: Any, kind: str) -> Any:
+        """The object of a service that the argument of its kind's name names."""
+        return getattr(service, f"find_{kind}")(self.name(kind), ignore_missing=False)
+
+    def delete(self, service: Any, kind: str) -> dict[str, Any]:
+        """Delete the object, and say which that was."""
+        found = self.find(service, kind)
+        getattr(service, f"delete_{kind}")(found.id, ignore_missing=False)
+        return {"deleted": kind, "id": found.id, "name": found.name}
 
     def given(self, *names: str) -> dict[str, Any]:
         """The named arguments that the call gave."""
@@ -45,9 +53,7 @@ class CloudCall:
         """Give {what: [...], count}, with {cut: true} where there is more. No more pages are asked for than are given.
 
         Args:
-            what: the name of the list.
             found: pages are fetched as it is read.
-            shape: what is given of each.
         """
         most = self.limit
         rows: list[dict[str, Any]] = []
@@ -62,6 +68,11 @@ class CloudCall:
         return {what: rows, "count": len(rows)} | ({"cut": True} if cut else {})
 
     @property
+    def page(self) -> int:
+        """Most entries of one request, so that a list shows whether there are more."""
+        return min(self.limit + 1, 1_000)
+
+    @property
     def limit(self) -> int:
         """Most entries of a list."""
         return int(self.arguments.get("limit", MOST))
@@ -70,8 +81,7 @@ class CloudCall:
 def path_segment(value: Any, argument: str) -> str:
     """A name or an id that becomes one segment of a path; the SDK does not quote it.
 
-    Raises:
-        Invalid: it would lead to another address.
+    Raises Invalid: it would lead to another address.
     """
     if not isinstance(value, str) or not value.strip():
         raise Invalid(f"{argument} is missing")

@@ -80,8 +80,7 @@ _BY_STATUS: dict[int, type[AosError]] = {
 def name_failures(changed: "PendingChange") -> Iterator[None]:
     """Around calls of the SDK: what it throws becomes an error with a name and without secrets.
 
-    Raises:
-        AosError: one of those above, or of `http_answer`; OutcomeUnknown if something may have been done.
+    Raises AosError: one of those above, or of `http_answer`; OutcomeUnknown if something may have been done.
     """
     try:
         yield

@@ -21,25 +21,18 @@ def list_servers(cloud: CloudCall) -> dict[str, Any]:
     query = cloud.given("status", "name")
     if cloud.arguments.get("all_projects"):
         query["all_tenants"] = "1"
-    return cloud.listed(
-        "servers", _iterate_servers(cloud.connection.compute, query, min(cloud.limit + 1, 1_000)), _server_row
-    )
+    return cloud.listed("servers", _iterate_servers(cloud.connection.compute, query, cloud.page), _server_row)
 
 
 def server_action(cloud: CloudCall) -> dict[str, Any]:
     """Start, stop, reboot, suspend or resume; {before, status} say what became of it so far."""
     compute, action = cloud.connection.compute, cloud.arguments["action"]
-    server = compute.find_server(cloud.name("server"), ignore_missing=False)
+    server = cloud.find(compute, "server")
     before = server.status
     if action == "reboot":
         compute.reboot_server(server.id, "HARD" if cloud.arguments.get("hard") else "SOFT")
     else:
-        acts = {
-            "start": compute.start_server,
-            "stop": compute.stop_server,
-            "suspend": compute.suspend_server,
-            "resume": compute.resume_server,
-        }
+        acts = {act: getattr(compute, f"{act}_server") for act in ("start", "stop", "suspend", "resume")}
         acts[action](server.id)
     after = compute.get_server(server.id)
     return {"id": after.id, "name": after.name, "action": action, "before": before, "status": after.status}
@@ -52,8 +45,8 @@ def create_server(cloud: CloudCall) -> dict[str, Any]:
     for known in _iterate_servers(compute, {"name": f"^{re.escape(name)}$"}, 100):  # Nova reads it as an expression
         if known.get("metadata", {}).get(CALL) == cloud.key:
             return {"created": False, **_server_row(known)}
-    flavor = compute.find_flavor(cloud.name("flavor"), ignore_missing=False)
-    image = cloud.connection.image.find_image(cloud.name("image"), ignore_missing=False)
+    flavor = cloud.find(compute, "flavor")
+    image = cloud.find(cloud.connection.image, "image")
     networks = [
         {"uuid": cloud.connection.network.find_network(path_segment(one, "network"), ignore_missing=False).id}
         for one in arguments["networks"]
@@ -73,7 +66,7 @@ def create_server(cloud: CloudCall) -> dict[str, Any]:
 
 def list_flavors(cloud: CloudCall) -> dict[str, Any]:
     """Sizes: memory and disk in MiB and GiB."""
-    found = cloud.connection.compute.flavors(limit=min(cloud.limit + 1, 1_000), **cloud.given("min_ram", "min_disk"))
+    found = cloud.connection.compute.flavors(limit=cloud.page, **cloud.given("min_ram", "min_disk"))
     return cloud.listed("flavors", found, _flavor_row)
 
 
@@ -102,7 +95,7 @@ def server_console(cloud: CloudCall) -> dict[str, Any]:
     compute, type_ = cloud.connection.compute, cloud.arguments.get("type", "novnc")
     if type_ not in _PROTOCOLS:
         raise Invalid(f"type is one of {', '.join(_PROTOCOLS)}")
-    server = compute.find_server(cloud.name("server"), ignore_missing=False)
+    server = cloud.find(compute, "server")
     console = compute.create_console(server.id, console_type=type_, console_protocol=_PROTOCOLS[type_])
     return {"id": server.id, "name": server.name, "type": type_, "url": console["url"]}
 

@@ -3,15 +3,13 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from cluster.basics.errors import Invalid
 from skills.openstack.cloud import CloudCall, pick_fields
 
 
 def keystone_auth(cloud: CloudCall) -> dict[str, Any]:
     """Sign in, and manage users, projects and roles. No token is ever given: it would be a key for whoever reads it.
 
-    Raises:
-        Invalid: an argument that the action needs is missing; it is named.
+    Raises Invalid: an argument that the action needs is missing; it is named.
     """
     return _ACTIONS[cloud.arguments["action"]](cloud)
 
@@ -27,16 +25,10 @@ def list_projects(cloud: CloudCall) -> dict[str, Any]:
 
 def _check_login(cloud: CloudCall) -> dict[str, Any]:
     access = _keystone_access(cloud)
-    services = [
-        {
-            "type": one.get("type"),
-            "name": one.get("name"),
-            "endpoints": [
-                {name: point.get(name) for name in ("interface", "region", "url")} for point in one.get("endpoints", ())
-            ],
-        }
-        for one in access.service_catalog.catalog
-    ]
+    services = []
+    for one in access.service_catalog.catalog:
+        points = [{key: at.get(key) for key in ("interface", "region", "url")} for at in one.get("endpoints", ())]
+        services.append({"type": one.get("type"), "name": one.get("name"), "endpoints": points})
     who = pick_fields(access, "user_id", "username", "user_domain_name", "project_id", "project_name", "role_names")
     return {"authenticated": True, **who, "expires": access.expires.isoformat(), "services": services}
 
@@ -47,46 +39,30 @@ def _list_users(cloud: CloudCall) -> dict[str, Any]:
 
 def _create_user(cloud: CloudCall) -> dict[str, Any]:
     # Without a password: one in an argument would stand in every record of this call.
-    made = cloud.connection.identity.create_user(
-        name=_needed_argument(cloud, "name"), **cloud.given("description", "email")
-    )
+    made = cloud.connection.identity.create_user(name=cloud.needed("name"), **cloud.given("description", "email"))
     return {"created": "user", **_user_row(made), "note": "it has no password yet; an administrator sets one"}
-
-
-def _delete_user(cloud: CloudCall) -> dict[str, Any]:
-    identity = cloud.connection.identity
-    user = identity.find_user(cloud.name("user"), ignore_missing=False)
-    identity.delete_user(user.id, ignore_missing=False)
-    return {"deleted": "user", "id": user.id, "name": user.name}
 
 
 def _switch_user(on: bool) -> Callable[[CloudCall], dict[str, Any]]:
     def switch(cloud: CloudCall) -> dict[str, Any]:
         identity = cloud.connection.identity
-        user = identity.find_user(cloud.name("user"), ignore_missing=False)
+        user = cloud.find(identity, "user")
         return {"changed": "user", **_user_row(identity.update_user(user.id, is_enabled=on))}
 
     return switch
 
 
 def _create_project(cloud: CloudCall) -> dict[str, Any]:
-    made = cloud.connection.identity.create_project(name=_needed_argument(cloud, "name"), **cloud.given("description"))
+    made = cloud.connection.identity.create_project(name=cloud.needed("name"), **cloud.given("description"))
     return {"created": "project", **_project_row(made)}
-
-
-def _delete_project(cloud: CloudCall) -> dict[str, Any]:
-    identity = cloud.connection.identity
-    project = identity.find_project(cloud.name("project"), ignore_missing=False)
-    identity.delete_project(project.id, ignore_missing=False)
-    return {"deleted": "project", "id": project.id, "name": project.name}
 
 
 def _change_role(grant: bool) -> Callable[[CloudCall], dict[str, Any]]:
     def change(cloud: CloudCall) -> dict[str, Any]:
         identity = cloud.connection.identity
-        project = identity.find_project(cloud.name("project"), ignore_missing=False)
-        user = identity.find_user(cloud.name("user"), ignore_missing=False)
-        role = identity.find_role(cloud.name("role"), ignore_missing=False)
+        project = cloud.find(identity, "project")
+        user = cloud.find(identity, "user")
+        role = cloud.find(identity, "role")
         act = identity.assign_project_role_to_user if grant else identity.unassign_project_role_from_user
         act(project.id, user.id, role.id)
         return {"granted" if grant else "revoked": role.name, "user": user.name, "project": project.name}
@@ -98,11 +74,11 @@ _ACTIONS: Mapping[str, Callable[[CloudCall], dict[str, Any]]] = {
     "authenticate": _check_login,
     "list_users": _list_users,
     "create_user": _create_user,
-    "delete_user": _delete_user,
+    "delete_user": lambda cloud: cloud.delete(cloud.connection.identity, "user"),
     "enable_user": _switch_user(True),
     "disable_user": _switch_user(False),
     "create_project": _create_project,
-    "delete_project": _delete_project,
+    "delete_project": lambda cloud: cloud.delete(cloud.connection.identity, "project"),
     "grant_role": _change_role(True),
     "revoke_role": _change_role(False),
 }
@@ -111,13 +87,6 @@ _ACTIONS: Mapping[str, Callable[[CloudCall], dict[str, Any]]] = {
 def _keystone_access(cloud: CloudCall) -> Any:
     session = cloud.connection.session
     return session.auth.get_access(session)
-
-
-def _needed_argument(cloud: CloudCall, argument: str) -> str:
-    value = cloud.arguments.get(argument)
-    if not isinstance(value, str) or not value:
-        raise Invalid(f"{argument} is missing")
-    return value
 
 
 def _user_row(user: Any) -> dict[str, Any]:

@@ -24,7 +24,6 @@ def open_connection(values: Mapping[str, str], wire: GuardedAdapter) -> Iterator
         values: fields of an api_key credential: auth_url, and either username (or user_id), password (or key) and
             project_name (or project_id), or application_credential_id and application_credential_secret; also
             user_domain_name, project_domain_name, region_name, interface, ca_cert.
-        wire: the way of its requests.
 
     Raises:
         BadCredential: a field is missing; it is named.

@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping
 from itertools import islice
 from typing import Any
 
-from cluster.basics.errors import Invalid
 from skills.openstack.cloud import CloudCall, pick_fields
 
 _MOST_PARTS = 2_000  # subnets or routers that are read beside networks
@@ -16,48 +15,42 @@ def list_networks(cloud: CloudCall) -> dict[str, Any]:
     subnets: dict[str, list[dict[str, Any]]] = {}
     for one in islice(network.subnets(limit=1_000), _MOST_PARTS):
         subnets.setdefault(one.network_id, []).append(_subnet_row(one))
-    found = network.networks(limit=min(cloud.limit + 1, 1_000), **cloud.given("name", "status"))
+    found = network.networks(limit=cloud.page, **cloud.given("name", "status"))
     result = cloud.listed("networks", found, lambda one: {**_network_row(one), "subnets": subnets.get(one.id, [])})
-    routers = cloud.listed("routers", network.routers(limit=min(cloud.limit + 1, 1_000)), _router_row)
+    routers = cloud.listed("routers", network.routers(limit=cloud.page), _router_row)
     return {**result, "routers": routers["routers"]} | ({"cut": True} if "cut" in routers else {})
 
 
 def manage_network(cloud: CloudCall) -> dict[str, Any]:
     """Create or delete a network, a subnet, a security group or one of its rules.
 
-    Raises:
-        Invalid: an argument that the action needs is missing; it is named.
+    Raises Invalid: an argument that the action needs is missing; it is named.
     """
     return _ACTIONS[cloud.arguments["action"]](cloud)
 
 
 def _create_network(cloud: CloudCall) -> dict[str, Any]:
-    made = cloud.connection.network.create_network(name=_needed_argument(cloud, "name"), **cloud.given("description"))
+    made = cloud.connection.network.create_network(name=cloud.needed("name"), **cloud.given("description"))
     return {"created": "network", **_network_row(made)}
 
 
 def _create_subnet(cloud: CloudCall) -> dict[str, Any]:
     network = cloud.connection.network
-    of = network.find_network(cloud.name("network"), ignore_missing=False)
-    made = network.create_subnet(
-        network_id=of.id,
-        cidr=_needed_argument(cloud, "cidr"),
-        ip_version=6 if ":" in cloud.arguments["cidr"] else 4,
-        **cloud.given("name", "gateway_ip", "dns_nameservers", "description"),
-    )
+    of = cloud.find(network, "network")
+    wanted = cloud.given("name", "gateway_ip", "dns_nameservers", "description")
+    cidr = cloud.needed("cidr")
+    made = network.create_subnet(network_id=of.id, cidr=cidr, ip_version=6 if ":" in cidr else 4, **wanted)
     return {"created": "subnet", **_subnet_row(made)}
 
 
 def _create_group(cloud: CloudCall) -> dict[str, Any]:
-    made = cloud.connection.network.create_security_group(
-        name=_needed_argument(cloud, "name"), **cloud.given("description")
-    )
+    made = cloud.connection.network.create_security_group(name=cloud.needed("name"), **cloud.given("description"))
     return {"created": "security_group", **pick_fields(made, "id", "name", "description")}
 
 
 def _create_rule(cloud: CloudCall) -> dict[str, Any]:
     network, arguments = cloud.connection.network, cloud.arguments
-    group = network.find_security_group(cloud.name("security_group"), ignore_missing=False)
+    group = cloud.find(network, "security_group")
     remote = arguments.get("remote_ip_prefix", "")
     made = network.create_security_group_rule(
         security_group_id=group.id,
@@ -69,27 +62,6 @@ def _create_rule(cloud: CloudCall) -> dict[str, Any]:
     return {"created": "rule", "security_group": group.name, **pick_fields(made, *shown)}
 
 
-def _delete_network(cloud: CloudCall) -> dict[str, Any]:
-    network = cloud.connection.network
-    found = network.find_network(cloud.name("network"), ignore_missing=False)
-    network.delete_network(found.id, ignore_missing=False)
-    return {"deleted": "network", "id": found.id, "name": found.name}
-
-
-def _delete_subnet(cloud: CloudCall) -> dict[str, Any]:
-    network = cloud.connection.network
-    found = network.find_subnet(cloud.name("subnet"), ignore_missing=False)
-    network.delete_subnet(found.id, ignore_missing=False)
-    return {"deleted": "subnet", "id": found.id, "name": found.name}
-
-
-def _delete_group(cloud: CloudCall) -> dict[str, Any]:
-    network = cloud.connection.network
-    found = network.find_security_group(cloud.name("security_group"), ignore_missing=False)
-    network.delete_security_group(found.id, ignore_missing=False)
-    return {"deleted": "security_group", "id": found.id, "name": found.name}
-
-
 def _delete_rule(cloud: CloudCall) -> dict[str, Any]:
     rule = cloud.name("rule")
     cloud.connection.network.delete_security_group_rule(rule, ignore_missing=False)
@@ -98,21 +70,14 @@ def _delete_rule(cloud: CloudCall) -> dict[str, Any]:
 
 _ACTIONS: Mapping[str, Callable[[CloudCall], dict[str, Any]]] = {
     "create_network": _create_network,
-    "delete_network": _delete_network,
+    "delete_network": lambda cloud: cloud.delete(cloud.connection.network, "network"),
     "create_subnet": _create_subnet,
-    "delete_subnet": _delete_subnet,
+    "delete_subnet": lambda cloud: cloud.delete(cloud.connection.network, "subnet"),
     "create_security_group": _create_group,
-    "delete_security_group": _delete_group,
+    "delete_security_group": lambda cloud: cloud.delete(cloud.connection.network, "security_group"),
     "create_rule": _create_rule,
     "delete_rule": _delete_rule,
 }
-
-
-def _needed_argument(cloud: CloudCall, argument: str) -> Any:
-    value = cloud.arguments.get(argument)
-    if value in (None, ""):
-        raise Invalid(f"{argument} is missing")
-    return value
 
 
 def _network_row(network: Any) -> dict[str, Any]:

@@ -18,8 +18,7 @@ _GONE_BEYOND = 416  # the range of an object that has no bytes
 def object_storage(cloud: CloudCall) -> dict[str, Any]:
     """List containers, or objects of one; upload, download; create a container.
 
-    Raises:
-        Invalid: an argument that the action needs is missing; it is named.
+    Raises Invalid: an argument that the action needs is missing; it is named.
     """
     action = cloud.arguments["action"]
     if action == "list":
@@ -43,11 +42,8 @@ def _list_entries(cloud: CloudCall) -> dict[str, Any]:
 
 
 def _upload_object(cloud: CloudCall) -> dict[str, Any]:
-    store, path, data = (
-        cloud.connection.object_store,
-        _object_path(cloud, "/{container}/{+object}"),
-        _object_content(cloud),
-    )
+    store = cloud.connection.object_store
+    path, data = _object_path(cloud, "/{container}/{+object}"), _object_content(cloud)
     etag = hashlib.md5(data, usedforsecurity=False).hexdigest()  # what Swift itself compares
     headers = {"If-None-Match": "*", "ETag": etag, "Content-Type": cloud.arguments.get("content_type", "text/plain")}
     response = store.put(path, data=data, headers=headers)
@@ -103,9 +99,5 @@ def _object_path(cloud: CloudCall, path: str) -> str:
 
 
 def _object_row(one: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "name": one.get("name", one.get("subdir")),
-        "bytes": one.get("bytes"),
-        "content_type": one.get("content_type"),
-        "last_modified": one.get("last_modified"),
-    }
+    kept = {name: one.get(name) for name in ("bytes", "content_type", "last_modified")}
+    return {"name": one.get("name", one.get("subdir")), **kept}

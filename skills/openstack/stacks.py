@@ -9,16 +9,10 @@ from skills.openstack.cloud import CloudCall, pick_fields
 
 
 def heat_stack(cloud: CloudCall) -> dict[str, Any]:
-    """List, show, create or delete.
-
-    Raises:
-        Invalid: an argument that the action needs is missing; it is named.
-    """
+    """List, show, create or delete. Raises Invalid: an argument that the action needs is missing; it is named."""
     heat, action = cloud.connection.orchestration, cloud.arguments["action"]
     if action == "list":
-        return cloud.listed(
-            "stacks", heat.stacks(limit=min(cloud.limit + 1, 1_000), **cloud.given("status")), _stack_row
-        )
+        return cloud.listed("stacks", heat.stacks(limit=cloud.page, **cloud.given("status")), _stack_row)
     if action == "create":
         return _create_stack(cloud)
     stack = heat.get_stack(cloud.name("stack"))
@@ -33,13 +27,9 @@ def _create_stack(cloud: CloudCall) -> dict[str, Any]:
     heat, arguments = cloud.connection.orchestration, cloud.arguments
     if not arguments.get("template"):
         raise Invalid("template is missing")
-    body = {
-        "stack_name": cloud.name("stack"),
-        "template": arguments["template"],
-        "parameters": arguments.get("parameters", {}),
-        "timeout_mins": arguments.get("timeout_minutes", 60),
-        "disable_rollback": not arguments.get("rollback", True),
-    }
+    minutes, keeps = arguments.get("timeout_minutes", 60), not arguments.get("rollback", True)
+    body = {"stack_name": cloud.name("stack"), "template": arguments["template"]}
+    body |= {"parameters": arguments.get("parameters", {}), "timeout_mins": minutes, "disable_rollback": keeps}
     # Not through the SDK's resource: it takes a template as an object only, and HOT is written as YAML.
     response = heat.post("/stacks", json=body)
     raise_from_response(response)

@@ -74,8 +74,7 @@ class OpenStack:
     async def run(self, call: ToolInvocation) -> Any:
         """The operation's result.
 
-        Raises:
-            AosError: those of `skills.openstack.cloud_errors`, and those of the address guard.
+        Raises AosError: those of `skills.openstack.cloud_errors`, and those of the address guard.
         """
         secret = await self._ground.credentials.open(call, self._manifest)
         try:
@@ -91,7 +90,7 @@ class OpenStack:
         if secret.get("auth_url"):
             parse_target(secret["auth_url"], self._ground.hosts)
         wire = wire_of(self._ground, self._manifest.seconds, secret, self._thread_resolver())
-        arguments = {**_schema_defaults(self._manifest), **call.arguments}
+        arguments = self._manifest.defaults | dict(call.arguments)
         cloud = CloudCall(None, arguments, call.key, self._ground.settings.result_bytes)
         working = asyncio.create_task(asyncio.to_thread(work_of, cloud, secret, wire))
         try:
@@ -119,9 +118,7 @@ class OpenStack:
         return lambda host, port: asyncio.run_coroutine_threadsafe(ask(host, port), loop).result()
 
 
-def build(manifest: Manifest, ground: SkillDependencies) -> OpenStack:
-    """See `Build`."""
-    return OpenStack(manifest, ground)
+build = OpenStack
 
 
 def _load_machinery(module: str, operation: str) -> tuple[Callable[..., "GuardedAdapter"], Callable[..., Any]]:
@@ -175,8 +172,3 @@ _SHOWN = frozenset(
 def _with_shown_names(secret: Secret) -> Secret:
     """Names of projects and regions may be said in an error, also where the vault keeps them sealed."""
     return Secret(secret.name, secret.type, dict(secret), secret.shown | _SHOWN)
-
-
-def _schema_defaults(manifest: Manifest) -> dict[str, Any]:
-    properties = manifest.parameters.get("properties", {})
-    return {name: one["default"] for name, one in properties.items() if isinstance(one, Mapping) and "default" in one}

@@ -9,15 +9,13 @@ from skills.openstack.cloud import CloudCall, pick_fields
 def list_volumes(cloud: CloudCall) -> dict[str, Any]:
     """Volumes with size in GiB, state, and the servers they are attached to."""
     query = cloud.given("status", "name", "all_projects")
-    found = cloud.connection.block_storage.volumes(limit=min(cloud.limit + 1, 1_000), **query)
+    found = cloud.connection.block_storage.volumes(limit=cloud.page, **query)
     return cloud.listed("volumes", found, _volume_row)
 
 
 def list_images(cloud: CloudCall) -> dict[str, Any]:
     """Images that a server or a volume can be made of."""
-    found = cloud.connection.image.images(
-        limit=min(cloud.limit + 1, 1_000), **cloud.given("name", "status", "visibility")
-    )
+    found = cloud.connection.image.images(limit=cloud.page, **cloud.given("name", "status", "visibility"))
     shown = ("id", "name", "status", "visibility", "disk_format", "size", "min_disk", "min_ram", "created_at")
     return cloud.listed("images", found, lambda one: pick_fields(one, *shown))
 
@@ -25,13 +23,12 @@ def list_images(cloud: CloudCall) -> dict[str, Any]:
 def manage_volume(cloud: CloudCall) -> dict[str, Any]:
     """Create, delete, attach, detach or extend.
 
-    Raises:
-        Invalid: an argument that the action needs is missing; it is named.
+    Raises Invalid: an argument that the action needs is missing; it is named.
     """
     storage, action = cloud.connection.block_storage, cloud.arguments["action"]
     if action == "create":
         return {"action": action, **_volume_row(_create_volume(cloud))}
-    volume = storage.find_volume(cloud.name("volume"), ignore_missing=False)
+    volume = cloud.find(storage, "volume")
     if action == "delete":
         storage.delete_volume(volume.id, ignore_missing=False)
         return {"action": action, "id": volume.id, "name": volume.name}
@@ -39,7 +36,7 @@ def manage_volume(cloud: CloudCall) -> dict[str, Any]:
         storage.extend_volume(volume.id, _volume_size(cloud))
     else:
         compute = cloud.connection.compute
-        server = compute.find_server(cloud.name("server"), ignore_missing=False)
+        server = cloud.find(compute, "server")
         if action == "attach":
             compute.create_volume_attachment(server.id, volume=volume.id)
         else:
@@ -50,7 +47,7 @@ def manage_volume(cloud: CloudCall) -> dict[str, Any]:
 def _create_volume(cloud: CloudCall) -> Any:
     wanted = cloud.given("name", "description", "volume_type", "availability_zone")
     if cloud.arguments.get("image"):
-        wanted["image_id"] = cloud.connection.image.find_image(cloud.name("image"), ignore_missing=False).id
+        wanted["image_id"] = cloud.find(cloud.connection.image, "image").id
     return cloud.connection.block_storage.create_volume(size=_volume_size(cloud), **wanted)
 
 

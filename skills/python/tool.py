@@ -23,15 +23,13 @@ class ScriptSkill:
     """Calls `run` with the arguments as its payload; what it prints goes to the log."""
 
     def __init__(self, manifest: Manifest, scripts: ScriptRunner) -> None:
-        """`manifest` has the code."""
         self.spec, self.effect = manifest.spec, manifest.effect
         self._manifest, self._scripts = manifest, scripts
 
     async def run(self, call: ToolInvocation) -> Any:
         """The dict that `run` returned.
 
-        Raises:
-            AosError: as `ScriptRunner.run`: it failed, took too long, wanted too much, or there is no wall here.
+        Raises AosError: as `ScriptRunner.run`: it failed, took too long, wanted too much, or there is no wall here.
         """
         manifest = self._manifest
         outcome = await self._scripts.run(manifest.code, call.arguments, seconds=manifest.seconds)

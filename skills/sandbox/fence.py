@@ -67,18 +67,13 @@ class Sandbox:
             took = time.perf_counter() - began
         if ended.answer is None and took >= allowed:  # the kernel's count of processor time was first
             raise ScriptTimeout(f"the script was killed after {took:.1f} s")
-        return SandboxOutcome(
-            script_result.read_value(ended),
-            script_result.stored_text(ended.stdout),
-            script_result.stored_text(ended.stderr),
-            took * 1000,
-        )
+        out, err = (script_result.stored_text(text) for text in (ended.stdout, ended.stderr))
+        return SandboxOutcome(script_result.read_value(ended), out, err, took * 1000)
 
     async def fill(self) -> None:
         """Have the interpreters wait before the first call; without this the first call starts its own.
 
-        Raises:
-            SandboxMissing: this machine cannot isolate them as the settings ask.
+        Raises SandboxMissing: this machine cannot isolate them as the settings ask.
         """
         await self._pool.fill()
 

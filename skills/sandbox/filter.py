@@ -38,8 +38,7 @@ class NoLibseccomp(Exception):
 def filter_program() -> bytes:
     """The filter as the kernel takes it: an array of `struct sock_filter`.
 
-    Raises:
-        NoLibseccomp: its library is not there.
+    Raises NoLibseccomp: its library is not there.
     """
     seccomp = _load_seccomp()
     built = seccomp.SyscallFilter(seccomp.ERRNO(EPERM))

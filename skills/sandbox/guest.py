@@ -69,11 +69,7 @@ class ImportGuard:
         return {"__name__": "skill", "__file__": NAME, "__builtins__": offered}
 
     def load(self, name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0) -> Any:
-        """Import what is allowed.
-
-        Raises:
-            ForbiddenImport: it is not.
-        """
+        """Import what is allowed. Raises ForbiddenImport: it is not."""
         # Functions in C ask in the name of who calls them, and with a list where a statement has a tuple or None.
         if name in ASKED_BY_C and isinstance(fromlist, list):
             return __import__(name)

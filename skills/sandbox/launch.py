@@ -4,6 +4,9 @@ import json
 import math
 import os
 import shutil
+import subprocess
+import sys
+import sysconfig
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
@@ -13,7 +16,56 @@ from configs.sections_skills import SandboxSettings
 from skills.sandbox.filter import NoLibseccomp, filter_program
 from skills.sandbox.layers import NAMESPACES, IsolationLayer
 from skills.sandbox.sandbox_errors import SandboxMissing
-from skills.sandbox.view import LIBRARIES, FilesystemView, NoInterpreter, build_view
+
+HOME = "/python"
+LIBRARIES = "/libs"
+# Modules in C that need a screen, a terminal, a network or a database: without their libraries the view stays small.
+LEFT_OUT = ("_tkinter", "_curses", "_dbm", "_gdbm", "_ssl", "_test", "_xx", "nis", "ossaudiodev", "readline", "spwd")
+
+
+@dataclass(frozen=True, slots=True)
+class FilesystemView:
+    """Binds, all read-only, of host path to path inside; and the interpreter's path inside."""
+
+    binds: tuple[tuple[str, str], ...]
+    hidden: tuple[str, ...]
+    python: str
+
+
+class NoInterpreter(Exception):
+    """The libraries that the interpreter needs cannot be told; the detail is what `ldd` said."""
+
+
+@cache
+def build_view() -> FilesystemView:
+    """The view for the interpreter that runs this, its virtual environment left out.
+
+    Raises NoInterpreter: `ldd` is missing or fails.
+    """
+    program = Path(sys.executable).resolve()
+    library = Path(sysconfig.get_path("stdlib")).resolve()
+    inside = f"{HOME}/{sys.platlibdir}/{library.name}"
+    modules = [path for path in (library / "lib-dynload").glob("*.so") if not path.name.startswith(LEFT_OUT)]
+    binds = [(str(program), f"{HOME}/bin/python"), (str(library), inside)]
+    for path in _shared_libraries([program, *modules]):
+        # The loader has its path written into the program; the rest is found by LD_LIBRARY_PATH.
+        binds.append((path, path if Path(path).name.startswith("ld-") else f"{LIBRARIES}/{Path(path).name}"))
+    hidden = [f"{inside}/{name}" for name in ("site-packages", "dist-packages") if (library / name).is_dir()]
+    return FilesystemView(tuple(binds), tuple(hidden), f"{HOME}/bin/python")
+
+
+def _shared_libraries(files: list[Path]) -> list[str]:
+    try:
+        done = subprocess.run(["ldd", *map(str, files)], capture_output=True, text=True, check=False, timeout=60)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise NoInterpreter(str(error)) from error
+    words = [line.split() for line in done.stdout.splitlines()]
+    found = {w[2] for w in words if len(w) > 2 and w[1] == "=>" and w[2].startswith("/")}
+    loaders = {w[0] for w in words if len(w) == 2 and w[0].startswith("/") and w[1].startswith("(")}
+    if not loaders:
+        raise NoInterpreter(done.stderr.strip()[:300] or "ldd names no loader")
+    return sorted(found | loaders)
+
 
 NOBODY = 65534
 TMP_BYTES = 4 << 20
@@ -88,8 +140,7 @@ def resource_limits(settings: SandboxSettings, seconds: float) -> dict[str, int]
 def launch_command(way: LaunchMode, settings: SandboxSettings) -> list[str]:
     """The whole command line of a way; it starts with an empty environment but for where the libraries are.
 
-    Raises:
-        SandboxMissing: a part of it is not on this machine.
+    Raises SandboxMissing: a part of it is not on this machine.
     """
     try:
         seen = build_view()
@@ -108,11 +159,8 @@ def launch_command(way: LaunchMode, settings: SandboxSettings) -> list[str]:
 
 
 def _fence_arguments(way: LaunchMode, seen: FilesystemView) -> list[str]:
-    asked = [
-        flag
-        for layer, flag in FLAGS.items()
-        if layer in way.asked and not (way.as_root and layer is IsolationLayer.USER)
-    ]
+    left_out = {IsolationLayer.USER} if way.as_root else set[IsolationLayer]()
+    asked = [flag for layer, flag in FLAGS.items() if layer in way.asked - left_out]
     line = [*asked, "--die-with-parent", "--clearenv", "--setenv", "LD_LIBRARY_PATH", LIBRARIES]
     if IsolationLayer.PID in way.asked and not way.as_root:
         # One process less. Not where the script becomes another user: the kernel then does not let the fence's death
@@ -134,19 +182,7 @@ def _fence_arguments(way: LaunchMode, seen: FilesystemView) -> list[str]:
         line += ["--ro-bind", host, inside]
     for folder in seen.hidden:
         line += ["--tmpfs", folder, "--remount-ro", folder]
-    return [
-        *line,
-        "--size",
-        str(TMP_BYTES),
-        "--tmpfs",
-        "/tmp",
-        "--remount-ro",
-        "/tmp",
-        "--remount-ro",
-        "/",
-        "--chdir",
-        "/",
-    ]
+    return [*line, *f"--size {TMP_BYTES} --tmpfs /tmp --remount-ro /tmp --remount-ro / --chdir /".split()]
 
 
 def _filter_code(settings: SandboxSettings) -> bytes:

@@ -70,7 +70,6 @@ def held_layers(pid: int, limits: Mapping[str, int], proc: Path = PROC) -> froze
     Args:
         pid: the process, as this process's namespace numbers it.
         limits: by name of `resource` (`RLIMIT_AS`), the highest soft and hard limit that is right.
-        proc: where the kernel tells.
     """
     try:
         said = _parse_status((proc / str(pid) / "status").read_text(encoding="ascii", errors="replace"))

@@ -16,11 +16,7 @@ LET_RUN = 0.05  # seconds: most scripts are done by then, and need not share the
 
 
 def local_modes(settings: SandboxSettings) -> list[LaunchMode]:
-    """The ways to try on this machine, by this user.
-
-    Raises:
-        SandboxMissing: there is none.
-    """
+    """The ways to try on this machine, by this user. Raises SandboxMissing: there is none."""
     return launch_modes(settings, root=os.geteuid() == 0, fence=find_bubblewrap())
 
 
@@ -42,8 +38,7 @@ class WorkerPool:
     async def take(self) -> SandboxWorker:
         """One that is ready; the caller ends it. Another is started in its place.
 
-        Raises:
-            SandboxMissing: none can be isolated as the settings ask.
+        Raises SandboxMissing: none can be isolated as the settings ask.
         """
         if self._closed:
             raise SandboxMissing("it has been closed", fix="")
@@ -58,11 +53,7 @@ class WorkerPool:
         return worker
 
     async def fill(self) -> None:
-        """Come back when as many wait as are to.
-
-        Raises:
-            SandboxMissing: none can be isolated as the settings ask.
-        """
+        """Come back when as many wait as are to. Raises SandboxMissing: none can be isolated as the settings ask."""
         if self._filling is not None:
             await self._filling
         while len(self._idle) < self.settings.warm and not self._closed:

@@ -24,7 +24,6 @@ class ScriptFailed(Permanent):
         """Keep what the author needs to mend it.
 
         Args:
-            detail: the error in one line.
             trace: the lines of the script that led to it, none of ours.
             stdout: what it had printed.
             stderr: what it had printed there.

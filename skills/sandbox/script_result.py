@@ -16,8 +16,7 @@ TRACE_LETTERS = 8_000
 def read_value(ended: WorkerExit) -> dict[str, Any]:
     """The value that `run` gave back.
 
-    Raises:
-        ScriptFailed, ForbiddenImport, ScriptMemory, ScriptTimeout: as the script, or its end, tells.
+    Raises ScriptFailed, ForbiddenImport, ScriptMemory, ScriptTimeout: as the script, or its end, tells.
     """
     out, err = stored_text(ended.stdout), stored_text(ended.stderr)
     if ended.answer is None:

@@ -92,7 +92,6 @@ class SandboxWorker:
         """Start and wait until it is locked in and ready; then ask the kernel which layers it is behind.
 
         Args:
-            command: the whole command line.
             limits: what its resource limits have to be, at most.
             most: bytes that may come out: `answer`, and `output` by each of its streams.
 
@@ -232,12 +231,7 @@ class SandboxWorker:
 def _spawn_process(command: list[str], talk: socket.socket) -> subprocess.Popen[bytes]:
     # A session of its own, so that the whole group can be signalled. The thread that starts it must live on: the fence
     # dies with the thread that made it, so this is not given to a pool of threads.
+    pipe, env = subprocess.PIPE, dict[str, str]()
     return subprocess.Popen(
-        command,
-        stdin=talk.fileno(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=dict[str, str](),
-        cwd="/",
-        start_new_session=True,
+        command, stdin=talk.fileno(), stdout=pipe, stderr=pipe, env=env, cwd="/", start_new_session=True
     )

@@ -25,20 +25,14 @@ def read_article(html: str, url: str, most: int = MOST_CHARACTERS) -> dict[str, 
     found = extract_with_metadata(html, url=url, output_format="markdown", include_comments=False, include_links=False)
     given = {} if found is None else found.as_dict()
     text = given.get("text") or ""
-    return {
-        "title": given.get("title"),
-        "author": given.get("author"),
-        "date": given.get("date"),
-        "text": text[:most],
-        **({"cut": True} if len(text) > most else {}),
-    }
+    known = {name: given.get(name) for name in ("title", "author", "date")}
+    return known | {"text": text[:most]} | ({"cut": True} if len(text) > most else {})
 
 
 def read_tables(html: str, url: str, selector: str = "table") -> list[list[list[str]]]:
     """Each table that holds no other one, as rows of cells; a cell that spans several stands in each of them.
 
-    Raises:
-        Invalid: the selector is none.
+    Raises Invalid: the selector is none.
     """
     found = _select_elements(html, url, selector)
     leaves = [one for one in found if one.tag == "table" and not one.css("table table")]
@@ -46,11 +40,7 @@ def read_tables(html: str, url: str, selector: str = "table") -> list[list[list[
 
 
 def read_links(html: str, url: str, selector: str = "a[href]") -> list[dict[str, str]]:
-    """{text, url} of each link to the web, once, as an absolute address.
-
-    Raises:
-        Invalid: the selector is none.
-    """
+    """{text, url} of each link to the web, once, as an absolute address. Raises Invalid: the selector is none."""
     given: dict[str, str] = {}
     for one in _select_elements(html, url, selector):
         to = _absolute_url(url, str(one.attrib.get("href", "")))
@@ -64,8 +54,7 @@ def read_links(html: str, url: str, selector: str = "a[href]") -> list[dict[str,
 def read_elements(html: str, url: str, selector: str, attribute: str | None = None) -> list[str]:
     """The text, or an attribute, of what a CSS selector finds, in the order of the page.
 
-    Raises:
-        Invalid: the selector is none.
+    Raises Invalid: the selector is none.
     """
     found = _select_elements(html, url, selector)[:MOST_ELEMENTS]
     if attribute is None:

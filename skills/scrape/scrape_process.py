@@ -1,7 +1,5 @@
 """Reads a page in a process of its own: whoever wrote it may want the reader to never end, or to fill the memory."""
 
-import asyncio
-import contextlib
 import json
 import resource
 import sys
@@ -9,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, assert_never
 
 from cluster.basics.errors import Invalid, Permanent
+from skills.framework.child_program import ask_program
 from skills.scrape import pages
 
 MEMORY_BYTES = 1 << 30
@@ -39,34 +38,14 @@ async def read_page(
         Unreadable: too slow, or too large.
     """
     wanted = {"selector": values.get("selector"), "attribute": values.get("attribute")}
-    asked = json.dumps({"reads": reads, "html": html, "url": url, **wanted}).encode()
-    # -I: neither the folder it is started in nor a variable has a say in what is imported.
-    child = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-I",
-        "-X",
-        "utf8",
-        "-m",
-        "skills.scrape.scrape_process",
-        str(memory),
-        env={},
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
-    )
+    asked = {"reads": reads, "html": html, "url": url, **wanted}
+    most = max(seconds, LEAST_SECONDS)
     try:
-        async with asyncio.timeout(max(seconds, LEAST_SECONDS)):
-            answer, _ = await child.communicate(asked)
+        given, ended = await ask_program("skills.scrape.scrape_process", asked, most, str(memory), env={})
     except TimeoutError:
         raise PageUnreadable(f"it was not read within {seconds:.0f} s") from None
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            child.kill()
-        await asyncio.shield(child.wait())
-    try:
-        given: dict[str, Any] = json.loads(answer)
-    except ValueError:
-        raise PageUnreadable(f"reading it ended with {child.returncode}") from None
+    if given is None:
+        raise PageUnreadable(f"reading it ended with {ended}")
     if "wrong" in given:
         raise Invalid(given["wrong"])
     return given

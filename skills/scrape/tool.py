@@ -10,7 +10,7 @@ from cluster.basics.errors import Invalid
 from skills.framework.contract import ToolInvocation
 from skills.framework.dependencies import SkillDependencies
 from skills.framework.manifest import BadManifest, Manifest, Risk, options_of
-from skills.http_client.endpoint import guaranteed_parameters, with_defaults
+from skills.http_client.endpoint import guaranteed_parameters
 from skills.http_client.fetch import GuardedHttpClient, OutboundRequest
 from skills.http_client.http_answer import raise_refusal
 from skills.scrape.scrape_process import Reads, read_page
@@ -21,16 +21,11 @@ _HTML = {"text/html", "application/xhtml+xml", "application/xml", "text/xml", ""
 
 
 class ScrapeOptions(BaseModel):
-    """Options of a scraping skill: the part of the page to extract.
-
-    Attributes:
-        reads: `article` the readable text; `tables`; `links`; `elements` what the argument `selector` finds.
-        url: the page; without it the argument `url` names it. An allowed host either way.
-    """
+    """Options of a scraping skill: the part of the page to extract."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    reads: Reads
-    url: str | None = None
+    reads: Reads  # `article` the readable text; `tables`; `links`; `elements` what the argument `selector` finds
+    url: str | None = None  # the page; without it the argument `url` names it. An allowed host either way.
 
 
 # Arguments beside `url`: those that a skill needs, and those that it may have.
@@ -68,7 +63,7 @@ class ScrapeSkill:
             Invalid: the address gives no page, or the selector is none.
             Unreadable: the page takes too much time or memory to read.
         """
-        values = with_defaults(self._manifest, call.arguments)
+        values = self._manifest.defaults | dict(call.arguments)
         begun, url = self._clock(), str(self._how.url or values["url"])
         headers = {"Accept": "text/html, application/xhtml+xml, application/xml;q=0.9, text/xml;q=0.9"}
         reply = await self._way.send(OutboundRequest(url, headers=headers))
@@ -79,6 +74,4 @@ class ScrapeSkill:
         return {"url": reply.url, **await read_page(self._how.reads, reply.text, reply.url, values, left)}
 
 
-def build(manifest: Manifest, ground: SkillDependencies) -> ScrapeSkill:
-    """See `Build`."""
-    return ScrapeSkill(manifest, ground)
+build = ScrapeSkill

@@ -39,6 +39,4 @@ class ShellSkill:
         return await run_program(elements, self._limits)
 
 
-def build(manifest: Manifest, ground: SkillDependencies) -> ShellSkill:
-    """See `Build`."""
-    return ShellSkill(manifest, ground)
+build = ShellSkill

@@ -32,17 +32,11 @@ _SAYS = frozenset({
 
 @dataclass(frozen=True, slots=True)
 class DatabaseReach:
-    """Allow-list of databases: hosts, name resolution, folders.
+    """Allow-list of databases: hosts, name resolution, folders."""
 
-    Attributes:
-        hosts: `host:port` opens a private address, as in `skills.http_client.guard`.
-        find: names of hosts to addresses.
-        folders: those whose files of SQLite may be opened.
-    """
-
-    hosts: Sequence[str]
-    find: Resolve
-    folders: Sequence[Path] = ()
+    hosts: Sequence[str]  # `host:port` opens a private address, as in `skills.http_client.guard`
+    find: Resolve  # names of hosts to addresses
+    folders: Sequence[Path] = ()  # those whose files of SQLite may be opened
 
 
 async def checked_dsn(dsn: str, seconds: float, reach: DatabaseReach) -> str:

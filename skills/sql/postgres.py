@@ -73,8 +73,6 @@ async def ask_postgres(
 
     Args:
         dsn: of libpq, as URL or words.
-        statement, values: what is asked.
-        limits: for the call.
         reach: where the database may be.
         needs: an extension without which the query has no table.
 

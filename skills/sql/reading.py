@@ -39,17 +39,11 @@ _LONGEST = 100_000  # characters
 
 @dataclass(frozen=True, slots=True)
 class SqlStatement:
-    """One statement.
+    """One statement."""
 
-    Attributes:
-        text: as it is run, values still as `:name`.
-        rows: it can be read through a cursor, as a SELECT can, and EXPLAIN cannot.
-        names: what might be the name of a function in it, in lower case.
-    """
-
-    text: str
-    rows: bool = True
-    names: frozenset[str] = frozenset()
+    text: str  # as it is run, values still as `:name`
+    rows: bool = True  # it can be read through a cursor, as a SELECT can, and EXPLAIN cannot
+    names: frozenset[str] = frozenset()  # what might be the name of a function in it, in lower case
 
 
 def check_reading(text: str, dialect: Dialect) -> SqlStatement:
@@ -79,8 +73,7 @@ def check_reading(text: str, dialect: Dialect) -> SqlStatement:
 def single_statement(text: str, dialect: Dialect) -> SqlStatement:
     """The statement of a skill that may write; there is one, or none.
 
-    Raises:
-        WritesRefused, QueryWrong: there are several, or it cannot be parsed.
+    Raises WritesRefused, QueryWrong: there are several, or it cannot be parsed.
     """
     _parse_statement(text, dialect)
     return SqlStatement(text, rows=False)

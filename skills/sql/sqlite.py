@@ -37,8 +37,7 @@ async def ask_sqlite(
 ) -> dict[str, Any]:
     """Give {columns, rows} with {cut} where there is more, or {affected}; of a file in one of the folders.
 
-    Raises:
-        AosError: by name, those of `failures`.
+    Raises AosError: by name, those of `failures`.
     """
     stop = threading.Event()
     try:
@@ -51,8 +50,7 @@ async def ask_sqlite(
 def open_database(path: Path, limits: QueryLimits) -> sqlite3.Connection:
     """The file, for reading only where the limits say so; it is never made.
 
-    Raises:
-        sqlite3.Error: there is no such file, or it is no database.
+    Raises sqlite3.Error: there is no such file, or it is no database.
     """
     mode = "ro" if limits.reads else "rw"
     connection = sqlite3.connect(f"file:{quote(str(path))}?mode={mode}", uri=True, timeout=min(limits.seconds, 5.0))

@@ -20,24 +20,18 @@ _TRUSTED = frozenset({Role.OPERATOR, Role.ADMIN})
 
 
 class SqlOptions(BaseModel):
-    """Options of an SQL skill: a query, or a query as an argument.
-
-    Attributes:
-        query: with `:name` where an argument's value is bound; what is not given is NULL.
-        query_argument: the query is the argument `query`.
-        dialect: of which database the credential has to be; without it a free query goes to either.
-        readonly: the parser lets only reading statements through, and the database is asked not to write.
-        rows: at most so many are given.
-        needs: an extension of Postgres that the query reads.
-    """
+    """Options of an SQL skill: a query, or a query as an argument."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+    # With `:name` where an argument's value is bound; what is not given is NULL.
     query: str | None = Field(None, min_length=1, max_length=20_000)
-    query_argument: StrictBool = False
+    query_argument: StrictBool = False  # the query is the argument `query`
+    # Of which database the credential has to be; without it a free query goes to either.
     dialect: Literal["postgres", "sqlite"] | None = None
+    # The parser lets only reading statements through, and the database is asked not to write.
     readonly: StrictBool = True
-    rows: int = Field(500, ge=1, le=10_000)
-    needs: str | None = Field(None, pattern=r"^[a-z_][a-z0-9_]*$")
+    rows: int = Field(500, ge=1, le=10_000)  # at most so many are given
+    needs: str | None = Field(None, pattern=r"^[a-z_][a-z0-9_]*$")  # an extension of Postgres that the query reads
 
     @model_validator(mode="after")
     def _check_query(self) -> "SqlOptions":
@@ -57,9 +51,8 @@ class SqlSkill:
         _check_manifest(manifest, how)
         self.spec, self.effect = manifest.spec, manifest.effect
         self._manifest, self._how, self._credentials = manifest, how, ground.credentials
-        self._limits = postgres.QueryLimits(
-            manifest.seconds, how.rows, ground.settings.result_bytes * 7 // 8, how.readonly
-        )
+        most = ground.settings.result_bytes * 7 // 8
+        self._limits = postgres.QueryLimits(manifest.seconds, how.rows, most, how.readonly)
         self._reach = DatabaseReach(ground.hosts, ground.resolve, ground.settings.sqlite_dirs)
         self._statement: SqlStatement | None = None
         if how.query is not None and how.dialect is not None:
@@ -89,16 +82,14 @@ class SqlSkill:
                 raise Invalid("query is an empty text, or none")
             statement = await asyncio.to_thread(_checked_statement, text, dialect, how.readonly)
         else:
-            given = _schema_defaults(self._manifest) | dict(call.arguments)
+            given = self._manifest.defaults | dict(call.arguments)
             values = binding.bound_values(binding.bound_names(statement.text), given)
         if dialect == "sqlite":
             return await sqlite.ask_sqlite(dsn, statement, values, self._limits, self._reach.folders)
         return await postgres.ask_postgres(dsn, statement, values, self._limits, self._reach, how.needs)
 
 
-def build(manifest: Manifest, ground: SkillDependencies) -> SqlSkill:
-    """See `Build`."""
-    return SqlSkill(manifest, ground)
+build = SqlSkill
 
 
 def _checked_statement(text: str, dialect: Dialect, readonly: bool) -> SqlStatement:
@@ -112,11 +103,6 @@ def _dsn_dialect(dsn: str) -> Dialect:
     if dsn and (not mark or scheme in ("postgres", "postgresql") or "=" in scheme):
         return "postgres"
     raise DatabaseUnknown("dsn is of neither")
-
-
-def _schema_defaults(manifest: Manifest) -> dict[str, Any]:
-    properties = manifest.parameters.get("properties", {})
-    return {name: one["default"] for name, one in properties.items() if "default" in one}
 
 
 def _check_manifest(manifest: Manifest, how: SqlOptions) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from cluster.basics.errors import Forbidden, Permanent
-from skills.framework.ssh_credential import HostKeyMissing
+from skills.framework.dependencies import HostKeyMissing
 
 PORT = 22
 _ENTRY = re.compile(r"(?:\[([0-9A-Fa-f:.%]+)\]|([A-Za-z0-9_.-]+))(?::([0-9]{1,5}))?")
@@ -77,11 +77,7 @@ def chosen_machine(values: Mapping[str, str], wanted: str | None) -> RemoteMachi
 
 
 def known_hosts(values: Mapping[str, str], machine: RemoteMachine) -> str:
-    """The keys that the credential knows, as OpenSSH writes them.
-
-    Raises:
-        HostKeyMissing: none.
-    """
+    """The keys that the credential knows, as OpenSSH writes them. Raises HostKeyMissing: none."""
     text = values.get("known_hosts", "").strip()
     if not text:
         raise HostKeyMissing(f"the key of {machine.name} is not known", fix=machine.scan)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from cluster.basics.errors import AosError, Permanent, Transient, Unavailable
 from skills.framework.contract import OutcomeUnknown
+from skills.framework.dependencies import SshKeyUnreadable
 from skills.framework.program_output import PIECE, OutputHead, ProgramLimits
-from skills.framework.ssh_credential import SshKeyUnreadable
 from skills.ssh.machine import HostKeyRefused, RemoteMachine, known_hosts
 
 if TYPE_CHECKING:

@@ -39,6 +39,4 @@ class SshSkill:
         return await run_command(chosen_machine(secret, call.arguments.get(HOST)), secret, text, self._limits)
 
 
-def build(manifest: Manifest, ground: SkillDependencies) -> SshSkill:
-    """See `Build`."""
-    return SshSkill(manifest, ground)
+build = SshSkill

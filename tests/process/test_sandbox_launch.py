@@ -6,8 +6,7 @@ import pytest
 
 from configs.sections_skills import SandboxSettings
 from skills.sandbox.filter import PLAIN, filter_program
-from skills.sandbox.launch import NOBODY, launch_command, launch_modes
-from skills.sandbox.view import build_view
+from skills.sandbox.launch import NOBODY, build_view, launch_command, launch_modes
 from tests.evals.report import ROOT
 
 SETTINGS = SandboxSettings()

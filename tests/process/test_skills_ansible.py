@@ -17,19 +17,12 @@ pytest.importorskip("ansible_runner", reason="the extra `ansible` is not install
 from cluster.basics.errors import Invalid
 from cluster.basics.scope import Role, Scope, TenantId, WorkspaceId
 from configs.sections_skills import SkillSettings
-from skills.ansible.playbook_errors import (
-    AnsibleMissing,
-    AnsibleUnset,
-    PlaybookBroken,
-    PlaybookNotFound,
-    PlaybookTimeout,
-)
+from skills.ansible.playbook import AnsibleMissing, AnsibleUnset, PlaybookBroken, PlaybookNotFound, PlaybookTimeout
 from skills.ansible.playbook_process import check_installed
 from skills.framework import builtin
 from skills.framework.contract import OutcomeUnknown, ToolInvocation
-from skills.framework.dependencies import SkillDisabled
+from skills.framework.dependencies import HostKeyMissing, SkillDisabled, SshKeyUnreadable
 from skills.framework.manifest import BadManifest, CredentialType, Kind, Manifest, Risk
-from skills.framework.ssh_credential import HostKeyMissing, SshKeyUnreadable
 from tests.fakes.ground import KeptSecrets, ground
 
 WRITE = """

@@ -16,7 +16,7 @@ import pytest
 from cluster.basics.errors import Invalid
 from cluster.basics.scope import Role, Scope, TenantId, WorkspaceId
 from configs.sections_skills import SkillSettings
-from skills.docker.engine_errors import (
+from skills.docker.docker_process import (
     EngineRefused,
     EngineTimeout,
     EngineUnreachable,

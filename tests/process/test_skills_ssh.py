@@ -24,10 +24,9 @@ from cluster.basics.errors import AosError, Invalid
 from cluster.basics.scope import Role, Scope, TenantId, WorkspaceId
 from skills.framework import builtin
 from skills.framework.contract import CallEffect, OutcomeUnknown, ToolInvocation
-from skills.framework.dependencies import SkillDisabled
+from skills.framework.dependencies import HostKeyMissing, SkillDisabled, SshKeyUnreadable
 from skills.framework.manifest import BadManifest, CredentialType, Kind, Manifest, Risk
 from skills.framework.skill_guard import CallRecord, SkillGuard
-from skills.framework.ssh_credential import HostKeyMissing, SshKeyUnreadable
 from skills.ssh.command import SPARE, SshOptions, command_elements
 from skills.ssh.machine import HostKeyRefused, HostMissing, HostNotListed
 from skills.ssh.session import SshDenied, SshTimeout, SshUnreachable

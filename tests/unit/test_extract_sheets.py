@@ -17,8 +17,8 @@ from openpyxl.worksheet.worksheet import Worksheet
 
 from configs.sections import ReadSettings
 from pipelines.documents.document import CaveatKind, FailureReason, Unreadable
-from pipelines.documents.extract.sheets.biff import uncalculated_in
 from pipelines.documents.extract.sheets.grid import CellGrid
+from pipelines.documents.extract.sheets.workbook import uncalculated_in
 from pipelines.documents.extract.sheets.xlsx import open_book, read_cells
 from tests.fakes import files
 from tests.fakes.office import marks, pages, related, rewritten, strict, text

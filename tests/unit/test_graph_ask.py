@@ -14,8 +14,7 @@ from cluster.models.model_errors import NoModel
 from pipelines.documents.graph import model_extraction
 from pipelines.documents.graph.graph_rows import PayingAgent
 from pipelines.documents.graph.model import GraphPage
-from pipelines.documents.graph.model_extraction import ModelExtraction
-from pipelines.documents.graph.routed_model import RoutedReader
+from pipelines.documents.graph.model_extraction import ModelExtraction, RoutedReader
 from tests.fakes.agents import SCOPE
 from tests.fakes.graphs import graph_of, named, related
 

@@ -28,7 +28,7 @@ from serve_apps.http.auth.throttle import ANYWHERE, FREE, GOOD_SECONDS, GuessLim
 from serve_apps.http.auth.tokens import TokenClaims, TokenRefused, TokenSigner, new_key, signing_secret
 from serve_apps.http.body_limit import BodyLimit
 from serve_apps.http.problems import FileRefused
-from serve_apps.http.routes.documents.highlights import highlight_spans
+from serve_apps.http.routes.documents.documents import highlight_spans
 from serve_apps.http.routes.documents.pictures import OneByOne
 from serve_apps.http.routes.documents.uploads import clean_name, named_readers, origin_of
 from serve_apps.http.streams.sse import HEARTBEAT_SECONDS, JobFeed, StreamPacing, stream_stored_events

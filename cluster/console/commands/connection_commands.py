@@ -6,7 +6,6 @@ from typing import Annotated
 import typer
 from rich.prompt import Prompt
 
-from cluster.console import printing
 from cluster.console.api import JSON
 from cluster.console.commands.document_commands import AsJson, CommandSession
 
@@ -19,9 +18,7 @@ connections = typer.Typer(no_args_is_help=True, help="List, add, test and remove
 @connections.command("list")
 def list_connections(context: typer.Context, as_json: AsJson = False) -> None:
     """Every connection; keys are never shown. Example: aos connections list"""
-    session: CommandSession = context.obj
-    found = session.api.request("GET", "/api/llm-connections")
-    session.print(found, as_json, printing.rows_table(found["items"], COLUMNS))
+    context.obj.print_items("/api/llm-connections", COLUMNS, as_json)
 
 
 @connections.command("add")

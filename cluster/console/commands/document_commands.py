@@ -18,6 +18,7 @@ from cluster.console.api import JSON, ApiClient
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
 JobId = Annotated[str, typer.Argument(help="The job's id, from `aos jobs list`.")]
 DocumentId = Annotated[str, typer.Argument(help="The document's id, from `aos documents list`.")]
+AT_ONCE = 1_000  # rows of one request
 REASONS = 20  # documents that are named, and as many pages and files that failed
 JOB_COLUMNS = ("id", "kind", "state", "phase", "waits", "pages", "documents", "outcome", "created_at")
 DOCUMENT_COLUMNS = ("id", "filename", "status", "caveats", "page_count", "upload_date")
@@ -43,6 +44,22 @@ class CommandSession:
     def plain(self, body: Any, as_json: bool, shown: str) -> None:
         """As `print`, for texts that are not ours: brackets in them are no markup."""
         self.print(body, as_json, Text(shown))
+
+    def print_items(self, path: str, columns: tuple[str, ...], as_json: bool, **params: Any) -> None:
+        """A list of the API as a table of these columns."""
+        found = self.api.request("GET", path, params=params)
+        self.print(found, as_json, printing.rows_table(found["items"], columns))
+
+    def find_id(self, path: str, wanted: str) -> str | None:
+        """The id of the first in a list of the API that has this id or name."""
+        skip, total = 0, 1
+        while skip < total:
+            found = self.api.request("GET", path, params={"skip": skip, "limit": AT_ONCE})
+            for one in found["items"]:
+                if wanted in (one["id"], one["name"]):
+                    return str(one["id"])
+            skip, total = skip + AT_ONCE, found["total"]
+        return None
 
     def aside(self, line: str, end: str = "\n") -> None:
         """A remark beside the answer."""
@@ -159,9 +176,7 @@ def export(
 @jobs.command("list")
 def list_jobs(context: typer.Context, as_json: AsJson = False) -> None:
     """Every job, newest first, and what it waits for. Example: aos jobs list"""
-    session: CommandSession = context.obj
-    found = session.api.request("GET", "/api/jobs")
-    session.print(found, as_json, printing.rows_table(found["items"], JOB_COLUMNS))
+    context.obj.print_items("/api/jobs", JOB_COLUMNS, as_json)
 
 
 @jobs.command("show")
@@ -276,3 +291,26 @@ def _print_estimate(session: CommandSession, path: Path, agent: str | None, as_j
         return
     found = session.api.estimate(str(path), agent)
     session.plain(found, as_json, "" if as_json else printing.estimate_text(found))
+
+
+@documents.command("process")
+def process_document(
+    context: typer.Context,
+    document_id: DocumentId,
+    encoding: Annotated[
+        str | None, typer.Option(help="Read its file again and decode it so, such as cp1250; auto: as its bytes say.")
+    ] = None,
+    wait: Annotated[bool, typer.Option("--wait", help="Show progress until the job ends.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Cut and embed a document's text again, or read its file again in an encoding that you know.
+
+    Example: aos documents process ID --encoding cp1250 --wait
+    """
+    session: CommandSession = context.obj
+    body = {"encoding": encoding} if encoding else {}
+    started = session.api.request("POST", f"/api/documents/{document_id}/process", json=body)
+    if wait:
+        follow_job(session, started["job_id"], as_json)
+    shown = f"Job {started['job_id']} {started['status']}. Follow it: aos jobs watch {started['job_id']}"
+    session.print(started, as_json, shown)

@@ -14,11 +14,10 @@ from rich.table import Table
 from cluster.basics.errors import Invalid, NotFound
 from cluster.console import printing
 from cluster.console.api import JSON, ApiRefusal
-from cluster.console.commands.document_commands import AsJson, CommandSession
+from cluster.console.commands.document_commands import AT_ONCE, AsJson, CommandSession
 
 SETS = "/api/golden-sets"
 RUNS = "/api/golden-runs"
-AT_ONCE = 1_000
 POLL_SECONDS = 0.2
 COLUMNS = ("name", "questions", "gate", "least_recall", "last_run", "description")
 FORMATS = {".yaml": "yaml", ".yml": "yaml", ".jsonl": "jsonl"}
@@ -32,9 +31,7 @@ golden = typer.Typer(no_args_is_help=True, help="Measure search and answers on q
 @golden.command("sets")
 def list_sets(context: typer.Context, as_json: AsJson = False) -> None:
     """Every golden set. Example: aos eval sets"""
-    session: CommandSession = context.obj
-    found = session.api.request("GET", SETS, params={"limit": AT_ONCE})
-    session.print(found, as_json, printing.rows_table(found["items"], COLUMNS))
+    context.obj.print_items(SETS, COLUMNS, as_json, limit=AT_ONCE)
 
 
 @golden.command("import")
@@ -59,7 +56,7 @@ def import_set(
         raise Invalid(f"{file.name} is neither .yaml nor .jsonl")
     wanted = name or file.stem
     facts = {key: value for key, value in (("gate", gate), ("least_recall", least_recall)) if value is not None}
-    set_id = _find_set_id(session, wanted)
+    set_id = session.find_id(SETS, wanted)
     if set_id is None:
         set_id = str(session.api.request("POST", SETS, json={"name": wanted, **facts})["id"])
     elif facts:
@@ -100,13 +97,8 @@ def add_question(
 ) -> None:
     """Save one question as golden. Example: aos eval add contracts "When does it end?" --document lease.pdf"""
     session: CommandSession = context.obj
-    body: JSON = {
-        "question": question,
-        "documents": document or [],
-        "passages": passage or [],
-        "answers": answer or [],
-        "answerable": not unanswerable,
-    }
+    body: JSON = {"question": question, "answerable": not unanswerable}
+    body |= {"documents": document or [], "passages": passage or [], "answers": answer or []}
     found = session.api.request("POST", f"{SETS}/{_require_set_id(session, name)}/questions", json=body)
     session.plain(found, as_json, f"{name}: {found['questions']} questions; this one is {found['keys'][0]}.")
 
@@ -154,9 +146,8 @@ def run_set(
 def list_runs(context: typer.Context, name: SetName, as_json: AsJson = False) -> None:
     """The runs of a set, latest first. Example: aos eval runs contracts"""
     session: CommandSession = context.obj
-    found = session.api.request("GET", f"{SETS}/{_require_set_id(session, name)}/runs")
     columns = ("id", "state", "done", "total", "generation_id", "fingerprint", "created_at")
-    session.print(found, as_json, printing.rows_table(found["items"], columns))
+    session.print_items(f"{SETS}/{_require_set_id(session, name)}/runs", columns, as_json)
 
 
 @golden.command("show")
@@ -276,14 +267,9 @@ def _parse_run_id(text: str) -> str:
         raise NotFound(f"{text} is neither a file nor a run's id") from None
 
 
-def _find_set_id(session: CommandSession, wanted: str) -> str | None:
-    found = session.api.request("GET", SETS, params={"limit": AT_ONCE})
-    return next((str(one["id"]) for one in found["items"] if wanted in (one["id"], one["name"])), None)
-
-
 def _require_set_id(session: CommandSession, wanted: str) -> str:
     """The id of a set that is named by id or by name."""
-    found = _find_set_id(session, wanted)
+    found = session.find_id(SETS, wanted)
     if found is None:
         raise NotFound(f"no golden set is called {wanted}", fix="aos eval sets shows them.")
     return found

@@ -87,11 +87,7 @@ async def _serve_stdio(api: ApiClient) -> None:
 
 
 async def _ask_product(api: ApiClient, work: "Callable[[Client], Awaitable[T]]") -> T:
-    """The product's reply over MCP.
-
-    Raises:
-        MCPError: it is away, or refuses.
-    """
+    """The product's reply over MCP. Raises MCPError: it is away, or refuses."""
     from mcp import MCPError
     from mcp.types import INTERNAL_ERROR
 

@@ -32,10 +32,8 @@ def list_runs(
     as_json: AsJson = False,
 ) -> None:
     """Runs, newest first. Example: aos runs list --state waiting"""
-    session: CommandSession = context.obj
     params: JSON = {"limit": limit} | ({"state": state} if state else {})
-    found = session.api.request("GET", "/api/runs", params=params)
-    session.print(found, as_json, printing.rows_table(found["items"], RUN_COLUMNS))
+    context.obj.print_items("/api/runs", RUN_COLUMNS, as_json, **params)
 
 
 @runs.command("show")

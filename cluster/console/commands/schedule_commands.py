@@ -5,14 +5,12 @@ from typing import Annotated
 import typer
 
 from cluster.basics.errors import Invalid, NotFound
-from cluster.console import printing
 from cluster.console.api import JSON
-from cluster.console.commands.document_commands import AsJson, CommandSession
+from cluster.console.commands.document_commands import AT_ONCE, AsJson, CommandSession
 
 Job = Annotated[str, typer.Argument(help="The job's name or id, from `aos schedules list`.")]
 COLUMNS = ("name", "agent", "action", "cron", "timezone", "enabled", "next_at", "last_at", "last_status", "owner")
 PATH = "/api/scheduler/jobs"
-AT_ONCE = 1_000  # jobs of one request
 
 schedules = typer.Typer(no_args_is_help=True, help="List, add, remove and run what agents do by the clock.")
 
@@ -20,9 +18,7 @@ schedules = typer.Typer(no_args_is_help=True, help="List, add, remove and run wh
 @schedules.command("list")
 def list_schedules(context: typer.Context, as_json: AsJson = False) -> None:
     """Every scheduled job, when it is due next and how it ended last. Example: aos schedules list"""
-    session: CommandSession = context.obj
-    found = session.api.request("GET", PATH, params={"limit": AT_ONCE})
-    session.print(found, as_json, printing.rows_table(found["items"], COLUMNS))
+    context.obj.print_items(PATH, COLUMNS, as_json, limit=AT_ONCE)
 
 
 @schedules.command("add")
@@ -42,14 +38,8 @@ def add_schedule(
     if academy == (message is not None):
         raise Invalid("what is to be done?", fix="Give --message TEXT or --academy.")
     session: CommandSession = context.obj
-    body: JSON = {
-        "name": name,
-        "agent": agent,
-        "cron": cron,
-        "timezone": timezone,
-        "action": "academy" if academy else "message",
-        "payload": {} if academy else {"message": message},
-    }
+    body: JSON = {"name": name, "agent": agent, "cron": cron, "timezone": timezone}
+    body |= {"action": "academy", "payload": {}} if academy else {"action": "message", "payload": {"message": message}}
     made = session.api.request("POST", PATH, json=body)
     session.plain(made, as_json, f"{name} is due at {made['next_at']}.")
 
@@ -72,8 +62,7 @@ def run_schedule(context: typer.Context, job: Job, as_json: AsJson = False) -> N
 
 def _find_schedule_id(session: CommandSession, wanted: str) -> str:
     """The id of a job that is named by id or by name."""
-    found = session.api.request("GET", PATH, params={"limit": AT_ONCE})
-    for one in found["items"]:
-        if wanted in (one["id"], one["name"]):
-            return str(one["id"])
-    raise NotFound(f"no scheduled job is called {wanted}", fix="aos schedules list shows them.")
+    found = session.find_id(PATH, wanted)
+    if found is None:
+        raise NotFound(f"no scheduled job is called {wanted}", fix="aos schedules list shows them.")
+    return found

@@ -13,7 +13,6 @@ SkillName = Annotated[str, typer.Argument(help="The skill's name, from `aos skil
 AgentName = Annotated[str, typer.Argument(help="The agent's name or id.")]
 COLUMNS = ("name", "type", "category", "risk", "version", "origin", "description")
 EXCERPT = 60  # characters of a description in the list
-AT_ONCE = 1_000  # agents of one request
 
 skills = typer.Typer(no_args_is_help=True, help="List and show skills; give them to agents and take them away.")
 
@@ -89,15 +88,10 @@ def remove_skill(
 
 def agent_id(session: CommandSession, wanted: str) -> str:
     """The id of an agent that is named by id or by display name."""
-    skip = 0
-    while True:
-        found = session.api.request("GET", "/api/agents", params={"skip": skip, "limit": AT_ONCE})
-        for one in found["items"]:
-            if wanted in (one["id"], one["name"]):
-                return str(one["id"])
-        skip += len(found["items"])
-        if not found["items"] or skip >= found["total"]:
-            raise NotFound(f"no agent is called {wanted}", fix="GET /api/agents lists them.")
+    found = session.find_id("/api/agents", wanted)
+    if found is None:
+        raise NotFound(f"no agent is called {wanted}", fix="GET /api/agents lists them.")
+    return found
 
 
 def _shorten_description(one: JSON) -> JSON:

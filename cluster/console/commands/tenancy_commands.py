@@ -9,9 +9,8 @@ from rich.prompt import Prompt
 
 from cluster.basics.errors import Invalid
 from cluster.console import printing
-from cluster.console.commands.document_commands import AsJson, CommandSession
+from cluster.console.commands.document_commands import AT_ONCE, AsJson, CommandSession
 
-PAGE = 1000
 COLUMNS = ("documents", "pages", "chunks", "agents", "conversations", "open_jobs", "open_runs")
 
 Which = Annotated[str, typer.Argument(help="Its id, as `list` shows it.")]
@@ -25,7 +24,7 @@ tenants = typer.Typer(no_args_is_help=True, help="List, make and delete tenants 
 @workspaces.command("list")
 def list_workspaces(context: typer.Context, as_json: AsJson = False) -> None:
     """The workspaces you belong to. Example: aos workspaces list"""
-    _print_list(context.obj, "/api/workspaces", ("id", "name", "role", "created_at"), as_json)
+    context.obj.print_items("/api/workspaces", ("id", "name", "role", "created_at"), as_json, limit=AT_ONCE)
 
 
 @workspaces.command("add")
@@ -50,7 +49,7 @@ def delete_workspace(
 @tenants.command("list")
 def list_tenants(context: typer.Context, as_json: AsJson = False) -> None:
     """Your tenant and those below it. Example: aos tenants list"""
-    _print_list(context.obj, "/api/tenants", ("id", "name", "parent_id", "created_at"), as_json)
+    context.obj.print_items("/api/tenants", ("id", "name", "parent_id", "created_at"), as_json, limit=AT_ONCE)
 
 
 @tenants.command("add")
@@ -72,11 +71,6 @@ def delete_tenant(
     Example: aos tenants delete ID --dry-run
     """
     _delete_confirmed(context.obj, f"/api/tenants/{tenant}", confirm, dry_run, as_json)
-
-
-def _print_list(session: CommandSession, path: str, columns: tuple[str, ...], as_json: bool) -> None:
-    found = session.api.request("GET", path, params={"limit": PAGE})
-    session.print(found, as_json, printing.rows_table(found["items"], columns))
 
 
 def _delete_confirmed(session: CommandSession, path: str, confirm: str | None, dry_run: bool, as_json: bool) -> None:

@@ -47,13 +47,8 @@ def rotate_vault(
             session.aside(f"{table}: {done:,} of {total:,}")
 
     found = asyncio.run(rotate_keys(admin, keys, file, report, dry_run=dry_run))
-    body = {
-        "dry_run": dry_run,
-        **{
-            name: {"total": one.total, "old": one.old, "resealed": one.resealed, "failed": one.failed}
-            for name, one in found.items()
-        },
-    }
+    told = ("total", "old", "resealed", "failed")
+    body = {"dry_run": dry_run, **{key: {name: getattr(one, name) for name in told} for key, one in found.items()}}
     verb = "would be sealed" if dry_run else "sealed"
     lines = [f"{name}: {one.resealed:,} {verb} anew, of {one.total:,}" for name, one in found.items()]
     lines += [f"  {id_} cannot be opened: {why}" for one in found.values() for id_, why in one.failed.items()]

@@ -29,28 +29,19 @@ class BlockKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TextBlock:
-    """Lines of a page that belong together: characters [start, end) of its text.
+    """Lines of a page that belong together: characters [start, end) of its text."""
 
-    Attributes:
-        kind: what the lines are.
-        start: offset of the first character.
-        end: offset after the last one, its newline included.
-        level: depth of a title, 1 outermost; else 0.
-        body: where a table's rows begin, after its header and rule; else `start`.
-    """
-
-    kind: BlockKind
-    start: int
-    end: int
-    level: int = 0
-    body: int = 0
+    kind: BlockKind  # what the lines are
+    start: int  # offset of the first character
+    end: int  # offset after the last one, its newline included
+    level: int = 0  # depth of a title, 1 outermost; else 0
+    body: int = 0  # where a table's rows begin, after its header and rule; else `start`
 
 
 def find_blocks(text: str, running: frozenset[str] = frozenset()) -> Iterator[TextBlock]:
     """Cut a page into blocks that cover all of its non-space text, in linear time.
 
     Args:
-        text: the page's text.
         running: page headers and footers (`headings.running`), which are never titles.
     """
     whole = text.splitlines(keepends=True)

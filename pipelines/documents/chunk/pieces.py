@@ -6,35 +6,23 @@ from dataclasses import dataclass
 from configs.sections import ChunkSettings
 from pipelines.documents.chunk import blocks, headings
 from pipelines.documents.chunk.blocks import BlockKind, TextBlock
-from pipelines.documents.chunk.sentences import cut_to_length, sentences
+from pipelines.documents.chunk.sentences import cut_to_length, line_spans, sentences
 from pipelines.documents.document import Page
 
 
 @dataclass(frozen=True, slots=True)
 class TextPiece:
-    """Characters [start, end) of a page that stay together, without white space around.
+    """Characters [start, end) of a page that stay together, without white space around."""
 
-    Attributes:
-        page: index into the readable pages.
-        start: offset of the first character in the page's text.
-        end: offset after the last one.
-        place: `start` on one ruler for all pages, on which pages follow each other one character apart.
-        kind: what it was cut from.
-        section: counts titles; pieces under the same title share it.
-        opens: whether a paragraph, table or block of code begins here.
-        fixed: cut by length, for want of a border.
-        header: [start, end) of the header of a table that began before this row.
-    """
-
-    page: int
-    start: int
-    end: int
-    place: int
-    kind: BlockKind
-    section: int
-    opens: bool
-    fixed: bool = False
-    header: tuple[int, int] | None = None
+    page: int  # index into the readable pages
+    start: int  # offset of the first character in the page's text
+    end: int  # offset after the last one
+    place: int  # `start` on one ruler for all pages, on which pages follow each other one character apart
+    kind: BlockKind  # what it was cut from
+    section: int  # counts titles; pieces under the same title share it
+    opens: bool  # whether a paragraph, table or block of code begins here
+    fixed: bool = False  # cut by length, for want of a border
+    header: tuple[int, int] | None = None  # [start, end) of the header of a table that began before this row
 
     @property
     def stop(self) -> int:
@@ -138,23 +126,16 @@ def _block_borders(text: str, block: TextBlock) -> Iterator[tuple[int, int]]:
     elif block.kind is BlockKind.TABLE:
         if block.body > block.start:
             yield block.start, block.body
-        yield from _line_spans(text, block.body, block.end)
+        yield from line_spans(text, block.body, block.end)
     elif block.kind is BlockKind.CODE:
         yield from _paragraph_spans(text, block.start, block.end)
     else:
         yield block.start, block.end
 
 
-def _line_spans(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    while start < end:
-        stop = text.find("\n", start, end) + 1 or end
-        yield start, stop
-        start = stop
-
-
 def _paragraph_spans(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     begin = start
-    for line, stop in _line_spans(text, start, end):
+    for line, stop in line_spans(text, start, end):
         if not text[line:stop].strip():
             yield begin, stop
             begin = stop

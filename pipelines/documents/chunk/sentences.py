@@ -25,6 +25,14 @@ def sentences(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
         yield begin, end
 
 
+def line_spans(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Lines that together cover text[start:end], each with its break."""
+    while start < end:
+        stop = text.find("\n", start, end) + 1 or end
+        yield start, stop
+        start = stop
+
+
 def cut_to_length(text: str, start: int, end: int, limit: int) -> Iterator[tuple[int, int]]:
     """Cut text[start:end] into pieces of at most `limit` characters: after a line, else after a word, else anywhere.
 

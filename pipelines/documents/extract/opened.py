@@ -59,14 +59,17 @@ class DocumentPart:
     caveats: tuple[Caveat, ...] = ()
 
 
+def document_parts(parts: Iterable[str | DocumentPart]) -> list[DocumentPart]:
+    """All of them; an empty document has one empty part."""
+    return [one if isinstance(one, DocumentPart) else DocumentPart(one) for one in parts] or [DocumentPart("")]
+
+
 class UnpagedDocument:
     """A document without pages, cut into parts that are its pages; it holds no file."""
 
     def __init__(self, parts: Iterable[str | DocumentPart], caveats: Iterable[Caveat] = ()) -> None:
         """Keep the parts; an empty document has one empty part. `caveats` of the whole document go to its first."""
-        self._parts = [part if isinstance(part, DocumentPart) else DocumentPart(part) for part in parts] or [
-            DocumentPart("")
-        ]
+        self._parts = document_parts(parts)
         self._caveats = tuple(replace(caveat, whole=True) for caveat in caveats)
         self.pages = len(self._parts)
 

@@ -68,7 +68,6 @@ class DocumentReader:
         """Start nothing yet.
 
         Args:
-            read: limits.
             ocr: how pictures are read.
             make_engine: a top-level function that makes the reader of pictures; the default is the OCR cascade.
             priority: of the child and what it starts: bulk work must not make people wait. Below the normal one, time
@@ -102,7 +101,6 @@ class DocumentReader:
         """Kind, hash and number of pages.
 
         Args:
-            path: the bytes.
             filename: the name its owner gave it.
             encoding: of a text, as a person set it.
             language: of the workspace (ISO 639-1), where it is known.
@@ -145,8 +143,7 @@ class DocumentReader:
     def picture(self, path: Path, kind: Kind, number: int, dpi: int) -> bytes:
         """A PNG of one page.
 
-        Raises:
-            Unreadable: UNSUPPORTED for formats without pages of their own, else why it cannot be drawn.
+        Raises Unreadable: UNSUPPORTED for formats without pages of their own, else why it cannot be drawn.
         """
         data: bytes = self._call_child("picture", path, kind, number, dpi, seconds=self._read.page_seconds)
         return data
@@ -162,7 +159,6 @@ class DocumentReader:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Close."""
         self.close()
 
     def _read_page(self, path: Path, kind: Kind, number: int, encoding: str | None, language: str | None) -> Page:
@@ -220,14 +216,9 @@ def extraction_fingerprint(read: ReadSettings, ocr: OcrSettings) -> str:
     """Changes when the same bytes could give another text: code, library versions, settings that matter, OCR."""
     from pipelines.documents.ocr import cascade
 
-    return document.fingerprint_parts(
-        STAGE,
-        EXTRACTION,
-        [(name, version(name)) for name in _LIBRARIES],
-        read.min_useful_text,
-        read.part_chars,
-        cascade.ocr_fingerprint(ocr),
-    )
+    versions = [(name, version(name)) for name in _LIBRARIES]
+    limits = read.min_useful_text, read.part_chars
+    return document.fingerprint_parts(STAGE, EXTRACTION, versions, *limits, cascade.ocr_fingerprint(ocr))
 
 
 def fingerprint_with(made: str, encoding: str | None) -> str:

@@ -48,7 +48,7 @@ class EntityNode:
 
 @dataclass(frozen=True, slots=True)
 class EvidenceQuote:
-    """A sentence that says so: characters [start, end) of a page's text; `sure` is 0 to 1."""
+    """A sentence that says so: characters [start, end) of a page's text; `confidence` is 0 to 1."""
 
     document_id: str
     version_id: str
@@ -57,7 +57,7 @@ class EvidenceQuote:
     start: int
     end: int
     quote: str
-    sure: float
+    confidence: float
     found_by: str
 
     @property
@@ -112,8 +112,7 @@ class KnowledgeGraph:
     ) -> tuple[EntityNode, tuple[EvidenceQuote, ...], tuple[RelationEdge, ...]]:
         """An entity, where it is named, and its relations with their evidence.
 
-        Raises:
-            NotFound: there is none, or no document that says so may be read.
+        Raises NotFound: there is none, or no document that says so may be read.
         """
         wanted = EntityFilter(agent=agent)
         found = await self._read_nodes(scope, wanted, [entity], 0, 1)
@@ -139,10 +138,8 @@ class KnowledgeGraph:
         """Subgraph to draw: entities, and every relation between two of them.
 
         Args:
-            scope: whose documents.
             wanted: which entities; those that they are related to come with them where a text or a center is given.
             center: an entity around which to draw.
-            limit: entities at most.
 
         Raises:
             NotFound: there is no such center.
@@ -181,19 +178,8 @@ class KnowledgeGraph:
         single = [word.casefold() for word in words if word.casefold() not in clues.PLAIN | SMALL]
         single = list(dict.fromkeys([*single, *map(singular_form, single)]))
         prefix = "" if whole else canonical_name(text, EntityType.LOCATION)
-        rows = await self._db.read(
-            scope,
-            self._sql["named"],
-            {},
-            False,
-            names=names,
-            words=single,
-            prefix=prefix,
-            type=wanted.type,
-            agent=wanted.agent,
-            depth=depth,
-            least=LEAST,
-        )
+        wanted_of = {"names": names, "words": single, "prefix": prefix, "type": wanted.type, "agent": wanted.agent}
+        rows = await self._db.read(scope, self._sql["named"], {}, False, **wanted_of, depth=depth, least=LEAST)
         return [row["id"] for row in rows]
 
     def _candidate_names(self, words: Sequence[str]) -> Iterator[str]:
@@ -224,10 +210,8 @@ class KnowledgeGraph:
         if not rows:
             return ()
         ends = list({end for row in rows for end in (row["source_id"], row["target_id"])})
-        nodes = {
-            node.id: node
-            for node in (await self._read_nodes(scope, replace(wanted, type=None), ends, 0, len(ends))).nodes
-        }
+        found = await self._read_nodes(scope, replace(wanted, type=None), ends, 0, len(ends))
+        nodes = {node.id: node for node in found.nodes}
         said: dict[str, list[EvidenceQuote]] = {}
         if each:
             named = [row["id"] for row in rows]
@@ -241,45 +225,24 @@ class KnowledgeGraph:
         )
 
     async def _fetch_rows(self, scope: Scope, query: str, wanted: EntityFilter, **values: object) -> list[Row]:
-        whose = {"tenant": scope.tenant, "workspace": scope.workspace, "agent": wanted.agent}
+        whose = {**scope.keys, "agent": wanted.agent}
         # Planned each time: whether entities are given decides which index is the right one.
         return await self._db.read(scope, self._sql[query], {}, False, **whose, **values)
 
 
 def _node_from_row(row: Row) -> EntityNode:
-    return EntityNode(
-        row["id"],
-        EntityType(row["type"]),
-        row["name"],
-        tuple(row["aliases"]),
-        round(row["confidence"], 3),
-        int(row["occurrences"]),
-        int(row["documents"]),
-    )
+    type_, aliases, confidence = EntityType(row["type"]), tuple(row["aliases"]), round(row["confidence"], 3)
+    counts = int(row["occurrences"]), int(row["documents"])
+    return EntityNode(row["id"], type_, row["name"], aliases, confidence, *counts)
 
 
 def _edge_from_row(row: Row, nodes: dict[str, EntityNode], said: Sequence[EvidenceQuote]) -> RelationEdge:
-    return RelationEdge(
-        row["id"],
-        row["type"],
-        nodes[row["source_id"]],
-        nodes[row["target_id"]],
-        round(row["strength"], 3),
-        int(row["evidence"]),
-        int(row["documents"]),
-        tuple(said),
-    )
+    source, target, strength = nodes[row["source_id"]], nodes[row["target_id"]], round(row["strength"], 3)
+    counts = int(row["evidence"]), int(row["documents"])
+    return RelationEdge(row["id"], row["type"], source, target, strength, *counts, tuple(said))
 
 
 def _evidence_from_row(row: Row) -> EvidenceQuote:
-    return EvidenceQuote(
-        row["document_id"],
-        row["version_id"],
-        row["filename"],
-        row["page"],
-        row["start_at"],
-        row["end_at"],
-        row["quote"],
-        round(row["sure"], 3),
-        row["found_by"],
-    )
+    document, version, filename, page = (row[name] for name in ("document_id", "version_id", "filename", "page"))
+    span, sure = (row["start_at"], row["end_at"]), round(row["sure"], 3)
+    return EvidenceQuote(document, version, filename, page, *span, row["quote"], sure, row["found_by"])

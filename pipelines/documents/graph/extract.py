@@ -198,16 +198,8 @@ def _collect_entities(known: Iterable[_Sure]) -> list[Entity]:
                 one.line.page.page, one.at.name, one.at.start, one.at.end, quote, one.confidence, 1, one.at.alias
             )
         else:
-            of[before.page] = EntityMention(
-                before.page,
-                before.name,
-                before.start,
-                before.end,
-                before.quote,
-                max(before.confidence, one.confidence),
-                before.occurrences + 1,
-                before.alias or one.at.alias,
-            )
+            confidence, alias = max(before.confidence, one.confidence), before.alias or one.at.alias
+            of[before.page] = replace(before, confidence=confidence, occurrences=before.occurrences + 1, alias=alias)
     return [Entity(key, tuple(of.values())) for key, of in pages.items()]
 
 
@@ -223,16 +215,9 @@ def _strongest_relations(known: Sequence[_Sure], holds: Callable[[str], bool]) -
         page, sentence = of[0].line.page, of[0].line.sentence
         names = [EntitySpan(one.key, one.at.start, one.at.end) for one in of]
         for told in find_relations(page.text, names, row=sentence.row, holds=holds):
-            found = EntityRelation(
-                told.source,
-                told.target,
-                told.type,
-                page.page,
-                sentence.start,
-                sentence.end,
-                page.text[sentence.start : sentence.end],
-                told.strength,
-            )
+            quote = page.text[sentence.start : sentence.end]
+            place = page.page, sentence.start, sentence.end, quote
+            found = EntityRelation(told.source, told.target, told.type, *place, told.strength)
             before = best.get((told.source, told.target, told.type))
             if before is None or before.strength < found.strength:
                 best[told.source, told.target, told.type] = found

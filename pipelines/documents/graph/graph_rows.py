@@ -14,17 +14,11 @@ from pipelines.documents.graph.model import DocumentGraph, Entity, EntityRelatio
 
 @dataclass(frozen=True, slots=True)
 class VersionText:
-    """A version's text, and what its graph was made of.
+    """A version's text, and what its graph was made of."""
 
-    Attributes:
-        pages: those that could be read, in order.
-        reads: the version's counter when the text was taken.
-        made_of: `reads` and fingerprint of the graph that is there; None where there is none.
-    """
-
-    pages: tuple[GraphPage, ...]
-    reads: int
-    made_of: tuple[int, str] | None
+    pages: tuple[GraphPage, ...]  # those that could be read, in order
+    reads: int  # the version's counter when the text was taken
+    made_of: tuple[int, str] | None  # `reads` and fingerprint of the graph that is there; None where there is none
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +33,6 @@ class GraphStore:
     """The write side of the graph."""
 
     def __init__(self, database: Database) -> None:
-        """Queries are read from graph_rows.sql beside this file."""
         self._db = database
         self._sql = load_queries(Path(__file__).with_suffix(".sql"))
 
@@ -67,12 +60,8 @@ class GraphStore:
         """Put a version's graph in the place of whatever its document said before.
 
         Args:
-            tx: a transaction of the ledger.
             scope: the job's; it sees all documents of the workspace.
-            version: which one.
-            graph: what was found.
             reads: the version's counter when its text was taken.
-            fingerprint: of the rules.
 
         Returns:
             False where the text was read again meanwhile: nothing was written, and it is to be done again.
@@ -84,25 +73,13 @@ class GraphStore:
             return True
         if owner["reads"] != reads:
             return False
-        named = {
-            "version": version,
-            "document": owner["document_id"],
-            "tenant": scope.tenant,
-            "workspace": scope.workspace,
-        }
+        named = {"version": version, "document": owner["document_id"], **scope.keys}
         await tx.run(self._sql["drop_relations"], workspace=scope.workspace, document=owner["document_id"])
         await tx.run(self._sql["drop_mentions"], workspace=scope.workspace, document=owner["document_id"])
         await self._put_entities(tx, scope, named, graph.entities)
         await self._put_relations(tx, scope, named, graph.relations)
-        await tx.run(
-            self._sql["record"],
-            **named,
-            reads=reads,
-            fingerprint=fingerprint,
-            entities=len(graph.entities),
-            relations=len(graph.relations),
-            note=graph.note,
-        )
+        counts = {"entities": len(graph.entities), "relations": len(graph.relations)}
+        await tx.run(self._sql["record"], **named, reads=reads, fingerprint=fingerprint, **counts, note=graph.note)
         return True
 
     async def _put_entities(
@@ -110,14 +87,9 @@ class GraphStore:
     ) -> None:
         if not entities:
             return
-        await tx.run(
-            self._sql["put_entities"],
-            tenant=scope.tenant,
-            workspace=scope.workspace,
-            ids=[entity_id(scope.workspace, one.key) for one in entities],
-            types=[str(one.key.type) for one in entities],
-            names=[one.key.name for one in entities],
-        )
+        keys = [one.key for one in entities]
+        ids, types = [entity_id(scope.workspace, key) for key in keys], [str(key.type) for key in keys]
+        await tx.run(self._sql["put_entities"], **scope.keys, ids=ids, types=types, names=[key.name for key in keys])
         rows = [(one.key, mention) for one in entities for mention in one.mentions]
         await tx.run(
             self._sql["put_mentions"],
@@ -142,15 +114,10 @@ class GraphStore:
         if not relations:
             return
         ids = [relation_id(scope.workspace, one.source, one.target, one.type) for one in relations]
-        await tx.run(
-            self._sql["put_relations"],
-            tenant=scope.tenant,
-            workspace=scope.workspace,
-            ids=ids,
-            sources=[entity_id(scope.workspace, one.source) for one in relations],
-            targets=[entity_id(scope.workspace, one.target) for one in relations],
-            types=[str(one.type) for one in relations],
-        )
+        sources = [entity_id(scope.workspace, one.source) for one in relations]
+        targets = [entity_id(scope.workspace, one.target) for one in relations]
+        ends = {"sources": sources, "targets": targets, "types": [str(one.type) for one in relations]}
+        await tx.run(self._sql["put_relations"], **scope.keys, ids=ids, **ends)
         await tx.run(
             self._sql["put_evidence"],
             **named,

@@ -43,7 +43,6 @@ class GraphStage:
         """Collaborators are injected.
 
         Args:
-            jobs, store: the rows.
             extractor: makes the rules; called in a thread at the first version, as it reads a gazetteer.
             settings: what is kept, and whether a model is asked.
             reader: None where no model can be asked from here.
@@ -63,8 +62,7 @@ class GraphStage:
     async def run(self, job: ClaimedJob, after: str, stopped: Callable[[], bool]) -> int:
         """Make the graphs of some versions whose stage `after` is done; returns how many units came to their end.
 
-        Raises:
-            LeaseLost: another worker has the job; nothing more was written.
+        Raises LeaseLost: another worker has the job; nothing more was written.
         """
         pending = await self._jobs.pending(job.lease, GRAPH, VERSIONS_A_TURN, after=after)
         if not self._settings.enabled:  # it was switched off while the job waited

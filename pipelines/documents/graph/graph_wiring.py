@@ -18,15 +18,14 @@ from pipelines.documents.graph.extract import GraphExtractor
 from pipelines.documents.graph.graph_rows import GraphStore
 from pipelines.documents.graph.graph_stage import GraphStage
 from pipelines.documents.graph.lexicon import NameLexicon
+from pipelines.documents.graph.model_extraction import RoutedReader
 from pipelines.documents.graph.places import load_gazetteer
-from pipelines.documents.graph.routed_model import RoutedReader
 
 
 def graph_stage(settings: Settings, database: Database, jobs: JobLedger) -> GraphStage:
     """The stage, with a model beside the rules unless that is switched off.
 
-    Raises:
-        InvalidSettings: the vault's key or the connections file is wrong.
+    Raises InvalidSettings: the vault's key or the connections file is wrong.
     """
     reader = None if settings.graph.model == "off" else _build_reader(settings, database)
     return GraphStage(jobs, GraphStore(database), lambda: build_extractor(settings.graph), settings.graph, reader)

@@ -26,8 +26,7 @@ class NameLexicon:
     def __init__(self, lines: Sequence[str]) -> None:
         """`lines`: as in terms.txt.
 
-        Raises:
-            ValueError: a section that is no type, or a name before the first section.
+        Raises ValueError: a section that is no type, or a name before the first section.
         """
         self._exact: dict[tuple[str, ...], KnownName] = {}
         self._folded: dict[tuple[str, ...], KnownName] = {}

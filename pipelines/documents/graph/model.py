@@ -117,15 +117,11 @@ class EntityRelation:
 
 @dataclass(frozen=True, slots=True)
 class DocumentGraph:
-    """Entities and relations of one document version; relations are between its entities only.
-
-    Attributes:
-        note: how it was found and what was left out, for people.
-    """
+    """Entities and relations of one document version; relations are between its entities only."""
 
     entities: tuple[Entity, ...] = ()
     relations: tuple[EntityRelation, ...] = ()
-    note: str = field(default="rules")
+    note: str = field(default="rules")  # how it was found and what was left out, for people
 
 
 def entity_id(workspace: str, key: EntityKey) -> EntityId:

@@ -1,14 +1,19 @@
 """The graph of a short document by a language model: asked for JSON, believed where a page says it word for word."""
 
+import asyncio
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Annotated, Any
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from cluster.models.messages import ChatRequest, ModelMessage
+from cluster.basics.errors import AosError
+from cluster.basics.scope import Scope
+from cluster.models.messages import ChatRequest, ConnectionFallback, ModelMessage, ModelReply, ReplyDelta
 from cluster.models.reply_json import find_json_values, strip_fence
+from cluster.models.routing.tasks import Task
+from pipelines.documents.graph.graph_rows import PayingAgent
 from pipelines.documents.graph.model import (
     EVIDENCE,
     DocumentGraph,
@@ -158,17 +163,8 @@ def _merge_mentions(model: Entity, rules: Entity) -> tuple[EntityMention, ...]:
     pages = {mention.page: mention for mention in rules.mentions}
     for mention in model.mentions:
         other = pages.get(mention.page)
-        pages[mention.page] = EntityMention(
-            mention.page,
-            mention.name,
-            mention.start,
-            mention.end,
-            mention.quote,
-            mention.confidence,
-            other.occurrences if other else 1,
-            other.alias if other else None,
-            "model",
-        )
+        times, alias = (other.occurrences, other.alias) if other else (1, None)
+        pages[mention.page] = replace(mention, occurrences=times, alias=alias, found_by="model")
     return tuple(pages[page] for page in sorted(pages))
 
 
@@ -219,3 +215,39 @@ def _name_pattern(words: str) -> str:
 
 def _list_items(value: Any) -> Iterator[Any]:
     return iter(value[:200]) if isinstance(value, list) else iter(())
+
+
+class StreamingRouter(Protocol):
+    """Answers requests: cluster.models.routing.router.ModelRouter."""
+
+    def stream(
+        self, scope: Scope, agent: str, config: Mapping[str, Any], task: str, request: ChatRequest
+    ) -> AsyncIterator[ReplyDelta | ConnectionFallback | ModelReply]:
+        """See `ModelRouter.stream`."""
+        ...
+
+
+class RoutedReader:
+    """Reads a document by model. That there is no model, or none that answers, is a reason and no error."""
+
+    def __init__(self, router: StreamingRouter, seconds: float) -> None:
+        """`seconds` is how long a whole answer may take, fallbacks included."""
+        self._router, self._seconds = router, seconds
+
+    async def read(self, scope: Scope, payer: PayingAgent, pages: Sequence[GraphPage]) -> ModelExtraction | str:
+        """Entities and relations by the model, as far as the pages bear them out; else why there are none."""
+        try:
+            async with asyncio.timeout(self._seconds):
+                reply = await self._stream_reply(scope, payer, graph_request(pages))
+        except TimeoutError:
+            return f"the model did not answer within {self._seconds:g} s"
+        except AosError as error:
+            return f"no model answered: {error.code}"
+        return parse_reply(reply, pages) or "the model's reply was no JSON object"
+
+    async def _stream_reply(self, scope: Scope, payer: PayingAgent, request: ChatRequest) -> str:
+        content = ""
+        async for piece in self._router.stream(scope, payer.agent, payer.config, Task.EXTRACT, request):
+            if isinstance(piece, ModelReply):
+                content = piece.content
+        return content

@@ -98,7 +98,6 @@ def find_relations(
     "A uses B, C and D" says three things, and so does "A, B and C use D".
 
     Args:
-        text: the page's.
         names: in the order of their places.
         row: the sentence is a row of a table: what its first name is, the others belong to.
         holds: whether cities lie in what is called so: "Pune, Maharashtra" is a city in an area.

@@ -25,26 +25,21 @@ _MIXED = re.compile(r"(?!Mc|Mac|De[A-Z]|Di[A-Z]|Le[A-Z]|La[A-Z]|Van[A-Z]|O'|D')[
 
 @dataclass(frozen=True, slots=True)
 class NameOccurrence:
-    """A name in a sentence: characters [start, end) of the page.
+    """A name in a sentence: characters [start, end) of the page."""
 
-    Attributes:
-        type: None where only its capitals say that it is a name; its confidence is 0 where not even they do.
-        alias: the short form that stands in brackets behind it.
-    """
-
+    # None where only its capitals say that it is a name; its confidence is 0 where not even they do.
     type: EntityType | None
     name: str
     start: int
     end: int
     confidence: float
-    alias: str | None = None
+    alias: str | None = None  # the short form that stands in brackets behind it
 
 
 class EntityRules:
     """Finds names in sentences; the same text gives the same names, in time linear in its length."""
 
     def __init__(self, lexicon: NameLexicon, gazetteer: Gazetteer) -> None:
-        """Both are shared by all documents."""
         self._lexicon, self._gazetteer = lexicon, gazetteer
 
     def find(self, text: str, sentence: SentenceSpan) -> list[NameOccurrence]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from pipelines.documents.chunk import blocks
-from pipelines.documents.chunk.sentences import cut_to_length
+from pipelines.documents.chunk.sentences import cut_to_length, line_spans
 from pipelines.documents.chunk.sentences import sentences as cut
 from pipelines.documents.graph.model import EVIDENCE
 
@@ -28,18 +28,13 @@ class WordSpan(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SentenceSpan:
-    """A sentence, a title or a row of a table.
-
-    Attributes:
-        titled: most of its words are written large, so that a capital says nothing.
-        row: it is a row of a table.
-    """
+    """A sentence, a title or a row of a table."""
 
     start: int
     end: int
     words: tuple[WordSpan, ...]
-    titled: bool
-    row: bool = False
+    titled: bool  # most of its words are written large, so that a capital says nothing
+    row: bool = False  # it is a row of a table
 
 
 def split_words(name: str) -> tuple[str, ...]:
@@ -60,7 +55,7 @@ def split_sentences(text: str) -> Iterator[SentenceSpan]:
             continue
         by_line = block.kind is not blocks.BlockKind.PROSE
         for start, end in (
-            _line_spans(text, block.start, block.end) if by_line else _prose_spans(text, block.start, block.end)
+            line_spans(text, block.start, block.end) if by_line else _prose_spans(text, block.start, block.end)
         ):
             for begin, stop in cut_to_length(text, start, end, EVIDENCE):
                 sentence = _parse_sentence(text, begin, stop, block.kind)
@@ -86,17 +81,10 @@ def _parse_sentence(text: str, start: int, end: int, kind: blocks.BlockKind) -> 
     return SentenceSpan(start, end, words, titled, kind is blocks.BlockKind.TABLE)
 
 
-def _line_spans(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    while start < end:
-        stop = text.find("\n", start, end) + 1 or end
-        yield start, stop
-        start = stop
-
-
 def _prose_spans(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     """Sentences, where items of a list and lines behind a colon begin anew."""
     begin = start
-    for line_start, line_end in _line_spans(text, start, end):
+    for line_start, line_end in line_spans(text, start, end):
         before = text[max(begin, line_start - 4) : line_start].rstrip()[-1:]
         if line_start > begin and (before == ":" or _ITEM.match(text, line_start, line_end)):
             yield from cut(text, begin, line_start)

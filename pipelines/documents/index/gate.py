@@ -72,7 +72,6 @@ class IndexGate:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
-        """Queries are read from gate.sql beside this file."""
         self._database, self._embedder, self._settings = database, embedder, settings
         self._sleep, self._clock = sleep, clock
         self._sql = load_queries(Path(__file__).with_suffix(".sql"))
@@ -221,9 +220,7 @@ class IndexGate:
         return found
 
     async def _read_rows(self, scope: Scope, name: str, **values: Any) -> list[Row]:
-        return await self._database.read(
-            scope, self._sql[name], tenant=scope.tenant, workspace=scope.workspace, **values
-        )
+        return await self._database.read(scope, self._sql[name], **scope.keys, **values)
 
 
 def _recall_of_ranks(name: str, ranks: Sequence[int | None], at: int, least: float | None = None) -> RecallMeasure:

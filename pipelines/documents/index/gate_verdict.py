@@ -28,31 +28,21 @@ class ChunkNeighbour:
 
 @dataclass(frozen=True, slots=True)
 class RecallMeasure:
-    """Recall of the expected passages or documents, in the next generation and in the live one.
+    """Recall of the expected passages or documents, in the next generation and in the live one."""
 
-    Attributes:
-        name: `known items`, or the golden set's name.
-        asked: questions.
-        recall: mean share of the expected among the first, 0 to 1.
-        mrr: mean reciprocal rank of the first that is right.
-        before: the same recall in the generation that readers use; None where what embedded that is not there.
-        baseline: what the generation that readers use reached when it was built; None where nobody knows.
-        least: what is demanded in any case; None where nothing is.
-        skipped: questions whose documents are not there.
-        digest: of the questions; only equal ones can be compared.
-        fell: keys of golden questions of which less is found than before; where nobody knows that, or a least recall is
-            demanded, not everything.
-    """
-
-    name: str
-    asked: int
-    recall: float
-    mrr: float
+    name: str  # `known items`, or the golden set's name
+    asked: int  # questions
+    recall: float  # mean share of the expected among the first, 0 to 1
+    mrr: float  # mean reciprocal rank of the first that is right
+    # The same recall in the generation that readers use; None where what embedded that is not there.
     before: float | None = None
+    # What the generation that readers use reached when it was built; None where nobody knows.
     baseline: float | None = None
-    least: float | None = None
-    skipped: int = 0
-    digest: str = ""
+    least: float | None = None  # what is demanded in any case; None where nothing is
+    skipped: int = 0  # questions whose documents are not there
+    digest: str = ""  # of the questions; only equal ones can be compared
+    # Keys of golden questions of which less is found than before; where nobody knows that, or a least recall is
+    # demanded, not everything.
     fell: tuple[str, ...] = ()
 
 

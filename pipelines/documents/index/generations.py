@@ -39,21 +39,14 @@ class IndexRecipe:
 
 @dataclass(frozen=True, slots=True)
 class IndexedVersion:
-    """The chunks of one version, and their vectors unless the embedder failed.
+    """The chunks of one version, and their vectors unless the embedder failed."""
 
-    Attributes:
-        version: which version.
-        chunks: in order.
-        vectors: shape (len(chunks), dimension), rows L2-normalised; None where the embedder could not be reached.
-        reads: the version's counter when its text was taken.
-        made: fingerprint of the embedder that made the vectors; empty where there are none.
-    """
-
-    version: VersionId
-    chunks: tuple[Chunk, ...]
+    version: VersionId  # which version
+    chunks: tuple[Chunk, ...]  # in order
+    # Shape (len(chunks), dimension), rows L2-normalised; None where the embedder could not be reached.
     vectors: NDArray[np.float32] | None
-    reads: int = 0
-    made: str = ""
+    reads: int = 0  # the version's counter when its text was taken
+    made: str = ""  # fingerprint of the embedder that made the vectors; empty where there are none
 
     @property
     def broken(self) -> bool:
@@ -65,17 +58,13 @@ class IndexedVersion:
 
 @dataclass(frozen=True, slots=True)
 class WriteTarget:
-    """The generation that a job writes to, and the chunker it is made with.
-
-    Attributes:
-        made: fingerprint of the embedder whose vectors it takes.
-        words_only: it wants another embedder or chunker than there is now, and a generation that fits is being built:
-            what arrives meanwhile is cut as it can be and found by its words, and the next generation has it whole.
-    """
+    """The generation that a job writes to, and the chunker it is made with."""
 
     generation: int
     chunker: str
-    made: str = ""
+    made: str = ""  # fingerprint of the embedder whose vectors it takes
+    # It wants another embedder or chunker than there is now, and a generation that fits is being built: what arrives
+    # meanwhile is cut as it can be and found by its words, and the next generation has it whole.
     words_only: bool = False
 
 
@@ -96,7 +85,6 @@ class IndexGenerations:
     """Statements about chunks, vectors and generations."""
 
     def __init__(self, database: Database) -> None:
-        """Queries are read from generations.sql beside this file."""
         self._db = database
         self._sql = load_queries(Path(__file__).with_suffix(".sql"))
 
@@ -137,9 +125,6 @@ class IndexGenerations:
         """Replace the chunks of one version in one transaction, and make it current if it is the newest.
 
         Args:
-            tx: a transaction of the ledger.
-            scope: the job's.
-            indexed: what to write.
             target: the generation to write into.
             building: it is not live yet; readers stay with the one they have.
 
@@ -185,42 +170,21 @@ class IndexGenerations:
     ) -> None:
         """Store what was embedded, and the record that the version stands in this generation."""
         if indexed.vectors is not None:
-            await tx.run(
-                self._sql["put_embeddings"],
-                generation=target.generation,
-                document=owner["document_id"],
-                tenant=scope.tenant,
-                workspace=scope.workspace,
-                readers=owner["readers"],
-                ids=[row["id"] for row in rows],
-                vectors=[dumps(vector) for vector in indexed.vectors.tolist()],
-            )
-        await tx.run(
-            self._sql["record"],
-            version=indexed.version,
-            workspace=scope.workspace,
-            generation=target.generation,
-            document=owner["document_id"],
-            tenant=scope.tenant,
-            reads=indexed.reads,
-            chunks=len(rows),
-            embedded=indexed.vectors is not None,
-        )
+            of = {"generation": target.generation, "document": owner["document_id"], "readers": owner["readers"]}
+            ids, vectors = [row["id"] for row in rows], [dumps(vector) for vector in indexed.vectors.tolist()]
+            await tx.run(self._sql["put_embeddings"], **of, **scope.keys, ids=ids, vectors=vectors)
+        of = {"version": indexed.version, "generation": target.generation, "document": owner["document_id"]}
+        made = {"reads": indexed.reads, "chunks": len(rows), "embedded": indexed.vectors is not None}
+        await tx.run(self._sql["record"], **of, **scope.keys, **made)
 
     async def _make_current(
         self, tx: Transaction, named: Mapping[str, object], owner: Row, chunks: int, embedded: bool
     ) -> None:
         """Let readers have this version, and none before it."""
         await tx.run(self._sql["drop_other_versions"], **named, document=owner["document_id"])
-        await tx.run(
-            self._sql["settle_document"],
-            **named,
-            document=owner["document_id"],
-            chunk_count=chunks,
-            page_count=owner["page_count"],
-            embedded=embedded,
-            no_text=Jsonb([{**one, "pages": [], "page_count": 0} for one in caveats_to_json([NO_TEXT])]),
-        )
+        no_text = Jsonb([{**one, "pages": [], "page_count": 0} for one in caveats_to_json([NO_TEXT])])
+        of = {"document": owner["document_id"], "chunk_count": chunks, "page_count": owner["page_count"]}
+        await tx.run(self._sql["settle_document"], **named, **of, embedded=embedded, no_text=no_text)
 
     async def standing(self, tx: Transaction, scope: Scope, version: VersionId) -> Row | None:
         """Status and caveats of the document whose readers see this version; None where nobody sees it."""
@@ -235,15 +199,8 @@ class IndexGenerations:
     ) -> list[Row]:
         """Documents to index again, in the order of their ids, but for those that generation `kept` has as they are."""
         async with self._db.transaction(scope) as tx:
-            return await tx.all(
-                self._sql["to_reindex"],
-                workspace=scope.workspace,
-                agent=agent,
-                only_pending=only_pending,
-                kept=kept,
-                after=after,
-                limit=limit,
-            )
+            chosen = {"agent": agent, "only_pending": only_pending, "kept": kept, "after": after, "limit": limit}
+            return await tx.all(self._sql["to_reindex"], workspace=scope.workspace, **chosen)
 
     async def current_version(self, scope: Scope, document: DocumentId) -> VersionId | None:
         """The version of a document that readers see; None where there is none."""
@@ -265,15 +222,9 @@ class IndexGenerations:
         return bool(row and row["built"])
 
     async def _open_generation(self, tx: Transaction, recipe: IndexRecipe, *, fresh: bool) -> int:
-        row = await tx.one(
-            self._sql["open_generation"],
-            embedder=recipe.embedder.name,
-            embedder_fingerprint=recipe.embedder.fingerprint,
-            dimension=recipe.embedder.dimension,
-            chunker=recipe.chunker,
-            fingerprint=recipe.fingerprint,
-            fresh=fresh,
-        )
+        of = {"chunker": recipe.chunker, "fingerprint": recipe.fingerprint, "dimension": recipe.embedder.dimension}
+        of |= {"embedder": recipe.embedder.name, "embedder_fingerprint": recipe.embedder.fingerprint}
+        row = await tx.one(self._sql["open_generation"], **of, fresh=fresh)
         return int(row["id"]) if row else 0
 
     async def _put_chunks(
@@ -290,8 +241,7 @@ class IndexGenerations:
             self._sql["put_chunks"],
             document=owner["document_id"],
             version=version,
-            tenant=scope.tenant,
-            workspace=scope.workspace,
+            **scope.keys,
             readers=owner["readers"],
             chunker=chunker,
             ids=[r["id"] for r in rows],
@@ -310,8 +260,7 @@ class IndexGenerations:
 def _fit_target(target: WriteTarget, indexed: IndexedVersion) -> IndexedVersion:
     """The chunks, and the vectors if the target takes them.
 
-    Raises:
-        EmbedderMoved: its vectors are of another embedder than the target's.
+    Raises EmbedderMoved: its vectors are of another embedder than the target's.
     """
     if target.words_only:
         return replace(indexed, vectors=None)

@@ -89,8 +89,7 @@ class IndexMaintenance:
 
         Takes half a second at a million chunks.
 
-        Raises:
-            Unavailable: Postgres cannot be reached.
+        Raises Unavailable: Postgres cannot be reached.
         """
         async with self._database.transaction() as tx:
             indexes = await tx.all(SQL["probed"])
@@ -118,8 +117,7 @@ class IndexMaintenance:
 
         Takes half an hour for a million vectors. Where the owner is not known nothing is done: `aos doctor` says how.
 
-        Raises:
-            psycopg.Error: one cannot be made.
+        Raises psycopg.Error: one cannot be made.
         """
         async with self._database.transaction() as tx:
             names: Sequence[str] = [row["name"] for row in await tx.all(SQL["faulty"])]

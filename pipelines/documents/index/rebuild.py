@@ -17,16 +17,12 @@ Outcome = Literal["open", "switched", "held", "refused"]
 
 @dataclass(frozen=True, slots=True)
 class RebuildResult:
-    """Outcome of the end of a re-index.
+    """Outcome of the end of a re-index."""
 
-    Attributes:
-        outcome: `open` while documents wait to be indexed, `switched` when readers use it, `held` when it is ready and
-            nobody wanted the switch yet, `refused` by the gate.
-        why: of a refusal, with what to do about it.
-    """
-
+    # `open` while documents wait to be indexed, `switched` when readers use it, `held` when it is ready and nobody
+    # wanted the switch yet, `refused` by the gate.
     outcome: Outcome
-    why: str = ""
+    why: str = ""  # of a refusal, with what to do about it
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +85,6 @@ class IndexRebuild:
         """Bring a complete generation to its readers.
 
         Args:
-            lease: the job's.
-            target: the generation.
             wanted: `force` lets it pass whatever the gate finds, `hold` leaves the switch to somebody.
         """
         scope, generation = lease.scope, target.generation

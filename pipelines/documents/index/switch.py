@@ -17,17 +17,12 @@ ROWS_A_SWEEP = 5_000
 
 @dataclass(frozen=True, slots=True)
 class SwitchResult:
-    """A switch that was made.
+    """A switch that was made."""
 
-    Attributes:
-        generation: what readers use from now on.
-        previous: what they used before, kept for the way back; None where there was none.
-        carried: documents that the generation lacked and took over as they were: found by their words, and by meaning
-            once they are embedded again, or at once where they are few and both generations are of one embedder.
-    """
-
-    generation: int
-    previous: int | None
+    generation: int  # what readers use from now on
+    previous: int | None  # what they used before, kept for the way back; None where there was none
+    # Documents that the generation lacked and took over as they were: found by their words, and by meaning once they
+    # are embedded again, or at once where they are few and both generations are of one embedder.
     carried: int
 
 
@@ -36,34 +31,32 @@ class IndexSwitchover:
     worker's."""
 
     def __init__(self, database: Database) -> None:
-        """Queries are read from switch.sql beside this file."""
         self._db = database
         self._sql = load_queries(Path(__file__).with_suffix(".sql"))
 
     async def begin(self, scope: Scope, generation: int, job: str) -> None:
         """Note that a job builds a generation."""
         async with self._db.transaction(scope) as tx:
-            await tx.run(self._sql["begin_build"], **_scope_values(scope), generation=generation, job=job)
+            await tx.run(self._sql["begin_build"], **scope.keys, generation=generation, job=job)
 
     async def give_up(self, tx: Transaction, scope: Scope, job: str) -> None:
         """Disown a job's builds, and drop those that no reader has; the next sweep removes them."""
-        await tx.run(self._sql["give_up_builds"], **_scope_values(scope), job=job)
+        await tx.run(self._sql["give_up_builds"], **scope.keys, job=job)
 
     async def build(self, scope: Scope, job: str) -> Row | None:
         """A job's build: generation_id, state, the gate's report; None before it began, or once it was dropped."""
         async with self._db.transaction(scope) as tx:
-            return await tx.one(self._sql["build_of"], **_scope_values(scope), job=job)
+            return await tx.one(self._sql["build_of"], **scope.keys, job=job)
 
     async def is_building(self, scope: Scope, generation: int) -> bool:
         """True if a job has begun the generation, and neither finished nor given it up."""
         async with self._db.transaction(scope) as tx:
-            return await tx.one(self._sql["is_building"], **_scope_values(scope), generation=generation) is not None
+            return await tx.one(self._sql["is_building"], **scope.keys, generation=generation) is not None
 
     async def recipe(self, scope: Scope, generation: int) -> Row:
         """embedder, embedder_fingerprint, dimension and chunker of a generation.
 
-        Raises:
-            NotFound: there is no such generation.
+        Raises NotFound: there is no such generation.
         """
         async with self._db.transaction(scope) as tx:
             row = await tx.one(self._sql["recipe"], generation=generation)
@@ -74,9 +67,7 @@ class IndexSwitchover:
     async def checked(self, tx: Transaction, scope: Scope, generation: int, report: Mapping[str, Any]) -> None:
         """Keep what the gate said: it is `ready`, or `refused`."""
         state = "refused" if report["verdict"] == "refused" else "ready"
-        await tx.run(
-            self._sql["checked"], **_scope_values(scope), generation=generation, state=state, report=Jsonb(dict(report))
-        )
+        await tx.run(self._sql["checked"], **scope.keys, generation=generation, state=state, report=Jsonb(dict(report)))
 
     async def live(self, scope: Scope) -> int | None:
         """The generation that readers use; None where nothing was indexed yet."""
@@ -89,7 +80,7 @@ class IndexSwitchover:
         Documents that the generation lacks are taken over from the one that is live, so none is lost.
         """
         before = (await self._lock_generations(tx, scope))["live"]
-        named = _scope_values(scope) | {"generation": generation}
+        named = scope.keys | {"generation": generation}
         if before == generation:
             return SwitchResult(generation, None, 0)
         carried: Sequence[Row] = []
@@ -108,11 +99,7 @@ class IndexSwitchover:
         return SwitchResult(generation, before, len(carried))
 
     async def back(self, tx: Transaction, scope: Scope) -> SwitchResult:
-        """Let readers use the generation before; a second time leads forward again.
-
-        Raises:
-            Conflict: there is none.
-        """
+        """Let readers use the generation before; a second time leads forward again. Raises Conflict: there is none."""
         previous = (await self._lock_generations(tx, scope))["previous"]
         if previous is None:
             raise Conflict(
@@ -128,7 +115,7 @@ class IndexSwitchover:
             Conflict: it is not complete, or the gate refused it and nobody insists.
         """
         await self._lock_generations(tx, scope)
-        rows = await tx.all(self._sql["list"], **_scope_values(scope))
+        rows = await tx.all(self._sql["list"], **scope.keys)
         row = next((one for one in rows if one["id"] == generation), None)
         if row is None:
             raise NotFound(f"generation {generation}", fix="GET /api/generations lists them.")
@@ -146,28 +133,24 @@ class IndexSwitchover:
         A little at a time, so that nobody waits for it; what a kill leaves behind the next sweep takes.
         """
         async with self._db.transaction(scope) as tx:
-            row = await tx.one(self._sql["kept"], **_scope_values(scope))
+            row = await tx.one(self._sql["kept"], **scope.keys)
             kept = {"kept": row["generations"] if row else []}
-            await tx.run(self._sql["dropped"], **_scope_values(scope), **kept)
-            await tx.run(self._sql["forget"], **_scope_values(scope), **kept)
+            await tx.run(self._sql["dropped"], **scope.keys, **kept)
+            await tx.run(self._sql["forget"], **scope.keys, **kept)
         gone = 0
         for query in ("drop_vectors", "drop_chunks"):
             rows = ROWS_A_SWEEP
             while rows == ROWS_A_SWEEP:
                 async with self._db.transaction(scope) as tx:
-                    rows = await tx.run(self._sql[query], **_scope_values(scope), **kept, most=ROWS_A_SWEEP)
+                    rows = await tx.run(self._sql[query], **scope.keys, **kept, most=ROWS_A_SWEEP)
                 gone += rows
         return gone
 
     async def overview(self, scope: Scope) -> list[Row]:
         """Every generation of the workspace that is there, newest first, as far as the scope sees its documents."""
         async with self._db.transaction(scope) as tx:
-            return await tx.all(self._sql["list"], **_scope_values(scope))
+            return await tx.all(self._sql["list"], **scope.keys)
 
     async def _lock_generations(self, tx: Transaction, scope: Scope) -> Row:
-        row = await tx.one(self._sql["lock_workspace"], **_scope_values(scope))
+        row = await tx.one(self._sql["lock_workspace"], **scope.keys)
         return row or {"live": None, "previous": None}
-
-
-def _scope_values(scope: Scope) -> dict[str, Any]:
-    return {"tenant": scope.tenant, "workspace": scope.workspace}

@@ -33,9 +33,6 @@ class ArrivalIntake:
         """Write what a survey found: a reason, nothing new, or a version with the pages that are to be read.
 
         Args:
-            lease: the job's.
-            arrival: the file.
-            result: of its survey.
             ocr: the languages of the workspace's scans, where it has its own.
         """
         reading = fingerprint_with(fingerprint_in(self._fingerprint, ocr), arrival.encoding)

@@ -37,24 +37,15 @@ class FolderListing:
 
 @dataclass(frozen=True, slots=True)
 class ScanEstimate:
-    """Estimate of what a scan would find.
+    """Estimate of what a scan would find."""
 
-    Attributes:
-        files: all there are, or that were found.
-        complete: whether those are all there are.
-        looked_at: of how many the pages were counted; where that is fewer, the rest is inferred from them.
-        unchanged: files, inferred alike, whose bytes are known already.
-        pages: to be read, those of unchanged files not among them.
-        kinds: files by kind; reasons: files that cannot be read by reason. Both of those looked at.
-    """
-
-    files: int
-    looked_at: int
-    unchanged: int
-    pages: int
-    kinds: Mapping[str, int]
-    reasons: Mapping[str, int]
-    complete: bool = True
+    files: int  # all there are, or that were found
+    looked_at: int  # of how many the pages were counted; where that is fewer, the rest is inferred from them
+    unchanged: int  # files, inferred alike, whose bytes are known already
+    pages: int  # to be read, those of unchanged files not among them
+    kinds: Mapping[str, int]  # files by kind, of those looked at
+    reasons: Mapping[str, int]  # files that cannot be read by reason, of those looked at
+    complete: bool = True  # whether those are all there are
 
     @property
     def exact(self) -> bool:
@@ -91,15 +82,10 @@ def estimate_scan(
     same = [one for one in seen if one.file_hash is not None and known.get(one.path) == one.file_hash]
     pages = sum(one.pages for one in seen) - sum(one.pages for one in same)
     scale = files / len(seen) if seen else 0.0
-    return ScanEstimate(
-        files,
-        len(seen),
-        round(len(same) * scale),
-        round(pages * scale),
-        Counter(one.kind for one in seen if one.reason is None),
-        Counter(one.reason for one in seen if one.reason is not None),
-        complete,
-    )
+    kinds = Counter(one.kind for one in seen if one.reason is None)
+    reasons = Counter(one.reason for one in seen if one.reason is not None)
+    unchanged, new = round(len(same) * scale), round(pages * scale)
+    return ScanEstimate(files, len(seen), unchanged, new, kinds, reasons, complete)
 
 
 def spread_evenly(paths: Sequence[Path]) -> list[Path]:
@@ -111,11 +97,7 @@ def spread_evenly(paths: Sequence[Path]) -> list[Path]:
 
 
 def list_folder(root: Path) -> FolderListing:
-    """List what lies directly in a folder, without what a scan passes over.
-
-    Raises:
-        OSError: it cannot be entered.
-    """
+    """List what lies directly in a folder, without what a scan passes over. Raises OSError: it cannot be entered."""
     shown = sorted((one for one in root.iterdir() if housekeeping_kind(one.name) is None), key=lambda one: one.name)
     inside = [one.name for one in shown if _can_see(one.is_dir)]
     files = sum(_can_see(one.is_file) for one in shown)

@@ -32,9 +32,8 @@ from pipelines.documents.index.generations import (
 from pipelines.documents.index.rebuild import IndexRebuild
 from pipelines.documents.ingest.arrivals import ArrivalIntake
 from pipelines.documents.ingest.attempts import TooSlow, given_up, refuse_slow, suspects_apart
-from pipelines.documents.ingest.job_end import JobReporter
 from pipelines.documents.ingest.job_plan import INDEX, READ, SURVEY, JobPlanner
-from pipelines.documents.ingest.outcome import index_settled, outcome_of_page
+from pipelines.documents.ingest.outcome import JobReporter, index_settled, outcome_of_page
 from pipelines.documents.ingest.slices import ReadPage, cut_slices
 from pipelines.documents.ingest.stages import FileTask, JobStages
 from pipelines.documents.store.blobs import BlobStore, Location
@@ -92,7 +91,6 @@ class IngestionRunner:
             graph: what makes the knowledge graph of what was indexed.
             held: does bulk work in this process, held to a share of a core, where the cluster would get nothing done.
             crowd: whether this machine leaves bulk work too little; without it only a stall shows that.
-            clock: seconds.
         """
         self._here, self._bulk = here, bulk
         self._jobs, self._store, self._generations, self._blobs = jobs, store, generations, blobs

@@ -23,7 +23,6 @@ class JobPlanner:
     """Writes the units a job begins with; a plan that was interrupted is made again, and units are written once."""
 
     def __init__(self, jobs: JobLedger, generations: IndexGenerations, rebuild: IndexRebuild) -> None:
-        """Collaborators are injected."""
         self._jobs, self._generations, self._rebuild = jobs, generations, rebuild
 
     async def plan(self, job: ClaimedJob, recipe: IndexRecipe) -> Mapping[str, Any]:

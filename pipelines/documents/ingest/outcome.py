@@ -1,12 +1,13 @@
-"""Outcomes of a job's documents: each that it looked at counts once, so the counts add up."""
+"""Outcomes of documents, counted; a job's progress events and final state by them."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from cluster.state.work.jobs import UnitOutcome, UnitStatus
+from cluster.state.work.jobs import JobLease, JobLedger, JobState, UnitOutcome, UnitStatus
 from pipelines.documents.document import Caveat, CaveatWeight, Status, VersionId
 from pipelines.documents.ingest.job_plan import INDEX, READ, SURVEY
+from pipelines.documents.store.document_writes import DocumentStore
 
 Counters = Mapping[str, Mapping[str, int]]
 DOUBTFUL = frozenset({Status.DEGRADED, Status.PARTIAL, Status.FAILED})
@@ -14,25 +15,15 @@ DOUBTFUL = frozenset({Status.DEGRADED, Status.PARTIAL, Status.FAILED})
 
 @dataclass(frozen=True, slots=True)
 class OutcomeCounts:
-    """Documents of a job; the first six add up to those it is about.
+    """Documents of a job; the first six add up to those it is about."""
 
-    Attributes:
-        completed: nothing is missing or doubtful.
-        degraded: everything was looked at, and some of it may be wrong.
-        partial: something was not read.
-        failed: nothing of it was read this time.
-        unchanged: as it was, and nothing was missing or doubtful then.
-        pending: still to be done; also what a job left that was ended early.
-        pages_with_caveats: pages that were read and have something missing or doubtful.
-    """
-
-    completed: int = 0
-    degraded: int = 0
-    partial: int = 0
-    failed: int = 0
-    unchanged: int = 0
-    pending: int = 0
-    pages_with_caveats: int = 0
+    completed: int = 0  # nothing is missing or doubtful
+    degraded: int = 0  # everything was looked at, and some of it may be wrong
+    partial: int = 0  # something was not read
+    failed: int = 0  # nothing of it was read this time
+    unchanged: int = 0  # as it was, and nothing was missing or doubtful then
+    pending: int = 0  # still to be done; also what a job left that was ended early
+    pages_with_caveats: int = 0  # pages that were read and have something missing or doubtful
 
     @classmethod
     def of(cls, progress: Counters, ended: Counters) -> "OutcomeCounts":
@@ -83,3 +74,34 @@ def outcome_of_page(caveats: tuple[Caveat, ...]) -> str | None:
     if CaveatWeight.UNREAD in weights:
         return Status.PARTIAL
     return Status.DEGRADED if CaveatWeight.UNSURE in weights else None
+
+
+class JobReporter:
+    """Tells a job's readers, and gives it its end."""
+
+    def __init__(self, jobs: JobLedger, store: DocumentStore) -> None:
+        self._jobs, self._store = jobs, store
+
+    async def tell(self, lease: JobLease) -> None:
+        """Tell its readers how far it is."""
+        counted = await self._jobs.tally(lease)
+        outcome = OutcomeCounts.of(counted.progress, counted.ended)
+        await self._jobs.note(lease, "progress", {**counted.progress, "outcome": outcome.as_json()})
+
+    async def finish(self, lease: JobLease) -> None:
+        """Give a job whose units are all settled its last state, and say what became of its documents."""
+        state, outcome = await self._final_state(lease)
+        await self._jobs.finish(lease, state, told={"outcome": outcome.as_json()})
+
+    async def _final_state(self, lease: JobLease) -> tuple[JobState, OutcomeCounts]:
+        """The job's final state: surveys answer for all that their files hold, an index job for its own work."""
+        counted = await self._jobs.tally(lease)
+        outcome = OutcomeCounts.of(counted.progress, counted.ended)
+        failed = any(c["failed"] for c in counted.progress.values())
+        if not failed and not (SURVEY in counted.progress and outcome.doubtful):
+            return JobState.COMPLETED, outcome
+        # Opening a file is no success: something new to search is, or nothing new to read.
+        survey, ended = counted.progress.get(SURVEY, {}), counted.ended.get(SURVEY, {})
+        unchanged = survey.get("unchanged", 0) - ended.get("failed", 0)
+        good = unchanged or await self._store.any_good(lease.scope, lease.job)
+        return JobState.PARTIAL if good else JobState.FAILED, outcome

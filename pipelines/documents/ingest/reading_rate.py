@@ -31,22 +31,14 @@ class ReadingRate:
 
 @dataclass(frozen=True, slots=True)
 class JobPace:
-    """Progress and pace of a job.
+    """Progress and pace of a job."""
 
-    Attributes:
-        about: the folder or the document; None where the reader may not see it.
-        per_second: pages a second of the last minute, or of the whole job once it has ended.
-        left: seconds until all known pages are read, at that pace.
-        elapsed: seconds since it began.
-        engines: None where they were not asked for.
-    """
-
-    about: str | None
-    elapsed: float | None
-    per_second: float | None
-    left: float | None
+    about: str | None  # the folder or the document; None where the reader may not see it
+    elapsed: float | None  # seconds since it began
+    per_second: float | None  # pages a second of the last minute, or of the whole job once it has ended
+    left: float | None  # seconds until all known pages are read, at that pace
     stages: Sequence[Row]
-    engines: Sequence[Row] | None
+    engines: Sequence[Row] | None  # None where they were not asked for
     failures: Sequence[Row]
 
 
@@ -54,16 +46,11 @@ class JobPaces:
     """Reads the ledger; nothing is measured here."""
 
     def __init__(self, database: Database) -> None:
-        """Queries are read from reading_rate.sql beside this file."""
         self._db = database
         self._sql = load_queries(Path(__file__).with_suffix(".sql"))
 
     async def of(self, scope: Scope, job: str, *, engines: bool) -> JobPace:
-        """Progress and pace of a job.
-
-        Raises:
-            NotFound: no such job in this workspace.
-        """
+        """Progress and pace of a job. Raises NotFound: no such job in this workspace."""
         named = {"job": job, "workspace": scope.workspace}
         async with self._db.transaction(scope) as tx:
             row = await tx.one(self._sql["job"], **named)

@@ -12,31 +12,18 @@ from pipelines.documents.sources.sniff import Kind
 
 @dataclass(frozen=True, slots=True)
 class PageSlice:
-    """Pages of one version, and what its file looked like when it was surveyed.
+    """Pages of one version, and what its file looked like when it was surveyed."""
 
-    Attributes:
-        version: the version they belong to.
-        path: where the file is on this node.
-        kind: its format.
-        file_hash: SHA-256 in hex.
-        file_size: bytes.
-        mtime_ns: modification time; a file with another time or size is hashed again before it is read.
-        numbers: 1-based, ascending.
-        encoding: of a text, as a person set it.
-        language: of the workspace (ISO 639-1), where it is known.
-        ocr: the languages that scans are in, where the workspace has its own.
-    """
-
-    version: VersionId
-    path: str
-    kind: str
-    file_hash: str
-    file_size: int
-    mtime_ns: int
-    numbers: tuple[int, ...]
-    encoding: str | None = None
-    language: str | None = None
-    ocr: tuple[str, ...] = ()
+    version: VersionId  # the version they belong to
+    path: str  # where the file is on this node
+    kind: str  # its format
+    file_hash: str  # SHA-256 in hex
+    file_size: int  # bytes
+    mtime_ns: int  # modification time; a file with another time or size is hashed again before it is read
+    numbers: tuple[int, ...]  # 1-based, ascending
+    encoding: str | None = None  # of a text, as a person set it
+    language: str | None = None  # of the workspace (ISO 639-1), where it is known
+    ocr: tuple[str, ...] = ()  # the languages that scans are in, where the workspace has its own
 
 
 @dataclass(frozen=True, slots=True)

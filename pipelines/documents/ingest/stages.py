@@ -141,8 +141,7 @@ def _cannot_open(error: OSError) -> Failure:
 async def in_thread(items: Iterable[Item]) -> AsyncIterator[Item]:
     """Take blocking items one by one off the event loop; the iterator is closed when the reader of this stops.
 
-    Raises:
-        DiskFull: the work needed room that no disk had; whatever else it raises, it raises here.
+    Raises DiskFull: the work needed room that no disk had; whatever else it raises, it raises here.
     """
     iterator: Iterator[Item] = iter(items)
     end = object()

@@ -214,11 +214,8 @@ class OcrCascade:
             better = new is not None and mean > old.confidence
             if better and new is not None:
                 lines[index] = new
-            work.attempts.append(
-                EngineAttempt(
-                    engine.name, round(mean, 4), self._elapsed_ms(began), better, f"line {index + 1}: {old.text[:80]}"
-                )
-            )
+            note = f"line {index + 1}: {old.text[:80]}"
+            work.attempts.append(EngineAttempt(engine.name, round(mean, 4), self._elapsed_ms(began), better, note))
         work.lines = tuple(lines)
 
     def _detect_lines(self, work: _Work, engine: LineEngine) -> None:

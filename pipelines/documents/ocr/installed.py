@@ -13,19 +13,12 @@ INSTALL = "sudo apt-get install -y tesseract-ocr"
 def data_folder(binary: str = "tesseract") -> Path:
     """Folder where the installed program looks for traineddata, by its error message for an absent language.
 
-    Raises:
-        EngineMissing: the program is not installed, or does not tell.
+    Raises EngineMissing: the program is not installed, or does not tell.
     """
     if shutil.which(binary) is None:
         raise EngineMissing(f"{binary} is not installed", fix=INSTALL)
-    done = subprocess.run(
-        [binary, "stdin", "stdout", "-l", "absent"],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=30,
-        check=False,
-    )
+    line = [binary, "stdin", "stdout", "-l", "absent"]
+    done = subprocess.run(line, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30, check=False)
     told = re.search(r"data file (.+?)/?absent\.traineddata", done.stderr)
     if told is None:
         raise EngineMissing(f"{binary} does not tell where its data are: {done.stderr[:200]}", fix=INSTALL)

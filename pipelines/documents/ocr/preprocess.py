@@ -35,21 +35,13 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class PreparedPage:
-    """A page's picture as the engines get it.
+    """A page's picture as the engines get it."""
 
-    Attributes:
-        image: grey, H × W.
-        to_prepared: takes points of the original to this picture.
-        dpi: after scaling, where it was known.
-        steps: the repairs that were needed, in order.
-        inked: whether there is anything on it that could be text.
-    """
-
-    image: Picture
-    to_prepared: geometry.Matrix
-    dpi: int | None
-    steps: tuple[str, ...] = ()
-    inked: bool = True
+    image: Picture  # grey, H × W
+    to_prepared: geometry.Matrix  # takes points of the original to this picture
+    dpi: int | None  # after scaling, where it was known
+    steps: tuple[str, ...] = ()  # the repairs that were needed, in order
+    inked: bool = True  # whether there is anything on it that could be text
 
     def after(self, step: str, image: Picture, matrix: geometry.Matrix | None = None) -> "PreparedPage":
         """This picture with one more repair done."""

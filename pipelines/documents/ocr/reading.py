@@ -44,15 +44,10 @@ class OcrToken:
 
 @dataclass(frozen=True, slots=True)
 class TextLine:
-    """Words of one line, left to right; at least one.
+    """Words of one line, left to right; at least one."""
 
-    Attributes:
-        tokens: its words.
-        opens: whether a new paragraph or block begins here.
-    """
-
-    tokens: tuple[OcrToken, ...]
-    opens: bool = False
+    tokens: tuple[OcrToken, ...]  # its words
+    opens: bool = False  # whether a new paragraph or block begins here
 
     @property
     def text(self) -> str:
@@ -90,7 +85,6 @@ class PageEngine(Protocol):
         """Lines in reading order, empty for a blank page.
 
         Args:
-            image: the page.
             dpi: dots per inch where they are known.
             layout: Tesseract's page segmentation mode; None takes the engine's configured one.
             seconds: give up after this long.
@@ -108,8 +102,7 @@ class PageEngine(Protocol):
     def script(self, image: Picture, *, seconds: float) -> str:
         """Script of an upright page, by Tesseract's names (`Latin`, `Cyrillic`); "" where unsure.
 
-        Raises:
-            Unreadable, EngineMissing: as `read`.
+        Raises Unreadable, EngineMissing: as `read`.
         """
         ...
 

@@ -15,19 +15,12 @@ HALVED_ABOVE = 3_000_000
 
 @dataclass(frozen=True, slots=True)
 class InkSurvey:
-    """Measurements of a page's ink.
+    """Measurements of a page's ink."""
 
-    Attributes:
-        letters: how many connected pieces look like a letter.
-        letter_height: their median height in pixels; 0 without letters.
-        specks: H × W, pixels of ink that have next to none around them.
-        speckled: how many those are.
-    """
-
-    letters: int
-    letter_height: float
-    specks: NDArray[np.bool_]
-    speckled: int
+    letters: int  # how many connected pieces look like a letter
+    letter_height: float  # their median height in pixels; 0 without letters
+    specks: NDArray[np.bool_]  # H × W, pixels of ink that have next to none around them
+    speckled: int  # how many those are
 
 
 def survey_ink(image: Picture) -> InkSurvey:

@@ -108,11 +108,7 @@ def confine_path(base: Path, path: str) -> Path:
 
 
 def hash_file(path: Path) -> str:
-    """SHA-256 of the bytes in hex, read in blocks of 1 MiB.
-
-    Raises:
-        OSError: the file cannot be read.
-    """
+    """SHA-256 of the bytes in hex, read in blocks of 1 MiB. Raises OSError: the file cannot be read."""
     state = hashlib.sha256()
     with path.open("rb") as file:
         while block := file.read(_BLOCK):

@@ -112,7 +112,6 @@ def sniff_kind(path: Path, filename: str | None = None) -> Kind:
     """The family of a file, from its first bytes and, for texts, from its name.
 
     Args:
-        path: the bytes.
         filename: the name its owner gave it; the default is the path's own name.
 
     Raises:

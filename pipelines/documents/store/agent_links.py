@@ -17,18 +17,13 @@ class AgentLinks:
         self._db, self._sql = database, load_queries(Path(__file__).with_suffix(".sql"))
 
     async def link(self, tx: Transaction, scope: Scope, agent: str, documents: Sequence[str]) -> int:
-        """Link all of them or none; returns how many are new.
-
-        Raises:
-            NotFound: one of the documents is not there.
-        """
+        """Link all of them or none; returns how many are new. Raises NotFound: one of the documents is not there."""
         return await self._change_links(tx, scope, "link", agent, documents)
 
     async def unlink(self, tx: Transaction, scope: Scope, agent: str, documents: Sequence[str]) -> int:
         """Take all of them away or none; returns how many there were.
 
-        Raises:
-            NotFound: one of the documents is not there.
+        Raises NotFound: one of the documents is not there.
         """
         return await self._change_links(tx, scope, "unlink", agent, documents)
 

@@ -55,8 +55,7 @@ class FolderBlobs:
     async def put(self, tenant: str, workspace: str, chunks: AsyncIterator[bytes]) -> Location:
         """Write beside the final name and rename, so that a crash leaves no half file under a key.
 
-        Raises:
-            DiskFull: there is no room, or there would be too little left; nothing stays behind.
+        Raises DiskFull: there is no room, or there would be too little left; nothing stays behind.
         """
         self._room.require()
         key = f"{tenant}/{workspace}/{uuid4().hex}"
@@ -78,11 +77,7 @@ class FolderBlobs:
         return Location(f"blob:{key}")
 
     def path(self, location: Location) -> Path:
-        """The file behind either kind of location.
-
-        Raises:
-            NotFound: the location is of no known kind.
-        """
+        """The file behind either kind of location. Raises NotFound: the location is of no known kind."""
         kind, _, rest = location.partition(":")
         if kind == "file":
             return Path(rest)

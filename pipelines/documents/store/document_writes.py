@@ -19,30 +19,20 @@ from pipelines.documents.store.page_quota import refuse_beyond
 
 @dataclass(frozen=True, slots=True)
 class FileArrival:
-    """A file that came in, before it was opened.
+    """A file that came in, before it was opened."""
 
-    Attributes:
-        origin: `file:<absolute path>` or `upload:<filename>`; names the document in its workspace.
-        filename: what people call it.
-        location: where its bytes are.
-        agent: the agent to link it to.
-        readers: principals who may see it; empty means the workspace.
-        refresh: a document that is there is only looked at again; its links stay, and one that is gone stays gone.
-        encoding: of its text, as a person set it.
-        language: of the workspace (ISO 639-1), where it is known.
-    """
-
-    origin: str
-    filename: str
-    location: str
-    agent: str | None = None
-    readers: tuple[str, ...] = ()
+    origin: str  # `file:<absolute path>` or `upload:<filename>`; names the document in its workspace
+    filename: str  # what people call it
+    location: str  # where its bytes are
+    agent: str | None = None  # the agent to link it to
+    readers: tuple[str, ...] = ()  # principals who may see it; empty means the workspace
     tags: tuple[str, ...] = ()
     description: str = ""
     created_by: str | None = None
+    # A document that is there is only looked at again; its links stay, and one that is gone stays gone.
     refresh: bool = False
-    encoding: str | None = None
-    language: str | None = None
+    encoding: str | None = None  # of its text, as a person set it
+    language: str | None = None  # of the workspace (ISO 639-1), where it is known
 
     def document(self, scope: Scope) -> DocumentId:
         """The id of the document that this file is a version of."""
@@ -71,22 +61,15 @@ class FileArrival:
 
 @dataclass(frozen=True, slots=True)
 class StoredDocument:
-    """The stored state of a document.
+    """The stored state of a document."""
 
-    Attributes:
-        exists: there is such a document; an upload's is announced before its job, so its absence means a delete.
-        current_version: None where nothing of it can be searched yet.
-        status: where it stands; None where there is no such document.
-        caveats: what its current version's caveats come to, as documents.caveats has them.
-        settled: its last run has ended, and the live index holds this version's text as it is now.
-        read_with: number of each stored page to the fingerprint it was read with, retryable failures left out.
-    """
-
-    exists: bool
-    current_version: str | None
-    settled: bool
+    exists: bool  # there is such a document; an upload's is announced before its job, so its absence means a delete
+    current_version: str | None  # None where nothing of it can be searched yet
+    settled: bool  # its last run has ended, and the live index holds this version's text as it is now
+    # Number of each stored page to the fingerprint it was read with, retryable failures left out.
     read_with: Mapping[int, str]
-    status: str | None = None
+    status: str | None = None  # where it stands; None where there is no such document
+    # What its current version's caveats come to, as documents.caveats has them.
     caveats: Sequence[Mapping[str, Any]] = ()
 
 
@@ -102,7 +85,6 @@ class DocumentStore:
     """Statements about documents, versions and pages."""
 
     def __init__(self, database: Database) -> None:
-        """Queries are read from document_writes.sql beside this file."""
         self._db = database
         self._sql = load_queries(Path(__file__).with_suffix(".sql"))
 
@@ -138,9 +120,6 @@ class DocumentStore:
         """Write a document and its version, and link it; False where it was to be refreshed and is gone.
 
         Args:
-            tx: a transaction of the ledger.
-            scope: the job's.
-            arrival: the file.
             version: version, file_hash, file_size, kind, page_count.
             most_pages: that all documents of the tenant may have together.
 
@@ -150,22 +129,10 @@ class DocumentStore:
         await lock_corpus(tx, scope)
         if not await self._still_there(tx, scope, arrival):
             return False
-        await tx.run(
-            self._sql["retyped"],
-            document=arrival.document(scope),
-            tenant=scope.tenant,
-            workspace=scope.workspace,
-            file_type=version["kind"],
-        )
+        await tx.run(self._sql["retyped"], document=arrival.document(scope), **scope.keys, file_type=version["kind"])
         await tx.run(self._sql["put_document"], **self._document_values(scope, arrival), file_type=version["kind"])
-        row = await tx.one(
-            self._sql["put_version"],
-            document=arrival.document(scope),
-            tenant=scope.tenant,
-            workspace=scope.workspace,
-            location=arrival.location,
-            **version,
-        )
+        named = {"document": arrival.document(scope), "location": arrival.location, **version}
+        row = await tx.one(self._sql["put_version"], **scope.keys, **named)
         await self._drop_pages_beyond(tx, scope, version)
         if row and row["fresh"]:
             await refuse_beyond(tx, scope, most_pages, int(version["page_count"]))
@@ -188,12 +155,8 @@ class DocumentStore:
         if not await self._still_there(tx, scope, arrival):
             return
         suffix = Path(arrival.filename).suffix.lstrip(".").lower()
-        await tx.run(
-            self._sql["put_failed"],
-            **self._document_values(scope, arrival),
-            file_type=suffix or "unknown",
-            failure=Jsonb(failure_to_json(failure)),
-        )
+        named = self._document_values(scope, arrival) | {"file_type": suffix or "unknown"}
+        await tx.run(self._sql["put_failed"], **named, failure=Jsonb(failure_to_json(failure)))
         await self.link(tx, scope, arrival)
 
     async def put_pages(self, tx: Transaction, scope: Scope, pages: Sequence[StoredPage], fingerprint: str) -> None:
@@ -201,7 +164,7 @@ class DocumentStore:
         rows = [(stored.version, page_to_json(stored.page)) for stored in pages]
         versions = sorted({version for version, _ in rows})
         await lock_corpus(tx, scope)
-        await tx.run(self._sql["reread"], tenant=scope.tenant, workspace=scope.workspace, versions=versions)
+        await tx.run(self._sql["reread"], **scope.keys, versions=versions)
         await tx.run(self._sql["count_reads"], workspace=scope.workspace, versions=versions)
         await tx.run(
             self._sql["put_pages"],
@@ -237,13 +200,8 @@ class DocumentStore:
         self, tx: Transaction, scope: Scope, job: str, failure: Failure, *, only: Sequence[str] | None = None
     ) -> None:
         """Tell the documents that a job leaves unfinished why; `only` names versions."""
-        await tx.run(
-            self._sql["abandon"],
-            workspace=scope.workspace,
-            job=job,
-            failure=Jsonb(failure_to_json(failure)),
-            only=None if only is None else list(only),
-        )
+        told, some = Jsonb(failure_to_json(failure)), None if only is None else list(only)
+        await tx.run(self._sql["abandon"], workspace=scope.workspace, job=job, failure=told, only=some)
 
     async def any_good(self, scope: Scope, job: str) -> bool:
         """True if anything of a job's documents can be searched."""
@@ -267,8 +225,7 @@ class DocumentStore:
     def _document_values(self, scope: Scope, arrival: FileArrival) -> dict[str, Any]:
         return {
             "document": arrival.document(scope),
-            "tenant": scope.tenant,
-            "workspace": scope.workspace,
+            **scope.keys,
             "origin": arrival.origin,
             "filename": arrival.filename,
             "source_type": arrival.source_type,

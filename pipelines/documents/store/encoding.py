@@ -16,8 +16,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,39}")
 def canonical_encoding(name: str) -> str:
     """Python's own name of an encoding, so that two names of one are not two encodings.
 
-    Raises:
-        Invalid: there is no such encoding of text.
+    Raises Invalid: there is no such encoding of text.
     """
     if _NAME.fullmatch(name) is None:
         raise Invalid("this is no name of an encoding", fix=FIX)

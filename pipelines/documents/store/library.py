@@ -77,20 +77,14 @@ class DocumentLibrary:
     """Reads documents, and removes them. Pages and content are those of the version that readers see."""
 
     def __init__(self, database: Database) -> None:
-        """Queries are read from library.sql beside this file."""
         self._db = database
         self._sql = load_queries(Path(__file__).with_suffix(".sql"))
 
     async def page_of(self, scope: Scope, wanted: DocumentFilter, skip: int, limit: int) -> tuple[list[Row], int]:
         """A page of the list, newest first, and how many there are."""
-        named = {
-            "workspace": scope.workspace,
-            "status": wanted.status,
-            "file_type": wanted.file_type,
-            "search": None if wanted.search is None else f"%{_like_literal(wanted.search)}%",
-            "since": wanted.since,
-            "before": wanted.before,
-        }
+        search = None if wanted.search is None else f"%{_like_literal(wanted.search)}%"
+        named: dict[str, Any] = {"workspace": scope.workspace, "status": wanted.status, "file_type": wanted.file_type}
+        named |= {"search": search, "since": wanted.since, "before": wanted.before}
         async with self._db.transaction(scope) as tx:
             rows = await tx.all(self._sql["list"], **named, skip=skip, limit=limit)
             total = await tx.one(self._sql["count"], **named)
@@ -99,8 +93,7 @@ class DocumentLibrary:
     async def show(self, scope: Scope, document: str) -> Row:
         """The document with its version, the count of its pages and its agents.
 
-        Raises:
-            NotFound: no such document in this scope.
+        Raises NotFound: no such document in this scope.
         """
         named = {"document": document, "workspace": scope.workspace}
         async with self._db.transaction(scope) as tx:
@@ -111,11 +104,7 @@ class DocumentLibrary:
         return row
 
     async def page(self, scope: Scope, document: str, number: int) -> Row:
-        """One page as it was read, with the document's version beside it.
-
-        Raises:
-            NotFound: no such document or page.
-        """
+        """One page as it was read, with the document's version beside it. Raises NotFound: no such document or page."""
         async with self._db.transaction(scope) as tx:
             row = await self._document_row(tx, scope, document)
             page = await tx.one(self._sql["page"], version=row["version_id"], number=number, workspace=scope.workspace)
@@ -128,8 +117,7 @@ class DocumentLibrary:
     ) -> tuple[Row, list[MarkedPage]]:
         """The text of up to `limit` pages from page `first` on, with the places of these chunks.
 
-        Raises:
-            NotFound: no such document.
+        Raises NotFound: no such document.
         """
         async with self._db.transaction(scope) as tx:
             row = await self._document_row(tx, scope, document)
@@ -145,11 +133,7 @@ class DocumentLibrary:
         ]
 
     async def impact(self, scope: Scope, document: str) -> DeletionImpact:
-        """Count what a deletion would take along.
-
-        Raises:
-            NotFound: no such document.
-        """
+        """Count what a deletion would take along. Raises NotFound: no such document."""
         async with self._db.transaction(scope) as tx:
             return await self._deletion_impact(tx, scope, document)
 
@@ -181,19 +165,9 @@ class DocumentLibrary:
     async def announce(self, tx: Transaction, scope: Scope, upload: NewUpload) -> None:
         """Let an accepted upload be seen before it is read."""
         await lock_corpus(tx, scope)
-        await tx.run(
-            self._sql["announce"],
-            document=upload.document,
-            tenant=scope.tenant,
-            workspace=scope.workspace,
-            origin=upload.origin,
-            filename=upload.filename,
-            file_type=upload.file_type,
-            readers=list(upload.readers),
-            tags=list(upload.tags),
-            description=upload.description,
-            user=scope.user,
-        )
+        plain = {name: getattr(upload, name) for name in ("document", "origin", "filename", "file_type", "description")}
+        lists = {"readers": list(upload.readers), "tags": list(upload.tags)}
+        await tx.run(self._sql["announce"], **scope.keys, **plain, **lists, user=scope.user)
         await tx.run(
             self._sql["remember_upload"], document=upload.document, workspace=scope.workspace, location=upload.location
         )
@@ -203,11 +177,7 @@ class DocumentLibrary:
         await tx.run(self._sql["set_encoding"], document=document, workspace=scope.workspace, encoding=encoding)
 
     async def require(self, scope: Scope, document: str) -> Row:
-        """The document's row.
-
-        Raises:
-            NotFound: no such document.
-        """
+        """The document's row. Raises NotFound: no such document."""
         async with self._db.transaction(scope) as tx:
             return await self._document_row(tx, scope, document)
 

@@ -29,7 +29,7 @@ class OcrLanguages:
 
     async def current(self, scope: Scope) -> tuple[str, ...]:
         """OCR languages of the scope's workspace, the likeliest first; empty where it takes those of the settings."""
-        rows = await self._database.read(scope, SQL["current"], tenant=scope.tenant, workspace=scope.workspace)
+        rows = await self._database.read(scope, SQL["current"], **scope.keys)
         return tuple(rows[0]["ocr_languages"] or ()) if rows else ()
 
     async def change(
@@ -49,7 +49,7 @@ class OcrLanguages:
                 f"no data for {', '.join(absent)}; there are {', '.join(installed)}",
                 fix=f"sudo apt-get install -y {packages} (on each machine that reads)",
             )
-        named = {"tenant": scope.tenant, "workspace": scope.workspace}
+        named = scope.keys
         await tx.run(SQL["change"], **named, languages=list(dict.fromkeys(languages)) or None)
         return await tx.all(SQL["read_by_ocr"], **named)
 

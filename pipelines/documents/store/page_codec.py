@@ -49,12 +49,8 @@ def failure_to_json(failure: Failure | None) -> dict[str, Json] | None:
     """Stage, reason, detail, retryable."""
     if failure is None:
         return None
-    return {
-        "stage": failure.stage,
-        "reason": str(failure.reason),
-        "detail": _storable_string(failure.detail),
-        "retryable": failure.retryable,
-    }
+    known = {"stage": failure.stage, "reason": str(failure.reason), "retryable": failure.retryable}
+    return known | {"detail": _storable_string(failure.detail)}
 
 
 def failure_from_json(row: Mapping[str, Json] | None) -> Failure | None:
@@ -130,26 +126,17 @@ def page_from_json(row: Mapping[str, Json]) -> Page:
 
 def chunk_to_json(chunk: Chunk) -> dict[str, Json]:
     """A chunk as it travels and is stored."""
-    return {
-        "ordinal": chunk.ordinal,
-        "text": chunk.text,
-        "spans": [[s.page, s.start, s.end] for s in chunk.spans],
-        "headings": list(chunk.headings),
-        "method": chunk.method,
-        "boxes": [[b.page, *_box_edges(b.box)] for b in chunk.boxes],
-    }
+    spans = [[s.page, s.start, s.end] for s in chunk.spans]
+    boxes = [[b.page, *_box_edges(b.box)] for b in chunk.boxes]
+    plain = {"ordinal": chunk.ordinal, "text": chunk.text, "headings": list(chunk.headings), "method": chunk.method}
+    return plain | {"spans": spans, "boxes": boxes}
 
 
 def chunk_from_json(row: Mapping[str, Json]) -> Chunk:
     """The inverse."""
-    return Chunk(
-        ordinal=row["ordinal"],
-        text=row["text"],
-        spans=tuple(Span(*span) for span in row["spans"]),
-        headings=tuple(row["headings"]),
-        method=row["method"],
-        boxes=tuple(PageBox(page, Box(*edges)) for page, *edges in row["boxes"]),
-    )
+    spans = tuple(Span(*span) for span in row["spans"])
+    boxes = tuple(PageBox(page, Box(*edges)) for page, *edges in row["boxes"])
+    return Chunk(row["ordinal"], row["text"], spans, tuple(row["headings"]), row["method"], boxes)
 
 
 def search_text(chunk: Chunk) -> str:

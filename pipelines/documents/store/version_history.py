@@ -11,7 +11,6 @@ class VersionHistory:
     """Reads versions; what readers see at first is the library's."""
 
     def __init__(self, database: Database) -> None:
-        """Queries are read from version_history.sql beside this file."""
         self._db = database
         self._sql = load_queries(Path(__file__).with_suffix(".sql"))
 
@@ -26,8 +25,7 @@ class VersionHistory:
     ) -> tuple[list[Row], int]:
         """Pages of a version and their number, only those that failed or have caveats if that is asked.
 
-        Raises:
-            NotFound: no such version of this document.
+        Raises NotFound: no such version of this document.
         """
         named = {"version": version, "workspace": scope.workspace, "failed": failed, "caveats": caveats}
         async with self._db.transaction(scope) as tx:
@@ -37,11 +35,7 @@ class VersionHistory:
         return rows, int(total["total"]) if total else 0
 
     async def page(self, scope: Scope, document: str, version: str, number: int) -> Row:
-        """The version's row with `page`, the page as it was read.
-
-        Raises:
-            NotFound: no such version or page.
-        """
+        """The version's row with `page`, the page as it was read. Raises NotFound: no such version or page."""
         async with self._db.transaction(scope) as tx:
             row = await self._version_row(tx, scope, document, version)
             page = await tx.one(self._sql["page"], version=version, number=number, workspace=scope.workspace)
@@ -50,11 +44,7 @@ class VersionHistory:
         return {**row, "page": page}
 
     async def version(self, scope: Scope, document: str, version: str) -> Row:
-        """One version, with where its bytes are.
-
-        Raises:
-            NotFound: no such version of this document.
-        """
+        """One version, with where its bytes are. Raises NotFound: no such version of this document."""
         async with self._db.transaction(scope) as tx:
             return await self._version_row(tx, scope, document, version)
 

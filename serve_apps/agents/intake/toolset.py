@@ -7,8 +7,7 @@ from cluster.models.messages import ToolSpec
 from cluster.state.work.run_queries import RunRecording
 from cluster.state.work.run_record import StepState
 from serve_apps.agents.turn_ports import AgentSnapshot
-from skills.delegate.scoped import ScopedSkill, SkillExecutor
-from skills.delegate.tool import DelegateTool
+from skills.delegate.tool import DelegateTool, ScopedSkill, SkillExecutor
 from skills.framework.builtin import shipped_skill
 from skills.framework.catalogue import ToolCatalog
 from skills.framework.execution_scope import ExecutionScope

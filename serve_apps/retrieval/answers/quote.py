@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pipelines.documents.chunk.boxes import PageGeometry
+from pipelines.documents.chunk.split import PageGeometry
 from pipelines.documents.document import Page, PageBox, PlacedCaveat, Span
 from pipelines.documents.store.page_codec import words_from_json
 

@@ -106,12 +106,7 @@ def _tool_names(listed: Sequence[str] | None, chosen: Sequence[str], base: Seque
 
 def _routing_body(now: Mapping[str, Any]) -> dict[str, Any] | None:
     tasks = {task: now[f"task_{task}"] for task in TASKS if now[f"task_{task}"]}
-    made = {
-        "primary_connection_id": now["primary_connection_id"] or None,
-        "fallback_chain": now["fallback_chain"],
-        "task_routing": tasks,
-        "cost_aware": now["cost_aware"],
-        "max_fallback_attempts": now["max_fallback_attempts"],
-    }
+    made = {name: now[name] for name in ("fallback_chain", "cost_aware", "max_fallback_attempts")}
+    made |= {"primary_connection_id": now["primary_connection_id"] or None, "task_routing": tasks}
     said = any((made["primary_connection_id"], made["fallback_chain"], tasks, now["cost_aware"]))
     return made if said or now["max_fallback_attempts"] != DEFAULT_FALLBACKS else None

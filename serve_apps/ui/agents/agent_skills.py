@@ -54,7 +54,6 @@ class SkillsTab:
     """The tab's components and what happens with them."""
 
     def __init__(self, desk: ConsoleContext) -> None:
-        """Declared where it is made."""
         self._desk = desk
         self.catalogue = gr.State(())
         self.said, self.held = html_part(), html_part()
@@ -124,14 +123,9 @@ class SkillsTab:
         ]
         tops = sorted({line[1].partition("/")[0] for line in catalogue} - {""})
         made = choices_by_risk(catalogue, "", ALL, {})
-        return [
-            catalogue,
-            said,
-            titled_card("What it was given", skills_view(self._desk, held, categories), aside=f"{len(names)}"),
-            gr.update(choices=sorted(names), value=[]),
-            gr.update(choices=[ALL, *tops], value=ALL),
-            *(_choices_update(risk, made[risk], []) for risk in RISKS),
-        ]
+        given = titled_card("What it was given", skills_view(self._desk, held, categories), aside=f"{len(names)}")
+        listed, kinds = gr.update(choices=sorted(names), value=[]), gr.update(choices=[ALL, *tops], value=ALL)
+        return [catalogue, said, given, listed, kinds, *(_choices_update(risk, made[risk], []) for risk in self.groups)]
 
 
 def draw_skills_tab(desk: ConsoleContext, blocks: gr.Blocks) -> None:

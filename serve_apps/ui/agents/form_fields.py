@@ -83,13 +83,8 @@ def planning_fields() -> Fields:
     """Fields for planning and for the limits of a turn: steps, iterations, seconds, budget, base tools."""
     made: Fields = {}
     with gr.Row():
-        made["deep_planning_enabled"] = gr.Dropdown(
-            [FOLLOW, ("yes", "on"), ("no", "off")],
-            value="",
-            label="Plans first",
-            info=INFO["deep_planning_enabled"],
-            min_width=180,
-        )
+        info, choices = INFO["deep_planning_enabled"], [FOLLOW, ("yes", "on"), ("no", "off")]
+        made["deep_planning_enabled"] = gr.Dropdown(choices, value="", label="Plans first", info=info, min_width=180)
         made["deep_planning_style"] = gr.Dropdown(
             [FOLLOW, "structured", "concise"],
             value="",

@@ -68,13 +68,9 @@ class DocumentPicker:
         if skip >= total > 0:
             return await self.show(request, search, (total - 1) // LIMIT * LIMIT)
         choices = [(document_label(one), one["id"]) for one in body["items"]]
-        return [
-            skip,
-            gr.update(choices=choices, value=[], label=f"Documents · {range_label(skip, total)}"),
-            gr.update(interactive=skip > 0, visible=total > LIMIT),
-            gr.update(interactive=skip + LIMIT < total, visible=total > LIMIT),
-            "",
-        ]
+        listed = gr.update(choices=choices, value=[], label=f"Documents · {range_label(skip, total)}")
+        turn = [gr.update(interactive=more, visible=total > LIMIT) for more in (skip > 0, skip + LIMIT < total)]
+        return [skip, listed, *turn, ""]
 
     async def first(self, request: gr.Request, search: str) -> list[Any]:
         """The first page."""

@@ -4,10 +4,13 @@ from typing import Any
 
 import gradio as gr
 
-from serve_apps.ui.agents import agent_skills, form_fields, linked_documents, rules
-from serve_apps.ui.agents.edit import AgentEditor, create_agent, delete_agent, load_agent_page
+from serve_apps.ui.agents import agent_skills, form_fields, linked_documents
+from serve_apps.ui.agents.edit import AgentEditor, agent_asked, create_agent, delete_agent, load_agent_page
+from serve_apps.ui.agents.views import rules_view
+from serve_apps.ui.kit.blocks import loading_notice
+from serve_apps.ui.kit.html import SafeHtml
 from serve_apps.ui.kit.html_component import html_part
-from serve_apps.ui.kit.page import QUIET, ConsoleContext, ConsolePage
+from serve_apps.ui.kit.page import QUIET, ConsoleContext, ConsolePage, view_or_problem
 from serve_apps.ui.sessions import Role
 
 # Where somebody is sent once something is made or gone; nothing of it comes from a person.
@@ -36,13 +39,8 @@ def draw_agents_page(desk: ConsoleContext, blocks: gr.Blocks) -> None:
     async def made(
         request: gr.Request, name: str, about: str, prompt: str, whole: bool, every: bool
     ) -> tuple[Any, Any, str]:
-        wanted = {
-            "name": name,
-            "description": about,
-            "system_prompt": prompt,
-            "whole_workspace": whole,
-            "auto_link_uploads": every,
-        }
+        wanted: dict[str, Any] = {"name": name, "description": about, "system_prompt": prompt}
+        wanted |= {"whole_workspace": whole, "auto_link_uploads": every}
         return await create_agent(desk, request, wanted)
 
     def chosen(request: gr.Request) -> Any:
@@ -77,7 +75,7 @@ def _draw_tabs(desk: ConsoleContext, blocks: gr.Blocks, go: gr.Textbox) -> tuple
             fields |= form_fields.planning_fields()
             saves.append(_save_button())
         with gr.Tab("Approvals", id="rules") as rules_tab:
-            rules.draw_approvals_tab(desk, blocks, rules_tab)
+            draw_approvals_tab(desk, blocks, rules_tab)
         with gr.Tab("Delete", id="delete"):
             _draw_deletion(desk, go)
     editor = AgentEditor(desk, fields, head)
@@ -107,3 +105,19 @@ def _draw_deletion(desk: ConsoleContext, go: gr.Textbox) -> None:
 PAGE = ConsolePage(
     "agents", "Agents", Role.VIEWER, draw_agents_page, "M12 12a4 4 0 1 0 0-8 4 4 0 0 0 0 8M4 20c0-4 4-6 8-6s8 2 8 6"
 )
+
+
+def draw_approvals_tab(desk: ConsoleContext, blocks: gr.Blocks, tab: gr.Tab) -> None:
+    """The tab; it is asked for anew each time it is looked at, for skills come and go."""
+    body = html_part(loading_notice())
+
+    async def rules(request: gr.Request, id_: str) -> SafeHtml:
+        found = await desk.api(request).get(f"/api/agents/{id_}/rules")
+        return rules_view(desk, found["items"])
+
+    async def show(request: gr.Request) -> SafeHtml:
+        id_ = agent_asked(request)
+        return loading_notice() if id_ is None else await view_or_problem(rules(request, id_))
+
+    blocks.load(show, None, body, **QUIET)
+    tab.select(show, None, body, **QUIET)

@@ -15,7 +15,7 @@ from serve_apps.ui.kit.blocks import (
     titled_card,
 )
 from serve_apps.ui.kit.formats import format_count, format_moment, format_number
-from serve_apps.ui.kit.html import Child, SafeHtml, join_html, tag
+from serve_apps.ui.kit.html import Child, SafeHtml, join_html, quiet_span, quiet_text, tag
 from serve_apps.ui.kit.page import PREFIX, ConsoleContext
 
 HERE: Final = f"{PREFIX}/agents"
@@ -77,9 +77,7 @@ def agents_view(desk: ConsoleContext, body: Mapping[str, Any], skip: int, limit:
     ]
     shown = data_table(("Agent", "Documents", "Academy", "Changed", ""), rows)
     turn = list_pager(HERE, skip, limit, body["total"]) if body["total"] > limit else None
-    return join_html(
-        title, titled_card("All agents", shown, turn, aside=tag("span", format_number(body["total"]), class_="quiet"))
-    )
+    return join_html(title, titled_card("All agents", shown, turn, aside=quiet_span(format_number(body["total"]))))
 
 
 def head_view(desk: ConsoleContext, agent: Mapping[str, Any]) -> SafeHtml:
@@ -150,12 +148,9 @@ def rules_view(desk: ConsoleContext, rules: Sequence[Mapping[str, Any]]) -> Safe
         "The approval list (configs/approvals.yaml) is read from top to bottom; the first entry that fits decides, and"
         " what none fits is refused. A call that the model only claimed to make is always put before a person."
     )
-    shown = (
-        data_table(("Tool", "Risk", "A call", "Why"), rows)
-        if rows
-        else empty_state("It has no tools.", "Give it skills.")
-    )
-    return titled_card("What becomes of its calls", tag("p", about, class_="quiet"), shown, aside=tag("span", told))
+    columns = ("Tool", "Risk", "A call", "Why")
+    shown = data_table(columns, rows) if rows else empty_state("It has no tools.", "Give it skills.")
+    return titled_card("What becomes of its calls", quiet_text(about), shown, aside=tag("span", told))
 
 
 def _condition_text(case: Mapping[str, Any]) -> str:

@@ -31,38 +31,29 @@ class ToolCallState:
 
 @dataclass(slots=True)
 class TurnProgress:
-    """State of a turn, folded from the events so far.
-
-    Attributes:
-        last: the id to come back with.
-        text: of the answer, whole parts; `piece` is what is being written.
-        plan: its steps, each with `outcome` and `note` once they are over.
-        found: what each search gave: sources, generation, fallback.
-        asked: what the agent wants to know; the next message of the conversation answers it.
-        trace: what the answer says of itself: its mode, the model that wrote it.
-    """
+    """State of a turn, folded from the events so far."""
 
     run: str = ""
     session: str = ""
     state: str = ""
-    last: str | None = None
+    last: str | None = None  # the id to come back with
     path: str = ""
-    text: str = ""
+    text: str = ""  # of the answer, whole parts; `piece` is what is being written
     piece: str = ""
     thoughts: list[str] = field(default_factory=list)
-    plan: list[Json] = field(default_factory=list)
+    plan: list[Json] = field(default_factory=list)  # its steps, each with `outcome` and `note` once they are over
     calls: list[ToolCallState] = field(default_factory=list)
-    found: list[Json] = field(default_factory=list)
+    found: list[Json] = field(default_factory=list)  # what each search gave: sources, generation, fallback
     citations: list[Json] = field(default_factory=list)
     models: list[Json] = field(default_factory=list)
     fallbacks: list[Json] = field(default_factory=list)
     decisions: list[Json] = field(default_factory=list)
-    trace: list[Json] = field(default_factory=list)
+    trace: list[Json] = field(default_factory=list)  # what the answer says of itself: its mode, the model that wrote it
     tokens_in: int = 0
     tokens_out: int = 0
     cost: float = 0.0
     approval: Json | None = None
-    asked: Json | None = None
+    asked: Json | None = None  # what the agent wants to know; the next message of the conversation answers it
     error: ProblemReport | None = None
     finish: str = ""
 

@@ -10,7 +10,7 @@ from serve_apps.ui.chat.turn_view import answer_section, question_section
 from serve_apps.ui.kit.api import SessionApi
 from serve_apps.ui.kit.blocks import empty_state, list_pager
 from serve_apps.ui.kit.formats import format_count, format_moment
-from serve_apps.ui.kit.html import SafeHtml, join_html, tag
+from serve_apps.ui.kit.html import SafeHtml, join_html, quiet_span, tag
 from serve_apps.ui.kit.page import ConsoleContext
 from serve_apps.ui.kit.problem import ApiProblem
 
@@ -44,11 +44,8 @@ def exchanges_view(desk: ConsoleContext, exchanges: Sequence[ChatExchange], *, l
 
 def _exchange_view(desk: ConsoleContext, one: ChatExchange, *, live: bool) -> SafeHtml:
     notice = tag("p", one.notice, class_="aos-notice") if one.notice else None
-    return join_html(
-        question_section(one.question) if one.question else None,
-        notice,
-        answer_section(desk, one.turn, one.agent, live=live),
-    )
+    asked = question_section(one.question) if one.question else None
+    return join_html(asked, notice, answer_section(desk, one.turn, one.agent, live=live))
 
 
 async def load_conversation(
@@ -109,7 +106,7 @@ def conversation_list(desk: ConsoleContext, body: Mapping[str, Any], current: st
         tag(
             "a",
             tag("span", one["title"] or "Untitled", class_="title"),
-            tag("span", _message_count(one["messages"]), _last_used(one), class_="quiet"),
+            quiet_span(_message_count(one["messages"]), format_moment(one["updated_at"], relative=True)),
             href=desk.link("chat", session=one["id"], skip=skip or None),
             aria_current="true" if one["id"] == current else None,
         )
@@ -119,10 +116,6 @@ def conversation_list(desk: ConsoleContext, body: Mapping[str, Any], current: st
     return join_html(
         tag("nav", rows, class_="aos-sessions", aria_label="Conversations"), pages if body["total"] > LISTED else None
     )
-
-
-def _last_used(one: Mapping[str, Any]) -> SafeHtml:
-    return format_moment(one["updated_at"], relative=True)
 
 
 def _message_count(messages: int) -> str:

@@ -1,21 +1,76 @@
-"""Chat Studio's events: opening a conversation, sending, deciding, stopping, judging, renaming and deleting."""
+"""Chat Studio's events: opening, sending and following, deciding, stopping, judging, renaming, deleting."""
 
+import time
 from collections.abc import AsyncIterator
+from contextlib import aclosing
 from typing import Any, Final
+from urllib.parse import quote
 
 import gradio as gr
 
-from serve_apps.ui.chat import talk
+from serve_apps.ui.chat.chat_events import TurnProgress, fold_stream, load_stored_turn
 from serve_apps.ui.chat.conversations import ALIVE, LISTED, MESSAGES, ChatExchange, conversation_list, load_conversation
 from serve_apps.ui.chat.room import AUTO, DOCUMENTS, ChatComponents
 from serve_apps.ui.chat.turn_view import COMMAND
-from serve_apps.ui.kit.api import SessionApi
+from serve_apps.ui.kit.api import SessionApi, StreamEvent
 from serve_apps.ui.kit.blocks import problem_card
 from serve_apps.ui.kit.decision_form import Updates, send_decision
 from serve_apps.ui.kit.page import QUIET, ConsoleContext, ConsolePage
 from serve_apps.ui.kit.problem import ApiProblem
 from serve_apps.ui.kit.rating import thanks_notice
 from serve_apps.ui.sessions import Role
+
+PACE: Final = 0.15  # seconds between two pictures of an answer while it is written
+NO_MODEL: Final = "no_model"
+WITHOUT_MODEL: Final = "No language model is connected, so this was answered from the documents, word for word."
+
+
+async def send_message(api: SessionApi, exchange: ChatExchange, session: str) -> AsyncIterator[None]:
+    """Send the message; a step is a picture to be drawn. Where no model is there, the documents are asked."""
+    body: dict[str, Any] = {"message": exchange.question, "session_id": session, "stream": True, "verbose": "debug"}
+    body |= {"document_ids": list(exchange.files)} if exchange.files else {}
+    path = f"/api/chat/{quote(exchange.agent, safe='')}"
+    async for _ in stream_steps(api.stream("POST", path, json=body), exchange.turn):
+        yield
+    error = exchange.turn.error
+    if error is None or error.code != NO_MODEL or exchange.question.startswith(COMMAND):
+        return
+    exchange.question, exchange.notice = COMMAND + exchange.question, WITHOUT_MODEL
+    exchange.turn = TurnProgress(session=session)
+    async for _ in stream_steps(api.stream("POST", path, json=body | {"message": exchange.question}), exchange.turn):
+        yield
+
+
+async def follow_run_events(api: SessionApi, exchange: ChatExchange) -> AsyncIterator[None]:
+    """Stream the run's events after the last one known."""
+    path, turn = f"/api/runs/{exchange.turn.run}/events", exchange.turn
+    async for _ in stream_steps(api.stream("GET", path, last=turn.last, params={"verbose": "debug"}), turn):
+        yield
+
+
+async def continue_run(api: SessionApi, exchange: ChatExchange) -> AsyncIterator[None]:
+    """Go on with what was broken off: its events come from the first, and those that only operators read at the end."""
+    run = exchange.turn.run
+    exchange.turn = TurnProgress(run=run)
+    async for _ in stream_steps(api.stream("POST", f"/api/runs/{run}/resume", params={"stream": True}), exchange.turn):
+        yield
+    if exchange.turn.over and exchange.turn.error is None:
+        exchange.turn = await load_stored_turn(api, run)
+
+
+async def stream_steps(stream: AsyncIterator[StreamEvent], turn: TurnProgress) -> AsyncIterator[None]:
+    """A step where there is something new to draw, not more often than anybody sees. A problem is the turn's error."""
+    drawn = 0.0
+    try:
+        async with aclosing(fold_stream(stream, turn)) as told:
+            async for _ in told:
+                if not turn.piece or time.monotonic() - drawn >= PACE:
+                    drawn = time.monotonic()
+                    yield
+    except ApiProblem as problem:
+        turn.error, turn.state = problem.told, turn.state if turn.run else "failed"
+        yield
+
 
 FIRST_AGENT: Final = "assistant"
 FILES: Final = 200  # that can be chosen from
@@ -32,13 +87,8 @@ def draw_chat_page(desk: ConsoleContext, blocks: gr.Blocks) -> None:
     studio = ChatHandlers(desk, room)
     entered = blocks.load(studio.enter, None, room.all, **QUIET)
     entered.then(None, None, None, js=TO_LAST, **QUIET)
-    sent = gr.on(
-        [room.message.submit, room.send.click],
-        studio.begin,
-        [room.message, room.agent, room.source, room.files, room.session, room.exchanges],
-        room.all,
-        **QUIET,
-    )
+    given = [room.message, room.agent, room.source, room.files, room.session, room.exchanges]
+    sent = gr.on([room.message.submit, room.send.click], studio.begin, given, room.all, **QUIET)
     sent.success(None, room.session, None, js=TO_URL, **QUIET)
     sent.success(None, None, None, js=TO_LAST, **QUIET)
     spoken = sent.success(studio.speak, [room.exchanges, room.session], room.all, **QUIET)
@@ -88,7 +138,7 @@ class ChatHandlers:
             yield {room.past: problem_card(problem.told)}
             return
         if exchanges and exchanges[-1].turn.state in ALIVE:
-            async for updates in self._stream_updates(api, exchanges, talk.follow_run_events(api, exchanges[-1])):
+            async for updates in self._stream_updates(api, exchanges, follow_run_events(api, exchanges[-1])):
                 yield updates
 
     async def begin(
@@ -119,16 +169,16 @@ class ChatHandlers:
     async def speak(self, request: gr.Request, exchanges: list[ChatExchange], session: str) -> AsyncIterator[Updates]:
         """Ask, and show the answer while it is written."""
         api = self._desk.api(request)
-        async for updates in self._stream_updates(api, exchanges, talk.send_message(api, exchanges[-1], session)):
+        async for updates in self._stream_updates(api, exchanges, send_message(api, exchanges[-1], session)):
             yield updates
-        if exchanges[-1].notice == talk.WITHOUT_MODEL:
+        if exchanges[-1].notice == WITHOUT_MODEL:
             yield {self._room.source: DOCUMENTS}
 
     async def resume(self, request: gr.Request, exchanges: list[ChatExchange]) -> AsyncIterator[Updates]:
         """Go on with an answer that was broken off."""
         api = self._desk.api(request)
         yield self._room.asked(self._desk, exchanges)
-        async for updates in self._stream_updates(api, exchanges, talk.continue_run(api, exchanges[-1])):
+        async for updates in self._stream_updates(api, exchanges, continue_run(api, exchanges[-1])):
             yield updates
 
     async def decided(
@@ -146,7 +196,7 @@ class ChatHandlers:
         turn = exchanges[-1].turn
         turn.approval, turn.state = None, "running"
         yield room.asked(self._desk, exchanges)
-        async for updates in self._stream_updates(api, exchanges, talk.follow_run_events(api, exchanges[-1])):
+        async for updates in self._stream_updates(api, exchanges, follow_run_events(api, exchanges[-1])):
             yield updates
 
     async def _stream_updates(

@@ -92,11 +92,8 @@ class ChatComponents:
         """Nothing moves: the turn is over, or waits for a person."""
         if not exchanges:
             hint = "Choose an agent and ask. Its sources open at the very place."
-            return {
-                self.exchanges: [],
-                self.past: empty_state("Nothing was said yet.", hint),
-                **self._writing_buttons(False),
-            }
+            past = empty_state("Nothing was said yet.", hint)
+            return {self.exchanges: [], self.past: past, **self._writing_buttons(False)}
         turn = exchanges[-1].turn
         form = self.form.closed() if turn.approval is None else self.form.opened(turn.approval, may_decide)
         return {

@@ -7,7 +7,7 @@ from serve_apps.ui.chat.chat_events import ToolCallState, TurnProgress
 from serve_apps.ui.kit.blocks import Colour, link_to, problem_card, state_badge
 from serve_apps.ui.kit.citations import citation_address, citation_chips, citation_marks
 from serve_apps.ui.kit.formats import format_count, format_duration, format_number
-from serve_apps.ui.kit.html import Child, SafeHtml, join_html, tag
+from serve_apps.ui.kit.html import Child, SafeHtml, join_html, quiet_span, quiet_text, tag
 from serve_apps.ui.kit.markdown import render_markdown
 from serve_apps.ui.kit.page import ConsoleContext
 from serve_apps.ui.kit.value_tables import value_view
@@ -63,14 +63,9 @@ def asks(turn: TurnProgress) -> SafeHtml | None:
     if turn.asked is None:
         return None
     options = [tag("li", str(one)) for one in turn.asked.get("options") or ()]
-    return tag(
-        "div",
-        render_markdown(str(turn.asked.get("question", "")), {}),
-        tag("ol", options) if options else None,
-        tag("p", "Your next message answers this.", class_="quiet"),
-        class_="aos-asks",
-        role="status",
-    )
+    question = render_markdown(str(turn.asked.get("question", "")), {})
+    hint = quiet_text("Your next message answers this.")
+    return tag("div", question, tag("ol", options) if options else None, hint, class_="aos-asks", role="status")
 
 
 def _turn_badges(turn: TurnProgress) -> list[SafeHtml]:
@@ -113,7 +108,7 @@ def plan_section(turn: TurnProgress) -> SafeHtml | None:
             "li",
             tag("span", one.get("label") or one.get("description") or one.get("id", "")),
             state_badge(str(outcome).lower(), OUTCOMES.get(str(outcome).lower(), "grey")) if outcome else None,
-            tag("p", one["note"], class_="quiet") if one.get("note") else None,
+            quiet_text(one["note"]) if one.get("note") else None,
         )
         for one in turn.plan
         for outcome in (one.get("outcome", ""),)
@@ -135,13 +130,9 @@ def _call_section(call: ToolCallState, *, waits: bool) -> SafeHtml:
     gave = tag("h4", "What went wrong"), value_view(call.error)
     if call.error is None:
         gave = tag("h4", "Result"), value_view(call.result)
-    inside = (
-        tag("h4", "Arguments"),
-        value_view(call.arguments),
-        gave if call.over else None,
-        tag("p", f"Tier {call.tier}: {tier}.", class_="quiet") if tier else None,
-    )
-    took = tag("span", format_duration(call.ms / 1000), class_="quiet") if call.ms is not None else None
+    known = quiet_text(f"Tier {call.tier}: {tier}.") if tier else None
+    inside = (tag("h4", "Arguments"), value_view(call.arguments), gave if call.over else None, known)
+    took = quiet_span(format_duration(call.ms / 1000)) if call.ms is not None else None
     return _folded_section(tag("code", call.name), (state_badge(state, colour), took), inside)
 
 
@@ -164,7 +155,7 @@ def searched_section(desk: ConsoleContext, turn: TurnProgress) -> SafeHtml | Non
     ]
     index = f"Index generation {', '.join(generations)}" if generations else None
     count = f"{format_count(len(sources), 'passage')} looked at"
-    about = tag("p", index, class_="quiet") if index else None
+    about = quiet_text(index) if index else None
     return _folded_section(count, None, (tag("ol", rows, class_="aos-sources"), about))
 
 
@@ -182,12 +173,10 @@ def turn_footer(desk: ConsoleContext, turn: TurnProgress) -> SafeHtml:
     tokens = f"{format_number(turn.tokens_in)} tokens in, {format_number(turn.tokens_out)} out" if used else None
     cost = f"{turn.cost:,.4f} USD" if turn.cost else None
     run = desk.link("runs", id=turn.run) if turn.run else None
+    unasked = tag("span", "no model was asked") if turn.state == "completed" else None
+    whole = link_to("Everything that happened", run) if run else None
     return tag(
-        "div",
-        tag("span", tokens) if tokens else tag("span", "no model was asked") if turn.state == "completed" else None,
-        tag("span", cost) if cost else None,
-        link_to("Everything that happened", run) if run else None,
-        class_="foot",
+        "div", tag("span", tokens) if tokens else unasked, tag("span", cost) if cost else None, whole, class_="foot"
     )
 
 

@@ -44,16 +44,9 @@ async def document_catalogue(desk: ConsoleContext, api: SessionApi, query: Mappi
     wanted = {name: query[name] for name in FILTERS if query.get(name)}
     if not wanted.keys() & {"from", "to"}:
         wanted.pop("zone", None)
-    body = await api.get(
-        "/api/documents/",
-        skip=skip,
-        limit=A_PAGE,
-        search=wanted.get("search"),
-        status=wanted.get("status"),
-        file_type=wanted.get("type"),
-        since=day_start(wanted, "from", 0),
-        before=day_start(wanted, "to", 1),
-    )
+    chosen = {"search": wanted.get("search"), "status": wanted.get("status"), "file_type": wanted.get("type")}
+    chosen |= {"since": day_start(wanted, "from", 0), "before": day_start(wanted, "to", 1)}
+    body = await api.get("/api/documents/", skip=skip, limit=A_PAGE, **chosen)
     return document_table(desk, body, wanted, api.session.role)
 
 
@@ -62,19 +55,13 @@ def document_table(desk: ConsoleContext, body: Mapping[str, Any], wanted: Mappin
     total, address = body["total"], HERE + (f"?{urlencode(wanted)}" if wanted else "")
     add = desk.link("ingest")
     actions = [tag("a", "Add documents", href=add, class_="aos-button primary")] if add and _may_add(role) else []
-    head = page_heading(
-        "Documents",
-        f"{format_number(total)} found" if wanted else f"{format_number(total)} in this workspace",
-        *actions,
-    )
+    count = f"{format_number(total)} {'found' if wanted else 'in this workspace'}"
+    head = page_heading("Documents", count, *actions)
     if not body["items"]:
         shown = _empty_list(wanted, add if _may_add(role) else None)
     else:
-        shown = data_table(
-            ("Name", "Type", "State", "Pages", "Size", "Added"),
-            [_document_row(one) for one in body["items"]],
-            numbers=(3, 4),
-        )
+        columns = ("Name", "Type", "State", "Pages", "Size", "Added")
+        shown = data_table(columns, [_document_row(one) for one in body["items"]], numbers=(3, 4))
     turn = list_pager(address, body["skip"], body["limit"], total) if total > body["limit"] or body["skip"] else None
     return join_html(head, document_filters(wanted), tag("div", shown, turn, class_="aos-card"))
 
@@ -130,14 +117,8 @@ def _document_row(one: Mapping[str, Any]) -> tuple[Any, ...]:
     name = link_to(one["filename"], f"{HERE}?id={one['id']}")
     why = one["failure"]["reason"].replace("_", " ") if one["failure"] else in_short(one)
     state = tag("div", state_badge(one["status"]), tag("div", why, class_="quiet") if why else None)
-    return (
-        name,
-        one["file_type"],
-        state,
-        format_number(one["page_count"]),
-        format_size(one["file_size"]),
-        format_moment(one["upload_date"], relative=True),
-    )
+    pages, size = format_number(one["page_count"]), format_size(one["file_size"])
+    return name, one["file_type"], state, pages, size, format_moment(one["upload_date"], relative=True)
 
 
 def _empty_list(wanted: Mapping[str, str], add: str | None) -> SafeHtml:

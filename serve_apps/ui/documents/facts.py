@@ -5,10 +5,18 @@ from typing import Any, Final
 from urllib.parse import urlencode
 
 from serve_apps.ui.documents.viewer import confidence_class
-from serve_apps.ui.kit.blocks import data_table, empty_state, link_to, page_heading, state_badge, titled_card
+from serve_apps.ui.kit.blocks import (
+    data_table,
+    empty_card,
+    empty_state,
+    link_to,
+    page_heading,
+    state_badge,
+    titled_card,
+)
 from serve_apps.ui.kit.caveats import caveat_kinds, caveat_note, in_short
 from serve_apps.ui.kit.formats import format_count, format_moment, format_number, format_percent, format_size
-from serve_apps.ui.kit.html import SafeHtml, join_html, tag
+from serve_apps.ui.kit.html import SafeHtml, join_html, quiet_span, quiet_text, tag
 from serve_apps.ui.kit.page import PREFIX, ConsoleContext
 from serve_apps.ui.sessions import Role
 
@@ -42,11 +50,8 @@ def document_heading(document: Mapping[str, Any], role: Role) -> SafeHtml:
     )
     actions = [tag("a", "All documents", href=HERE, class_="aos-button")]
     if role.reaches(Role.DEVELOPER):
-        actions.append(
-            action_button(
-                "Process again", "process", id_="process", title="Cut and embed its text again; it is not read again"
-            )
-        )
+        title = "Cut and embed its text again; it is not read again"
+        actions.append(action_button("Process again", "process", id_="process", title=title))
     if role.reaches(Role.OPERATOR):
         actions.append(action_button("Delete …", "impact", id_="impact"))
     caveats = caveat_note("What is missing, or may be wrong, in its text:", document.get("caveats") or ())
@@ -66,14 +71,9 @@ def _failure_notice(document: Mapping[str, Any]) -> SafeHtml | None:
     if not failure:
         return None
     title = f"Not all of it could be read: {str(failure.get('reason')).replace('_', ' ')}."
-    return tag(
-        "div",
-        tag("strong", title),
-        tag("p", str(failure.get("detail") or "")),
-        tag("p", tag("b", "What to try: "), document["fix"]) if document["fix"] else None,
-        class_="aos-problem",
-        role="note",
-    )
+    fix = tag("p", tag("b", "What to try: "), document["fix"]) if document["fix"] else None
+    detail = tag("p", str(failure.get("detail") or ""))
+    return tag("div", tag("strong", title), detail, fix, class_="aos-problem", role="note")
 
 
 def pages_card(document: Mapping[str, Any], version: str, lines: Mapping[str, Any], first: int, at: int) -> SafeHtml:
@@ -84,12 +84,9 @@ def pages_card(document: Mapping[str, Any], version: str, lines: Mapping[str, An
     if total > len(fields):
         last = first + len(fields)
         earlier = link_to("← earlier", document_address(document["id"], version=version, page=first)) if first else None
-        later = (
-            link_to("later →", document_address(document["id"], version=version, page=last + 1))
-            if last < total
-            else None
-        )
-        more = tag("p", earlier, f" pages {first + 1:,} to {last:,} of {total:,} ", later, class_="quiet")
+        where = document_address(document["id"], version=version, page=last + 1)
+        later = link_to("later →", where) if last < total else None
+        more = quiet_text(earlier, f" pages {first + 1:,} to {last:,} of {total:,} ", later)
     return titled_card("Pages", tag("nav", fields, class_="doc-strip", aria_label="Pages by confidence"), more)
 
 
@@ -98,10 +95,8 @@ def _page_cell(document: str, version: str, one: Mapping[str, Any], at: int) -> 
     if failed:
         class_, said = "failed", f"failed: {str(failed.get('reason')).replace('_', ' ')}"
     else:
-        class_, said = (
-            ("native" if sure is None else confidence_class(sure)),
-            f"{one['engine']}, {format_percent(sure)} sure",
-        )
+        class_ = "native" if sure is None else confidence_class(sure)
+        said = f"{one['engine']}, {format_percent(sure)} sure"
         said = said if sure is not None else f"{one['engine']}"
     if doubtful := in_short(one):
         class_, said = f"{class_} doubtful", f"{said}, {doubtful.lower()}"
@@ -117,16 +112,12 @@ def failed_card(document: str, version: str, failed: Mapping[str, Any], ingest: 
     """Pages that could not be read, with what mends that."""
     if not failed["total"]:
         return None
-    rows = [
-        (
-            link_to(f"Page {one['number']:,}", document_address(document, version=version, page=one["number"])),
-            _failure_cell(one["failure"]),
-            one["fix"],
-        )
-        for one in failed["items"]
-    ]
+    rows = []
+    for one in failed["items"]:
+        where = document_address(document, version=version, page=one["number"])
+        rows.append((link_to(f"Page {one['number']:,}", where), _failure_cell(one["failure"]), one["fix"]))
     more = f"{failed['total'] - len(rows):,} more failed." if failed["total"] > len(rows) else None
-    retry = tag("p", more, " Retry them with their job on ", link_to("Ingest", ingest), ".", class_="quiet")
+    retry = quiet_text(more, " Retry them with their job on ", link_to("Ingest", ingest), ".")
     return titled_card("Pages that failed", data_table(("Page", "Reason", "What to try"), rows), retry)
 
 
@@ -138,9 +129,7 @@ def _failure_cell(failure: Mapping[str, Any]) -> SafeHtml:
 def versions_card(document: str, versions: Sequence[Mapping[str, Any]], shown: str | None) -> SafeHtml:
     """Versions that were read under this name, newest first."""
     if not versions:
-        return titled_card(
-            "Versions", empty_state("Nothing was read yet.", "A version appears once its file was opened.")
-        )
+        return empty_card("Versions", "Nothing was read yet.", "A version appears once its file was opened.")
     rows = []
     for one in versions:
         name = link_to(format_moment(one["created_at"]), document_address(document, version=one["id"]))
@@ -148,15 +137,8 @@ def versions_card(document: str, versions: Sequence[Mapping[str, Any]], shown: s
         marks += [state_badge("shown", "blue")] if one["id"] == shown else []
         state = f"{format_number(one['stored'])} of {format_number(one['page_count'])}"
         state += f", {format_number(one['failed'])} failed" if one["failed"] else ""
-        rows.append(
-            (
-                tag("div", name, " ", *[(one, " ") for one in marks]),
-                state,
-                format_number(one["chunks"]),
-                format_size(one["file_size"]),
-                tag("code", one["file_hash"][:12]),
-            )
-        )
+        name, hash_ = tag("div", name, " ", *[(one, " ") for one in marks]), tag("code", one["file_hash"][:12])
+        rows.append((name, state, format_number(one["chunks"]), format_size(one["file_size"]), hash_))
     return titled_card("Versions", data_table(("Read", "Pages", "Passages", "Size", "SHA-256"), rows, numbers=(2, 3)))
 
 
@@ -169,30 +151,15 @@ def agents_card(
     may = role.reaches(Role.DEVELOPER)
     rows: list[SafeHtml] = []
     for one in document["agents"]:
-        off = (
-            action_button(
-                "Unlink", "unlink", one["id"], id_=f"unlink-{one['id']}", title=f"{one['name']} no longer searches it"
-            )
-            if may
-            else None
-        )
+        title = f"{one['name']} no longer searches it"
+        off = action_button("Unlink", "unlink", one["id"], id_=f"unlink-{one['id']}", title=title) if may else None
         rows.append(tag("li", link_to(one["name"], desk.link("agents", id=one["id"])), off))
-    rows += [
-        tag(
-            "li",
-            link_to(one["name"], desk.link("agents", id=one["id"])),
-            tag("span", "reads the whole workspace", class_="quiet"),
-        )
-        for one in whole
-        if one["id"] not in linked
-    ]
-    shown = (
-        tag("ul", rows, class_="doc-lines")
-        if rows
-        else empty_state(
-            "No agent searches it.", "Link it to one below." if may else "Somebody who may build agents links it."
-        )
-    )
+    for one in whole:
+        if one["id"] not in linked:
+            link = link_to(one["name"], desk.link("agents", id=one["id"]))
+            rows.append(tag("li", link, quiet_span("reads the whole workspace")))
+    todo = "Link it to one below." if may else "Somebody who may build agents links it."
+    shown = tag("ul", rows, class_="doc-lines") if rows else empty_state("No agent searches it.", todo)
     free = [one for one in agents if one["id"] not in linked and not one["whole_workspace"]]
     form = None
     if may and free:

@@ -9,7 +9,7 @@ from serve_apps.ui.documents.passage import LinkedPassage, PageWord, complete_pa
 from serve_apps.ui.kit.blocks import empty_state
 from serve_apps.ui.kit.caveats import caveat_note
 from serve_apps.ui.kit.formats import format_duration, format_percent
-from serve_apps.ui.kit.html import SafeHtml, join_html, tag
+from serve_apps.ui.kit.html import SafeHtml, join_html, quiet_span, quiet_text, tag
 from serve_apps.ui.kit.page import PREFIX
 from serve_apps.ui.pictures import picture_address
 
@@ -26,9 +26,6 @@ def page_viewer(
     """Picture and text of one page.
 
     Args:
-        page: as the API gives it.
-        kind: of the document.
-        passage: what the address points at.
         at: of the address, what stays when another page is shown.
         pictured: whether there is a picture of this version.
     """
@@ -39,20 +36,12 @@ def page_viewer(
         "div", _text_view(page["text"], words, passage), class_="doc-text doc-scroll", tabindex=0, aria_label="Text"
     )
     sheet = _picture_sheet(page, words, passage) if drawn else None
-    shown = (
-        [sheet, text if page["text"] else _no_text(page)]
-        if sheet is not None
-        else [_no_picture(kind, pictured), text if page["text"] else _no_text(page)]
-    )
+    text = text if page["text"] else _no_text(page)
+    shown = [sheet if sheet is not None else _no_picture(kind, pictured), text]
     class_ = "doc-viewer boxes" + (" heat" if page["confidence"] is not None and words else "")
-    return tag(
-        "section",
-        _viewer_bar(page, at, bool(words), drawn),
-        caveat_note("On this page:", page.get("caveats") or ()),
-        tag("div", shown, class_="doc-pair" if drawn else "doc-one"),
-        class_=class_,
-        aria_label=f"Page {page['number']}",
-    )
+    bar, caveats = _viewer_bar(page, at, bool(words), drawn), caveat_note("On this page:", page.get("caveats") or ())
+    pair, label = tag("div", shown, class_="doc-pair" if drawn else "doc-one"), f"Page {page['number']}"
+    return tag("section", bar, caveats, pair, class_=class_, aria_label=label)
 
 
 def confidence_class(confidence: float) -> str:
@@ -68,7 +57,7 @@ def _viewer_bar(page: Mapping[str, Any], at: Mapping[str, object], words: bool, 
         "form",
         tag("label", "Page ", tag("input", name="page", type="number", min=1, max=count, value=number, id="to-page")),
         [tag("input", type="hidden", name=name, value=str(value)) for name, value in at.items() if value],
-        tag("span", f"of {count:,}", class_="quiet"),
+        quiet_span(f"of {count:,}"),
         class_="doc-jump",
         method="get",
         action=f"{PREFIX}/documents",
@@ -86,9 +75,7 @@ def _viewer_bar(page: Mapping[str, Any], at: Mapping[str, object], words: bool, 
         _confidence_legend() if heat else None,
     ]
     steps = tag("div", back, jump, on, class_="doc-steps")
-    return tag(
-        "div", steps, tag("span", how, class_="quiet"), tag("div", switches, class_="doc-switches"), class_="doc-bar"
-    )
+    return tag("div", steps, quiet_span(how), tag("div", switches, class_="doc-switches"), class_="doc-bar")
 
 
 def _step_link(sign: str, label: str, number: int, at: Mapping[str, object]) -> SafeHtml:
@@ -115,16 +102,10 @@ def _confidence_legend() -> SafeHtml:
 def _picture_sheet(page: Mapping[str, Any], words: Sequence[PageWord], passage: LinkedPassage) -> SafeHtml:
     number = page["number"]
     picture = tag("img", src=picture_address(page["document_id"], number, SHARP), alt=f"Page {number} as it looks")
-    over = [
-        tag(
-            "i",
-            class_=f"w {confidence_class(word.confidence)}",
-            style=_box_style(word.box),
-            data_w=n,
-            title=f"{word.text} · {format_percent(word.confidence)}",
-        )
-        for n, word in enumerate(words)
-    ]
+    over = []
+    for n, word in enumerate(words):
+        class_, title = f"w {confidence_class(word.confidence)}", f"{word.text} · {format_percent(word.confidence)}"
+        over.append(tag("i", class_=class_, style=_box_style(word.box), data_w=n, title=title))
     marks = [tag("b", class_="doc-passage", style=_box_style(box), title="The passage") for box in passage.boxes]
     note = tag("p", "The picture of this page cannot be drawn.", class_="doc-note", role="status")
     sheet = tag("div", picture, marks, over, note, class_="doc-sheet")
@@ -146,15 +127,8 @@ def _text_view(text: str, words: Sequence[PageWord], passage: LinkedPassage) -> 
             continue  # boxes of a reading that overlaps, as in tables: the first of them has the text
         parts += _plain_parts(text, at, word.start, passage)
         marked = " doc-passage" if passage.marks(word.start, end) else ""
-        parts.append(
-            tag(
-                "span",
-                text[word.start : end],
-                class_=f"w {confidence_class(word.confidence)}{marked}",
-                data_w=n,
-                tabindex=0 if n == 0 else -1,
-            )
-        )
+        class_ = f"w {confidence_class(word.confidence)}{marked}"
+        parts.append(tag("span", text[word.start : end], class_=class_, data_w=n, tabindex=0 if n == 0 else -1))
         at = end
     parts += _plain_parts(text, at, len(text), passage)
     return join_html(*parts)
@@ -183,5 +157,5 @@ def _no_text(page: Mapping[str, Any]) -> SafeHtml:
 
 def _no_picture(kind: str, pictured: bool) -> SafeHtml | None:
     if kind in PICTURED and not pictured:
-        return tag("p", "This is an earlier version: its text is kept, its picture is not shown. ", class_="quiet")
+        return quiet_text("This is an earlier version: its text is kept, its picture is not shown. ")
     return None

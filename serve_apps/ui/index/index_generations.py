@@ -18,7 +18,7 @@ from serve_apps.ui.kit.blocks import (
     titled_card,
 )
 from serve_apps.ui.kit.formats import format_count, format_moment, format_number, format_size
-from serve_apps.ui.kit.html import SafeHtml, join_html, tag
+from serve_apps.ui.kit.html import SafeHtml, join_html, quiet_text, tag
 from serve_apps.ui.kit.page import ConsoleContext
 from serve_apps.ui.sessions import Role
 
@@ -104,12 +104,8 @@ def _embedder_mismatch(body: Mapping[str, Any]) -> SafeHtml | None:
     live = next((one for one in body["items"] if one["role"] == "live"), None)
     made_now = body["configured"]
     if made_now is None:
-        return tag(
-            "p",
-            state_badge("embedder away", "amber"),
-            " The embedder does not answer, so nothing new can be embedded now.",
-            class_="lab-fallback",
-        )
+        said = " The embedder does not answer, so nothing new can be embedded now."
+        return tag("p", state_badge("embedder away", "amber"), said, class_="lab-fallback")
     if live is None or made_now["live"]:
         return None
     return tag(
@@ -137,17 +133,11 @@ def _generation_card(one: Mapping[str, Any], questions: Questions) -> SafeHtml:
     if one["checked_at"]:
         times.append(("checked ", format_moment(one["checked_at"], relative=True)))
     if one["switched_at"]:
-        times.append(
-            ("live since ", format_moment(one["switched_at"], relative=True))
-            if one["role"] == "live"
-            else ("switched ", format_moment(one["switched_at"], relative=True))
-        )
+        said = "live since " if one["role"] == "live" else "switched "
+        times.append((said, format_moment(one["switched_at"], relative=True)))
     when = tag("p", [tag("span", *pair) for pair in times], class_="quiet lab-facts")
-    forced = (
-        tag("p", state_badge("forced", "amber"), " Somebody let it pass although the gate refused it.")
-        if one["forced_by"]
-        else None
-    )
+    said = " Somebody let it pass although the gate refused it."
+    forced = tag("p", state_badge("forced", "amber"), said) if one["forced_by"] else None
     report = report_view(one["report"], questions) if one["report"] else None
     return titled_card(f"Generation {one['id']}", when, listed, forced, report, aside=state_badge(words, colour))
 
@@ -179,64 +169,34 @@ def switch_view(body: Mapping[str, Any], wanted: str | None) -> SafeHtml:
         ("chunks", "Passages"),
     )
     rows += [(title, str(now[name]) if now else "–", str(to[name])) for name, title in names]
-    told = tag(
-        "table",
-        [
-            tag(
-                "tr",
-                [tag("th" if n == 0 else "td", cell) for n, cell in enumerate(row)],
-                class_="differs" if k and row[1] != row[2] else None,
-            )
-            for k, row in enumerate(rows)
-        ],
-        class_="index-change",
-    )
+    marks = ["differs" if k and row[1] != row[2] else None for k, row in enumerate(rows)]
+    cells = [[tag("td" if n else "th", cell) for n, cell in enumerate(row)] for row in rows]
+    lines = [tag("tr", line, class_=mark) for line, mark in zip(cells, marks, strict=True)]
+    told = tag("table", lines, class_="index-change")
     warn = None
     if to["role"] == "refused":
-        warn = tag(
-            "p",
-            state_badge("refused by the gate", "red"),
-            " ",
-            "; ".join((to["report"] or {"reasons": []})["reasons"]),
-            class_="lab-fallback",
-        )
+        reasons = "; ".join((to["report"] or {"reasons": []})["reasons"])
+        warn = tag("p", state_badge("refused by the gate", "red"), " ", reasons, class_="lab-fallback")
     about = (
         "Every question asked from then on uses it; the way back is the same switch. Documents that came since it was "
         "built are taken over, and embedded in the background."
     )
-    return tag("div", told, warn, tag("p", about, class_="quiet"))
+    return tag("div", told, warn, quiet_text(about))
 
 
 def switched_view(made: Mapping[str, Any], desk: ConsoleContext) -> SafeHtml:
     """Report of a generation switch that was made."""
-    carried = (
-        f" Taken over: {format_count(made['carried'], 'document')} that came since it was built."
-        if made["carried"]
-        else ""
-    )
-    job = (
-        join_html(" ", link_to("Their vectors are made by this job", desk.link("ingest", job=made["job_id"])))
-        if made["job_id"]
-        else None
-    )
+    count = format_count(made["carried"], "document")
+    carried = f" Taken over: {count} that came since it was built." if made["carried"] else ""
+    link = link_to("Their vectors are made by this job", desk.link("ingest", job=made["job_id"]))
+    job = join_html(" ", link) if made["job_id"] else None
     note = f" {made['note']}" if made["note"] else ""
-    return tag(
-        "p",
-        tag("b", f"Readers use generation {made['generation']} now."),
-        carried,
-        job,
-        note,
-        class_="lab-done",
-        role="status",
-    )
+    said = tag("b", f"Readers use generation {made['generation']} now.")
+    return tag("p", said, carried, job, note, class_="lab-done", role="status")
 
 
 async def run_reindex(desk: ConsoleContext, api: SessionApi, hold: bool, force: bool) -> AsyncIterator[SafeHtml]:
-    """Begin it and say how far it is; it goes on where nobody looks.
-
-    Raises:
-        Problem: the API refused.
-    """
+    """Begin it and say how far it is; it goes on where nobody looks. Raises Problem: the API refused."""
     asked = {name: "true" for name, wanted in (("hold", hold), ("force", force)) if wanted}
     begun = await api.post("/api/documents/reindex-all", params=asked)
     path = f"/api/jobs/{begun['job_id']}"
@@ -252,18 +212,7 @@ def _reindex_progress(desk: ConsoleContext, job: Mapping[str, Any]) -> SafeHtml:
     documents = job["documents"]
     title = link_to("Re-indexing", desk.link("ingest", job=job["id"]))
     over = job["state"] in OVER
-    about = (
-        tag("p", job["error"])
-        if job["error"]
-        else tag(
-            "p", "You can leave: it goes on, and readers keep the index they have until it is complete.", class_="quiet"
-        )
-        if not over
-        else None
-    )
-    return titled_card(
-        title,
-        progress_bar(documents["done"], documents["expected"], "documents"),
-        about,
-        aside=state_badge(job["state"]),
-    )
+    going = "You can leave: it goes on, and readers keep the index they have until it is complete."
+    about = tag("p", job["error"]) if job["error"] else None if over else quiet_text(going)
+    bar = progress_bar(documents["done"], documents["expected"], "documents")
+    return titled_card(title, bar, about, aside=state_badge(job["state"]))

@@ -5,7 +5,7 @@ from typing import Any
 
 from serve_apps.ui.kit.blocks import data_table, empty_state, key_figure, key_figures, titled_card
 from serve_apps.ui.kit.formats import format_count, format_duration, format_number, format_percent
-from serve_apps.ui.kit.html import SafeHtml, join_html, tag
+from serve_apps.ui.kit.html import SafeHtml, join_html, quiet_text, tag
 
 
 def cache_view(stats: Mapping[str, Any]) -> SafeHtml:
@@ -26,24 +26,16 @@ def cache_view(stats: Mapping[str, Any]) -> SafeHtml:
         ),
     )
     if not asked:
-        return join_html(
-            row,
-            empty_state(
-                "Nothing was asked yet.",
-                "Questions asked twice are answered from memory, as long as no document changed.",
-            ),
-        )
+        todo = "Questions asked twice are answered from memory, as long as no document changed."
+        return join_html(row, empty_state("Nothing was asked yet.", todo))
     said = (
         f"A remembered question stands for another from a similarity of {stats['similarity_threshold']:g} on, if both "
         f"ask the same; entries are kept {format_duration(stats['ttl_seconds'])}, "
         "and forgotten when a document changes."
     )
-    garbage = (
-        tag("p", f"{format_count(stats['garbage'], 'entry', 'entries')} could not be read.", class_="quiet")
-        if stats["garbage"]
-        else None
-    )
-    return join_html(row, _hit_balance(stats), _refusal_table(stats), tag("p", said, class_="quiet"), garbage)
+    count = format_count(stats["garbage"], "entry", "entries")
+    garbage = quiet_text(f"{count} could not be read.") if stats["garbage"] else None
+    return join_html(row, _hit_balance(stats), _refusal_table(stats), quiet_text(said), garbage)
 
 
 def _hit_balance(stats: Mapping[str, Any]) -> SafeHtml:
@@ -55,56 +47,33 @@ def _hit_balance(stats: Mapping[str, Any]) -> SafeHtml:
         ("passed by", stats["bypasses"], "bypass"),
     ]
     whole = sum(max(0, count) for _, count, _ in parts) or 1
-    pieces = [
-        tag("span", style=f"width:{count / whole * 100:.1f}%", class_=f"piece cache-{kind}")
-        for _, count, kind in parts
-        if count > 0
-    ]
-    legend = [
-        tag("li", tag("i", class_=f"cache-{kind}"), f"{name} {format_number(count)}")
-        for name, count, kind in parts
-        if count > 0
-    ]
+    shown = [(name, count, kind) for name, count, kind in parts if count > 0]
+    pieces = [tag("span", style=f"width:{n / whole * 100:.1f}%", class_=f"piece cache-{kind}") for _, n, kind in shown]
+    legend = [tag("li", tag("i", class_=f"cache-{kind}"), f"{name} {format_number(n)}") for name, n, kind in shown]
     said = ", ".join(f"{name} {count}" for name, count, _ in parts)
-    return tag(
-        "div",
-        tag("span"),
-        tag("div", pieces, class_="lab-bar", role="img", aria_label=said),
-        tag("ul", legend),
-        class_="lab-times",
-    )
+    bar = tag("div", pieces, class_="lab-bar", role="img", aria_label=said)
+    return tag("div", tag("span"), bar, tag("ul", legend), class_="lab-times")
 
 
 def _refusal_table(stats: Mapping[str, Any]) -> SafeHtml | None:
     found = sorted(stats.get("refusals", {}).items(), key=lambda pair: -pair[1])
     if not found:
         return None
+    rows = [(why, format_number(count)) for why, count in found]
     return titled_card(
-        "Why near questions were refused",
-        data_table(
-            ("What parts them", "How often"), [(why, format_number(count)) for why, count in found], numbers=(1,)
-        ),
+        "Why near questions were refused", data_table(("What parts them", "How often"), rows, numbers=(1,))
     )
 
 
 def language_view(body: Mapping[str, Any]) -> SafeHtml:
     """Stemming language in use now, and the effect of a change."""
     cut = body["chunks"]
-    done = (
-        tag(
-            "p",
-            tag("b", "Changed."),
-            f" The words of {format_count(cut, 'passage')} were cut anew.",
-            class_="lab-done",
-            role="status",
-        )
-        if cut is not None
-        else None
-    )
+    said = "" if cut is None else f" The words of {format_count(cut, 'passage')} were cut anew."
+    done = tag("p", tag("b", "Changed."), said, class_="lab-done", role="status") if said else None
     plain, name = body["language"] == "simple", str(body["language"]).title()
     said = (
         "No endings are cut: only the same words are found."
         if plain
         else f"Words are compared without {name} endings, so that plural and singular find each other."
     )
-    return join_html(done, tag("p", said, class_="quiet"))
+    return join_html(done, quiet_text(said))

@@ -1,18 +1,26 @@
 """The page Index: which index readers use, what may take its place, what guards it, and what is remembered."""
 
+from collections.abc import AsyncIterator
 from typing import Any, Final
 from uuid import UUID
 
 import gradio as gr
 
-from serve_apps.ui.index.actions import draw_actions
-from serve_apps.ui.index.index_generations import index_view, load_index_state
+from serve_apps.ui.index.index_generations import (
+    index_view,
+    load_index_state,
+    run_reindex,
+    switch_view,
+    switchable_generations,
+    switched_view,
+)
 from serve_apps.ui.index.sets import sets_view
 from serve_apps.ui.index.settings import draw_cache, draw_gate, draw_language
-from serve_apps.ui.kit.blocks import loading_notice, page_heading
+from serve_apps.ui.kit.blocks import loading_notice, page_heading, problem_card
 from serve_apps.ui.kit.html import SafeHtml
 from serve_apps.ui.kit.html_component import html_part
 from serve_apps.ui.kit.page import QUIET, ConsoleContext, ConsolePage, view_or_problem
+from serve_apps.ui.kit.problem import ApiProblem
 from serve_apps.ui.sessions import Role
 
 ABOUT: Final = "Which index readers use, what may take its place, and what guards the switch."
@@ -68,3 +76,93 @@ ICON: Final = (
     "M4 12c0 1.700 3 3 8 3s8-1.300 8-3"
 )
 PAGE = ConsolePage("index", "Index", Role.DEVELOPER, draw_index_page, ICON)
+
+
+def draw_actions(desk: ConsoleContext, blocks: gr.Blocks, body: gr.HTML) -> None:
+    """Shown to operators; `body` is filled anew after each."""
+    with gr.Row(visible=False) as actions:
+        with gr.Accordion("Build a new index", open=False):
+            hold = gr.Checkbox(False, label="Hold it back: build and check it, but do not give it to readers")
+            force = gr.Checkbox(False, label="Use it whatever the gate finds")
+            build = gr.Button("Re-index everything", variant="primary")
+            building = html_part()
+        with gr.Accordion("Switch or go back", open=False, elem_id="index-switch") as switching:
+            to = gr.Dropdown([], value=None, label="Give readers")
+            change = html_part()
+            sure = gr.Checkbox(False, label="I have read what changes", interactive=False)
+            forced = gr.Checkbox(False, label="Even though the gate refused it", visible=False)
+            go = gr.Button("Switch", variant="stop", interactive=False)
+            done = html_part()
+    _bind_build_events(desk, build, [hold, force], building, body)
+    _bind_switch_events(desk, blocks, actions, switching, to, change, sure, forced, go, done, body)
+
+
+def _bind_build_events(
+    desk: ConsoleContext, build: gr.Button, asked: list[Any], building: gr.HTML, body: gr.HTML
+) -> None:
+    async def begin(request: gr.Request, hold: bool, force: bool) -> AsyncIterator[list[Any]]:
+        try:
+            api = desk.api(request)
+            async for html in run_reindex(desk, api, hold, force):
+                yield [html, gr.skip()]
+            yield [gr.skip(), index_view(desk, await load_index_state(api))]
+        except ApiProblem as problem:
+            yield [problem_card(problem.told), gr.skip()]
+
+    build.click(begin, asked, [building, body], **QUIET)
+
+
+def _bind_switch_events(
+    desk: ConsoleContext,
+    blocks: gr.Blocks,
+    actions: gr.Row,
+    switching: gr.Accordion,
+    to: gr.Dropdown,
+    change: gr.HTML,
+    sure: gr.Checkbox,
+    forced: gr.Checkbox,
+    go: gr.Button,
+    done: gr.HTML,
+    body: gr.HTML,
+) -> None:
+    async def look(request: gr.Request, wanted: str | None) -> list[Any]:
+        """The choices as they are now, and what the chosen one would change; nothing is confirmed any more."""
+        try:
+            found = await desk.api(request).get("/api/generations")
+        except ApiProblem as problem:
+            return [gr.skip(), problem_card(problem.told), False, gr.skip()]
+        choices = switchable_generations(found)
+        ids = [id_ for _, id_ in choices]
+        chosen = wanted if wanted in ids else next(iter(ids), None)
+        refused = any(str(one["id"]) == chosen and one["role"] == "refused" for one in found["items"])
+        return [
+            gr.update(choices=choices, value=chosen),
+            switch_view(found, chosen),
+            gr.update(value=False, interactive=chosen is not None),  # nobody has read what is not shown yet
+            gr.update(visible=refused, value=False),
+        ]
+
+    async def who(request: gr.Request) -> Update:
+        session = desk.session(request)
+        return gr.update(visible=session is not None and session.role.reaches(Role.OPERATOR))
+
+    async def switch(request: gr.Request, wanted: str | None, read: bool, force: bool) -> list[Any]:
+        if not wanted or not read:
+            return [gr.skip(), gr.skip()]
+        try:
+            api = desk.api(request)
+            query = {"force": "true"} if force else {}
+            made = await api.post(f"/api/generations/{int(wanted)}/switch", params=query)
+            return [switched_view(made, desk), index_view(desk, await load_index_state(api))]
+        except ApiProblem as problem:
+            return [problem_card(problem.told), gr.skip()]
+
+    def ready(read: bool) -> Update:
+        return gr.update(interactive=bool(read))
+
+    shown = [to, change, sure, forced]
+    blocks.load(who, None, actions, **QUIET)
+    switching.expand(look, to, shown, **QUIET)
+    to.input(look, to, shown, **QUIET)
+    sure.change(ready, sure, go, **QUIET)
+    go.click(switch, [to, sure, forced], [done, body], **QUIET).then(look, to, shown, **QUIET)

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from serve_apps.ui.kit.blocks import Colour, state_badge
 from serve_apps.ui.kit.formats import format_count, format_duration, format_number, format_percent
-from serve_apps.ui.kit.html import SafeHtml, tag
+from serve_apps.ui.kit.html import SafeHtml, quiet_text, tag
 
 VERDICTS: Final[Mapping[str, Colour]] = {"passed": "green", "refused": "red", "forced": "amber"}
 Questions = Mapping[tuple[str, str], str]  # (set, key) to the question's text
@@ -14,18 +14,16 @@ Questions = Mapping[tuple[str, str], str]  # (set, key) to the question's text
 def report_view(report: Mapping[str, Any], questions: Questions) -> SafeHtml:
     """Every measure as a bar from nothing to all, with marks for what was demanded and what was before."""
     measured = [*([report["items"]] if report["items"] else []), *report["golden"]]
-    documents = tag(
-        "p",
+    documents = quiet_text(
         f"{report['held']} of {format_count(report['expected'], 'document')} of the live index with vectors; ",
         f"tried in {format_duration(report['ms'] / 1000)}.",
-        class_="quiet",
     )
     verdict = state_badge(report["verdict"], VERDICTS.get(report["verdict"], "grey"))
     reasons = [tag("li", one) for one in report["reasons"]]
     why = tag("ul", reasons, class_="index-reasons") if reasons else None
-    none = tag("p", "Too few passages and no golden set: nothing was measured.", class_="quiet")
+    none = quiet_text("Too few passages and no golden set: nothing was measured.")
     bars = [_recall_meter(one, report["at"], questions) for one in measured] or none
-    alone = tag("p", f"By itself: {report['alone']}.", class_="quiet") if report.get("alone") else None
+    alone = quiet_text(f"By itself: {report['alone']}.") if report.get("alone") else None
     return tag("div", tag("p", tag("b", "The gate "), verdict), why, documents, alone, bars, class_="index-report")
 
 
@@ -48,14 +46,9 @@ def _recall_meter(one: Mapping[str, Any], at: int, questions: Questions) -> Safe
     if one["skipped"]:
         told.append(f"{one['skipped']} skipped, as their documents are not there")
     bar = tag("div", fill, ticks, class_="index-bar", role="img", aria_label=", ".join(told))
-    return tag(
-        "div",
-        tag("div", tag("b", title)),
-        bar,
-        tag("small", " · ".join(told), class_="quiet"),
-        _fallen_questions(one["name"], one.get("fell") or [], questions),
-        class_="index-measure",
-    )
+    lines = tag("small", " · ".join(told), class_="quiet")
+    fallen = _fallen_questions(one["name"], one.get("fell") or [], questions)
+    return tag("div", tag("div", tag("b", title)), bar, lines, fallen, class_="index-measure")
 
 
 def _is_low(one: Mapping[str, Any], known: Sequence[tuple[str, float, str]]) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from serve_apps.ui.kit.api import SessionApi
-from serve_apps.ui.kit.blocks import data_table, empty_state, link_to, list_pager, state_badge, titled_card
+from serve_apps.ui.kit.blocks import data_table, empty_card, link_to, list_pager, state_badge, titled_card
 from serve_apps.ui.kit.formats import format_moment, format_number, format_percent
 from serve_apps.ui.kit.html import SafeHtml, join_html, tag
 from serve_apps.ui.kit.page import ConsoleContext
@@ -31,7 +31,7 @@ def _sets_table(desk: ConsoleContext, items: Sequence[Mapping[str, Any]]) -> Saf
             link_to("search lab", desk.link("search")),
             ", and let its set guard the index.",
         )
-        return titled_card("Golden sets", empty_state("There is no golden set.", todo))
+        return empty_card("Golden sets", "There is no golden set.", todo)
     rows = [
         (
             link_to(one["name"], desk.link("index", set=one["id"])),
@@ -48,21 +48,13 @@ def _sets_table(desk: ConsoleContext, items: Sequence[Mapping[str, Any]]) -> Saf
 
 
 def _question_table(desk: ConsoleContext, one: Mapping[str, Any], asked: Mapping[str, Any], skip: int) -> SafeHtml:
-    rows = [
-        (
-            question["question"],
-            ", ".join(question["documents"]) or "–",
-            "; ".join(question["answers"]) or "–",
-            state_badge("answerable", "green")
-            if question["answerable"]
-            else state_badge("no answer is right", "amber"),
-        )
-        for question in asked["items"]
-    ]
+    rows = []
+    for one in asked["items"]:
+        right = state_badge("answerable", "green") if one["answerable"] else state_badge("no answer is right", "amber")
+        documents, answers = ", ".join(one["documents"]) or "–", "; ".join(one["answers"]) or "–"
+        rows.append((one["question"], documents, answers, right))
     if not rows:
-        return titled_card(
-            f"Questions of {one['name']}", empty_state("The set is empty.", "Save questions in the search lab.")
-        )
+        return empty_card(f"Questions of {one['name']}", "The set is empty.", "Save questions in the search lab.")
     names = ("Question", "Expected documents", "Right answers", "")
     address = desk.link("index", set=one["id"])
     back = list_pager(address, skip, LIMIT, asked["total"]) if address and asked["total"] > LIMIT else None

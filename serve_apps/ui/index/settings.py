@@ -7,9 +7,9 @@ import gradio as gr
 
 from serve_apps.ui.index.memory import cache_view, language_view
 from serve_apps.ui.index.sets import sets_view
-from serve_apps.ui.kit.blocks import empty_state, loading_notice, problem_card, titled_card
+from serve_apps.ui.kit.blocks import empty_card, empty_state, loading_notice, problem_card, titled_card
 from serve_apps.ui.kit.formats import format_count
-from serve_apps.ui.kit.html import SafeHtml, tag
+from serve_apps.ui.kit.html import SafeHtml, quiet_text, tag
 from serve_apps.ui.kit.html_component import html_part
 from serve_apps.ui.kit.page import QUIET, ConsoleContext, view_or_problem
 from serve_apps.ui.kit.problem import ApiProblem
@@ -41,11 +41,8 @@ def draw_gate(desk: ConsoleContext, blocks: gr.Blocks, sets: gr.HTML) -> None:
             return [gr.skip(), gr.skip(), gr.skip(), gr.skip()]  # the list above says what is wrong
         first = items[0] if items else None
         choices = [(one["name"], str(one["id"])) for one in items]
-        return [
-            gr.update(visible=True),
-            gr.update(choices=choices, value=choices[0][1] if choices else None),
-            *_gate_values(first),
-        ]
+        chosen = gr.update(choices=choices, value=choices[0][1] if choices else None)
+        return [gr.update(visible=True), chosen, *_gate_values(first)]
 
     async def choose(request: gr.Request, wanted: str | None) -> list[Any]:
         try:
@@ -87,26 +84,15 @@ def draw_cache(desk: ConsoleContext, blocks: gr.Blocks) -> None:
     """Components for cache statistics, and for clearing the cache."""
     shown = html_part(loading_notice())
     with gr.Accordion("Forget what is remembered", open=False, visible=False) as frame:
-        html_part(
-            tag(
-                "p",
-                "Every question is worked out anew until it has been asked again; nothing else changes.",
-                class_="quiet",
-            )
-        )
+        html_part(quiet_text("Every question is worked out anew until it has been asked again; nothing else changes."))
         sure = gr.Checkbox(False, label="Forget everything that is remembered in this workspace")
         clear = gr.Button("Forget it", variant="stop", interactive=False)
         done = html_part()
 
     async def show(request: gr.Request) -> list[Any]:
         if not _is_operator(desk, request):
-            return [
-                titled_card(
-                    "Semantic cache",
-                    empty_state("For operators.", "Its figures are shown to operators and administrators."),
-                ),
-                gr.skip(),
-            ]
+            todo = "Its figures are shown to operators and administrators."
+            return [empty_card("Semantic cache", "For operators.", todo), gr.skip()]
         return [await view_or_problem(_cache_card(desk, request)), gr.update(visible=True)]
 
     async def forget(request: gr.Request, agreed: bool) -> list[Any]:
@@ -116,13 +102,8 @@ def draw_cache(desk: ConsoleContext, blocks: gr.Blocks) -> None:
             gone = await desk.api(request).delete("/api/rag/cache")
         except ApiProblem as problem:
             return [problem_card(problem.told), gr.skip(), gr.skip()]
-        said = tag(
-            "p",
-            tag("b", "Forgotten: "),
-            f"{format_count(gone['forgotten'], 'entry', 'entries')}.",
-            class_="lab-done",
-            role="status",
-        )
+        count = f"{format_count(gone['forgotten'], 'entry', 'entries')}."
+        said = tag("p", tag("b", "Forgotten: "), count, class_="lab-done", role="status")
         return [said, await view_or_problem(_cache_card(desk, request)), False]
 
     blocks.load(show, None, [shown, frame], **QUIET)

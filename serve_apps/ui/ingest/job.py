@@ -9,6 +9,7 @@ from serve_apps.ui.kit.api import SessionApi
 from serve_apps.ui.kit.blocks import (
     card_columns,
     data_table,
+    empty_card,
     empty_state,
     key_figure,
     key_figures,
@@ -142,16 +143,12 @@ def _doubtful_table(
     """Table of partial or degraded documents with their caveats."""
     if not documents:
         return None
-    rows = [
-        (
-            link_to(one["filename"], desk.link("documents", id=one["document_id"])),
-            tag(
-                "div", state_badge(one["status"]), tag("div", "as before", class_="quiet") if one["unchanged"] else None
-            ),
-            caveat_list(one["caveats"]) or "Pages failed: see below.",
-        )
-        for one in documents
-    ]
+    rows = []
+    for one in documents:
+        before = tag("div", "as before", class_="quiet") if one["unchanged"] else None
+        link = link_to(one["filename"], desk.link("documents", id=one["document_id"]))
+        doubts = caveat_list(one["caveats"]) or "Pages failed: see below."
+        rows.append((link, tag("div", state_badge(one["status"]), before), doubts))
     shown = data_table(("Document", "State", "What is missing, or may be wrong"), rows)
     return titled_card("Read, but not wholly or not surely", shown, _failure_pager(job, skip, len(documents)))
 
@@ -159,70 +156,50 @@ def _doubtful_table(
 def _stage_table(stages: Sequence[Mapping[str, Any]], ended: bool) -> SafeHtml:
     if not stages:
         what = "It found nothing to do." if ended else "It has not begun."
-        return titled_card("Stages", empty_state(what, "Stages show up once files were counted."))
+        return empty_card("Stages", what, "Stages show up once files were counted.")
     rows = []
     for one in stages:
         name, unit = STAGES.get(one["stage"], (one["stage"], ""))
         settled = one["done"] + one["failed"] + one["unchanged"]
         more = ", ".join(f"{format_number(one[kind])} {kind}" for kind in ("failed", "unchanged") if one[kind])
-        rows.append(
-            (
-                name,
-                tag("div", progress_bar(settled, one["expected"], unit.capitalize()), tag("div", more, class_="quiet")),
-            )
-        )
+        bar = progress_bar(settled, one["expected"], unit.capitalize())
+        rows.append((name, tag("div", bar, tag("div", more, class_="quiet"))))
     return titled_card("Stages", data_table(("Stage", "Done"), rows))
 
 
 def _engine_table(engines: Sequence[Mapping[str, Any]] | None, ended: bool) -> SafeHtml:
     if engines is None:
-        return titled_card(
-            "Engines", empty_state("Counted at the end.", "The job is too large to count its pages every few seconds.")
+        return empty_card(
+            "Engines", "Counted at the end.", "The job is too large to count its pages every few seconds."
         )
     if not engines:
         todo = "Only its index was made, or nothing new was found." if ended else "They show up with the first pages."
-        return titled_card("Engines", empty_state("No page was read by it.", todo))
-    rows = [
-        (
-            one["engine"],
-            format_number(one["pages"]),
-            format_percent(one["confidence"]),
-            format_duration(one["ms"] / 1000),
-        )
-        for one in engines
-    ]
+        return empty_card("Engines", "No page was read by it.", todo)
+    rows = []
+    for one in engines:
+        pages, sure = format_number(one["pages"]), format_percent(one["confidence"])
+        rows.append((one["engine"], pages, sure, format_duration(one["ms"] / 1000)))
     return titled_card("Engines", data_table(("Engine", "Pages", "Sure", "A page"), rows, numbers=(1, 2, 3)))
 
 
 def _failure_table(
     desk: ConsoleContext, job: str, groups: Sequence[Mapping[str, Any]], units: Sequence[Mapping[str, Any]], skip: int
 ) -> SafeHtml:
-    rows = [
-        (
-            tag("div", tag("b", one["title"]), tag("div", _stage_label(one["stage"]), class_="quiet")),
-            format_number(one["count"]),
-            one["fix"],
-            state_badge("may pass", "amber") if one["retryable"] else state_badge("stays", "grey"),
-        )
-        for one in groups
-    ]
+    rows = []
+    for one in groups:
+        name = tag("div", tag("b", one["title"]), tag("div", _stage_label(one["stage"]), class_="quiet"))
+        stays = state_badge("may pass", "amber") if one["retryable"] else state_badge("stays", "grey")
+        rows.append((name, format_number(one["count"]), one["fix"], stays))
     reasons = data_table(("Reason", "How often", "What to do", "On a retry"), rows, numbers=(1,))
-    failed_ones = [
-        (
-            link_to(unit["filename"], desk.link("documents", id=unit["document_id"], page=unit["page"])),
-            format_number(unit["page"]),
-            str((unit["failure"] or {}).get("reason", "unknown")).replace("_", " "),
-            (unit["failure"] or {}).get("detail") or "–",
-        )
-        for unit in units
-    ]
-    listed = (
-        data_table(("File", "Page", "Reason", "Detail"), failed_ones, numbers=(1,))
-        if failed_ones
-        else empty_state(
-            "None that you may see.", "They belong to documents for other readers, or to files without a document."
-        )
-    )
+    failed_ones = []
+    for unit in units:
+        failure = unit["failure"] or {}
+        link = link_to(unit["filename"], desk.link("documents", id=unit["document_id"], page=unit["page"]))
+        reason = str(failure.get("reason", "unknown")).replace("_", " ")
+        failed_ones.append((link, format_number(unit["page"]), reason, failure.get("detail") or "–"))
+    shown = data_table(("File", "Page", "Reason", "Detail"), failed_ones, numbers=(1,))
+    todo = "They belong to documents for other readers, or to files without a document."
+    listed = shown if failed_ones else empty_state("None that you may see.", todo)
     return join_html(
         titled_card("Failures by reason", reasons),
         titled_card("What failed", listed, _failure_pager(job, skip, len(units))),
@@ -239,10 +216,5 @@ def _failure_pager(job: str, skip: int, count: int) -> SafeHtml | None:
     on = f"{HERE}?{urlencode({'job': job, 'skip': skip + A_PAGE})}" if count == A_PAGE else None
     if back is None and on is None:
         return None
-    return tag(
-        "nav",
-        link_to("← Earlier", back) if back else None,
-        link_to("Later →", on) if on else None,
-        class_="aos-pager",
-        aria_label="Pages of failures",
-    )
+    earlier, later = link_to("← Earlier", back) if back else None, link_to("Later →", on) if on else None
+    return tag("nav", earlier, later, class_="aos-pager", aria_label="Pages of failures")

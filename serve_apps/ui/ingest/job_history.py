@@ -16,7 +16,7 @@ from serve_apps.ui.kit.blocks import (
     titled_card,
 )
 from serve_apps.ui.kit.formats import format_moment, format_number
-from serve_apps.ui.kit.html import SafeHtml, join_html, tag
+from serve_apps.ui.kit.html import SafeHtml, join_html, quiet_span, tag
 
 A_PAGE: Final = 20
 STATES: Final = ("", "queued", "running", "partial", "failed", "cancelled", "completed")
@@ -35,16 +35,10 @@ async def load_job_history(api: SessionApi, query: Mapping[str, str], skip: int)
 
 def job_list_view(body: Mapping[str, Any], about: Mapping[str, str | None], state: str, skip: int) -> SafeHtml:
     """The job list as HTML: tabs by state, a table, and a pager."""
-    tabs = [
-        tag(
-            "a",
-            (one or "all").capitalize(),
-            href=f"{HERE}?{urlencode({'state': one})}" if one else HERE,
-            aria_current="page" if one == state else None,
-            id=f"state-{one or 'all'}",
-        )
-        for one in STATES
-    ]
+    tabs = []
+    for one in STATES:
+        where, here = f"{HERE}?{urlencode({'state': one})}" if one else HERE, "page" if one == state else None
+        tabs.append(tag("a", (one or "all").capitalize(), href=where, aria_current=here, id=f"state-{one or 'all'}"))
     nav = tag("nav", tabs, class_="aos-tabs", aria_label="Jobs by state")
     if not body["items"]:
         shown = (
@@ -57,9 +51,7 @@ def job_list_view(body: Mapping[str, Any], about: Mapping[str, str | None], stat
     shown = data_table(("Job", "State", "Pages", "Documents", "Failed", "Doubtful", "Begun"), rows, numbers=(4, 5))
     address = HERE + (f"?{urlencode({'state': state})}" if state else "")
     turn = list_pager(address, skip, A_PAGE, body["total"]) if body["total"] > A_PAGE or skip else None
-    return titled_card(
-        "Jobs", nav, shown, turn, aside=tag("span", f"{format_number(body['total'])} in all", class_="quiet")
-    )
+    return titled_card("Jobs", nav, shown, turn, aside=quiet_span(f"{format_number(body['total'])} in all"))
 
 
 def _job_row(one: Mapping[str, Any], about: str | None) -> tuple[Any, ...]:

@@ -135,14 +135,8 @@ async def _survey_folder(desk: ConsoleContext, api: SessionApi, asked: PageActio
             case "scan":
                 job = await api.post("/api/documents/batch-scan", body)
                 where = desk.link("ingest", job=job["job_id"])
-                said = tag(
-                    "div",
-                    "The scan has begun: ",
-                    tag("a", "follow the job", href=where, target="_self"),
-                    ".",
-                    class_="aos-good",
-                    role="status",
-                )
+                link = tag("a", "follow the job", href=where, target="_self")
+                said = tag("div", "The scan has begun: ", link, ".", class_="aos-good", role="status")
             case _:
                 said = empty_state("Nothing was asked for.", "Load the page again.")
     except ApiProblem as problem:

@@ -8,7 +8,7 @@ from serve_apps.ui.ingest.job import act_button
 from serve_apps.ui.kit.api import SessionApi
 from serve_apps.ui.kit.blocks import empty_state, key_figure, key_figures, problem_card, state_badge, titled_card
 from serve_apps.ui.kit.formats import format_count, format_duration, format_number
-from serve_apps.ui.kit.html import Child, SafeHtml, join_html, tag
+from serve_apps.ui.kit.html import Child, SafeHtml, join_html, quiet_text, tag
 from serve_apps.ui.kit.problem import ApiProblem
 
 SHOWN = 60
@@ -42,22 +42,14 @@ def scan_form(place: Mapping[str, Any], agents: list[Mapping[str, Any]], said: S
         if not one["whole_workspace"]
     ]
     who = tag("label", tag("span", "Link to agent"), tag("select", options, name="agent", id="scan-agent"))
-    buttons = tag(
-        "div",
-        act_button("Estimate first", "estimate", "estimate", "primary"),
-        act_button("Scan now", "scan", "scan"),
-        class_="actions",
-    )
+    first, now = act_button("Estimate first", "estimate", "estimate", "primary"), act_button("Scan now", "scan", "scan")
+    buttons = tag("div", first, now, class_="actions")
     asked = tag(
         "form", tag("label", tag("span", "Folder or file"), box, class_="wide"), who, buttons, class_="doc-filters"
     )
     return titled_card(
         "Scan a folder", tag("p", confined, class_="quiet doc-gap"), asked, _folder_contents(place), said
     )
-
-
-def _skipped_kinds(found: Mapping[str, Any]) -> list[tuple[str, int]]:
-    return sorted(found.get("passed_over", {}).items())
 
 
 def estimate_view(found: Mapping[str, Any]) -> SafeHtml:
@@ -79,7 +71,8 @@ def estimate_view(found: Mapping[str, Any]) -> SafeHtml:
         state_badge(f"{format_number(count)} {reason}", "amber") for reason, count in sorted(found["reasons"].items())
     ]
     passed = [
-        state_badge(f"{format_number(count)} {kind.replace('_', ' ')}", "grey") for kind, count in _skipped_kinds(found)
+        state_badge(f"{format_number(count)} {kind.replace('_', ' ')}", "grey")
+        for kind, count in sorted(found.get("passed_over", {}).items())
     ]
     seen = (
         None
@@ -93,18 +86,12 @@ def estimate_view(found: Mapping[str, Any]) -> SafeHtml:
         tag("p", "Cannot be read: ", _spaced_children(bad)) if bad else None,
         tag("p", "Passed over: ", _spaced_children(passed)) if passed else None,
         None if found["complete"] else tag("p", tag("b", cut), " The other figures are of those."),
-        tag("p", seen, class_="quiet") if seen else None,
+        quiet_text(seen) if seen else None,
     ]
     hidden = tag("input", type="hidden", name="folder", value=found["root"])
-    return tag(
-        "div",
-        tag("strong", f"A dry run of {found['root']}: nothing was started."),
-        row,
-        lines,
-        tag("form", hidden, tag("input", type="hidden", name="agent", value=found.get("agent", "")), start),
-        class_="doc-estimate",
-        role="status",
-    )
+    agent = tag("input", type="hidden", name="agent", value=found.get("agent", ""))
+    head = tag("strong", f"A dry run of {found['root']}: nothing was started.")
+    return tag("div", head, row, lines, tag("form", hidden, agent, start), class_="doc-estimate", role="status")
 
 
 def _time_estimate(found: Mapping[str, Any]) -> str:
@@ -127,7 +114,7 @@ def _folder_contents(place: Mapping[str, Any]) -> SafeHtml:
         buttons.append(act_button(f"{name}/", "open", f"folder-{n}", "small", f"{path}/{name}" if path else name))
     more = " and more" if place["more"] or len(place["folders"]) > SHOWN else ""
     said = f"{format_count(place['files'], 'file')} and {format_count(len(place['folders']), 'folder')}{more} here"
-    return tag("div", tag("p", said, class_="quiet"), tag("div", buttons, class_="doc-folders"), class_="doc-gap")
+    return tag("div", quiet_text(said), tag("div", buttons, class_="doc-folders"), class_="doc-gap")
 
 
 def _spaced_children(those: list[SafeHtml]) -> list[Child]:

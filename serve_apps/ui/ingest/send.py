@@ -9,7 +9,7 @@ from serve_apps.ui.kit.api import SessionApi
 from serve_apps.ui.kit.blocks import data_table, link_to, progress_bar, state_badge
 from serve_apps.ui.kit.caveats import caveat_pages, caveat_title, serious_caveats
 from serve_apps.ui.kit.formats import format_count, format_size
-from serve_apps.ui.kit.html import Child, SafeHtml, tag
+from serve_apps.ui.kit.html import Child, SafeHtml, quiet_text, tag
 from serve_apps.ui.kit.page import ConsoleContext
 from serve_apps.ui.kit.problem import ApiProblem, ProblemReport
 
@@ -32,7 +32,6 @@ class FileUpload:
     """One file and how far it is."""
 
     def __init__(self, path: Path) -> None:
-        """Nothing is read yet but its size."""
         self.path, self.name, self.bytes = path, path.name, path.stat().st_size
         self.state = "waiting"
         self.document: str | None = None
@@ -77,11 +76,7 @@ def uploads_view(desk: ConsoleContext, files: Sequence[FileUpload]) -> SafeHtml:
     )
     lines = data_table(("File", "Size", "State", ""), rows, caption=said, numbers=(1,))
     return tag(
-        "div",
-        progress_bar(ended, len(files), "Files"),
-        lines,
-        tag("p", hint, class_="quiet") if hint else None,
-        role="status",
+        "div", progress_bar(ended, len(files), "Files"), lines, quiet_text(hint) if hint else None, role="status"
     )
 
 

@@ -58,7 +58,6 @@ class SignInClient:
         """Tokens for a password; raises Problem.
 
         Args:
-            email, password: as they were typed.
             client: the address of who signs in. The console vouches for it, so that failed attempts are counted for
                 that address and not for the console's, which is everybody's; what anybody may write is not believed.
         """
@@ -243,8 +242,7 @@ async def parse_events(lines: AsyncIterable[str]) -> AsyncIterator[StreamEvent]:
 def _quote_path(path: str) -> str:
     """The path of a route, whatever id a page took from its address; what is quoted already stays as it is.
 
-    Raises:
-        Problem: it would lead elsewhere.
+    Raises Problem: it would lead elsewhere.
     """
     if _ELSEWHERE.search(path):
         raise no_such_thing()

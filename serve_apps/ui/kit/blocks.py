@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from serve_apps.ui.kit.html import Child, SafeHtml, join_html, tag
+from serve_apps.ui.kit.html import Child, SafeHtml, join_html, quiet_span, quiet_text, tag
 from serve_apps.ui.kit.problem import ProblemReport
 
 Colour = Literal["green", "amber", "red", "grey", "blue"]
@@ -32,7 +32,7 @@ STATES: dict[str, Colour] = {
 
 def page_heading(title: str, about: Child = None, *actions: Child) -> SafeHtml:
     """The head of a page."""
-    left = tag("div", tag("h1", title), tag("p", about, class_="quiet") if about else None)
+    left = tag("div", tag("h1", title), quiet_text(about) if about else None)
     return tag("div", left, tag("div", actions, class_="actions") if actions else None, class_="aos-heading")
 
 
@@ -55,23 +55,14 @@ def data_table(
     columns: Sequence[str], rows: Iterable[Sequence[Child]], *, caption: str = "", numbers: Sequence[int] = ()
 ) -> SafeHtml:
     """Rows with a head; on a phone each row becomes a card. `numbers`: columns whose cells stand right."""
-    head = tag("tr", [tag("th", name, scope="col", class_=_cell_class(n, numbers)) for n, name in enumerate(columns)])
+    right = ["number" if n in numbers else None for n in range(len(columns))]
+    head = tag("tr", [tag("th", name, scope="col", class_=side) for name, side in zip(columns, right, strict=True)])
     body = [
-        tag(
-            "tr",
-            [
-                tag("td", cell, data_label=columns[n] or None, class_=_cell_class(n, numbers))
-                for n, cell in enumerate(row)
-            ],
-        )
+        tag("tr", [tag("td", cell, data_label=columns[n] or None, class_=right[n]) for n, cell in enumerate(row)])
         for row in rows
     ]
     named = tag("caption", caption) if caption else None
     return tag("div", tag("table", named, tag("thead", head), tag("tbody", body)), class_="aos-table")
-
-
-def _cell_class(n: int, numbers: Sequence[int]) -> str | None:
-    return "number" if n in numbers else None
 
 
 def key_figure(
@@ -81,7 +72,7 @@ def key_figure(
     inside = join_html(
         tag("span", label, class_="label"),
         tag("span", value, class_=f"value {colour or ''}".strip()),
-        tag("span", about, class_="quiet") if about else None,
+        quiet_span(about) if about else None,
     )
     if address is None:
         return tag("div", inside, class_="aos-figure")
@@ -109,6 +100,11 @@ def empty_state(what: str, todo: Child) -> SafeHtml:
     return tag("div", tag("strong", what), tag("p", todo), class_="aos-empty")
 
 
+def empty_card(title: Child, what: str, todo: Child, *, aside: Child = None) -> SafeHtml:
+    """A card with nothing in it."""
+    return titled_card(title, empty_state(what, todo), aside=aside)
+
+
 def loading_notice(what: str = "One moment …") -> SafeHtml:
     """Until the first answer is there."""
     return tag("div", what, class_="aos-loading", role="status")
@@ -118,21 +114,15 @@ def progress_bar(done: int, total: int, label: str = "") -> SafeHtml:
     """A bar with its numbers; without a known total it only says how many are done."""
     said = f"{done:,} of {total:,}" if total else f"{done:,}"
     bar = tag("progress", value=done, max=total, aria_label=label or said) if total else None
-    return tag("div", bar, tag("span", f"{label} {said}".strip(), class_="quiet"), class_="aos-progress")
+    return tag("div", bar, quiet_span(f"{label} {said}".strip()), class_="aos-progress")
 
 
 def problem_card(told: ProblemReport) -> SafeHtml:
     """Card of a problem: what happened, and what to try."""
     known = f"{told.code}" + (f", {told.status}" if told.status else "")
-    return tag(
-        "div",
-        tag("strong", told.title),
-        tag("p", told.detail) if told.detail and told.detail != told.title else None,
-        tag("p", tag("b", "What to try: "), told.fix) if told.fix else None,
-        tag("code", known),
-        class_="aos-problem",
-        role="alert",
-    )
+    detail = tag("p", told.detail) if told.detail and told.detail != told.title else None
+    fix = tag("p", tag("b", "What to try: "), told.fix) if told.fix else None
+    return tag("div", tag("strong", told.title), detail, fix, tag("code", known), class_="aos-problem", role="alert")
 
 
 def list_pager(address: str, skip: int, limit: int, total: int) -> SafeHtml:
@@ -141,8 +131,8 @@ def list_pager(address: str, skip: int, limit: int, total: int) -> SafeHtml:
 
     def step(label: str, to: int, usable: bool) -> SafeHtml:
         where = f"{address}{joint}skip={max(0, to)}" if usable else None
-        return link_to(label, where) if usable else tag("span", label, class_="quiet")
+        return link_to(label, where) if usable else quiet_span(label)
 
     shown = f"{min(skip + 1, total):,}–{min(skip + limit, total):,} of {total:,}"
     back, on = step("← Newer", skip - limit, skip > 0), step("Older →", skip + limit, skip + limit < total)
-    return tag("nav", back, tag("span", shown, class_="quiet"), on, class_="aos-pager", aria_label="Pages of the list")
+    return tag("nav", back, quiet_span(shown), on, class_="aos-pager", aria_label="Pages of the list")

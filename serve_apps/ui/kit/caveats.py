@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from serve_apps.ui.kit.blocks import Colour, state_badge
 from serve_apps.ui.kit.formats import format_number
-from serve_apps.ui.kit.html import SafeHtml, tag
+from serve_apps.ui.kit.html import SafeHtml, quiet_span, tag
 
 Caveat = Mapping[str, Any]
 TITLES: Final[Mapping[str, str]] = {
@@ -60,15 +60,10 @@ def caveat_list(caveats: Sequence[Caveat]) -> SafeHtml | None:
     """Each with where it is and its detail."""
     if not caveats:
         return None
-    shown = [
-        tag(
-            "li",
-            state_badge(caveat_title(one), COLOURS.get(one["weight"], "grey")),
-            tag("span", caveat_pages(one), class_="quiet"),
-            tag("div", one["detail"]),
-        )
-        for one in caveats
-    ]
+    shown = []
+    for one in caveats:
+        badge = state_badge(caveat_title(one), COLOURS.get(one["weight"], "grey"))
+        shown.append(tag("li", badge, quiet_span(caveat_pages(one)), tag("div", one["detail"])))
     return tag("ul", shown, class_="aos-caveats")
 
 

@@ -16,16 +16,10 @@ def bar_chart(values: Sequence[float], label: str, colour: str = "accent") -> Sa
     drawn = []
     for n, value in enumerate(values):
         tall = max(1.5, value / most * (HEIGHT - 4))
+        size = {"width": round(max(1.0, step - GAP), 2), "height": round(tall, 2)}
+        class_ = "none" if not value else "open" if n == len(values) - 1 else None
         drawn.append(
-            tag(
-                "rect",
-                x=round(n * step + GAP / 2, 2),
-                y=round(HEIGHT - tall, 2),
-                width=round(max(1.0, step - GAP), 2),
-                height=round(tall, 2),
-                rx=1,
-                class_="none" if not value else "open" if n == len(values) - 1 else None,
-            )
+            tag("rect", x=round(n * step + GAP / 2, 2), y=round(HEIGHT - tall, 2), **size, rx=1, class_=class_)
         )
     return _chart_frame(drawn, values, label, f"chart {colour}")
 

@@ -45,12 +45,8 @@ def _citation_chip(desk: ConsoleContext, one: Cited) -> SafeHtml:
     sure = one.get("ocr_confidence")
     doubt = tag("span", f"OCR {format_percent(sure)}", class_="aos-badge amber") if sure and sure < DOUBTFUL else None
     name = tag("span", f"{one['filename']}, page {one['page']}", class_="name")
-    inside = (
-        tag("b", one["n"]),
-        tag("span", name, tag("q", " ".join(str(one.get("quote", "")).split()))),
-        doubt,
-        caveat_badges(one),
-    )
+    quote = tag("q", " ".join(str(one.get("quote", "")).split()))
+    inside = (tag("b", one["n"]), tag("span", name, quote), doubt, caveat_badges(one))
     address = citation_address(desk, one)
     if address is None:
         return tag("div", inside, class_="aos-chip")

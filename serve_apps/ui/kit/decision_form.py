@@ -10,7 +10,7 @@ import gradio as gr
 from serve_apps.ui.kit.api import SessionApi
 from serve_apps.ui.kit.blocks import state_badge, titled_card
 from serve_apps.ui.kit.formats import format_moment
-from serve_apps.ui.kit.html import SafeHtml, join_html, tag
+from serve_apps.ui.kit.html import SafeHtml, join_html, quiet_text, tag
 from serve_apps.ui.kit.html_component import html_part
 from serve_apps.ui.kit.problem import ApiProblem, ProblemReport
 from serve_apps.ui.kit.value_tables import value_view
@@ -24,14 +24,11 @@ Asked = Mapping[str, Any]
 def decision_card(asked: Asked, may_decide: bool) -> SafeHtml:
     """Card of an approval request; a person who may not decide is told who may."""
     uncertain = asked.get("category") == RECONCILE
-    title = (
-        f"Did {asked['tool']} happen? It was begun, and nobody knows."
-        if uncertain
-        else f"{asked['tool']} waits for a person"
-    )
+    happened = f"Did {asked['tool']} happen? It was begun, and nobody knows."
+    title = happened if uncertain else f"{asked['tool']} waits for a person"
     about = tag("p", asked["reason"]) if asked.get("reason") else None
     until = asked.get("expires_at")
-    left = tag("p", "Without a decision it expires ", format_moment(until, relative=True), ".", class_="quiet")
+    left = quiet_text("Without a decision it expires ", format_moment(until, relative=True), ".")
     body = value_view(asked.get("arguments") or {}) if uncertain or not may_decide or _has_many_fields(asked) else None
     who = None if may_decide else tag("p", "An operator or administrator decides this; it then goes on by itself.")
     return titled_card(title, about, body, who, left if until and not uncertain else None, aside=state_badge("pending"))
@@ -49,8 +46,7 @@ def argument_text(value: Any) -> str:
 def edited_arguments(asked: Asked, texts: Sequence[str]) -> dict[str, Any] | None:
     """The arguments as they were edited; None where nothing was changed.
 
-    Raises:
-        Problem: a field does not hold what its argument is made of.
+    Raises Problem: a field does not hold what its argument is made of.
     """
     before: dict[str, Any] = dict(asked.get("arguments") or {})
     after = dict(before)
@@ -79,18 +75,14 @@ async def send_decision(api: SessionApi, asked: Asked, choice: str, texts: Seque
 
 @dataclass(frozen=True, slots=True)
 class DecisionForm:
-    """The form's components; `asked` holds what is asked while it is shown.
-
-    Attributes:
-        choices: buttons by the decision they send.
-    """
+    """The form's components; `asked` holds what is asked while it is shown."""
 
     around: gr.Column
     asked: gr.State
     about: gr.HTML
     fields: tuple[gr.Textbox, ...]
     notes: gr.Textbox
-    choices: Mapping[str, gr.Button]
+    choices: Mapping[str, gr.Button]  # buttons by the decision they send
 
     @classmethod
     def declare(cls) -> "DecisionForm":

@@ -41,15 +41,8 @@ def _top_bar(session: ConsoleSession, page: ConsolePage) -> SafeHtml:
     where = f"{PREFIX}/password?{urlencode({'next': page.address})}"
     password = tag("a", "Password", href=where, title="Change your password", class_="own")
     person = tag("span", session.email, class_="who", title=f"{session.email}, {session.role}")
-    right = tag(
-        "div",
-        _workspace_choice(session, page),
-        person,
-        tag("span", session.role, class_="aos-badge grey"),
-        password,
-        out,
-        class_="right",
-    )
+    role = tag("span", session.role, class_="aos-badge grey")
+    right = tag("div", _workspace_choice(session, page), person, role, password, out, class_="right")
     # console.js sends the workspace along with whatever the page asks for.
     return tag(
         "header", brand, right, class_="aos-bar", data_title=f"{page.title} · {NAME}", data_workspace=session.workspace
@@ -69,15 +62,10 @@ def _workspace_choice(session: ConsoleSession, page: ConsolePage) -> SafeHtml | 
 
 
 def _page_nav(current: ConsolePage, pages: tuple[ConsolePage, ...], session: ConsoleSession) -> SafeHtml:
+    offered = [one for one in pages if session.role.reaches(one.least)]
+    icons = [tag("svg", tag("path", d=one.icon), viewBox="0 0 24 24", aria_hidden="true") for one in offered]
     links = [
-        tag(
-            "a",
-            tag("svg", tag("path", d=one.icon), viewBox="0 0 24 24", aria_hidden="true"),
-            tag("span", one.title),
-            href=one.address,
-            aria_current="page" if one is current else None,
-        )
-        for one in pages
-        if session.role.reaches(one.least)
+        tag("a", icon, tag("span", one.title), href=one.address, aria_current="page" if one is current else None)
+        for one, icon in zip(offered, icons, strict=True)
     ]
     return tag("nav", links, class_="aos-nav", aria_label="Pages")

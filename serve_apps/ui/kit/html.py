@@ -32,24 +32,30 @@ def escape_text(value: object) -> SafeHtml:
 def tag(name: str, /, *children: Child, **attributes: str | int | float | bool | None) -> SafeHtml:
     """An element. `class_` is the class, an underscore a hyphen; attributes that are None or False are left out.
 
-    Raises:
-        UnsafeLink: an address leads elsewhere, or is a script.
+    Raises UnsafeLink: an address leads elsewhere, or is a script.
     """
     told = "".join(
         _attribute_html(key, value) for key, value in attributes.items() if value is not None and value is not False
     )
     if name in VOID and not children:
-        return (
-            SafeHtml(f"<{name}{told}>")
-            if name in ("br", "img", "input", "hr", "meta", "link")
-            else SafeHtml(f"<{name}{told}/>")
-        )
+        open_ended = name in ("br", "img", "input", "hr", "meta", "link")
+        return SafeHtml(f"<{name}{told}>" if open_ended else f"<{name}{told}/>")
     return SafeHtml(f"<{name}{told}>{join_html(*children)}</{name}>")
 
 
 def join_html(*children: Child) -> SafeHtml:
     """Several after each other; None is nothing."""
     return SafeHtml("".join(_child_html(child) for child in children))
+
+
+def quiet_text(*said: Child) -> SafeHtml:
+    """A paragraph in the colour of what is only added."""
+    return tag("p", said, class_="quiet")
+
+
+def quiet_span(*said: Child) -> SafeHtml:
+    """The same within a line."""
+    return tag("span", said, class_="quiet")
 
 
 def _child_html(child: Child) -> str:

@@ -56,12 +56,9 @@ def parse_action(event: gr.EventData) -> PageAction:
     """From what the script sent: whatever it is, only text of it is taken."""
     told = event._data if isinstance(event._data, dict) else {}
     fields = told.get("fields")
-    return PageAction(
-        dict(parse_qsl(_text_field(told, "query").removeprefix("?"))),
-        _text_field(told, "act"),
-        _text_field(told, "value"),
-        {str(name): str(value) for name, value in fields.items()} if isinstance(fields, dict) else {},
-    )
+    query, act, value = (_text_field(told, name) for name in ("query", "act", "value"))
+    sent = {str(name): str(value) for name, value in fields.items()} if isinstance(fields, dict) else {}
+    return PageAction(dict(parse_qsl(query.removeprefix("?"))), act, value, sent)
 
 
 def opening_action(request: gr.Request) -> PageAction:

@@ -44,21 +44,13 @@ class CookieRequest(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ConsolePage:
-    """One page.
+    """One page."""
 
-    Attributes:
-        path: below /console/; empty for the first one.
-        title: in the navigation and of the window.
-        least: the role from which on it is offered.
-        draw: declares it, see above.
-        icon: what a `path` of 24 by 24 draws in the navigation.
-    """
-
-    path: str
-    title: str
-    least: Role
-    draw: "Callable[[ConsoleContext, Any], None]"
-    icon: str
+    path: str  # below /console/; empty for the first one
+    title: str  # in the navigation and of the window
+    least: Role  # the role from which on it is offered
+    draw: "Callable[[ConsoleContext, Any], None]"  # declares it, see above
+    icon: str  # what a `path` of 24 by 24 draws in the navigation
 
     @property
     def address(self) -> str:
@@ -86,11 +78,7 @@ class ConsoleContext:
         return self.sessions.find(request.cookies.get(COOKIE))
 
     def api(self, request: CookieRequest) -> SessionApi:
-        """The API as whoever asks has it.
-
-        Raises:
-            Problem: the session is over.
-        """
+        """The API as whoever asks has it. Raises Problem: the session is over."""
         session = self.session(request)
         if session is None:
             raise signed_out()

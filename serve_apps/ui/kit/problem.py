@@ -23,7 +23,6 @@ class ApiProblem(Exception):
     """The API refused, or could not be reached; `told` says what and what to do."""
 
     def __init__(self, told: ProblemReport) -> None:
-        """Printed as title and detail."""
         super().__init__(" ".join(part for part in (told.title, told.detail) if part))
         self.told = told
 
@@ -31,15 +30,10 @@ class ApiProblem(Exception):
 def problem_from_answer(answer: httpx.Response) -> ApiProblem:
     """From an answer that is no success, whatever its body looks like."""
     body = _answer_json(answer)
-    return ApiProblem(
-        ProblemReport(
-            str(body.get("title") or answer.reason_phrase or "The request failed."),
-            str(body.get("detail") or ""),
-            str(body.get("fix") or ""),
-            answer.status_code,
-            str(body.get("code") or f"http_{answer.status_code}"),
-        )
-    )
+    title = str(body.get("title") or answer.reason_phrase or "The request failed.")
+    detail, fix = (str(body.get(name) or "") for name in ("detail", "fix"))
+    code = str(body.get("code") or f"http_{answer.status_code}")
+    return ApiProblem(ProblemReport(title, detail, fix, answer.status_code, code))
 
 
 def problem_from_transport(error: httpx.TransportError) -> ApiProblem:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from serve_apps.ui.kit.html import SafeHtml, tag
+from serve_apps.ui.kit.html import SafeHtml, quiet_span, tag
 
 MOST_TEXT: Final = 6_000
 MOST_ROWS: Final = 50
@@ -17,7 +17,7 @@ def value_view(value: Any, depth: int = 0) -> SafeHtml:
     if isinstance(value, str):
         return _text_view(_parse_embedded_json(value) if depth == 0 else value, depth)
     if value is None:
-        return tag("span", "none", class_="quiet")
+        return quiet_span("none")
     if isinstance(value, bool):
         return tag("span", "yes" if value else "no")
     if isinstance(value, int | float):
@@ -31,7 +31,7 @@ def value_view(value: Any, depth: int = 0) -> SafeHtml:
 
 def _object_table(value: Mapping[str, Any], depth: int) -> SafeHtml:
     if not value:
-        return tag("span", "nothing", class_="quiet")
+        return quiet_span("nothing")
     rows = [
         tag("tr", tag("th", str(name).replace("_", " "), scope="row"), tag("td", value_view(one, depth + 1)))
         for name, one in list(value.items())[:MOST_ROWS]
@@ -41,7 +41,7 @@ def _object_table(value: Mapping[str, Any], depth: int) -> SafeHtml:
 
 def _list_view(value: Sequence[Any], depth: int) -> SafeHtml:
     if not value:
-        return tag("span", "nothing", class_="quiet")
+        return quiet_span("nothing")
     if len(value) > 1 and all(isinstance(one, Mapping) for one in value):
         return _records_table(value, depth)
     items = [tag("li", value_view(one, depth + 1)) for one in value[:MOST_ROWS]]
@@ -71,7 +71,7 @@ def _text_view(value: Any, depth: int) -> SafeHtml:
     if not isinstance(value, str):
         return value_view(value, depth + 1)
     if not value:
-        return tag("span", "empty", class_="quiet")
+        return quiet_span("empty")
     return tag("span", value) if len(value) <= SHORT and "\n" not in value else _text_frame(value)
 
 

@@ -17,7 +17,7 @@ from serve_apps.ui.kit.blocks import (
     titled_card,
 )
 from serve_apps.ui.kit.formats import format_duration, format_moment, format_number
-from serve_apps.ui.kit.html import Child, SafeHtml, tag
+from serve_apps.ui.kit.html import Child, SafeHtml, quiet_span, tag
 from serve_apps.ui.kit.page import PREFIX, ConsoleContext
 from serve_apps.ui.sessions import Role
 
@@ -73,18 +73,10 @@ def query_number(query: Query, name: str) -> int:
 async def runs_view(desk: ConsoleContext, api: SessionApi, query: Query) -> SafeHtml:
     """A page of runs, newest first; raises Problem."""
     skip, state = query_number(query, "skip"), query.get("state", "")
-    body, agents = await asyncio.gather(
-        api.get(
-            "/api/runs",
-            skip=skip,
-            limit=LIMIT,
-            state="waiting" if state == WAITING else state,
-            agent_id=query.get("agent"),
-            thumb=query.get("thumb"),
-            mine=query.get("mine"),
-        ),
-        api.get("/api/agents", limit=1000),
-    )
+    chosen = {"agent_id": query.get("agent"), "thumb": query.get("thumb"), "mine": query.get("mine")}
+    chosen["state"] = "waiting" if state == WAITING else state
+    found = api.get("/api/runs", skip=skip, limit=LIMIT, **chosen)
+    body, agents = await asyncio.gather(found, api.get("/api/agents", limit=1000))
     names = {str(one["id"]): str(one["name"]) for one in agents["items"]}
     kept = {name: query[name] for name in ("state", "agent", "thumb", "mine") if query.get(name)}
     return run_list_view(desk, body, names, f"{PREFIX}/runs?{urlencode(kept)}", skip, filtered=bool(kept))
@@ -121,7 +113,7 @@ def thumbs_summary(run: Mapping[str, Any]) -> Child:
     told = [
         f"{run[name]} {sign}" for sign, name in (("good", "thumbs_up"), ("not good", "thumbs_down")) if run.get(name)
     ]
-    return ", ".join(told) or tag("span", "–", class_="quiet")
+    return ", ".join(told) or quiet_span("–")
 
 
 def run_seconds(run: Mapping[str, Any]) -> float | None:

@@ -11,7 +11,7 @@ from serve_apps.ui.chat.turn_view import answer_section, question_section
 from serve_apps.ui.kit.api import SessionApi, StreamEvent
 from serve_apps.ui.kit.blocks import (
     data_table,
-    empty_state,
+    empty_card,
     key_figure,
     key_figures,
     link_to,
@@ -185,17 +185,11 @@ def approvals_card(seen: RunView) -> SafeHtml | None:
     """Table of the run's approval requests and decisions."""
     if not seen.approvals:
         return None
-    rows = [
-        (
-            tag("code", one["tool"]),
-            state_badge(one["state"]),
-            value_view(one["decided_arguments"] or one["arguments"]),
-            one["notes"] or "–",
-            format_moment(one["decided_at"] or one["created_at"]),
-            state_badge(one["execution"]),
-        )
-        for one in seen.approvals
-    ]
+    rows = []
+    for one in seen.approvals:
+        arguments, at = value_view(one["decided_arguments"] or one["arguments"]), one["decided_at"] or one["created_at"]
+        what, state = tag("code", one["tool"]), state_badge(one["state"])
+        rows.append((what, state, arguments, one["notes"] or "–", format_moment(at), state_badge(one["execution"])))
     return titled_card(
         "Approvals", data_table(("Action", "Decision", "Arguments", "Remark", "When", "Carried out"), rows)
     )
@@ -215,7 +209,7 @@ def feedback_card(seen: RunView) -> SafeHtml | None:
 def events_card(seen: RunView) -> SafeHtml:
     """Every event in its own words; it opens to all that it holds."""
     if not seen.events:
-        return titled_card("Events", empty_state("They are shown when the run rests.", "It goes on just now."))
+        return empty_card("Events", "They are shown when the run rests.", "It goes on just now.")
     rows = [_event_row(one) for one in seen.events if isinstance(one.data, dict)]
     return titled_card("Events", tag("div", rows, class_="aos-events"), aside=f"{len(rows)} of them")
 
@@ -243,11 +237,7 @@ def replay_report_card(report: Mapping[str, Any], changed: bool) -> SafeHtml:
         )
     other = report["diverged"]
     where = f"step {other['step']}" if other["step"] is not None else f"event {other['event']}"
-    sides = tag(
-        "div",
-        tag("div", tag("h4", "Recorded"), value_view(other["recorded"])),
-        tag("div", tag("h4", "Now"), value_view(other["now"])),
-        class_="aos-columns",
-    )
+    pair = (("Recorded", other["recorded"]), ("Now", other["now"]))
+    sides = tag("div", [tag("div", tag("h4", title), value_view(one)) for title, one in pair], class_="aos-columns")
     first = tag("p", f"The first difference is at {where}, {other['name']}, after {count}.")
     return titled_card("Replay", first, sides, aside=state_badge("differs", "amber"))

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from serve_apps.ui.kit.blocks import empty_state, state_badge
 from serve_apps.ui.kit.formats import format_duration, format_number
-from serve_apps.ui.kit.html import SafeHtml, tag
+from serve_apps.ui.kit.html import SafeHtml, quiet_text, tag
 from serve_apps.ui.kit.value_tables import value_view
 
 WIDE: Final = 1000
@@ -54,13 +54,7 @@ def waterfall_chart(steps: Sequence[Mapping[str, Any]], began: str | None) -> Sa
     rows = [_step_row(step, bar, total or 1.0) for step, bar in zip(steps, bars, strict=True)]
     used = dict.fromkeys(bar.kind for bar in bars)
     legend = [tag("span", tag("i", class_=f"fill {kind}"), LEGEND[kind]) for kind in used]
-    scale = tag(
-        "div",
-        tag("span", "0"),
-        tag("span", format_duration(total / 2)),
-        tag("span", format_duration(total)),
-        class_="scale",
-    )
+    scale = tag("div", [tag("span", at) for at in ("0", *map(format_duration, (total / 2, total)))], class_="scale")
     return tag("div", tag("p", legend, class_="legend quiet"), scale, rows, class_="aos-waterfall")
 
 
@@ -69,15 +63,9 @@ def _step_row(step: Mapping[str, Any], bar: StepBar, total: float) -> SafeHtml:
     left = min(bar.start / total * WIDE, WIDE - wide)
     took = format_duration(bar.seconds) if step["state"] != "started" else "not ended"
     said = f"{step['name']}: begins after {format_duration(bar.start)}, takes {took}"
-    drawn = tag(
-        "svg",
-        tag("title", said),
-        tag("rect", x=round(left, 1), y=4, width=round(wide, 1), height=12, rx=2, class_=f"fill {bar.kind}"),
-        viewBox=f"0 0 {WIDE} 20",
-        preserveAspectRatio="none",
-        role="img",
-        aria_label=said,
-    )
+    box = tag("rect", x=round(left, 1), y=4, width=round(wide, 1), height=12, rx=2, class_=f"fill {bar.kind}")
+    shape = {"viewBox": f"0 0 {WIDE} 20", "preserveAspectRatio": "none"}
+    drawn = tag("svg", tag("title", said), box, **shape, role="img", aria_label=said)
     state = state_badge(step["state"]) if step["state"] != "done" else None
     name = tag("span", tag("b", step["seq"]), step["name"].replace("_", " "), state, class_="name")
     head = tag(
@@ -98,7 +86,7 @@ def _usage_text(step: Mapping[str, Any]) -> str:
 def _step_details(step: Mapping[str, Any]) -> list[SafeHtml]:
     asked, answered = step.get("request"), step.get("reply")
     if asked is None and answered is None:
-        return [tag("p", "What was said in this step is for whose turn it is, and for administrators.", class_="quiet")]
+        return [quiet_text("What was said in this step is for whose turn it is, and for administrators.")]
     return [tag("h4", "Asked"), value_view(asked), tag("h4", "Answered"), value_view(answered)]
 
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 from serve_apps.ui.kit.blocks import Colour, data_table, link_to, state_badge, titled_card
 from serve_apps.ui.kit.caveats import caveat_badges, caveat_note, serious_caveats
 from serve_apps.ui.kit.formats import format_count, format_moment, format_percent
-from serve_apps.ui.kit.html import SafeHtml, join_html, tag
+from serve_apps.ui.kit.html import SafeHtml, join_html, quiet_text, tag
 from serve_apps.ui.kit.page import ConsoleContext
 from serve_apps.ui.pictures import picture_address
 
@@ -29,19 +29,12 @@ def answer_view(desk: ConsoleContext, answer: Mapping[str, Any], why: Mapping[st
 def _answer_card(desk: ConsoleContext, answer: Mapping[str, Any]) -> SafeHtml:
     words, colour = MODES.get(answer["mode"], (answer["mode"], "grey"))
     aside = tag("span", state_badge(words, colour), f" {answer['model']}" if answer["model"] else "")
-    fallback = (
-        tag("p", state_badge("fallback", "amber"), " ", answer["fallback"], class_="lab-fallback")
-        if answer["fallback"]
-        else None
-    )
+    fell = tag("p", state_badge("fallback", "amber"), " ", answer["fallback"], class_="lab-fallback")
+    fallback = fell if answer["fallback"] else None
     if answer["abstained"]:
-        body = tag(
-            "div",
-            tag("strong", "The documents do not say it."),
-            tag("p", answer["abstained"]),
-            tag("p", "Ask in other words, or upload what should answer it; the search shows what came near."),
-            class_="aos-empty",
-        )
+        todo = "Ask in other words, or upload what should answer it; the search shows what came near."
+        said = tag("strong", "The documents do not say it.")
+        body = tag("div", said, tag("p", answer["abstained"]), tag("p", todo), class_="aos-empty")
         return titled_card("Answer", body, fallback, aside=aside)
     cited = {one["n"]: one for one in answer["citations"]}
     claims = [
@@ -74,23 +67,13 @@ def _conflicts_card(desk: ConsoleContext, answer: Mapping[str, Any], why: Mappin
     if not answer["conflicts"]:
         return None
     cited = {one["n"]: one for one in why["citations"]}
-    rows = [
-        (
-            tag("b", stated["value"] or "–"),
-            link_to(
-                _source_name(cited.get(stated["n"])),
-                _citation_address(desk, cited[stated["n"]]) if stated["n"] in cited else None,
-            ),
-            f"[{stated['n']}]",
-        )
-        for row in answer["conflicts"]
-        for stated in row
-    ]
-    return titled_card(
-        "The sources contradict each other",
-        data_table(("What is said", "Where", "Citation"), rows),
-        aside=state_badge("look at both", "amber"),
-    )
+    rows = []
+    for stated in (one for row in answer["conflicts"] for one in row):
+        n = stated["n"]
+        where = _citation_address(desk, cited[n]) if n in cited else None
+        rows.append((tag("b", stated["value"] or "–"), link_to(_source_name(cited.get(n)), where), f"[{n}]"))
+    shown = data_table(("What is said", "Where", "Citation"), rows)
+    return titled_card("The sources contradict each other", shown, aside=state_badge("look at both", "amber"))
 
 
 def _source_name(cited: Citation | None) -> str:
@@ -116,14 +99,10 @@ def evidence_chains(desk: ConsoleContext, why: Mapping[str, Any]) -> SafeHtml:
     shown = []
     for claim in why["claims"]:
         links = [_evidence_chain(desk, cited[n]) for n in claim["citations"] if n in cited]
-        head = tag(
-            "div",
-            state_badge("supported", "green") if claim["supported"] else state_badge("not supported", "red"),
-            " ",
-            tag("b", claim["text"] or "This claim rests on a passage you may not read."),
-            tag("p", FOUND, class_="quiet") if claim["basis"] == "attributed" else "",
-            class_="lab-claim",
-        )
+        badge = state_badge("supported", "green") if claim["supported"] else state_badge("not supported", "red")
+        text = tag("b", claim["text"] or "This claim rests on a passage you may not read.")
+        found = quiet_text(FOUND) if claim["basis"] == "attributed" else ""
+        head = tag("div", badge, " ", text, found, class_="lab-claim")
         shown.append(tag("li", head, links))
     behind = why["corpus_now"] - why["corpus_version"]
     about = (
@@ -132,7 +111,7 @@ def evidence_chains(desk: ConsoleContext, why: Mapping[str, Any]) -> SafeHtml:
         else f"The documents changed {format_count(behind, 'time')} since this answer."
     )
     index = f"Generation {why['generation']}. " if why["generation"] is not None else ""
-    return titled_card("Why it says that", tag("p", index, about, class_="quiet"), tag("ol", shown, class_="lab-why"))
+    return titled_card("Why it says that", quiet_text(index, about), tag("ol", shown, class_="lab-why"))
 
 
 def _evidence_chain(desk: ConsoleContext, one: Citation) -> SafeHtml:

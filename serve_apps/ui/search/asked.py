@@ -7,25 +7,14 @@ from typing import Any, Final
 STRATEGIES: Final = ("hybrid", "keyword", "vector")
 PRESETS: Final = ("none", "general", "search_knowledge", "semantic_search", "conversation")
 SWITCH: Final[Mapping[str, bool | None]] = {"auto": None, "on": True, "off": False}
-PACKS: Final[Mapping[str, bool | str]] = {
-    "off": False,
-    "general": True,
-    "chat": "chat",
-    "recipe": "recipe",
-    "code": "code",
-}
+PACKS: Final = {"off": False, "general": True} | {one: one for one in ("chat", "recipe", "code")}
 SHOWN: Final = (5, 10, 15, 20)
 TYPES: Final = ("pdf", "docx", "xlsx", "pptx", "image", "markdown", "html", "text", "csv", "email", "code")
 
 
 @dataclass(frozen=True, slots=True)
 class LabQuery:
-    """A question with its switches and filters, in the order of the form's fields; texts may be empty.
-
-    Attributes:
-        shown: passages in the chart; more are asked for, so that those that fell behind have a name, too.
-        agent: an id.
-    """
+    """A question with its switches and filters, in the order of the form's fields; texts may be empty."""
 
     question: str = ""
     strategy: str = "hybrid"
@@ -34,12 +23,12 @@ class LabQuery:
     enhance: str = "auto"
     pack: str = "general"
     cache: str = "on"
-    shown: int = 10
+    shown: int = 10  # passages in the chart; more are asked for, so that those that fell behind have a name, too
     type: str = ""
     file: str = ""
     since: str = ""
     until: str = ""
-    agent: str = ""
+    agent: str = ""  # an id
 
     @classmethod
     def given(cls, *values: Any) -> "LabQuery":
@@ -51,14 +40,9 @@ class LabQuery:
         """From a form or the query of a link; what is not known there is as if it were not said."""
         plain = cls()
         told: dict[str, Any] = {one.name: str(found.get(one.name) or "").strip() for one in fields(cls)}
-        choices = {
-            "strategy": STRATEGIES,
-            "preset": PRESETS,
-            "rerank": tuple(SWITCH),
-            "enhance": tuple(SWITCH),
-            "pack": tuple(PACKS),
-            "cache": ("on", "off"),
-        }
+        switches, packs = tuple(SWITCH), tuple(PACKS)
+        choices = {"strategy": STRATEGIES, "preset": PRESETS, "rerank": switches, "enhance": switches, "pack": packs}
+        choices["cache"] = ("on", "off")
         for name, known in choices.items():
             if told[name] not in known:
                 told[name] = getattr(plain, name)

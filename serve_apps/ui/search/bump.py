@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
-from serve_apps.ui.kit.html import SafeHtml, tag
+from serve_apps.ui.kit.html import SafeHtml, quiet_text, tag
 from serve_apps.ui.search.passage_view import STAGES, TITLES, RankedPassage
 
 ROW: Final = 34  # pixels; the names beside the chart stand in rows of the same height
@@ -24,7 +24,7 @@ def bump_chart(passages: Sequence[RankedPassage], shown: int, on: Collection[str
         on: stages that took part; the last column always shows the final order.
     """
     if not passages:
-        return tag("p", "No passage passed through the stages.", class_="quiet")
+        return quiet_text("No passage passed through the stages.")
     shown = min(shown, len(passages))
     ways = _passage_stops(passages, shown, on)
     rows = 1 + max(row for way in ways for _, row in way.values())
@@ -32,16 +32,9 @@ def bump_chart(passages: Sequence[RankedPassage], shown: int, on: Collection[str
     if rows > shown:
         band = tag("rect", x=0, y=HEAD + shown * ROW, width="100%", height=(rows - shown) * ROW, class_="behind")
     lines = [_passage_line(one, way, on) for one, way in zip(passages, ways, strict=True)]
-    chart = tag(
-        "svg",
-        band,
-        [_column_title(stage, on) for stage in STAGES],
-        lines[::-1],
-        height=HEAD + rows * ROW,
-        width="100%",
-        role="group",
-        aria_label="How each passage moved through the stages",
-    )
+    titles, height = [_column_title(stage, on) for stage in STAGES], HEAD + rows * ROW
+    label = "How each passage moved through the stages"
+    chart = tag("svg", band, titles, lines[::-1], height=height, width="100%", role="group", aria_label=label)
     names = [tag("li", _name_link(one), class_=f"hue-{passage_hue(one)}") for one in passages]
     return tag("div", chart, tag("ol", names), class_="lab-bump")
 
@@ -89,17 +82,11 @@ def _column_title(stage: str, on: Collection[str]) -> SafeHtml:
 def _passage_line(one: RankedPassage, way: Stops, on: Collection[str]) -> SafeHtml:
     """Dashed where a stage in between did not see it."""
     stops = [(STAGES.index(stage), row) for stage, (_, row) in way.items()]
-    parts = [
-        tag(
-            "line",
-            x1=_column_x(left),
-            y1=_row_y(above),
-            x2=_column_x(right),
-            y2=_row_y(below),
-            class_="skips" if right - left > 1 else None,
-        )
-        for (left, above), (right, below) in itertools.pairwise(stops)
-    ]
+    parts = []
+    for (left, above), (right, below) in itertools.pairwise(stops):
+        start, end = (_column_x(left), _row_y(above)), (_column_x(right), _row_y(below))
+        class_ = "skips" if right - left > 1 else None
+        parts.append(tag("line", x1=start[0], y1=start[1], x2=end[0], y2=end[1], class_=class_))
     dots = [_rank_dot(stage, rank, row, one, on) for stage, (rank, row) in way.items()]
     ranks = [f"{TITLES[stage].lower()} {one.ranks[stage]}" for stage in STAGES if stage in one.ranks]
     told = f"{one.name}: " + ", ".join([*ranks, f"in the end {one.place}"])

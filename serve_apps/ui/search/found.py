@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping
 from typing import Any, Final
 
-from serve_apps.ui.kit.blocks import empty_state, link_to, state_badge, titled_card
+from serve_apps.ui.kit.blocks import Colour, empty_state, link_to, state_badge, titled_card
 from serve_apps.ui.kit.caveats import caveat_badges
 from serve_apps.ui.kit.formats import format_percent
 from serve_apps.ui.kit.html import SafeHtml, join_html, tag
@@ -74,25 +74,15 @@ def passage_item(desk: ConsoleContext, one: RankedPassage, on: Collection[str]) 
     about = [state_badge(hit["engine"], "grey")]
     if hit["ocr_confidence"] is not None:
         sure = hit["ocr_confidence"]
-        about.append(
-            state_badge(
-                f"read with {format_percent(sure)} confidence",
-                "green" if sure >= 0.9 else "amber" if sure >= 0.7 else "red",
-            )
-        )
+        colour: Colour = "green" if sure >= 0.9 else "amber" if sure >= 0.7 else "red"
+        about.append(state_badge(f"read with {format_percent(sure)} confidence", colour))
     about += caveat_badges(hit)
     if "pack" in on:
         about.append(state_badge("packed", "blue") if "pack" in one.ranks else state_badge("not packed", "grey"))
     under = " › ".join(hit["headings"])
-    return tag(
-        "li",
-        tag("div", number, where, tag("span", about, class_="lab-badges"), class_="lab-passage-head"),
-        tag("div", under, class_="quiet lab-under") if under else None,
-        _passage_text(hit["text"]),
-        _stage_scores(one, on),
-        id=passage_anchor(one),
-        tabindex=-1,
-    )
+    head = tag("div", number, where, tag("span", about, class_="lab-badges"), class_="lab-passage-head")
+    below, text = tag("div", under, class_="quiet lab-under") if under else None, _passage_text(hit["text"])
+    return tag("li", head, below, text, _stage_scores(one, on), id=passage_anchor(one), tabindex=-1)
 
 
 def _passage_text(text: str) -> SafeHtml:
@@ -111,13 +101,7 @@ def _stage_scores(one: RankedPassage, on: Collection[str]) -> SafeHtml:
             continue
         rank, score = one.ranks.get(stage), one.scores.get(stage)
         place = f"#{rank}" if rank is not None else "left out" if stage == "pack" else "not found"
-        told.append(
-            tag(
-                "span",
-                tag("small", TITLES[stage]),
-                tag("b", place),
-                tag("small", f"{score:.4g}") if score is not None else None,
-                class_=None if rank is not None else "off",
-            )
-        )
+        sure = tag("small", f"{score:.4g}") if score is not None else None
+        class_ = None if rank is not None else "off"
+        told.append(tag("span", tag("small", TITLES[stage]), tag("b", place), sure, class_=class_))
     return tag("div", told, class_="lab-scores")

@@ -9,7 +9,7 @@ from uuid import UUID
 from serve_apps.ui.kit.api import SessionApi
 from serve_apps.ui.kit.blocks import empty_state, link_to, progress_bar, titled_card
 from serve_apps.ui.kit.formats import format_count
-from serve_apps.ui.kit.html import SafeHtml, join_html, tag
+from serve_apps.ui.kit.html import SafeHtml, join_html, quiet_text, tag
 from serve_apps.ui.kit.page import ConsoleContext
 from serve_apps.ui.search.trend import comparison_view, results_view, runs_table, trend_charts
 from serve_apps.ui.sessions import Role
@@ -64,20 +64,11 @@ async def save_question(
     if answerable and not documents and not answers.strip():
         return empty_state("Nothing is expected.", "Tick the documents that hold the answer, or write down the answer.")
     wanted = [line.strip() for line in answers.splitlines() if line.strip()]
-    body = {
-        "question": question,
-        "documents": list(documents) if answerable else [],
-        "answers": wanted if answerable else [],
-        "answerable": answerable,
-    }
+    named, right = (list(documents), wanted) if answerable else ([], [])
+    body = {"question": question, "documents": named, "answers": right, "answerable": answerable}
     filled = await api.post(f"/api/golden-sets/{set_}/questions", body)
-    return tag(
-        "p",
-        tag("b", "Saved."),
-        f" The set holds {format_count(filled['questions'], 'question')} now.",
-        class_="lab-done",
-        role="status",
-    )
+    held = f" The set holds {format_count(filled['questions'], 'question')} now."
+    return tag("p", tag("b", "Saved."), held, class_="lab-done", role="status")
 
 
 async def make_set(api: SessionApi, name: str) -> str:
@@ -122,11 +113,7 @@ async def _run_view(desk: ConsoleContext, api: SessionApi, chosen: GoldenSelecti
 async def evaluate_set(
     desk: ConsoleContext, api: SessionApi, set_: str | None, answers: bool
 ) -> AsyncIterator[SafeHtml]:
-    """Run the set and say how far it is; it goes on where nobody looks any more.
-
-    Raises:
-        Problem: the API refused.
-    """
+    """Run the set and say how far it is; it goes on where nobody looks any more. Raises Problem: the API refused."""
     if not set_:
         yield empty_state("No set is chosen.", "Choose a golden set first.")
         return
@@ -135,7 +122,7 @@ async def evaluate_set(
         yield titled_card(
             "The set is being run",
             progress_bar(run["done"], run["total"], "questions asked"),
-            tag("p", "You can leave: it goes on, and is in the list of runs afterwards.", class_="quiet"),
+            quiet_text("You can leave: it goes on, and is in the list of runs afterwards."),
         )
         await asyncio.sleep(POLL_SECONDS)
         run = await api.get(f"/api/golden-runs/{run['id']}")

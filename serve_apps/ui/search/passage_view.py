@@ -5,32 +5,21 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 STAGES: Final = ("keyword", "vector", "fused", "rerank", "pack")
-TITLES: Final[Mapping[str, str]] = {
-    "keyword": "Keyword",
-    "vector": "Vector",
-    "fused": "Fused",
-    "rerank": "Reranked",
-    "pack": "Packed",
-}
+_CHANGED: Final = {"rerank": "Reranked", "pack": "Packed"}
+TITLES: Final = {stage: _CHANGED.get(stage, stage.capitalize()) for stage in STAGES}
 
 
 @dataclass(frozen=True, slots=True)
 class RankedPassage:
-    """A candidate.
+    """A candidate."""
 
-    Attributes:
-        place: in the end, from 1.
-        ranks: stage to its place there, from 1; for `pack` the place in the context. Stages that did not see it are
-            missing.
-        scores: stage to score.
-        hit: the passage itself; None where it fell so far behind that the answer does not hold it.
-    """
-
-    place: int
+    place: int  # in the end, from 1
     chunk: str
     document: str
+    # Stage to its place there, from 1; for `pack` the place in the context. Stages that did not see it are missing.
     ranks: Mapping[str, int]
-    scores: Mapping[str, float]
+    scores: Mapping[str, float]  # stage to score
+    # The passage itself; None where it fell so far behind that the answer does not hold it.
     hit: Mapping[str, Any] | None
 
     @property

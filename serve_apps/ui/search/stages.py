@@ -33,11 +33,8 @@ def search_summary(found: Mapping[str, Any], generations: str | None) -> SafeHtm
     ]
     if explain["min_similarity"] is not None:
         told.append(tag("span", f"Least similarity {explain['min_similarity']:g}"))
-    fallback = (
-        tag("p", state_badge("fallback", "amber"), " ", found["fallback"], class_="lab-fallback")
-        if found["fallback"]
-        else None
-    )
+    fell = tag("p", state_badge("fallback", "amber"), " ", found["fallback"], class_="lab-fallback")
+    fallback = fell if found["fallback"] else None
     return join_html(
         tag("div", told, class_="lab-facts"), fallback, timing_bar(found["timings_ms"]), stage_strip(explain)
     )
@@ -54,12 +51,8 @@ def _cache_decision(decision: Mapping[str, Any] | None) -> SafeHtml:
         told.append(f"worked out {format_duration(decision['age_seconds'])} ago")
     if decision["shared"]:
         told.append("shared with somebody who asked the same")
-    return tag(
-        "span",
-        state_badge(f"cache {decision['outcome']}", OUTCOMES.get(decision["outcome"], "grey")),
-        " ",
-        "; ".join(told),
-    )
+    outcome = decision["outcome"]
+    return tag("span", state_badge(f"cache {outcome}", OUTCOMES.get(outcome, "grey")), " ", "; ".join(told))
 
 
 def timing_bar(spent: Mapping[str, float]) -> SafeHtml:
@@ -69,15 +62,10 @@ def timing_bar(spent: Mapping[str, float]) -> SafeHtml:
     total = max(spent.get("total", 0.0), 0.001)
     # The legs run side by side, so their times may add up to more than the whole.
     whole = max(sum(ms for _, ms in parts), total)
-    pieces = [
-        tag(
-            "span",
-            style=f"width:{ms / whole * 100:.2f}%",
-            class_=f"piece time-{_part_class(name)}",
-            title=f"{name}: {_format_ms(ms)}",
-        )
-        for name, ms in parts
-    ]
+    pieces = []
+    for name, ms in parts:
+        class_, title = f"piece time-{_part_class(name)}", f"{name}: {_format_ms(ms)}"
+        pieces.append(tag("span", style=f"width:{ms / whole * 100:.2f}%", class_=class_, title=title))
     legend = [
         tag("li", tag("i", class_=f"time-{_part_class(name)}"), f"{name} {_format_ms(ms)}")
         for name, ms in parts

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from serve_apps.ui.kit.blocks import data_table, empty_state, link_to, progress_bar, state_badge, titled_card
 from serve_apps.ui.kit.formats import format_count, format_duration, format_moment, format_number
-from serve_apps.ui.kit.html import SafeHtml, join_html, tag
+from serve_apps.ui.kit.html import SafeHtml, join_html, quiet_span, quiet_text, tag
 
 Run = Mapping[str, Any]
 Address = Callable[[str, str | None], str | None]  # of a run, compared with a baseline or not
@@ -72,16 +72,10 @@ def trend_chart(
         tag("line", x1=x(n), y1=y(left), x2=x(n + 1), y2=y(right))
         for n, ((_, left), (_, right)) in enumerate(itertools.pairwise(points))
     ]
-    dots = [
-        tag(
-            "a",
-            tag("title", f"{title} {told(found)}"),
-            tag("circle", cx=x(n), cy=y(found), r=5),
-            href=address(str(run["id"]), None),
-            aria_label=f"Run {n + 1}: {told(found)}",
-        )
-        for n, (run, found) in enumerate(points)
-    ]
+    dots = []
+    for n, (run, found) in enumerate(points):
+        inside = tag("title", f"{title} {told(found)}"), tag("circle", cx=x(n), cy=y(found), r=5)
+        dots.append(tag("a", inside, href=address(str(run["id"]), None), aria_label=f"Run {n + 1}: {told(found)}"))
     zero = tag("line", x1=0, x2="100%", y1=HIGH - EDGE, y2=HIGH - EDGE, class_="zero")
     svg = tag("svg", zero, lines, dots, width="100%", height=HIGH, class_="lab-line", role="group", aria_label=title)
     change = points[-1][1] - points[-2][1] if len(points) > 1 else None
@@ -114,7 +108,7 @@ def runs_table(runs: Sequence[Run], total: int, address: Address) -> SafeHtml:
             )
         )
     names = ("When", "State", "Questions", "Generation", "nDCG@10", "Recall@10", "Search", "")
-    more = tag("p", f"The latest {len(runs)} of {total} runs.", class_="quiet") if total > len(runs) else None
+    more = quiet_text(f"The latest {len(runs)} of {total} runs.") if total > len(runs) else None
     return join_html(data_table(names, rows, numbers=(2, 3, 4, 5, 6)), more)
 
 
@@ -130,24 +124,15 @@ def results_view(run: Run, items: Sequence[Mapping[str, Any]]) -> SafeHtml:
     missing = (
         tag("div", tag("strong", "Parts did not run"), tag("ul", failures), class_="lab-fallback") if failures else None
     )
-    rows = [
-        (
-            one["question"],
-            share_meter(one["measured"].get("ndcg@10")),
-            share_meter(one["measured"].get("recall@10")),
-            _duration_text(one["measured"].get("search_ms")),
-            _document_names(one["retrieved"]),
-            _answer_cell(one),
-        )
-        for one in items
-    ]
+    rows = []
+    for one in items:
+        told = one["measured"]
+        shares = (share_meter(told.get(name)) for name in ("ndcg@10", "recall@10"))
+        took, found = _duration_text(told.get("search_ms")), _document_names(one["retrieved"])
+        rows.append((one["question"], *shares, took, found, _answer_cell(one)))
     names = ("Question", "nDCG@10", "Recall@10", "Search", "Found first", "Answer")
-    return titled_card(
-        ("Run of ", format_moment(run["created_at"])),
-        missing,
-        data_table(names, rows, numbers=(3,)),
-        aside=state_badge(run["state"]),
-    )
+    shown = data_table(names, rows, numbers=(3,))
+    return titled_card(("Run of ", format_moment(run["created_at"])), missing, shown, aside=state_badge(run["state"]))
 
 
 def _document_names(found: Sequence[str]) -> SafeHtml:
@@ -158,36 +143,26 @@ def _answer_cell(one: Mapping[str, Any]) -> SafeHtml:
     if one["failures"]:
         return tag("span", state_badge("did not run", "red"), " ", "; ".join(one["failures"]))
     if one["mode"] is None:
-        return tag("span", "not asked for", class_="quiet")
+        return quiet_span("not asked for")
     measured = one["measured"]
     right = measured.get("abstained_when_unanswerable", measured.get("answered_when_answerable"))
     said = "abstained" if one["mode"] == "not_found" else "answered"
-    return tag(
-        "span",
-        state_badge(said, "green" if right else "red"),
-        tag("small", f" {(one['answer'] or '')[:90]}", class_="quiet"),
-    )
+    text = tag("small", f" {(one['answer'] or '')[:90]}", class_="quiet")
+    return tag("span", state_badge(said, "green" if right else "red"), text)
 
 
 def share_meter(value: float | None) -> SafeHtml:
     """A share from 0 to 1 as a bar with its number."""
     if value is None:
-        return tag("span", "–", class_="quiet")
+        return quiet_span("–")
     fill = tag("i", style=f"width:{max(0.0, min(1.0, value)) * 100:.0f}%")
     return tag("span", tag("span", fill, class_="lab-track"), f"{value:.2f}", class_="lab-meter")
 
 
 def comparison_view(found: Mapping[str, Any]) -> SafeHtml:
     """Two runs: what became better or worse, and on which questions."""
-    head = tag(
-        "p",
-        "Run of ",
-        format_moment(found["candidate"]["created_at"]),
-        " against that of ",
-        format_moment(found["baseline"]["created_at"]),
-        ".",
-        class_="quiet",
-    )
+    now, before = (format_moment(found[run]["created_at"]) for run in ("candidate", "baseline"))
+    head = quiet_text("Run of ", now, " against that of ", before, ".")
     changed = found["settings_changed"]
     settings = tag("p", "Settings that differ: ", tag("b", ", ".join(changed) if changed else "none"))
     rows = [
@@ -218,21 +193,13 @@ def _chance_badge(one: Mapping[str, Any]) -> SafeHtml:
 def _changed_questions(found: Mapping[str, Any]) -> SafeHtml:
     name = NAMES.get(found["measure"], found["measure"])
     if not found["changed"]:
-        return tag("p", f"No question differs in {name}.", class_="quiet")
-    rows = [
-        (
-            one["question"],
-            dumbbell_chart(one["baseline"], one["candidate"]),
-            _delta_value(one["candidate"] - one["baseline"]),
-        )
-        for one in found["changed"]
-    ]
-    return data_table(
-        ("Question", f"{name} before and now", "Change"),
-        rows,
-        caption="Question by question, largest loss first",
-        numbers=(2,),
-    )
+        return quiet_text(f"No question differs in {name}.")
+    rows = []
+    for one in found["changed"]:
+        before, now = one["baseline"], one["candidate"]
+        rows.append((one["question"], dumbbell_chart(before, now), _delta_value(now - before)))
+    columns = ("Question", f"{name} before and now", "Change")
+    return data_table(columns, rows, caption="Question by question, largest loss first", numbers=(2,))
 
 
 def dumbbell_chart(before: float, now: float) -> SafeHtml:

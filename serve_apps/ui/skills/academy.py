@@ -45,14 +45,11 @@ def step_of(standing: Mapping[str, Any], open_jobs: int) -> int:
 
 def tracks_view(tracks: Sequence[Mapping[str, Any]]) -> SafeHtml:
     """Table of the tracks that an agent can study."""
-    rows = [
-        (
-            one["track"],
-            "a quiz of your own" if one["questions"] is None else format_count(one["questions"], "question"),
-            ", ".join(one["sources"]) or "what the quiz names",
-        )
-        for one in tracks
-    ]
+    rows = []
+    for one in tracks:
+        own = one["questions"] is None
+        count = "a quiz of your own" if own else format_count(one["questions"], "question")
+        rows.append((one["track"], count, ", ".join(one["sources"]) or "what the quiz names"))
     return titled_card("Tracks", data_table(("Track", "Quiz", "Answered by"), rows))
 
 
@@ -64,23 +61,15 @@ def standing_view(
         return empty_state("This agent is not enrolled.", "Choose a track and enrol it: its documents are read first.")
     open_ = [job for job in jobs if job["state"] in ("queued", "running")]
     done = step_of(standing, len(open_))
+    ways = ["done"] * done + ["now"] + [None] * len(STEPS)
     steps = [
-        tag(
-            "li",
-            name,
-            class_="done" if n < done else "now" if n == done else None,
-            aria_current="step" if n == done else None,
-        )
-        for n, name in enumerate(STEPS)
+        tag("li", name, class_=way, aria_current="step" if way == "now" else None)
+        for name, way in zip(STEPS, ways, strict=False)
     ]
-    reading = [
-        tag(
-            "div",
-            link_to(f"Reading, {job['kind']}", desk.link("ingest", job=job["id"])),
-            progress_bar(job["documents"]["done"], job["documents"]["expected"], "documents"),
-        )
-        for job in open_
-    ]
+    reading = []
+    for job in open_:
+        link, read = link_to(f"Reading, {job['kind']}", desk.link("ingest", job=job["id"])), job["documents"]
+        reading.append(tag("div", link, progress_bar(read["done"], read["expected"], "documents")))
     status = state_badge(standing["status"] or "enrolled", _status_colour(standing["status"]))
     about = tag("p", "Track ", tag("b", standing["track"]), ", enrolled ", format_moment(standing["enrolled_at"]), ".")
     where = link_to("The agent", desk.link("agents", id=agent))
@@ -122,7 +111,6 @@ class AcademyTab:
     """The tab's components and what happens with them."""
 
     def __init__(self, desk: ConsoleContext) -> None:
-        """Declared where it is made."""
         self._desk = desk
         self.jobs = gr.State(())
         with gr.Row():
@@ -143,12 +131,8 @@ class AcademyTab:
             return [problem_card(problem.told), *[gr.skip()] * 3]
         may = api.session.role.reaches(Role.OPERATOR)
         names = [one["track"] for one in tracks if one["questions"] is not None]
-        return [
-            tracks_view(tracks),
-            gr.update(choices=names, value=names[0] if names else None, visible=may),
-            gr.update(visible=may),
-            gr.update(visible=may),
-        ]
+        chosen = gr.update(choices=names, value=names[0] if names else None, visible=may)
+        return [tracks_view(tracks), chosen, gr.update(visible=may), gr.update(visible=may)]
 
     async def look(self, request: gr.Request, agent: str | None, jobs: Sequence[str]) -> tuple[SafeHtml, Any]:
         """Refresh the agent's status; the timer repeats it while its documents are ingested."""

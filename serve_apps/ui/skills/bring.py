@@ -9,7 +9,7 @@ import gradio as gr
 
 from serve_apps.ui.kit.blocks import Colour, data_table, empty_state, link_to, problem_card, state_badge, titled_card
 from serve_apps.ui.kit.formats import format_number
-from serve_apps.ui.kit.html import SafeHtml, join_html, tag
+from serve_apps.ui.kit.html import SafeHtml, join_html, quiet_text
 from serve_apps.ui.kit.html_component import html_part
 from serve_apps.ui.kit.page import QUIET, ConsoleContext
 from serve_apps.ui.kit.problem import ApiProblem
@@ -30,7 +30,7 @@ def draw_import_tab(desk: ConsoleContext) -> gr.Dropdown:
         "A package is a zip with a SKILL.md, scripts that run in the sandbox, and documents to be read. What is there "
         "already stays as it is; what cannot be read is refused as a whole, with the reason."
     )
-    html_part(tag("p", about, class_="quiet"))
+    html_part(quiet_text(about))
     file = gr.File(label="Package", file_types=KINDS, type="filepath", height=140)
     agent = gr.Dropdown([NO_AGENT], value="", label="Give it to", info="The agent gets the skills and the documents.")
     over = gr.Checkbox(False, label="Put it in the place of skills of the same name that came from elsewhere")
@@ -50,15 +50,12 @@ def draw_import_tab(desk: ConsoleContext) -> gr.Dropdown:
 def imported_view(desk: ConsoleContext, made: Mapping[str, Any]) -> SafeHtml:
     """Report of an import: skills, documents, and ignored files."""
     skills = [made["skill"], *made["scripts"]]
-    rows = [
-        (
-            link_to(one["name"], desk.link("skills", skill=one["name"])),
-            one["type"],
-            state_badge("new version", "green") if one["name"] in made["created"] else state_badge("as it was", "grey"),
-            "given to the agent" if one["name"] in made["attached"] else "–",
-        )
-        for one in skills
-    ]
+    rows = []
+    for one in skills:
+        new = one["name"] in made["created"]
+        state = state_badge("new version", "green") if new else state_badge("as it was", "grey")
+        given = "given to the agent" if one["name"] in made["attached"] else "–"
+        rows.append((link_to(one["name"], desk.link("skills", skill=one["name"])), one["type"], state, given))
     documents = [
         (link_to(one["path"], desk.link("documents", id=one["document_id"])), state_badge(one["change"]))
         for one in made["documents"]
@@ -67,9 +64,7 @@ def imported_view(desk: ConsoleContext, made: Mapping[str, Any]) -> SafeHtml:
     ignored = f"Not used: {', '.join(made['ignored'])}." if made["ignored"] else None
     trust = state_badge(*TRUST.get(made["trust"], (made["trust"], "grey")))
     return join_html(
-        titled_card(
-            "Imported", data_table(("Skill", "Type", "", "Agent"), rows), tag("p", ignored, class_="quiet"), aside=trust
-        ),
+        titled_card("Imported", data_table(("Skill", "Type", "", "Agent"), rows), quiet_text(ignored), aside=trust),
         titled_card(
             f"Documents: {format_number(len(documents))}",
             data_table(("File", "What it is to the workspace"), documents),

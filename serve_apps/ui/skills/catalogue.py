@@ -94,9 +94,5 @@ def _page_updates(desk: ConsoleContext, found: Sequence[Mapping[str, Any]], tota
     last = min(skip + LIMIT, len(found))
     aside = f"{skip + 1}–{last} of {len(found)}" if found else "none"
     several = len(found) > LIMIT
-    return [
-        skip,
-        titled_card("Skills", body, aside=aside),
-        gr.update(interactive=skip > 0, visible=several),
-        gr.update(interactive=last < len(found), visible=several),
-    ]
+    turn = [gr.update(interactive=more, visible=several) for more in (skip > 0, last < len(found))]
+    return [skip, titled_card("Skills", body, aside=aside), *turn]

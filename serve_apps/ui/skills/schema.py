@@ -56,8 +56,7 @@ def schema_fields(schema: Mapping[str, Any]) -> list[FormField]:
 def typed_arguments(form: Sequence[FormField], typed: Sequence[Any]) -> dict[str, Any]:
     """Arguments of a call from the values typed into the form; empty ones are left out.
 
-    Raises:
-        Problem: something is no JSON, or a field that is needed is empty; it is named.
+    Raises Problem: something is no JSON, or a field that is needed is empty; it is named.
     """
     made: dict[str, Any] = {}
     for field, value in zip(form, typed, strict=True):
@@ -87,15 +86,8 @@ def kind_of(one: Mapping[str, Any]) -> str:
 def _schema_field(name: str, one: Mapping[str, Any], required: bool) -> FormField:
     limits = [f"{said} {one[key]}" for key, said in _BOUNDS if key in one]
     choices = tuple(one.get("enum") or ())
-    return FormField(
-        name,
-        _field_kind(one),
-        str(one.get("description") or ""),
-        required,
-        choices,
-        one.get("default"),
-        ", ".join(limits),
-    )
+    about, default = str(one.get("description") or ""), one.get("default")
+    return FormField(name, _field_kind(one), about, required, choices, default, ", ".join(limits))
 
 
 def _field_kind(one: Mapping[str, Any]) -> Sort:
@@ -124,11 +116,7 @@ def _typed_value(field: FormField, value: Any) -> Any:
 
 
 def parse_json(text: str, name: str) -> Any:
-    """JSON that somebody typed.
-
-    Raises:
-        Problem: it is none.
-    """
+    """JSON that somebody typed. Raises Problem: it is none."""
     try:
         return json.loads(text)
     except ValueError as error:

@@ -67,15 +67,8 @@ def skill_view(skill: Mapping[str, Any]) -> SafeHtml:
         if text
     ]
     versions = titled_card("Versions", _version_table(skill["versions"])) if skill["origin"] != "shipped" else None
-    return join_html(
-        head,
-        card_columns(
-            titled_card("Parameters", parameters_view(skill["parameters"])),
-            titled_card("About", data_table(("", ""), facts)),
-        ),
-        more,
-        versions,
-    )
+    taken = titled_card("Parameters", parameters_view(skill["parameters"]))
+    return join_html(head, card_columns(taken, titled_card("About", data_table(("", ""), facts))), more, versions)
 
 
 def parameters_view(schema: Mapping[str, Any]) -> SafeHtml:
@@ -106,13 +99,8 @@ def _role_names(skill: Mapping[str, Any]) -> str:
 
 
 def _version_table(versions: Sequence[Mapping[str, Any]]) -> SafeHtml:
-    rows = [
-        (
-            join_html(str(one["version"]), " ", state_badge("newest", "green") if n == 0 else None),
-            one["description"],
-            format_moment(one["created_at"]),
-            tag("code", one["sha256"][:12]),
-        )
-        for n, one in enumerate(versions)
-    ]
+    rows = []
+    for n, one in enumerate(versions):
+        number = join_html(str(one["version"]), " ", state_badge("newest", "green") if n == 0 else None)
+        rows.append((number, one["description"], format_moment(one["created_at"]), tag("code", one["sha256"][:12])))
     return data_table(("Version", "Description", "Made", "Fingerprint"), rows)

@@ -6,7 +6,7 @@ from typing import Any, Final
 import gradio as gr
 
 from serve_apps.ui.kit.blocks import link_to, problem_card, titled_card
-from serve_apps.ui.kit.html import SafeHtml, join_html, tag
+from serve_apps.ui.kit.html import SafeHtml, join_html, quiet_text, tag
 from serve_apps.ui.kit.html_component import html_part
 from serve_apps.ui.kit.page import QUIET, ConsoleContext
 from serve_apps.ui.kit.problem import ApiProblem, ProblemReport
@@ -18,9 +18,7 @@ from serve_apps.ui.skills.views import parameters_view
 
 CODE: Final = 'def run(payload):\n    return {"summary": payload["text"][:80]}\n'
 SAMPLE: Final = '{"text": "A long text."}'
-FOR_OPERATORS: Final = tag(
-    "p", "It works. An operator can give it to an agent: with this name, text and code.", class_="quiet"
-)
+FOR_OPERATORS: Final = quiet_text("It works. An operator can give it to an agent: with this name, text and code.")
 NO_AGENT: Final = ApiProblem(ProblemReport("No agent was chosen.", "", "Choose who gets the skill.", 422, "invalid"))
 
 
@@ -28,13 +26,12 @@ class SkillWorkbench:
     """The tab: whatever is changed after a trial has to be tried again before it is given to an agent."""
 
     def __init__(self, desk: ConsoleContext) -> None:
-        """Declared where it is made."""
         self._desk = desk
         about = (
             "run(payload) takes a dict and gives one. It runs in the sandbox: no network, no files, a few seconds. Try "
             "it first; what works can then be given to an agent, at once and without a restart."
         )
-        html_part(tag("p", about, class_="quiet"))
+        html_part(quiet_text(about))
         with gr.Row():
             self.name = gr.Textbox(label="Name", info="Letters, digits, _ and -, up to 64.", max_length=64)
             self.about = gr.Textbox(label="Description", info="Models choose by it: what it does, in a sentence.")

@@ -6,7 +6,7 @@ from typing import Any, Final
 from serve_apps.ui.kit.api import SessionApi
 from serve_apps.ui.kit.blocks import data_table, empty_state, link_to, state_badge, status_dot, titled_card
 from serve_apps.ui.kit.formats import format_count, format_moment
-from serve_apps.ui.kit.html import SafeHtml, join_html, tag
+from serve_apps.ui.kit.html import SafeHtml, join_html, quiet_span, tag
 from serve_apps.ui.sessions import Role
 from serve_apps.ui.system.forms import ActForm, fact_list, query_form
 from serve_apps.ui.system.section import Query, SystemSection, page_address, query_int
@@ -49,11 +49,8 @@ def chain(body: Mapping[str, Any], asked: Query) -> SafeHtml:
     if body["intact"]:
         said = tag("span", status_dot("green", "intact"), f" The chain is intact; checked: {what}.")
     else:
-        said = tag(
-            "strong",
-            status_dot("red", "broken"),
-            f" Entry {body['first_broken']} was altered, or one before it is gone ({what}).",
-        )
+        what = f" Entry {body['first_broken']} was altered, or one before it is gone ({what})."
+        said = tag("strong", status_dot("red", "broken"), what)
     kept = {name: asked.get(name) for name in (*FILTERS, "before")}
     again = None if whole else link_to("Check the whole chain", page_address("audit", **kept, verify="chain"))
     return tag("div", said, again, class_="aos-strip" if body["intact"] else "aos-problem")
@@ -75,17 +72,11 @@ def entries(body: Mapping[str, Any]) -> SafeHtml:
     """One row each, with the state of its link in the chain."""
     if not body["items"]:
         return empty_state("No entry fits.", "Take a filter away, or choose a longer time.")
-    rows = [
-        (
-            format_moment(one["at"]),
-            one["actor_email"] or one["actor"],
-            join_html(tag("b", one["action"]), _details(one)),
-            _object(one["object"]),
-            _outcome(one["outcome"]),
-            tag("span", status_dot(*_light(one)), f" {one['seq']}", title=one["hash"]),
-        )
-        for one in body["items"]
-    ]
+    rows = []
+    for one in body["items"]:
+        who, did = one["actor_email"] or one["actor"], join_html(tag("b", one["action"]), _details(one))
+        light = tag("span", status_dot(*_light(one)), f" {one['seq']}", title=one["hash"])
+        rows.append((format_moment(one["at"]), who, did, _object(one["object"]), _outcome(one["outcome"]), light))
     return data_table(("When", "Who", "Did what", "To", "Outcome", "Chain"), rows)
 
 
@@ -125,7 +116,7 @@ def _pages(body: Mapping[str, Any], asked: Query) -> SafeHtml:
     older = (
         link_to("Older →", page_address("audit", **kept, before=body["next_before"])) if body["next_before"] else None
     )
-    count = tag("span", f"{format_count(body['newest'], 'entry', 'entries')} in the trail", class_="quiet")
+    count = quiet_span(f"{format_count(body['newest'], 'entry', 'entries')} in the trail")
     return tag("nav", newest, count, older or tag("span"), class_="aos-pager", aria_label="Pages of the list")
 
 

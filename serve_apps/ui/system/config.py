@@ -6,7 +6,7 @@ from typing import Any, Final
 from serve_apps.ui.kit.api import SessionApi
 from serve_apps.ui.kit.blocks import empty_state, state_badge, titled_card
 from serve_apps.ui.kit.formats import format_moment
-from serve_apps.ui.kit.html import Child, SafeHtml, join_html, tag
+from serve_apps.ui.kit.html import Child, SafeHtml, join_html, quiet_span, quiet_text, tag
 from serve_apps.ui.sessions import Role
 from serve_apps.ui.system import restart_banner
 from serve_apps.ui.system.forms import ActForm
@@ -56,12 +56,8 @@ def config_form(body: Mapping[str, Any]) -> SafeHtml:
     found = tag("span", class_="quiet", data_found=True, role="status")
     rest = titled_card("All other settings", tag("div", search, found), tag("div", others, id="other-settings"))
     form = FORM.bare(tag("div", coloured, class_="aos-groups"), rest, save, changed=True, version=str(body["version"]))
-    return join_html(
-        restart_banner.waiting_parts(body["needs_restart"]),
-        _left_out(body["left_out"]),
-        form,
-        restart_banner.by_choice(),
-    )
+    waiting = restart_banner.waiting_parts(body["needs_restart"])
+    return join_html(waiting, _left_out(body["left_out"]), form, restart_banner.by_choice())
 
 
 def _left_out(rows: Mapping[str, str]) -> SafeHtml | None:
@@ -74,24 +70,18 @@ def _left_out(rows: Mapping[str, str]) -> SafeHtml | None:
 def _coloured_group(group: Mapping[str, Any]) -> SafeHtml:
     said = _same_reasons(group["keys"])
     fields = [setting_field(one, named=one["name"], told=one["why"] in said) for one in group["keys"]]
-    head = join_html(tag("h2", group["title"]), tag("p", group["about"], class_="quiet"))
+    head = join_html(tag("h2", group["title"]), quiet_text(group["about"]))
     return tag("section", head, fields, _fixed_reasons(said, group["keys"]), class_=f"aos-group {group['colour']}")
 
 
 def _folded_group(group: Mapping[str, Any]) -> SafeHtml:
-    count = tag("span", len(group["keys"]), class_="quiet")
-    about = tag("p", group["about"], class_="quiet")
+    count = quiet_span(len(group["keys"]))
+    about = quiet_text(group["about"])
     said = _same_reasons(group["keys"])
     fields = [setting_field(one, group["title"], told=one["why"] in said) for one in group["keys"]]
     summary = tag("summary", tag("b", setting_label(group["title"])), " ", count)
-    return tag(
-        "details",
-        summary,
-        about,
-        _fixed_reasons(said, group["keys"]),
-        tag("div", fields, class_="aos-settings"),
-        data_group=True,
-    )
+    fixed, shown = _fixed_reasons(said, group["keys"]), tag("div", fields, class_="aos-settings")
+    return tag("details", summary, about, fixed, shown, data_group=True)
 
 
 def _same_reasons(settings: Sequence[Setting]) -> set[str]:
@@ -118,7 +108,6 @@ def setting_field(one: Setting, group: str = "", *, named: str = "", told: bool 
     """A setting: its name, its value where it may be changed, and what there is to know about it.
 
     Args:
-        one: as the API tells it.
         group: where it stands, for the search.
         named: another name than the key's last part.
         told: whether why it cannot be changed is said elsewhere.

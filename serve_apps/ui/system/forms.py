@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from serve_apps.ui.kit.blocks import problem_card
-from serve_apps.ui.kit.html import Child, SafeHtml, join_html, tag
+from serve_apps.ui.kit.blocks import problem_card, titled_card
+from serve_apps.ui.kit.html import Child, SafeHtml, join_html, quiet_span, quiet_text, tag
 from serve_apps.ui.kit.problem import ProblemReport
 
 Option = tuple[str, str]
@@ -85,7 +85,9 @@ class ActForm:
             *(tag("input", type="hidden", name=key, value=value, data_always=True) for key, value in values.items())
         )
 
-    def __call__(self, *inside: Child, send: str, colour: str = "", changed: bool = False, **kept: str) -> SafeHtml:
+    def __call__(
+        self, *inside: Child, send: str, colour: str = "primary", changed: bool = False, **kept: str
+    ) -> SafeHtml:
         """The form; with `changed` only what was changed is sent."""
         button = tag("button", send, type="submit", class_=f"aos-button {colour}".strip())
         return self.bare(join_html(*inside), tag("div", button, class_="aos-actions"), changed=changed, **kept)
@@ -104,12 +106,8 @@ class ActForm:
 
     def confirmed(self, ask: str, about: Child, send: str, **kept: str) -> SafeHtml:
         """A button that first says what it will do."""
-        return tag(
-            "details",
-            tag("summary", ask, class_="aos-button"),
-            tag("div", tag("p", about), self.button(send, "danger", **kept), class_="aos-sure"),
-            class_="aos-confirm",
-        )
+        sure = tag("div", tag("p", about), self.button(send, "danger", **kept), class_="aos-sure")
+        return tag("details", tag("summary", ask, class_="aos-button"), sure, class_="aos-confirm")
 
     def _field_id(self, name: str) -> str:
         return f"{self.act}-{name}".replace(".", "-")
@@ -132,6 +130,12 @@ def action_link(said: str, where: str) -> SafeHtml:
     return tag("a", said, href=where, class_="aos-button primary")
 
 
+def choice_tiles(title: str, tiles: Iterable[tuple[str, str, str]]) -> SafeHtml:
+    """A card of what can be chosen: its name, what there is to know, and where it leads."""
+    drawn = [tag("a", tag("b", name), quiet_span(about), href=where, class_="aos-tile") for name, about, where in tiles]
+    return titled_card(title, tag("div", drawn, class_="aos-tiles"))
+
+
 def fact_list(those: Iterable[tuple[str, Child]]) -> SafeHtml:
     """A definition list of names and values."""
     return tag("dl", [tag("div", tag("dt", name), tag("dd", value)) for name, value in those], class_="aos-facts")
@@ -141,7 +145,7 @@ def secret_shown_once(what: str, secret: str, about: str) -> SafeHtml:
     """A secret that is shown this once, with a button that copies it."""
     copy = tag("button", "Copy", type="button", class_="aos-button", data_copy=secret)
     shown = tag("div", tag("code", secret, class_="aos-secret"), copy, class_="aos-once")
-    return join_html(tag("strong", what), shown, tag("p", about, class_="quiet"))
+    return join_html(tag("strong", what), shown, quiet_text(about))
 
 
 def field_complaints(told: ProblemReport) -> dict[str, str]:

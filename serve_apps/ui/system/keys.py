@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from serve_apps.ui.kit.api import SessionApi
-from serve_apps.ui.kit.blocks import data_table, empty_state, link_to, state_badge, titled_card
+from serve_apps.ui.kit.blocks import data_table, empty_card, link_to, state_badge, titled_card
 from serve_apps.ui.kit.formats import format_moment
 from serve_apps.ui.kit.html import SafeHtml, join_html, tag
 from serve_apps.ui.sessions import Role
@@ -14,10 +14,10 @@ from serve_apps.ui.system.section import (
     Query,
     SystemSection,
     Values,
+    act_done,
     api_route,
     page_address,
     query_int,
-    success_note,
 )
 
 PAGE_OF: Final = 50
@@ -42,7 +42,7 @@ def key_list(items: Sequence[Mapping[str, Any]], owners: Mapping[str, str], skip
     """Keys without their secrets, each with its end."""
     if not items and not skip:
         todo = "Make one below for a program that uses the API."
-        return titled_card("API keys", empty_state("There is no API key.", todo))
+        return empty_card("API keys", "There is no API key.", todo)
     rows = [
         (
             tag("b", one["name"]),
@@ -66,27 +66,22 @@ def key_list(items: Sequence[Mapping[str, Any]], owners: Mapping[str, str], skip
 def new_key_form(mine: Role) -> SafeHtml:
     """The form for another; never with more rights than its owner."""
     roles = tuple((role.value, role.value) for role in Role if mine.reaches(role))
-    form = ADD(
-        field_grid(
-            ADD.text("name", "Name", required=True, about="What will use it."),
-            ADD.choice("role", "Role", roles, "viewer", about="As few rights as it needs; never more than yours."),
-        ),
-        send="Make the key",
-        colour="primary",
-    )
+    name = ADD.text("name", "Name", required=True, about="What will use it.")
+    least = "As few rights as it needs; never more than yours."
+    form = ADD(field_grid(name, ADD.choice("role", "Role", roles, "viewer", about=least)), send="Make the key")
     return titled_card("Make a key", form)
 
 
 async def add_key(api: SessionApi, values: Values) -> ActResult:
     """Make one."""
     made = await api.post("/api/api-keys", {"name": values.get("name", ""), "role": values.get("role")})
-    return ActResult(success_note(secret_shown_once(f"API key {made['name']}", made["key"], SHOWN)))
+    return act_done(secret_shown_once(f"API key {made['name']}", made["key"], SHOWN))
 
 
 async def revoke_key(api: SessionApi, values: Values) -> ActResult:
     """End one."""
     await api.delete(api_route("api-keys", values["id"]))
-    return ActResult(success_note(f"The key {values.get('name', '')} is ended."))
+    return act_done(f"The key {values.get('name', '')} is ended.")
 
 
 SECTION = SystemSection("keys", "API keys", Role.DEVELOPER, show_keys, {ADD.act: add_key, REVOKE.act: revoke_key})

@@ -4,17 +4,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from serve_apps.ui.kit.api import SessionApi
-from serve_apps.ui.kit.blocks import data_table, empty_state, link_to, state_badge, titled_card
+from serve_apps.ui.kit.blocks import data_table, empty_card, link_to, state_badge, titled_card
 from serve_apps.ui.kit.formats import format_count, format_duration
-from serve_apps.ui.kit.html import Child, SafeHtml, join_html, tag
+from serve_apps.ui.kit.html import Child, SafeHtml, join_html, quiet_text, tag
 from serve_apps.ui.kit.problem import ApiProblem, ProblemReport
 from serve_apps.ui.sessions import Role
-from serve_apps.ui.system.forms import ActForm, action_link, fact_list, field_grid
+from serve_apps.ui.system.forms import ActForm, action_link, choice_tiles, fact_list, field_grid
 from serve_apps.ui.system.section import (
     ActResult,
     Query,
     SystemSection,
     Values,
+    act_done,
     api_route,
     missing_problem,
     page_address,
@@ -79,22 +80,13 @@ def connection_list(items: Sequence[Connection]) -> SafeHtml:
     new = action_link("Add a connection", page_address("models", new="choose"))
     if not items:
         todo = join_html("Without one, answers are quoted from documents and agents cannot talk. ", new)
-        return titled_card("Model connections", empty_state("No language model is connected.", todo))
-    rows = [
-        (
-            join_html(
-                link_to(one["name"], page_address("models", id=one["id"])),
-                " ",
-                state_badge("default", "blue") if one["default"] else None,
-            ),
-            one["provider"],
-            one["model"],
-            tag("code", one["base_url"]),
-            _state_badge(one),
-            TEST.button("Test", id=one["id"], name=one["name"]),
-        )
-        for one in items
-    ]
+        return empty_card("Model connections", "No language model is connected.", todo)
+    rows = []
+    for one in items:
+        default = state_badge("default", "blue") if one["default"] else None
+        name = join_html(link_to(one["name"], page_address("models", id=one["id"])), " ", default)
+        test, address = TEST.button("Test", id=one["id"], name=one["name"]), tag("code", one["base_url"])
+        rows.append((name, one["provider"], one["model"], address, _state_badge(one), test))
     return titled_card(
         "Model connections", data_table(("Name", "Provider", "Model", "Address", "State", ""), rows), aside=new
     )
@@ -111,17 +103,9 @@ def new_connection_form(providers: Sequence[Mapping[str, Any]], wanted: str) -> 
     chosen = next((one for one in providers if one["provider"] == wanted), None)
     back = link_to("← All connections", page_address("models"))
     if chosen is None:
-        tiles = [
-            tag(
-                "a",
-                tag("b", one["label"]),
-                tag("span", PLACES.get(one["provider"], ""), class_="quiet"),
-                href=page_address("models", new=one["provider"]),
-                class_="aos-tile",
-            )
-            for one in providers
-        ]
-        return join_html(back, titled_card("Which provider?", tag("div", tiles, class_="aos-tiles")))
+        names = {one["provider"]: one["label"] for one in providers}
+        tiles = ((name, PLACES.get(id_, ""), page_address("models", new=id_)) for id_, name in names.items())
+        return join_html(back, choice_tiles("Which provider?", tiles))
     place = PLACES.get(chosen["provider"], "")
     whole = "…" not in place
     form = ADD(
@@ -133,7 +117,6 @@ def new_connection_form(providers: Sequence[Mapping[str, Any]], wanted: str) -> 
         ),
         tag("details", tag("summary", "More"), field_grid(*_more_fields(ADD, {"auth_mode": chosen["auth_mode"]}))),
         send="Add",
-        colour="primary",
         provider=chosen["provider"],
     )
     return join_html(back, titled_card(f"Connect {chosen['label']}", form))
@@ -168,7 +151,7 @@ def connection_view(one: Connection) -> SafeHtml:
     aside = state_badge("default", "blue") if one["default"] else None
     if one["origin"] != "row":
         where = "the settings LLM_*" if one["origin"] == "settings" else "the file of connections"
-        fixed = tag("p", f"It is configured in {where} and is changed there.", class_="quiet")
+        fixed = quiet_text(f"It is configured in {where} and is changed there.")
         return join_html(back, titled_card(one["name"], known, fixed, test, aside=aside))
     delete = DELETE.confirmed(
         "Delete …", "Its key is forgotten; agents that name it use their next one.", "Delete", **id_
@@ -185,14 +168,15 @@ def connection_view(one: Connection) -> SafeHtml:
             *_more_fields(CHANGE, one),
         ),
         send="Save",
-        colour="primary",
         changed=True,
         id=one["id"],
     )
     said = "Stored sealed and never shown. " + (
         "There is one; the new one takes its place." if one["has_key"] else "There is none."
     )
-    key = KEY(KEY.text("key", "New key", kind="password", required=True, about=said), send="Store the key", **id_)
+    key = KEY(
+        KEY.text("key", "New key", kind="password", required=True, about=said), send="Store the key", colour="", **id_
+    )
     return join_html(back, head, titled_card("Change", form), titled_card("Key", key))
 
 
@@ -234,9 +218,7 @@ async def change_connection(api: SessionApi, values: Values) -> ActResult:
     """Save what was changed."""
     body = body_of({name: value for name, value in values.items() if name != "id"})
     after = await api.patch(api_route("llm-connections", values["id"]), body)
-    return ActResult(
-        success_note(tag("strong", after["name"]), " is saved. Calls that have begun go on as they began.")
-    )
+    return act_done(tag("strong", after["name"]), " is saved. Calls that have begun go on as they began.")
 
 
 async def rotate_key(api: SessionApi, values: Values) -> ActResult:
@@ -244,13 +226,13 @@ async def rotate_key(api: SessionApi, values: Values) -> ActResult:
     if not values.get("key"):
         raise ApiProblem(ProblemReport("There is no key.", "key: type it first", "", 422, "invalid"))
     await api.put(api_route("llm-connections", values["id"], "key"), {"key": values["key"]})
-    return ActResult(success_note("The new key is stored; the next call is signed with it."))
+    return act_done("The new key is stored; the next call is signed with it.")
 
 
 async def delete_connection(api: SessionApi, values: Values) -> ActResult:
     """Forget it."""
     await api.delete(api_route("llm-connections", values["id"]))
-    return ActResult(success_note(f"{values.get('name', 'It')} is deleted, and its key."), page_query("models"))
+    return act_done(f"{values.get('name', 'It')} is deleted, and its key.", to=page_query("models"))
 
 
 async def probe_connection(api: SessionApi, values: Values) -> ActResult:
@@ -265,14 +247,10 @@ def probe_result(name: str, found: Mapping[str, Any]) -> SafeHtml:
     if not found["ok"]:
         what = (found["reason"] or "failed").replace("_", " ")
         fix = FIXES.get(found["reason"] or "", "Check address and key.")
-        return tag(
-            "div",
-            tag("strong", f"{name} does not answer as it should: {what}, after {took}."),
-            tag("p", found["detail"]) if found["detail"] else None,
-            tag("p", tag("b", "What to try: "), fix),
-            class_="aos-problem",
-            role="alert",
-        )
+        said = tag("strong", f"{name} does not answer as it should: {what}, after {took}.")
+        detail = tag("p", found["detail"]) if found["detail"] else None
+        todo = tag("p", tag("b", "What to try: "), fix)
+        return tag("div", said, detail, todo, class_="aos-problem", role="alert")
     listed = _model_listing(found)
     return success_note(
         tag("strong", f"{name} answers in {took}"), tag("p", "at ", tag("code", found["endpoint"] or "?")), listed

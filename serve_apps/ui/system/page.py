@@ -118,11 +118,8 @@ def section_frame(role: Role, current: SystemSection, wanted: Query, inside: Saf
         for one in offered_sections(role)
     ]
     tabs = tag("nav", links, class_="aos-tabs", aria_label="Parts of System")
-    return join_html(
-        tag("h1", "System", tabindex=-1, class_="aos-title"),
-        tabs,
-        tag("div", inside, data_part=current.id, data_at="?" + urlencode(wanted)),
-    )
+    head = tag("h1", "System", tabindex=-1, class_="aos-title")
+    return join_html(head, tabs, tag("div", inside, data_part=current.id, data_at="?" + urlencode(wanted)))
 
 
 def act_notice(done: ActResult) -> SafeHtml:

@@ -6,7 +6,7 @@ from typing import Any, Final
 from serve_apps.ui.kit.api import SessionApi
 from serve_apps.ui.kit.blocks import data_table, empty_state, link_to, list_pager, state_badge, titled_card
 from serve_apps.ui.kit.formats import format_moment
-from serve_apps.ui.kit.html import SafeHtml, join_html, tag
+from serve_apps.ui.kit.html import SafeHtml, join_html, quiet_text, tag
 from serve_apps.ui.sessions import Role
 from serve_apps.ui.system.forms import ActForm, action_link, fact_list, field_grid, query_form, secret_shown_once
 from serve_apps.ui.system.section import (
@@ -14,6 +14,7 @@ from serve_apps.ui.system.section import (
     Query,
     SystemSection,
     Values,
+    act_done,
     api_route,
     missing_problem,
     page_address,
@@ -59,25 +60,16 @@ def people_list(body: Mapping[str, Any], asked: Query, changes: bool) -> SafeHtm
     new = action_link("Add somebody", page_address("people", new=1)) if changes else None
     bar = query_form("people", search, whole if changes else None)
     if not body["items"]:
-        return titled_card(
-            "People",
-            bar,
-            empty_state("Nobody is called like this.", "Look for a shorter part of the address."),
-            aside=new,
-        )
-    rows = [
-        (
-            link_to(one["email"], page_address("people", who=one["email"])),
-            state_badge(one["role"] or "not a member"),
-            state_badge(one["tenant_role"]),
-            _state_badge(one),
-            format_moment(one["created_at"]),
-        )
-        for one in body["items"]
-    ]
+        nobody = empty_state("Nobody is called like this.", "Look for a shorter part of the address.")
+        return titled_card("People", bar, nobody, aside=new)
+    rows = []
+    for one in body["items"]:
+        link, here = link_to(one["email"], page_address("people", who=one["email"])), one["role"] or "not a member"
+        roles = state_badge(here), state_badge(one["tenant_role"])
+        rows.append((link, *roles, _state_badge(one), format_moment(one["created_at"])))
     kept = page_address("people", q=asked.get("q"), everywhere=asked.get("everywhere"))
     paged = list_pager(kept, query_int(asked), PAGE_OF, body["total"]) if body["total"] > PAGE_OF else None
-    about = None if changes else tag("p", "An administrator of the tenant adds and changes people.", class_="quiet")
+    about = None if changes else quiet_text("An administrator of the tenant adds and changes people.")
     shown = data_table(("E-mail", "Role here", "In the tenant", "State", "Since"), rows)
     return titled_card("People", about, bar, shown, paged, aside=new)
 
@@ -98,37 +90,23 @@ def new_person_form() -> SafeHtml:
             ADD.text("password", "First password", kind="password", about="Left empty, one is made and shown once."),
         ),
         send="Add",
-        colour="primary",
     )
 
 
 def person_view(one: User, mine: str, changes: bool) -> SafeHtml:
     """Somebody, with what can be done."""
     back = link_to("← All people", page_address("people"))
-    known = fact_list(
-        (
-            ("State", _state_badge(one)),
-            ("Role here", one["role"] or "not a member"),
-            ("Across the tenant", one["tenant_role"]),
-            ("Since", format_moment(one["created_at"])),
-        )
-    )
+    here, across = one["role"] or "not a member", one["tenant_role"]
+    facts = (("Role here", here), ("Across the tenant", across), ("Since", format_moment(one["created_at"])))
+    known = fact_list((("State", _state_badge(one)), *facts))
     head = titled_card(one["email"], known, aside=state_badge("this is you", "blue") if one["email"] == mine else None)
     if not changes:
         return join_html(back, head)
     id_ = {"id": one["id"], "email": one["email"]}
-    roles = CHANGE(
-        field_grid(
-            CHANGE.choice(
-                "role", "Role in this workspace", ROLES if one["role"] else (SAME, *ROLES), one["role"] or ""
-            ),
-            CHANGE.choice("tenant_role", "Role across the tenant", ROLES, one["tenant_role"]),
-        ),
-        send="Save the roles",
-        colour="primary",
-        changed=True,
-        **id_,
-    )
+    choices = ROLES if one["role"] else (SAME, *ROLES)
+    here = CHANGE.choice("role", "Role in this workspace", choices, one["role"] or "")
+    across = CHANGE.choice("tenant_role", "Role across the tenant", ROLES, one["tenant_role"])
+    roles = CHANGE(field_grid(here, across), send="Save the roles", changed=True, **id_)
     reset = RESET.confirmed(
         "Reset the password …",
         "Every session ends at once, running streams within five seconds, and API keys made in a session of the last "
@@ -143,12 +121,8 @@ def person_view(one: User, mine: str, changes: bool) -> SafeHtml:
         keep_keys="true",
         **id_,
     )
-    return join_html(
-        back,
-        head,
-        titled_card("Roles", roles),
-        titled_card("Access", tag("div", reset, keeping, _access_actions(one, id_), class_="aos-row")),
-    )
+    access = tag("div", reset, keeping, _access_actions(one, id_), class_="aos-row")
+    return join_html(back, head, titled_card("Roles", roles), titled_card("Access", access))
 
 
 def _access_actions(one: User, id_: Mapping[str, str]) -> SafeHtml:
@@ -180,10 +154,9 @@ async def add_person(api: SessionApi, values: Values) -> ActResult:
     made = await api.post("/api/users", {name: value for name, value in values.items() if value})
     if made["password"] is None:
         said = "was added." if made["fresh"] else "was in the tenant already and belongs to the workspace now."
-        return ActResult(success_note(tag("strong", made["email"]), " ", said), page_query("people"))
-    return ActResult(
-        success_note(secret_shown_once(f"First password of {made['email']}", made["password"], FIRST)),
-        page_query("people"),
+        return act_done(tag("strong", made["email"]), " ", said, to=page_query("people"))
+    return act_done(
+        secret_shown_once(f"First password of {made['email']}", made["password"], FIRST), to=page_query("people")
     )
 
 
@@ -193,17 +166,13 @@ async def change_roles(api: SessionApi, values: Values) -> ActResult:
     if not roles:
         return ActResult(empty_state("Nothing was changed.", "Choose another role first."))
     after = await api.patch(api_route("users", values["id"]), roles)
-    return ActResult(
-        success_note(f"{after['email']} is {after['role'] or 'no member'} here, {after['tenant_role']} in the tenant.")
-    )
+    return act_done(f"{after['email']} is {after['role'] or 'no member'} here, {after['tenant_role']} in the tenant.")
 
 
 async def set_sign_in(api: SessionApi, values: Values) -> ActResult:
     """Let somebody sign in, or not."""
     after = await api.patch(api_route("users", values["id"]), {"disabled": values.get("disabled") == "true"})
-    return ActResult(
-        success_note(f"{after['email']} {'is disabled and signed out' if after['disabled'] else 'may sign in again'}.")
-    )
+    return act_done(f"{after['email']} {'is disabled and signed out' if after['disabled'] else 'may sign in again'}.")
 
 
 async def reset_password(api: SessionApi, values: Values) -> ActResult:
@@ -211,45 +180,32 @@ async def reset_password(api: SessionApi, values: Values) -> ActResult:
     keep = values.get("keep_keys") == "true"
     made = await api.post(api_route("users", values["id"], "password"), {"keep_keys": keep})
     shown = success_note(secret_shown_once(f"First password of {made['email']}", made["password"] or "", FIRST))
-    return ActResult(
-        join_html(
-            shown,
-            _key_table("These API keys were revoked", made["revoked_keys"]),
-            _key_table("These API keys go on", made["kept_keys"]),
-        )
-    )
+    revoked = _key_table("These API keys were revoked", made["revoked_keys"])
+    return ActResult(join_html(shown, revoked, _key_table("These API keys go on", made["kept_keys"])))
 
 
 def _key_table(title: str, keys: Sequence[Mapping[str, Any]]) -> SafeHtml | None:
     if not keys:
         return None
-    rows = [
-        (
-            one["name"],
-            f"aos_{one['prefix']}_…",
-            state_badge(one["role"]),
-            format_moment(one["created_at"]),
-            format_moment(one["last_used_at"]) if one["last_used_at"] else "never",
-        )
-        for one in keys
-    ]
+    rows = []
+    for one in keys:
+        used = format_moment(one["last_used_at"]) if one["last_used_at"] else "never"
+        name, made = (one["name"], f"aos_{one['prefix']}_…"), format_moment(one["created_at"])
+        rows.append((*name, state_badge(one["role"]), made, used))
     return titled_card(title, data_table(("Name", "Begins with", "Role", "Made", "Last used"), rows))
 
 
 async def sign_out(api: SessionApi, values: Values) -> ActResult:
     """Every session of somebody ends."""
     await api.delete(api_route("users", values["id"], "sessions"))
-    return ActResult(
-        success_note(f"{values.get('email', 'This person')} is signed out everywhere; password and API keys stay.")
-    )
+    return act_done(f"{values.get('email', 'This person')} is signed out everywhere; password and API keys stay.")
 
 
 async def remove_member(api: SessionApi, values: Values) -> ActResult:
     """Out of this workspace."""
     await api.delete(api_route("users", values["id"]))
-    return ActResult(
-        success_note(f"{values.get('email', 'This person')} does not belong to this workspace any more."),
-        page_query("people"),
+    return act_done(
+        f"{values.get('email', 'This person')} does not belong to this workspace any more.", to=page_query("people")
     )
 
 

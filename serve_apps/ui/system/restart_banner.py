@@ -7,7 +7,7 @@ from typing import Any, Final
 from serve_apps.ui.kit.api import SessionApi
 from serve_apps.ui.kit.blocks import Colour, data_table, progress_bar, state_badge, titled_card
 from serve_apps.ui.kit.formats import format_duration, format_moment
-from serve_apps.ui.kit.html import SafeHtml, join_html, tag
+from serve_apps.ui.kit.html import SafeHtml, join_html, quiet_text, tag
 from serve_apps.ui.system.forms import ActForm
 from serve_apps.ui.system.section import Act, ActResult, Values, success_note
 
@@ -42,25 +42,15 @@ def waiting_parts(needs: Sequence[Mapping[str, Any]]) -> SafeHtml | None:
         hard = tag(
             "p", "“whole” can only be started anew by hand, where it was started: ", tag("code", "aos down && aos up")
         )
-    return titled_card(
-        "Waiting for a restart",
-        tag("p", about, class_="quiet"),
-        data_table(("Part", "For", "Since"), rows),
-        hard,
-        ask,
-        aside=state_badge("restart needed", "amber"),
-    )
+    shown, needed = data_table(("Part", "For", "Since"), rows), state_badge("restart needed", "amber")
+    return titled_card("Waiting for a restart", quiet_text(about), shown, hard, ask, aside=needed)
 
 
 def by_choice() -> SafeHtml:
     """A restart of one part without a reason in the settings."""
     choice = CHOSEN.choice("part", "Part", PARTS, about="What has begun is ended by the old replica.")
-    return tag(
-        "details",
-        tag("summary", "Restart a part"),
-        CHOSEN(choice, send="Restart it", colour="danger"),
-        class_="aos-card aos-fold",
-    )
+    form = CHOSEN(choice, send="Restart it", colour="danger")
+    return tag("details", tag("summary", "Restart a part"), form, class_="aos-card aos-fold")
 
 
 async def restart_waiting(api: SessionApi, values: Values) -> ActResult:
@@ -97,15 +87,10 @@ async def progress_of(api: SessionApi) -> tuple[SafeHtml, bool]:
 
 def latest_restarts(items: Sequence[Mapping[str, Any]]) -> SafeHtml:
     """Each with how far it is: asked for, taken up by the supervisor, done."""
-    rows = [
-        (
-            ", ".join(one["parts"]),
-            state_badge(*restart_state(one)),
-            _restart_progress(one),
-            format_moment(one["asked_at"], relative=True),
-        )
-        for one in items
-    ]
+    rows = []
+    for one in items:
+        parts, asked = ", ".join(one["parts"]), format_moment(one["asked_at"], relative=True)
+        rows.append((parts, state_badge(*restart_state(one)), _restart_progress(one), asked))
     return titled_card("Restarts", data_table(("Parts", "State", "How far", "Asked for"), rows))
 
 

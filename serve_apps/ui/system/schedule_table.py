@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from serve_apps.ui.kit.api import SessionApi
-from serve_apps.ui.kit.blocks import Colour, data_table, empty_state, link_to, list_pager, state_badge, titled_card
+from serve_apps.ui.kit.blocks import Colour, data_table, empty_card, link_to, list_pager, state_badge, titled_card
 from serve_apps.ui.kit.formats import format_moment
-from serve_apps.ui.kit.html import SafeHtml, join_html, tag
+from serve_apps.ui.kit.html import SafeHtml, join_html, quiet_span, tag
 from serve_apps.ui.sessions import ConsoleSession, Role
 from serve_apps.ui.system.forms import ActForm, action_link, fact_list, field_grid
 from serve_apps.ui.system.section import (
@@ -14,8 +14,9 @@ from serve_apps.ui.system.section import (
     Query,
     SystemSection,
     Values,
+    act_done,
     api_route,
-    missing_problem,
+    find_listed,
     page_address,
     page_query,
     query_int,
@@ -49,7 +50,7 @@ Schedule = Mapping[str, Any]
 async def show_schedules(api: SessionApi, asked: Query) -> SafeHtml:
     """One schedule with its history, the form for another, or the list."""
     if "id" in asked:
-        one = await _find_schedule(api, asked["id"])
+        one = await find_listed(api, "/api/scheduler/jobs", asked["id"], "schedule")
         runs = await api.get(api_route("scheduler", "jobs", one["id"], "runs"), skip=query_int(asked), limit=RUNS_OF)
         return schedule_view(one, runs, query_int(asked), api.session)
     builds = api.session.role.reaches(Role.DEVELOPER)
@@ -60,35 +61,20 @@ async def show_schedules(api: SessionApi, asked: Query) -> SafeHtml:
     return schedule_list(body, query_int(asked), builds)
 
 
-async def _find_schedule(api: SessionApi, id_: str) -> Schedule:
-    skip, total = 0, 1
-    while skip < total:
-        body = await api.get("/api/scheduler/jobs", skip=skip, limit=1000)
-        for one in body["items"]:
-            if one["id"] == id_:
-                return one
-        skip, total = skip + 1000, body["total"]
-    raise missing_problem("schedule")
-
-
 def schedule_list(body: Mapping[str, Any], skip: int, builds: bool) -> SafeHtml:
     """All by name, with when each ran and runs next."""
     new = action_link("Add a schedule", page_address("schedules", new=1)) if builds else None
     if not body["items"]:
         todo = "It sends an agent a message at set times, such as a summary every Monday. "
-        return titled_card("Schedules", empty_state("Nothing runs by the clock.", join_html(todo, new)))
-    rows = [
-        (
+        return empty_card("Schedules", "Nothing runs by the clock.", join_html(todo, new))
+    rows = []
+    for one in body["items"]:
+        link, due = (
             link_to(one["name"], page_address("schedules", id=one["id"])),
-            one["agent"],
-            join_html(tag("code", one["cron"]), " ", one["timezone"]),
             format_moment(one["next_at"], relative=True),
-            _last_run(one),
-            _state_badge(one),
-            one["owner"],
         )
-        for one in body["items"]
-    ]
+        times = join_html(tag("code", one["cron"]), " ", one["timezone"]), due, _last_run(one)
+        rows.append((link, one["agent"], *times, _state_badge(one), one["owner"]))
     paged = list_pager(page_address("schedules"), skip, PAGE_OF, body["total"]) if body["total"] > PAGE_OF else None
     shown = data_table(("Name", "Agent", "When", "Next", "Last", "State", "Runs as"), rows)
     return titled_card("Schedules", shown, paged, aside=new)
@@ -96,13 +82,10 @@ def schedule_list(body: Mapping[str, Any], skip: int, builds: bool) -> SafeHtml:
 
 def _last_run(one: Schedule) -> SafeHtml:
     if not one["last_at"]:
-        return tag("span", "never", class_="quiet")
+        return quiet_span("never")
     ended = one["last_status"]
-    return join_html(
-        format_moment(one["last_at"], relative=True),
-        " ",
-        state_badge(ended, ENDED.get(ended, "grey")) if ended else None,
-    )
+    badge = state_badge(ended, ENDED.get(ended, "grey")) if ended else None
+    return join_html(format_moment(one["last_at"], relative=True), " ", badge)
 
 
 def _state_badge(one: Schedule) -> SafeHtml:
@@ -115,7 +98,7 @@ def new_schedule_form(agents: Sequence[str], role: Role) -> SafeHtml:
     """The form for another."""
     back = link_to("← All schedules", page_address("schedules"))
     if not agents:
-        return join_html(back, titled_card("Add a schedule", empty_state("There is no agent.", "Make one first.")))
+        return join_html(back, empty_card("Add a schedule", "There is no agent.", "Make one first."))
     actions = ACTIONS if role.reaches(Role.OPERATOR) else ACTIONS[:1]
     form = ADD(
         field_grid(
@@ -128,7 +111,6 @@ def new_schedule_form(agents: Sequence[str], role: Role) -> SafeHtml:
             "message", "Message to the agent", about="It runs as you, with the rights that you have when it runs."
         ),
         send="Add",
-        colour="primary",
     )
     return join_html(back, titled_card("Add a schedule", form))
 
@@ -150,13 +132,7 @@ def schedule_view(one: Schedule, runs: Mapping[str, Any], skip: int, who: Consol
             ("What", dict(ACTIONS).get(one["action"], one["action"])),
             (
                 "When",
-                join_html(
-                    tag("code", one["cron"]),
-                    " ",
-                    one["timezone"],
-                    " ",
-                    tag("span", TIMES.get(one["cron"], ""), class_="quiet"),
-                ),
+                join_html(tag("code", one["cron"]), " ", one["timezone"], " ", quiet_span(TIMES.get(one["cron"], ""))),
             ),
             ("Next", format_moment(one["next_at"])),
             ("Last", _last_run(one)),
@@ -189,39 +165,24 @@ def _change_form(one: Schedule) -> SafeHtml:
     message = None
     if one["action"] == "message":
         message = CHANGE.area("message", "Message to the agent", (one["payload"] or {}).get("message", ""))
-    form = CHANGE(
-        field_grid(CHANGE.text("name", "Name", one["name"]), *_time_fields(CHANGE, one["cron"], one["timezone"])),
-        message,
-        send="Save",
-        colour="primary",
-        changed=True,
-        id=one["id"],
-    )
+    fields = field_grid(CHANGE.text("name", "Name", one["name"]), *_time_fields(CHANGE, one["cron"], one["timezone"]))
+    form = CHANGE(fields, message, send="Save", changed=True, id=one["id"])
     return titled_card("Change", form)
 
 
 def run_history(one: Schedule, runs: Mapping[str, Any], skip: int) -> SafeHtml:
     """Table of past due times with their outcome, the latest first."""
     if not runs["items"]:
-        return titled_card(
-            "History",
-            empty_state("It has not run yet.", "It shows up here with its first due time, or with “Run now”."),
+        return empty_card(
+            "History", "It has not run yet.", "It shows up here with its first due time, or with “Run now”."
         )
-    rows = [
-        (
-            format_moment(run["due_at"]),
-            state_badge(run["status"], ENDED.get(run["status"], "blue")),
-            run["attempts"],
-            format_moment(run["ended_at"], relative=True),
-            run["error"] or _led_to(run),
-        )
-        for run in runs["items"]
-    ]
-    paged = (
-        list_pager(page_address("schedules", id=one["id"]), skip, RUNS_OF, runs["total"])
-        if runs["total"] > RUNS_OF
-        else None
-    )
+    rows = []
+    for run in runs["items"]:
+        state, ended = run["status"], format_moment(run["ended_at"], relative=True)
+        badge = state_badge(state, ENDED.get(state, "blue"))
+        rows.append((format_moment(run["due_at"]), badge, run["attempts"], ended, run["error"] or _led_to(run)))
+    pager = list_pager(page_address("schedules", id=one["id"]), skip, RUNS_OF, runs["total"])
+    paged = pager if runs["total"] > RUNS_OF else None
     return titled_card("History", data_table(("Due", "State", "Attempts", "Ended", "What came of it"), rows), paged)
 
 
@@ -247,36 +208,29 @@ async def change_schedule(api: SessionApi, values: Values) -> ActResult:
     if "message" in values:
         body["payload"] = {"message": values["message"]}
     after = await api.patch(api_route("scheduler", "jobs", values["id"]), body)
-    return ActResult(
-        success_note(
-            tag("strong", after["name"]), " is saved; due ", format_moment(after["next_at"], relative=True), "."
-        )
+    return act_done(
+        tag("strong", after["name"]), " is saved; due ", format_moment(after["next_at"], relative=True), "."
     )
 
 
 async def toggle_schedule(api: SessionApi, values: Values) -> ActResult:
     """Pause it, or let it go on."""
     after = await api.patch(api_route("scheduler", "jobs", values["id"]), {"enabled": values.get("enabled") == "true"})
-    return ActResult(success_note(tag("strong", after["name"]), " goes on." if after["enabled"] else " is paused."))
+    return act_done(tag("strong", after["name"]), " goes on." if after["enabled"] else " is paused.")
 
 
 async def run_schedule(api: SessionApi, values: Values) -> ActResult:
     """Let it be due now."""
     await api.post(api_route("scheduler", "jobs", values["id"], "run"))
-    return ActResult(
-        success_note(
-            tag("strong", values.get("name", "It")),
-            " is due now. Its history shows what comes of it: ",
-            link_to("look again", page_address("schedules", id=values["id"])),
-            ".",
-        )
-    )
+    again = link_to("look again", page_address("schedules", id=values["id"]))
+    said = " is due now. Its history shows what comes of it: "
+    return act_done(tag("strong", values.get("name", "It")), said, again, ".")
 
 
 async def delete_schedule(api: SessionApi, values: Values) -> ActResult:
     """Take it away."""
     await api.delete(api_route("scheduler", "jobs", values["id"]))
-    return ActResult(success_note(f"{values.get('name', 'It')} is deleted."), page_query("schedules"))
+    return act_done(f"{values.get('name', 'It')} is deleted.", to=page_query("schedules"))
 
 
 SECTION = SystemSection(

@@ -71,11 +71,28 @@ def success_note(*said: Any) -> SafeHtml:
     return tag("div", said, class_="aos-good", role="status")
 
 
+def act_done(*said: Any, to: str | None = None) -> ActResult:
+    """An act that went well."""
+    return ActResult(success_note(*said), to)
+
+
 def missing_problem(what: str) -> ApiProblem:
     """Problem for an object that the URL names and that does not exist (any more)."""
     return ApiProblem(
         ProblemReport(f"This {what} is not here.", "It may have been deleted.", "Go back to the list.", 404, "gone")
     )
+
+
+async def find_listed(api: SessionApi, path: str, id_: str, what: str) -> Mapping[str, Any]:
+    """The object of a list of the API with this id. Raises ApiProblem: there is none."""
+    skip, total = 0, 1
+    while skip < total:
+        body = await api.get(path, skip=skip, limit=1000)
+        for one in body["items"]:
+            if one["id"] == id_:
+                return dict(one)
+        skip, total = skip + 1000, body["total"]
+    raise missing_problem(what)
 
 
 async def tenant_admin(api: SessionApi) -> bool:

@@ -4,22 +4,22 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from serve_apps.ui.kit.api import SessionApi
-from serve_apps.ui.kit.blocks import data_table, empty_state, link_to, list_pager, state_badge, titled_card
+from serve_apps.ui.kit.blocks import data_table, empty_card, empty_state, link_to, list_pager, state_badge, titled_card
 from serve_apps.ui.kit.formats import format_count, format_moment
-from serve_apps.ui.kit.html import Child, SafeHtml, join_html, tag
+from serve_apps.ui.kit.html import Child, SafeHtml, join_html, quiet_text, tag
 from serve_apps.ui.sessions import Role
-from serve_apps.ui.system.forms import ActForm, action_link, fact_list, field_grid
+from serve_apps.ui.system.forms import ActForm, action_link, choice_tiles, fact_list, field_grid
 from serve_apps.ui.system.section import (
     ActResult,
     Query,
     SystemSection,
     Values,
+    act_done,
     api_route,
-    missing_problem,
+    find_listed,
     page_address,
     page_query,
     query_int,
-    success_note,
 )
 
 PAGE_OF: Final = 50
@@ -52,7 +52,7 @@ async def show_credentials(api: SessionApi, asked: Query) -> SafeHtml:
 
 
 async def _show_credential(api: SessionApi, id_: str, admin: bool) -> SafeHtml:
-    one = await _find_credential(api, id_)
+    one = await find_listed(api, "/api/credentials", id_, "credential")
     bound = (await api.get(api_route("credentials", id_, "bindings")))["items"]
     if not admin:
         return credential_view(one, bound)
@@ -65,39 +65,23 @@ async def _show_credential(api: SessionApi, id_: str, admin: bool) -> SafeHtml:
     return join_html(credential_view(one, bound, admin=True), _binding_form(one, *choices), _rotation_form(one, kind))
 
 
-async def _find_credential(api: SessionApi, id_: str) -> Credential:
-    skip, total = 0, 1
-    while skip < total:
-        body = await api.get("/api/credentials", skip=skip, limit=1000)
-        for one in body["items"]:
-            if one["id"] == id_:
-                return one
-        skip, total = skip + 1000, body["total"]
-    raise missing_problem("credential")
-
-
 def credential_list(body: Mapping[str, Any], skip: int, admin: bool) -> SafeHtml:
     """All by name, without secrets."""
     new = action_link("Add a credential", page_address("credentials", new="choose")) if admin else None
     if not body["items"]:
         todo = join_html("Skills that sign in somewhere need one. ", new or "An administrator adds it.")
-        return titled_card("Credentials", empty_state("There is no credential.", todo))
-    rows = [
-        (
+        return empty_card("Credentials", "There is no credential.", todo)
+    rows = []
+    for one in body["items"]:
+        link, kind = (
             link_to(one["name"], page_address("credentials", id=one["id"])),
             LABELS.get(one["type"], one["type"]),
-            ", ".join(one["fields"]),
-            _open_to(one),
-            _state_badge(one),
-            format_moment(one["updated_at"], relative=True),
         )
-        for one in body["items"]
-    ]
+        fields, changed = ", ".join(one["fields"]), format_moment(one["updated_at"], relative=True)
+        rows.append((link, kind, fields, _open_to(one), _state_badge(one), changed))
     paged = list_pager(page_address("credentials"), skip, PAGE_OF, body["total"]) if body["total"] > PAGE_OF else None
     shown = data_table(("Name", "Type", "Sealed fields", "For", "State", "Changed"), rows)
-    return titled_card(
-        "Credentials", tag("p", "Secrets are sealed and never shown.", class_="quiet"), shown, paged, aside=new
-    )
+    return titled_card("Credentials", quiet_text("Secrets are sealed and never shown."), shown, paged, aside=new)
 
 
 def _open_to(one: Credential) -> str:
@@ -120,17 +104,11 @@ def new_credential_form(kinds: Sequence[Mapping[str, Any]], wanted: str) -> Safe
     back = link_to("← All credentials", page_address("credentials"))
     kind = next((one for one in kinds if one["type"] == wanted), None)
     if kind is None:
-        tiles = [
-            tag(
-                "a",
-                tag("b", LABELS.get(one["type"], one["type"])),
-                tag("span", ", ".join([*one["open"], *one["secret"]]) or "fields of your own", class_="quiet"),
-                href=page_address("credentials", new=one["type"]),
-                class_="aos-tile",
-            )
-            for one in kinds
-        ]
-        return join_html(back, titled_card("Which type?", tag("div", tiles, class_="aos-tiles")))
+        fields = {one["type"]: ", ".join([*one["open"], *one["secret"]]) or "fields of your own" for one in kinds}
+        tiles = (
+            (LABELS.get(type_, type_), said, page_address("credentials", new=type_)) for type_, said in fields.items()
+        )
+        return join_html(back, choice_tiles("Which type?", tiles))
     form = ADD(
         field_grid(
             ADD.text("name", "Name", required=True, about="Skills and agents name it by this."),
@@ -139,7 +117,6 @@ def new_credential_form(kinds: Sequence[Mapping[str, Any]], wanted: str) -> Safe
         *_credential_fields(ADD, kind),
         ADD.switch("bound", "Only for whom it is bound to", True, "Bind it to agents, skills or roles afterwards."),
         send="Seal and store",
-        colour="primary",
         type=kind["type"],
     )
     return join_html(back, titled_card(LABELS.get(kind["type"], kind["type"]), form))
@@ -151,7 +128,7 @@ def _credential_fields(form: ActForm, kind: Mapping[str, Any]) -> list[SafeHtml]
     found = [_credential_field(form, OPEN + name, name in needed, secret=False) for name in kind["open"]]
     found += [_credential_field(form, SECRET + name, name in needed, secret=True) for name in kind["secret"]]
     more = form.area("more", "More sealed fields", about=PAIRS, rows=2)
-    said = [tag("p", f"Needed: {one}.", class_="quiet") for one in either]
+    said = [quiet_text(f"Needed: {one}.") for one in either]
     return [*said, field_grid(*found), more]
 
 
@@ -202,41 +179,27 @@ def _binding_table(one: Credential, bound: Sequence[Mapping[str, Any]], admin: b
     if not bound:
         what = "Nobody may use it yet." if one["bound"] else "Every call of this workspace may use it."
         return empty_state(what, "Bind it to an agent, a skill or a role; then only those may use it.")
-    rows = [
-        (
-            each["agent"] or "any agent",
-            each["skill"] or "any skill",
-            each["role"] or "any role",
-            format_moment(each["created_at"]),
-            UNBIND.button("Take back", id=one["id"], binding=each["id"]) if admin else None,
-        )
-        for each in bound
-    ]
+    rows = []
+    for each in bound:
+        whose = (each[name] or f"any {name}" for name in ("agent", "skill", "role"))
+        take = UNBIND.button("Take back", id=one["id"], binding=each["id"]) if admin else None
+        rows.append((*whose, format_moment(each["created_at"]), take))
     return data_table(("Agent", "Skill", "Role of who asks", "Since", ""), rows)
 
 
 def _binding_form(one: Credential, agents: Sequence[tuple[str, str]], skills: Sequence[tuple[str, str]]) -> SafeHtml:
     roles = [(role.value, role.value) for role in Role]
-    form = BIND(
-        field_grid(
-            BIND.choice("agent_id", "Agent", (ANY, *agents)),
-            BIND.choice("skill", "Skill", (ANY, *skills)),
-            BIND.choice("role", "Role of who asks", (ANY, *roles)),
-        ),
-        send="Bind",
-        colour="primary",
-        id=one["id"],
-    )
-    return titled_card("Bind it", tag("p", "Calls that fit all three may use it.", class_="quiet"), form)
+    choices = (("agent_id", "Agent", agents), ("skill", "Skill", skills), ("role", "Role of who asks", roles))
+    fields = [BIND.choice(name, label, (ANY, *those)) for name, label, those in choices]
+    form = BIND(field_grid(*fields), send="Bind", id=one["id"])
+    return titled_card("Bind it", quiet_text("Calls that fit all three may use it."), form)
 
 
 def _rotation_form(one: Credential, kind: Mapping[str, Any]) -> SafeHtml:
-    about = tag(
-        "p",
-        "All fields are replaced, so give them all again. Calls that have begun go on with the old ones.",
-        class_="quiet",
+    about = quiet_text(
+        "All fields are replaced, so give them all again. Calls that have begun go on with the old ones."
     )
-    form = ROTATE(*_credential_fields(ROTATE, kind), send="Replace the secrets", colour="primary", id=one["id"])
+    form = ROTATE(*_credential_fields(ROTATE, kind), send="Replace the secrets", id=one["id"])
     return tag("details", tag("summary", "Rotate"), about, form, class_="aos-card aos-fold")
 
 
@@ -263,45 +226,41 @@ async def add_credential(api: SessionApi, values: Values) -> ActResult:
     if values.get("expires_at"):
         body["expires_at"] = values["expires_at"]
     made = await api.post("/api/credentials", body)
-    return ActResult(
-        success_note(tag("strong", made["name"]), " is sealed and stored."), page_query("credentials", id=made["id"])
-    )
+    return act_done(tag("strong", made["name"]), " is sealed and stored.", to=page_query("credentials", id=made["id"]))
 
 
 async def change_credential(api: SessionApi, values: Values) -> ActResult:
     """Switch it off or on, open or close it."""
     body = {name: values[name] == "true" for name in ("is_active", "bound") if name in values}
     after = await api.patch(api_route("credentials", values["id"]), body)
-    return ActResult(
-        success_note(
-            tag("strong", after["name"]), " is for ", _open_to(after), " and ", "on." if after["is_active"] else "off."
-        )
+    return act_done(
+        tag("strong", after["name"]), " is for ", _open_to(after), " and ", "on." if after["is_active"] else "off."
     )
 
 
 async def rotate_secrets(api: SessionApi, values: Values) -> ActResult:
     """Other secrets."""
     after = await api.patch(api_route("credentials", values["id"]), credential_content(values))
-    return ActResult(success_note("The secrets of ", tag("strong", after["name"]), " are replaced."))
+    return act_done("The secrets of ", tag("strong", after["name"]), " are replaced.")
 
 
 async def delete_credential(api: SessionApi, values: Values) -> ActResult:
     """Forget it."""
     await api.delete(api_route("credentials", values["id"]))
-    return ActResult(success_note(f"{values.get('name', 'It')} is deleted."), page_query("credentials"))
+    return act_done(f"{values.get('name', 'It')} is deleted.", to=page_query("credentials"))
 
 
 async def bind_credential(api: SessionApi, values: Values) -> ActResult:
     """Let somebody use it."""
     body = {name: values[name] for name in ("agent_id", "skill", "role") if values.get(name)}
     await api.post(api_route("credentials", values["id"], "bindings"), body)
-    return ActResult(success_note("It is bound; nobody else may use it."))
+    return act_done("It is bound; nobody else may use it.")
 
 
 async def unbind_credential(api: SessionApi, values: Values) -> ActResult:
     """Take a binding back."""
     await api.delete(api_route("credentials", values["id"], "bindings", values["binding"]))
-    return ActResult(success_note("The binding is taken back."))
+    return act_done("The binding is taken back.")
 
 
 SECTION = SystemSection(

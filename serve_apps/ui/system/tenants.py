@@ -6,7 +6,7 @@ from typing import Any, Final
 from serve_apps.ui.kit.api import SessionApi
 from serve_apps.ui.kit.blocks import card_columns, data_table, link_to, state_badge, titled_card
 from serve_apps.ui.kit.formats import format_moment
-from serve_apps.ui.kit.html import SafeHtml, join_html, tag
+from serve_apps.ui.kit.html import SafeHtml, join_html, quiet_text, tag
 from serve_apps.ui.sessions import Role
 from serve_apps.ui.system.forms import ActForm, secret_shown_once
 from serve_apps.ui.system.section import (
@@ -14,10 +14,10 @@ from serve_apps.ui.system.section import (
     Query,
     SystemSection,
     Values,
+    act_done,
     api_route,
     page_address,
     query_int,
-    success_note,
     tenant_admin,
 )
 
@@ -52,15 +52,12 @@ async def show_tenants(api: SessionApi, asked: Query) -> SafeHtml:
 
 def workspace_list(items: Sequence[Mapping[str, Any]], here: str, skip: int) -> SafeHtml:
     """Table of the user's workspaces; the bar above chooses among them."""
-    rows = [
-        (
-            join_html(tag("b", one["name"]), " ", state_badge("you are here", "blue") if one["id"] == here else None),
-            state_badge(one["role"]),
-            format_moment(one["created_at"]),
-        )
-        for one in items[:PAGE_OF]
-    ]
-    about = tag("p", "Those you belong to. Choose one in the bar above.", class_="quiet")
+    rows = []
+    for one in items[:PAGE_OF]:
+        mark = state_badge("you are here", "blue") if one["id"] == here else None
+        name = join_html(tag("b", one["name"]), " ", mark)
+        rows.append((name, state_badge(one["role"]), format_moment(one["created_at"])))
+    about = quiet_text("Those you belong to. Choose one in the bar above.")
     back = link_to("← Earlier", page_address("tenants", skip=max(0, skip - PAGE_OF))) if skip else None
     on = link_to("Further →", page_address("tenants", skip=skip + PAGE_OF)) if len(items) > PAGE_OF else None
     pages = tag("nav", back, on, class_="aos-pager", aria_label="Pages of the list") if back or on else None
@@ -70,51 +67,33 @@ def workspace_list(items: Sequence[Mapping[str, Any]], here: str, skip: int) -> 
 def tenant_list(items: Sequence[Mapping[str, Any]]) -> SafeHtml:
     """The own one, and those made below it."""
     known = {one["id"]: one["name"] for one in items}
-    rows = [
-        (
-            tag("b", one["name"]),
-            known.get(one["parent_id"], "") if one["parent_id"] else state_badge("yours", "blue"),
-            format_moment(one["created_at"]),
-        )
-        for one in items
-    ]
-    about = tag("p", "Tenants see nothing of each other.", class_="quiet")
+    rows = []
+    for one in items:
+        below = known.get(one["parent_id"], "") if one["parent_id"] else state_badge("yours", "blue")
+        rows.append((tag("b", one["name"]), below, format_moment(one["created_at"])))
+    about = quiet_text("Tenants see nothing of each other.")
     return titled_card("Tenants", about, data_table(("Name", "Below", "Since"), rows))
 
 
 def _new_workspace() -> SafeHtml:
-    form = WORKSPACE(WORKSPACE.text("name", "Name", required=True), send="Make the workspace", colour="primary")
-    return titled_card(
-        "New workspace", tag("p", "Documents, agents and runs of their own; you administer it.", class_="quiet"), form
-    )
+    form = WORKSPACE(WORKSPACE.text("name", "Name", required=True), send="Make the workspace")
+    return titled_card("New workspace", quiet_text("Documents, agents and runs of their own; you administer it."), form)
 
 
 def _new_tenant() -> SafeHtml:
-    form = TENANT(
-        TENANT.text("name", "Name", required=True),
-        TENANT.text("admin_email", "E-mail of its administrator", kind="email", required=True),
-        send="Make the tenant",
-        colour="primary",
-    )
-    return titled_card(
-        "New tenant", tag("p", "With a workspace “default” and an administrator of its own.", class_="quiet"), form
-    )
+    name = TENANT.text("name", "Name", required=True)
+    email = TENANT.text("admin_email", "E-mail of its administrator", kind="email", required=True)
+    form = TENANT(name, email, send="Make the tenant")
+    return titled_card("New tenant", quiet_text("With a workspace “default” and an administrator of its own."), form)
 
 
 def _erase_form(form: ActForm, title: str, about: str, those: Sequence[tuple[str, str]]) -> SafeHtml | None:
     """For good: which one is chosen, and its name typed."""
     if not those:
         return None
-    return titled_card(
-        title,
-        tag("p", about, " This cannot be undone; the audit trail stays.", class_="quiet"),
-        form(
-            form.choice("id", "Which", those),
-            form.text("confirm", "Its name, to be sure", required=True),
-            send="Delete it for good",
-            colour="danger",
-        ),
-    )
+    which, name = form.choice("id", "Which", those), form.text("confirm", "Its name, to be sure", required=True)
+    shown = form(which, name, send="Delete it for good", colour="danger")
+    return titled_card(title, quiet_text(about, " This cannot be undone; the audit trail stays."), shown)
 
 
 async def erase_workspace(api: SessionApi, values: Values) -> ActResult:
@@ -131,14 +110,14 @@ async def _erase_and_report(api: SessionApi, path: str, values: Values) -> ActRe
     gone = await api.delete(path, confirm=values.get("confirm", "") or "-")
     await api.look_around()
     documents = sum(one["documents"] for one in gone["workspaces"])
-    return ActResult(success_note(tag("strong", gone["name"]), f" is deleted, with {documents} documents."))
+    return act_done(tag("strong", gone["name"]), f" is deleted, with {documents} documents.")
 
 
 async def add_workspace(api: SessionApi, values: Values) -> ActResult:
     """A workspace of the own tenant."""
     made = await api.post("/api/workspaces", {"name": values.get("name", "")})
     await api.look_around()
-    return ActResult(success_note(tag("strong", made["name"]), " is made. The bar offers it from the next page on."))
+    return act_done(tag("strong", made["name"]), " is made. The bar offers it from the next page on.")
 
 
 async def add_tenant(api: SessionApi, values: Values) -> ActResult:
@@ -146,10 +125,8 @@ async def add_tenant(api: SessionApi, values: Values) -> ActResult:
     sent = {name: values.get(name, "") for name in ("name", "admin_email")}
     made = await api.post("/api/tenants", sent)
     if made["password"] is None:
-        return ActResult(success_note(tag("strong", made["name"]), " is made."))
-    return ActResult(
-        success_note(secret_shown_once(f"First password of {sent['admin_email']}", made["password"], FIRST))
-    )
+        return act_done(tag("strong", made["name"]), " is made.")
+    return act_done(secret_shown_once(f"First password of {sent['admin_email']}", made["password"], FIRST))
 
 
 SECTION = SystemSection(

@@ -37,12 +37,8 @@ class HttpGet:
             Unavailable: no connection, or too slow.
         """
         given = await self._way.send(OutboundRequest(str(call.arguments["url"])))
-        return {
-            "url": given.url,
-            "status": given.status,
-            "content_type": given.kind,
-            "text": given.text[:MOST_CHARACTERS],
-        }
+        text = given.text[:MOST_CHARACTERS]
+        return {"url": given.url, "status": given.status, "content_type": given.kind, "text": text}
 
 
 def build(manifest: Manifest, ground: SkillDependencies) -> HttpGet:

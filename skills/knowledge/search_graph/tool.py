@@ -6,8 +6,8 @@ from cluster.basics.errors import Invalid, Unavailable
 from cluster.models.messages import ToolSpec
 from skills.framework.contract import CallEffect, ToolInvocation
 from skills.framework.dependencies import SkillDependencies
-from skills.framework.entity_source import EntitySource
 from skills.framework.manifest import Manifest
+from skills.framework.passage_source import EntitySource
 
 MOST, USUAL = 25, 8  # entities of one call
 

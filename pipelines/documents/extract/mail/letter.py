@@ -24,20 +24,13 @@ _WORDS: Final = re.compile(r"\w+")
 
 @dataclass(slots=True)
 class LetterContent:
-    """The content read from a letter, in order.
+    """The content read from a letter, in order."""
 
-    Attributes:
-        blocks: paragraphs, tables.
-        caveats: doubts about what was read.
-        attached: names of what was not read.
-        pictures: how many pictures in the text were not.
-    """
-
-    blocks: list[str] = field(default_factory=list)
-    caveats: list[Caveat] = field(default_factory=list)
-    attached: list[str] = field(default_factory=list)
+    blocks: list[str] = field(default_factory=list)  # paragraphs, tables
+    caveats: list[Caveat] = field(default_factory=list)  # doubts about what was read
+    attached: list[str] = field(default_factory=list)  # names of what was not read
     small: list[str] = field(default_factory=list)
-    pictures: int = 0
+    pictures: int = 0  # how many pictures in the text were not
 
     def take(self, other: "LetterContent") -> None:
         """Add what was read of a part."""
@@ -78,11 +71,7 @@ def parse_message(data: bytes) -> Message:
 
 
 def read_letter(message: Message, context: ExtractionContext, depth: int = 0) -> LetterContent:
-    """Headers and parts of a letter.
-
-    Raises:
-        Unreadable: BOMB, letters enclosed in each other without end.
-    """
+    """Headers and parts of a letter. Raises Unreadable: BOMB, letters enclosed in each other without end."""
     if depth > _MOST_ENCLOSED:
         raise Unreadable(FailureReason.BOMB, f"more than {_MOST_ENCLOSED} letters enclosed in each other")
     letter = LetterContent()

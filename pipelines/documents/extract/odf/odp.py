@@ -5,41 +5,25 @@ from collections.abc import Iterator
 
 from lxml import etree
 
-from pipelines.documents.document import CaveatKind, FailureReason, Unreadable
+from pipelines.documents.document import CaveatKind
 from pipelines.documents.extract.odf.namespaces import DRAW, OFFICE, PRESENTATION, TABLE, TEXT
 from pipelines.documents.extract.odf.paragraphs import OdfText, annotation_text, check_encryption
 from pipelines.documents.extract.odf.table import table_blocks
-from pipelines.documents.extract.office.embedded import EmbeddedDocuments, NestingBudget
-from pipelines.documents.extract.office.zip_package import (
-    DAMAGED,
-    Source,
-    check_package,
-    classify_package_error,
-    parse_part,
-)
+from pipelines.documents.extract.office.embedded import EmbeddedDocuments, NestingBudget, open_package
+from pipelines.documents.extract.office.zip_package import Source, parse_part
 from pipelines.documents.extract.opened import DocumentPart, ExtractionContext, OpenedDocument
 from pipelines.documents.extract.pictures.embedded_pictures import PictureCollector
 
 
 def open_odp(source: Source, context: ExtractionContext, nesting: NestingBudget | None = None) -> OpenedDocument:
     """A presentation; embedded documents follow behind its slides."""
-    check_package(source, context.read.max_unpacked_bytes)
-    gathered = PictureCollector(context)
-    embedding = EmbeddedDocuments(gathered, nesting)
-    try:
-        with zipfile.ZipFile(source) as archive:
-            check_encryption(archive)
-            parts = list(_slide_parts(archive, gathered, embedding))
-    except DAMAGED as error:
-        raise classify_package_error(error) from error
-    if not parts:
-        raise Unreadable(FailureReason.EMPTY, "the presentation has no slides")
-    return embedding.behind(gathered.document(parts))
+    return open_package(source, context, nesting, _slide_parts, nothing="the presentation has no slides")
 
 
 def _slide_parts(
     archive: zipfile.ZipFile, gathered: PictureCollector, embedding: EmbeddedDocuments
 ) -> Iterator[DocumentPart]:
+    check_encryption(archive)
     text = OdfText(archive, gathered, embedding)
     content = parse_part(archive, "content.xml")
     text.add_styles(content)

@@ -8,8 +8,8 @@ from lxml import etree
 from pipelines.documents.extract.odf.namespaces import DRAW, OFFICE, TABLE, TEXT
 from pipelines.documents.extract.odf.paragraphs import OdfText, check_encryption, iter_paragraphs
 from pipelines.documents.extract.odf.table import TableReader
-from pipelines.documents.extract.office.embedded import EmbeddedDocuments, NestingBudget
-from pipelines.documents.extract.office.zip_package import DAMAGED, Source, check_package, classify_package_error
+from pipelines.documents.extract.office.embedded import EmbeddedDocuments, NestingBudget, open_package
+from pipelines.documents.extract.office.zip_package import Source
 from pipelines.documents.extract.opened import DocumentPart, ExtractionContext, OpenedDocument
 from pipelines.documents.extract.pictures.embedded_pictures import PictureCollector
 from pipelines.documents.extract.sheets.grid import CellGrid, grid_parts
@@ -19,20 +19,16 @@ _PARSING = {"resolve_entities": False, "no_network": True, "load_dtd": False}
 
 def open_ods(source: Source, context: ExtractionContext, nesting: NestingBudget | None = None) -> OpenedDocument:
     """Each sheet begins a part of its own with `## Sheet: name`."""
-    check_package(source, context.read.max_unpacked_bytes)
-    gathered = PictureCollector(context)
-    embedding = EmbeddedDocuments(gathered, nesting)
-    parts: list[DocumentPart] = []
-    try:
-        with zipfile.ZipFile(source) as archive:
-            check_encryption(archive)
-            text = OdfText(archive, gathered, embedding)
-            for grid in _sheet_grids(archive, text):
-                grid.caveats += gathered.take_caveats()
-                parts += grid_parts(grid, context.read.part_chars)
-    except DAMAGED as error:
-        raise classify_package_error(error) from error
-    return embedding.behind(gathered.document(parts))
+    return open_package(source, context, nesting, _sheet_parts)
+
+
+def _sheet_parts(
+    archive: zipfile.ZipFile, gathered: PictureCollector, embedding: EmbeddedDocuments
+) -> Iterator[DocumentPart]:
+    check_encryption(archive)
+    for grid in _sheet_grids(archive, OdfText(archive, gathered, embedding)):
+        grid.caveats += gathered.take_caveats()
+        yield from grid_parts(grid, gathered.context.read.part_chars)
 
 
 def _sheet_grids(archive: zipfile.ZipFile, text: OdfText) -> Iterator[CellGrid]:

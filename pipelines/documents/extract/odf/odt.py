@@ -10,14 +10,8 @@ from pipelines.documents.extract.odf.lists import OdfLists
 from pipelines.documents.extract.odf.namespaces import DRAW, OFFICE, TABLE, TEXT
 from pipelines.documents.extract.odf.paragraphs import OdfText, check_encryption
 from pipelines.documents.extract.odf.table import table_blocks
-from pipelines.documents.extract.office.embedded import EmbeddedDocuments, NestingBudget
-from pipelines.documents.extract.office.zip_package import (
-    DAMAGED,
-    Source,
-    check_package,
-    classify_package_error,
-    parse_part,
-)
+from pipelines.documents.extract.office.embedded import EmbeddedDocuments, NestingBudget, open_package
+from pipelines.documents.extract.office.zip_package import Source, parse_part
 from pipelines.documents.extract.opened import ExtractionContext, OpenedDocument
 from pipelines.documents.extract.pictures.embedded_pictures import PictureCollector, split_blocks
 from pipelines.documents.extract.text.web_page import fit_tables
@@ -27,18 +21,13 @@ _UNSEEN = (f"{TEXT}tracked-changes", f"{TEXT}sequence-decls", f"{OFFICE}forms", 
 
 def open_odt(source: Source, context: ExtractionContext, nesting: NestingBudget | None = None) -> OpenedDocument:
     """The text in parts; notes and comments stand behind it."""
-    check_package(source, context.read.max_unpacked_bytes)
-    gathered = PictureCollector(context)
-    embedding = EmbeddedDocuments(gathered, nesting)
-    limit = context.read.part_chars
-    try:
-        with zipfile.ZipFile(source) as archive:
-            check_encryption(archive)
-            blocks = list(_Reader(archive, gathered, embedding).blocks())
-        parts = split_blocks(fit_tables(blocks, limit), limit)
-    except DAMAGED as error:
-        raise classify_package_error(error) from error
-    return embedding.behind(gathered.document(parts))
+    return open_package(source, context, nesting, _text_parts)
+
+
+def _text_parts(archive: zipfile.ZipFile, gathered: PictureCollector, embedding: EmbeddedDocuments) -> list[str]:
+    check_encryption(archive)
+    limit = gathered.context.read.part_chars
+    return split_blocks(fit_tables(list(_Reader(archive, gathered, embedding).blocks()), limit), limit)
 
 
 class _Reader:

@@ -4,15 +4,16 @@ import io
 import posixpath
 import struct
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 
 import olefile
 
 from pipelines.documents.document import CaveatKind, FailureReason, Page, Unreadable
-from pipelines.documents.extract.office.zip_package import DAMAGED, Source
-from pipelines.documents.extract.opened import ExtractionContext, OpenedDocument
+from pipelines.documents.extract.office.ooxml import to_transitional
+from pipelines.documents.extract.office.zip_package import DAMAGED, Source, check_package, classify_package_error
+from pipelines.documents.extract.opened import DocumentPart, ExtractionContext, OpenedDocument
 from pipelines.documents.extract.pictures.embedded_pictures import PictureCollector
 
 DEEPEST = 3  # a document may hold itself
@@ -48,20 +49,20 @@ class EmbeddedDocuments:
 
     def __init__(self, gathered: PictureCollector, nesting: NestingBudget | None) -> None:
         """Nothing found yet; `nesting` None for a document that stands in no other."""
-        self._gathered, self._nesting = gathered, nesting or NestingBudget()
+        self._gathered, self.nesting = gathered, nesting or NestingBudget()
         self._found: list[tuple[str, OpenedDocument]] = []
 
     def add(self, data: bytes, name: str, where: str = "") -> bool:
         """Open an embedded document; what cannot be read is noted. Tells whether it is read."""
         label = posixpath.basename(name.replace("\\", "/"))
         place = f" {where}" if where else ""
-        left = self._nesting.left
-        if self._nesting.depth >= DEEPEST or left[0] <= 0 or left[1] <= 0:
+        left = self.nesting.left
+        if self.nesting.depth >= DEEPEST or left[0] <= 0 or left[1] <= 0:
             self._gathered.note(CaveatKind.PARTS_SKIPPED, f"documents nested too deep, or too many{place}")
             return False
         left[0] -= 1
         try:
-            opened = open_embedded(data, self._inner_context(), self._nesting.inner())
+            opened = open_embedded(data, self._inner_context(), self.nesting.inner())
         except Unreadable as error:
             self._gathered.note(CaveatKind.PARTS_SKIPPED, f"embedded {label}{place}: {error.reason}; {_HINT}")
             return False
@@ -85,11 +86,35 @@ class EmbeddedDocuments:
         return MergedDocument(document, self._found) if self._found else document
 
 
+def open_package(
+    source: Source,
+    context: ExtractionContext,
+    nesting: NestingBudget | None,
+    read: Callable[[zipfile.ZipFile, PictureCollector, EmbeddedDocuments], Iterable[str | DocumentPart]],
+    *,
+    nothing: str = "",
+) -> OpenedDocument:
+    """An office file by the parts that `read` gives of its archive, what stands in it behind them.
+
+    Raises Unreadable: the package is damaged or a bomb, or has no parts where `nothing` says that in words.
+    """
+    check_package(source, context.read.max_unpacked_bytes)
+    gathered = PictureCollector(context)
+    embedding = EmbeddedDocuments(gathered, nesting)
+    try:
+        with zipfile.ZipFile(to_transitional(source)) as archive:
+            parts = list(read(archive, gathered, embedding))
+    except DAMAGED as error:
+        raise classify_package_error(error) from error
+    if nothing and not parts:
+        raise Unreadable(FailureReason.EMPTY, nothing)
+    return embedding.behind(gathered.document(parts))
+
+
 def open_embedded(data: bytes, context: ExtractionContext, nesting: NestingBudget) -> OpenedDocument | None:
     """A document in the bytes of an embedded part; None for what is no format that is read there.
 
-    Raises:
-        Unreadable: as the format's own opener.
+    Raises Unreadable: as the format's own opener.
     """
     try:
         if data.startswith(_OLE):
@@ -145,7 +170,6 @@ class MergedDocument:
     """A document, and behind its pages those of the documents that stand in it."""
 
     def __init__(self, document: OpenedDocument, found: list[tuple[str, OpenedDocument]]) -> None:
-        """Take what was opened."""
         self._document = document
         self._pages = [(opened, number, name) for name, opened in found for number in range(1, opened.pages + 1)]
         self.pages = document.pages + len(self._pages)
@@ -157,16 +181,7 @@ class MergedDocument:
         opened, inner, name = self._pages[number - self._document.pages - 1]
         page = opened.page(inner)
         text = f"[embedded document {name}]\n\n{page.text}".rstrip() if inner == 1 else page.text
-        return Page(
-            number,
-            text,
-            engine=page.engine,
-            confidence=page.confidence,
-            attempts=page.attempts,
-            ms=page.ms,
-            failure=page.failure,
-            caveats=page.caveats,
-        )
+        return replace(page, number=number, text=text, words=())
 
     def picture(self, number: int, dpi: int) -> bytes:
         """A picture of a page of the document itself."""

@@ -22,7 +22,6 @@ class DrawingObjects:
     """Looks up what the drawings of the current part refer to."""
 
     def __init__(self, package: OoxmlPackage, gathered: PictureCollector, embedding: EmbeddedDocuments) -> None:
-        """No part is current yet."""
         self.gathered = gathered
         self._package, self._embedding = package, embedding
         self._relations: Mapping[str, PartRelation] = {}

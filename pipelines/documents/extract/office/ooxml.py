@@ -57,7 +57,6 @@ class OoxmlPackage:
     """The parts of a package, found whatever the case of their names."""
 
     def __init__(self, archive: zipfile.ZipFile) -> None:
-        """List the parts."""
         self.archive = archive
         self._names = {name.replace("\\", "/").lower(): name for name in archive.namelist()}
 

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 
 from lxml import etree
 
-from pipelines.documents.document import CaveatKind, FailureReason, Unreadable
-from pipelines.documents.extract.office.embedded import EmbeddedDocuments, NestingBudget
+from pipelines.documents.document import CaveatKind
+from pipelines.documents.extract.office.embedded import EmbeddedDocuments, NestingBudget, open_package
 from pipelines.documents.extract.office.embedded_objects import DrawingObjects
-from pipelines.documents.extract.office.ooxml import OoxmlPackage, PartRelation, to_transitional
+from pipelines.documents.extract.office.ooxml import OoxmlPackage, PartRelation
 from pipelines.documents.extract.office.slide_text import (
     A,
     comment_lines,
@@ -17,7 +17,7 @@ from pipelines.documents.extract.office.slide_text import (
     paragraph_text,
     table_blocks,
 )
-from pipelines.documents.extract.office.zip_package import DAMAGED, Source, check_package, classify_package_error
+from pipelines.documents.extract.office.zip_package import DAMAGED, Source
 from pipelines.documents.extract.opened import DocumentPart, ExtractionContext, OpenedDocument
 from pipelines.documents.extract.pictures.embedded_pictures import PictureCollector
 
@@ -31,17 +31,13 @@ _OFF = ("0", "false")
 
 def open_pptx(source: Source, context: ExtractionContext, nesting: NestingBudget | None = None) -> OpenedDocument:
     """A presentation; embedded documents follow behind its slides."""
-    check_package(source, context.read.max_unpacked_bytes)
-    gathered = PictureCollector(context)
-    embedding = EmbeddedDocuments(gathered, nesting)
-    try:
-        with zipfile.ZipFile(to_transitional(source)) as archive:
-            parts = list(_Deck(OoxmlPackage(archive), gathered, embedding).slides())
-    except DAMAGED as error:
-        raise classify_package_error(error) from error
-    if not parts:
-        raise Unreadable(FailureReason.EMPTY, "the presentation has no slides")
-    return embedding.behind(gathered.document(parts))
+    return open_package(source, context, nesting, _slide_parts, nothing="the presentation has no slides")
+
+
+def _slide_parts(
+    archive: zipfile.ZipFile, gathered: PictureCollector, embedding: EmbeddedDocuments
+) -> Iterator[DocumentPart]:
+    return _Deck(OoxmlPackage(archive), gathered, embedding).slides()
 
 
 class _Deck:

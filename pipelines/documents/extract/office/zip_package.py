@@ -43,8 +43,7 @@ def check_package(source: Source, max_unpacked_bytes: int) -> None:
 
     The sizes come from the directory at its end; the reader stops at them, so a directory that lies is caught too.
 
-    Raises:
-        Unreadable: BOMB, ENCRYPTED or CORRUPT.
+    Raises Unreadable: BOMB, ENCRYPTED or CORRUPT.
     """
     try:
         with zipfile.ZipFile(source) as archive:

@@ -43,19 +43,12 @@ _LABEL_ABOVE = 0.04  # of the page's height
 
 @dataclass(frozen=True, slots=True)
 class PageNote:
-    """An annotation or a form field's value that somebody added.
+    """An annotation or a form field's value that somebody added."""
 
-    Attributes:
-        text: as it goes into the page's text.
-        box: where it is, on the page.
-        field: it is a form field's value; else a remark.
-        tick: it is a check box or a radio button, which stands before its label.
-    """
-
-    text: str
-    box: Box
-    field: bool = False
-    tick: bool = False
+    text: str  # as it goes into the page's text
+    box: Box  # where it is, on the page
+    field: bool = False  # it is a form field's value; else a remark
+    tick: bool = False  # it is a check box or a radio button, which stands before its label
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,11 +104,8 @@ def _remark_notes(annotation: object, kind: int, mapper: PageMapper, tokens: Seq
     author = " ".join(_string_value(annotation, b"T").split())
     marked = ""
     if kind in _MARKING:
-        words = [
-            token.text
-            for token in tokens
-            if token.box and _middle_in(token.box, _marked_boxes(annotation, mapper) or [box])
-        ]
+        boxes = _marked_boxes(annotation, mapper) or [box]
+        words = [token.text for token in tokens if token.box and _middle_in(token.box, boxes)]
         more = " …" if len(words) > _MARKED_WORDS else ""
         if words:
             marked = f" {_MARKING[kind]} “{' '.join(words[:_MARKED_WORDS])}{more}”"

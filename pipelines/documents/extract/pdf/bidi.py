@@ -187,11 +187,7 @@ def _leftward_order(
     first: list[tuple[int, bool]] = []
     for signed in (False, True):  # `15%` is one piece after Hebrew letters, two after Arabic ones
         pieces = _unbroken_pieces(shown, kinds, start, end, signed)
-        joints = [
-            (here, after)
-            for here, after in pairwise(pieces)
-            if not any(kinds[at] == "R" for at in range(here[1], after[0]))
-        ]
+        joints = [(a, b) for a, b in pairwise(pieces) if not any(kinds[at] == "R" for at in range(a[1], b[0]))]
         likely = [_belong_together(shown, kinds, here, after) for here, after in joints]
         first = first or _reversed_order(start, end, pieces, dict(zip(joints, likely, strict=True)))
         for flips in product((False, True), repeat=min(len(joints), _MOST_CHOICES)):

@@ -90,9 +90,6 @@ def _ink_box(grey: np.ndarray, box: Box) -> Box | None:
     if not dark.any():
         return None
     rows, columns = np.flatnonzero(dark.any(axis=1)), np.flatnonzero(dark.any(axis=0))
-    return Box(
-        float(columns[0] / part.shape[1]),
-        float(rows[0] / part.shape[0]),
-        float((columns[-1] + 1) / part.shape[1]),
-        float((rows[-1] + 1) / part.shape[0]),
-    )
+    high, wide = part.shape[:2]
+    edges = columns[0] / wide, rows[0] / high, (columns[-1] + 1) / wide, (rows[-1] + 1) / high
+    return Box(*map(float, edges))

@@ -58,7 +58,6 @@ def find_columns(tokens: Sequence[PageToken], known: Sequence[TableGrid], aspect
     """Tables by alignment alone, and in how many of them a cell may stand under the wrong head.
 
     Args:
-        tokens: the page's words.
         known: ruled tables, whose words are left alone.
         aspect: the page's height by its width, both in points.
     """

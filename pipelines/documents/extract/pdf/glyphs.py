@@ -51,27 +51,16 @@ _WINGDINGS = dict(
 
 @dataclass(frozen=True, slots=True)
 class TextRun:
-    """Typographic properties that the characters of one text object share.
+    """Typographic properties that the characters of one text object share."""
 
-    Attributes:
-        size: of the type in points as it is shown; 0 where that is not known.
-        bold: its font says so.
-        hidden: drawn in no colour at all (text render mode 3), as OCR writes its text behind a picture.
-        along: the direction of writing as a unit vector, in page points.
-        level: how far its base line is from the origin, square to that direction and growing upwards.
-        source: which text object of the page; 0 for what pdfium adds.
-        font: which font.
-        symbol: `symbol`, `wingdings` or empty.
-    """
-
-    size: float
-    bold: bool
-    hidden: bool
-    along: tuple[float, float]
-    level: float
-    source: int
-    font: int
-    symbol: str = ""
+    size: float  # of the type in points as it is shown; 0 where that is not known
+    bold: bool  # its font says so
+    hidden: bool  # drawn in no colour at all (text render mode 3), as OCR writes its text behind a picture
+    along: tuple[float, float]  # the direction of writing as a unit vector, in page points
+    level: float  # how far its base line is from the origin, square to that direction and growing upwards
+    source: int  # which text object of the page; 0 for what pdfium adds
+    font: int  # which font
+    symbol: str = ""  # `symbol`, `wingdings` or empty
 
 
 class Glyph(NamedTuple):

@@ -22,12 +22,8 @@ def as_tokens(page: Page, area: Box) -> tuple[PageToken, ...]:
     tokens: list[PageToken] = []
     at = 0
     for word in page.words:
-        box = Box(
-            area.x0 + word.box.x0 * wide,
-            area.y0 + word.box.y0 * high,
-            area.x0 + word.box.x1 * wide,
-            area.y0 + word.box.y1 * high,
-        )
+        own = word.box
+        box = Box(area.x0 + own.x0 * wide, area.y0 + own.y0 * high, area.x0 + own.x1 * wide, area.y0 + own.y1 * high)
         gap = page.text[at : word.start] if tokens else "\n\n"
         tokens.append(PageToken(word.text, box, gap, confidence=word.confidence))
         at = word.start + len(word.text)

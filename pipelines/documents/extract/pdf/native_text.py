@@ -21,19 +21,12 @@ from pipelines.documents.extract.pdf.text_lines import (
 
 @dataclass(frozen=True, slots=True)
 class NativeText:
-    """A page's own text.
+    """A page's own text."""
 
-    Attributes:
-        tokens: its words, in the order of its content.
-        characters: how many it has, white space aside.
-        damaged: the share of them that no person can read (0 to 1).
-        unsure_lines: how many lines of right-to-left text may stand in the wrong order.
-    """
-
-    tokens: tuple[PageToken, ...]
-    characters: int
-    damaged: float
-    unsure_lines: int = 0
+    tokens: tuple[PageToken, ...]  # its words, in the order of its content
+    characters: int  # how many it has, white space aside
+    damaged: float  # the share of them that no person can read (0 to 1)
+    unsure_lines: int = 0  # how many lines of right-to-left text may stand in the wrong order
 
 
 def native_text(page: pdfium.PdfPage) -> NativeText:

@@ -57,7 +57,6 @@ def is_doubtful(layer: Sequence[PageToken], image: Picture, area: Box) -> bool:
     """True for an OCR layer that reads like no language, or whose words do not stand on the picture's ink.
 
     Args:
-        layer: its words.
         image: grey or RGB, of the area alone, at a low resolution, without anything drawn over the picture.
         area: of the page, in fractions.
     """

@@ -30,19 +30,12 @@ _MANY_DOTS, _FEW_LETTERS = 6_000, 0.3  # pieces of ink, and the part of them tha
 
 @dataclass(frozen=True, slots=True)
 class PictureArea:
-    """A part of the page that pictures cover.
+    """A part of the page that pictures cover."""
 
-    Attributes:
-        box: on the page, in fractions.
-        share: of the page, 0 to 1.
-        on_top: native words that are seen on it.
-        behind: those that are not: drawn invisibly, or under the picture.
-    """
-
-    box: Box
-    share: float
-    on_top: tuple[PageToken, ...]
-    behind: tuple[PageToken, ...]
+    box: Box  # on the page, in fractions
+    share: float  # of the page, 0 to 1
+    on_top: tuple[PageToken, ...]  # native words that are seen on it
+    behind: tuple[PageToken, ...]  # those that are not: drawn invisibly, or under the picture
 
 
 def picture_areas(

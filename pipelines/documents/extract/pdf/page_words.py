@@ -23,28 +23,17 @@ _PARAGRAPH_GAP = 0.8  # of the usual height of a line, between two lines
 
 @dataclass(frozen=True, slots=True)
 class PageToken:
-    """A word before its offset is known.
-
-    Attributes:
-        box: None for marks of Markdown, which stand nowhere on the page.
-        gap: what separates it from the word before.
-        size: of its type in points, 0 where that is not known or it is not shown.
-        bold: its font says so.
-        hidden: it is drawn invisibly, as OCR writes its text behind a picture.
-        source: the text object that its first letter belongs to; 0 where it has none.
-        doubtful: the font has no Unicode for one of its signs, and its code was taken instead.
-        confidence: 0 to 1.
-    """
+    """A word before its offset is known."""
 
     text: str
-    box: Box | None
-    gap: str
-    size: float = 0.0
-    bold: bool = False
-    hidden: bool = False
-    source: int = 0
-    doubtful: bool = False
-    confidence: float = 1.0
+    box: Box | None  # None for marks of Markdown, which stand nowhere on the page
+    gap: str  # what separates it from the word before
+    size: float = 0.0  # of its type in points, 0 where that is not known or it is not shown
+    bold: bool = False  # its font says so
+    hidden: bool = False  # it is drawn invisibly, as OCR writes its text behind a picture
+    source: int = 0  # the text object that its first letter belongs to; 0 where it has none
+    doubtful: bool = False  # the font has no Unicode for one of its signs, and its code was taken instead
+    confidence: float = 1.0  # 0 to 1
 
 
 def compose_text(tokens: Sequence[PageToken]) -> tuple[str, tuple[Word, ...]]:
@@ -65,7 +54,6 @@ class PageMapper:
     """Page coordinates to fractions of the page as it is shown: cropped, rotated, origin top left."""
 
     def __init__(self, page: pdfium.PdfPage) -> None:
-        """Map the points of this page."""
         x, y = ctypes.c_int(), ctypes.c_int()
 
         def device(px: float, py: float) -> tuple[float, float]:

@@ -36,11 +36,7 @@ class PdfPages:
     """A PDF that stays open between its pages."""
 
     def __init__(self, path: Path, context: ExtractionContext) -> None:
-        """Open it, trying the empty password where it has one.
-
-        Raises:
-            Unreadable: ENCRYPTED, CORRUPT, EMPTY or BOMB.
-        """
+        """Open it, trying the empty password where it has one. Raises Unreadable: ENCRYPTED, CORRUPT, EMPTY or BOMB."""
         self._context = context
         try:
             self._pdf = pdfium.PdfDocument(path)
@@ -131,15 +127,8 @@ class PdfPages:
         if areas:
             reading = self._pictures.read(page, number, reading.tokens, areas)
         text, words = compose_text(place_notes(reading.tokens, [note for note in notes if not note.field]))
-        return Page(
-            number,
-            text,
-            words,
-            engine=reading.engine or "native",
-            confidence=reading.confidence,
-            attempts=reading.attempts,
-            caveats=(*caveats, *reading.caveats),
-        )
+        engine, caveats = reading.engine or "native", (*caveats, *reading.caveats)
+        return Page(number, text, words, engine, reading.confidence, reading.attempts, caveats=caveats)
 
     def _whole_by_ocr(self, page: pdfium.PdfPage, number: int, native: NativeText, notes: Sequence[PageNote]) -> Page:
         """A page without text of its own, or whose letters mean nothing."""
@@ -172,11 +161,8 @@ class PdfPages:
         files = (*(self._attached if number == 1 else ()), *notes.files)
         if files:
             names = ", ".join(dict.fromkeys(files))
-            yield Caveat(
-                CaveatKind.ATTACHMENTS_UNREAD,
-                f"embedded files: {names[:400]}; upload them to have them read",
-                len(files),
-            )
+            said = f"embedded files: {names[:400]}; upload them to have them read"
+            yield Caveat(CaveatKind.ATTACHMENTS_UNREAD, said, len(files))
         if native.unsure_lines and result.engine == "native":
             detail = "lines written from right to left may stand in another order than they are read"
             yield Caveat(CaveatKind.ORDER_UNSURE, detail, native.unsure_lines)

@@ -18,7 +18,6 @@ def by_column(tokens: Sequence[PageToken], tables: Sequence[TableGrid], aspect: 
     """Prose in columns whose content goes line by line over all of them: one column after the other.
 
     Args:
-        tokens: the page's words.
         tables: whose words are left alone.
         aspect: the page's height by its width, both in points.
     """

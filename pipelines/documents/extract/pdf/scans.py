@@ -122,11 +122,8 @@ class PictureReading:
         scale = self._scale(page, self._context.ocr.dpi)
         with without_words(page, area.on_top):
             pixels = render_area(page, area.box, scale)
-        found = (
-            Page(number, "")
-            if pixels.size == 0 or pixels.min() == pixels.max()
-            else self._context.engine.read(pixels, number, round(scale * 72))
-        )
+        blank = pixels.size == 0 or pixels.min() == pixels.max()
+        found = Page(number, "") if blank else self._context.engine.read(pixels, number, round(scale * 72))
         if key and len(self._kept) < _MOST_KEPT and area.share < _SCAN:
             self._kept[key] = found
         return found
@@ -182,13 +179,8 @@ def _join_reading(
     reading: PageReading, tokens: tuple[PageToken, ...], found: Page, attempts: tuple[EngineAttempt, ...]
 ) -> PageReading:
     means = [mean for mean in (reading.confidence, found.confidence) if mean is not None]
-    return PageReading(
-        tokens,
-        reading.engine or found.engine,
-        round(sum(means) / len(means), 4) if means else None,
-        attempts,
-        (*reading.caveats, *found.caveats),
-    )
+    sure = round(sum(means) / len(means), 4) if means else None
+    return PageReading(tokens, reading.engine or found.engine, sure, attempts, (*reading.caveats, *found.caveats))
 
 
 def _with_doubt(reading: PageReading, why: str) -> PageReading:

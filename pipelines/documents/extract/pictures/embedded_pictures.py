@@ -10,7 +10,13 @@ from time import monotonic
 from PIL import Image
 
 from pipelines.documents.document import Caveat, CaveatKind, EngineAttempt, FailureReason, Page, Unreadable
-from pipelines.documents.extract.opened import DocumentPart, ExtractionContext, join_blocks, storable_text
+from pipelines.documents.extract.opened import (
+    DocumentPart,
+    ExtractionContext,
+    document_parts,
+    join_blocks,
+    storable_text,
+)
 from pipelines.documents.ocr.picture import dpi_of, to_array
 from pipelines.documents.ocr.reading import EngineMissing
 
@@ -29,7 +35,6 @@ class PictureCollector:
     """Collects a document's pictures to read, and caveats with how often each was met."""
 
     def __init__(self, context: ExtractionContext) -> None:
-        """Nothing found yet."""
         self.context = context
         self._pictures: list[bytes] = []
         self._seen: set[bytes] = set()
@@ -116,9 +121,7 @@ class PicturedParts:
         clock: Callable[[], float] = monotonic,
     ) -> None:
         """Keep the parts; no picture is decoded before its part is asked for."""
-        self._parts = [part if isinstance(part, DocumentPart) else DocumentPart(part) for part in parts] or [
-            DocumentPart("")
-        ]
+        self._parts = document_parts(parts)
         self._pictures, self._caveats = pictures, tuple(caveats)
         self._context, self._clock = context, clock
         self.pages = len(self._parts)

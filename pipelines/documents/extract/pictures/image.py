@@ -80,8 +80,7 @@ class ImageDocument:
     def _scale_reduction(self) -> int:
         """The smallest whole number by which both sides fit `max_pixels`.
 
-        Raises:
-            Unreadable: BOMB, its pixels would take too much memory.
+        Raises Unreadable: BOMB, its pixels would take too much memory.
         """
         width, height = self._image.size
         pixels = width * height

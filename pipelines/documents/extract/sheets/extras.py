@@ -82,11 +82,8 @@ def _related_notes(package: OoxmlPackage, relation: PartRelation, sheet: str, ga
     if relation.kind in ("chart", "chartEx"):
         return chart_blocks(data, data=has_own_data(data))
     if relation.kind == "diagramData":
-        return [
-            text
-            for one in package.xml(relation.target).iterfind(".//{*}pt/{*}t/{*}p")
-            if (text := _paragraph_text(one))
-        ]
+        paragraphs = package.xml(relation.target).iterfind(".//{*}pt/{*}t/{*}p")
+        return [text for one in paragraphs if (text := _paragraph_text(one))]
     return []
 
 

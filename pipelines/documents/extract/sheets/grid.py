@@ -18,30 +18,19 @@ _FIGURE = re.compile(r"[-+(]?[^\w]{0,3}\d[\d.,:/\s%-]*\W{0,3}$")
 
 @dataclass(slots=True)
 class CellGrid:
-    """A sheet. Rows and columns count from 0; only cells that hold something are there.
+    """A sheet. Rows and columns count from 0; only cells that hold something are there."""
 
-    Attributes:
-        name: of the sheet.
-        rows: texts as shown, by row, then by column.
-        merged: ranges (first row, first column, last row, last column) that look like one cell.
-        hidden: the sheet itself is hidden.
-        hidden_rows: those that hold something.
-        hidden_columns: ranges (first, last).
-        notes: lines below the table: comments, text boxes, charts.
-        caveats: what was met while it was read.
-        formulas: how many cells show their formula, as no value is stored.
-    """
-
-    name: str
-    rows: dict[int, dict[int, str]] = field(default_factory=dict)
+    name: str  # of the sheet
+    rows: dict[int, dict[int, str]] = field(default_factory=dict)  # texts as shown, by row, then by column
+    # Ranges (first row, first column, last row, last column) that look like one cell.
     merged: list[tuple[int, int, int, int]] = field(default_factory=list)
-    hidden: bool = False
-    hidden_rows: set[int] = field(default_factory=set)
-    hidden_columns: list[tuple[int, int]] = field(default_factory=list)
+    hidden: bool = False  # the sheet itself is hidden
+    hidden_rows: set[int] = field(default_factory=set)  # those that hold something
+    hidden_columns: list[tuple[int, int]] = field(default_factory=list)  # ranges (first, last)
     comments: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    caveats: list[Caveat] = field(default_factory=list)
-    formulas: int = 0
+    notes: list[str] = field(default_factory=list)  # lines below the table: comments, text boxes, charts
+    caveats: list[Caveat] = field(default_factory=list)  # what was met while it was read
+    formulas: int = 0  # how many cells show their formula, as no value is stored
 
     def put(self, row: int, column: int, text: str) -> None:
         """Keep a cell that shows something."""

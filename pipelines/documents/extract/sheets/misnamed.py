@@ -19,8 +19,7 @@ _MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
 def open_misnamed(path: Path, context: ExtractionContext) -> OpenedDocument:
     """Read a file by what it is; the caveat `read_as` says so.
 
-    Raises:
-        Unreadable: UNSUPPORTED for what is neither a table nor a workbook.
+    Raises Unreadable: UNSUPPORTED for what is neither a table nor a workbook.
     """
     with path.open("rb") as file:
         head = file.read(_HEAD)

@@ -236,12 +236,8 @@ def _scientific_text(number: Decimal, tokens: list[tuple[str, str]]) -> str:
     if number and number.scaleb(-power).quantize(step, ROUND_HALF_UP, _WIDE) >= 10**width:
         power += width
     sign = "-" if power < 0 else "+" if tokens[cut][1].endswith("+") else ""
-    return (
-        _decimal_text(number.scaleb(-power), front)
-        + tokens[cut][1][0]
-        + sign
-        + _decimal_text(Decimal(abs(power)), back)
-    )
+    mantissa, exponent = _decimal_text(number.scaleb(-power), front), _decimal_text(Decimal(abs(power)), back)
+    return mantissa + tokens[cut][1][0] + sign + exponent
 
 
 def _fraction_text(number: Decimal, tokens: list[tuple[str, str]]) -> str:

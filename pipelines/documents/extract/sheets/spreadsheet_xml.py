@@ -38,8 +38,7 @@ _DEEPEST_STYLE = 10
 def open_spreadsheet_xml(path: Path, context: ExtractionContext) -> OpenedDocument:
     """Each sheet begins a part of its own with `## Sheet: name`.
 
-    Raises:
-        Unreadable: TOO_LARGE, BOMB (it declares entities) or CORRUPT.
+    Raises Unreadable: TOO_LARGE, BOMB (it declares entities) or CORRUPT.
     """
     if path.stat().st_size > context.read.max_unpacked_bytes // 4:
         raise Unreadable(FailureReason.TOO_LARGE, f"more than {context.read.max_unpacked_bytes // 4} bytes")

@@ -3,24 +3,60 @@
 import io
 import struct
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import olefile
 import xlrd
 from xlrd.compdoc import CompDocError
 
 from pipelines.documents.document import Caveat, CaveatKind, FailureReason, Unreadable
-from pipelines.documents.extract.office.embedded import EmbeddedDocuments, NestingBudget
-from pipelines.documents.extract.office.ooxml import to_transitional
-from pipelines.documents.extract.office.zip_package import DAMAGED, Source, check_package, classify_package_error
+from pipelines.documents.extract.office.embedded import EmbeddedDocuments, NestingBudget, open_package
+from pipelines.documents.extract.office.zip_package import DAMAGED, Source, classify_package_error
 from pipelines.documents.extract.opened import DocumentPart, ExtractionContext, OpenedDocument, UnpagedDocument
 from pipelines.documents.extract.pictures.embedded_pictures import PictureCollector
-from pipelines.documents.extract.sheets.biff import uncalculated_formulas
 from pipelines.documents.extract.sheets.extras import read_extras
 from pipelines.documents.extract.sheets.grid import CellGrid, column_name, grid_parts
 from pipelines.documents.extract.sheets.misnamed import open_misnamed
 from pipelines.documents.extract.sheets.number_format import format_number, shown_text
 from pipelines.documents.extract.sheets.xlsx import MOST_CELLS, XlsxWorkbook, open_book, read_cells
+
+_FORMULA = 0x0006
+_HEAD = struct.Struct("<HH")
+_CELL = struct.Struct("<HHH8sH")  # row, column, format, result, options
+_CALCULATE_ON_LOAD = 0x0002
+_EMPTY_RESULT = 0x03  # in the first byte of a result that is no number, as the last two tell
+
+
+def uncalculated_formulas(data: bytes) -> int:
+    """Count a workbook's formulas without a value. Raises OSError or struct.error for a damaged container."""
+    if not data.startswith(olefile.MAGIC):
+        return 0
+    with olefile.OleFileIO(io.BytesIO(data)) as container:
+        name = next((one for one in ("Workbook", "Book") if container.exists(one)), None)
+        stream = container.openstream(name).read() if name else b""
+    return uncalculated_in(stream)
+
+
+def uncalculated_in(stream: bytes) -> int:
+    """Count formula cells without a result that ask to be calculated on opening, or all if none has a result.
+
+    An empty result alone may be right (`=""`). The layout is that of [MS-XLS] 2.4.127.
+    """
+    at = formulas = empty = asking = 0
+    while at + _HEAD.size <= len(stream):
+        kind, size = _HEAD.unpack_from(stream, at)
+        at += _HEAD.size
+        if kind == _FORMULA and size >= _CELL.size and at + _CELL.size <= len(stream):
+            *_, result, options = _CELL.unpack_from(stream, at)
+            is_empty = result[0] == _EMPTY_RESULT and result[6:] == b"\xff\xff"
+            formulas += 1
+            empty += is_empty
+            asking += is_empty and bool(options & _CALCULATE_ON_LOAD)
+        at += size
+    return empty if empty == formulas else asking
+
 
 _OLE = b"\xd0\xcf\x11\xe0"
 _BIFF = (b"\x09\x00\x04\x00", b"\x09\x02\x06\x00", b"\x09\x04\x06\x00", b"\x09\x08")  # how Excel 2 to 5 began
@@ -29,16 +65,15 @@ _OLD_PICTURES = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff\xe0\0\x10JFIF")  # as they
 
 def open_xlsx(source: Source, context: ExtractionContext, nesting: NestingBudget | None = None) -> OpenedDocument:
     """Each sheet begins a part of its own with `## Sheet: name`; embedded documents follow behind."""
-    check_package(source, context.read.max_unpacked_bytes)
-    gathered = PictureCollector(context)
-    embedding = EmbeddedDocuments(gathered, nesting)
-    try:
-        with zipfile.ZipFile(to_transitional(source)) as archive:
-            book = open_book(archive)
-            parts = [part for sheet in book.sheets for part in _sheet_parts(book, sheet, gathered, embedding)]
-    except DAMAGED as error:
-        raise classify_package_error(error) from error
-    return embedding.behind(gathered.document(parts))
+    return open_package(source, context, nesting, _book_parts)
+
+
+def _book_parts(
+    archive: zipfile.ZipFile, gathered: PictureCollector, embedding: EmbeddedDocuments
+) -> Iterator[DocumentPart]:
+    book = open_book(archive)
+    for sheet in book.sheets:
+        yield from _sheet_parts(book, sheet, gathered, embedding)
 
 
 def _sheet_parts(

@@ -95,7 +95,6 @@ def decode_bytes(
     becomes U+FFFD.
 
     Args:
-        data: the bytes.
         chosen: the encoding that a person set.
         language: such as `de`, `zh-Hant` or `pt-BR`.
         declared: the encoding that the text or its container claims.
@@ -203,13 +202,8 @@ def _candidate_readings(sample: bytes, language: str | None, claimed: str | None
         pairs = pairs_of(text)
         costs = {lang: text_cost(pairs, lang) - _language_bonus(lang, language) for lang in spoken}
         lang = min(costs, key=lambda one: costs[one])
-        yield _Reading(
-            encoding,
-            text,
-            costs[lang] + rarity - (DECLARED_BONUS if encoding == claimed else 0.0),
-            _is_dear(pairs, lang),
-            rarity,
-        )
+        cost = costs[lang] + rarity - (DECLARED_BONUS if encoding == claimed else 0.0)
+        yield _Reading(encoding, text, cost, _is_dear(pairs, lang), rarity)
 
 
 def _is_dear(pairs: Mapping[tuple[str, str], int], lang: str) -> bool:

@@ -20,11 +20,7 @@ def open_text(path: Path, context: ExtractionContext) -> OpenedDocument:
 
 
 def read_text(path: Path, context: ExtractionContext) -> DecodedText:
-    """The whole file as text.
-
-    Raises:
-        Unreadable: TOO_LARGE, when it is larger than `max_unpacked_bytes`.
-    """
+    """The whole file as text. Raises Unreadable: TOO_LARGE, when it is larger than `max_unpacked_bytes`."""
     return decode_bytes(read_bounded(path, context), chosen=context.encoding, language=context.language)
 
 

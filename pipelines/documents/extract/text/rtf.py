@@ -44,11 +44,7 @@ _CODE_PAGE: Final = re.compile(r"\\ansicpg\d+")
 
 
 def open_rtf(path: Path, context: ExtractionContext) -> OpenedDocument:
-    """The text in parts.
-
-    Raises:
-        Unreadable: TOO_LARGE or CORRUPT.
-    """
+    """The text in parts. Raises Unreadable: TOO_LARGE or CORRUPT."""
     # The format itself is ASCII; its letters beyond are escaped in the code page that it names, or should be.
     given = read_bounded(path, context).decode("latin-1")
     pictures = len(_PICTURE.findall(given)) - len(_COPY.findall(given))

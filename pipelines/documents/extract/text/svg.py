@@ -19,11 +19,7 @@ _NOT_TEXT = ("style", "script", "metadata")
 
 
 def open_svg(path: Path, context: ExtractionContext) -> OpenedDocument:
-    """Title, description and texts, a line each, in the order of the file.
-
-    Raises:
-        Unreadable: CORRUPT, or TOO_LARGE.
-    """
+    """Title, description and texts, a line each, in the order of the file. Raises Unreadable: CORRUPT, or TOO_LARGE."""
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, recover=True)
     try:
         drawing = etree.fromstring(read_bounded(path, context), parser)

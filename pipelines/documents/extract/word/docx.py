@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 from lxml import etree
 
 from pipelines.documents.document import CaveatKind, Unreadable
-from pipelines.documents.extract.office.embedded import DEEPEST, EmbeddedDocuments, NestingBudget
+from pipelines.documents.extract.office.embedded import DEEPEST, EmbeddedDocuments, NestingBudget, open_package
 from pipelines.documents.extract.office.embedded_objects import DrawingObjects
 from pipelines.documents.extract.office.ooxml import OoxmlPackage, to_transitional
-from pipelines.documents.extract.office.zip_package import DAMAGED, Source, check_package, classify_package_error
+from pipelines.documents.extract.office.zip_package import DAMAGED, Source, check_package
 from pipelines.documents.extract.opened import ExtractionContext, OpenedDocument
 from pipelines.documents.extract.pictures.embedded_pictures import PictureCollector, split_blocks
 from pipelines.documents.extract.sheets.grid import CellGrid, grid_blocks
@@ -35,24 +35,13 @@ class ListItem(str):
 
 def open_docx(source: Source, context: ExtractionContext, nesting: NestingBudget | None = None) -> OpenedDocument:
     """The document as Markdown in parts; embedded documents follow behind."""
-    check_package(source, context.read.max_unpacked_bytes)
-    nesting = nesting or NestingBudget()
-    gathered = PictureCollector(context)
-    embedding = EmbeddedDocuments(gathered, nesting)
-    limit = context.read.part_chars
-    try:
-        blocks = list(_package_blocks(source, gathered, embedding, nesting))
-        parts = split_blocks(fit_tables(_tight_lists(blocks), limit), limit)
-    except DAMAGED as error:
-        raise classify_package_error(error) from error
-    return embedding.behind(gathered.document(parts))
+    return open_package(source, context, nesting, _text_parts)
 
 
-def _package_blocks(
-    source: Source, gathered: PictureCollector, embedding: EmbeddedDocuments, nesting: NestingBudget
-) -> Iterator[str]:
-    with zipfile.ZipFile(to_transitional(source)) as archive:
-        yield from _Reader(OoxmlPackage(archive), gathered, embedding, nesting).blocks()
+def _text_parts(archive: zipfile.ZipFile, gathered: PictureCollector, embedding: EmbeddedDocuments) -> list[str]:
+    blocks = _Reader(OoxmlPackage(archive), gathered, embedding, embedding.nesting).blocks()
+    limit = gathered.context.read.part_chars
+    return split_blocks(fit_tables(_tight_lists(blocks), limit), limit)
 
 
 def _tight_lists(blocks: Iterable[str]) -> list[str]:
@@ -185,7 +174,9 @@ class _Reader:
             elif self._nesting.depth < DEEPEST:
                 inner = io.BytesIO(data)
                 check_package(inner, self._gathered.context.read.max_unpacked_bytes)
-                yield from _package_blocks(inner, self._gathered, self._embedding, self._nesting.inner())
+                with zipfile.ZipFile(to_transitional(inner)) as archive:
+                    package, nesting = OoxmlPackage(archive), self._nesting.inner()
+                    yield from _Reader(package, self._gathered, self._embedding, nesting).blocks()
             else:
                 self._gathered.note(CaveatKind.PARTS_SKIPPED, "imported parts that are nested too deep")
         except (*DAMAGED, *IMPORT_DAMAGED, Unreadable) as error:

@@ -79,19 +79,13 @@ def _script_text(text: str, shift: Callable[[str], str], sign: str) -> str:
 def _scripted_base(node: etree._Element) -> str:
     """Base with what stands below and above it."""
     base = _group_text(_part_text(node, "e"))
-    return (
-        base
-        + _script_text(_part_text(node, "sub"), as_subscript, "_")
-        + _script_text(_part_text(node, "sup"), as_superscript, "^")
-    )
+    below, above = _part_text(node, "sub"), _part_text(node, "sup")
+    return base + _script_text(below, as_subscript, "_") + _script_text(above, as_superscript, "^")
 
 
 def _prescripted_base(node: etree._Element) -> str:
-    return (
-        _script_text(_part_text(node, "sub"), as_subscript, "_")
-        + _script_text(_part_text(node, "sup"), as_superscript, "^")
-        + _part_text(node, "e")
-    )
+    below, above = _part_text(node, "sub"), _part_text(node, "sup")
+    return _script_text(below, as_subscript, "_") + _script_text(above, as_superscript, "^") + _part_text(node, "e")
 
 
 def _nary_operator(node: etree._Element) -> str:

@@ -10,7 +10,49 @@ from pipelines.documents.extract.office.embedded_objects import DrawingObjects
 from pipelines.documents.extract.text.raised import as_subscript, as_superscript
 from pipelines.documents.extract.word.equations import linear_equation
 from pipelines.documents.extract.word.styles import DocxStyles
-from pipelines.documents.extract.word.symbols import is_symbol_font, symbol_sign
+
+_WINGDINGS = {
+    0x22: "✂", 0x28: "☎", 0x2A: "✉", 0x36: "⌛", 0x4A: "☺", 0x4C: "☹", 0x6C: "●", 0x6E: "■", 0x6F: "☐", 0x71: "☐",
+    0x72: "☐", 0x73: "◆", 0x75: "◆", 0x76: "❖", 0x77: "◆", 0x9F: "•", 0xA1: "○", 0xA7: "▪", 0xA8: "☐", 0xAB: "★",
+    0xD8: "➢", 0xDF: "←", 0xE0: "→", 0xE1: "↑", 0xE2: "↓", 0xE8: "➔", 0xF0: "⇨", 0xFB: "✗", 0xFC: "✓", 0xFD: "☒",
+    0xFE: "☑",
+}  # fmt: skip
+_WINGDINGS_2 = {0x4F: "✗", 0x50: "✓", 0x51: "☒", 0x52: "☑", 0x53: "☒", 0x54: "☒", 0xA3: "☐", 0x2A: "☐", 0x97: "•"}
+_SYMBOL_LETTERS = dict(
+    zip(
+        "ABGDEZHQIKLMNXOPRSTUFCYWabgdezhqiklmnxoprstufcyw",
+        (*"ΑΒΓΔΕΖΗΘΙΚΛΜΝΞΟΠΡΣΤΥΦΧΨΩ", *"αβγδεζηθικλμνξοπρστυφχψω"),
+        strict=True,
+    )
+)
+_SYMBOL = {
+    **{ord(latin): greek for latin, greek in _SYMBOL_LETTERS.items()},
+    0x4A: "ϑ", 0x56: "ς", 0x6A: "ϕ", 0x76: "ϖ", 0x22: "∀", 0x24: "∃", 0x27: "∋", 0x2A: "∗", 0x2D: "−", 0x40: "≅",
+    0x5C: "∴", 0x5E: "⊥", 0xA2: "′", 0xA3: "≤", 0xA5: "∞", 0xAB: "↔", 0xAC: "←", 0xAD: "↑", 0xAE: "→", 0xAF: "↓",
+    0xB0: "°", 0xB1: "±", 0xB2: "″", 0xB3: "≥", 0xB4: "×", 0xB5: "∝", 0xB6: "∂", 0xB7: "•", 0xB8: "÷", 0xB9: "≠",
+    0xBA: "≡", 0xBB: "≈", 0xBC: "…", 0xC5: "⊕", 0xC6: "∅", 0xC7: "∩", 0xC8: "∪", 0xCE: "∈", 0xCF: "∉", 0xD0: "∠",
+    0xD1: "∇", 0xD2: "®", 0xD3: "©", 0xD4: "™", 0xD5: "∏", 0xD6: "√", 0xD7: "⋅", 0xD8: "¬", 0xD9: "∧", 0xDA: "∨",
+    0xDB: "⇔", 0xDE: "⇒", 0xE5: "∑", 0xF2: "∫",
+}  # fmt: skip
+_FONTS = {"wingdings": _WINGDINGS, "wingdings 2": _WINGDINGS_2, "symbol": _SYMBOL}
+
+
+def is_symbol_font(font: str) -> bool:
+    """True for a font in which letters stand for signs."""
+    return font.lower() in _FONTS
+
+
+def symbol_sign(font: str, code: int) -> str | None:
+    """The sign at a place of a font, also where it is written in the private area (U+F000 and on); None if unknown."""
+    place = code - 0xF000 if 0xF000 <= code <= 0xF0FF else code
+    signs = _FONTS.get(font.lower())
+    if signs is None:
+        return None if 0xE000 <= code <= 0xF8FF else chr(place)
+    found = signs.get(place)
+    if found is None and signs is _SYMBOL and 0x20 <= place < 0x7F:
+        return chr(place)
+    return found
+
 
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 M = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
@@ -31,7 +73,6 @@ _TICKED, _EMPTY = "☒", "☐"
 _OFF = ("0", "false", "off")
 _LEAST_SHIFT = 3  # half points that a run is moved up or down before it counts as raised or lowered
 _PRIVATE = re.compile("[\uf020-\uf0ff]")
-
 Piece = tuple[str, str]  # "" | "raised" | "lowered", and the text
 
 
@@ -39,7 +80,6 @@ class InlineReader:
     """Reads paragraphs; knows the document's styles and how its notes are numbered."""
 
     def __init__(self, styles: DocxStyles, objects: DrawingObjects) -> None:
-        """Nothing read yet."""
         self._styles, self._objects = styles, objects
         self.notes: dict[tuple[str, str], int] = {}
 
@@ -110,11 +150,7 @@ class InlineReader:
         font = fonts.get(f"{W}ascii", "") if fonts is not None else ""
         if is_symbol_font(font) and (_PRIVATE.search(text) or font.lower() == "symbol"):
             return "".join(self._known_sign(font, ord(char)) if not char.isspace() else char for char in text)
-        return (
-            _PRIVATE.sub(lambda match: self._known_sign("Symbol", ord(match[0])), text)
-            if _PRIVATE.search(text)
-            else text
-        )
+        return _PRIVATE.sub(lambda match: self._known_sign("Symbol", ord(match[0])), text)
 
     def _hex_sign(self, font: str, code: str) -> str:
         return self._known_sign(font, int(code, 16)) if re.fullmatch(r"[0-9A-Fa-f]{1,5}", code) else ""

@@ -141,13 +141,9 @@ async def standing(agent_id: AgentInPath, me: Me, parts: Its) -> Standing:
     report = None
     if last is not None:
         report = Report(**{name: last[name] for name in Report.model_fields if name in last}, **last["report"])
-    return Standing(
-        agent_id=agent_id,
-        status=None if status is None else str(status),
-        track=enrolment and enrolment.track,
-        enrolled_at=enrolment and enrolment.at,
-        report=report,
-    )
+    known = None if status is None else str(status)
+    track, at = (enrolment.track, enrolment.at) if enrolment else (None, None)
+    return Standing(agent_id=agent_id, status=known, track=track, enrolled_at=at, report=report)
 
 
 def _track_shape(track: Track) -> TrackShape:

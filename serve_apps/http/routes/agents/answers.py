@@ -1,6 +1,5 @@
 """Ask, and look into an answer: from each of its claims to the page, the engine, the file and the job it rests on."""
 
-from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Any
 from uuid import UUID
@@ -8,11 +7,10 @@ from uuid import UUID
 from fastapi import APIRouter, Path
 from pydantic import BaseModel, Field
 
-from pipelines.documents.document import PageBox
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
 from serve_apps.http.fields import Name, Question, RequestBody
-from serve_apps.http.response_shapes import PlacedCaveatShape
-from serve_apps.http.routes.documents.passages import caveat_shapes
+from serve_apps.http.response_shapes import PlacedCaveatShape, copy_fields
+from serve_apps.http.routes.documents.passages import box_coordinates, caveat_shapes
 from serve_apps.retrieval.answers.claims import Basis
 from serve_apps.retrieval.answers.quote import Citation
 
@@ -186,17 +184,15 @@ async def ask(body: AskRequest, me: Me, parts: Its) -> AnswerShape:
     agent = await parts.agent_store.resolve(me.scope, body.agent_id)
     answer = await parts.answerer.ask(me.scope, body.question, agent)
     kept = await parts.answers.keep(me.scope, body.question, agent, answer)
-    return AnswerShape(
+    return copy_fields(
+        AnswerShape,
+        answer,
         id=UUID(kept),
         answer=answer.text,
-        mode=answer.mode,
         citations=[_citation_shape(cited) for cited in answer.citations],
-        claims=[ClaimShape(text=one.text, citations=list(one.citations), basis=one.basis) for one in answer.claims],
+        claims=[copy_fields(ClaimShape, one) for one in answer.claims],
         conflicts=[[StatedShape(value=one.value, n=one.citation) for one in row.stated] for row in answer.conflicts],
-        dropped=[DroppedShape(text=one.text, why=one.why) for one in answer.dropped],
-        abstained=answer.abstained,
-        model=answer.model,
-        fallback=answer.fallback,
+        dropped=[copy_fields(DroppedShape, one) for one in answer.dropped],
     )
 
 
@@ -207,10 +203,5 @@ async def why(answer_id: AnswerInPath, me: Me, parts: Its) -> Why:
 
 
 def _citation_shape(cited: Citation) -> CitationShape:
-    plain = {name: getattr(cited, name) for name in CitationShape.model_fields if name not in ("boxes", "caveats")}
-    return CitationShape(**plain, boxes=page_rectangles(cited.boxes), caveats=caveat_shapes(cited.caveats))
-
-
-def page_rectangles(boxes: Sequence[PageBox]) -> list[Rectangle]:
-    """[page, x0, y0, x1, y1] in fractions of the page."""
-    return [(one.page, one.box.x0, one.box.y0, one.box.x1, one.box.y1) for one in boxes]
+    boxes, caveats = box_coordinates(cited.boxes), caveat_shapes(cited.caveats)
+    return copy_fields(CitationShape, cited, boxes=boxes, caveats=caveats)

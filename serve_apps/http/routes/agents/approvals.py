@@ -167,8 +167,7 @@ async def check_arguments(parts: AppDependencies, me: WorkspaceMember, row: Row,
     """Edited arguments have to be valid against the tool's schema, as the model's had to be: that of the tools which
     every agent has, or of the skills that the run's agents were given when it began.
 
-    Raises:
-        Invalid: naming the first field that is wrong, or that there is no such tool any more.
+    Raises Invalid: naming the first field that is wrong, or that there is no such tool any more.
     """
     tool = row["tool"]
     specs = [spec for spec in parts.toolbox.specs() if spec.name == tool]

@@ -7,6 +7,7 @@ from pydantic import BaseModel, Field
 from cluster.basics.errors import Invalid
 from serve_apps.agents.streams.collect import ReplyCollector
 from serve_apps.http.fields import RequestBody
+from serve_apps.http.response_shapes import copy_fields
 from serve_apps.http.streams.turn_response import Documents, Said, SessionKey, Verbose
 
 STREAM: dict[int | str, dict[str, Any]] = {
@@ -31,11 +32,7 @@ class ChatRequest(RequestBody):
     document_ids: Documents = None
 
     def session(self) -> str | None:
-        """Under either name.
-
-        Raises:
-            Invalid: both are given, and differ.
-        """
+        """Under either name. Raises Invalid: both are given, and differ."""
         if self.session_id and self.conversation_id and self.session_id != self.conversation_id:
             raise Invalid("session_id and conversation_id are two names of one thing, and differ")
         return self.session_id or self.conversation_id
@@ -48,6 +45,18 @@ class Problem(BaseModel):
     title: str = ""
     detail: str = ""
     fix: str = ""
+
+
+def trace_and_waits(found: ReplyCollector) -> dict[str, Any]:
+    """The fields of every reply that say what was done, what the turn waits for, and the error that ended it."""
+    return {
+        "agent_trace": found.trace,
+        "requires_approval": found.approval is not None,
+        "approval_request": found.approval,
+        "requires_input": found.input is not None,
+        "input_request": found.input,
+        "error": found.error,
+    }
 
 
 class ChatMetadata(BaseModel):
@@ -88,30 +97,15 @@ class ChatReply(BaseModel):
     @classmethod
     def of(cls, found: ReplyCollector) -> "ChatReply":
         """From a turn's events; the message has the id of its run."""
-        metadata = ChatMetadata(
-            tokens=found.prompt_tokens + found.completion_tokens,
-            prompt_tokens=found.prompt_tokens,
-            completion_tokens=found.completion_tokens,
-            cost_usd=found.cost_usd,
-            model=found.model,
-            path=found.path,
-            tools_used=found.tools_used,
-            execution_steps=found.steps,
-        )
-        return cls(
+        tokens = found.prompt_tokens + found.completion_tokens
+        metadata = copy_fields(ChatMetadata, found, tokens=tokens, execution_steps=found.steps)
+        return copy_fields(
+            cls,
+            found,
             conversation_id=found.session,
             message_id=found.run,
             run_id=found.run,
             agent_id=found.agent,
-            answer=found.answer,
-            finish_reason=found.finish_reason,
-            confidence=found.confidence,
-            citations=found.citations,
-            agent_trace=found.trace,
-            requires_approval=found.approval is not None,
-            approval_request=found.approval,
-            requires_input=found.input is not None,
-            input_request=found.input,
-            error=None if found.error is None else Problem(**found.error),
             metadata=metadata,
+            **trace_and_waits(found),
         )

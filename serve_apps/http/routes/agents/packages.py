@@ -147,12 +147,8 @@ async def _register_package(
                 detail = {"skill": manifest.name, "version": one.manifest.version, "pinned": False}
                 await parts.audit.record(tx, me.scope, "skill.attach", agent, detail=detail)
         job = await enqueue_references(parts, tx, me, name, references, agent)
-        detail = {
-            "agent": agent,
-            "trust": str(package.trust),
-            "signed_by": package.signed_by,
-            "documents": [one.document for one in references if one.location][:100],
-        }
+        named = [one.document for one in references if one.location][:100]
+        detail = {"agent": agent, "trust": str(package.trust), "signed_by": package.signed_by, "documents": named}
         await parts.audit.record(tx, me.scope, "skill.import", name, detail=detail)
     return Imported(
         skill=SkillShape.of(kept[0]),

@@ -52,11 +52,6 @@ async def debug(
     assert agent is not None
     stats = Stats(**await parts.library.stats(me.scope, agent))
     chunks = await sample_index(parts.database, me.scope, agent, samples)
-    return Debug(
-        agent_id=agent,
-        collection=stats,
-        chunk_count=stats.chunks,
-        dimensions=stats.generation.get("dimension"),
-        generation=stats.generation,
-        sample_chunks=[SampleShape(**asdict(one)) for one in chunks],
-    )
+    shown, size = [SampleShape(**asdict(one)) for one in chunks], stats.generation.get("dimension")
+    known = {"collection": stats, "chunk_count": stats.chunks, "generation": stats.generation}
+    return Debug(agent_id=agent, dimensions=size, sample_chunks=shown, **known)

@@ -13,9 +13,11 @@ from cluster.state.db.postgres import Transaction
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
 from serve_apps.http.deps import AppDependencies
 from serve_apps.http.fields import JsonObject, RequestBody, Text
+from serve_apps.http.response_shapes import copy_fields
+from serve_apps.http.routes.agents.skill_checks import skill_audit_detail
 from serve_apps.http.routes.agents.skill_shapes import MOST_SECONDS
 from skills.framework.contract import ToolInvocation
-from skills.framework.manifest import CredentialType, Kind, Risk, manifest_of, options_of
+from skills.framework.manifest import CredentialType, Risk, manifest_of, options_of
 from skills.mcp.discover import CATEGORY, OfferedTool, discover_tools
 from skills.mcp.options import McpServerSpec
 
@@ -65,15 +67,10 @@ class FoundTool(BaseModel):
     def of(cls, one: OfferedTool, version: int | None) -> "FoundTool":
         """From the value."""
         skill = one.manifest
-        return cls(
-            tool=one.tool,
-            name=skill and skill.name,
-            description=skill.description if skill else "",
-            risk=skill and skill.risk,
-            parameters=dict(skill.parameters) if skill else None,
-            problem=one.problem,
-            version=version,
-        )
+        if skill is None:
+            nothing = dict.fromkeys(("name", "risk", "parameters"))
+            return cls(tool=one.tool, description="", problem=one.problem, version=version, **nothing)
+        return copy_fields(cls, skill, tool=one.tool, problem=one.problem, version=version)
 
 
 class FoundTools(BaseModel):
@@ -96,16 +93,9 @@ async def discover_mcp(body: DiscoverRequest, me: Me, parts: Its) -> FoundTools:
     agent = None if body.agent_id is None else str(body.agent_id)
     if agent is not None:
         await parts.agent_store.show(me.scope, agent)
-    front = {
-        "name": "mcp",
-        "description": "An MCP server.",
-        "type": "mcp",
-        "category": CATEGORY,
-        "permissions": body.permissions,
-        "timeout": body.timeout,
-        "credential": body.credential,
-        "options": body.options(),
-    }
+    front = body.model_dump(include={"permissions", "timeout", "credential"})
+    front |= {"name": "mcp", "description": "An MCP server.", "type": "mcp", "category": CATEGORY}
+    front["options"] = body.options()
     like = replace(manifest_of(front), name=PROBE)
     call = ToolInvocation(me.scope, agent, uuid4().hex, {})
     found = await discover_tools(parts.ground, call, like, options_of(like, McpServerSpec), body.prefix)
@@ -127,12 +117,6 @@ async def _register_tool(parts: AppDependencies, tx: Transaction, scope: Caller,
     assert one.manifest is not None
     stored, new = await parts.skills.register(tx, scope, one.manifest)
     if new:
-        detail = {
-            "skill": stored.manifest.name,
-            "version": stored.manifest.version,
-            "kind": str(Kind.MCP),
-            "risk": str(stored.manifest.risk),
-            "sha256": stored.sha256,
-        }
+        detail = skill_audit_detail(stored)
         await parts.audit.record(tx, scope, "skill.register", stored.manifest.name, detail=detail)
     return stored.manifest.version, new

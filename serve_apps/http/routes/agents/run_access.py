@@ -66,11 +66,7 @@ class RunFeed:
 
 
 async def require_visible_run(me: WorkspaceMember, parts: AppDependencies, run_id: UUID) -> Row:
-    """The run, if the member may know of it.
-
-    Raises:
-        NotFound: there is none, or it is somebody else's.
-    """
+    """The run, if the member may know of it. Raises NotFound: there is none, or it is somebody else's."""
     row = await parts.runs.show(me.scope, str(run_id))
     if me.role not in WATCHERS and not _may_read(me, row):
         raise NotFound(f"run {run_id}")
@@ -123,8 +119,7 @@ async def stream_run_events(
 def reading_of(last_event_id: str | None) -> StreamCursor:
     """Read position of a client that reconnects, parsed from its Last-Event-ID.
 
-    Raises:
-        Invalid: that is no id of ours.
+    Raises Invalid: that is no id of ours.
     """
     try:
         return StreamCursor.after(last_event_id)

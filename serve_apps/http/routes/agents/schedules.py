@@ -82,14 +82,9 @@ class ScheduleShape(BaseModel):
         """From the row, as this reader may see it."""
         seen = str(row["owner_id"]) == me.user or me.role is Role.ADMIN
         due = [at for at in (row["asked_at"], row["next_at"] if row["enabled"] else None) if at is not None]
-        return cls(
-            **{
-                **{name: row[name] for name in cls.model_fields if name in row},
-                "payload": row["payload"] if seen else None,
-                "next_at": min(due, default=None),
-                "running_since": row["due_at"],
-            }
-        )
+        shown = {name: row[name] for name in cls.model_fields if name in row}
+        shown |= {"next_at": min(due, default=None), "running_since": row["due_at"]}
+        return cls(**{**shown, "payload": row["payload"] if seen else None})
 
 
 class ScheduleList(BaseModel):
@@ -206,8 +201,7 @@ async def schedule_runs(
 def _validate_payload(action: Action, given: Payload, me: WorkspaceMember) -> dict[str, Any]:
     """Validate the payload against the action, and give what is stored.
 
-    Raises:
-        Invalid, Forbidden: it does not fit the action, or the action needs a role.
+    Raises Invalid, Forbidden: it does not fit the action, or the action needs a role.
     """
     if action is Action.MESSAGE and given.message is None:
         raise Invalid("a message has no text", fix='Send payload: {"message": "..."}.')

@@ -13,6 +13,7 @@ from cluster.state.work.run_record import RunState
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
 from serve_apps.http.deps import AppDependencies
 from serve_apps.http.fields import AgentInQuery, Key, Limit, Name, RequestBody, SessionInPath, Skip
+from serve_apps.http.response_shapes import copy_fields
 
 router = APIRouter(route_class=GuardedRoute, tags=["sessions"])
 
@@ -33,17 +34,7 @@ class SessionShape(BaseModel):
     @classmethod
     def of(cls, session: conversations.ConversationSession) -> "SessionShape":
         """From what is stored."""
-        return cls(
-            id=UUID(session.id),
-            agent_id=None if session.agent is None else UUID(session.agent),
-            user_id=UUID(session.user),
-            key=session.key,
-            title=session.title,
-            status=session.status,
-            messages=session.messages,
-            created_at=session.created_at,
-            updated_at=session.updated_at,
-        )
+        return copy_fields(cls, session, agent_id=session.agent, user_id=session.user)
 
 
 class FactShape(BaseModel):
@@ -160,19 +151,7 @@ async def messages(
 ) -> MessageList:
     """List the messages of a conversation, oldest first."""
     stored = await parts.conversations.messages(me.scope, session_id, after=after, limit=limit)
-    return MessageList(
-        items=[
-            MessageShape(
-                seq=one.seq,
-                role=one.role,
-                text=one.text,
-                run_id=None if one.run is None else UUID(one.run),
-                findings=dict(one.findings),
-                created_at=one.at,
-            )
-            for one in stored
-        ]
-    )
+    return MessageList(items=[copy_fields(MessageShape, one, run_id=one.run, created_at=one.at) for one in stored])
 
 
 @router.patch("/api/sessions/{session_id}")

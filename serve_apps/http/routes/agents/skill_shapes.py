@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field, StringConstraints
 
 from cluster.basics.scope import Role
 from serve_apps.http.fields import JsonObject, RequestBody, Text
+from serve_apps.http.response_shapes import copy_fields
 from skills.framework.manifest import CredentialType, Kind, Manifest, Risk, manifest_of
 from skills.framework.skill_store import MOST_CODE, MOST_TEXT, AttachedSkill, StoredSkill
 from skills.python.trial import Tried, guess_parameters
@@ -41,11 +42,7 @@ class SkillRequest(RequestBody):
     code: Code = ""
 
     def manifest(self) -> Manifest:
-        """The value.
-
-        Raises:
-            BadManifest: its type is unknown.
-        """
+        """The value. Raises BadManifest: its type is unknown."""
         front = self.model_dump(mode="json", exclude={"text", "code", "tenant_id", "workspace_id"})
         return manifest_of(front, text=self.text, code=self.code)
 
@@ -65,14 +62,8 @@ class OnTheSpot(RequestBody):
     def manifest(self) -> Manifest:
         """The value; it reads, because nothing outside can be reached from where it runs."""
         schema = self.parameters if self.parameters is not None else guess_parameters(self.code, self.sample_payload)
-        front = {
-            "name": self.name,
-            "description": self.description,
-            "type": self.type,
-            "parameters": schema,
-            "timeout": self.timeout,
-            "category": "Own/Python",
-        }
+        front = self.model_dump(include={"name", "description", "type", "timeout"})
+        front |= {"parameters": schema, "category": "Own/Python"}
         return manifest_of(front, code=self.code)
 
 
@@ -104,21 +95,8 @@ class SkillShape(BaseModel):
     def of(cls, stored: StoredSkill) -> "SkillShape":
         """From the value."""
         one = stored.manifest
-        return cls(
-            name=one.name,
-            description=one.description,
-            type=one.kind,
-            category=one.category,
-            risk=one.risk,
-            permissions=list(one.permissions),
-            timeout=one.seconds,
-            credential=one.credential,
-            parameters=dict(one.parameters),
-            options=dict(one.options),
-            version=one.version,
-            origin="shipped" if stored.ships else "registered",
-            sandbox=bool(one.code),
-        )
+        origin = "shipped" if stored.ships else "registered"
+        return copy_fields(cls, one, type=one.kind, timeout=one.seconds, origin=origin, sandbox=bool(one.code))
 
 
 class SkillCounts(BaseModel):
@@ -152,16 +130,7 @@ class SkillVersionShape(BaseModel):
     @classmethod
     def of(cls, stored: StoredSkill) -> "SkillVersionShape":
         """From the value."""
-        one = stored.manifest
-        return cls(
-            version=one.version,
-            description=one.description,
-            text=one.text,
-            code=one.code,
-            sha256=stored.sha256,
-            created_by=stored.by,
-            created_at=stored.at,
-        )
+        return copy_fields(cls, stored.manifest, sha256=stored.sha256, created_by=stored.by, created_at=stored.at)
 
 
 class SkillDetail(SkillShape):
@@ -190,15 +159,10 @@ class AgentSkill(BaseModel):
     def of(cls, one: AttachedSkill) -> "AgentSkill":
         """From the value."""
         found = None if one.stored is None else one.stored.manifest
-        return cls(
-            name=one.name,
-            version=found and found.version,
-            pinned=one.pinned is not None,
-            type=found and found.kind,
-            risk=found and found.risk,
-            description="" if found is None else found.description,
-            attached_at=one.at,
-        )
+        known = {"name": one.name, "pinned": one.pinned is not None, "attached_at": one.at}
+        if found is None:
+            return cls(**known, version=None, type=None, risk=None, description="")
+        return copy_fields(cls, found, **known, type=found.kind)
 
 
 class AgentSkills(BaseModel):

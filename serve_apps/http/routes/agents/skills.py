@@ -35,12 +35,8 @@ async def skills(me: Me, parts: Its) -> SkillList:
     found = [*(StoredSkill(one) for one in shipped_skills()), *await parts.skills.newest(me.scope)]
     kinds, categories = Counter(str(one.manifest.kind) for one in found), Counter(_skill_category(one) for one in found)
     ours = sum(one.ships for one in found)
-    counts = SkillCounts(
-        shipped=ours,
-        stored=len(found) - ours,
-        by_type=dict(sorted(kinds.items())),
-        by_category=dict(sorted(categories.items())),
-    )
+    by_type, by_category = dict(sorted(kinds.items())), dict(sorted(categories.items()))
+    counts = SkillCounts(shipped=ours, stored=len(found) - ours, by_type=by_type, by_category=by_category)
     return SkillList(items=[SkillShape.of(one) for one in found], total=len(found), counts=counts)
 
 

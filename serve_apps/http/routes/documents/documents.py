@@ -1,18 +1,20 @@
 """Documents: list, show, their text and pages, what a deletion takes along, and the deletion."""
 
 import asyncio
+from collections.abc import Iterable
+from html import escape
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 from pydantic import AwareDatetime
 
 from cluster.basics.errors import NotFound
-from pipelines.documents.document import Status
+from pipelines.documents.document import Span, Status
 from pipelines.documents.store.blobs import Location
 from pipelines.documents.store.library import DeletionImpact, DocumentFilter
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me
 from serve_apps.http.fields import AgentInQuery, ChunkKey, DocumentInPath, Limit, PageInPath, Skip, Text
-from serve_apps.http.response_shapes import CaveatShape
+from serve_apps.http.response_shapes import CaveatShape, copy_fields
 from serve_apps.http.routes.documents.document_shapes import (
     Content,
     Deleted,
@@ -24,7 +26,6 @@ from serve_apps.http.routes.documents.document_shapes import (
     Stats,
     fix_of,
 )
-from serve_apps.http.routes.documents.highlights import highlight_spans
 
 router = APIRouter(route_class=GuardedRoute, tags=["documents"])
 
@@ -98,14 +99,9 @@ async def content(
 async def page(document_id: DocumentInPath, number: PageInPath, me: Me, parts: Its) -> PageShape:
     """One page: text, words with boxes, confidence, and how it was read."""
     row = await parts.library.page(me.scope, document_id, number)
-    return PageShape(
-        document_id=document_id,
-        version_id=row["version_id"],
-        filename=row["filename"],
-        page_count=row["page_count"],
-        image=f"/api/documents/{document_id}/pages/{number}/image",
-        **row["page"],
-    )
+    image = f"/api/documents/{document_id}/pages/{number}/image"
+    known = {name: row[name] for name in ("version_id", "filename", "page_count")}
+    return PageShape(document_id=document_id, image=image, **known, **row["page"])
 
 
 @router.get(
@@ -145,11 +141,31 @@ async def delete(document_id: DocumentInPath, me: Me, parts: Its) -> Deleted:
 
 
 def _deletion_shape(document: str, impact: DeletionImpact) -> Deleted:
-    return Deleted(
-        document_id=document,
-        versions=impact.versions,
-        pages=impact.pages,
-        chunks=impact.chunks,
-        embeddings=impact.embeddings,
-        agents=list(impact.agents),
-    )
+    return copy_fields(Deleted, impact, document_id=document)
+
+
+def highlight_spans(text: str, spans: Iterable[Span]) -> str:
+    """The text escaped, with `<mark>` around the spans; overlapping and touching spans become one.
+
+    Args:
+        text: of one page.
+        spans: of the same page; what lies outside the text is cut off.
+    """
+    out, at = [], 0
+    for start, end in _merge_spans(text, spans):
+        out += [escape(text[at:start]), "<mark>", escape(text[start:end]), "</mark>"]
+        at = end
+    return "".join([*out, escape(text[at:])])
+
+
+def _merge_spans(text: str, spans: Iterable[Span]) -> list[tuple[int, int]]:
+    cut = sorted((max(0, span.start), min(len(text), span.end)) for span in spans)
+    merged: list[tuple[int, int]] = []
+    for start, end in cut:
+        if start >= end:
+            continue
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged

@@ -16,6 +16,7 @@ from pipelines.documents.index.generations import IndexRecipe
 from pipelines.documents.index.switch import SwitchResult
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me
 from serve_apps.http.deps import AppDependencies
+from serve_apps.http.response_shapes import copy_fields
 
 router = APIRouter(route_class=GuardedRoute, tags=["generations"])
 
@@ -149,7 +150,7 @@ async def _switch_shape(me: WorkspaceMember, parts: AppDependencies, made: Switc
             queued = await parts.jobs.enqueue(tx, me.scope, "embed", JobLane.BULK, {"agent_id": None})
             await parts.audit.record(tx, me.scope, "job.embed", queued.job)
         job = UUID(queued.job)
-    return SwitchShape(generation=made.generation, previous=made.previous, carried=made.carried, job_id=job, note=note)
+    return copy_fields(SwitchShape, made, job_id=job, note=note)
 
 
 def _generation_shape(row: dict[str, Any]) -> GenerationShape:

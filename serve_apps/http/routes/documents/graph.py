@@ -5,10 +5,11 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel
 
-from pipelines.documents.graph.browse import EntityFilter, EntityNode, EvidenceQuote, RelationEdge
+from pipelines.documents.graph.browse import EntityFilter, RelationEdge
 from pipelines.documents.graph.model import EntityType, RelationType
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me
 from serve_apps.http.fields import AgentInQuery, DocumentKey, Skip, Text
+from serve_apps.http.response_shapes import copy_fields
 
 router = APIRouter(route_class=GuardedRoute, tags=["graph"])
 
@@ -106,7 +107,7 @@ async def search(
     found = await parts.graph.search(
         me.scope, EntityFilter(_search_text(search), kind, agent), min(skip, 10_000), limit
     )
-    return EntityList(items=[_entity_shape(node) for node in found.nodes], total=found.total)
+    return EntityList(items=[copy_fields(EntityShape, node) for node in found.nodes], total=found.total)
 
 
 @router.get("/api/graph/view")
@@ -122,11 +123,8 @@ async def view(
     """Nodes, and every relation between two of them."""
     agent = await parts.agent_store.resolve(me.scope, agent_id)
     found = await parts.graph.view(me.scope, EntityFilter(_search_text(search), kind, agent), center, limit)
-    return View(
-        nodes=[_entity_shape(node) for node in found.nodes],
-        edges=[_edge_shape(edge) for edge in found.edges],
-        total=found.total,
-    )
+    nodes, edges = [copy_fields(EntityShape, node) for node in found.nodes], [_edge_shape(edge) for edge in found.edges]
+    return View(nodes=nodes, edges=edges, total=found.total)
 
 
 @router.get("/api/graph/entities/{entity_id}")
@@ -134,11 +132,8 @@ async def entity(entity_id: EntityInPath, me: Me, parts: Its, agent_id: AgentInQ
     """One entity: where it is named, and its relations with the pages that say so."""
     agent = await parts.agent_store.resolve(me.scope, agent_id)
     node, mentions, edges = await parts.graph.show(me.scope, entity_id, agent=agent)
-    return EntityPage(
-        **_entity_shape(node).model_dump(),
-        mentions=[_evidence_shape(one) for one in mentions],
-        relations=[_relation_shape(edge) for edge in edges],
-    )
+    quotes, edges_ = [copy_fields(EvidenceShape, one) for one in mentions], [_relation_shape(edge) for edge in edges]
+    return copy_fields(EntityPage, node, mentions=quotes, relations=edges_)
 
 
 def _search_text(search: str | None) -> str | None:
@@ -146,52 +141,12 @@ def _search_text(search: str | None) -> str | None:
     return search if search and search.strip() else None
 
 
-def _entity_shape(node: EntityNode) -> EntityShape:
-    return EntityShape(
-        id=node.id,
-        name=node.name,
-        type=node.type,
-        aliases=list(node.aliases),
-        confidence=node.confidence,
-        occurrences=node.occurrences,
-        documents=node.documents,
-    )
-
-
-def _evidence_shape(one: EvidenceQuote) -> EvidenceShape:
-    return EvidenceShape(
-        document_id=one.document_id,
-        version_id=one.version_id,
-        filename=one.filename,
-        page=one.page,
-        start=one.start,
-        end=one.end,
-        quote=one.quote,
-        confidence=one.sure,
-        found_by=one.found_by,
-        url=one.url,
-    )
-
-
 def _relation_shape(edge: RelationEdge) -> RelationShape:
-    return RelationShape(
-        id=edge.id,
-        type=RelationType(edge.type),
-        source=_entity_shape(edge.source),
-        target=_entity_shape(edge.target),
-        strength=edge.strength,
-        sentences=edge.sentences,
-        documents=edge.documents,
-        evidence=[_evidence_shape(one) for one in edge.evidence],
-    )
+    source, target = (copy_fields(EntityShape, end) for end in (edge.source, edge.target))
+    evidence = [copy_fields(EvidenceShape, one) for one in edge.evidence]
+    return copy_fields(RelationShape, edge, source=source, target=target, evidence=evidence)
 
 
 def _edge_shape(edge: RelationEdge) -> EdgeShape:
-    return EdgeShape(
-        id=edge.id,
-        source=edge.source.id,
-        target=edge.target.id,
-        type=RelationType(edge.type),
-        weight=edge.strength,
-        title=edge.evidence[0].quote if edge.evidence else "",
-    )
+    title = edge.evidence[0].quote if edge.evidence else ""
+    return copy_fields(EdgeShape, edge, source=edge.source.id, target=edge.target.id, weight=edge.strength, title=title)

@@ -171,13 +171,8 @@ async def links(body: LinkRequest, me: Me, parts: Its) -> Linked:
 async def _accept_upload(parts: AppDependencies, me: WorkspaceMember, new: NewUpload, agent: str | None) -> JobId:
     """The document becomes visible, is linked and gets its job, all or nothing."""
     file = {"origin": new.origin, "filename": new.filename, "location": new.location}
-    payload = {
-        "files": [file],
-        "agent_id": agent,
-        "description": new.description,
-        "tags": list(new.tags),
-        "readers": list(new.readers),
-    }
+    payload: dict[str, Any] = {"files": [file], "agent_id": agent, "description": new.description}
+    payload |= {"tags": list(new.tags), "readers": list(new.readers)}
     async with parts.database.transaction(me.scope) as tx:
         await parts.library.announce(tx, me.scope, new)
         await parts.links.auto_link(tx, me.scope, new.document)

@@ -1,19 +1,23 @@
 """Jobs: how far they are, what failed, and what to do about it."""
 
 import time
-from typing import Annotated
+from typing import Annotated, Any
+from uuid import UUID
 
 from fastapi import APIRouter, Header, Query, Response
+from pydantic import BaseModel
 
 from cluster.basics.scope import Scope
-from cluster.state.db.postgres import Transaction
+from cluster.state.db.postgres import Row, Transaction
 from cluster.state.work.jobs import JobId, JobState
 from pipelines.documents.document import Failure, FailureReason
+from pipelines.documents.ingest.reading_rate import JobPaces
+from pipelines.documents.ingest.remedies import find_remedy
 from pipelines.documents.store.document_writes import DocumentStore
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me
 from serve_apps.http.deps import AppDependencies
 from serve_apps.http.fields import JobInPath, Limit, Skip
-from serve_apps.http.response_shapes import DoubtfulDocument, FailedUnit, FailedUnits, JobList, JobShape
+from serve_apps.http.response_shapes import Counts, DoubtfulDocument, FailedUnit, FailedUnits, JobList, JobShape
 from serve_apps.http.streams.response import CancellingStreamResponse
 from serve_apps.http.streams.sse import ENDS, JobFeed, stream_stored_events
 
@@ -24,6 +28,51 @@ CANCELLED = Failure("job", FailureReason.ABANDONED, "the job was cancelled", ret
 _STREAM = {"content": {"text/event-stream": {"schema": {"type": "string"}}}, "description": "Events; id = number."}
 
 
+class Stage(Counts):
+    """Progress of one stage; surveys count files, reading counts pages, indexing counts documents."""
+
+    stage: str
+
+
+class Engine(BaseModel):
+    """Pages that one engine read; `confidence` is 0 to 1, null where it has none, `ms` the mean of a page."""
+
+    engine: str
+    pages: int
+    confidence: float | None
+    ms: float
+
+
+class FailureGroup(BaseModel):
+    """Failures of one stage with one reason: what that means, and what mends it."""
+
+    stage: str
+    reason: str | None
+    count: int
+    retryable: bool
+    title: str
+    fix: str
+
+
+class Progress(BaseModel):
+    """A job's pace: `pages_per_second` of the last minute, or of the whole once it has ended; times in seconds."""
+
+    job_id: UUID
+    about: str | None
+    elapsed_seconds: float | None
+    pages_per_second: float | None
+    seconds_left: float | None
+    stages: list[Stage]
+    engines: list[Engine] | None
+    failures: list[FailureGroup]
+
+
+class Abouts(BaseModel):
+    """By job: the folder or the document's name; null where one may not see it."""
+
+    items: dict[str, str | None]
+
+
 @router.get("/api/jobs")
 async def jobs(
     me: Me, parts: Its, state: Annotated[JobState | None, Query()] = None, skip: Skip = 0, limit: Limit = 50
@@ -31,6 +80,12 @@ async def jobs(
     """The workspace's jobs, newest first."""
     rows, total = await parts.desk.page(me.scope, state=state, skip=skip, limit=limit)
     return JobList(items=[JobShape.of(row) for row in rows], total=total)
+
+
+@router.get("/api/jobs/about")
+async def about(me: Me, parts: Its, job: Annotated[list[UUID], Query(min_length=1, max_length=200)]) -> Abouts:
+    """Describe these jobs: what each is about."""
+    return Abouts(items=dict(await JobPaces(parts.database).about(me.scope, [str(one) for one in job])))
 
 
 @router.get("/api/jobs/{job_id}")
@@ -97,3 +152,29 @@ async def retry(job_id: JobInPath, me: Me, parts: Its) -> JobShape:
 
 async def _audit_job(parts: AppDependencies, tx: Transaction, scope: Scope, action: str, job: JobId) -> None:
     await parts.audit.record(tx, scope, action, job)
+
+
+@router.get("/api/jobs/{job_id}/progress")
+async def progress(
+    job_id: JobInPath,
+    me: Me,
+    parts: Its,
+    engines: Annotated[bool, Query(description="Also count pages by engine, which looks at every page.")] = True,
+) -> Progress:
+    """Show the progress of one job."""
+    pace = await JobPaces(parts.database).of(me.scope, str(job_id), engines=engines)
+    return Progress(
+        job_id=job_id,
+        about=pace.about,
+        elapsed_seconds=pace.elapsed,
+        pages_per_second=pace.per_second,
+        seconds_left=pace.left,
+        stages=[Stage(**row) for row in pace.stages],
+        engines=None if pace.engines is None else [Engine(**row) for row in pace.engines],
+        failures=[FailureGroup(**_failure_with_fix(row)) for row in pace.failures],
+    )
+
+
+def _failure_with_fix(row: Row) -> dict[str, Any]:
+    mended = find_remedy(row["reason"])
+    return {**row, "title": mended.title, "fix": mended.fix}

@@ -55,8 +55,7 @@ async def store_references(
 ) -> list[PackageReference]:
     """Compare with what the workspace has, and keep the bytes of what is new; where one is refused, of none.
 
-    Raises:
-        FileUnsupported, FileRefused: one cannot be read; its path and the reason are named.
+    Raises FileUnsupported, FileRefused: one cannot be read; its path and the reason are named.
     """
     origins = {path: origins_of(name) + path for path in files}
     held = await parts.library.held(me.scope, list(origins.values()))

@@ -9,8 +9,8 @@ from pydantic import BaseModel
 
 from pipelines.documents.document import PageBox, PlacedCaveat, Span
 from pipelines.documents.store.page_codec import placed_to_json
-from serve_apps.http.response_shapes import PlacedCaveatShape
-from serve_apps.retrieval.search.query import Candidate, RAGResult, SearchHit, SearchResults
+from serve_apps.http.response_shapes import PlacedCaveatShape, copy_fields
+from serve_apps.retrieval.search.query import RAGResult, SearchHit, SearchResults
 
 PREVIEW_CHUNKS = 6
 PREVIEW_CHARACTERS = 2_000
@@ -138,16 +138,12 @@ class Found(BaseModel):
 
 def search_response(asked: str, results: SearchResults, *, grouped: bool = False) -> Found:
     """Results as they are sent; `asked` is the question as it came."""
-    return Found(
+    return copy_fields(
+        Found,
+        results,
         query=asked,
         total_results=results.total,
         execution_time_ms=results.timings_ms.get("total", sum(results.timings_ms.values())),
-        keyword_engine=results.keyword_engine,
-        vector=results.vector,
-        rerank=results.rerank,
-        generation=results.generation,
-        fallback=results.fallback,
-        timings_ms=dict(results.timings_ms),
         results=[hit_shape(hit) for hit in results.hits],
         documents=by_document(results.hits) if grouped else None,
         packed=_packed_shape(results.packed) if results.packed else None,
@@ -157,15 +153,8 @@ def search_response(asked: str, results: SearchResults, *, grouped: bool = False
 
 def hit_shape(hit: SearchHit) -> HitShape:
     """A passage as it is sent."""
-    made = ("spans", "boxes", "caveats", "url")
-    plain: dict[str, Any] = {name: getattr(hit, name) for name in HitShape.model_fields if name not in made}
-    return HitShape(
-        **plain,
-        spans=_span_tuples(hit.spans),
-        boxes=box_coordinates(hit.boxes),
-        caveats=caveat_shapes(hit.caveats),
-        url=_page_url(hit),
-    )
+    boxes, caveats = box_coordinates(hit.boxes), caveat_shapes(hit.caveats)
+    return copy_fields(HitShape, hit, spans=_span_tuples(hit.spans), boxes=boxes, caveats=caveats, url=_page_url(hit))
 
 
 def by_document(hits: Sequence[SearchHit]) -> list[DocumentFound]:
@@ -191,17 +180,18 @@ def by_document(hits: Sequence[SearchHit]) -> list[DocumentFound]:
 def explain_results(results: SearchResults) -> Explained:
     """Everything that was noted on the way."""
     query, decision = results.query, results.cache
-    return Explained(
-        strategy=query.strategy,
-        stages=[StageShape(**asdict(stage)) for stage in results.stages],
-        variations=list(results.variations),
+    return copy_fields(
+        Explained,
+        query,
+        stages=[copy_fields(StageShape, stage) for stage in results.stages],
+        variations=results.variations,
         filters={name: _json_value(value) for name, value in asdict(query.filters).items()},
-        min_similarity=query.min_similarity,
-        agent_id=query.agent_id,
         generation=results.generation,
-        cache=CacheShape(**asdict(decision)) if decision is not None else None,
-        timings_ms=dict(results.timings_ms),
-        candidates=[_candidate_shape(place, one) for place, one in enumerate(results.considered[:EXPLAINED], 1)],
+        cache=copy_fields(CacheShape, decision) if decision is not None else None,
+        timings_ms=results.timings_ms,
+        candidates=[
+            copy_fields(CandidateShape, one, place=place) for place, one in enumerate(results.considered[:EXPLAINED], 1)
+        ],
     )
 
 
@@ -216,20 +206,7 @@ def caveat_shapes(caveats: Sequence[PlacedCaveat]) -> list[PlacedCaveatShape]:
 
 
 def _packed_shape(packed: RAGResult) -> PackedShape:
-    return PackedShape(
-        query=packed.query,
-        chunks=[hit_shape(hit) for hit in packed.chunks],
-        formatted_context=packed.formatted_context,
-        total_tokens=packed.total_tokens,
-        counted_with=packed.counted_with,
-        sources=list(packed.sources),
-        diversity_score=packed.diversity_score,
-        information_gain=packed.information_gain,
-    )
-
-
-def _candidate_shape(place: int, one: Candidate) -> CandidateShape:
-    return CandidateShape(place=place, chunk_id=one.chunk_id, document_id=one.document_id, scores=dict(one.scores))
+    return copy_fields(PackedShape, packed, chunks=[hit_shape(hit) for hit in packed.chunks])
 
 
 def _json_value(value: Any) -> str | list[str] | None:

@@ -28,7 +28,6 @@ class OneByOne:
     """Draws in turn; more than `most` waiting is refused."""
 
     def __init__(self, drawer: PageRenderer, most: int = 16) -> None:
-        """The thread starts with the first picture."""
         self._drawer, self._most, self._waiting = drawer, most, 0
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="pictures")
 

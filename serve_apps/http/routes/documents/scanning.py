@@ -28,7 +28,7 @@ from pipelines.documents.store.page_quota import pages_left
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
 from serve_apps.http.deps import AppDependencies
 from serve_apps.http.fields import IdempotencyKey, Name, RequestBody, Text
-from serve_apps.http.response_shapes import Started
+from serve_apps.http.response_shapes import Started, copy_fields
 from serve_apps.http.routes.documents.uploads import start_job
 
 router = APIRouter(route_class=GuardedRoute, tags=["documents"])
@@ -104,13 +104,9 @@ async def folders(
     except OSError as error:
         raise Forbidden(f"{at or 'it'} cannot be entered: {error.strerror}") from error
     below = root.relative_to(base.resolve())
-    return Folders(
-        base=str(base),
-        path="" if below == Path() else _printable_path(below),
-        files=inside.files,
-        more=inside.more,
-        folders=[_printable_path(Path(name)) for name in inside.folders],
-    )
+    path = "" if below == Path() else _printable_path(below)
+    folders = [_printable_path(Path(name)) for name in inside.folders]
+    return Folders(base=str(base), path=path, files=inside.files, more=inside.more, folders=folders)
 
 
 @router.post("/api/documents/batch-scan", status_code=202)
@@ -128,22 +124,14 @@ async def batch_scan(
 
 
 def base_of(read: ReadSettings) -> Path:
-    """The folder that scans are confined to.
-
-    Raises:
-        Invalid: there is none.
-    """
+    """The folder that scans are confined to. Raises Invalid: there is none."""
     if read.nfs_base_path is None:
         raise Invalid("folders cannot be scanned here", fix="Set NFS_BASE_PATH to the folder that may be scanned.")
     return Path(read.nfs_base_path)
 
 
 def resolve_scan_path(base: Path, path: str) -> Path:
-    """A path that is there, below the base.
-
-    Raises:
-        Forbidden, NotFound: it leads elsewhere; there is none.
-    """
+    """A path that is there, below the base. Raises Forbidden, NotFound: it leads elsewhere; there is none."""
     try:
         root = confine_path(base, path)
         root.stat()
@@ -160,19 +148,14 @@ async def dry_run(parts: AppDependencies, scope: Scope, root: Path) -> Estimated
     estimate, rate = estimate_scan(files, seen, known, complete), await JobPaces(parts.database).recent(scope)
     left = await pages_left(parts.database, scope, parts.read.tenant_pages)
     pace = rate.per_second
-    return Estimated(
+    return copy_fields(
+        Estimated,
+        estimate,
         base=str(base_of(parts.read)),
         root=_printable_path(root),
-        files=estimate.files,
         complete=complete,
-        looked_at=estimate.looked_at,
-        exact=estimate.exact,
-        unchanged=estimate.unchanged,
-        pages=estimate.pages,
         pages_left=left,
-        passed_over=dict(passed),
-        kinds=dict(estimate.kinds),
-        reasons=dict(estimate.reasons),
+        passed_over=passed,
         pages_per_second=pace,
         seconds=estimate.pages / pace if pace else None,
         jobs=rate.jobs,

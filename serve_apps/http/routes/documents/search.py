@@ -1,13 +1,16 @@
-"""Search the documents."""
+"""Search the documents; the cache of what was asked; the language that words are compared in."""
 
+from dataclasses import asdict
 from datetime import UTC, date, datetime, time
 from typing import Annotated, Literal
 
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from cluster.basics.scope import Scope
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
 from serve_apps.http.fields import DocumentKey, Name, Question, RequestBody, Text
+from serve_apps.http.response_shapes import copy_fields
 from serve_apps.http.routes.documents.passages import Found, search_response
 from serve_apps.retrieval.search.query import (
     BUDGETS,
@@ -17,6 +20,7 @@ from serve_apps.retrieval.search.query import (
     SearchQuery,
     Strategy,
 )
+from serve_apps.retrieval.text.stemming_language import StemmingLanguages
 
 router = APIRouter(route_class=GuardedRoute, tags=["search"])
 
@@ -97,22 +101,9 @@ class SearchRequest(Narrowed, RequestBody):
         least = self.min_similarity
         if least is None and self.preset is not None:
             least = LEAST_SIMILARITY[self.preset]
-        return SearchQuery(
-            self.query,
-            self.limit,
-            agent,
-            self.narrowed(),
-            least,
-            self.strategy,
-            self.enhance,
-            self.rerank,
-            self.budget(),
-            self.round_robin,
-            patience_ms=self.patience_ms,
-            history=tuple(self.history),
-            explain=self.explain,
-            fresh=not self.cache,
-        )
+        chosen = {"agent_id": agent, "filters": self.narrowed(), "budget": self.budget(), "min_similarity": least}
+        said = {"text": self.query, "history": tuple(self.history), "fresh": not self.cache}
+        return copy_fields(SearchQuery, self, **chosen, **said)
 
 
 @router.post("/api/documents/search")
@@ -124,3 +115,78 @@ async def search(body: SearchRequest, me: Me, parts: Its) -> Found:
         results = await parts.search.run(me.scope, body.asked(agent))
     parts.telemetry.searched(results.timings_ms, None if results.cache is None else results.cache.outcome)
     return search_response(body.query, results, grouped=body.group_by_document)
+
+
+class LanguageRequest(RequestBody):
+    """Language to stem by, one of those that GET lists; `simple` does no stemming."""
+
+    language: Name
+
+
+class Language(BaseModel):
+    """Stemming language; `chunks` is how many were stemmed anew, null where nothing was asked to change."""
+
+    language: str
+    known: list[str]
+    chunks: int | None = None
+
+
+@router.get("/api/search/language")
+async def language(me: Me, parts: Its) -> Language:
+    """The workspace's language, and those there are."""
+    languages = StemmingLanguages(parts.database)
+    return Language(language=await languages.current(me.scope), known=await languages.known(me.scope))
+
+
+@router.put("/api/search/language")
+async def change_language(body: LanguageRequest, me: Me, parts: Its) -> Language:
+    """Compare words in another language from now on; answers once every chunk's words are cut anew."""
+    require_same_scope(me, body.tenant_id, body.workspace_id)
+    languages = StemmingLanguages(parts.database)
+    async with parts.database.transaction(Scope.of_worker(me.scope.tenant, me.scope.workspace)) as tx:
+        chunks = await languages.change(tx, me.scope, body.language)
+        detail = {"language": body.language, "chunks": chunks}
+        await parts.audit.record(tx, me.scope, "search.language", me.scope.workspace, detail=detail)
+    return Language(language=body.language, known=await languages.known(me.scope), chunks=chunks)
+
+
+class CacheStats(BaseModel):
+    """A workspace's cache, over all replicas; `refused` are misses beside a question that asks something else."""
+
+    entries: int
+    places: int = Field(description="Sets of documents, filters and options that have entries.")
+    hits: int
+    misses: int
+    bypasses: int
+    refused: int
+    shared: int = Field(description="Questions that waited for the same one of somebody else.")
+    stored: int
+    garbage: int
+    hit_rate: float | None
+    similarity_threshold: float
+    ttl_seconds: int
+    refusals: dict[str, int] = Field(default={}, description="What parted those questions, and how often.")
+
+
+class Forgotten(BaseModel):
+    """Number of entries that were invalidated."""
+
+    forgotten: int
+    agent_id: str | None
+
+
+@router.get("/api/rag/cache/stats")
+async def cache_stats(me: Me, parts: Its) -> CacheStats:
+    """Statistics of the workspace's cache; 503 where it cannot be reached."""
+    return CacheStats(**asdict(await parts.cache.get_stats(me.workspace)))
+
+
+@router.delete("/api/rag/cache")
+async def forget(me: Me, parts: Its, agent_id: Name | None = None) -> Forgotten:
+    """Forget what was remembered in the workspace, or only for one agent, by its id or display name."""
+    agent = await parts.agent_store.resolve(me.scope, agent_id)
+    forgotten = await parts.cache.invalidate(me.workspace, agent)
+    async with parts.database.transaction(me.scope) as tx:
+        detail = {"agent": agent, "forgotten": forgotten}
+        await parts.audit.record(tx, me.scope, "cache.clear", agent or me.workspace, detail=detail)
+    return Forgotten(forgotten=forgotten, agent_id=agent)

@@ -37,8 +37,7 @@ class StoredUpload:
 def clean_name(given: str | None) -> str:
     """The last part of the name somebody's browser sent, without what no file name should hold.
 
-    Raises:
-        Invalid: nothing is left, or it is longer than 255 characters.
+    Raises Invalid: nothing is left, or it is longer than 255 characters.
     """
     last = PurePosixPath((given or "").replace("\\", "/")).name
     # Control and format characters and lone surrogates go; among them are those that make a name read backwards.
@@ -60,8 +59,7 @@ def as_reader(entry: str) -> str:
 def named_readers(readers: Sequence[str], member: WorkspaceMember) -> tuple[str, ...]:
     """Readers of the upload: those named and the one who sends it; empty means the workspace.
 
-    Raises:
-        Invalid: an entry is neither `user:<email>` nor `role:<role>`.
+    Raises Invalid: an entry is neither `user:<email>` nor `role:<role>`.
     """
     if not readers:
         return ()
@@ -105,8 +103,7 @@ async def hash_upload(file: UploadFile, most: int) -> str:
 async def store_upload(blobs: BlobStore, member: WorkspaceMember, file: UploadFile, filename: str) -> StoredUpload:
     """Keep the bytes if they are of a kind that can be read; nothing stays behind otherwise.
 
-    Raises:
-        FileUnsupported, FileRefused: with the reason.
+    Raises FileUnsupported, FileRefused: with the reason.
     """
     location = await blobs.put(member.tenant, member.workspace, _file_blocks(file))
     kind = None

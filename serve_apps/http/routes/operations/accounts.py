@@ -182,13 +182,9 @@ async def reset_password(user_id: UserInPath, body: PasswordReset, me: Me, parts
         reset = await parts.accounts.reset_password(tx, me.scope, str(user_id), hashed, keep_keys=body.keep_keys)
         detail = {"revoked_keys": [str(key["id"]) for key in reset.revoked]}
         await parts.audit.record(tx, me.scope, "user.password", str(user_id), detail=detail)
-    return NewPassword(
-        id=reset.user["id"],
-        email=reset.user["email"],
-        password=made,
-        revoked_keys=[KeyOfUser(**key) for key in reset.revoked],
-        kept_keys=[KeyOfUser(**key) for key in reset.kept],
-    )
+    revoked, kept = ([KeyOfUser(**key) for key in keys] for keys in (reset.revoked, reset.kept))
+    user, email = reset.user["id"], reset.user["email"]
+    return NewPassword(id=user, email=email, password=made, revoked_keys=revoked, kept_keys=kept)
 
 
 @router.delete("/api/users/{user_id}/sessions", status_code=204)

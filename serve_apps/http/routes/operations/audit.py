@@ -72,14 +72,10 @@ async def audit(
         broken = await parts.audit.first_broken(me.scope)
     else:
         broken = min((row["seq"] for row in rows if not row["intact"]), default=None)
-    return Trail(
-        items=[Entry(**row) for row in rows],
-        newest=await parts.audit.newest(me.scope),
-        next_before=rows[-1]["seq"] if len(rows) == limit else None,
-        verified=verify,
-        intact=broken is None,
-        first_broken=broken,
-    )
+    older = rows[-1]["seq"] if len(rows) == limit else None
+    newest, items = await parts.audit.newest(me.scope), [Entry(**row) for row in rows]
+    checked = {"verified": verify, "intact": broken is None, "first_broken": broken}
+    return Trail(items=items, newest=newest, next_before=older, **checked)
 
 
 def _default_to_utc(moment: datetime | None) -> datetime | None:

@@ -17,6 +17,7 @@ from configs.settings import InvalidConfiguration, LayeredSettings, Source
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
 from serve_apps.http.deps import AppDependencies
 from serve_apps.http.fields import AnyJson, RequestBody
+from serve_apps.http.response_shapes import copy_fields
 
 router = APIRouter(route_class=GuardedRoute, tags=["admin"])
 
@@ -174,11 +175,7 @@ def _why_not(key: SettingKey, source: Source) -> str:
 
 
 def _validate_settings(rows: SettingsRows, values: Mapping[str, Any]) -> Settings:
-    """The whole as it would be.
-
-    Raises:
-        Invalid: it would not be valid; a line for each key.
-    """
+    """The whole as it would be. Raises Invalid: it would not be valid; a line for each key."""
     try:
         return rows.would_be(values)
     except InvalidConfiguration as error:
@@ -232,8 +229,7 @@ def _need_shapes(needs: Iterable[RestartNeed]) -> list[NeedShape]:
 def _group_shape(
     group: SettingGroup, known: Mapping[str, SettingKey], found: LayeredSettings, kept: StoredSettings
 ) -> GroupShape:
-    shapes = [_key_shape(known[name], found, kept) for name in group.keys]
-    return GroupShape(id=group.id, title=group.title, colour=group.colour, about=group.about, keys=shapes)
+    return copy_fields(GroupShape, group, keys=[_key_shape(known[name], found, kept) for name in group.keys])
 
 
 def _key_shape(key: SettingKey, found: LayeredSettings, kept: StoredSettings) -> KeyShape:
@@ -241,24 +237,16 @@ def _key_shape(key: SettingKey, found: LayeredSettings, kept: StoredSettings) ->
     why = _why_not(key, source)
     if key.secret:
         value = None if value is None else MASK
-    return KeyShape(
+    return copy_fields(
+        KeyShape,
+        key,
         key=key.name,
         name=key.environment,
         type=key.kind,
         value=value,
-        default=key.default,
         source=source,
         editable=not why,
         why=why,
-        secret=key.secret,
-        nullable=key.nullable,
-        minimum=key.minimum,
-        maximum=key.maximum,
-        above=key.above,
-        choices=list(key.choices),
-        pattern=key.pattern,
-        live=list(key.live),
-        restart=list(key.restart),
         changed_at=kept.changed.get(key.name),
     )
 

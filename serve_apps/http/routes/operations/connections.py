@@ -23,6 +23,7 @@ from cluster.state.identity.identity import WorkspaceMember
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
 from serve_apps.http.deps import AppDependencies
 from serve_apps.http.fields import Name, RequestBody, Text
+from serve_apps.http.response_shapes import copy_fields
 
 router = APIRouter(route_class=GuardedRoute, tags=["models"])
 
@@ -100,9 +101,7 @@ class ConnectionShape(BaseModel):
     @classmethod
     def of(cls, connection: ModelConnection, default: ConnectionId | None) -> "ConnectionShape":
         """From the value; `default` is the workspace's."""
-        names = set(cls.model_fields) - {"default"}
-        values = {name: getattr(connection, name) for name in names}
-        return cls(default=connection.id == default, **values)
+        return copy_fields(cls, connection, default=connection.id == default)
 
 
 class ConnectionList(BaseModel):
@@ -146,15 +145,7 @@ class TestResult(BaseModel):
     @classmethod
     def of(cls, found: ProbeResult) -> "TestResult":
         """From the value."""
-        return cls(
-            ok=found.ok,
-            endpoint=found.endpoint,
-            models=list(found.models),
-            model_listed=found.model_listed,
-            latency_ms=found.ms,
-            reason=found.reason,
-            detail=found.detail,
-        )
+        return copy_fields(cls, found, latency_ms=found.ms)
 
 
 @router.get("/api/llm-connections")
@@ -168,15 +159,7 @@ async def connections(me: Me, parts: Its) -> ConnectionList:
 async def providers() -> ProviderList:
     """The ten providers and how each is recognised."""
     rows = [
-        ProviderShape(
-            provider=t.provider,
-            label=t.label,
-            pattern=t.url,
-            supports_tools=t.tools,
-            forms=t.forms,
-            auth_mode=t.auth,
-            base_path=t.base,
-        )
+        copy_fields(ProviderShape, t, pattern=t.url, supports_tools=t.tools, auth_mode=t.auth, base_path=t.base)
         for t in TRAITS
     ]
     return ProviderList(items=rows)

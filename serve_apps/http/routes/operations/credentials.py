@@ -12,6 +12,7 @@ from cluster.basics.scope import Role
 from cluster.state.db.postgres import Row
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
 from serve_apps.http.fields import JsonObject, Limit, Name, RequestBody, Skip
+from serve_apps.http.response_shapes import copy_fields
 from skills.framework.credential_store import CredentialGrant, CredentialReplacement, NewCredential
 from skills.framework.credentials import MOST_CHARACTERS, MOST_FIELDS, SECRET_WORDS, SORTS
 from skills.framework.manifest import CredentialType
@@ -22,13 +23,9 @@ CredentialInPath = Annotated[UUID, Path()]
 BindingInPath = Annotated[UUID, Path()]
 _SIZE = f"At most {MOST_FIELDS} fields of {MOST_CHARACTERS:,} characters."
 # What is in them is judged by `divide`, which quotes no value.
+_SEALED = f"Stored sealed, never shown. {_SIZE}"
 Values = Annotated[
-    JsonObject,
-    Field(
-        max_length=MOST_FIELDS,
-        description=f"Stored sealed, never shown. {_SIZE}",
-        json_schema_extra={"writeOnly": True},
-    ),
+    JsonObject, Field(max_length=MOST_FIELDS, description=_SEALED, json_schema_extra={"writeOnly": True})
 ]
 Extra = Annotated[
     JsonObject,
@@ -148,16 +145,8 @@ async def credential_types() -> TypeList:
 async def add_credential(body: CredentialRequest, me: Me, parts: Its) -> CredentialShape:
     """Store a credential."""
     require_same_scope(me, body.tenant_id, body.workspace_id)
-    wanted = NewCredential(
-        body.name,
-        body.type,
-        body.values,
-        body.extra,
-        body.is_active,
-        body.bound,
-        None if body.context_id is None else str(body.context_id),
-        body.expires_at,
-    )
+    context = None if body.context_id is None else str(body.context_id)
+    wanted = copy_fields(NewCredential, body, context=context, expires=body.expires_at)
     async with parts.database.transaction(me.scope) as tx:
         row = await parts.credentials.add(tx, me.scope, wanted)
         detail = {"name": body.name, "type": body.type, "fields": row["fields"]}

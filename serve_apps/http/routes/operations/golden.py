@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field, StringConstraints
 
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
 from serve_apps.http.fields import Limit, Name, Question, RequestBody, Skip, Text
+from serve_apps.http.response_shapes import copy_fields
 from serve_apps.retrieval.golden import question_form
 from serve_apps.retrieval.golden.question_form import MOST_QUESTIONS, GoldenQuestion
 from serve_apps.retrieval.golden.sets import SetFacts
@@ -36,7 +37,7 @@ class QuestionShape(BaseModel):
     @classmethod
     def of(cls, one: GoldenQuestion) -> "QuestionShape":
         """From the value."""
-        return cls(**{name: getattr(one, name) for name in cls.model_fields})
+        return copy_fields(cls, one)
 
 
 class QuestionRequest(RequestBody):
@@ -215,10 +216,5 @@ async def _fill_golden_set(set_id: UUID, me: Me, parts: Its, found: list[GoldenQ
         filled = await parts.golden.put(tx, me.scope, str(set_id), found, replace=replace)
         detail = {"questions": len(found), "removed": filled.removed}
         await parts.audit.record(tx, me.scope, "golden_set.fill", str(set_id), detail=detail)
-    return Filled(
-        set_id=set_id,
-        questions=filled.total,
-        written=len(found),
-        removed=filled.removed,
-        keys=[one.key for one in found],
-    )
+    keys = [one.key for one in found]
+    return Filled(set_id=set_id, questions=filled.total, written=len(found), removed=filled.removed, keys=keys)

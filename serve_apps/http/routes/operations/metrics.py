@@ -56,7 +56,6 @@ class StaticCollector(Collector):
     """Families that were collected before."""
 
     def __init__(self, found: Sequence[Metric]) -> None:
-        """Nothing is asked when it is collected."""
         self._found = found
 
     def collect(self) -> Iterable[Metric]:

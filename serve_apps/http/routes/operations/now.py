@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field
 
 from cluster.state.db.postgres import Row
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me
+from serve_apps.http.response_shapes import copy_fields
 from serve_apps.http.routes.operations import health_checks
 
 router = APIRouter(route_class=GuardedRoute, tags=["admin"])
@@ -151,12 +152,8 @@ async def now(me: Me, parts: Its) -> Now:
 
 
 def _vital_shape(one: health_checks.PartHealth) -> VitalShape:
-    shape = None
-    if one.deployment is not None:
-        shape = DeploymentShape(**{name: getattr(one.deployment, name) for name in DeploymentShape.model_fields})
-    return VitalShape(
-        part=one.part, kind=one.kind, colour=one.colour, detail=one.detail, fix=one.fix, ms=one.ms, deployment=shape
-    )
+    shape = None if one.deployment is None else copy_fields(DeploymentShape, one.deployment)
+    return copy_fields(VitalShape, one, deployment=shape)
 
 
 def _failures_shape(rows: Sequence[Row], column: str, path: str, all_: str) -> Failures:

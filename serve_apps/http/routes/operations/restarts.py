@@ -12,6 +12,7 @@ from configs.keys import APPLICATIONS, Part
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
 from serve_apps.http.deps import AppDependencies
 from serve_apps.http.fields import RequestBody
+from serve_apps.http.response_shapes import copy_fields
 
 router = APIRouter(route_class=GuardedRoute, tags=["admin"])
 
@@ -40,14 +41,7 @@ class RestartShape(BaseModel):
     @classmethod
     def of(cls, restart: RestartRecord) -> "RestartShape":
         """From the value."""
-        return cls(
-            id=restart.id,
-            parts=list(restart.parts),
-            asked_at=restart.asked_at,
-            taken_at=restart.taken_at,
-            done_at=restart.done_at,
-            error=restart.error,
-        )
+        return copy_fields(cls, restart)
 
 
 class Hint(BaseModel):
