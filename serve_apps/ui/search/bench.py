@@ -26,9 +26,7 @@ Update = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class GoldenBench:
-    """Attributes:
-    question, documents: filled by a search: what was asked, and what was found.
-    """
+    """Components that a search fills: what was asked, and what was found."""
 
     question: gr.Textbox
     documents: gr.CheckboxGroup

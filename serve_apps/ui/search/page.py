@@ -39,16 +39,13 @@ STRATEGY_NAMES: Final = {"hybrid": "hybrid: words and meaning", "keyword": "only
 
 @dataclass(frozen=True, slots=True)
 class SearchForm:
-    """Attributes:
-    fields: in the order of `Asked`.
-    search, ask, stop: the buttons; `stop` is there while something runs.
-    """
+    """The form of the search lab."""
 
     question: gr.Textbox
-    fields: tuple[Any, ...]
+    fields: tuple[Any, ...]  # in the order of `LabQuery`
     search: gr.Button
     ask: gr.Button
-    stop: gr.Button
+    stop: gr.Button  # there while something runs
 
 
 def draw_form() -> SearchForm:

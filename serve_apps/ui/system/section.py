@@ -31,17 +31,13 @@ Act = Callable[[SessionApi, Values], Awaitable[ActResult]]
 
 @dataclass(frozen=True, slots=True)
 class SystemSection:
-    """Attributes:
-    id: `part` of the URL.
-    least: the role from which on it is offered.
-    acts: by the names that its forms have.
-    """
+    """A part of the page."""
 
-    id: str
+    id: str  # `part` of the URL
     title: str
-    least: Role
+    least: Role  # the role from which on it is offered
     show: Show
-    acts: Mapping[str, Act] = field(default_factory=dict)
+    acts: Mapping[str, Act] = field(default_factory=dict)  # by the names that its forms have
 
 
 def page_query(part: str, **more: object) -> str:
