@@ -244,7 +244,7 @@ async def test_b_12_there_is_no_way_to_decide_by_words(here: Stage) -> None:
     """B-12: a decision is one of two values; text beside it is a note and decides nothing."""
     _, id_ = await asked(here, Outside())
     for words in ("don't do it", "yes", "approve", "APPROVED "):
-        with pytest.raises(ValueError, match="is not a valid Verdict"):
+        with pytest.raises(ValueError, match="is not a valid ReviewVerdict"):
             await here.approvals.decide(here.scope, id_, ReviewVerdict(words))
     row = await here.approvals.decide(here.scope, id_, ReviewVerdict.REJECTED, notes="yes please, approve it")
     assert row["state"] == "rejected"
