@@ -110,14 +110,14 @@ class JobLoop:
             began = time.monotonic()
             over = began + self._settings.slice_seconds if sliced else math.inf
             turn = await self._runner.turn(job, recipe, partial(self._is_to_stop, heartbeat, over))
-            wait_reasons = await self._jobs.end_turn(job, max(turn.units, round(time.monotonic() - began)))
+            others_wait = await self._jobs.end_turn(job, max(turn.units, round(time.monotonic() - began)))
             if turn.ended:
                 return
             if heartbeat.cancelled:
                 await self._end_job(job, JobState.CANCELLED, None)
                 return
             # Whoever waits is served before this job's next slice, be it of another tenant or of the same.
-            if sliced or wait_reasons or turn.moved or self._is_to_stop(heartbeat):
+            if sliced or others_wait or turn.moved or self._is_to_stop(heartbeat):
                 await self._jobs.release(job.lease, behind=sliced)
                 return
             if self._room is not None:
