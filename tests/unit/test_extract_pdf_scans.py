@@ -71,6 +71,18 @@ def kinds(page: Page) -> list[CaveatKind]:
     return [caveat.kind for caveat in page.caveats]
 
 
+@pytest.mark.parametrize(("lines", "found"), [(SCANNED, [CaveatKind.PICTURES_UNREAD]), ((), [])])
+def test_a_whole_page_on_which_ocr_finds_nothing_says_so_where_letters_stand_on_it(
+    tmp_path: Path, lines: tuple[str, ...], found: list[CaveatKind]
+) -> None:
+    def draw(sheet: Sheet) -> None:
+        sheet.drawInlineImage(picture_of(*lines), 0, 0, 400, 600)
+        sheet.circle(200, 100, 40)
+
+    page = read(tmp_path, draw, Dictated())
+    assert not page.text and kinds(page) == found
+
+
 @pytest.mark.parametrize(("y", "first"), [(580, True), (12, False)])
 def test_a_scan_under_a_line_of_digital_text_is_read_too(tmp_path: Path, y: float, first: bool) -> None:
     """IN-10: stamps, fax heads, Bates footers; both are text, in the order they stand, no word twice."""

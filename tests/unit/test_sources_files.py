@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import tracemalloc
 from collections import Counter
 from pathlib import Path
 
@@ -205,3 +206,19 @@ def test_packages_are_told_apart_by_their_parts(tmp_path: Path) -> None:
     assert sniff_kind(damaged) is Kind.DOCX  # so that reading says CORRUPT
     with pytest.raises(Unreadable):
         sniff_kind(files.package(tmp_path / "some.zip", {"a.txt": "x"}))
+
+
+def test_a_zip_with_a_huge_directory_is_refused_before_it_is_parsed(tmp_path: Path) -> None:
+    entry = b"PK\x01\x02" + bytes(42)
+    count = 17 * 2**20 // len(entry)
+    end = b"PK\x05\x06" + bytes(8) + (count * len(entry)).to_bytes(4, "little") + bytes(6)
+    path = tmp_path / "a.docx"
+    path.write_bytes(b"PK\x03\x04" + bytes(26) + entry * count + end)
+    tracemalloc.start()
+    try:
+        with pytest.raises(Unreadable, match="16 MiB") as refused:
+            sniff_kind(path)
+        assert tracemalloc.get_traced_memory()[1] < 2**20
+    finally:
+        tracemalloc.stop()
+    assert refused.value.reason is FailureReason.BOMB

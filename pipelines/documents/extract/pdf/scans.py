@@ -25,7 +25,7 @@ from pipelines.documents.ocr.reading import EngineMissing
 
 _SCAN = 0.4  # of the page: a picture so large beside little text is a scan, whatever it looks like
 _THE_PAGE = 0.5  # of the page: its lines lead, and own words are put between them
-_FEW_LETTERS, _MANY_LETTERS = 5, 24  # side by side in a picture: fewer are no text; more should give one
+_FEW_LETTERS, MANY_LETTERS = 5, 24  # side by side in a picture: fewer are no text; more should give one
 _WORTH = 0.5  # mean confidence of what is read in a picture on a page of text; below it is grain and leaves
 _FEW_CLEAR = 3  # letters and figures: fewer are no text, but what grain looks like
 _SURE = 0.7
@@ -82,11 +82,11 @@ class PictureReading:
                     kept = EngineAttempt("ocr layer", mean, 0, True, "the text that the file has behind its picture")
                     reading = replace(reading, attempts=(*reading.attempts, kept))
                     continue
-                letters = _MANY_LETTERS if layer else letters_in(look)
+                letters = MANY_LETTERS if layer else letters_in(look)
                 if not layer and letters < _FEW_LETTERS:
                     continue
             else:
-                look, letters = None, _MANY_LETTERS
+                look, letters = None, MANY_LETTERS
             if layer and is_grained(render_area(page, area.box, LOOK_DPI / 72)):
                 reading = _with_doubt(reading, "the picture is too full of dots to be read again")
                 continue
@@ -137,7 +137,7 @@ def _with_text(reading: PageReading, area: PictureArea, found: Page, letters: in
     tried = tuple(replace(attempt, kept=attempt.kept and not nothing) for attempt in found.attempts)
     attempts = (*reading.attempts, *tried)
     if nothing:
-        many = letters >= _MANY_LETTERS and not area.on_top
+        many = letters >= MANY_LETTERS and not area.on_top
         doubt = Caveat(
             CaveatKind.PICTURES_UNREAD, f"a picture {_describe_place(area.box)} seems to hold text that OCR cannot read"
         )
