@@ -105,8 +105,8 @@ class DataEraser:
             for step in _STEPS:
                 await tx.run(self._sql[step], **named)
             await tx.run(self._sql["delete_workspace"], **named, tenant=tenant)
-        # After the rows: bytes without rows can be removed again, rows without bytes could not be read.
-        await asyncio.to_thread(self._blobs.erase, tenant, contents.id)
+            # Before the rows are gone for good: where bytes stay, or the call dies, the same call begins again.
+            await asyncio.to_thread(self._blobs.erase, tenant, contents.id)
         await self.forget(tenant, contents.id)
 
     async def erase_tenant(self, tenant: str, workspaces: list[WorkspaceInventory]) -> None:

@@ -118,6 +118,25 @@ async def test_who_may_not_and_what_is_not_theirs(
     assert (await operator.delete(f"/api/tenants/{child['id']}")).status_code == 403
 
 
+async def test_where_uploads_cannot_be_removed_nothing_is_gone_and_the_same_call_finishes_it(
+    api: Api, admin: httpx.AsyncClient, admin_dsn: str, office: Office, tmp_path: Path
+) -> None:
+    made = await filled(admin, admin_dsn, office, api)
+    folder = tmp_path / "blobs" / office.scope.tenant / made
+    with psycopg.connect(admin_dsn) as connection:
+        connection.execute("update jobs set state = 'cancelled' where workspace_id = %s", (made,))
+    kept, before = folder.with_name("kept"), left(admin_dsn, "workspace_id", made)
+    folder.rename(kept)
+    folder.write_text("in the way")  # a folder is expected: it cannot be entered
+    refused = await admin.delete(f"/api/workspaces/{made}", params={"confirm": "claims"})
+    assert (refused.status_code, refused.json()["code"]) == (503, "unavailable"), refused.text
+    assert left(admin_dsn, "workspace_id", made) == before
+    folder.unlink()
+    kept.rename(folder)
+    gone = await admin.delete(f"/api/workspaces/{made}", params={"confirm": "claims"})
+    assert gone.json()["deleted"] and not folder.exists() and left(admin_dsn, "workspace_id", made) == {}
+
+
 async def test_what_redis_remembers_of_a_workspace_is_forgotten(endpoints: Any, app_dsn: str, tmp_path: Path) -> None:
     from redis.asyncio import Redis
 

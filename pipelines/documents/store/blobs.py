@@ -10,7 +10,7 @@ from urllib.parse import quote_from_bytes, unquote_to_bytes
 from uuid import UUID, uuid4
 
 from cluster.basics.disk import DiskRoom
-from cluster.basics.errors import NotFound
+from cluster.basics.errors import NotFound, Unavailable
 
 # `blob:<key>` for uploads, `file:<absolute path>` for folders left in place, `fileb:<quoted bytes>` where a path is no
 # UTF-8, which neither Postgres nor JSON can hold.
@@ -93,8 +93,19 @@ class FolderBlobs:
             self.path(location).unlink(missing_ok=True)
 
     def erase(self, tenant: str, workspace: str) -> None:
-        """Remove the workspace's folder, and the tenant's once it is empty."""
+        """Remove the workspace's folder, and the tenant's once it is empty.
+
+        Raises Unavailable: some of it cannot be removed.
+        """
         folder = self._root / str(UUID(tenant)) / str(UUID(workspace))
-        shutil.rmtree(folder, ignore_errors=True)
+        try:
+            shutil.rmtree(folder)
+        except FileNotFoundError:  # it never had an upload, or an interrupted call has removed it
+            pass
+        except OSError as error:
+            raise Unavailable(
+                f"uploads of workspace {workspace} cannot be removed: {error.strerror} ({error.filename})",
+                fix="See to the folder's permissions and its mount, then delete the workspace again.",
+            ) from error
         with contextlib.suppress(OSError):  # other workspaces have uploads, or there never were any
             folder.parent.rmdir()
