@@ -191,8 +191,7 @@ class AgentStore:
 
 def _agent_values(scope: Scope, agent: NewAgent) -> dict[str, Any]:
     return {
-        "tenant": scope.tenant,
-        "workspace": scope.workspace,
+        **scope.keys,
         "name": agent.name,
         "description": agent.description,
         "system_prompt": agent.system_prompt,

@@ -85,7 +85,7 @@ class ApprovalStore:
         self, scope: Scope, *, state: str | None = None, run: str | None = None, skip: int = 0, limit: int = 100
     ) -> tuple[list[Row], int]:
         """A page of the workspace's, oldest first, and how many there are."""
-        values = {"tenant": scope.tenant, "workspace": scope.workspace, "state": state}
+        values = {**scope.keys, "state": state}
         values["run"] = None if run is None else _require_uuid(run, "run")
         async with self._db.transaction(scope) as tx:
             rows = await tx.all(self._sql["list"], **values, skip=skip, limit=limit)
@@ -159,7 +159,7 @@ class ApprovalStore:
             session: its UUID, or the user's own name for it.
             user: whose conversation it is.
         """
-        values = {"tenant": scope.tenant, "workspace": scope.workspace, "user": user}
+        values = {**scope.keys, "user": user}
         async with self._db.transaction(scope) as tx:
             return await tx.one(self._sql["question"], session=as_uuid(session), key=session, **values)
 
@@ -218,13 +218,7 @@ class ApprovalStore:
     ) -> None:
         """Record what became of it, in the transaction that ends its step."""
         await tx.run(
-            self._sql["end"],
-            tenant=scope.tenant,
-            workspace=scope.workspace,
-            run=run,
-            step=step,
-            id=approval,
-            execution="done" if done else "failed",
+            self._sql["end"], **scope.keys, run=run, step=step, id=approval, execution="done" if done else "failed"
         )
 
     async def _record_decision(
@@ -238,7 +232,7 @@ class ApprovalStore:
         notes: str,
         lease_seconds: float = 0.0,
     ) -> None:
-        run = {"run": row["run_id"], "tenant": scope.tenant, "workspace": scope.workspace}
+        run = {"run": row["run_id"], **scope.keys}
         held = await tx.one(self._sql["hold_run"], **run)
         decided = await tx.one(
             self._sql["decide"],
@@ -268,7 +262,7 @@ class ApprovalStore:
 
 
 def _approval_values(scope: Scope, approval: str) -> dict[str, str]:
-    return {"id": _require_uuid(approval, "approval"), "tenant": scope.tenant, "workspace": scope.workspace}
+    return {"id": _require_uuid(approval, "approval"), **scope.keys}
 
 
 def _require_uuid(text: str, what: str) -> str:

@@ -258,7 +258,7 @@ class ConversationStore:
 
 
 def _scope_values(scope: Scope) -> dict[str, Any]:
-    return {"tenant": scope.tenant, "workspace": scope.workspace}
+    return scope.keys
 
 
 def _require_user(scope: Scope) -> str:

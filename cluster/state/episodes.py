@@ -93,8 +93,7 @@ class EpisodeStore:
                 ids=[one.id for one, _ in those],
                 texts=[one.text for one, _ in those],
                 vectors=[_format_vector(point.vector) for _, point in those],
-                tenant=scope.tenant,
-                workspace=scope.workspace,
+                **scope.keys,
             )
 
     async def past(
@@ -122,7 +121,7 @@ def _similarity_values(session: ConversationSession, point: MemoryVector | None)
 
 
 def _user_values(scope: Scope) -> dict[str, Any]:
-    return {"tenant": scope.tenant, "workspace": scope.workspace, "user": scope.user}
+    return {**scope.keys, "user": scope.user}
 
 
 def _format_vector(vector: Sequence[float]) -> str:

@@ -40,4 +40,4 @@ class FeedbackStore:
 
 
 def _run_values(scope: Scope, run: str) -> dict[str, str]:
-    return {"run": uuid_of(run, "run"), "tenant": scope.tenant, "workspace": scope.workspace}
+    return {"run": uuid_of(run, "run"), **scope.keys}

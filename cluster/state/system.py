@@ -68,13 +68,7 @@ class SystemQueries:
 
     async def day(self, scope: Scope, now: datetime, most: int = 10) -> WorkspaceDay:
         """The workspace's failures, approvals, usage and pages of the last 24 hours, and what runs there now."""
-        values: dict[str, Any] = {
-            "tenant": scope.tenant,
-            "workspace": scope.workspace,
-            "since": now - DAY,
-            "until": now,
-            "limit": most,
-        }
+        values: dict[str, Any] = {**scope.keys, "since": now - DAY, "until": now, "limit": most}
         async with self._db.transaction(scope) as tx:
             jobs = await tx.all(self._sql["running_jobs"], **values)
             waiting = await tx.one(self._sql["pending_approvals"], **values)
@@ -91,5 +85,5 @@ class SystemQueries:
 
     async def store(self, scope: Scope) -> Row | None:
         """The workspace's live generation: its number, embedder, dimension and how many chunks it holds."""
-        rows = await self._db.read(scope, self._sql["store"], tenant=scope.tenant, workspace=scope.workspace)
+        rows = await self._db.read(scope, self._sql["store"], **scope.keys)
         return rows[0] if rows else None

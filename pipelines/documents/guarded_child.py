@@ -109,7 +109,7 @@ class GuardedChild:
         Raises:
             CallTimeout: it took longer than `seconds`.
             TookTooMuch: it took more than `cpu_seconds`.
-            Died: the child ended; the next call gets a fresh one.
+            ChildDied: the child ended; the next call gets a fresh one.
             DiskFull: it could not write something; the next call gets a fresh one.
             Unreadable: raised by the method.
         """

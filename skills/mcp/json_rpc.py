@@ -20,7 +20,7 @@ MOST_BYTES = 8_000_000  # of one answer
 
 
 class HttpMcpServer:
-    """A `Server` at an address."""
+    """An `McpServer` at an address."""
 
     def __init__(self, url: str, allowed: Sequence[str], find: Resolve, seconds: float) -> None:
         """Raises Disallowed and Invalid where the address may not be called; `seconds` without a byte are an end."""
@@ -36,7 +36,7 @@ class HttpMcpServer:
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[Client]:
-        """See `Server`."""
+        """See `McpServer`."""
         headers = {"Accept-Encoding": "identity", "User-Agent": "aos"}
         timeout = httpx2.Timeout(self._seconds)
         # No proxy and no netrc of this machine, and no redirects but those within the origin, which the SDK follows.

@@ -47,7 +47,7 @@ def check_command(argv: Sequence[str], commands: Sequence[str]) -> None:
 
 
 class ProcessMcpServer:
-    """A `Server` that is a program."""
+    """An `McpServer` that is a program."""
 
     def __init__(self, argv: Sequence[str], env: Mapping[str, str]) -> None:
         """`env` is all that it is told beside a PATH and a folder of its own, which is gone with it."""
@@ -62,7 +62,7 @@ class ProcessMcpServer:
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[Client]:
-        """See `Server`."""
+        """See `McpServer`."""
         with TemporaryDirectory(prefix="aos-mcp-") as folder:
             env = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": folder, "TMPDIR": folder, "LANG": "C.UTF-8"}
             try:

@@ -68,7 +68,7 @@ class ConnectionStore:
         LLM_BASE_URL says, else the only enabled one; None where nothing is configured, or where nobody said which of
         several.
         """
-        rows = await self._db.read(scope, self._sql["all"], tenant=scope.tenant, workspace=scope.workspace)
+        rows = await self._db.read(scope, self._sql["all"], **scope.keys)
         stored = [_read_connection(row) for row in rows if row["id"] is not None]
         known = [*stored, *self._declared.connections]
         chosen = rows[0]["chosen"]
@@ -90,9 +90,7 @@ class ConnectionStore:
             return self._declared.keys.get(connection.id)
         if not connection.has_key:
             return None
-        rows = await self._db.read(
-            scope, self._sql["sealed"], id=connection.id, tenant=scope.tenant, workspace=scope.workspace
-        )
+        rows = await self._db.read(scope, self._sql["sealed"], id=connection.id, **scope.keys)
         if not rows or rows[0]["sealed_key"] is None:
             return None
         try:
@@ -110,7 +108,7 @@ class ConnectionStore:
         made = replace(wanted, id=ConnectionId(str(uuid4())), has_key=key is not None, endpoint=None, origin="row")
         _check_connection(made, key)
         sealed = None if key is None else self._vault.seal(key, _key_place(scope, made.id))
-        row = await tx.one(self._sql["add"], sealed_key=sealed, **_row_values(made), **_scope_values(scope))
+        row = await tx.one(self._sql["add"], sealed_key=sealed, **_row_values(made), **scope.keys)
         if row is None:
             raise Conflict(f"there is a connection {made.name!r} already")
         return replace(made, first_tenant=row["first_tenant"])
@@ -138,12 +136,12 @@ class ConnectionStore:
         if not isinstance(key, KeepKey):
             after = replace(after, has_key=key is not None)
         _check_connection(after, None if isinstance(key, KeepKey) else key)
-        if await tx.one(self._sql["name_taken"], id=after.id, name=after.name, **_scope_values(scope)) is not None:
+        if await tx.one(self._sql["name_taken"], id=after.id, name=after.name, **scope.keys) is not None:
             raise Conflict(f"there is a connection {after.name!r} already")
-        await tx.run(self._sql["change"], **_row_values(after), **_scope_values(scope))
+        await tx.run(self._sql["change"], **_row_values(after), **scope.keys)
         if not isinstance(key, KeepKey):
             sealed = None if key is None else self._vault.seal(key, _key_place(scope, after.id))
-            await tx.run(self._sql["seal"], id=after.id, sealed_key=sealed, **_scope_values(scope))
+            await tx.run(self._sql["seal"], id=after.id, sealed_key=sealed, **scope.keys)
         same = (before.base_url, before.provider) == (after.base_url, after.provider)
         return after if same else replace(after, endpoint=None)
 
@@ -154,7 +152,7 @@ class ConnectionStore:
             NotFound: no row has this id.
         """
         found = await self._require_row(tx, scope, ref)
-        await tx.run(self._sql["remove"], id=found.id, **_scope_values(scope))
+        await tx.run(self._sql["remove"], id=found.id, **scope.keys)
         await self.make_default(tx, scope, found.id, False)
 
     async def make_default(self, tx: Transaction, scope: Scope, id_: ConnectionId, wanted: bool = True) -> None:
@@ -172,7 +170,7 @@ class ConnectionStore:
                 endpoint=endpoint,
                 base_url=connection.base_url,
                 provider=connection.provider,
-                **_scope_values(scope),
+                **scope.keys,
             )
 
     async def rotate(self, tx: Transaction, scope: Scope) -> int:
@@ -182,15 +180,15 @@ class ConnectionStore:
             Sealed: one cannot be opened; then none is changed.
         """
         count = 0
-        for row in await tx.all(self._sql["envelopes"], **_scope_values(scope)):
+        for row in await tx.all(self._sql["envelopes"], **scope.keys):
             fresh = self._vault.rotate(bytes(row["sealed_key"]), _key_place(scope, str(row["id"])))
             if fresh is not None:
-                count += await tx.run(self._sql["seal"], id=row["id"], sealed_key=fresh, **_scope_values(scope))
+                count += await tx.run(self._sql["seal"], id=row["id"], sealed_key=fresh, **scope.keys)
         return count
 
     async def _require_row(self, tx: Transaction, scope: Scope, ref: str) -> ModelConnection:
         id_ = uuid_of(ref, "connection")
-        row = await tx.one(self._sql["one"], id=id_, **_scope_values(scope))
+        row = await tx.one(self._sql["one"], id=id_, **scope.keys)
         if row is not None:
             return _read_connection(row)
         if any(connection.id == id_ for connection in self._declared.connections):
@@ -205,10 +203,6 @@ def _check_connection(connection: ModelConnection, key: str | None) -> None:
 
 def _key_place(scope: Scope, id_: str) -> str:
     return secret_place(scope.tenant, scope.workspace, "llm_connections", id_)
-
-
-def _scope_values(scope: Scope) -> dict[str, str]:
-    return {"tenant": scope.tenant, "workspace": scope.workspace}
 
 
 def _row_values(connection: ModelConnection) -> dict[str, Any]:

@@ -91,12 +91,10 @@ class SpendStore:
     async def by_agent(self, scope: Scope) -> list[Row]:
         """This month's calls, tokens and cost of the workspace's agents, the dearest first."""
         month = self._current_month()
-        return await self._db.read(
-            scope, self._sql["by_agent"], tenant=scope.tenant, workspace=scope.workspace, month=month
-        )
+        return await self._db.read(scope, self._sql["by_agent"], **scope.keys, month=month)
 
     def _agent_values(self, scope: Scope, agent: str) -> dict[str, Any]:
-        return {"tenant": scope.tenant, "workspace": scope.workspace, "agent": agent, "month": self._current_month()}
+        return {**scope.keys, "agent": agent, "month": self._current_month()}
 
     def _current_month(self) -> date:
         return self._clock().astimezone(UTC).date().replace(day=1)

@@ -92,7 +92,7 @@ class AccountStore:
             part: of the e-mail address.
             everywhere: everybody of the tenant; `role` is None for who is not in the workspace.
         """
-        values = {"tenant": scope.tenant, "workspace": scope.workspace, "part": part, "everywhere": everywhere}
+        values = {**scope.keys, "part": part, "everywhere": everywhere}
         async with self._db.transaction(scope) as tx:
             rows = await tx.all(self._sql["users"], **values, skip=skip, limit=limit)
             total = await tx.one(self._sql["count_users"], **values)
@@ -165,12 +165,12 @@ class AccountStore:
             Conflict: it is whoever asks.
         """
         await self._require_other_user(tx, scope, user)
-        named = {"tenant": scope.tenant, "workspace": scope.workspace, "user": user}
+        named = {**scope.keys, "user": user}
         if await tx.one(self._sql["leave_workspace"], **named) is None:
             raise NotFound(f"user {user} in this workspace")
 
     async def _require_user(self, tx: Transaction, scope: Scope, user: str) -> Row:
-        row = await tx.one(self._sql["user"], user=user, tenant=scope.tenant, workspace=scope.workspace)
+        row = await tx.one(self._sql["user"], user=user, **scope.keys)
         if row is None:
             raise NotFound(f"user {user}")
         return row
@@ -225,9 +225,7 @@ class AccountStore:
     async def keys(self, scope: Scope, owner: UserId | None, skip: int, limit: int) -> list[Row]:
         """API keys that live; of one owner, or with None of all."""
         async with self._db.transaction(scope) as tx:
-            return await tx.all(
-                self._sql["keys"], tenant=scope.tenant, workspace=scope.workspace, user=owner, skip=skip, limit=limit
-            )
+            return await tx.all(self._sql["keys"], **scope.keys, user=owner, skip=skip, limit=limit)
 
     async def add_key(
         self, tx: Transaction, scope: Scope, name: str, role: Role, prefix: str, secret: str, session: str | None
@@ -235,8 +233,7 @@ class AccountStore:
         """Remember a key by its hash, and the session in which it was made."""
         row = await tx.one(
             self._sql["add_key"],
-            tenant=scope.tenant,
-            workspace=scope.workspace,
+            **scope.keys,
             user=scope.user,
             name=name,
             role=role,
@@ -253,7 +250,7 @@ class AccountStore:
         Raises:
             NotFound: there is none, or it is not `owner`'s.
         """
-        named = {"tenant": scope.tenant, "workspace": scope.workspace}
+        named = {**scope.keys}
         if await tx.one(self._sql["revoke_key"], **named, key=key, user=owner) is None:
             raise NotFound(f"API key {key}")
 

@@ -139,8 +139,7 @@ class JobLedger(LeaseLedger[JobLease]):
         request_hash = sha256(dumps([kind, payload], sort_keys=True).encode()).hexdigest()
         row = await tx.one(
             self._sql["enqueue"],
-            tenant=scope.tenant,
-            workspace=scope.workspace,
+            **scope.keys,
             kind=kind,
             lane=lane,
             payload=Jsonb(payload),

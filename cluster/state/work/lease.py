@@ -36,7 +36,7 @@ class Lease:
     @property
     def values(self) -> dict[str, Any]:
         """Its values as SQL names them."""
-        named = {"tenant": self.scope.tenant, "workspace": self.scope.workspace, "fence": self.fence}
+        named = {**self.scope.keys, "fence": self.fence}
         return {self.noun.rpartition(" ")[2]: self.id} | named
 
     def __str__(self) -> str:

@@ -76,7 +76,7 @@ class RunQueries:
         ids = {"session": session, "agent": agent, "user": user}
         if any(value is not None and as_uuid(value) is None for value in ids.values()):
             return [], 0
-        values = {"tenant": scope.tenant, "workspace": scope.workspace, "state": state, "thumb": thumb, **ids}
+        values = {**scope.keys, "state": state, "thumb": thumb, **ids}
         async with self._db.transaction(scope) as tx:
             rows = await tx.all(self._sql["list"], **values, skip=skip, limit=limit)
             total = await tx.one(self._sql["count"], **values)
@@ -84,7 +84,7 @@ class RunQueries:
 
     async def events_after(self, scope: Scope, run: str, after: int, limit: int = 500) -> list[Row]:
         """The run's events with a number above `after`; none where there is no such run here."""
-        values = {"tenant": scope.tenant, "workspace": scope.workspace, "after": after, "limit": limit}
+        values = {**scope.keys, "after": after, "limit": limit}
         async with self._db.transaction(scope) as tx:
             return await tx.all(self._sql["events_after"], stream=f"run:{run}", **values)
 
@@ -105,7 +105,7 @@ class RunQueries:
             NotFound: no such run in this scope.
         """
         named = _run_values(scope, run)
-        values = {"tenant": scope.tenant, "workspace": scope.workspace, "after": 0, "limit": _EVERYTHING}
+        values = {**scope.keys, "after": 0, "limit": _EVERYTHING}
         async with self._db.transaction(scope) as tx:
             row = await tx.one(self._sql["journal"], **named)
             steps = await tx.all(self._sql["steps"], **named)
@@ -126,4 +126,4 @@ class RunQueries:
 
 
 def _run_values(scope: Scope, run: str) -> dict[str, str]:
-    return {"run": uuid_of(run, "run"), "tenant": scope.tenant, "workspace": scope.workspace}
+    return {"run": uuid_of(run, "run"), **scope.keys}

@@ -241,4 +241,4 @@ def _run_values(scope: Scope, run: str) -> dict[str, str]:
     Raises:
         NotFound: an id that is no UUID names no run.
     """
-    return {"run": uuid_of(run, "run"), "tenant": scope.tenant, "workspace": scope.workspace}
+    return {"run": uuid_of(run, "run"), **scope.keys}

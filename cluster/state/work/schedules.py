@@ -83,7 +83,7 @@ class ScheduleStore:
         try:
             row = await tx.one(
                 self._sql["add"],
-                **_scope_values(scope),
+                **scope.keys,
                 agent=uuid_of(new.agent, "agent"),
                 user=scope.user,
                 role=scope.role,
@@ -112,8 +112,8 @@ class ScheduleStore:
     async def page(self, scope: Scope, skip: int, limit: int) -> tuple[list[Row], int]:
         """A page of the workspace's schedules by name, and how many there are."""
         async with self._db.transaction(scope) as tx:
-            rows = await tx.all(self._sql["list"], **_scope_values(scope), skip=skip, limit=limit)
-            total = await tx.one(self._sql["count"], **_scope_values(scope))
+            rows = await tx.all(self._sql["list"], **scope.keys, skip=skip, limit=limit)
+            total = await tx.one(self._sql["count"], **scope.keys)
         return rows, int(total["total"]) if total else 0
 
     async def change(
@@ -182,14 +182,10 @@ def _require_row(row: Row | None, schedule: str) -> Row:
     return row
 
 
-def _scope_values(scope: Scope) -> dict[str, str]:
-    return {"tenant": scope.tenant, "workspace": scope.workspace}
-
-
 def _schedule_values(scope: Scope, schedule: str) -> dict[str, str]:
     """The schedule within its scope.
 
     Raises:
         NotFound: an id that is no UUID names no schedule.
     """
-    return {"schedule": uuid_of(schedule, "schedule"), **_scope_values(scope)}
+    return {"schedule": uuid_of(schedule, "schedule"), **scope.keys}

@@ -10,6 +10,7 @@ from pathlib import Path, PurePath
 
 from pipelines.documents.document import FailureReason, Unreadable
 
+_ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 _MOST_DIRECTORY = 16 * 2**20  # some 150,000 parts; beyond 100,000 no office file is read
 _END_OF_ZIP = 22 + 65_535 + 76  # the last record with the longest remark, and those of ZIP64 before it
 _HEAD = 8192
@@ -127,6 +128,8 @@ def sniff_kind(path: Path, filename: str | None = None) -> Kind:
         head = file.read(_HEAD)
     if not head:
         raise Unreadable(FailureReason.EMPTY, "the file has no bytes")
+    if head.startswith(_ZIP):
+        _check_zip_directory(path)
     found = _by_magic(path, head, named)
     if found is None and is_text(head):
         found = _TEXT_BY_SUFFIX.get(suffix) or (Kind.HTML if _looks_like_html(head) else Kind.TEXT)
@@ -141,10 +144,9 @@ def sniff_kind(path: Path, filename: str | None = None) -> Kind:
 
 def _unsupported_file(path: Path, head: bytes) -> Unreadable:
     """Unreadable for an unsupported file, with what to do about it."""
-    if not head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+    if not head.startswith(_ZIP):
         packed = head.startswith(_ARCHIVES) or head[257:262] == b"ustar"
         return Unreadable(FailureReason.UNSUPPORTED, _UNPACK if packed else "an unknown binary format")
-    _check_zip_directory(path)
     try:
         with zipfile.ZipFile(path) as archive:
             if any(part.flag_bits & 1 for part in archive.infolist()):
@@ -195,7 +197,6 @@ def _by_magic(path: Path, head: bytes, named: Kind | None) -> Kind | None:
     if head[4:8] == b"ftyp" and head[8:12] in _STILLS:
         return Kind.IMAGE
     if head.startswith(b"PK\x03\x04"):
-        _check_zip_directory(path)
         return _zip_kind(path, named)
     if head.startswith(_OLE):
         return _ole_kind(path)

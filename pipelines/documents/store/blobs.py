@@ -99,9 +99,7 @@ class FolderBlobs:
         """
         folder = self._root / str(UUID(tenant)) / str(UUID(workspace))
         try:
-            shutil.rmtree(folder)
-        except FileNotFoundError:  # it never had an upload, or an interrupted call has removed it
-            pass
+            shutil.rmtree(folder, onerror=_unless_gone)
         except OSError as error:
             raise Unavailable(
                 f"uploads of workspace {workspace} cannot be removed: {error.strerror} ({error.filename})",
@@ -109,3 +107,9 @@ class FolderBlobs:
             ) from error
         with contextlib.suppress(OSError):  # other workspaces have uploads, or there never were any
             folder.parent.rmdir()
+
+
+def _unless_gone(_: object, __: object, failed: tuple[type[BaseException], BaseException, object]) -> None:
+    """What is not there any more, or never was, is no reason to leave the rest."""
+    if not isinstance(failed[1], FileNotFoundError):
+        raise failed[1]

@@ -92,7 +92,7 @@ class AcademyRegister:
 
     async def job_of(self, tx: Transaction, scope: Scope, key: str) -> JobId | None:
         """The job that carries this idempotency key; None where there is none yet."""
-        row = await tx.one(self._sql["job_of"], key=key, tenant=scope.tenant, workspace=scope.workspace)
+        row = await tx.one(self._sql["job_of"], key=key, **scope.keys)
         return None if row is None else JobId(str(row["id"]))
 
     async def readable(self, scope: Scope, agent: str) -> bool:
@@ -137,7 +137,7 @@ class AcademyRegister:
     async def of_due(self, scope: Scope, due: str) -> Row | None:
         """The report of a due time; None where it has none."""
         async with self._db.transaction(scope) as tx:
-            return await tx.one(self._sql["of_due"], due=due, tenant=scope.tenant, workspace=scope.workspace)
+            return await tx.one(self._sql["of_due"], due=due, **scope.keys)
 
     async def last(self, scope: Scope, agent: str) -> Row | None:
         """The latest report; None where the agent was never examined."""
@@ -151,4 +151,4 @@ def _agent_params(scope: Scope, agent: str) -> dict[str, str]:
     Raises:
         NotFound: an id that is no UUID names no agent.
     """
-    return {"agent": uuid_of(agent, "agent"), "tenant": scope.tenant, "workspace": scope.workspace}
+    return {"agent": uuid_of(agent, "agent"), **scope.keys}

@@ -71,8 +71,7 @@ class MetricReader:
         since, until = asked.when.moments
         # Row-level security is the second wall; the templates' own conditions are the first.
         values = {
-            "tenant": scope.tenant,
-            "workspace": scope.workspace,
+            **scope.keys,
             "since": since,
             "until": until,
             "state": asked.state,

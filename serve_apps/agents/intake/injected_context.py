@@ -34,7 +34,7 @@ class ContextInjector:
         wanted = list(dict.fromkeys(documents))[:MOST]
         if not wanted:
             return ""
-        named = {"tenant": scope.tenant, "workspace": scope.workspace}
+        named = {**scope.keys}
         async with self._db.transaction(scope) as tx:
             workspace = await tx.one(self._sql["workspace"], **named)
             rows = await tx.all(self._sql["files"], documents=wanted, most=LONGEST, **named)

@@ -53,8 +53,7 @@ class StoredPlaces:
         async with self._database.transaction(scope) as tx:
             rows = await tx.all(
                 SQL["pages"],
-                tenant=scope.tenant,
-                workspace=scope.workspace,
+                **scope.keys,
                 versions=[quote["version_id"] for quote in quotes],
                 numbers=[quote["page"] for quote in quotes],
             )

@@ -276,8 +276,7 @@ class DocumentAnswerer:
         async with self._database.transaction(scope) as tx:
             rows = await tx.all(
                 SQL["pages"],
-                tenant=scope.tenant,
-                workspace=scope.workspace,
+                **scope.keys,
                 versions=[version for version, _ in places],
                 numbers=[number for _, number in places],
             )

@@ -89,7 +89,7 @@ class StoredAnswers:
 
     async def put(self, tx: Transaction, scope: Scope, kept: AnswerRecord) -> None:
         """Store an answer in the caller's transaction; the same id again changes nothing."""
-        whose = {"tenant": scope.tenant, "workspace": scope.workspace}
+        whose = {**scope.keys}
         quotes = {one["n"]: as_said(one["quote"]) for one in kept.citations}
         claims = [_without_passage(one, quotes, whole=kept.mode == "extractive") for one in kept.claims]
         conflicts = [[{"value": one.value, "n": one.citation} for one in row.stated] for row in kept.conflicts]
@@ -139,7 +139,7 @@ class StoredAnswers:
         Raises:
             NotFound: there is no such answer, or it is somebody else's.
         """
-        named = {"id": uuid_of(answer, "answer"), "tenant": scope.tenant, "workspace": scope.workspace}
+        named = {"id": uuid_of(answer, "answer"), **scope.keys}
         async with self._db.transaction(scope) as tx:
             row = await tx.one(self._sql["show"], **named)
             if row is None:

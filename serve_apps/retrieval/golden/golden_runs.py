@@ -73,7 +73,7 @@ class GoldenRuns(LeaseLedger[GoldenRunLease]):
         async with self._db.transaction(scope) as tx:
             row = await tx.one(
                 self._sql["begin"],
-                **_scope_params(scope),
+                **scope.keys,
                 set=set_id,
                 options=Jsonb(asdict(options)),
                 settings=Jsonb(settings),
@@ -98,7 +98,7 @@ class GoldenRuns(LeaseLedger[GoldenRunLease]):
         self._require_room()
         shown = await self.show(scope, run)
         await self._require_same_settings(scope, shown)
-        named = {**_scope_params(scope), "run": run}
+        named = {**scope.keys, "run": run}
         async with self._db.transaction(scope) as tx:
             row = await tx.one(self._sql["resume"], **named, lease=self._lease_seconds, role=scope.role)
             if row is None:
@@ -114,7 +114,7 @@ class GoldenRuns(LeaseLedger[GoldenRunLease]):
 
     async def _measured_settings(self, scope: Scope, options: GoldenRunOptions) -> dict[str, Any]:
         """Settings that the figures depend on, and the embedder that made the index that is searched."""
-        rows = await self._db.read(scope, self._sql["made_with"], **_scope_params(scope), generation=options.generation)
+        rows = await self._db.read(scope, self._sql["made_with"], **scope.keys, generation=options.generation)
         return {**self._settings, "embedder": asdict(vector_space_of(rows[0])) if rows else None}
 
     async def cancel(self, scope: Scope, run: str) -> None:
@@ -125,7 +125,7 @@ class GoldenRuns(LeaseLedger[GoldenRunLease]):
         """
         shown = await self.show(scope, run)
         async with self._db.transaction(scope) as tx:
-            if await tx.one(self._sql["cancel"], **_scope_params(scope), run=run) is None:
+            if await tx.one(self._sql["cancel"], **scope.keys, run=run) is None:
                 raise Conflict(f"the run is {shown['state']}")
 
     async def show(self, scope: Scope, run: str) -> Row:
@@ -135,7 +135,7 @@ class GoldenRuns(LeaseLedger[GoldenRunLease]):
             NotFound: there is none with this id.
         """
         async with self._db.transaction(scope) as tx:
-            row = await tx.one(self._sql["show"], **_scope_params(scope), run=run, set=None, skip=0, limit=1)
+            row = await tx.one(self._sql["show"], **scope.keys, run=run, set=None, skip=0, limit=1)
         if row is None:
             raise NotFound(f"golden run {run}")
         return row
@@ -144,21 +144,21 @@ class GoldenRuns(LeaseLedger[GoldenRunLease]):
         """A page of a set's runs, latest first, and how many there are; raises as `GoldenSets.show`."""
         await self._sets.show(scope, set_id)
         async with self._db.transaction(scope) as tx:
-            rows = await tx.all(self._sql["show"], **_scope_params(scope), run=None, set=set_id, skip=skip, limit=limit)
-            total = await tx.one(self._sql["count"], **_scope_params(scope), set=set_id)
+            rows = await tx.all(self._sql["show"], **scope.keys, run=None, set=set_id, skip=skip, limit=limit)
+            total = await tx.one(self._sql["count"], **scope.keys, set=set_id)
         return rows, int(total["total"]) if total else 0
 
     async def results(self, scope: Scope, run: str, skip: int, limit: int) -> list[Row]:
         """Outcome of each question, in the set's order; raises as `show`."""
         await self.show(scope, run)
         async with self._db.transaction(scope) as tx:
-            return await tx.all(self._sql["results"], **_scope_params(scope), run=run, skip=skip, limit=limit)
+            return await tx.all(self._sql["results"], **scope.keys, run=run, skip=skip, limit=limit)
 
     async def measured(self, scope: Scope, run: str) -> dict[str, Row]:
         """The measures of each question by its key; raises as `show`."""
         await self.show(scope, run)
         async with self._db.transaction(scope) as tx:
-            return {row["key"]: row for row in await tx.all(self._sql["measured"], **_scope_params(scope), run=run)}
+            return {row["key"]: row for row in await tx.all(self._sql["measured"], **scope.keys, run=run)}
 
     async def close(self) -> None:
         """Stop working and give back what is not done: another process takes it up, or the next start."""
@@ -261,7 +261,3 @@ class GoldenRuns(LeaseLedger[GoldenRunLease]):
 
 def _settings_digest(settings: Mapping[str, Any]) -> str:
     return sha256(dumps(settings, sort_keys=True, default=str).encode()).hexdigest()[:16]
-
-
-def _scope_params(scope: Scope) -> dict[str, Any]:
-    return {"tenant": scope.tenant, "workspace": scope.workspace}

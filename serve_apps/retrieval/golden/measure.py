@@ -143,8 +143,7 @@ class GoldenExaminer:
         rows = await self._database.read(
             scope,
             SQL["cited"],
-            tenant=scope.tenant,
-            workspace=scope.workspace,
+            **scope.keys,
             versions=[one.version_id for one in citations],
             numbers=[one.page for one in citations],
         )

@@ -43,8 +43,8 @@ class GoldenSets:
     async def page(self, scope: Scope, skip: int, limit: int) -> tuple[list[Row], int]:
         """A page of sets by name, and how many there are."""
         async with self._db.transaction(scope) as tx:
-            rows = await tx.all(self._sql["page"], **_scope_params(scope), set=None, skip=skip, limit=limit)
-            total = await tx.one(self._sql["count"], **_scope_params(scope))
+            rows = await tx.all(self._sql["page"], **scope.keys, set=None, skip=skip, limit=limit)
+            total = await tx.one(self._sql["count"], **scope.keys)
         return rows, int(total["total"]) if total else 0
 
     async def show(self, scope: Scope, set_id: str) -> Row:
@@ -54,7 +54,7 @@ class GoldenSets:
             NotFound: there is none with this id.
         """
         async with self._db.transaction(scope) as tx:
-            row = await tx.one(self._sql["page"], **_scope_params(scope), set=set_id, skip=0, limit=1)
+            row = await tx.one(self._sql["page"], **scope.keys, set=set_id, skip=0, limit=1)
         return _require_set(row, set_id)
 
     async def add(self, tx: Transaction, scope: Scope, facts: SetFacts) -> str:
@@ -63,10 +63,10 @@ class GoldenSets:
         Raises:
             Conflict: the name is taken, or there are too many sets.
         """
-        total = await tx.one(self._sql["count"], **_scope_params(scope))
+        total = await tx.one(self._sql["count"], **scope.keys)
         if total and total["total"] >= MOST_SETS:
             raise Conflict(f"a workspace has at most {MOST_SETS} golden sets")
-        row = await tx.one(self._sql["add"], **_scope_params(scope), **asdict(facts), user=scope.user)
+        row = await tx.one(self._sql["add"], **scope.keys, **asdict(facts), user=scope.user)
         if row is None:
             raise Conflict(f"there is a golden set called {facts.name}", fix="Change that one, or choose another name.")
         return str(row["id"])
@@ -77,8 +77,8 @@ class GoldenSets:
         Raises:
             NotFound, Conflict: there is no such set, or the name is another one's.
         """
-        _require_set(await tx.one(self._sql["hold"], **_scope_params(scope), set=set_id), set_id)
-        if await tx.one(self._sql["change"], **_scope_params(scope), set=set_id, **asdict(facts)) is None:
+        _require_set(await tx.one(self._sql["hold"], **scope.keys, set=set_id), set_id)
+        if await tx.one(self._sql["change"], **scope.keys, set=set_id, **asdict(facts)) is None:
             raise Conflict(f"there is another golden set called {facts.name}")
 
     async def remove(self, tx: Transaction, scope: Scope, set_id: str) -> None:
@@ -87,7 +87,7 @@ class GoldenSets:
         Raises:
             NotFound: there is no such set.
         """
-        _require_set(await tx.one(self._sql["remove"], **_scope_params(scope), set=set_id), set_id)
+        _require_set(await tx.one(self._sql["remove"], **scope.keys, set=set_id), set_id)
 
     async def put(
         self, tx: Transaction, scope: Scope, set_id: str, questions: Sequence[GoldenQuestion], *, replace: bool = False
@@ -98,7 +98,7 @@ class GoldenSets:
             NotFound: there is no such set.
             Invalid: there would be too many questions.
         """
-        named = _scope_params(scope) | {"set": set_id}
+        named = scope.keys | {"set": set_id}
         _require_set(await tx.one(self._sql["hold"], **named), set_id)
         keys = [one.key for one in questions]
         removed = await tx.run(self._sql["remove_others"], **named, keys=keys) if replace else 0
@@ -118,9 +118,9 @@ class GoldenSets:
         Raises:
             NotFound: there is none with this key.
         """
-        if await tx.one(self._sql["remove_question"], **_scope_params(scope), set=set_id, key=key) is None:
+        if await tx.one(self._sql["remove_question"], **scope.keys, set=set_id, key=key) is None:
             raise NotFound(f"question {key}")
-        await tx.run(self._sql["touched"], **_scope_params(scope), set=set_id)
+        await tx.run(self._sql["touched"], **scope.keys, set=set_id)
 
     async def questions(
         self, scope: Scope, set_id: str, skip: int = 0, limit: int = MOST_QUESTIONS
@@ -132,13 +132,9 @@ class GoldenSets:
         """
         await self.show(scope, set_id)
         async with self._db.transaction(scope) as tx:
-            rows = await tx.all(self._sql["questions"], **_scope_params(scope), set=set_id, skip=skip, limit=limit)
-            total = await tx.one(self._sql["count_questions"], **_scope_params(scope), set=set_id)
+            rows = await tx.all(self._sql["questions"], **scope.keys, set=set_id, skip=skip, limit=limit)
+            total = await tx.one(self._sql["count_questions"], **scope.keys, set=set_id)
         return [_question_from_row(row) for row in rows], int(total["total"]) if total else 0
-
-
-def _scope_params(scope: Scope) -> dict[str, object]:
-    return {"tenant": scope.tenant, "workspace": scope.workspace}
 
 
 def _require_set(row: Row | None, set_id: str) -> Row:

@@ -29,7 +29,5 @@ async def sample_index(database: Database, scope: Scope, agent: str, most: int) 
     Raises:
         Unavailable: Postgres cannot be reached.
     """
-    rows = await database.read(
-        scope, SQL["sample"], tenant=scope.tenant, workspace=scope.workspace, agent=agent, most=most
-    )
+    rows = await database.read(scope, SQL["sample"], **scope.keys, agent=agent, most=most)
     return tuple(ChunkSample(**row) for row in rows)

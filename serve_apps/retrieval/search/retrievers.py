@@ -219,13 +219,7 @@ class ChunkRetriever:
     ) -> dict[str, float]:
         """Cosine similarity of given chunks; those without a vector are missing."""
         rows = await self._database.read(
-            scope,
-            SQL["similarities"],
-            tenant=scope.tenant,
-            workspace=scope.workspace,
-            generation=index.generation,
-            vector=Encoded(vector),
-            ids=list(ids),
+            scope, SQL["similarities"], **scope.keys, generation=index.generation, vector=Encoded(vector), ids=list(ids)
         )
         return {row["id"]: row["score"] for row in rows}
 
@@ -247,9 +241,7 @@ class ChunkRetriever:
     async def _of_chunks(self, scope: Scope, name: str, ids: Sequence[str]) -> list[Row]:
         if not ids:
             return []
-        return await self._database.read(
-            scope, SQL[name], ONE_PLAN, tenant=scope.tenant, workspace=scope.workspace, ids=list(ids)
-        )
+        return await self._database.read(scope, SQL[name], ONE_PLAN, **scope.keys, ids=list(ids))
 
 
 def _best_first(found: Sequence[RankedChunk]) -> list[RankedChunk]:

@@ -132,8 +132,7 @@ def scope_params(scope: Scope, query: SearchQuery) -> dict[str, Any]:
     """Parameters for the scope and its filters, as every query takes them."""
     filters = query.filters
     return {
-        "tenant": scope.tenant,
-        "workspace": scope.workspace,
+        **scope.keys,
         "type": filters.doc_type,
         "file": filters.source_file,
         "from": filters.upload_date_from,

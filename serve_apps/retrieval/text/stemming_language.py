@@ -22,7 +22,7 @@ class StemmingLanguages:
 
     async def current(self, scope: Scope) -> str:
         """That of the scope's workspace."""
-        rows = await self._database.read(scope, SQL["current"], tenant=scope.tenant, workspace=scope.workspace)
+        rows = await self._database.read(scope, SQL["current"], **scope.keys)
         return rows[0]["language"] if rows else "english"
 
     async def change(self, tx: Transaction, scope: Scope, language: str) -> int:
