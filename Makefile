@@ -5,7 +5,7 @@ SHELL := /bin/bash
 .PHONY: help install install-runtime notices system demo up down doctor test test-unit lint \
         eval-ocr eval-qa eval-ir eval-cache eval-embedding eval-ingest eval-agents eval-security eval-tokens eval-replay eval-routing eval-guard eval-sandbox \
         eval-graph eval-cases eval-documents-path \
-        packs bench bench-1m test-kill test-reembed test-console browser test-approvals test-api test-vllm clean
+        packs bench bench-1m bench-gpu test-kill test-reembed test-console browser test-approvals test-api test-vllm clean
 
 PYTHON ?= python3.11
 VENV := .venv
@@ -141,6 +141,9 @@ bench: install ## throughput and latency, each as a ratio
 
 bench-1m: install ## hybrid search at 10,000, 100,000 and a million chunks; takes about an hour
 	$(RUN) -m tests.bench.bench_scale
+
+bench-gpu: install ## embedder, cross-encoder and EasyOCR on a GPU against the same on the CPU
+	$(RUN) -m tests.bench.bench_gpu
 
 test-kill: install ## kill things; nothing may be lost
 	$(RUN) -m tests.kill.main

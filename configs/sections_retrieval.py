@@ -13,8 +13,9 @@ class EmbeddingSettings(Section):
     With `base_url` it is the name that this OpenAI-shaped server knows; `window` is then how many tokens that model
     reads, `seconds` how long it may take for a batch, `attempts` how often one is sent before it is given up.
     `gpu`: `auto` computes on the GPU that Ray gives its replica (ray.num_gpus) where torch sees one; true insists.
-    `batch_tokens`: of a batch, padding included. `queue_tokens`: more than these waiting in a lane, and callers are
-    refused. `cache_entries`: vectors of questions kept for each workspace, 1.5 KiB each.
+    `batch_tokens`: of a batch, padding included; 2,048 on a CPU and 32,768 on a GPU unless given. `queue_tokens`: more
+    than these waiting in a lane, and callers are refused. `cache_entries`: vectors of questions kept for each
+    workspace, 1.5 KiB each.
     `former_model`: what `model` was when the index was made that readers use: questions to that index are embedded with
     it, which takes as much memory again. `former_base_url`, `former_api_key`, `former_window`: of its server. Models of
     servers are known by their names: the two need different ones.
@@ -22,7 +23,7 @@ class EmbeddingSettings(Section):
 
     model: str = "packaged"
     dtype: Literal["auto", "float32", "bfloat16"] = "auto"
-    batch_tokens: int = Field(2048, ge=256)
+    batch_tokens: int | None = Field(None, ge=256)
     queue_tokens: int = Field(1_000_000, ge=1)
     cache_entries: int = Field(20_000, ge=0)
     cache_seconds: int = Field(86_400, ge=1)

@@ -25,6 +25,7 @@ class Padded:
 
     def __init__(self, like: SentenceEncoder, run: Run) -> None:
         self.facts: EmbedderFacts = like.facts
+        self.device = like.device
         self._like, self._run = like, run
 
     def windows(self, texts: Sequence[str]) -> list[list[Window]]:

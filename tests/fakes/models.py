@@ -25,7 +25,8 @@ def words(text: str) -> list[int]:
 class FakeEncoder:
     """Bags of hashed words; `gate` holds every call until it is set, `calls` records the batches."""
 
-    def __init__(self, window: int = 8, gate: threading.Event | None = None) -> None:
+    def __init__(self, window: int = 8, gate: threading.Event | None = None, device: str = "cpu") -> None:
+        self.device = device
         self.facts = EmbedderFacts("fake", DIMENSION, window, "fake-1")
         self.calls: list[list[list[int]]] = []
         self.begun = threading.Event()

@@ -42,6 +42,15 @@ async def test_questions_that_wait_together_share_a_batch() -> None:
     assert np.allclose(rows[8], alone, atol=1e-6)
 
 
+@pytest.mark.parametrize(("device", "given", "batches"), [("cpu", None, 2), ("cuda", None, 1), ("cuda", 2_048, 2)])
+async def test_a_gpu_gets_larger_batches_unless_the_settings_say_otherwise(
+    device: str, given: int | None, batches: int
+) -> None:
+    encoder = FakeEncoder(window=200, device=device)
+    await embedder(encoder, batch_tokens=given).embed([f"{LONG}{n}" for n in range(20)])
+    assert len(encoder.calls) == batches
+
+
 async def test_a_batch_holds_no_window_that_is_mostly_padding() -> None:
     encoder = FakeEncoder(window=200)
     await embedder(encoder).embed([LONG, "a b c d", "e f g h", "word " * 80])

@@ -24,9 +24,14 @@ Layers = Callable[[Sequence[Window]], "list[Tensor]"]
 
 
 class WindowEncoder(Protocol):
-    """A model as an embedder needs it; plain functions that take the processor for a while."""
+    """A model as an embedder needs it; plain functions that take the processor for a while.
+
+    Attributes:
+        device: where it computes, by torch's name.
+    """
 
     facts: EmbedderFacts
+    device: str
 
     def windows(self, texts: Sequence[str]) -> list[list[Window]]:
         """The tokens of each text, in windows that the model can read whole; at least one each."""
@@ -41,6 +46,7 @@ class SentenceEncoder:
     """A model in the layout of sentence-transformers, read from a local folder.
 
     Attributes:
+        device: `cpu` or `cuda`.
         is_packed: it is computed the quick way (`cluster.models.embedding.bert`), not as the library does it.
     """
 
@@ -56,11 +62,11 @@ class SentenceEncoder:
         from cluster.models.embedding.bert import pack_bert
 
         folder = weights.locate_weights(settings.model)
-        self._device = weights.choose_device(settings.gpu)
-        dtype = weights.choose_dtype(settings.dtype, self._device)
+        self.device = weights.choose_device(settings.gpu)
+        dtype = weights.choose_dtype(settings.dtype, self.device)
         try:
             model = SentenceTransformer(
-                str(folder), device=self._device, local_files_only=True, model_kwargs={"dtype": getattr(torch, dtype)}
+                str(folder), device=self.device, local_files_only=True, model_kwargs={"dtype": getattr(torch, dtype)}
             )
         except (OSError, ValueError, KeyError) as error:
             raise InvalidSettings(f"{settings.model}: cannot be loaded as a sentence model: {error}") from error
@@ -68,9 +74,9 @@ class SentenceEncoder:
         transformer, *self._heads = [module.eval() for module in model]
         for head in self._heads:
             head.float()
-        quick = pack_bert(getattr(transformer, "auto_model", None), self._device)
+        quick = pack_bert(getattr(transformer, "auto_model", None), self.device)
         self.is_packed = quick is not None
-        self._layers: Layers = quick or _Padded(transformer, self._device, model.tokenizer.pad_token_id or 0)
+        self._layers: Layers = quick or _Padded(transformer, self.device, model.tokenizer.pad_token_id or 0)
         self._tokens = model.tokenizer.backend_tokenizer
         self._tokens.no_truncation()
         self._tokens.no_padding()
