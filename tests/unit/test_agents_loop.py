@@ -19,8 +19,9 @@ from cluster.models.messages import (
 )
 from serve_apps.agents.approval import ApprovalPolicy
 from serve_apps.agents.events import EventKind
-from serve_apps.agents.turn.agent_loop import LAST, UNDONE, TurnServices
+from serve_apps.agents.turn.agent_loop import LAST, TurnServices
 from serve_apps.agents.turn.general_path import ToolLoopHandler, run_conversation
+from serve_apps.agents.turn.recovery import UNDONE
 from serve_apps.agents.turn_errors import ApprovalPending, NoModel, NoReply, OverBudget
 from serve_apps.agents.turn_ports import Turn, TurnOutcome
 from skills.framework.contract import CallEffect

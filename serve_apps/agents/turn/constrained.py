@@ -1,9 +1,11 @@
-"""A conversation that ends as its client demands, with a call or with JSON of a form, or with an error that says so."""
+"""Policy of turns whose client demands a call or JSON of a form: the turn ends so, or with an error that says so."""
 
-from dataclasses import dataclass, replace
+from __future__ import annotations
 
-from cluster.models.chat.response_format import ResponseForm
-from cluster.models.messages import ChatRequest, ModelMessage, ModelReply, ToolSpec
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from cluster.models.messages import ModelMessage, ModelReply, ToolSpec
 from serve_apps.agents.intake.response_demand import (
     ANSWER,
     NotCalled,
@@ -17,142 +19,109 @@ from serve_apps.agents.intake.response_demand import (
 )
 from serve_apps.agents.parsing.parsed_reply import ParsedReply
 from serve_apps.agents.turn import prompt
-from serve_apps.agents.turn.agent_loop import Conversation, TurnServices
-from serve_apps.agents.turn.delegation import CarryOut
-from serve_apps.agents.turn.limits import TurnAllowance
-from serve_apps.agents.turn.model_call import SamplingOptions
-from serve_apps.agents.turn.stream_filter import StreamFilter, StreamGuard
+from serve_apps.agents.turn.reply_policy import ReplyPolicy
+from serve_apps.agents.turn.stream_filter import StreamFilter
 from serve_apps.agents.turn.tool_runner import as_messages, native_reply, react_reply
-from serve_apps.agents.turn_ports import Journal, Turn, TurnOutcome
+from serve_apps.agents.turn_ports import TurnOutcome
+
+if TYPE_CHECKING:
+    from serve_apps.agents.turn.agent_loop import Conversation
 
 
-@dataclass(frozen=True, slots=True)
-class ConstrainedOptions(SamplingOptions):
-    """Sampling options with `tool_choice` and response format, for providers that enforce them."""
-
-    choice: str | None = None
-    form: ResponseForm | None = None
-
-    def request(self, messages: list[ModelMessage]) -> ChatRequest:
-        """The request for a reply to these."""
-        return replace(SamplingOptions.request(self, messages), tool_choice=self.choice, form=self.form)
-
-
-class ConstrainedTurn(Conversation):
+class DemandPolicy(ReplyPolicy):
     """Nothing of a reply is shown before it is known to be what was demanded; each demand is repeated once.
 
     Only the turn as a whole is held to it: the agent may use its own tools on the way. A turn that runs out of rounds,
     time or money still ends as any other, with `length`.
     """
 
-    def __init__(
-        self,
-        turn: Turn,
-        journal: Journal,
-        crew: TurnServices,
-        allowance: TurnAllowance,
-        carry_out: CarryOut,
-        demand: ResponseDemand,
-    ) -> None:
-        """As `Conversation`; `demand` is the turn's."""
-        super().__init__(turn, journal, crew, allowance, carry_out)
+    def __init__(self, demand: ResponseDemand) -> None:
+        """`demand` is the turn's."""
         self._demand = demand
         self._repeated: set[type[NotCalled | NotInForm]] = set()
-        self._asking = False
 
-    async def _begin(self) -> None:
-        await super()._begin()
-        form, manner = self._demand.form, self._manner
-        if self._react and any(spec.name != ANSWER for spec in self._offer.specs):
+    def prepare(self, talk: Conversation) -> None:
+        """Say the demand in the prompt, and to providers that enforce it."""
+        form = self._demand.form
+        if talk.react and any(spec.name != ANSWER for spec in talk.offer.specs):
             form = None  # a model that is held to the form cannot write a call
-        tools = tuple(self._as_given(spec) for spec in manner.tools)
-        self._manner = ConstrainedOptions(
-            manner.temperature, manner.max_tokens, tools, manner.stop, manner.sampling, None, form
-        )
-        if said := demand_prompt(self._demand, self._callable_tools, react=self._react):
-            rules = self._messages[0]
-            self._messages[0] = replace(rules, content=f"{rules.content}\n\n{said}")
+        talk.sampling = replace(talk.sampling, tools=tuple(map(self._as_given, talk.sampling.tools)), form=form)
+        if said := demand_prompt(self._demand, _callable_tools(talk), react=talk.react):
+            rules = talk.messages[0]
+            talk.messages[0] = replace(rules, content=f"{rules.content}\n\n{said}")
 
-    def _as_given(self, spec: ToolSpec) -> ToolSpec:
-        """The tool with its properties in the order in which the client gave them, which a frozen turn has lost."""
-        schema = None if self._demand.form is None else self._demand.form.schema
-        return spec if schema is None or spec.name != ANSWER else replace(spec, parameters=schema)
+    def before_round(self, talk: Conversation) -> None:
+        """Name the call that a provider is to hold the model to."""
+        choice = None
+        if self.owes_call(talk):
+            choice = self._demand.choice
+        elif self._demand.form is not None and talk.is_last:
+            choice = ANSWER
+        talk.sampling = replace(talk.sampling, choice=None if talk.react else choice)
 
-    @property
-    def _callable_tools(self) -> list[ToolSpec]:
-        """The tools that a demanded call may be of: the client's where it has some, for it cannot see the others."""
-        theirs = [spec for spec in self._offer.client if spec.name != ANSWER]
-        return theirs or list(self._offer.own.specs())
-
-    @property
-    def _owes_call(self) -> bool:
+    def owes_call(self, talk: Conversation) -> bool:
         """A call of a client's tool ends the turn, so that one is owed as long as the turn goes on."""
-        return self._demand.choice is not None and (bool(self._offer.client_names - {ANSWER}) or self._doing.ran == 0)
+        return self._demand.choice is not None and (bool(talk.offer.client_names - {ANSWER}) or talk.runner.ran == 0)
 
-    @property
-    def _tool_choice(self) -> str | None:
-        """The call that a provider is to hold the model to in the coming round."""
-        if self._owes_call:
-            return self._demand.choice
-        return ANSWER if self._demand.form is not None and self._allowance.rounds == 1 else None
+    def withholds(self, talk: Conversation) -> bool:
+        """What is not yet known to be what was demanded."""
+        return self.owes_call(talk) or self._demand.form is not None
 
-    @property
-    def _is_last(self) -> bool:
-        """A model that owes a call is not told to call nothing."""
-        return super()._is_last and not (self._asking and self._owes_call)
+    async def review(
+        self, talk: Conversation, reply: ModelReply, parsed: ParsedReply, release: StreamFilter
+    ) -> ParsedReply | TurnOutcome | None:
+        """The reply where it is a step on the way, the end where it is what was demanded.
 
-    async def _next(self) -> tuple[ModelReply, ParsedReply, StreamFilter]:
-        if isinstance(self._manner, ConstrainedOptions):
-            self._manner = replace(self._manner, choice=None if self._react else self._tool_choice)
-        self._asking = True
-        try:
-            return await super()._next()
-        finally:
-            self._asking = False
-
-    def _guard(self) -> StreamGuard:
-        if self._owes_call or self._demand.form is not None:
-            return StreamGuard(everything=True)
-        return super()._guard()
-
-    async def _take(self, reply: ModelReply, parsed: ParsedReply, release: StreamFilter) -> TurnOutcome | None:
-        """As `Conversation`, once the reply is what was demanded or a step on the way to it."""
+        Raises:
+            NotCalled, NotInForm: it is not, and was said already.
+        """
         form, choice = self._demand.form, self._demand.choice
         others = tuple(call for call in parsed.calls if form is None or call.name != ANSWER)
-        if choice is not None and self._owes_call and not others and not parsed.unknown:
-            error = NotCalled(f"it had to call {tool_phrase(choice, self._callable_tools)}")
-            await self._repeat_demand(
-                reply, parsed, error, missing_call_prompt(choice, self._callable_tools, react=self._react)
-            )
+        if choice is not None and self.owes_call(talk) and not others and not parsed.unknown:
+            tools = _callable_tools(talk)
+            error = NotCalled(f"it had to call {tool_phrase(choice, tools)}")
+            said = missing_call_prompt(choice, tools, react=talk.react)
+            await self._repeat_demand(talk, reply, parsed, error, said)
             return None
         if form is None or others:
-            return await super()._take(reply, replace(parsed, calls=others), release)
+            return replace(parsed, calls=others)
         answer, flaw = read_demanded_answer(form, reply.content, parsed)
         if flaw is None:
-            await self._tell(answer, reply, parsed)
-            return self._outcome("stop", 0.9)
+            await talk.tell(answer, reply, parsed)
+            return talk.outcome("stop")
         if parsed.unknown and not parsed.calls:
-            return await super()._take(reply, parsed, release)
-        await self._repeat_demand(reply, parsed, NotInForm(flaw), repair_prompt(flaw))
+            return parsed
+        await self._repeat_demand(talk, reply, parsed, NotInForm(flaw), repair_prompt(flaw))
         return None
 
     async def _repeat_demand(
-        self, reply: ModelReply, parsed: ParsedReply, error: NotCalled | NotInForm, said: str
+        self, talk: Conversation, reply: ModelReply, parsed: ParsedReply, error: NotCalled | NotInForm, said: str
     ) -> None:
         """Say once more what was demanded.
 
         Raises:
             NotCalled, NotInForm: it was said already, or there is no round left to say it in.
         """
-        self._trace.append({"step": "demand", "code": error.code, "unmet": error.detail[:300]})
-        await self._tell("", reply, parsed)
-        if type(error) in self._repeated or self._allowance.rounds < 1:
+        talk.trace.append({"step": "demand", "code": error.code, "unmet": error.detail[:300]})
+        await talk.tell("", reply, parsed)
+        if type(error) in self._repeated or talk.is_last:
             raise error
         self._repeated.add(type(error))
-        if calls := [wanted for wanted, _ in self._calls(parsed)]:
+        if calls := [wanted for wanted, _ in talk.calls(parsed)]:
             made = native_reply(reply.content, calls) if reply.tool_calls else react_reply(parsed.thought, calls)
-            self._messages += as_messages(made, [(wanted, prompt.neutral(said)) for wanted in calls])
+            talk.messages += as_messages(made, [(wanted, prompt.neutral(said)) for wanted in calls])
             return
         if reply.content.strip():
-            self._messages.append(ModelMessage("assistant", reply.content))
-        self._messages.append(ModelMessage("user", said))
+            talk.messages.append(ModelMessage("assistant", reply.content))
+        talk.messages.append(ModelMessage("user", said))
+
+    def _as_given(self, spec: ToolSpec) -> ToolSpec:
+        """The tool with its properties in the order in which the client gave them, which a frozen turn has lost."""
+        schema = None if self._demand.form is None else self._demand.form.schema
+        return spec if schema is None or spec.name != ANSWER else replace(spec, parameters=schema)
+
+
+def _callable_tools(talk: Conversation) -> list[ToolSpec]:
+    """The tools that a demanded call may be of: the client's where it has some, for it cannot see the others."""
+    theirs = [spec for spec in talk.offer.client if spec.name != ANSWER]
+    return theirs or list(talk.offer.own.specs())

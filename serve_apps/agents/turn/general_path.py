@@ -2,7 +2,7 @@
 
 from serve_apps.agents.intake.response_demand import demand_of
 from serve_apps.agents.turn.agent_loop import Conversation, TurnServices
-from serve_apps.agents.turn.constrained import ConstrainedTurn
+from serve_apps.agents.turn.constrained import DemandPolicy
 from serve_apps.agents.turn.limits import TurnAllowance, agent_limit
 from serve_apps.agents.turn_ports import Journal, Turn, TurnOutcome
 
@@ -46,9 +46,8 @@ async def run_conversation(
         return await run_conversation(below, inside, crew, left)
 
     demand = demand_of(turn)
+    policies = () if demand is None else (DemandPolicy(demand),)
     try:
-        if demand is not None:
-            return await ConstrainedTurn(turn, journal, crew, own, carry_out, demand).run()
-        return await Conversation(turn, journal, crew, own, carry_out).run()
+        return await Conversation(turn, journal, crew, own, carry_out, policies).run()
     finally:
         left.rounds -= granted - own.rounds

@@ -5,6 +5,7 @@ from contextlib import aclosing
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from cluster.models.chat.response_format import ResponseForm
 from cluster.models.messages import (
     ChatRequest,
     ConnectionFallback,
@@ -25,13 +26,18 @@ from serve_apps.agents.turn_ports import ChatModels, Journal, Json, ModelChoice,
 
 @dataclass(frozen=True, slots=True)
 class SamplingOptions:
-    """Sampling options of a turn: its own options, else its agent's config, else the settings."""
+    """Sampling options of a turn: its own options, else its agent's config, else the settings.
+
+    `choice` and `form` are the client's `tool_choice` and response format, for providers that enforce them.
+    """
 
     temperature: float
     max_tokens: int
     tools: tuple[ToolSpec, ...] = ()
     stop: tuple[str, ...] = ()
     sampling: SamplingParameters = field(default_factory=SamplingParameters)
+    choice: str | None = None
+    form: ResponseForm | None = None
 
     @classmethod
     def of(cls, turn: Turn, settings: AgentSettings) -> "SamplingOptions":
@@ -45,7 +51,14 @@ class SamplingOptions:
     def request(self, messages: list[ModelMessage]) -> ChatRequest:
         """The request for a reply to these."""
         return ChatRequest(
-            tuple(messages), self.tools, self.temperature, self.max_tokens, self.stop, sampling=self.sampling
+            tuple(messages),
+            self.tools,
+            self.temperature,
+            self.max_tokens,
+            self.stop,
+            sampling=self.sampling,
+            tool_choice=self.choice,
+            form=self.form,
         )
 
 

@@ -1,12 +1,29 @@
-"""False completion: a model says that it will act, or that it has acted, and nothing ran.
+"""Recovery from false completion: a model says that it will act, or that it has acted, and nothing ran.
 
 No source gives the patterns; they are authored here. Callers look only at replies of turns in which no tool has run.
 """
 
-import re
-from dataclasses import dataclass
-from typing import Literal
+from __future__ import annotations
 
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from cluster.models.messages import ModelMessage, ModelReply
+from serve_apps.agents.parsing.parsed_reply import ParsedReply
+from serve_apps.agents.parsing.prompt import react_instructions, stop_sequences
+from serve_apps.agents.turn.dispatch import dispatch_tool
+from serve_apps.agents.turn.reply_policy import ReplyPolicy
+from serve_apps.agents.turn.stream_filter import StreamFilter
+from serve_apps.agents.turn.tool_call import ToolRequest
+from serve_apps.agents.turn.tool_runner import as_messages, react_reply
+from serve_apps.agents.turn_ports import TurnOutcome
+
+if TYPE_CHECKING:
+    from serve_apps.agents.turn.agent_loop import Conversation
+
+REPROMPTED, DISPATCHED = 3, 4  # the tiers of recovery; 1 and 2 are native calls and calls read from text
+UNDONE = "(No tool ran in this turn: nothing of this was carried out.)"
 REPROMPT = "STOP. You did NOT execute anything. DO IT NOW."
 
 _SUBJECT = r"(?:i|we)"
@@ -232,3 +249,57 @@ def needs_reprompt(message: str, reply: str) -> FalseClaim | None:
     if claim is not None and claim.kind == "future" and _WANTS_KNOWLEDGE.search(message[:400]):
         return None
     return claim
+
+
+def is_false_claim(message: str, text: str) -> bool:
+    """True if it claims or announces what did not happen, where a deed was asked for."""
+    return needs_reprompt(message, text) is not None
+
+
+class FalseClaimRecovery(ReplyPolicy):
+    """Tier 3: say that nothing was done, and how to do it. Tier 4: do what was meant, where that only reads.
+
+    Where neither helps, the answer says that nothing was carried out.
+    """
+
+    async def review(
+        self, talk: Conversation, reply: ModelReply, parsed: ParsedReply, release: StreamFilter
+    ) -> ParsedReply | TurnOutcome | None:
+        """The reply; None after a recovery."""
+        answer = parsed.answer or ""
+        calls = parsed.calls or (parsed.unknown and talk.offer.specs)
+        if calls or talk.has_run_tool or not len(talk.offer.own) or not is_false_claim(talk.turn.message, answer):
+            return parsed
+        intent = _find_intent(talk) if talk.recovery_tier == REPROMPTED else None
+        if talk.recovery_tier == REPROMPTED and intent is None:
+            talk.confidence = 0.5
+            return replace(parsed, answer=f"{answer}\n\n{UNDONE}")
+        await talk.tell(release.settle(), reply, parsed)
+        if talk.is_last:
+            return await talk.stop_early("rounds")
+        talk.messages.append(ModelMessage("assistant", answer))
+        if intent is None:
+            _reprompt(talk)
+        else:
+            await _dispatch(talk, intent)
+        return None
+
+
+def _reprompt(talk: Conversation) -> None:
+    talk.recovery_tier, talk.react = REPROMPTED, True
+    talk.sampling = replace(talk.sampling, stop=stop_sequences())
+    talk.messages.append(ModelMessage("user", f"{REPROMPT}\n\n{react_instructions(talk.offer.specs)}"))
+    talk.trace.append({"step": "recovery", "tier": REPROMPTED})
+
+
+async def _dispatch(talk: Conversation, intent: ToolRequest) -> None:
+    talk.recovery_tier = DISPATCHED
+    talk.trace.append({"step": "recovery", "tier": DISPATCHED, "tool": intent.name})
+    observed = await talk.runner.each([(intent, None)])
+    talk.messages += as_messages(react_reply("", [intent]), observed)
+
+
+def _find_intent(talk: Conversation) -> ToolRequest | None:
+    """The reading tool that the message means, if one clearly is."""
+    found = dispatch_tool(talk.turn.message, list(talk.offer.own), talk.crew.settings.dispatch_threshold)
+    return None if found is None else ToolRequest(f"intent_{talk.round}", found.tool, found.arguments, DISPATCHED)

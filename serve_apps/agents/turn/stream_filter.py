@@ -1,8 +1,9 @@
 """Stream filter: releases no text of a reply that may turn out to be a call, a lie or a wrong quote."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 
 from serve_apps.agents.turn.quotes import QuoteChecker
 
@@ -32,6 +33,23 @@ _MARK_MAY_COME = re.compile(r"(?:\[\s*\d{0,3}\s*)?")
 _BARE_MARKS = re.compile(r"(?:[ \t]*\[\d{1,3}\])+")
 _FENCE_OPENS = re.compile(r"\s*```[^\n]*\n")
 _FENCE_ENDS = re.compile(r"(?:^|\n)[ \t]*```[ \t]*(?=\n)")
+
+
+class FilterState(StrEnum):
+    """State of a reply's filter; `_STEPS` is its table of transitions.
+
+    | state | next |
+    |---|---|
+    | opening: nothing is shown yet | itself in reasoning, else text |
+    | text: unit after unit is shown | code where a unit may be a call, held where it is a false claim |
+    | code: a unit that may be a call | text behind a closed block of code without one, held for anything else |
+    | held: nothing more is shown before the reply is whole | |
+    """
+
+    OPENING = "opening"
+    TEXT = "text"
+    CODE = "code"
+    HELD = "held"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +98,7 @@ class StreamFilter:
         self._cited = len(quotes.sources) > 0
         self._whole = self._cited or guard.calls or guard.is_claim is not None  # whole sentences only
         self._raw = ""  # not looked at, or held
-        self._held = guard.everything
+        self._state = FilterState.HELD if guard.everything else FilterState.OPENING
         self._visible = ""  # what of the reply was released, before quotes were checked
         self._gap = ""  # white space that is only shown if something follows
         self._text = ""  # what was released
@@ -111,33 +129,45 @@ class StreamFilter:
         return self._text
 
     def _advance_text(self) -> None:
-        while self._raw and not self._held:
-            if not self._visible and self._is_thinking():
-                return
-            end = self._unit_end() if self._whole else self._untorn_end()
-            if not end:
-                return
-            unit = self._raw[:end]
-            if self._guard.calls and (_OPENS.match(unit) or _CALLS.search(unit)):
-                end = self._harmless_block()
-                if not end:
-                    return
-                unit = self._raw[:end]
-            elif self._guard.is_claim is not None and self._guard.is_claim(unit):
-                self._held = True
-                return
-            self._raw = self._raw[end:]
-            self._release_unit(unit)
+        while self._raw and (following := _STEPS[self._state](self)) is not None:
+            self._state = following
 
-    def _is_thinking(self) -> bool:
-        """Reasoning that a model writes into its reply is never shown; whether it goes on, or may yet begin."""
+    def _skip_reasoning(self) -> FilterState | None:
+        """Reasoning that a model writes into its reply is never shown; None while it goes on, or may yet begin."""
         while opened := _THINKS.match(self._raw):
             end = self._raw.lower().find(f"</{opened[1].lower()}>", opened.end())
             if end < 0:
-                return True
+                return None
             self._raw = self._raw[end + len(opened[1]) + 3 :]
         begun = self._raw.strip().lower()
-        return any(f"<{name}>".startswith(begun) for name in _THINKING)
+        return None if any(f"<{name}>".startswith(begun) for name in _THINKING) else FilterState.TEXT
+
+    def _take_unit(self) -> FilterState | None:
+        """Show the next unit; None while its end is not known."""
+        end = self._unit_end() if self._whole else self._untorn_end()
+        if not end:
+            return None
+        unit = self._raw[:end]
+        if self._guard.calls and (_OPENS.match(unit) or _CALLS.search(unit)):
+            return FilterState.CODE
+        if self._guard.is_claim is not None and self._guard.is_claim(unit):
+            return FilterState.HELD
+        return self._release_until(end)
+
+    def _take_block(self) -> FilterState | None:
+        """Show a block of code that holds no call; None while it is not closed."""
+        opened = _FENCE_OPENS.match(self._raw)
+        closed = _FENCE_ENDS.search(self._raw, opened.end() - 1) if opened else None
+        if opened and closed is None:
+            return None
+        if closed is None or self._guard.is_call(self._raw[: closed.end()]):
+            return FilterState.HELD
+        return self._release_until(closed.end())
+
+    def _release_until(self, end: int) -> FilterState:
+        unit, self._raw = self._raw[:end], self._raw[end:]
+        self._release_unit(unit)
+        return FilterState.TEXT if self._visible else FilterState.OPENING
 
     def _untorn_end(self) -> int:
         """End of the text without the first half of a template's token."""
@@ -171,17 +201,6 @@ class StreamFilter:
         bare = _BARE_MARKS.match(raw, end)
         return bare.end() if bare else end
 
-    def _harmless_block(self) -> int:
-        """End of a code block that holds no call; 0 while that is not known. Anything else is held for good."""
-        opened = _FENCE_OPENS.match(self._raw)
-        closed = _FENCE_ENDS.search(self._raw, opened.end() - 1) if opened else None
-        if opened and closed is None:
-            return 0
-        if closed is None or self._guard.is_call(self._raw[: closed.end()]):
-            self._held = True
-            return 0
-        return closed.end()
-
     def _release_unit(self, unit: str) -> None:
         """Release a unit; white space at its end waits for what follows."""
         plain = _TOKENS.sub("", unit)
@@ -202,3 +221,12 @@ class StreamFilter:
         if self._batch:
             self._show(self._batch)
             self._batch, self._last = "", self._clock()
+
+
+_STEPS: Mapping[FilterState, Callable[[StreamFilter], FilterState | None]] = {
+    FilterState.OPENING: StreamFilter._skip_reasoning,
+    FilterState.TEXT: StreamFilter._take_unit,
+    FilterState.CODE: StreamFilter._take_block,
+    FilterState.HELD: lambda _: None,
+}
+"""What each state does with the raw text: the next state, or None to wait for more."""
