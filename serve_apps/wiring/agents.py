@@ -51,10 +51,9 @@ from serve_apps.agents.analytics.metric_catalogue import read_catalogue
 from serve_apps.agents.durable.in_process import InProcessCarrier, TurnModels
 from serve_apps.agents.durable.replay import Replayer
 from serve_apps.agents.durable.run_loop import RunTiming, TurnRunner
-from serve_apps.agents.durable.traced import TracedHandler
 from serve_apps.agents.intake.assistant import ASSISTANT, standing_assistant
 from serve_apps.agents.intake.path_router import read_rules
-from serve_apps.agents.intake.rights import StillAllowed
+from serve_apps.agents.intake.rights import RightsCheck
 from serve_apps.agents.intake.route_cache import CachedRouter
 from serve_apps.agents.intake.turn_intake import RunCarrier, TurnIntake, TurnStores, answer_recorder, asking
 from serve_apps.agents.memory.episodic import EpisodicMemory
@@ -226,10 +225,7 @@ class TurnRuntime:
         self.runner = TurnRunner(
             base.runs,
             base.approvals,
-            {
-                path: TracedHandler(StillAllowed(handler, identity, base.audit), base.telemetry)
-                for path, handler in handlers.items()
-            },
+            handlers,
             settings.agents,
             owner=owner,
             timing=RunTiming(time.monotonic, _utc_now),
@@ -237,6 +233,8 @@ class TurnRuntime:
                 answer_recorder(base.memory, self._learning, base.episodic), StoredAnswers(base.database)
             ),
             audit=base.audit,
+            telemetry=base.telemetry,
+            admit=RightsCheck(identity, base.audit).narrow_turn,
             say=asking(base.memory),
         )
         self.carrier = InProcessCarrier(self.runner)

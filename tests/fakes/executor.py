@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path as FilePath
 from typing import Any, TypeAlias
 
+from cluster.basics.telemetry import Telemetry
 from cluster.models.messages import ModelReply, ReplyDelta
 from cluster.state.approvals import ApprovalStore
 from cluster.state.audit import AuditLog
@@ -72,6 +73,7 @@ async def serve(options: argparse.Namespace) -> None:
         timing=RunTiming(time.monotonic, lambda: datetime.now(UTC)),
         remember=remember,
         audit=AuditLog(database),
+        telemetry=Telemetry.off(),
     )
     if options.run:
         scope_of, _, run = options.run.partition("/")

@@ -6,11 +6,13 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from cluster.basics.errors import Conflict
+from cluster.basics.telemetry import Telemetry
 from cluster.state.approvals import ApprovalCategory, ApprovalRequest
 from cluster.state.canonical_json import action_digest, normalize_json
 from cluster.state.work.run_record import RunStep, StepState
 from serve_apps.agents.durable.journal import LiveJournal
 from serve_apps.agents.durable.recorder import ApprovalDecision
+from serve_apps.agents.durable.traced import TurnTracer
 from serve_apps.agents.events import Event
 from serve_apps.agents.turn_ports import RunId
 
@@ -112,6 +114,7 @@ def journal_on(
     run: str = "0b7f0d3e-5c1c-4c61-9f0b-3f5b8a1d2c4e",
     shown: list[Event] | None = None,
     clock: Ticks | None = None,
+    tracer: TurnTracer | None = None,
 ) -> LiveJournal:
     """A journal as an owner takes it up."""
     sink = [] if shown is None else shown
@@ -125,4 +128,5 @@ def journal_on(
         clock=clock or Ticks(),
         now=lambda: datetime(2026, 1, 1, tzinfo=UTC),
         patience=timedelta(hours=24),
+        tracer=tracer or TurnTracer(Telemetry.off()),
     )

@@ -12,6 +12,7 @@ from uuid import UUID, uuid4
 import psycopg
 
 from cluster.basics.scope import Role, Scope, UserId
+from cluster.basics.telemetry import Telemetry
 from cluster.models.messages import ChatRequest, ModelMessage, ModelReply, ReplyDelta, TokenUsage, ToolCall
 from cluster.state.approvals import ApprovalStore
 from cluster.state.audit import AuditLog
@@ -152,6 +153,7 @@ class Stage:
             timing=timing,
             remember=other.pop("remember", remember),
             audit=AuditLog(self.database),
+            telemetry=Telemetry.off(),
         )
 
     async def carry(self, turn: Turn, handler: TurnHandler, owner: str = "runner-1") -> list[Event]:

@@ -17,6 +17,7 @@ from uuid import uuid4
 import psycopg
 
 from cluster.basics.scope import Scope
+from cluster.basics.telemetry import Telemetry
 from cluster.state.agent_store import AgentStore
 from cluster.state.approvals import ApprovalStore
 from cluster.state.audit import AuditLog
@@ -188,6 +189,7 @@ def runner(clocks: Clockwork) -> TurnRunner:
         timing=RunTiming(time.monotonic, lambda: datetime.now(UTC)),
         remember=remember,
         audit=AuditLog(clocks.database),
+        telemetry=Telemetry.off(),
     )
 
 

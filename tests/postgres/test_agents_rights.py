@@ -1,6 +1,6 @@
 """Rights that were taken away while a turn waited: over a real Postgres, alone and in a whole run."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path as FilePath
 from typing import Any
@@ -9,14 +9,17 @@ import psycopg
 import pytest
 
 from cluster.basics.scope import Role, Scope
+from cluster.basics.telemetry import Telemetry
 from cluster.state.approvals import ReviewVerdict
 from cluster.state.audit import AuditLog
 from cluster.state.db.postgres import Database
 from cluster.state.identity.identity import IdentityStore
 from cluster.state.work.run_queries import RunQueries
 from configs.settings import load_settings
+from serve_apps.agents.durable.run_loop import carried_out
+from serve_apps.agents.durable.traced import TurnTracer
 from serve_apps.agents.events import EventKind
-from serve_apps.agents.intake.rights import NoMember, StillAllowed
+from serve_apps.agents.intake.rights import NoMember, RightsCheck
 from serve_apps.agents.turn_ports import Journal, Turn, TurnOutcome, TurnPath
 from serve_apps.wiring.agents import TurnRuntime, build_container, build_turn_intake
 from tests.fakes.agents import MemoryJournal, turn
@@ -49,6 +52,12 @@ class Seen:
         return TurnOutcome("done")
 
 
+def carrying(seen: Seen, journal: MemoryJournal, db: CountingDatabase) -> Callable[[Scope], Awaitable[TurnOutcome]]:
+    """Carries a turn of a scope out, as a runner does."""
+    admit = RightsCheck(IdentityStore(db), AuditLog(db)).narrow_turn
+    return lambda scope: carried_out(seen, turn("go on", scope=scope), journal, TurnTracer(Telemetry.off()), admit)
+
+
 def change(admin_dsn: str, statement: str, scope: Scope) -> None:
     with psycopg.connect(admin_dsn) as admin:
         assert admin.execute(statement, (scope.user,)).rowcount == 1
@@ -65,20 +74,20 @@ async def db(app_dsn: str) -> AsyncIterator[CountingDatabase]:
 async def test_a_turn_has_the_rights_that_its_user_still_has(db: CountingDatabase, admin_dsn: str) -> None:
     """Unchanged they stay, also a key's that are fewer than its user's; one query, and nothing in the journal."""
     seen, journal, operator = Seen(), MemoryJournal(), person(admin_dsn)
-    allowed = StillAllowed(seen, IdentityStore(db), AuditLog(db))
+    allowed = carrying(seen, journal, db)
     operator = replace(operator, principals=(*operator.principals, "role:operator"))
     key = replace(operator, principals=(operator.principals[0], "role:viewer"), role=Role.VIEWER)
     system = Scope.of_worker(operator.tenant, operator.workspace)
     for scope in (operator, key):
-        await allowed(turn("go on", scope=scope), journal)
+        await allowed(scope)
     assert seen.scopes == [operator, key] and db.opened == 2
-    await allowed(turn("go on", scope=system), journal)
+    await allowed(system)
     assert seen.scopes[-1] == system and db.opened == 2 and not journal.records
     change(admin_dsn, "update memberships set role = 'viewer' where user_id = %s", operator)
-    await allowed(turn("go on", scope=operator), journal)
+    await allowed(operator)
     assert (seen.scopes[-1].role, seen.scopes[-1].principals) == (Role.VIEWER, operator.principals[:1])
     change(admin_dsn, "update memberships set role = 'admin' where user_id = %s", operator)
-    await allowed(turn("go on", scope=operator), journal)
+    await allowed(operator)
     assert seen.scopes[-1] == operator, "nobody gains rights in the middle of a turn"
 
 
@@ -89,7 +98,7 @@ async def test_who_is_no_member_any_more_is_refused_by_name(
     seen, scope = Seen(), person(admin_dsn)
     change(admin_dsn, statement, scope)
     with pytest.raises(NoMember, match=str(scope.user)):
-        await StillAllowed(seen, IdentityStore(db), AuditLog(db))(turn("go on", scope=scope), MemoryJournal())
+        await carrying(seen, MemoryJournal(), db)(scope)
     (entry,) = await AuditLog(db).page(scope)
     assert (entry["action"], entry["outcome"], entry["detail"]) == ("run.carry", "denied", {"reason": "no_member"})
     assert not seen.scopes

@@ -10,6 +10,7 @@ import psycopg
 import pytest
 
 from cluster.basics.errors import Conflict, LeaseLost, NotFound
+from cluster.basics.telemetry import Telemetry
 from cluster.state.approvals import ReconcileVerdict, ReviewVerdict
 from cluster.state.canonical_json import action_digest
 from cluster.state.db.postgres import Row
@@ -17,6 +18,7 @@ from serve_apps.agents.durable.journal import LiveJournal
 from serve_apps.agents.durable.recorder import LedgerRecorder
 from serve_apps.agents.durable.replay import Replayer, walk_again
 from serve_apps.agents.durable.run_loop import emit_opening
+from serve_apps.agents.durable.traced import TurnTracer
 from serve_apps.agents.events import EventKind
 from serve_apps.agents.turn_ports import RedoPolicy, Turn
 from tests.fakes import executor
@@ -179,6 +181,7 @@ async def test_hi_04_exactly_once_for_each_kind_of_tool_and_crash(
             clock=Ticks(),
             now=lambda: datetime.now(UTC),
             patience=timedelta(hours=1),
+            tracer=TurnTracer(Telemetry.off()),
         )
         emit_opening(turn, journal)
         await acting(outside, redo, ask=ask)(turn, journal)

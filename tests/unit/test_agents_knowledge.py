@@ -1,21 +1,30 @@
 """Documents in a turn: recorded, numbered, quotable, and without any authority."""
 
+import sys
+import traceback
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from cluster.basics.scope import Scope
+from cluster.basics.telemetry import Telemetry
 from cluster.models.messages import ChatRequest, ModelMessage
+from serve_apps.agents.durable.run_loop import carried_out
+from serve_apps.agents.durable.traced import TurnTracer
 from serve_apps.agents.events import EventKind
+from serve_apps.agents.planning.planned_path import GeneralHandler
 from serve_apps.agents.turn.general_path import run_conversation
 from serve_apps.agents.turn.knowledge import AgentKnowledge, SourceList
 from serve_apps.agents.turn_errors import ApprovalPending
 from serve_apps.agents.turn_ports import Turn
+from serve_apps.retrieval.search.query import SearchQuery, SearchResults
 from skills.framework.builtin import build_tool, shipped_skill
 from skills.framework.contract import CallEffect
 from tests.fakes.agents import AGENT, SCOPE, MemoryJournal, ScriptedModels, calls, turn
 from tests.fakes.crew import ASK, FakeSearch, FakeTool, crew, hit
 from tests.fakes.ground import ground
+from tests.fakes.record import MemoryRecord, journal_on
 
 LEASE = "The lease ends in May 2027. Rent is due on the first."
 
@@ -38,6 +47,23 @@ async def test_passages_are_recorded_with_ids_generation_and_scores() -> None:
     assert "text" not in told["sources"][0]
     await run_conversation(asked, journal.again(replaying=True), with_crew)
     assert len(search.asked) == 1
+
+
+class StackedSearch(FakeSearch):
+    """Notes the functions of the product that a search is called through."""
+
+    async def run(self, scope: Scope, query: SearchQuery) -> SearchResults:
+        frames = [frame.f_code for frame, _ in traceback.walk_stack(sys._getframe(1))]
+        self.called = [code.co_qualname for code in frames if "serve_apps" in code.co_filename]
+        return await super().run(scope, query)
+
+
+async def test_a_turn_reaches_its_search_through_ten_functions_at_most() -> None:
+    """Of the product, in the task that carries the turn out, tracing and journal among them."""
+    search, tracer = StackedSearch([hit(LEASE)]), TurnTracer(Telemetry.off())
+    handler = GeneralHandler(crew(ScriptedModels("Soon."), search=search))
+    await carried_out(handler, turn("When?"), journal_on(MemoryRecord(), tracer=tracer), tracer)
+    assert search.called[-1] == "carried_out" and len(search.called) <= 9, search.called  # the search is one itself
 
 
 @pytest.mark.parametrize(("options", "config"), [({"use_rag": False}, {}), ({}, {"rag_top_k": 0})])

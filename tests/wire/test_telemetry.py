@@ -25,13 +25,15 @@ from cluster.basics.scope import Scope
 from cluster.basics.telemetry import REQUEST, Telemetry, open_telemetry
 from cluster.models.messages import ChatRequest, ModelMessage, ModelReply, TokenUsage
 from configs.sections import TelemetrySettings
-from serve_apps.agents.durable.traced import TracedHandler, TracedOrchestrator
+from serve_apps.agents.durable.run_loop import carried_out
+from serve_apps.agents.durable.traced import TracedOrchestrator, TurnTracer
 from serve_apps.agents.events import Event, EventKind
 from serve_apps.agents.turn_errors import ApprovalPending
 from serve_apps.agents.turn_ports import IncomingMessage, Journal, RunId, Turn, TurnOutcome
 from serve_apps.http.tracing import TracingMiddleware
-from tests.fakes.agents import RUN, SCOPE, MemoryJournal, ScriptedModels, turn
+from tests.fakes.agents import RUN, SCOPE, ScriptedModels, turn
 from tests.fakes.collector import Watched, collecting
+from tests.fakes.record import MemoryRecord, journal_on
 
 ROOT = Path(__file__).resolve().parents[2]
 ABOVE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
@@ -60,10 +62,19 @@ class Handler:
         return TurnOutcome(SECRET)
 
 
+async def carry(
+    handler: Handler, watched: Watched, asked: Turn | None = None, record: MemoryRecord | None = None
+) -> TurnOutcome:
+    """The turn as a runner carries it out."""
+    tracer = TurnTracer(watched.telemetry)
+    journal = journal_on(MemoryRecord() if record is None else record, tracer=tracer)
+    return await carried_out(handler, asked or turn("hi"), journal, tracer)
+
+
 async def test_ob_01_a_turn_and_each_of_its_effects_have_spans_in_one_trace() -> None:
     """OB-01: the turn, its retrieval, model and tool, under the request that another process took."""
     watched = Watched()
-    await TracedHandler(Handler(), watched.telemetry)(turn("hi", options={"traceparent": ABOVE}), MemoryJournal())
+    await carry(Handler(), watched, turn("hi", options={"traceparent": ABOVE}))
     below = ["retrieval documents", "chat m-1", "execute_tool calculator", "clock now"]
     assert list(watched.spans) == [*below, "invoke_agent assistant"]
     assert {watched.parent(name) for name in below} == {"invoke_agent assistant"}
@@ -123,7 +134,7 @@ async def test_ob_05_figures_and_error_codes_are_counted() -> None:
     """OB-05: durations and tokens by operation, errors by their code."""
     watched = Watched()
     with pytest.raises(Unavailable):
-        await TracedHandler(Handler(Unavailable(SECRET)), watched.telemetry)(turn("hi"), MemoryJournal())
+        await carry(Handler(Unavailable(SECRET)), watched)
     assert watched.figure("gen_ai.client.token.usage", gen_ai_token_type="input", gen_ai_response_model="m-1") == 12
     assert watched.figure("aos.errors", error_type="unavailable", gen_ai_operation_name="invoke_agent") == 1
     assert watched.figure("gen_ai.client.operation.duration", gen_ai_operation_name="execute_tool") > 0
@@ -132,17 +143,17 @@ async def test_ob_05_figures_and_error_codes_are_counted() -> None:
 
 
 async def test_what_a_journal_only_remembers_makes_no_span() -> None:
-    journal, handler = MemoryJournal(), Handler()
-    await TracedHandler(handler, Watched().telemetry)(turn("hi"), journal)
+    record, handler = MemoryRecord(), Handler()
+    await carry(handler, Watched(), record=record)
     watched = Watched()
-    outcome = await TracedHandler(handler, watched.telemetry)(turn("hi"), journal.again(replaying=True))
+    outcome = await carry(handler, watched, record=record)
     assert list(watched.spans) == ["invoke_agent assistant"] and outcome.answer == SECRET
 
 
 async def test_waiting_for_a_person_is_no_error() -> None:
     watched = Watched()
     with pytest.raises(ApprovalPending):
-        await TracedHandler(Handler(ApprovalPending("a1")), watched.telemetry)(turn("hi"), MemoryJournal())
+        await carry(Handler(ApprovalPending("a1")), watched)
     span = watched.spans["invoke_agent assistant"]
     assert span.status.status_code is StatusCode.UNSET and (span.attributes or {})["aos.outcome"] == "waiting"
     assert watched.figure("aos.errors") == 0
@@ -151,7 +162,7 @@ async def test_waiting_for_a_person_is_no_error() -> None:
 @pytest.mark.parametrize("prompts", [False, True])
 async def test_what_people_write_is_in_no_span_unless_asked_for(prompts: bool) -> None:
     watched = Watched(prompts=prompts)
-    await TracedHandler(Handler(), watched.telemetry)(turn(SECRET), MemoryJournal())
+    await carry(Handler(), watched, turn(SECRET))
     assert any(SECRET in str(span.to_json()) for span in watched.spans.values()) is prompts
 
 

@@ -22,6 +22,7 @@ from serve_apps.agents.durable.replay_cursor import (
     said_within,
     usage_of,
 )
+from serve_apps.agents.durable.traced import TurnTracer
 from serve_apps.agents.events import Event, EventKind
 from serve_apps.agents.inquiries.inquiry import NAME as INQUIRY
 from serve_apps.agents.inquiries.pending_questions import answered, asked, wanted_of
@@ -47,6 +48,7 @@ class LiveJournal(ReplayCursor):
         clock: Callable[[], float],
         now: Callable[[], datetime],
         patience: timedelta,
+        tracer: TurnTracer,
     ) -> None:
         """Collaborators are injected.
 
@@ -57,10 +59,11 @@ class LiveJournal(ReplayCursor):
             show: takes events at once; it must not block.
             clock, now: seconds that only grow, and the moment.
             patience: how long a request waits for a decision.
+            tracer: makes a span of each effect that is performed.
         """
         super().__init__(run, seed, steps)
         self._stored, self._recorder, self._sink = stored, recorder, show
-        self._clock, self._now, self._patience = clock, now, patience
+        self._clock, self._now, self._patience, self._tracer = clock, now, patience, tracer
         self._pending: list[Event] = []
         self._grant: ApprovalGrant | None = None
 
@@ -116,16 +119,18 @@ class LiveJournal(ReplayCursor):
         reply: ModelReply | None = None
         error: AosError | None = None
         try:
-            async with closing_stream(saying()) as said:
-                async for item in said:
-                    if isinstance(item, ModelReply):
-                        reply = item
-                        break
-                    if isinstance(item, ConnectionFallback):
-                        left.append(item)
-                        self._shown = 0  # what the one that was left has said is said anew
-                        continue
-                    yield item
+            with self._tracer.trace_model_call(name, request) as seen:
+                async with closing_stream(saying()) as said:
+                    async for item in said:
+                        seen(item)
+                        if isinstance(item, ModelReply):
+                            reply = item
+                            break
+                        if isinstance(item, ConnectionFallback):
+                            left.append(item)
+                            self._shown = 0  # what the one that was left has said is said anew
+                            continue
+                        yield item
         except AosError as raised:
             error = raised
         if reply is None and error is None:
@@ -169,7 +174,10 @@ class LiveJournal(ReplayCursor):
         """The step as it ended, on record."""
         began = self._clock()
         try:
-            value = normalize_json(await perform(self._key(step)))
+            with self._tracer.trace_step(step.kind, step.name, step.request, self._key(step)) as ended:
+                value = await perform(self._key(step))
+                ended(value)
+            value = normalize_json(value)
         except (ApprovalPending, ReplayDiverged) as error:
             raise self._halt(error) from None
         except AosError as error:

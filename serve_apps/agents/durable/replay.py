@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from cluster.basics.errors import AosError
 from cluster.basics.scope import Scope
+from cluster.basics.telemetry import Telemetry
 from cluster.models.messages import ChatRequest, ModelReply, ToolSpec
 from cluster.state.canonical_json import dump_canonical
 from cluster.state.work.run_queries import RunRecording
@@ -14,6 +15,7 @@ from cluster.state.work.run_record import RunState, RunStep, StepState
 from serve_apps.agents.durable.message_codec import reply_from_json
 from serve_apps.agents.durable.replay_cursor import ASK, ASKED, INPUT, MODEL, ReplayCursor, model_request
 from serve_apps.agents.durable.run_loop import carried_out, done_data, error_data
+from serve_apps.agents.durable.traced import TurnTracer
 from serve_apps.agents.events import Event, EventKind
 from serve_apps.agents.inquiries.inquiry import NAME as INQUIRY
 from serve_apps.agents.intake.toolset import recorded_specs
@@ -257,7 +259,7 @@ async def _replay_turn(
     turn: Turn, journal: ReplayJournal, handler: TurnHandler
 ) -> tuple[BaseException | None, TurnOutcome | None]:
     """Replays a turn through its handler; returns the error it ended with, or its outcome."""
-    task = asyncio.create_task(carried_out(handler, turn, journal))
+    task = asyncio.create_task(carried_out(handler, turn, journal, TurnTracer(Telemetry.off())))
     await asyncio.wait({task})
     raised = task.exception()  # looked at in any case, or asyncio complains of it
     error = journal.halted or raised

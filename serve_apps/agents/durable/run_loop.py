@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from cluster.basics.errors import AosError, LeaseLost, Permanent, Transient
+from cluster.basics.telemetry import Telemetry
 from cluster.state.approvals import ApprovalStore
 from cluster.state.audit import AuditLog
 from cluster.state.audit import Outcome as Done
@@ -20,6 +21,7 @@ from configs.sections import AgentSettings
 from serve_apps.agents.durable.journal import LiveJournal
 from serve_apps.agents.durable.recorder import LedgerRecorder, event_rows
 from serve_apps.agents.durable.replay_cursor import ReplayCursor
+from serve_apps.agents.durable.traced import TurnTracer
 from serve_apps.agents.events import Event, EventKind
 from serve_apps.agents.intake.turn import dump_turn, load_turn
 from serve_apps.agents.streams.subscriber import EventQueue
@@ -34,6 +36,7 @@ BACKGROUND = 8  # runs without a reader at a time
 Kept = Callable[[], Awaitable[None]]
 Remember = Callable[[Transaction, Turn, TurnOutcome], Awaitable[Kept | None]]
 Say = Callable[[Turn, Transaction, str], Awaitable[None]]
+Admit = Callable[[Turn], Awaitable[Turn]]
 _log = logging.getLogger("aos.agents")
 
 
@@ -59,6 +62,8 @@ class TurnRunner:
         timing: RunTiming,
         remember: Remember,
         audit: AuditLog,
+        telemetry: Telemetry,
+        admit: Admit | None = None,
         say: Say | None = None,
     ) -> None:
         """Collaborators are injected.
@@ -71,11 +76,13 @@ class TurnRunner:
             timing: clocks.
             remember: stores the answer in its conversation, in the transaction that completes the run.
             say: stores a question in its conversation, in the transaction in which the run begins to wait.
+            telemetry: takes the spans of turns.
+            admit: the turn with the rights that its user still has, whenever it is begun or resumed.
             audit: each execution of an agent is a line of the trail, written with the run's end (AT-01).
         """
         self._runs, self._approvals, self._handlers = runs, approvals, handlers
         self._settings, self._owner, self._timing, self._remember = settings, owner, timing, remember
-        self._audit, self._say = audit, say
+        self._audit, self._say, self._telemetry, self._admit = audit, say, telemetry, admit
 
     async def run(self, turn: Turn, lease: RunLease) -> AsyncIterator[Event]:
         """Carry a claimed run out and tell its events from the first; closing the iterator stops it.
@@ -131,6 +138,7 @@ class TurnRunner:
         turn = load_turn(loaded.input if turn is None else dump_turn(turn))
         lease = replace(lease, scope=turn.scope)
         say = None if self._say is None else partial(self._say, turn)
+        tracer = TurnTracer(self._telemetry)
         recorder = LedgerRecorder(self._runs, self._approvals, lease, say)
         journal = LiveJournal(
             turn.run,
@@ -142,12 +150,14 @@ class TurnRunner:
             clock=self._timing.clock,
             now=self._timing.now,
             patience=timedelta(hours=self._settings.approval_hours),
+            tracer=tracer,
         )
         settings = self._settings
         heartbeat = Heartbeat(
             self._runs.heartbeat, lease, settings.lease_seconds, settings.heartbeat_seconds, self._timing.clock
         )
-        handler = await heartbeat.run(carried_out(self._handlers[turn.path], turn, journal), stop, GRACE_SECONDS)
+        carried = carried_out(self._handlers[turn.path], turn, journal, tracer, self._admit)
+        handler = await heartbeat.run(carried, stop, GRACE_SECONDS)
         last = await self._finish_run(turn, lease, journal, handler, heartbeat)
         if last is not None:
             outlet.put(last)
@@ -224,10 +234,14 @@ class TurnRunner:
         await self._audit.record(tx, turn.scope, "agent.execute", turn.agent.id, outcome, detail)
 
 
-async def carried_out(handler: TurnHandler, turn: Turn, journal: Journal) -> TurnOutcome:
+async def carried_out(
+    handler: TurnHandler, turn: Turn, journal: Journal, tracer: TurnTracer, admit: Admit | None = None
+) -> TurnOutcome:
     """The turn from its first event to its outcome, whose trace begins with what was remembered for it."""
     emit_opening(turn, journal)
-    outcome = await handler(turn, journal)
+    with tracer.trace_turn(turn) as ended:
+        outcome = await handler(turn if admit is None else await admit(turn), journal)
+        ended(outcome)
     line = turn.options.get(RECALLED)
     return outcome if line is None else replace(outcome, trace=(line, *outcome.trace))
 

@@ -1,29 +1,18 @@
 """Turns seen from outside: a span for the turn, and one for each model, tool and retrieval that was performed."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from cluster.basics.scope import Scope
 from cluster.basics.telemetry import REQUEST, OpenSpan, Telemetry, Value
 from cluster.models.messages import ChatRequest, ModelReply
-from serve_apps.agents.events import Event, EventKind
+from serve_apps.agents.events import Event
 from serve_apps.agents.streams.cancellation import closing_stream
 from serve_apps.agents.turn_errors import ApprovalPending
-from serve_apps.agents.turn_ports import (
-    IncomingMessage,
-    Journal,
-    Json,
-    Perform,
-    RedoPolicy,
-    RunId,
-    Said,
-    Saying,
-    Turn,
-    TurnHandler,
-    TurnOrchestrator,
-    TurnOutcome,
-)
+from serve_apps.agents.turn_ports import IncomingMessage, Json, RunId, Said, Turn, TurnOrchestrator, TurnOutcome
 
 TRACEPARENT = "traceparent"  # the option of a turn that says what it is a part of
 
@@ -56,15 +45,18 @@ class TracedOrchestrator:
             await self._orchestrator.cancel(scope, run)
 
 
-class TracedHandler:
-    """A `Handler` around another. What a journal only remembers makes no span: it happened in another trace."""
+class TurnTracer:
+    """Spans of one turn and of the effects below it. What a journal only remembers makes none: it happened in another
+    trace."""
 
-    def __init__(self, handler: TurnHandler, telemetry: Telemetry) -> None:
-        """`handler` carries the turn out."""
-        self._handler, self._telemetry = handler, telemetry
+    def __init__(self, telemetry: Telemetry) -> None:
+        """No span is open yet."""
+        self._telemetry = telemetry
+        self._parent: str | None = None
 
-    async def __call__(self, turn: Turn, journal: Journal) -> TurnOutcome:
-        """As `Handler`."""
+    @contextmanager
+    def trace_turn(self, turn: Turn) -> Iterator[Callable[[TurnOutcome], None]]:
+        """The span of the turn; what it yields takes the outcome. A turn that waits for a person has not failed."""
         attributes: Mapping[str, Value | None] = {
             "gen_ai.agent.id": turn.agent.id,
             "gen_ai.agent.name": turn.agent.name,
@@ -75,97 +67,46 @@ class TracedHandler:
             "aos.path": str(turn.path),
             "aos.depth": turn.depth,
         }
-        parent = turn.options.get(TRACEPARENT)
-        parent = parent if isinstance(parent, str) else None
-        with self._telemetry.operation("invoke_agent", turn.agent.name, parent, attributes) as mark:
+        above = turn.options.get(TRACEPARENT)
+        waiting: ApprovalPending | None = None
+        with self._telemetry.operation(
+            "invoke_agent", turn.agent.name, above if isinstance(above, str) else None, attributes
+        ) as mark:
+            self._parent = mark.traceparent
             self._telemetry.said(mark, "gen_ai.input.messages", [_genai_message("user", turn.message)])
-            ended = await self._outcome_or_waiting(turn, TracedJournal(journal, self._telemetry, mark.traceparent))
-            if isinstance(ended, TurnOutcome):
-                mark.set({"aos.outcome": ended.finish_reason, "aos.confidence": ended.confidence})
-                self._telemetry.said(mark, "gen_ai.output.messages", [_genai_message("assistant", ended.answer)])
-                return ended
-            mark.set({"aos.outcome": "waiting", "aos.approval.id": ended.approval})
-        raise ended
 
-    async def _outcome_or_waiting(self, turn: Turn, journal: Journal) -> TurnOutcome | ApprovalPending:
-        """A turn that waits for a person has not failed, so its span does not see an error."""
-        try:
-            return await self._handler(turn, journal)
-        except ApprovalPending as waiting:
-            return waiting
+            def ended(outcome: TurnOutcome) -> None:
+                mark.set({"aos.outcome": outcome.finish_reason, "aos.confidence": outcome.confidence})
+                self._telemetry.said(mark, "gen_ai.output.messages", [_genai_message("assistant", outcome.answer)])
 
+            try:
+                yield ended
+            except ApprovalPending as error:
+                waiting = error
+                mark.set({"aos.outcome": "waiting", "aos.approval.id": error.approval})
+        if waiting is not None:
+            raise waiting
 
-class TracedJournal:
-    """A `Journal` whose effects make spans below the turn's."""
-
-    def __init__(self, journal: Journal, telemetry: Telemetry, parent: str | None) -> None:
-        """`parent`: traceparent of the turn's span."""
-        self._journal, self._telemetry, self._parent = journal, telemetry, parent
-
-    @property
-    def run(self) -> RunId:
-        """As `Journal`."""
-        return self._journal.run
-
-    @property
-    def seed(self) -> int:
-        """As `Journal`."""
-        return self._journal.seed
-
-    @property
-    def spent_ms(self) -> int:
-        """As `Journal`."""
-        return self._journal.spent_ms
-
-    def emit(self, kind: EventKind, **data: Json) -> Event:
-        """As `Journal`."""
-        return self._journal.emit(kind, **data)
-
-    def piece(self, text: str) -> None:
-        """As `Journal`."""
-        self._journal.piece(text)
-
-    async def ask(self, tool: str, arguments: Mapping[str, Json], reason: str) -> Mapping[str, Json]:
-        """As `Journal`."""
-        return await self._journal.ask(tool, arguments, reason)
-
-    async def inquire(self, question: Mapping[str, Json]) -> str:
-        """As `Journal`."""
-        return await self._journal.inquire(question)
-
-    async def step(
-        self, kind: str, name: str, request: Json, perform: Perform, *, redo: RedoPolicy = RedoPolicy.REPEAT
-    ) -> Json:
-        """As `Journal`."""
-
-        async def performed(key: str) -> Json:
-            if kind == "tool":
-                return await self._trace_tool(name, request, key, perform)
-            if kind == "retrieval":
-                with self._telemetry.operation(
-                    "retrieval", name, self._parent, {"gen_ai.data_source.id": name}
-                ) as mark:
-                    self._telemetry.said(mark, "gen_ai.retrieval.query.text", request)
-                    return await perform(key)
+    @contextmanager
+    def trace_step(self, kind: str, name: str, request: Json, key: str) -> Iterator[Callable[[Json], None]]:
+        """The span of an effect; what it yields takes the result."""
+        if kind == "tool":
+            attributes = {"gen_ai.tool.name": name, "gen_ai.tool.type": "function", "gen_ai.tool.call.id": key}
+            with self._telemetry.operation("execute_tool", name, self._parent, attributes) as mark:
+                mark.labels["gen_ai.tool.name"] = name
+                self._telemetry.said(mark, "gen_ai.tool.call.arguments", request)
+                yield partial(self._telemetry.said, mark, "gen_ai.tool.call.result")
+        elif kind == "retrieval":
+            with self._telemetry.operation("retrieval", name, self._parent, {"gen_ai.data_source.id": name}) as mark:
+                self._telemetry.said(mark, "gen_ai.retrieval.query.text", request)
+                yield _discard
+        else:
             with self._telemetry.span(f"{kind} {name}", self._parent, {}):
-                return await perform(key)
+                yield _discard
 
-        return await self._journal.step(kind, name, request, performed, redo=redo)
-
-    def stream(self, name: str, request: ChatRequest, saying: Saying, *, about: Json = None) -> AsyncIterator[Said]:
-        """As `Journal`."""
-        return self._journal.stream(name, request, lambda: self._trace_model_call(name, request, saying), about=about)
-
-    async def _trace_tool(self, name: str, request: Json, key: str, perform: Perform) -> Json:
-        attributes = {"gen_ai.tool.name": name, "gen_ai.tool.type": "function", "gen_ai.tool.call.id": key}
-        with self._telemetry.operation("execute_tool", name, self._parent, attributes) as mark:
-            mark.labels["gen_ai.tool.name"] = name
-            self._telemetry.said(mark, "gen_ai.tool.call.arguments", request)
-            result = await perform(key)
-            self._telemetry.said(mark, "gen_ai.tool.call.result", result)
-            return result
-
-    async def _trace_model_call(self, name: str, request: ChatRequest, saying: Saying) -> AsyncIterator[Said]:
+    @contextmanager
+    def trace_model_call(self, name: str, request: ChatRequest) -> Iterator[Callable[[Said], None]]:
+        """The span of a model's reply; what it yields takes each piece of it."""
         attributes: Mapping[str, Value | None] = {
             "aos.step": name,
             "gen_ai.request.temperature": request.temperature,
@@ -176,17 +117,18 @@ class TracedJournal:
         }
         with self._telemetry.operation("chat", name, self._parent, attributes) as mark:
             seconds, waits = self._telemetry.stopwatch(), True
-            self._telemetry.said(
-                mark, "gen_ai.input.messages", [_genai_message(m.role, m.content) for m in request.messages]
-            )
-            async with closing_stream(saying()) as said:
-                async for item in said:
-                    if waits:
-                        self._telemetry.first_chunk(mark, seconds())
-                        waits = False
-                    if isinstance(item, ModelReply):
-                        self._annotate_reply(mark, item)
-                    yield item
+            said = [_genai_message(one.role, one.content) for one in request.messages]
+            self._telemetry.said(mark, "gen_ai.input.messages", said)
+
+            def take(item: Said) -> None:
+                nonlocal waits
+                if waits:
+                    self._telemetry.first_chunk(mark, seconds())
+                    waits = False
+                if isinstance(item, ModelReply):
+                    self._annotate_reply(mark, item)
+
+            yield take
 
     def _annotate_reply(self, mark: OpenSpan, reply: ModelReply) -> None:
         mark.label("gen_ai.response.model", reply.model)
@@ -201,6 +143,10 @@ class TracedJournal:
         )
         self._telemetry.used(mark, reply.usage.prompt_tokens, reply.usage.completion_tokens, reply.cost_usd)
         self._telemetry.said(mark, "gen_ai.output.messages", [_genai_message("assistant", reply.content)])
+
+
+def _discard(_: Json) -> None:
+    """Results of other effects are in no span."""
 
 
 def _genai_message(role: str, content: str) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from cluster.basics.errors import Forbidden
 from cluster.basics.scope import Scope
 from cluster.state.audit import AuditLog
 from cluster.state.identity.identity import IdentityStore, WorkspaceMember, least_role
-from serve_apps.agents.turn_ports import Journal, Turn, TurnHandler, TurnOutcome
+from serve_apps.agents.turn_ports import Turn
 
 
 class NoMember(Forbidden):
@@ -16,30 +16,28 @@ class NoMember(Forbidden):
     fix = "Ask an administrator of the workspace; a member can ask again."
 
 
-class StillAllowed:
-    """A `Handler` around another, for turns that are begun or resumed, also days later by an approval.
+class RightsCheck:
+    """Looks each time a turn is begun or resumed, also days later by an approval, and notes nothing in the journal:
+    replays go without it, as nothing is done there."""
 
-    It looks each time and notes nothing in the journal: replays walk the handlers without it, as nothing is done there.
-    """
+    def __init__(self, identity: IdentityStore, audit: AuditLog) -> None:
+        """Collaborators are injected."""
+        self._identity, self._audit = identity, audit
 
-    def __init__(self, handler: TurnHandler, identity: IdentityStore, audit: AuditLog) -> None:
-        """`handler` carries the turn out; it and whom it delegates to see the rights that are left."""
-        self._handler, self._identity, self._audit = handler, identity, audit
-
-    async def __call__(self, turn: Turn, journal: Journal) -> TurnOutcome:
-        """As `Handler`.
+    async def narrow_turn(self, turn: Turn) -> Turn:
+        """The turn with the rights that are left; whom it delegates to has no others.
 
         Raises:
             NoMember: the user is gone, disabled, or no member of the workspace; the refusal is in the audit trail.
         """
         scope = turn.scope
         if scope.user is None:  # the system itself
-            return await self._handler(turn, journal)
+            return turn
         member = await self._identity.member(scope.tenant, scope.user, scope.workspace)
         if member is None:
             await self._audit.denied(scope, "run.carry", turn.run, {"reason": NoMember.code})
             raise NoMember(f"user {scope.user}")
-        return await self._handler(replace(turn, scope=remaining_scope(scope, member)), journal)
+        return replace(turn, scope=remaining_scope(scope, member))
 
 
 def remaining_scope(scope: Scope, member: WorkspaceMember) -> Scope:

@@ -177,23 +177,25 @@ class AgentKnowledge:
         said = tuple(one.content for one in turn.history[-LAST:])
         history, documents = (said if is_follow_up(turn.message) else ()), named(turn.options)
 
-        async def search(_: str) -> Json:
-            return await self.find(
-                turn.scope,
-                turn.agent.id,
-                turn.message,
-                limit,
-                None,
-                history=history,
-                least_share=0,
-                documents=documents,
-            )
-
         request: dict[str, Json] = {"query": turn.message, "agent": turn.agent.id, "limit": limit}
         request |= {"history": list(history)} if history else {}
         request |= {"documents": list(documents)} if documents else {}
         try:
-            found = await journal.step(RETRIEVAL, "recall", request, search)
+            found = await journal.step(
+                RETRIEVAL,
+                "recall",
+                request,
+                lambda _: self.find(
+                    turn.scope,
+                    turn.agent.id,
+                    turn.message,
+                    limit,
+                    None,
+                    history=history,
+                    least_share=0,
+                    documents=documents,
+                ),
+            )
         except ENDINGS:
             raise
         except AosError as error:
