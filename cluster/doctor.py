@@ -67,7 +67,12 @@ def _probe_supervisor(settings: Settings) -> Iterable[HealthFinding]:
         what = f"{status.phase}: {status.detail}" if status else "starting"
         yield HealthFinding("supervisor", StatusColour.YELLOW, what, "Wait, and look again.")
     else:
-        yield HealthFinding("supervisor", StatusColour.GREEN, f"pid {process.pid}, {status.restarts} repairs")
+        detail = f"pid {process.pid}, {status.restarts} repairs"
+        if status.detail:  # of servers that are not ours
+            fix = "Begin it anew where it runs: the supervisor restarts only what it has started."
+            yield HealthFinding("supervisor", StatusColour.YELLOW, f"{detail}; {status.detail}", fix)
+        else:
+            yield HealthFinding("supervisor", StatusColour.GREEN, detail)
 
 
 def _probe_redis(settings: Settings) -> Iterable[HealthFinding]:

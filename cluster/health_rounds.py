@@ -1,19 +1,23 @@
-"""The supervisor's rounds: asks every part of this machine whether it answers, and ends what hangs."""
+"""The supervisor's rounds: asks every part whether it answers, ends what hangs here, reports what is not ours."""
 
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from http import HTTPStatus
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import psutil
 
 from cluster import connect
+from cluster.basics.errors import Unavailable
 from cluster.deploy import APPLICATIONS
 from cluster.watch.asking import LivenessCheck, LivenessState, ask_http, ask_http2, ask_process
 from cluster.watch.hanging import SilenceTracker
 from cluster.watch.memory import MemoryWatch
+from cluster.watch.servers import ServerProbe, ServerWatch, server_probes
 from cluster.watch.standin import StandIn, count_listeners
 from configs.sections import Settings
 
@@ -25,6 +29,8 @@ CONTROLLER_SECONDS = 6.0  # between two questions that it answers with all it kn
 ABSENT_SECONDS = 25.0  # the proxy is begun anew by the controller in less
 CONTROLLER, MANAGER = "ray::ServeController", "ray::HAProxyManager"
 DASHBOARD = "/api/version"
+GCS_HEALTH = "/api/gcs_healthz"
+OURS = "gateway"  # an application that is always deployed
 LOOPBACK = "127.0.0.1"
 
 
@@ -40,9 +46,17 @@ class LivenessProbe:
 class LivenessRounds:
     """Asks in rounds of a few seconds; knows the head's processes, so that looking costs next to nothing."""
 
-    def __init__(self, settings: Settings, report: Report, clock: Callable[[], float] = time.monotonic) -> None:
-        """Nothing is asked yet."""
+    def __init__(
+        self,
+        settings: Settings,
+        report: Report,
+        clock: Callable[[], float] = time.monotonic,
+        servers: Callable[[], Iterable[ServerProbe]] | None = None,
+    ) -> None:
+        """Nothing is asked yet; `servers` are the questions to servers, those of the settings where left out."""
         self._settings, self._report, self._clock = settings, report, clock
+        self._probes = servers or (lambda: (*server_probes(settings), *self._of_joined()))
+        self._servers = ServerWatch(report, clock)
         self._state = settings.state_dir
         self._silences = SilenceTracker(clock)
         self._memory = MemoryWatch(
@@ -56,24 +70,38 @@ class LivenessRounds:
         self._pool = ThreadPoolExecutor(8, thread_name_prefix="asking")
 
     def lost(self) -> str:
-        """The part of Ray's head that is missing, or was ended now because it hangs; empty where all is well.
+        """A server, or the part of Ray's head, that is missing or was ended now because it hangs; empty: all is well.
 
-        Whatever else hangs is ended here, too, and comes back by itself: Serve replaces it.
+        Whatever else hangs is ended here, too, and comes back by itself: Serve replaces it. Of a joined cluster it is
+        our applications that may be lost.
         """
-        if self._settings.ray.address is not None:
-            return ""
-        if gone := self._missing_head():
-            return gone
-        self._memory.look()
+        is_joined = self._settings.ray.address is not None
+        gone = "" if is_joined else self._missing_head()
+        if not is_joined and not gone:
+            self._memory.look()
         if self._clock() < self._next:
-            return ""
+            return gone
         self._next = self._clock() + ROUND_SECONDS
-        questions = [*self._of_head(), *self._of_processes(), self._of_proxy()]
-        if self._clock() >= self._next_controller:
+        servers = list(self._probes())
+        questions = [] if is_joined or gone else [*self._of_head(), *self._of_processes(), self._of_proxy()]
+        if questions and self._clock() >= self._next_controller:
             questions += self._of_serve()
             self._next_controller = self._clock() + CONTROLLER_SECONDS
-        replies = dict(zip(questions, self._pool.map(lambda one: one.put(), questions), strict=True))
-        return self._judge_replies(replies)
+        replies = list(self._pool.map(lambda one: one.put(), [*servers, *questions]))
+        for probe, asked in zip(servers, replies, strict=False):
+            gone = self._servers.judge_reply(probe, asked) or gone
+        rest = dict(zip(questions, replies[len(servers) :], strict=True))
+        return gone or (self._judge_replies(rest) if rest else "")
+
+    @property
+    def away(self) -> str:
+        """The servers that are not ours and do not answer, and why; empty where all do."""
+        return "; ".join(f"{part} does not answer: {why}" for part, why in self._servers.away.items())
+
+    @property
+    def postgres_answers(self) -> bool:
+        """False where it left the last question unanswered: whoever asks it something else would wait, too."""
+        return not any("postgres" in part for part in self._servers.unanswered)
 
     def close(self) -> None:
         """Nobody asks any more."""
@@ -123,6 +151,30 @@ class LivenessRounds:
         headers = connect.ray_dashboard(self._settings).headers
         for part, path in (("dashboard", DASHBOARD), ("controller", APPLICATIONS)):
             yield LivenessProbe(part, lambda path=path: ask_http(LOOPBACK, port, path, LIMIT_SECONDS, headers))  # type: ignore[misc]
+
+    def _of_joined(self) -> Iterable[ServerProbe]:
+        """GCS and Serve's controller of a joined cluster, by way of its dashboard; none of it is ours to end."""
+        if self._settings.ray.address is not None and self._clock() >= self._next_controller:
+            self._next_controller = self._clock() + CONTROLLER_SECONDS
+            yield ServerProbe("the GCS of the joined Ray cluster", self._ask_joined_gcs)
+            yield ServerProbe("Serve on the joined Ray cluster", self._ask_joined_serve)
+
+    def _ask_joined_gcs(self) -> LivenessCheck:
+        ray = connect.ray_dashboard(self._settings)
+        url = urlsplit(ray.url)
+        asked = ask_http(url.hostname or "", url.port or 0, GCS_HEALTH, LIMIT_SECONDS, ray.headers)
+        if asked.reply is LivenessState.ANSWERED and asked.status != HTTPStatus.OK:
+            return LivenessCheck(LivenessState.GONE, why=f"the dashboard answers {asked.status}")
+        return asked
+
+    def _ask_joined_serve(self) -> LivenessCheck:
+        """UNREADY where our applications are not there: the cluster was begun anew."""
+        ray = connect.ray_dashboard(self._settings)
+        try:
+            is_deployed = ray.get(APPLICATIONS, lambda body: OURS in body["applications"], LIMIT_SECONDS)
+        except Unavailable as error:
+            return LivenessCheck(LivenessState.GONE, why=str(error))
+        return LivenessCheck(LivenessState.ANSWERED if is_deployed else LivenessState.UNREADY)
 
     def _judge_replies(self, replies: dict[LivenessProbe, LivenessCheck]) -> str:
         """End what hangs; what of the head is lost by that."""

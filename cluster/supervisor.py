@@ -197,14 +197,18 @@ def _watch_instance(
 ) -> None:
     """Look once a second; after a failed repair wait longer each time, and never give up."""
     rollout, rounds = rollout or Rollout(settings), rounds or LivenessRounds(settings, report)
-    restarts, pause, unrepaired = 0, WATCH_SECONDS, ""
+    restarts, pause, unrepaired, away = 0, WATCH_SECONDS, "", ""
     while True:
         time.sleep(pause)
         # A repair that failed half-way has the daemons running again, but not yet the applications.
         lost = _lost_part(settings, rounds) or unrepaired
         if not lost:
             pause = WATCH_SECONDS
-            rollout.restart(report)
+            if rounds.away != away:
+                away = rounds.away
+                supervised.write_status(settings.state_dir, SupervisorStatus("ready", away, os.getpid(), restarts))
+            if rounds.postgres_answers:
+                rollout.restart(report)
             continue
         restarts += 1
         report(f"lost {lost}: repairing")
@@ -213,7 +217,7 @@ def _watch_instance(
                 settings.state_dir, SupervisorStatus("repairing", f"lost {lost}", os.getpid(), restarts)
             )
             _repair_instance(settings, rollout, rounds.stand_in, report)
-            supervised.write_status(settings.state_dir, SupervisorStatus("ready", "", os.getpid(), restarts))
+            supervised.write_status(settings.state_dir, SupervisorStatus("ready", away, os.getpid(), restarts))
         except (AosError, OSError) as error:  # of the system's own above all a full disk, which somebody may empty
             pause, unrepaired = min(LONGEST_PAUSE, pause * 2), lost
             report(f"repair failed, again in {pause:.0f} s: {error}")

@@ -82,6 +82,7 @@ BEHAVIOURS = {
     "The audit log is a chain of hashes": "cluster/state/audit.py",
     "The program starts its own Postgres and Valkey": "cluster/state/db/embedded.py",
     "Parts that no longer answer are noticed and ended": "cluster/health_rounds.py",
+    "A Postgres or Valkey that hangs is begun anew; external ones are only reported": "cluster/watch/servers.py",
     "Settings come from YAML, rows and the environment": "configs/settings.py",
 }
 

@@ -17,7 +17,10 @@ LOOK_SECONDS = 0.2
 
 @dataclass(frozen=True, slots=True)
 class SupervisorStatus:
-    """The supervisor's last written status: `phase` is starting, ready, repairing, failed or stopped."""
+    """The supervisor's last written status: `phase` is starting, ready, repairing, failed or stopped.
+
+    `detail` of one that is ready names the servers that are not ours and do not answer.
+    """
 
     phase: str
     detail: str

@@ -16,9 +16,13 @@ PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\x00\x00\x00\x04\x00\x00\x00\x
 
 
 class LivenessState(StrEnum):
-    """The result of a liveness question: an answer, silence until the limit, or nobody who could be asked."""
+    """The result of a liveness question: an answer, silence until the limit, or nobody who could be asked.
+
+    UNREADY is an answer, too: of a Postgres that starts or recovers, of a cluster that has not our applications.
+    """
 
     ANSWERED = "answered"
+    UNREADY = "unready"
     SILENT = "silent"
     GONE = "gone"
 
@@ -31,11 +35,13 @@ class LivenessCheck:
         reply: what came of it.
         pid: of the process that listens, where the kernel tells; 0 elsewhere.
         status: of an HTTP answer; 0 elsewhere.
+        why: in words, where there was no answer.
     """
 
     reply: LivenessState
     pid: int = 0
     status: int = 0
+    why: str = ""
 
 
 def ask_process(path: Path, seconds: float) -> LivenessCheck:

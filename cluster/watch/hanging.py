@@ -5,6 +5,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
+
 SILENCES = 2  # in a row
 LONGEST = 120.0  # seconds of silence after which it does not matter what keeps it
 # States of a thread (proc(5)) that wants to go on and may not: it runs, waits for a core, or for a disk.
@@ -22,9 +24,11 @@ class SilenceCount:
 class SilenceTracker:
     """Counts questions that were not answered, and tells whom to take for hanging."""
 
-    def __init__(self, clock: Callable[[], float], starved: Callable[[int], bool] | None = None) -> None:
-        """`starved` tells whether a process waits for something that it is not given."""
-        self._clock, self._starved = clock, starved or is_starved
+    def __init__(
+        self, clock: Callable[[], float], starved: Callable[[int], bool] | None = None, silences: int = SILENCES
+    ) -> None:
+        """`starved` tells whether a process waits for what it is not given; a hang is `silences` in a row."""
+        self._clock, self._starved, self._most = clock, starved or is_starved, silences
         self._silent: dict[tuple[str, int], SilenceCount] = {}
 
     def answered(self, name: str, pid: int = 0) -> None:
@@ -41,7 +45,7 @@ class SilenceTracker:
         before = self._silent.get((name, pid), SilenceCount(0, now))
         silence = SilenceCount(before.times + 1, before.since)
         self._silent[name, pid] = silence
-        if silence.times < SILENCES:
+        if silence.times < self._most:
             return False
         return now - silence.since >= LONGEST or not (pid and self._starved(pid))
 
@@ -50,6 +54,15 @@ def is_starved(pid: int) -> bool:
     """True where a thread of the process wants to go on, and is not let."""
     with suppress(OSError):
         return any(state in STARVED for state in _thread_states(pid))
+    return False
+
+
+def is_family_starved(pid: int) -> bool:
+    """As `is_starved`, of a process and all that it has begun; a stopped one is not, whatever the others do."""
+    with suppress(psutil.Error):
+        process = psutil.Process(pid)
+        family = [process, *process.children(recursive=True)]
+        return process.status() != psutil.STATUS_STOPPED and any(is_starved(one.pid) for one in family)
     return False
 
 

@@ -15,6 +15,7 @@ from cluster.console.findings import StatusColour, as_json, findings_table, is_r
 from cluster.state import supervised
 from configs.settings import load_settings
 from tests.fakes.api_server import serve_api
+from tests.fakes.daemon import supervising
 
 
 def test_every_part_that_is_down_is_red_with_what_to_do(tmp_path: Path) -> None:
@@ -31,6 +32,13 @@ def test_every_part_that_is_down_is_red_with_what_to_do(tmp_path: Path) -> None:
     shown = io.StringIO()
     Console(file=shown, width=150).print(findings_table(list(findings.values())))
     assert "postgres" in shown.getvalue() and "fix:" in shown.getvalue()
+
+
+def test_servers_that_are_not_ours_and_do_not_answer_are_a_warning_of_the_supervisor(tmp_path: Path) -> None:
+    told = "the external redis does not answer: refused"
+    with supervising(tmp_path, f'[[60, "ready", "{told}"]]'):
+        (found,) = doctor.run_probe("supervisor", load_settings({"AOS_STATE_DIR": str(tmp_path)}))
+    assert found.colour is StatusColour.YELLOW and told in found.detail and found.fix
 
 
 def test_every_port_that_can_be_set_is_named_with_its_setting_and_value(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 import socket
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +11,10 @@ import pytest
 
 from cluster import connect, deploy, supervisor
 from cluster.basics.errors import Unavailable
+from cluster.health_rounds import CONTROLLER_SECONDS, GCS_HEALTH, LivenessRounds
 from cluster.state import supervised
 from cluster.state.db import embedded
+from cluster.state.supervised import SupervisorStatus
 from configs.sections import Settings
 from configs.settings import load_settings
 from tests.fakes.api_server import ApiServer, serve_api
@@ -89,7 +91,7 @@ def test_it_repairs_until_the_applications_are_back(tmp_path: Path) -> None:
         if line == "repaired":
             raise supervisor._Stop
 
-    with joined(tmp_path, [(500, {}), WELL]) as (settings, fake):
+    with joined(tmp_path, [WELL, (500, {}), WELL]) as (settings, fake):  # the first one asks whether it answers
         try:
             with pytest.raises(supervisor._Stop):
                 supervisor._watch_instance(settings, report)
@@ -100,6 +102,47 @@ def test_it_repairs_until_the_applications_are_back(tmp_path: Path) -> None:
     assert said[2].startswith("repair failed, again in 2 s")
     status = supervised.read_status(tmp_path)
     assert status is not None and (status.phase, status.restarts) == ("ready", 2)
+
+
+class Clock:
+    """Each look is a long time after the one before."""
+
+    now = 0.0
+
+    def __call__(self) -> float:
+        self.now += CONTROLLER_SECONDS
+        return self.now
+
+
+def test_a_joined_cluster_is_asked_reported_while_it_is_away_and_deployed_to_when_it_was_begun_anew(
+    tmp_path: Path,
+) -> None:
+    """Its GCS and Serve's controller, and external servers; the status says what is away, for `aos doctor`."""
+    said: list[str] = []
+    shown: list[SupervisorStatus | None] = []
+
+    def report(line: str) -> None:
+        said.append(line)
+        if line.startswith("lost"):
+            shown.append(supervised.read_status(tmp_path))
+        if line == "repaired":
+            raise supervisor._Stop
+
+    begun_anew = {"applications": {}}
+    got = [(500, {}), (500, {}), (500, {}), (500, {}), begun_anew, WELL]
+    with joined(tmp_path, got) as (settings, fake):
+        fake.answers[f"GET {GCS_HEALTH}"] = [b"success", (503, {})]
+        ours = settings.model_copy(update={"redis": settings.redis.model_copy(update={"url": "redis://127.0.0.1:1/0"})})
+        with closing(LivenessRounds(ours, report, Clock())) as rounds, pytest.raises(supervisor._Stop):
+            supervisor._watch_instance(ours, report, rounds=rounds)
+        assert len(fake.of(f"PUT {PATH}")) == 1
+    assert [line for line in said if line.startswith("lost")] == ["lost Serve on the joined Ray cluster: repairing"]
+    (status,) = shown
+    assert status is not None and status.phase == "ready"
+    joined_parts = ("Serve on the joined Ray cluster", "the GCS of the joined Ray cluster")
+    for part in (*joined_parts, "the external postgres", "the external redis"):
+        assert sum(line.startswith(f"{part} does not answer, and is not ours") for line in said) == 1, said
+        assert f"{part} does not answer: " in status.detail
 
 
 def test_a_status_that_a_power_cut_left_empty_is_none(tmp_path: Path) -> None:

@@ -25,6 +25,9 @@ APPLICATION_ROLE = "aos_app"
 POSTGRES_SOCKET = ".s.PGSQL.5432"
 VALKEY_SOCKET = "valkey.sock"
 START_SECONDS = 120  # crash recovery on a loaded machine included
+CONNECT_SECONDS = 10
+QUIT_SECONDS = 1  # of an immediate stop, which a server that hangs may not hear
+KILL_SECONDS = 5
 
 # A bulk ingestion fills tables in seconds, and until they are analysed they are planned for as if they were empty.
 # pgvector 0.8.1 ships inside: parallel HNSW builds can overflow there (fixed in 0.8.2), so they are off.
@@ -105,8 +108,29 @@ def is_external(section: PostgresSettings | RedisSettings) -> bool:
 
 def server_processes(state_dir: Path) -> list[psutil.Process]:
     """The embedded servers that run for this state directory."""
-    found = (_find_postmaster(state_dir / "postgres"), _find_valkey(state_dir / "valkey"))
-    return [process for process in found if process is not None]
+    return list(servers_by_name(state_dir).values())
+
+
+def servers_by_name(state_dir: Path) -> dict[str, psutil.Process]:
+    """The embedded servers that run for this state directory, as `postgres` and `redis`."""
+    found = {"postgres": _find_postmaster(state_dir / "postgres"), "redis": _find_valkey(state_dir / "valkey")}
+    return {name: process for name, process in found.items() if process is not None}
+
+
+def end_hung_server(server: psutil.Process) -> None:
+    """End an embedded server with all that it has begun, heard or not; `start_servers` begins it anew.
+
+    What Postgres has committed is in its write-ahead log. A child of its left alive would keep the next one from
+    starting, as it holds the shared memory.
+    """
+    try:
+        family = [server, *server.children(recursive=True)]
+        how = signal.SIGQUIT if server.name().startswith("postgres") else signal.SIGTERM
+    except psutil.NoSuchProcess:
+        return
+    end_process(server, how, QUIT_SECONDS)  # SIGQUIT is Postgres' immediate shutdown
+    for process in family:
+        end_process(process, signal.SIGKILL, KILL_SECONDS)
 
 
 def postgres_endpoints(settings: Settings) -> tuple[str, str | None]:
@@ -169,6 +193,8 @@ def _start_postgres(data: Path, section: PostgresSettings) -> None:
         (data / "aos.conf").write_text(POSTGRES_CONF + own, encoding="utf-8")
         (data / "aos.conf").chmod(0o644)
         make_private(sockets, owner)
+        # Stale, too; its process may be a zombie for a while, which Postgres takes for one that runs.
+        (sockets / f"{POSTGRES_SOCKET}.lock").unlink(missing_ok=True)
         log = data / "server.log"
         pg_ctl = [f"{programs}/pg_ctl", "-D", place, "-l", f"{place}/{log.name}", "-w", "-t", str(START_SECONDS)]
         run_as(owner, [*pg_ctl, "start"], log, cwd)
@@ -204,7 +230,7 @@ def _create_database(data: Path, database: str) -> None:
     server = make_conninfo(host=str(socket_folder(data, POSTGRES_SOCKET)), user="postgres", dbname="postgres")
     rights = "login nosuperuser nobypassrls nocreatedb nocreaterole noreplication"
     try:
-        with psycopg.connect(server, autocommit=True) as connection:
+        with psycopg.connect(server, autocommit=True, connect_timeout=CONNECT_SECONDS) as connection:
             if connection.execute("select 1 from pg_roles where rolname = %s", [APPLICATION_ROLE]).fetchone() is None:
                 connection.execute(f"create role {APPLICATION_ROLE} {rights}")
             if connection.execute("select 1 from pg_database where datname = %s", [database]).fetchone() is None:
