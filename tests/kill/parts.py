@@ -17,6 +17,7 @@ import psutil
 from cluster import connect, deploy
 from cluster.basics.errors import AosError
 from cluster.state import supervised
+from cluster.state.db import embedded
 from cluster.watch.memory import use_now
 from tests.evals.report import Report
 from tests.instance import Instance
@@ -64,6 +65,23 @@ def supervisor(made: Instance) -> list[psutil.Process]:
     return [] if found is None else [found]
 
 
+def of_server(name: str) -> Find:
+    """An embedded server with all that it has begun."""
+
+    def find(made: Instance) -> list[psutil.Process]:
+        found = embedded.servers_by_name(made.settings.state_dir)
+        return [one for key, server in found.items() if key == name for one in family(server)]
+
+    return find
+
+
+def family(process: psutil.Process) -> list[psutil.Process]:
+    """It, and what it has begun; nobody where it has ended meanwhile."""
+    with contextlib.suppress(psutil.NoSuchProcess):
+        return [process, *process.children(recursive=True)]
+    return []
+
+
 PARTS: dict[str, tuple[Find, float, tuple[str, ...]]] = {
     "HAProxy": (lambda made: connect.proxy_processes(made.settings.state_dir), SOON, ("killed", "stopped")),
     "controller": (titled("ray::ServeController"), SOON, ("killed", "stopped")),
@@ -71,6 +89,8 @@ PARTS: dict[str, tuple[Find, float, tuple[str, ...]]] = {
     "embedder": (titled("ServeReplica:embedding"), SOON, ("killed", "stopped")),
     "reader": (titled("MapWorker(MapBatches(_Read))"), SOON, ("stopped",)),
     "supervisor": (supervisor, SOON, ("killed",)),
+    "Postgres": (of_server("postgres"), SOON, ("stopped",)),
+    "Valkey": (of_server("redis"), SOON, ("stopped",)),
     "raylet": (of_head("raylet"), LATER, ("killed", "stopped")),
     "GCS": (of_head("gcs_server"), LATER, ("killed", "stopped")),
 }
