@@ -3,7 +3,10 @@
 import asyncio
 from pathlib import Path
 
+import psycopg
+
 from cluster.basics.scope import Role, Scope
+from cluster.state.db.migrate import FOLDER
 from cluster.state.work.jobs import JobLane
 from configs.sections import ReadSettings
 from pipelines.documents.store.library import DocumentLibrary
@@ -62,6 +65,32 @@ async def test_what_is_deleted_makes_room_and_what_is_there_is_no_new_page(
     assert await pages_of(ledger, scope) == 0
     await ledger.scan(scope, write(tmp_path / "other", "b.txt", 5))
     assert await pages_of(ledger, scope) == 5
+
+
+async def test_a_page_count_that_is_corrected_moves_the_total(ledger: Bench, scope: Scope, tmp_path: Path) -> None:
+    folder = write(tmp_path / "in", "a.txt", 4)
+    await ledger.scan(scope, write(folder, "b.txt", 3))
+    corrected = "update document_versions set page_count = page_count {} where page_count >= 4 returning id"
+    await ledger.rows(scope, corrected.format("+ 5"))
+    assert await pages_of(ledger, scope) == 12
+    await ledger.rows(scope, corrected.format("- 8"))
+    assert await pages_of(ledger, scope) == 4
+    await ledger.rows(scope, "update document_versions set reads = reads + 1 returning id")
+    assert await pages_of(ledger, scope) == 4
+
+
+async def test_totals_that_were_wrong_before_the_migration_are_counted_again(
+    ledger: Bench, scope: Scope, admin_dsn: str, tmp_path: Path
+) -> None:
+    await ledger.scan(scope, write(tmp_path / "in", "a.txt", 4))
+    empty = await new_workspace(admin_dsn)
+    async with await psycopg.AsyncConnection.connect(admin_dsn, autocommit=True) as connection:
+        await connection.execute("drop function count_changed_pages cascade")
+        await connection.execute("update document_versions set page_count = 9")
+        await connection.execute("insert into tenant_pages values (%s, 7)", (empty.tenant,))
+        assert (await pages_of(ledger, scope), await pages_of(ledger, empty)) == (4, 7)
+        await connection.execute((FOLDER / "0036_page_recount.sql").read_bytes())
+    assert (await pages_of(ledger, scope), await pages_of(ledger, empty)) == (9, 0)
 
 
 async def test_the_quota_is_of_the_tenant_and_of_no_other(
