@@ -82,7 +82,7 @@ _LIVE_GATEWAY: Mapping[str, tuple[str, ...]] = {
     "schedules": ("poll_seconds", "at_once", "seconds"),
     "academy": ("pass_mark", "questions_at_once"),
     "models": ("connect_seconds", "probe_seconds"),
-    "http": ("max_upload_bytes", "max_body_bytes", "search_seconds"),
+    "http": ("max_upload_bytes", "max_body_bytes", "search_seconds", "ask_seconds"),
 }  # fmt: skip
 LIVE: Mapping[str, tuple[Part, ...]] = {"log_level": (Part.GATEWAY, Part.WORKER)} | {
     f"{section}.{key}": (Part.GATEWAY,) for section, keys in _LIVE_GATEWAY.items() for key in keys

@@ -77,6 +77,7 @@ class HttpSettings(Section):
     believed; from everybody else they are replaced. `head_seconds`: in which the head of a request has to be there.
     `connections_per_address`: at a time; this machine's own addresses and the proxies are not counted.
     `search_seconds`: a search that would wait longer for its answer is refused (429), and told when to come back.
+    `ask_seconds`: the same of an answer from the documents, which a language model may write.
     """
 
     host: str = "127.0.0.1"
@@ -88,6 +89,7 @@ class HttpSettings(Section):
     head_seconds: int = Field(10, ge=1, le=600)
     connections_per_address: int = Field(512, ge=1)
     search_seconds: float = Field(10, gt=0)
+    ask_seconds: float = Field(60, gt=0)
 
     @field_validator("proxies")
     @classmethod

@@ -1,4 +1,4 @@
-"""Admission control for searches: bounds the queue by the measured service time and refuses the rest."""
+"""Admission control for searches and answers: bounds a queue by its measured service time and refuses the rest."""
 
 import asyncio
 from collections import deque
@@ -7,11 +7,11 @@ from contextlib import asynccontextmanager
 
 from cluster.basics.errors import Overloaded
 
-NEWEST = 0.1  # of the mean of service times is what the last search took
+NEWEST = 0.1  # of the mean of service times is what the last request took
 
 
 class Crowded(Overloaded):
-    """More searches wait than can be answered in time."""
+    """More requests wait than can be answered in time."""
 
     code = "crowded"
     fix = "Try again after the seconds in Retry-After."
@@ -25,13 +25,13 @@ class Crowded(Overloaded):
 class AdmissionQueue:
     """A queue in front of some places; first come, first served.
 
-    Who comes is told at once how it stands: the searches ahead, shared among the places, each for as long as searches
+    Who comes is told at once how it stands: the requests ahead, shared among the places, each for as long as requests
     take on average (an exponentially weighted mean of those that had a place), and its own after that (Little 1961).
     Where that is longer than `seconds`, or turns out to be, it is refused. Nothing is refused while a place is free.
     """
 
     def __init__(self, places: int, seconds: Callable[[], float], clock: Callable[[], float]) -> None:
-        """`places` searches run at a time; an answer may take `seconds`; `clock` gives seconds that only grow."""
+        """`places` requests run at a time; an answer may take `seconds`; `clock` gives seconds that only grow."""
         self._free, self._places, self._seconds, self._clock = places, places, seconds, clock
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._service = 0.0
@@ -64,7 +64,7 @@ class AdmissionQueue:
     async def _wait_for_place(self) -> None:
         expected, most = self.expected, self._seconds()
         if expected > most:
-            raise Crowded(f"{len(self._waiting)} searches wait; an answer would take {expected:.0f} s", expected - most)
+            raise Crowded(f"{len(self._waiting)} requests wait; an answer would take {expected:.0f} s", expected - most)
         turn = asyncio.get_running_loop().create_future()
         self._waiting.append(turn)
         try:

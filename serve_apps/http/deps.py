@@ -56,6 +56,7 @@ class AppDependencies:
     watch: ends streams whose credential has ended.
     skills, ground: what is registered, and what it is tried out on.
     admission: which searches may wait.
+    ask_admission: which answers may; apart, as a model's seconds are no measure of how long searches take.
     telemetry: where spans of requests go.
     openers, closers: called at the start, after the database is open, and at the end, before it is closed.
     """
@@ -101,6 +102,7 @@ class AppDependencies:
     passwords: BoundedPasswordHasher
     throttle: LoginThrottle
     admission: AdmissionQueue
+    ask_admission: AdmissionQueue
     operating: OperatorDependencies
     http: HttpSettings
     read: ReadSettings

@@ -96,7 +96,7 @@ def build_app_dependencies(
         tokens=TokenSigner(signing_secret(settings.auth, settings.state_dir), settings.auth),
         passwords=BoundedPasswordHasher(PasswordHasher()),
         throttle=SharedThrottle(base.redis, ProcessThrottle(time.monotonic)),
-        admission=AdmissionQueue(settings.postgres.pool_size, lambda: settings.http.search_seconds, time.monotonic),
+        **_admission_queues(settings),
         http=settings.http,
         read=settings.read,
         ocr=settings.ocr,
@@ -108,6 +108,15 @@ def build_app_dependencies(
         openers=(base.upkeep.open, *([workshop.open] if inproc else []), golden_runs.open),
         closers=(golden_runs.close, workshop.close, base.close, pictures.close),
     )
+
+
+def _admission_queues(settings: Settings) -> dict[str, Any]:
+    """Queues before searches and answers: as many at a time as there are connections for their statements."""
+    places, clock = settings.postgres.pool_size, time.monotonic
+    return {
+        "admission": AdmissionQueue(places, lambda: settings.http.search_seconds, clock),
+        "ask_admission": AdmissionQueue(places, lambda: settings.http.ask_seconds, clock),
+    }
 
 
 def _golden_runs(base: Container, golden: GoldenSets) -> GoldenRuns:

@@ -1,5 +1,6 @@
 """Answers over HTTP: kept, led back from each claim to page, engine, file and job; nobody reads what is not theirs."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 from hashlib import sha256
@@ -11,18 +12,19 @@ import httpx
 import psycopg
 import pytest
 
-from cluster.basics.scope import Role, UserId
+from cluster.basics.scope import Role, Scope, UserId
 from cluster.state.db.postgres import Database, Transaction
 from cluster.state.work.jobs import JobLane
 from configs.sections_retrieval import RerankSettings, SearchSettings
 from serve_apps.agents.durable.run_loop import Kept as After
 from serve_apps.agents.turn.cited_answers import store_cited_answers
 from serve_apps.agents.turn_ports import AgentId, RunId, Turn, TurnOutcome
-from serve_apps.retrieval.answers.answerer import DocumentAnswerer
+from serve_apps.http.admission import AdmissionQueue
+from serve_apps.retrieval.answers.answerer import CitedAnswer, DocumentAnswerer
 from serve_apps.retrieval.answers.stored_answers import StoredAnswers
 from serve_apps.retrieval.search.pipeline import SearchPipeline
 from tests.fakes.agents import AGENT, turn
-from tests.fakes.http import Api, Office, make_parts, open_office, serve
+from tests.fakes.http import Api, Office, ScriptedAnswerer, make_parts, open_office, serve
 from tests.fakes.ledger import Bench, bench
 
 LEASE = b"The lease ends in May 2027. Rent is due on the first of each month.\n"
@@ -232,3 +234,40 @@ async def test_an_abstention_is_kept_with_its_reason(desk: Desk) -> None:
     assert (answer["mode"], answer["citations"], answer["claims"]) == ("not_found", [], [])
     assert "Zanzibar" in answer["abstained"]
     assert (await desk.why(answer["id"]))["abstained"] == answer["abstained"]
+
+
+async def test_questions_beyond_what_can_be_answered_are_told_when_to_come_back(
+    app_dsn: str, admin_dsn: str, tmp_path: Path
+) -> None:
+    """429 by the answers' own queue: searches go on, and so do questions once there is room."""
+    seconds, begun, go_on = [0.0], asyncio.Event(), asyncio.Event()
+
+    class Slow(ScriptedAnswerer):
+        async def ask(
+            self, scope: Scope, question: str, agent_id: str | None, history: tuple[str, ...] = ()
+        ) -> CitedAnswer:
+            if question == "held":
+                begun.set()
+                await go_on.wait()
+            seconds[0] += 40.0
+            return await super().ask(scope, question, agent_id, history)
+
+    parts = replace(
+        make_parts(app_dsn, tmp_path, answerer=Slow()),
+        ask_admission=AdmissionQueue(1, lambda: 60.0, lambda: seconds[0]),
+    )
+    async with serve(parts) as api:
+        client = await api.sign_in(open_office(admin_dsn).emails[Role.DEVELOPER])
+
+        async def ask(question: str) -> httpx.Response:
+            return await client.post("/api/ask", json={"question": question})
+
+        assert (await ask("first")).status_code == 200
+        held = asyncio.create_task(ask("held"))
+        await begun.wait()
+        refused = await ask("second")
+        found = await client.post("/api/documents/search", json={"query": "pump"})
+        go_on.set()
+        assert ((await held).status_code, (await ask("third")).status_code) == (200, 200)
+    assert (refused.status_code, refused.json()["code"], found.status_code) == (429, "crowded", 200)
+    assert int(refused.headers["retry-after"]) == 20

@@ -56,7 +56,7 @@ async def test_who_comes_is_told_by_the_measured_time_and_the_queue() -> None:
             await took(admission, clock, 0)
     assert (refused.value.status, refused.value.code) == (429, "crowded")
     assert refused.value.retry_after == pytest.approx(1.0)
-    assert "8 searches wait" in refused.value.detail
+    assert "8 requests wait" in refused.value.detail
 
 
 async def test_quicker_searches_let_more_wait() -> None:

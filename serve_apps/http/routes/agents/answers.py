@@ -181,8 +181,9 @@ class Why(BaseModel):
 async def ask(body: AskRequest, me: Me, parts: Its) -> AnswerShape:
     """Answer from the documents, with citations; without support it says so."""
     require_same_scope(me, body.tenant_id, body.workspace_id)
-    agent = await parts.agent_store.resolve(me.scope, body.agent_id)
-    answer = await parts.answerer.ask(me.scope, body.question, agent)
+    async with parts.ask_admission.place():
+        agent = await parts.agent_store.resolve(me.scope, body.agent_id)
+        answer = await parts.answerer.ask(me.scope, body.question, agent)
     kept = await parts.answers.keep(me.scope, body.question, agent, answer)
     return copy_fields(
         AnswerShape,
