@@ -46,26 +46,32 @@ class ToolSpec:
 
 @dataclass(frozen=True, slots=True)
 class SamplingParameters:
-    """Sampling parameters beside the temperature; None leaves it to the provider.
+    """Sampling parameters of a client's; None leaves it to the provider.
 
     Attributes:
         top_p: 0 to 1, nucleus sampling.
         presence_penalty, frequency_penalty: -2 to 2, OpenAI's meaning.
         seed: for providers that take one.
+        temperature: 0 to 2, in place of the request's own.
     """
 
     top_p: float | None = None
     presence_penalty: float | None = None
     frequency_penalty: float | None = None
     seed: int | None = None
+    temperature: float | None = None
 
     def given(self) -> dict[str, float | int]:
         """The parameters that were set, by OpenAI's names."""
         return {
             name: value
-            for name in ("top_p", "presence_penalty", "frequency_penalty", "seed")
+            for name in ("top_p", "presence_penalty", "frequency_penalty", "seed", "temperature")
             if (value := getattr(self, name)) is not None
         }
+
+    def wishes(self) -> frozenset[str]:
+        """Names that may not be left out unsaid: those set to something else than every provider's default."""
+        return frozenset(self.given()) - {name for name in ("top_p", "temperature") if getattr(self, name) == 1}
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,8 +65,8 @@ class Turn:
         memory: facts and summary worth telling the model; data, not instructions.
         path: decided before the run.
         options: `stream`, `temperature`, `max_tokens`, `tools` (specs that the client runs itself), `tool_choice`,
-            `use_rag`, `verbose`, `person` (somebody can be asked), `sampling` (`top_p`,
-            penalties, `seed`), `stop` (texts that end what is shown).
+            `parallel_tool_calls` (false: one call of them at most), `use_rag`, `verbose`, `person` (somebody can be
+            asked), `sampling` (`top_p`, penalties, `seed`, `temperature`), `stop` (texts that end what is shown).
         depth: 0 for a user's turn, at most 3 for delegated ones.
         ancestors: agents above this turn: a delegation to one of them is a cycle.
     """

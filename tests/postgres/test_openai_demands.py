@@ -63,8 +63,10 @@ def serving(admin_dsn: str, app_dsn: str, redis_url: str, tmp_path: Path) -> Ser
     office = open_office(admin_dsn)
 
     @contextmanager
-    def serve(*replies: Say, provider: str = "openai", tools: bool = True) -> Iterator[Served]:
-        with serve_model(*replies) as model:
+    def serve(
+        *replies: Say, provider: str = "openai", tools: bool = True, refuses: frozenset[str] = frozenset()
+    ) -> Iterator[Served]:
+        with serve_model(*replies, refuses=refuses) as model:
             file = tmp_path / "models.yaml"
             about = {"name": "m", "base_url": model.url, "model": "scripted-1", "provider": provider}
             file.write_text(json.dumps({"connections": [about | {"supports_tools": tools}], "default": "m"}))
@@ -103,6 +105,17 @@ def test_gw_04_a_demanded_tool_is_called(serving: Serve, choice: Any, provider: 
     system = served.bodies[0]["messages"][0]["content"] if provider != "anthropic" else served.bodies[0]["system"]
     assert ("you have to call" in system) is not native
     assert "did not call" in json.dumps(served.bodies[1]["messages"][-1])
+
+
+def test_gw_04_sampling_that_the_agents_model_does_not_take_is_refused_in_a_sentence(serving: Serve) -> None:
+    """GW-04: not left out in silence; what the agent itself would like of a model may be."""
+    with serving(Say("It is cold there."), refuses=frozenset({"seed", "temperature"})) as served:
+        for wish in ({"seed": 7}, {"temperature": 0.1}):
+            with pytest.raises(openai.UnprocessableEntityError, match="takes no such parameter") as refused:
+                served.client.chat.completions.create(**ASK, tools=[WEATHER], **wish)
+            assert next(iter(wish)) in str(refused.value)
+        done = served.client.chat.completions.create(**ASK, tools=[WEATHER])
+    assert done.choices[0].message.content == "It is cold there."
 
 
 def test_gw_04_a_model_that_never_calls_is_an_error_in_openais_shape(serving: Serve) -> None:

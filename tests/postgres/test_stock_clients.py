@@ -102,7 +102,7 @@ def test_gw_04_the_openai_client_chats_whole_and_in_a_stream(server: Server, cli
         ("user", "My name is Ada."),
         ("assistant", "Hello, Ada."),
     ]
-    assert asked.options == {"stream": False, "temperature": 0.2, "max_tokens": 9}
+    assert asked.options == {"stream": False, "temperature": 0.2, "max_tokens": 9, "sampling": {"temperature": 0.2}}
     options: Any = {"include_usage": True}
     chunks = list(client.chat.completions.create(model="Clerk", messages=messages, stream=True, stream_options=options))
     assert chunks[0].choices[0].delta.role == "assistant" and chunks[0].choices[0].delta.content == ""
@@ -240,6 +240,9 @@ def test_gw_04_sampling_reaches_the_agent_or_is_refused(server: Server, client: 
     wanted: Any = {"top_p": 0.5, "presence_penalty": 0.25, "frequency_penalty": -1.0, "seed": 7}
     client.chat.completions.create(**ask, **wanted)
     assert server.agents.asked[-1][1].options["sampling"] == wanted
+    client.chat.completions.create(**ask, temperature=0.25, parallel_tool_calls=False)
+    given = server.agents.asked[-1][1].options
+    assert (given["sampling"], given["parallel_tool_calls"]) == ({"temperature": 0.25}, False)
     client.chat.completions.create(**ask, logprobs=False)
     assert "sampling" not in server.agents.asked[-1][1].options
     refusals: Any = (
@@ -247,11 +250,14 @@ def test_gw_04_sampling_reaches_the_agent_or_is_refused(server: Server, client: 
         {"logprobs": True, "top_logprobs": 3},
         {"logit_bias": {"50256": -100}},
         {"n": 2},
+        {"functions": [{"name": "f"}]},
+        {"function_call": "none"},
     )
     for refused in refusals:
         with pytest.raises(openai.UnprocessableEntityError) as error:
             client.chat.completions.create(**ask, **refused)
         assert error.value.param in refused
+        assert "function" not in str(error.value.param) or "send `tools` and `tool_choice`" in str(error.value)
 
 
 @pytest.mark.parametrize("stream", [True, False])

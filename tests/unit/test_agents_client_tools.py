@@ -56,3 +56,12 @@ async def test_a_named_choice_is_the_only_tool_that_is_offered(choice: Any, offe
     asked = turn("Hello", options={"tools": [SEND], "tool_choice": choice})
     await run_conversation(asked, MemoryJournal(), crew(models, FakeTool()))
     assert [spec.name for spec in models.asked[0][1].tools] == offered
+
+
+@pytest.mark.parametrize(("parallel", "handed"), [(False, ["c1"]), (True, ["c1", "c2"]), (None, ["c1", "c2"])])
+async def test_a_client_that_wants_one_call_at_a_time_is_handed_one(parallel: bool | None, handed: list[str]) -> None:
+    """GW-04: `parallel_tool_calls: false`, whatever the model wrote."""
+    models = ScriptedModels(calls(("send_mail", {}), ("send_mail", {"to": "b"}), ids=("c1", "c2")))
+    asked = turn("Send two mails", options={"tools": [SEND], "parallel_tool_calls": parallel})
+    outcome = await run_conversation(asked, MemoryJournal(), crew(models, FakeTool()))
+    assert (outcome.finish_reason, [one["id"] for one in outcome.tool_calls]) == ("tool_calls", handed)

@@ -17,7 +17,15 @@ from cluster.models.chat.response_format import ResponseForm
 from cluster.models.chat.vendor_sdk import ChatTimeouts, EndpointQuirks
 from cluster.models.connections.egress import model_client
 from cluster.models.connections.endpoint_connection import AuthMode, ConnectionId, ModelConnection, Provider
-from cluster.models.messages import ChatRequest, ModelMessage, ModelReply, ReplyDelta, ToolCall, ToolSpec
+from cluster.models.messages import (
+    ChatRequest,
+    ModelMessage,
+    ModelReply,
+    ReplyDelta,
+    SamplingParameters,
+    ToolCall,
+    ToolSpec,
+)
 from cluster.models.model_errors import Busy, Unusable
 from cluster.models.ports import ChatModel
 from tests.fakes.model_server import ModelServer, serve_model
@@ -304,6 +312,20 @@ async def test_endpoints_that_know_less_are_asked_for_less() -> None:
     assert reply.content == "ok" and reply.usage.estimated and reply.usage.completion_tokens == 1
     assert asked == 4 and len(server.chats) == 5
     assert server.chats[-1].body["max_completion_tokens"] == 50
+
+
+@pytest.mark.parametrize("field", ["temperature", "seed"])
+async def test_what_a_client_set_and_the_endpoint_refuses_is_refused_by_name(field: str) -> None:
+    """At first and once it is known; every provider's default is no wish, and is left out as the agent's own is."""
+    habits = EndpointQuirks()
+    wished = replace(ASK, sampling=SamplingParameters(**{field: 0.5 if field == "temperature" else 7}))
+    default = replace(ASK, sampling=SamplingParameters(temperature=1.0))
+    with serve_model(Say("ok"), refuses=frozenset({field})) as server:
+        for _ in range(2):
+            with pytest.raises(Invalid, match=f"{field}: this agent's model takes no such parameter"):
+                await ask(server, request=wished, habits=habits)
+            assert len(server.chats) == 1, "the second is refused before it is sent"
+        assert (await ask(server, request=default, habits=habits)).content == "ok"
     with serve_model(Say("ok"), refuses=frozenset({"tools"})) as server, pytest.raises(Unusable, match="tools"):
         await ask(server, request=replace(ASK, tools=(SUM,)))
 

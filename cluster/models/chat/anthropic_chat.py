@@ -9,13 +9,13 @@ from typing import Any
 import anthropic
 import httpx2
 
-from cluster.basics.errors import AosError, Invalid, Unavailable
-from cluster.models.chat.openai_requests import REQUIRED, as_object, as_taken
+from cluster.basics.errors import AosError, Unavailable
+from cluster.models.chat.openai_requests import REQUIRED, as_object, as_taken, sampling_refusal
 from cluster.models.chat.reply_accumulator import ReplyAccumulator
 from cluster.models.chat.retrying import of_status
 from cluster.models.chat.vendor_sdk import StreamingCall, own_headers
 from cluster.models.connections.endpoint_connection import ANTHROPIC_VERSION, ModelConnection, auth_headers, mask_key
-from cluster.models.messages import ChatRequest, ModelMessage, ModelReply, ReplyDelta
+from cluster.models.messages import ChatRequest, ModelMessage, ModelReply, ReplyDelta, SamplingParameters
 
 
 class AnthropicChat:
@@ -32,7 +32,7 @@ class AnthropicChat:
         asked = as_taken(request, tools=connection.supports_tools, forms=connection.trait.forms)
         body = anthropic_body(asked, connection.model) | {"stream": True}
         message = _Message(ReplyAccumulator(asked))
-        async with aclosing(self._call.events(body)) as events:
+        async with aclosing(self._call.events(body, request.sampling.wishes())) as events:
             async for event in events:
                 if (delta := message.feed(event)) is not None:
                     yield delta
@@ -43,14 +43,10 @@ def anthropic_body(request: ChatRequest, model: str) -> dict[str, Any]:
     """The body of a message, without what concerns streaming. `seed`, `json_only` and `form` have no counterpart.
 
     Raises:
-        Invalid: penalties or a seed of the client's, which this provider does not take.
+        Invalid: sampling of the client's that this provider does not take.
     """
-    wanted = request.sampling.given()
-    if others := [name for name in wanted if name != "top_p"]:
-        raise Invalid(
-            f"{', '.join(others)}: this agent's model takes no such parameter",
-            fix="Leave it out, or give the agent a connection of another provider.",
-        )
+    if refused := _refused_sampling(request.sampling):
+        raise sampling_refusal(refused)
     turns: list[dict[str, Any]] = []
     for message in request.messages:
         blocks = _content_blocks(message)
@@ -77,12 +73,23 @@ def anthropic_body(request: ChatRequest, model: str) -> dict[str, Any]:
         if request.tool_choice is not None:
             named = {"type": "tool", "name": request.tool_choice}
             body["tool_choice"] = {"type": "any"} if request.tool_choice == REQUIRED else named
-    if "top_p" in wanted:  # newer models take one of the two
-        body["top_p"] = wanted["top_p"]
+    if request.sampling.temperature is not None:
+        body["temperature"] = request.sampling.temperature
+    if request.sampling.top_p is not None and "temperature" not in request.sampling.wishes():
+        body["top_p"] = request.sampling.top_p  # newer models take one of the two
         del body["temperature"]
     if stop := [text for text in request.stop if text.strip()]:  # white space alone is refused
         body["stop_sequences"] = stop
     return body
+
+
+def _refused_sampling(sampling: SamplingParameters) -> list[str]:
+    refused = [name for name in sampling.given() if name not in ("top_p", "temperature")]
+    if sampling.wishes() >= {"top_p", "temperature"}:
+        refused.append("temperature beside top_p")
+    if sampling.temperature is not None and sampling.temperature > 1:
+        refused.append("temperature above 1")
+    return refused
 
 
 class _Message:

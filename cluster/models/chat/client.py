@@ -33,7 +33,7 @@ class OpenAiChat:
         if connection.trait.counts_streams:
             body["stream_options"] = {"include_usage": True}
         gathering = ReplyAccumulator(asked)
-        async with aclosing(self._call.events(body)) as events:
+        async with aclosing(self._call.events(body, request.sampling.wishes())) as events:
             async for event in events:
                 if (delta := gathering.feed(event)) is not None:
                     yield delta

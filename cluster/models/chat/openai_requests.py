@@ -2,11 +2,12 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlsplit
 
+from cluster.basics.errors import Invalid
 from cluster.models.chat.response_format import ResponseForm
 from cluster.models.connections.endpoint_connection import AZURE_VERSION, Forms, ModelConnection, Provider
 from cluster.models.messages import ChatRequest, ModelMessage
@@ -104,6 +105,14 @@ def refused_field(message: str, sent: Mapping[str, Any]) -> str | None:
     named = (name for name in OPTIONAL if name in sent and re.search(rf"\b{name}\b", message))
     # "Unsupported 'max_tokens'. Use 'max_completion_tokens' instead" names both: what comes first is what is refused.
     return min(named, key=lambda name: message.find(name), default=None)
+
+
+def sampling_refusal(names: Iterable[str]) -> Invalid:
+    """The error for sampling parameters that a client set and a model does not take."""
+    return Invalid(
+        f"{', '.join(names)}: this agent's model takes no such parameter",
+        fix="Leave it out, or give the agent a connection of another provider.",
+    )
 
 
 def as_object(arguments: str) -> dict[str, Any]:

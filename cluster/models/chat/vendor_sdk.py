@@ -3,14 +3,14 @@
 import asyncio
 import json
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
 import httpx2
 
 from cluster.basics.errors import AosError, Invalid, Unavailable
-from cluster.models.chat.openai_requests import OPTIONAL, drop_refused_fields, refused_field
+from cluster.models.chat.openai_requests import OPTIONAL, drop_refused_fields, refused_field, sampling_refusal
 from cluster.models.connections.endpoint_connection import ModelConnection
 from cluster.models.model_errors import Unusable
 
@@ -86,14 +86,16 @@ class StreamingCall:
         self._habits = habits
         self._limits = limits
 
-    async def events(self, body: Mapping[str, Any]) -> AsyncGenerator[Any, None]:
+    async def events(self, body: Mapping[str, Any], wishes: Set[str] = frozenset()) -> AsyncGenerator[Any, None]:
         """The decoded events, or a whole body as the only one. Closing the generator closes the response.
+
+        `wishes` are fields that a client set: an endpoint that refuses one of them refuses the call.
 
         Raises:
             Unavailable, Busy, Unusable, Invalid: as ChatModel.
         """
         until = asyncio.get_running_loop().time() + self._limits.whole
-        stream = await self._open_stream(dict(body))
+        stream = await self._open_stream(dict(body), wishes)
         try:
             kind = stream.response.headers.get("content-type", "").lower()
             if "html" in kind:
@@ -107,8 +109,10 @@ class StreamingCall:
         finally:
             await stream.close()
 
-    async def _open_stream(self, body: dict[str, Any]) -> SdkStream:
+    async def _open_stream(self, body: dict[str, Any], wishes: Set[str]) -> SdkStream:
         for _ in range(MOST_REFUSED):
+            if refused := sorted(wishes & self._habits.refused.keys()):
+                raise sampling_refusal(refused)
             sent = drop_refused_fields(body, self._habits.refused)
             try:
                 return await self._post_request(sent)

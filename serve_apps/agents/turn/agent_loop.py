@@ -184,7 +184,8 @@ class Conversation:
         await self.tell(release.settle() if calls else release.finish(parsed.answer or ""), reply, parsed)
         theirs = [wanted for wanted, problem in calls if problem is None and wanted.name in self.offer.client_names]
         if theirs:
-            given = [{"id": one.id, "name": one.name, "arguments": dict(one.arguments)} for one in theirs]
+            most = 1 if self.turn.options.get("parallel_tool_calls") is False else None
+            given = [{"id": one.id, "name": one.name, "arguments": dict(one.arguments)} for one in theirs[:most]]
             return self.outcome("tool_calls", given)
         if calls and self.is_last:
             return await self.stop_early("rounds")

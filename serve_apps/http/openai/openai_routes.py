@@ -212,6 +212,7 @@ def _incoming_message(body: CompletionRequest, agent: str) -> tuple[IncomingMess
         max_tokens=body.most_tokens(),
         tools=_client_tools(body),
         tool_choice=_tool_choice(body),
+        parallel_tool_calls=body.parallel_tool_calls,
         response_format=_answer_format(body),
         sampling=body.sampling(),
         trailing=[_message_json(one) for one in body.messages[at + 1 :]] or None,

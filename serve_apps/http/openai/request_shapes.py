@@ -160,8 +160,17 @@ def _no_bias(value: dict[str, Any] | None) -> dict[str, Any] | None:
     return value
 
 
+def _no_functions(value: object) -> object:
+    if value is not None:
+        raise ValueError("`functions` and `function_call` are no longer taken: send `tools` and `tool_choice`")
+    return value
+
+
 class CompletionRequest(LenientModel):
-    """A chat completion; `model` is an agent. `user` is not believed: the token says who asks."""
+    """A chat completion; `model` is an agent. `user` is not believed: the token says who asks.
+
+    Sampling is the agent's model's to take, or the call is refused; answers from documents and figures are not sampled.
+    """
 
     model: Annotated[Name, StringConstraints(max_length=MOST_AGENT)]
     messages: Annotated[list[ChatMessage], Field(max_length=MOST_MESSAGES)]
@@ -173,6 +182,9 @@ class CompletionRequest(LenientModel):
     n: Annotated[int | None, Field(ge=1, le=1, description="One answer, no more.")] = None
     tools: Annotated[list[Tool] | None, Field(max_length=MOST_TOOLS)] = None
     tool_choice: Literal["auto", "none", "required"] | Chosen | None = None
+    parallel_tool_calls: Annotated[bool | None, Field(description="false: at most one call in a reply.")] = None
+    functions: Annotated[Any, AfterValidator(_no_functions)] = None
+    function_call: Annotated[Any, AfterValidator(_no_functions)] = None
     response_format: ResponseFormat | None = None
     stop: Annotated[str, StringConstraints(max_length=500)] | Annotated[list[Stop], Field(max_length=4)] | None = None
     top_p: Annotated[float | None, Field(ge=0, le=1)] = None
@@ -197,8 +209,8 @@ class CompletionRequest(LenientModel):
         return [self.stop] if isinstance(self.stop, str) else self.stop or []
 
     def sampling(self) -> dict[str, float | int] | None:
-        """Sampling options beside the temperature; None where the client leaves all of it open."""
-        wanted = ("top_p", "presence_penalty", "frequency_penalty", "seed")
+        """Sampling options that the model takes or refuses; None where the client leaves all of it open."""
+        wanted = ("top_p", "presence_penalty", "frequency_penalty", "seed", "temperature")
         return {name: value for name in wanted if (value := getattr(self, name)) is not None} or None
 
     def most_tokens(self) -> int | None:
