@@ -38,6 +38,7 @@ from serve_apps.http.auth.tokens import TokenSigner
 from serve_apps.http.erasure import DataEraser
 from serve_apps.http.operator_deps import OperatorDependencies
 from serve_apps.http.ports import AnswererPort, CachePort, DocumentSearchPort, PicturesPort, ReplaysPort, ToolboxPort
+from serve_apps.http.routes.documents.folder_surveys import FolderSurveys
 from serve_apps.http.streams.sse import StreamPacing
 from serve_apps.retrieval.answers.stored_answers import StoredAnswers
 from serve_apps.retrieval.golden.golden_runs import GoldenRuns
@@ -52,6 +53,7 @@ class AppDependencies:
     """Attributes:
     clock: the moment, with a time zone.
     wake: tells the scheduler of this process, if there is one, that something is due.
+    surveys: dry runs look at folders with it.
     pace: how streams of events run.
     watch: ends streams whose credential has ended.
     skills, ground: what is registered, and what it is tried out on.
@@ -111,6 +113,7 @@ class AppDependencies:
     agents: AgentSettings
     clock: Callable[[], datetime]
     wake: Callable[[], None] = lambda: None
+    surveys: FolderSurveys = field(default_factory=FolderSurveys)
     pace: StreamPacing = field(default_factory=StreamPacing)
     watch: RevocationWatch = field(default_factory=RevocationWatch)
     telemetry: Telemetry = field(default_factory=Telemetry.off)

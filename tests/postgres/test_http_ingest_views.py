@@ -1,16 +1,22 @@
 """What is shown of documents and jobs over HTTP: versions, how pages were read, pace, dry runs of scans."""
 
+import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import httpx
 import psycopg
+import pytest
 
 from cluster.basics.scope import Role
 from cluster.state.work.jobs import JobLane
-from tests.fakes.http import Api, Office
+from serve_apps.http.routes.documents.folder_surveys import FolderSurveys
+from tests.fakes.http import Api, Office, make_parts
 from tests.fakes.ledger import Bench
+from tests.fakes.listening import listening, token
+from tests.fakes.slow_look import SlowLook
 
 
 def write(folder: Path, names: Sequence[str], pages: int = 3) -> None:
@@ -48,6 +54,28 @@ async def test_in_13_a_dry_run_counts_files_and_pages_and_starts_nothing(
     assert again["seconds"] == again["pages"] / again["pages_per_second"]
     refused = await operator.post("/api/documents/batch-scan", json={"path": "/etc", "dry_run": True})
     assert refused.status_code == 403
+
+
+async def test_in_13_a_dry_run_too_many_is_told_when_to_come_back_and_one_whose_client_left_stops(
+    app_dsn: str, office: Office, tmp_path: Path
+) -> None:
+    """A folder that takes seconds, in threads that others wait for."""
+    (tmp_path / "scans").mkdir()
+    look = SlowLook()
+    with listening(replace(make_parts(app_dsn, tmp_path), surveys=FolderSurveys(look, most=1))) as url:
+        bearer = {"Authorization": f"Bearer {token(url, office.emails[Role.OPERATOR])}"}
+
+        async def dry_run(seconds: float) -> httpx.Response:
+            async with httpx.AsyncClient(base_url=url, headers=bearer, timeout=seconds) as client:
+                return await client.post("/api/documents/batch-scan", json={"path": ".", "dry_run": True})
+
+        leaving = asyncio.create_task(dry_run(1.0))
+        assert await asyncio.to_thread(look.begun.acquire, timeout=5)
+        refused = await dry_run(10)
+        assert (refused.status_code, refused.headers["retry-after"]) == (429, "20")
+        with pytest.raises(httpx.ReadTimeout):
+            await leaving
+        assert await asyncio.to_thread(look.stopped.wait, 5)
 
 
 async def test_in_13_what_systems_keep_on_a_share_is_passed_over_and_said(

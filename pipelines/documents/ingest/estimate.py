@@ -53,15 +53,24 @@ class ScanEstimate:
         return self.complete and self.looked_at == self.files
 
 
+class _WalkStopped(Exception):
+    """The walk was long enough."""
+
+
 def list_files(root: Path, enough: Callable[[], bool], passed: Counter[str] | None = None) -> tuple[list[Path], bool]:
     """The files of a scan, as the scan itself would find them, and whether those are all: the walk ends when it is
     enough, as a folder may hold more than anybody waits for. `passed` counts what a scan passes over, by kind. May take
     seconds: for a thread."""
+
+    def stop_walk() -> None:
+        if enough():
+            raise _WalkStopped
+
     found: list[Path] = []
-    for path in iter_files(root, ScanLimits(), passed):
-        if found and enough():
-            return found, False
-        found.append(path)
+    try:
+        found.extend(iter_files(root, ScanLimits(), passed, stop_walk))
+    except _WalkStopped:
+        return found, False
     return found, True
 
 
@@ -69,7 +78,7 @@ def sample_files(reader: DocumentReader, paths: Sequence[Path], enough: Callable
     """Survey files until it is enough, spread over the whole list so that what was seen stands for the rest."""
     seen: list[SampledFile] = []
     for path in spread_evenly(paths):
-        if seen and enough():
+        if enough():
             break
         seen.append(_sample_file(reader, path))
     return seen

@@ -3,7 +3,7 @@
 import hashlib
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,7 +21,12 @@ class ScanLimits:
     depth: int = 64
 
 
-def iter_files(root: Path, limits: ScanLimits | None = None, passed: Counter[str] | None = None) -> Iterator[Path]:
+def iter_files(
+    root: Path,
+    limits: ScanLimits | None = None,
+    passed: Counter[str] | None = None,
+    before_each: Callable[[], None] = lambda: None,
+) -> Iterator[Path]:
     """Every regular file below `root`, in sorted order, so that two walks of one folder agree.
 
     A folder is entered once, so that no loop of links is possible. What cannot be looked at, entered or followed is
@@ -35,6 +40,7 @@ def iter_files(root: Path, limits: ScanLimits | None = None, passed: Counter[str
         root: a folder, or a single file, which is then the only result.
         limits: the default is `ScanLimits()`.
         passed: where to count what was passed over.
+        before_each: called before each entry, those that are passed over among them; what it raises ends the walk.
 
     Raises:
         NotFound: `root` does not exist, or cannot be looked at.
@@ -52,13 +58,15 @@ def iter_files(root: Path, limits: ScanLimits | None = None, passed: Counter[str
         return
     if not within:
         raise NotFound(f"{root} is not a folder")
-    for count, path in enumerate(_iter_folder(root, base, {base}, limits.depth, passed)):
+    for count, path in enumerate(_iter_folder(root, base, {base}, limits.depth, passed, before_each)):
         if count >= limits.files:
             raise TooLarge(f"{root} holds more than {limits.files} files")
         yield path
 
 
-def _iter_folder(folder: Path, base: Path, entered: set[Path], depth: int, passed: Counter[str]) -> Iterator[Path]:
+def _iter_folder(
+    folder: Path, base: Path, entered: set[Path], depth: int, passed: Counter[str], before_each: Callable[[], None]
+) -> Iterator[Path]:
     if depth < 0:
         raise TooLarge(f"{folder} is nested too deeply")
     try:
@@ -67,6 +75,7 @@ def _iter_folder(folder: Path, base: Path, entered: set[Path], depth: int, passe
         yield folder  # a folder that may not be entered is one unreadable file: it is counted, and it has a reason
         return
     for entry in entries:
+        before_each()
         if (kind := housekeeping_kind(entry.name)) is not None:
             passed[kind] += 1
             continue
@@ -84,7 +93,7 @@ def _iter_folder(folder: Path, base: Path, entered: set[Path], depth: int, passe
             continue
         if within and target not in entered:
             entered.add(target)
-            yield from _iter_folder(path, base, entered, depth - 1, passed)
+            yield from _iter_folder(path, base, entered, depth - 1, passed, before_each)
         elif is_file or broken:
             yield path
 

@@ -5,21 +5,18 @@ list and scan all that lies below it. What a scan makes of it belongs to their w
 """
 
 import asyncio
-import time
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel, Field
 
 from cluster.basics.errors import Forbidden, Invalid, NotFound
 from cluster.basics.scope import Scope
 from cluster.state.work.jobs import JobLane
-from configs.sections import OcrSettings, ReadSettings
-from pipelines.documents.extract.reader import DocumentReader
-from pipelines.documents.ingest.estimate import SampledFile, estimate_scan, list_files, list_folder, sample_files
+from configs.sections import ReadSettings
+from pipelines.documents.ingest.estimate import SampledFile, estimate_scan, list_folder
 from pipelines.documents.ingest.reading_rate import JobPaces
 from pipelines.documents.sources.files import confine_path
 from pipelines.documents.store.blobs import location_of
@@ -30,11 +27,10 @@ from serve_apps.http.deps import AppDependencies
 from serve_apps.http.fields import IdempotencyKey, Name, RequestBody, Text
 from serve_apps.http.response_shapes import Started, copy_fields
 from serve_apps.http.routes.documents.uploads import start_job
+from serve_apps.http.streams.response import while_read
 
 router = APIRouter(route_class=GuardedRoute, tags=["documents"])
 
-WALK_SECONDS: Final = 8.0
-LOOK_SECONDS: Final = 12.0
 KNOWN_AT_ONCE: Final = 1000
 
 
@@ -111,7 +107,7 @@ async def folders(
 
 @router.post("/api/documents/batch-scan", status_code=202)
 async def batch_scan(
-    body: Scan, me: Me, parts: Its, response: Response, idempotency_key: IdempotencyKey = None
+    body: Scan, me: Me, parts: Its, request: Request, response: Response, idempotency_key: IdempotencyKey = None
 ) -> Started | Estimated:
     """Read every file of a folder below NFS_BASE_PATH; files stay where they are."""
     require_same_scope(me, body.tenant_id, body.workspace_id)
@@ -119,7 +115,7 @@ async def batch_scan(
     agent = await parts.agent_store.resolve(me.scope, body.agent_id)
     if body.dry_run:
         response.status_code = 200
-        return await dry_run(parts, me.scope, root)
+        return await while_read(request, dry_run(parts, me.scope, root))
     return await start_job(parts, me, "scan", JobLane.BULK, {"root": str(root), "agent_id": agent}, idempotency_key)
 
 
@@ -141,11 +137,15 @@ def resolve_scan_path(base: Path, path: str) -> Path:
 
 
 async def dry_run(parts: AppDependencies, scope: Scope, root: Path) -> Estimated:
-    """Count what a scan of `root` would read, for a bounded time; nothing is written."""
-    passed: Counter[str] = Counter()
-    files, complete, seen = await asyncio.to_thread(_survey_folder, parts.read, root, passed)
-    known = await _known_hashes(parts.library, scope, seen)
-    estimate, rate = estimate_scan(files, seen, known, complete), await JobPaces(parts.database).recent(scope)
+    """Count what a scan of `root` would read, for a bounded time; nothing is written.
+
+    Raises:
+        Crowded: others look at folders already.
+    """
+    found = await parts.surveys.survey(parts.read, root)
+    known = await _known_hashes(parts.library, scope, found.seen)
+    estimate = estimate_scan(found.files, found.seen, known, found.complete)
+    rate = await JobPaces(parts.database).recent(scope)
     left = await pages_left(parts.database, scope, parts.read.tenant_pages)
     pace = rate.per_second
     return copy_fields(
@@ -153,27 +153,13 @@ async def dry_run(parts: AppDependencies, scope: Scope, root: Path) -> Estimated
         estimate,
         base=str(base_of(parts.read)),
         root=_printable_path(root),
-        complete=complete,
+        complete=found.complete,
         pages_left=left,
-        passed_over=passed,
+        passed_over=found.passed_over,
         pages_per_second=pace,
         seconds=estimate.pages / pace if pace else None,
         jobs=rate.jobs,
     )
-
-
-def _survey_folder(read: ReadSettings, root: Path, passed: Counter[str]) -> tuple[int, bool, list[SampledFile]]:
-    """Number of files found, whether those are all, and the sample that was looked at."""
-    paths, complete = list_files(root, _deadline_check(WALK_SECONDS), passed)
-    enough = _deadline_check(LOOK_SECONDS)
-    # A reader of its own: a survey opens whatever lies there, and pages that people look at must not wait for it.
-    with DocumentReader(read, OcrSettings()) as reader:
-        return len(paths), complete, sample_files(reader, paths, enough)
-
-
-def _deadline_check(seconds: float) -> Callable[[], bool]:
-    end = time.monotonic() + seconds
-    return lambda: time.monotonic() > end
 
 
 async def _known_hashes(library: DocumentLibrary, scope: Scope, seen: Sequence[SampledFile]) -> dict[Path, str | None]:
