@@ -3,14 +3,16 @@
 import asyncio
 import stat
 from collections.abc import AsyncIterator
+from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from argon2 import PasswordHasher
 from starlette.exceptions import HTTPException
 from starlette.types import Message
+from starlette.websockets import WebSocket
 
 from cluster.basics.errors import Invalid
 from cluster.basics.scope import Role, Scope, TenantId, UserId, WorkspaceId
@@ -24,15 +26,18 @@ from serve_apps.agents.events import Event, EventKind
 from serve_apps.agents.streams.encode import StreamChunk, Verbosity
 from serve_apps.http.auth.passwords import BoundedPasswordHasher
 from serve_apps.http.auth.permissions import MATRIX, MatrixMismatch, check_complete
+from serve_apps.http.auth.revocation import AuthenticatedCaller
 from serve_apps.http.auth.throttle import ANYWHERE, FREE, GOOD_SECONDS, GuessLimiter, ProcessThrottle, TooManyAttempts
 from serve_apps.http.auth.tokens import TokenClaims, TokenRefused, TokenSigner, new_key, signing_secret
 from serve_apps.http.body_limit import BodyLimit
+from serve_apps.http.deps import AppDependencies
 from serve_apps.http.problems import FileRefused
 from serve_apps.http.routes.documents.documents import highlight_spans
 from serve_apps.http.routes.documents.pictures import OneByOne
 from serve_apps.http.routes.documents.uploads import clean_name, named_readers, origin_of
 from serve_apps.http.streams.sse import HEARTBEAT_SECONDS, JobFeed, StreamPacing, stream_stored_events
 from serve_apps.http.streams.turn_response import stream_turn
+from serve_apps.http.streams.websocket import SocketConversation
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 CLAIMS = TokenClaims(
@@ -277,6 +282,38 @@ async def test_a_reader_who_leaves_in_silence_ends_the_source_to_its_last_step()
     response = await stream_turn(source(), Verbosity.DEFAULT, lambda *_: StreamChunk("status", "begun"), beat=30)
     await asyncio.wait_for(response({"type": "http", "method": "GET"}, leaves, send), 5)
     assert steps == ["http.response.start", "http.response.body", "closing", "closed"]
+
+
+class BrokenParts:
+    """Parts of which one is wrong inside."""
+
+    @property
+    def http(self) -> None:
+        raise KeyError("inside")
+
+
+@pytest.mark.parametrize(
+    ("sent", "hidden"), [({"bytes": b"x"}, True), ({"text": "x"}, False)], ids=["bytes", "a fault of ours"]
+)
+async def test_a_socket_ends_in_silence_at_bytes_and_with_its_error_at_a_fault_of_ours(
+    sent: dict[str, Any], hidden: bool
+) -> None:
+    messages = iter([{"type": "websocket.connect"}, {"type": "websocket.receive", **sent}])
+
+    async def receive() -> Message:
+        return next(messages)
+
+    async def send(message: Message) -> None:
+        """Nobody reads it."""
+
+    async def look() -> WorkspaceMember | None:
+        return MEMBER
+
+    socket, parts = WebSocket({"type": "websocket"}, receive, send), cast("AppDependencies", BrokenParts())
+    await socket.accept()
+    talk = SocketConversation(socket, parts, AuthenticatedCaller(MEMBER, "key", look))
+    with nullcontext() if hidden else pytest.raises(KeyError, match="inside"):
+        await talk.hear_all()
 
 
 class Crashing:

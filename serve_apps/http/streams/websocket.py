@@ -107,10 +107,14 @@ class SocketConversation:
         self._renewed = asyncio.Event()
 
     async def hear_all(self) -> None:
-        """Take messages until the client has left."""
-        with suppress(WebSocketDisconnect, KeyError):  # KeyError: bytes came where text belongs
+        """Take messages until the client has left, or sends bytes where text belongs."""
+        with suppress(WebSocketDisconnect):
             while True:
-                await self.hear(await self._socket.receive_text())
+                try:
+                    text = await self._socket.receive_text()
+                except KeyError:  # bytes
+                    return
+                await self.hear(text)
 
     async def ended(self) -> None:
         """Wait until the credential has ended: the one that was shown last, if there was a newer one."""
