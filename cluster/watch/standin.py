@@ -7,6 +7,8 @@ import threading
 from contextlib import suppress
 from pathlib import Path
 
+from cluster.basics.security_headers import SECURITY_HEADERS
+
 RETRY_SECONDS = 2
 WAIT_SECONDS = 5.0  # for a client who says nothing
 MOST_HEAD = 64 * 1024
@@ -31,11 +33,13 @@ def problem_body() -> bytes:
 def refusal_response() -> bytes:
     """The whole answer as it goes over the wire; HAProxy's error files have the same form."""
     body = problem_body()
+    security = "".join(f"{name}: {value}\r\n" for name, value in SECURITY_HEADERS.items())
     head = (
         "HTTP/1.1 503 Service Unavailable\r\n"
         "Content-Type: application/problem+json\r\n"
         f"Retry-After: {RETRY_SECONDS}\r\n"
         "Cache-Control: no-store\r\n"
+        f"{security}"
         "Connection: close\r\n"
         f"Content-Length: {len(body)}\r\n\r\n"
     )

@@ -17,12 +17,12 @@ from starlette.responses import Response
 
 from cluster.basics.disk import full_at, means_full
 from cluster.basics.errors import AosError, Conflict, Forbidden, Permanent
+from cluster.basics.security_headers import SECURITY_HEADERS
 from pipelines.documents.document import FailureReason, Unreadable
 from pipelines.documents.ingest.remedies import find_remedy
 from serve_apps.http import openai_errors
 from serve_apps.http.auth.permissions import MATRIX, AccessRule
 from serve_apps.http.body_limit import BodyTooLarge
-from serve_apps.http.security_headers import HEADERS
 
 log = logging.getLogger("aos.http")
 
@@ -123,7 +123,7 @@ def problem_response(
         message = " ".join(part for part in (detail or title, fix) if part)
         at = [one["at"] for one in more.get("errors") or ()]
         shaped = openai_errors.openai_error(status, code, message, at)
-        return Response(json.dumps(shaped, ensure_ascii=True), status, HEADERS, "application/json")
+        return Response(json.dumps(shaped, ensure_ascii=True), status, SECURITY_HEADERS, "application/json")
     body = {
         "type": f"urn:aos:problem:{code}",
         "title": title,
@@ -136,7 +136,7 @@ def problem_response(
     }
     # The headers here, too: what nobody named is answered outside of all middleware.
     # Escaped to ASCII: a validation message may quote a lone surrogate, which UTF-8 cannot hold.
-    return Response(json.dumps(body, ensure_ascii=True), status, HEADERS, MEDIA_TYPE)
+    return Response(json.dumps(body, ensure_ascii=True), status, SECURITY_HEADERS, MEDIA_TYPE)
 
 
 def install_error_handlers(app: FastAPI) -> None:

