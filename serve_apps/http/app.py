@@ -1,17 +1,16 @@
 """The HTTP API, put together from its parts; it does not start where a route has no permissions."""
 
 import re
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from fastapi import APIRouter, FastAPI
 from fastapi.middleware.cors import CORSMiddleware
-from starlette.routing import Route, WebSocketRoute
 
 from configs.sections import HttpSettings
 from serve_apps.http import problems, swagger
 from serve_apps.http.auth import login_routes
-from serve_apps.http.auth.permissions import SOCKET, RouteKey, check_complete
+from serve_apps.http.auth.permissions import collect_permissions
 from serve_apps.http.body_limit import BodyLimit
 from serve_apps.http.deps import AppDependencies
 from serve_apps.http.mcp import mcp_routes
@@ -118,7 +117,7 @@ def create_app(parts: AppDependencies) -> FastAPI:
     """The ASGI application. Its start opens the database, its end closes it.
 
     Raises:
-        MatrixMismatch: a route is not in the matrix of permissions, or the other way round.
+        MatrixMismatch: a route names no permission.
     """
 
     @asynccontextmanager
@@ -152,17 +151,8 @@ def create_app(parts: AppDependencies) -> FastAPI:
         )
     app.add_middleware(TracingMiddleware, telemetry=parts.telemetry)
     app.add_middleware(SecurityHeaders)
-    check_complete(route_keys(app))
+    app.state.permissions = collect_permissions(app.routes)
     return app
-
-
-def route_keys(app: FastAPI) -> Iterator[RouteKey]:
-    """Method and path template of every route, those of the documentation and of sockets included."""
-    for route in app.routes:
-        if isinstance(route, WebSocketRoute):
-            yield SOCKET, route.path
-        elif isinstance(route, Route):
-            yield from ((method, route.path_format) for method in route.methods or () if method != "HEAD")
 
 
 def _body_limits(settings: HttpSettings) -> Callable[[str], int]:

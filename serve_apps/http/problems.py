@@ -21,7 +21,7 @@ from cluster.basics.security_headers import SECURITY_HEADERS
 from pipelines.documents.document import FailureReason, Unreadable
 from pipelines.documents.ingest.remedies import find_remedy
 from serve_apps.http import openai_errors
-from serve_apps.http.auth.permissions import MATRIX, AccessRule
+from serve_apps.http.auth.permissions import AccessRule, RouteKey
 from serve_apps.http.body_limit import BodyTooLarge
 
 log = logging.getLogger("aos.http")
@@ -150,18 +150,18 @@ def install_error_handlers(app: FastAPI) -> None:
 
     def openapi() -> dict[str, Any]:
         if app.openapi_schema is None:
-            declare_error_responses(made())
+            declare_error_responses(made(), app.state.permissions)
         return made()
 
     app.openapi = openapi  # type: ignore[method-assign]  # FastAPI's own way to extend the document
 
 
-def declare_error_responses(document: dict[str, Any]) -> None:
-    """Write into the API's document what each route refuses with: derived from the matrix, so none can be forgotten."""
+def declare_error_responses(document: dict[str, Any], permissions: Mapping[RouteKey, AccessRule]) -> None:
+    """Write into the API's document what each route refuses with: derived from its permission, so none is forgotten."""
     for path, operations in document["paths"].items():
         for method, operation in operations.items():
             responses = operation["responses"]
-            refusals = _refusals_by_status(MATRIX[method.upper(), path], operation)
+            refusals = _refusals_by_status(permissions[method.upper(), path], operation)
             responses.update({status: _error_response(path, title) for status, title in refusals.items()})
     _, shapes = models_json_schema(
         [(ProblemDetails, "serialization"), (OpenAIProblem, "serialization")], ref_template=_REFERENCE

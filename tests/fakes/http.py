@@ -68,8 +68,9 @@ from serve_apps.agents.memory.compliance import ComplianceCheck
 from serve_apps.agents.memory.recent_messages import RecentMessages
 from serve_apps.agents.memory.remember import ConversationMemory
 from serve_apps.http.admission import AdmissionQueue
-from serve_apps.http.app import create_app
+from serve_apps.http.app import ROUTERS, create_app
 from serve_apps.http.auth.passwords import BoundedPasswordHasher
+from serve_apps.http.auth.permissions import PUBLIC, collect_permissions
 from serve_apps.http.auth.throttle import ProcessThrottle
 from serve_apps.http.auth.tokens import TokenSigner
 from serve_apps.http.deps import AppDependencies
@@ -92,6 +93,10 @@ from tests.fakes.crew import SHIPPED
 from tests.fakes.ground import ground
 from tests.fakes.models import FakeEmbedder
 from tests.fakes.orchestrator import ScriptedOrchestrator, ScriptedReplays, Toolbox
+
+# The permissions of all routes, with those that FastAPI makes itself.
+MATRIX = collect_permissions(route for router in ROUTERS for route in router.routes)
+MATRIX |= {("GET", "/docs"): PUBLIC, ("GET", "/openapi.json"): PUBLIC}
 
 FAST = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
 PASSWORD = "a quiet harbour 7"

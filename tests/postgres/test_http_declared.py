@@ -10,9 +10,8 @@ import pytest
 
 from cluster.basics.scope import Role
 from serve_apps.http import openai_errors
-from serve_apps.http.auth.permissions import MATRIX
 from serve_apps.http.problems import MEDIA_TYPE, OpenAIProblem, ProblemDetails
-from tests.fakes.http import Api, Office, make_parts, open_office, serve
+from tests.fakes.http import MATRIX, Api, Office, make_parts, open_office, serve
 
 
 @pytest.fixture

@@ -12,9 +12,8 @@ import pytest
 from cluster.basics.scope import Role
 from cluster.state.audit import AuditLog
 from cluster.state.db.postgres import Database
-from serve_apps.http.app import route_keys
-from serve_apps.http.auth.permissions import MATRIX, SOCKET
-from tests.fakes.http import PASSWORD, Api, Office, make_parts, open_office, serve
+from serve_apps.http.auth.permissions import SOCKET
+from tests.fakes.http import MATRIX, PASSWORD, Api, Office, make_parts, open_office, serve
 
 VIEWER_MAY_POST = {
     "/api/documents/search",
@@ -60,7 +59,7 @@ async def test_au_04_every_route_lets_in_exactly_the_roles_of_the_matrix(
     """AU-04: four roles, a declared matrix, walked over every route; what is refused is in the audit trail."""
     clients = {role: await api.sign_in(office.emails[role]) for role in Role}
     refused = 0
-    for method, path in sorted(set(route_keys(api.app))):
+    for method, path in sorted(api.app.state.permissions):
         if method == SOCKET:
             continue  # tests/postgres/test_http_ws.py
         access = MATRIX[method, path]

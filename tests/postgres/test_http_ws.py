@@ -9,6 +9,7 @@ from uuid import uuid4
 import httpx
 import psycopg
 import pytest
+from fastapi.routing import APIWebSocketRoute
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
@@ -16,9 +17,9 @@ from cluster.basics.errors import NotFound
 from cluster.basics.scope import Role
 from serve_apps.agents.events import EventKind
 from serve_apps.agents.turn_ports import IncomingMessage
-from serve_apps.http.auth.permissions import MATRIX, SOCKET, MatrixMismatch, check_complete
+from serve_apps.http.auth.permissions import SOCKET, MatrixMismatch, collect_permissions
 from serve_apps.http.streams.sse import StreamPacing
-from tests.fakes.http import Office, make_parts, open_office
+from tests.fakes.http import MATRIX, Office, make_parts, open_office
 from tests.fakes.listening import listening, token, wait_for
 from tests.fakes.orchestrator import Act, ScriptedOrchestrator, asks_first, calls_tool, says
 
@@ -141,8 +142,8 @@ def test_x_39_a_tenant_in_a_message_is_compared_and_the_socket_is_in_the_matrix(
         row = connection.execute("select count(*) from audit where action like 'WS %'").fetchone()
     assert row == (4,) and server.agents.asked == []
     assert (SOCKET, PATH) in MATRIX
-    with pytest.raises(MatrixMismatch):
-        check_complete([*MATRIX, (SOCKET, "/elsewhere")])
+    with pytest.raises(MatrixMismatch, match="/elsewhere"):
+        collect_permissions([APIWebSocketRoute("/elsewhere", lambda socket: socket.close())])
 
 
 def test_garbage_is_answered_and_the_socket_stays(server: Server) -> None:

@@ -25,7 +25,6 @@ from serve_apps.agents.durable.replay import Replayer
 from serve_apps.agents.intake.path_router import read_rules
 from serve_apps.agents.intake.route_cache import CachedRouter
 from serve_apps.agents.intake.turn_intake import TurnIntake, TurnStores
-from serve_apps.http.app import route_keys
 from serve_apps.retrieval.search.pipeline import SearchPipeline
 from tests.fakes.corpus import Book, Passage, Vectors, hash_vector, load, open_agent, open_generation
 from tests.fakes.graphs import graph_of
@@ -285,7 +284,7 @@ def addressed(path: str, owned: Owned) -> str:
 async def walk(client: httpx.AsyncClient, api: Api, owned: Owned) -> list[tuple[str, int]]:
     """Every route with an identifier in its path, and every one that takes one in its query or body."""
     seen = []
-    for method, path in sorted(set(route_keys(api.app))):
+    for method, path in sorted(api.app.state.permissions):
         if "{" in path:
             body = BODIES.get(f"{method} {path}", {}) if method in ("POST", "PATCH", "PUT") else None
             sent = {"files": FILES[key]} if (key := f"{method} {path}") in FILES else {"json": body}

@@ -22,7 +22,6 @@ from cluster.basics.errors import Unavailable
 from cluster.basics.scope import Role
 from configs.sections_retrieval import RerankSettings, SearchSettings
 from configs.sections_skills import SkillSettings
-from serve_apps.http.auth.permissions import MATRIX
 from serve_apps.http.mcp.offered_tools import OFFERS
 from serve_apps.http.routes.agents.remote_skills import PROBE
 from serve_apps.retrieval.answers.answerer import DocumentAnswerer
@@ -35,7 +34,7 @@ from skills.framework.mcp_connections import McpConnections
 from tests.fakes import corpus
 from tests.fakes.corpus import Book, Passage, hash_vector
 from tests.fakes.ground import ground
-from tests.fakes.http import Office, make_parts, open_office
+from tests.fakes.http import MATRIX, Office, make_parts, open_office
 from tests.fakes.listening import listening, token
 from tests.fakes.models import FakeEmbedder
 from tests.fakes.orchestrator import Act, ScriptedOrchestrator, asks_first, says

@@ -11,9 +11,8 @@ from pydantic import BaseModel
 
 from serve_apps.http import openai_errors
 from serve_apps.http.app import create_app
-from serve_apps.http.auth.permissions import MATRIX
 from serve_apps.http.problems import MEDIA_TYPE, OpenAIProblem, ProblemDetails
-from tests.fakes.http import make_parts
+from tests.fakes.http import MATRIX, make_parts
 
 NOWHERE = "postgresql://nobody@127.0.0.1:1/none"  # nothing below gets as far as the database
 

@@ -14,7 +14,7 @@ from cluster.basics.errors import Forbidden, NotFound, Unauthenticated
 from cluster.basics.scope import WorkspaceId
 from cluster.state.identity.identity import WorkspaceMember
 from serve_apps.agents.intake.rights import NoMember
-from serve_apps.http.auth.permissions import MATRIX, RouteKey, check_access
+from serve_apps.http.auth.permissions import AccessRule, RouteKey, access_rule, check_access
 from serve_apps.http.auth.revocation import AuthenticatedCaller, CredentialEnded, Look, WatchedResponse, is_streaming
 from serve_apps.http.auth.tokens import KEY_START
 from serve_apps.http.content_disposition import FormRequest
@@ -32,11 +32,12 @@ Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
 class GuardedRoute(APIRoute):
-    """A route that nobody enters whom the matrix does not let in; what is not in the matrix is shut."""
+    """A route that nobody enters whom its permission does not let in."""
 
     def get_route_handler(self) -> Handler:
         """Wrap FastAPI's handler."""
         handler = super().get_route_handler()
+        access = access_rule(self.path, self.dependencies)
         path = self.path_format  # a parameter without its convertor, as the API's document has it
         takes_json = self.body_field is not None and not isinstance(self.body_field.field_info, params.Form)
 
@@ -44,12 +45,9 @@ class GuardedRoute(APIRoute):
             if takes_json:
                 _read_as_json(request)
             request = FormRequest(request.scope, request.receive)
-            access = MATRIX.get((request.method, path))
-            if access is None:
-                raise Forbidden(f"{request.method} {path} has no permissions")
             if access.public:
                 return await handler(request)
-            entry = await _authorize_request(request, path)
+            entry = await _authorize_request(request, path, access)
             member = request.state.member = entry.member
             try:
                 response = await handler(request)
@@ -70,22 +68,23 @@ def _read_as_json(request: Request) -> None:
     ]
 
 
-async def _authorize_request(request: Request, path: str) -> AuthenticatedCaller:
+async def _authorize_request(request: Request, path: str, access: AccessRule) -> AuthenticatedCaller:
     parts = parts_of(request)
     kind, _, credential = request.headers.get("authorization", "").partition(" ")
     credential = credential if kind.lower() == "bearer" else ""
-    return await authorize_caller(request, parts, (request.method, path), credential)
+    return await authorize_caller(request, parts, (request.method, path), access, credential)
 
 
 async def authorize_caller(
-    connection: HTTPConnection, parts: AppDependencies, key: RouteKey, credential: str
+    connection: HTTPConnection, parts: AppDependencies, key: RouteKey, access: AccessRule, credential: str
 ) -> AuthenticatedCaller:
-    """Authenticate a credential, check its role against the permission matrix, and return how to re-check it.
+    """Authenticate a credential, check its role against the permission, and return how to re-check it.
 
     Args:
         connection: a request or a socket.
         parts: the app's.
         key: method (`WS` for sockets) and path template.
+        access: the route's.
         credential: an access token or an API key.
 
     Raises:
@@ -96,7 +95,7 @@ async def authorize_caller(
     if member.must_change_password and key[1] != PASSWORD_ROUTE:
         raise PasswordChangeRequired
     try:
-        check_access(member, MATRIX[key])
+        check_access(member, access)
         require_same_scope(
             member, connection.query_params.get("tenant_id"), connection.query_params.get("workspace_id")
         )

@@ -11,6 +11,7 @@ from cluster.basics.errors import Invalid, Unauthenticated
 from cluster.state.identity.identity import RefreshToken, SignInAgain, TokenReused, WorkspaceMember, secret_hash
 from configs.section import KNOWN_DEFAULT_SECRETS
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me, audit_denial, require_same_scope
+from serve_apps.http.auth.permissions import OWN, PUBLIC
 from serve_apps.http.auth.throttle import GuessLimiter
 from serve_apps.http.auth.tokens import TokenClaims
 from serve_apps.http.deps import AppDependencies
@@ -57,7 +58,7 @@ class PasswordChange(RequestBody):
     new_password: Password
 
 
-@router.post("/api/auth/login")
+@router.post("/api/auth/login", dependencies=[PUBLIC])
 async def login(body: Login, request: Request, parts: Its) -> Session:
     """Sign in. Unknown users take as long as wrong passwords, and guessing gets slower.
 
@@ -79,7 +80,7 @@ async def login(body: Login, request: Request, parts: Its) -> Session:
     return await _start_session(parts, member)
 
 
-@router.post("/api/auth/refresh")
+@router.post("/api/auth/refresh", dependencies=[PUBLIC])
 async def refresh(body: RefreshRequest, parts: Its) -> Session:
     """New tokens for a refresh token. One that comes a second time ends its login's session, access tokens included."""
     now = parts.clock()
@@ -94,7 +95,7 @@ async def refresh(body: RefreshRequest, parts: Its) -> Session:
     return _issue_tokens(parts, member, text)
 
 
-@router.post("/api/auth/logout", status_code=204)
+@router.post("/api/auth/logout", status_code=204, dependencies=[PUBLIC])
 async def logout(body: LogoutRequest, parts: Its) -> Response:
     """End the session of a refresh token; one that is of no use any more is answered alike (RFC 7009).
 
@@ -121,7 +122,7 @@ async def logout(body: LogoutRequest, parts: Its) -> Response:
     return Response(status_code=204)
 
 
-@router.post("/api/auth/password")
+@router.post("/api/auth/password", dependencies=[OWN])
 async def password(body: PasswordChange, request: Request, me: Me, parts: Its) -> Session:
     """Choose a new password of at least 12 characters. Every session ends; the answer begins a new one.
 

@@ -1,4 +1,4 @@
-"""Permission matrix: every route with the roles that may use it. A missing route keeps the app from starting.
+"""Permissions: the roles that may use a route. A route names its own; one without keeps the app from starting.
 
 | role | may |
 |---|---|
@@ -12,8 +12,12 @@ What concerns the whole system (its settings, health, figures) is for operators 
 Operators see state and figures of everybody's runs; what is said in a run is for its owner and for administrators.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any
+
+from fastapi import params
+from starlette.routing import BaseRoute, Route, WebSocketRoute
 
 from cluster.basics.errors import AosError, Forbidden
 from cluster.basics.scope import Role
@@ -28,16 +32,23 @@ OPERATORS = frozenset({Role.OPERATOR, Role.ADMIN})
 ADMINS = frozenset({Role.ADMIN})
 
 
-@dataclass(frozen=True, slots=True)
-class AccessRule:
-    """Attributes:
-    roles: one of these is needed in the workspace; empty where nobody has to be signed in.
-    tenant_wide: it reaches beyond the workspace, so the role is needed in the tenant as well.
-    person: an API key does not do; it would outlive the person who made it.
-    system: it concerns the whole system, which the people of the first tenant run.
+async def _checked_before() -> None:
+    """Nothing: the guard has looked before the body was read, and FastAPI comes to dependencies after it."""
+
+
+@dataclass(frozen=True)
+class AccessRule(params.Depends):
+    """A permission, as routes name it: `dependencies=[READ]`.
+
+    Attributes:
+        roles: one of these is needed in the workspace; empty where nobody has to be signed in.
+        tenant_wide: it reaches beyond the workspace, so the role is needed in the tenant as well.
+        person: an API key does not do; it would outlive the person who made it.
+        system: it concerns the whole system, which the people of the first tenant run.
     """
 
-    roles: frozenset[Role]
+    dependency: Callable[..., Any] | None = _checked_before
+    roles: frozenset[Role] = frozenset()
     tenant_wide: bool = False
     person: bool = False
     system: bool = False
@@ -48,214 +59,55 @@ class AccessRule:
         return not self.roles
 
 
+PUBLIC = AccessRule()
+READ = AccessRule(roles=EVERYONE)
+BUILD = AccessRule(roles=BUILDERS)
+OPERATE = AccessRule(roles=OPERATORS)
+ADMINISTER = AccessRule(roles=ADMINS)
+OWN = AccessRule(roles=EVERYONE, person=True)
+KEYS = AccessRule(roles=BUILDERS, person=True)
+AUDIT = AccessRule(roles=ADMINS, tenant_wide=True)
+TENANT = AccessRule(roles=ADMINS, tenant_wide=True, person=True)
+SYSTEM = AccessRule(roles=ADMINS, tenant_wide=True, person=True, system=True)
+SYSTEM_STATE = AccessRule(roles=ADMINS, tenant_wide=True, system=True)
+SYSTEM_FIGURES = AccessRule(roles=OPERATORS, tenant_wide=True, system=True)
+SYSTEM_HEALTH = AccessRule(roles=OPERATORS, system=True)
+OPEN_PATHS = frozenset({"/docs", "/openapi.json"})  # FastAPI makes them, without dependencies
+
+
 class MatrixMismatch(AosError):
-    """The routes of the application and the matrix of permissions differ."""
+    """A route says not, or twice, who may use it."""
 
     code = "matrix_mismatch"
 
 
-PUBLIC = AccessRule(frozenset())
-_READ, _BUILD, _OPERATE = AccessRule(EVERYONE), AccessRule(BUILDERS), AccessRule(OPERATORS)
-_OWN = AccessRule(EVERYONE, person=True)
-_KEYS = AccessRule(BUILDERS, person=True)
-_TENANT = AccessRule(ADMINS, tenant_wide=True, person=True)
-_SYSTEM = AccessRule(ADMINS, tenant_wide=True, person=True, system=True)
-
-MATRIX: Mapping[RouteKey, AccessRule] = {
-    ("GET", "/health"): PUBLIC,
-    ("GET", "/docs"): PUBLIC,
-    ("GET", "/openapi.json"): PUBLIC,
-    ("POST", "/api/auth/login"): PUBLIC,
-    ("POST", "/api/auth/refresh"): PUBLIC,
-    ("POST", "/api/auth/logout"): PUBLIC,
-    ("POST", "/api/auth/password"): _OWN,
-    ("GET", "/api/tenants"): _TENANT,
-    ("POST", "/api/tenants"): _TENANT,
-    ("GET", "/api/workspaces"): _READ,
-    ("POST", "/api/workspaces"): _TENANT,
-    ("DELETE", "/api/workspaces/{workspace_id}"): _TENANT,
-    ("DELETE", "/api/tenants/{tenant_id}"): _TENANT,
-    ("GET", "/api/users"): AccessRule(ADMINS),
-    ("POST", "/api/users"): _TENANT,
-    ("PATCH", "/api/users/{user_id}"): _TENANT,
-    ("POST", "/api/users/{user_id}/password"): _TENANT,
-    ("DELETE", "/api/users/{user_id}"): _TENANT,
-    ("DELETE", "/api/users/{user_id}/sessions"): _TENANT,
-    ("GET", "/api/api-keys"): _BUILD,
-    ("POST", "/api/api-keys"): _KEYS,
-    ("DELETE", "/api/api-keys/{key_id}"): _KEYS,
-    ("GET", "/api/audit"): AccessRule(ADMINS, tenant_wide=True),
-    ("GET", "/api/admin/config"): AccessRule(ADMINS, tenant_wide=True, system=True),
-    ("PUT", "/api/admin/config"): _SYSTEM,
-    ("POST", "/api/admin/restart-hint"): _SYSTEM,
-    ("GET", "/api/admin/restarts"): AccessRule(ADMINS, tenant_wide=True, system=True),
-    ("GET", "/api/admin/health"): AccessRule(OPERATORS, system=True),
-    ("GET", "/api/admin/now"): _OPERATE,
-    ("GET", "/metrics"): AccessRule(OPERATORS, tenant_wide=True, system=True),
-    ("GET", "/api/agents"): _READ,
-    ("POST", "/api/agents"): _OPERATE,
-    ("GET", "/api/agents/{agent_id}"): _READ,
-    ("PATCH", "/api/agents/{agent_id}"): _OPERATE,
-    ("PATCH", "/api/universal-agents/{agent_id}"): _OPERATE,
-    ("DELETE", "/api/agents/{agent_id}"): _OPERATE,
-    ("GET", "/api/agents/{agent_id}/rules"): _READ,
-    ("GET", "/api/agents/{agent_id}/documents"): _READ,
-    ("GET", "/api/skills"): _READ,
-    ("POST", "/api/skills/python:try"): _BUILD,
-    ("POST", "/api/skills/{skill_name}:test"): _OPERATE,
-    ("POST", "/api/skills"): _OPERATE,
-    ("POST", "/api/skills/mcp:discover"): _OPERATE,
-    ("POST", "/api/skills/import-package"): _OPERATE,
-    ("GET", "/api/skills/{skill_name}"): _READ,
-    ("DELETE", "/api/skills/{skill_name}"): _OPERATE,
-    ("GET", "/api/skills/{skill_name}/package"): _READ,
-    ("POST", "/api/agents/{agent_id}/import-skill-pack"): _OPERATE,
-    ("POST", "/api/universal-agents/{agent_id}/import-skill-pack"): _OPERATE,
-    ("GET", "/api/agents/{agent_id}/skills"): _READ,
-    ("POST", "/api/agents/{agent_id}/skills"): _OPERATE,
-    ("DELETE", "/api/agents/{agent_id}/skills/{skill_name}"): _OPERATE,
-    ("POST", "/api/agents/{agent_id}/skills:create_and_attach"): _OPERATE,
-    ("GET", "/api/universal-agents/{agent_id}/skills"): _READ,
-    ("POST", "/api/universal-agents/{agent_id}/skills"): _OPERATE,
-    ("DELETE", "/api/universal-agents/{agent_id}/skills/{skill_name}"): _OPERATE,
-    ("POST", "/api/universal-agents/{agent_id}/skills:create_and_attach"): _OPERATE,
-    ("GET", "/api/llm-connections"): _OPERATE,
-    ("GET", "/api/llm-connections/providers"): _OPERATE,
-    ("POST", "/api/llm-connections"): _OPERATE,
-    ("PATCH", "/api/llm-connections/{connection_id}"): _OPERATE,
-    ("PUT", "/api/llm-connections/{connection_id}/key"): _OPERATE,
-    ("DELETE", "/api/llm-connections/{connection_id}"): _OPERATE,
-    ("POST", "/api/llm-connections/{connection_id}/test"): _OPERATE,
-    ("GET", "/api/credentials"): _OPERATE,
-    ("GET", "/api/credentials/types"): _OPERATE,
-    ("POST", "/api/credentials"): AccessRule(ADMINS),
-    ("PATCH", "/api/credentials/{credential_id}"): AccessRule(ADMINS),
-    ("DELETE", "/api/credentials/{credential_id}"): AccessRule(ADMINS),
-    ("GET", "/api/credentials/{credential_id}/bindings"): _OPERATE,
-    ("POST", "/api/credentials/{credential_id}/bindings"): AccessRule(ADMINS),
-    ("DELETE", "/api/credentials/{credential_id}/bindings/{binding_id}"): AccessRule(ADMINS),
-    ("POST", "/api/chat/{agent_id}"): _READ,
-    ("POST", "/api/v1/agents/process"): _READ,
-    ("GET", "/api/v1/agents/stream/{session_id}"): _READ,
-    ("POST", "/v1/agent/chat"): _READ,
-    (SOCKET, "/api/v1/ws/agent"): _READ,
-    ("POST", "/v1/chat/completions"): _READ,
-    ("GET", "/v1/models"): _READ,
-    ("GET", "/v1/models/{model_id}"): _READ,
-    ("POST", "/v1/embeddings"): _READ,
-    ("POST", "/mcp"): _READ,  # each tool asks for the permissions of its route
-    ("GET", "/api/sessions"): _READ,
-    ("GET", "/api/sessions/{session_id}"): _READ,
-    ("GET", "/api/sessions/{session_id}/messages"): _READ,
-    ("PATCH", "/api/sessions/{session_id}"): _READ,
-    ("DELETE", "/api/sessions/{session_id}"): _READ,
-    ("POST", "/v1/agent/sessions"): _READ,
-    ("DELETE", "/v1/agent/sessions/{session_id}"): _READ,
-    ("GET", "/api/runs"): _READ,
-    ("GET", "/api/runs/{run_id}"): _READ,
-    ("GET", "/api/runs/{run_id}/events"): _READ,
-    ("POST", "/api/runs/{run_id}/cancel"): _READ,
-    ("POST", "/api/runs/{run_id}/resume"): _READ,
-    ("POST", "/api/runs/{run_id}/replay"): _READ,
-    ("GET", "/api/runs/{run_id}/feedback"): _READ,
-    ("POST", "/api/runs/{run_id}/feedback"): _READ,
-    ("DELETE", "/api/runs/{run_id}/feedback"): _READ,
-    ("GET", "/api/scheduler/jobs"): _READ,
-    ("POST", "/api/scheduler/jobs"): _BUILD,
-    ("PATCH", "/api/scheduler/jobs/{schedule_id}"): _BUILD,  # its owner; operators may switch it off
-    ("DELETE", "/api/scheduler/jobs/{schedule_id}"): _BUILD,
-    ("POST", "/api/scheduler/jobs/{schedule_id}/run"): _BUILD,
-    ("GET", "/api/scheduler/jobs/{schedule_id}/runs"): _READ,
-    ("GET", "/api/academy/tracks"): _READ,
-    ("GET", "/api/academy/tracks/{track}/quiz"): _OPERATE,  # it holds the answers
-    ("GET", "/api/agents/{agent_id}/academy"): _READ,
-    ("POST", "/api/agents/{agent_id}/academy/enrol"): _OPERATE,
-    ("POST", "/api/agents/{agent_id}/academy/quiz"): _OPERATE,
-    ("GET", "/api/universal-agents/{agent_id}/academy"): _READ,
-    ("POST", "/api/universal-agents/{agent_id}/academy/enrol"): _OPERATE,
-    ("POST", "/api/universal-agents/{agent_id}/academy/quiz"): _OPERATE,
-    ("GET", "/api/approvals"): _OPERATE,
-    ("GET", "/api/approvals/{approval_id}"): _READ,
-    ("POST", "/api/approvals/{approval_id}"): _OPERATE,
-    ("GET", "/api/v1/agents/approvals/pending"): _OPERATE,
-    ("POST", "/api/v1/agents/approvals/{approval_id}/approve"): _OPERATE,
-    ("POST", "/api/v1/agents/approvals/{approval_id}/reject"): _OPERATE,
-    ("GET", "/api/documents/"): _READ,
-    ("GET", "/api/documents/{document_id}"): _READ,
-    ("GET", "/api/documents/{document_id}/content"): _READ,
-    ("GET", "/api/documents/{document_id}/pages/{number}"): _READ,
-    ("GET", "/api/documents/{document_id}/pages/{number}/image"): _READ,
-    ("GET", "/api/documents/{document_id}/delete-impact"): _READ,
-    ("GET", "/api/documents/{document_id}/versions"): _READ,
-    ("GET", "/api/documents/{document_id}/versions/{version_id}/pages"): _READ,
-    ("GET", "/api/documents/{document_id}/versions/{version_id}/pages/{number}"): _READ,
-    ("GET", "/api/documents/{document_id}/versions/{version_id}/pages/{number}/image"): _READ,
-    ("GET", "/api/documents/folders"): _OPERATE,
-    ("GET", "/api/documents/vector-store/stats"): _READ,
-    ("GET", "/api/graph"): _READ,
-    ("GET", "/api/graph/view"): _READ,
-    ("GET", "/api/graph/entities/{entity_id}"): _READ,
-    ("POST", "/api/documents/search"): _READ,
-    ("GET", "/api/ocr/languages"): _READ,
-    ("PUT", "/api/ocr/languages"): _OPERATE,
-    ("GET", "/api/search/language"): _READ,
-    ("PUT", "/api/search/language"): _OPERATE,
-    ("GET", "/api/rag/debug/{agent_id}"): _READ,
-    ("GET", "/api/rag/cache/stats"): _OPERATE,
-    ("DELETE", "/api/rag/cache"): _OPERATE,
-    ("POST", "/api/ask"): _READ,
-    ("GET", "/api/answers/{answer_id}/why"): _READ,  # one's own; administrators any
-    ("POST", "/api/documents/upload"): _BUILD,
-    ("POST", "/api/documents/links"): _BUILD,
-    ("POST", "/api/documents/{document_id}/process"): _BUILD,
-    ("POST", "/api/documents/{document_id}/reprocess"): _BUILD,
-    ("POST", "/api/documents/batch-scan"): _OPERATE,
-    ("POST", "/api/documents/reindex-all"): _OPERATE,
-    ("POST", "/api/documents/embed-pending"): _OPERATE,
-    ("DELETE", "/api/documents/{document_id}"): _OPERATE,
-    ("GET", "/api/generations"): _BUILD,
-    ("POST", "/api/generations/rollback"): _OPERATE,
-    ("POST", "/api/generations/{generation_id}/switch"): _OPERATE,
-    ("GET", "/api/golden-sets"): _BUILD,
-    ("POST", "/api/golden-sets"): _OPERATE,
-    ("GET", "/api/golden-sets/{set_id}"): _BUILD,
-    ("PATCH", "/api/golden-sets/{set_id}"): _OPERATE,
-    ("DELETE", "/api/golden-sets/{set_id}"): _OPERATE,
-    ("GET", "/api/golden-sets/{set_id}/questions"): _OPERATE,  # they hold the answers
-    ("POST", "/api/golden-sets/{set_id}/questions"): _BUILD,
-    ("DELETE", "/api/golden-sets/{set_id}/questions/{key}"): _OPERATE,
-    ("POST", "/api/golden-sets/{set_id}/import"): _OPERATE,
-    ("GET", "/api/golden-sets/{set_id}/export"): _OPERATE,
-    ("POST", "/api/golden-sets/{set_id}/runs"): _OPERATE,
-    ("GET", "/api/golden-sets/{set_id}/runs"): _OPERATE,
-    ("GET", "/api/golden-runs/{golden_run_id}"): _OPERATE,
-    ("GET", "/api/golden-runs/{golden_run_id}/results"): _OPERATE,
-    ("GET", "/api/golden-runs/{golden_run_id}/compare/{baseline_id}"): _OPERATE,
-    ("POST", "/api/golden-runs/{golden_run_id}/resume"): _OPERATE,
-    ("POST", "/api/golden-runs/{golden_run_id}/cancel"): _OPERATE,
-    ("GET", "/api/jobs"): _READ,
-    ("GET", "/api/jobs/{job_id}"): _READ,
-    ("GET", "/api/jobs/{job_id}/failures"): _READ,
-    ("GET", "/api/jobs/{job_id}/progress"): _READ,
-    ("GET", "/api/jobs/about"): _READ,
-    ("GET", "/api/jobs/{job_id}/events"): _READ,
-    ("POST", "/api/jobs/{job_id}/cancel"): _OPERATE,
-    ("POST", "/api/jobs/{job_id}/resume"): _OPERATE,
-    ("POST", "/api/jobs/{job_id}/retry"): _OPERATE,
-}
-
-
-def check_complete(routes: Iterable[RouteKey], matrix: Mapping[RouteKey, AccessRule] = MATRIX) -> None:
-    """Refuse an application whose routes are not exactly those of the matrix.
+def access_rule(path: str, dependencies: Iterable[params.Depends]) -> AccessRule:
+    """The rule among the dependencies of a route.
 
     Raises:
-        MatrixMismatch: naming what is missing on either side.
+        MatrixMismatch: there is not exactly one.
     """
-    known = set(routes)
-    if unlisted := sorted(known - set(matrix)):
-        raise MatrixMismatch(f"not in the matrix: {unlisted}")
-    if gone := sorted(set(matrix) - known):
-        raise MatrixMismatch(f"in the matrix, but no routes: {gone}")
+    rules = [one for one in dependencies if isinstance(one, AccessRule)]
+    if len(rules) != 1:
+        raise MatrixMismatch(f"{path} names {len(rules)} permissions; one is needed, such as dependencies=[READ]")
+    return rules[0]
+
+
+def collect_permissions(routes: Iterable[BaseRoute]) -> dict[RouteKey, AccessRule]:
+    """The permission matrix: method and path template of every route, with the roles that may use it.
+
+    Raises:
+        MatrixMismatch: a route names no permission.
+    """
+    matrix: dict[RouteKey, AccessRule] = {}
+    for route in routes:
+        if isinstance(route, WebSocketRoute):
+            matrix[SOCKET, route.path] = access_rule(route.path, getattr(route, "dependencies", ()))
+        elif isinstance(route, Route):
+            open_ = route.path in OPEN_PATHS
+            rule = PUBLIC if open_ else access_rule(route.path, getattr(route, "dependencies", ()))
+            matrix |= {(method, route.path_format): rule for method in route.methods or () if method != "HEAD"}
+    return matrix
 
 
 def check_access(member: WorkspaceMember, access: AccessRule) -> None:

@@ -16,7 +16,7 @@ from starlette.types import Receive, Scope, Send
 from cluster.basics.errors import AosError, Forbidden, Invalid
 from cluster.state.identity.identity import WorkspaceMember
 from serve_apps.http.auth.guard import GuardedRoute, Me, audit_denial, parts_of
-from serve_apps.http.auth.permissions import MATRIX, check_access
+from serve_apps.http.auth.permissions import READ, AccessRule, check_access
 from serve_apps.http.auth.revocation import LongLived
 from serve_apps.http.mcp.offered_tools import OFFERS, McpTool
 
@@ -54,7 +54,7 @@ class PassThroughResponse(LongLived):
         await self._manager.handle_request(scope, receive, send)
 
 
-@router.post("/mcp", response_class=Response, responses=_ANSWERS)
+@router.post("/mcp", response_class=Response, responses=_ANSWERS, dependencies=[READ])
 async def mcp(request: Request, me: Me) -> Response:
     """One message of the Model Context Protocol, as its specification has it; any replica answers.
 
@@ -103,7 +103,11 @@ def _mcp_server() -> "Server[Any]":
     async def listed(context: Any, _: Any) -> ListToolsResult:
         role = _request_member(context.request).role
         return ListToolsResult(
-            tools=[_describe_tool(name, one) for name, one in OFFERS.items() if role in _access_rule(one).roles]
+            tools=[
+                _describe_tool(name, one)
+                for name, one in OFFERS.items()
+                if role in _access_rule(context.request, one).roles
+            ]
         )
 
     async def called(context: Any, params: Any) -> CallToolResult:
@@ -128,7 +132,7 @@ async def _carried_out(request: Request, name: str, arguments: dict[str, Any]) -
     if offer is None:
         raise Invalid(f"there is no tool {name[:100]!r}; there are {', '.join(OFFERS)}")
     try:
-        check_access(me, _access_rule(offer))
+        check_access(me, _access_rule(request, offer))
         made = (await offer.run(_parse_arguments(offer, arguments), me, parts)).model_dump(mode="json")
     except Forbidden as error:
         await audit_denial(parts, me, f"mcp {name}", " ".join(offer.route), error)
@@ -195,8 +199,9 @@ def _json_schema(shape: type[BaseModel], mode: Any) -> dict[str, Any]:
     return shape.model_json_schema(mode=mode)
 
 
-def _access_rule(offer: McpTool) -> Any:
-    return MATRIX[offer.route]
+def _access_rule(request: Request, offer: McpTool) -> AccessRule:
+    """Permission of the route that a tool stands for."""
+    return cast(AccessRule, request.app.state.permissions[offer.route])
 
 
 def _request_member(request: Request) -> WorkspaceMember:

@@ -21,6 +21,7 @@ from serve_apps.agents.streams.encode import StreamCursor, Verbosity
 from serve_apps.agents.turn.stop_sequences import StopSequences
 from serve_apps.agents.turn_ports import IncomingMessage
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me
+from serve_apps.http.auth.permissions import READ
 from serve_apps.http.fields import MOST_AGENT, Text
 from serve_apps.http.openai.request_shapes import (
     ChatMessage,
@@ -90,7 +91,7 @@ class RunFailed(AosError):
 _STATUS = {"overloaded": 429, "over_budget": 402, "no_model": 409, "invalid": 422, "refused": 403}
 
 
-@router.post("/v1/chat/completions", response_class=JSONResponse, responses=_STREAM)
+@router.post("/v1/chat/completions", response_class=JSONResponse, responses=_STREAM, dependencies=[READ])
 async def completions(body: CompletionRequest, request: Request, me: Me, parts: Its) -> Response:
     """Chat with an agent as with a model: the last user message is the question, what is before it the history."""
     try:
@@ -145,7 +146,7 @@ def _new_chunks(chunks: CompletionChunks, reading: StreamCursor, event: Event) -
     return [] if fresh is None else list(chunks.add(event, fresh))
 
 
-@router.get("/v1/models")
+@router.get("/v1/models", dependencies=[READ])
 async def models(me: Me, parts: Its) -> Models:
     """List models to chat with: the workspace's agents. The embedding model has its own route and is not listed."""
     found: list[Model] = []
@@ -159,7 +160,7 @@ async def models(me: Me, parts: Its) -> Models:
     return Models(data=found)
 
 
-@router.get("/v1/models/{model_id:path}")
+@router.get("/v1/models/{model_id:path}", dependencies=[READ])
 async def model(
     model_id: Annotated[Text, Path(max_length=MOST_AGENT, description="An agent's name or UUID.")], me: Me, parts: Its
 ) -> Model:
@@ -173,7 +174,7 @@ async def model(
     return Model(id=row["name"], created=int(row["created_at"].timestamp()), owned_by=OWNER)
 
 
-@router.post("/v1/embeddings")
+@router.post("/v1/embeddings", dependencies=[READ])
 async def embeddings(body: EmbeddingRequest, me: Me, parts: Its) -> Embeddings:
     """Vectors of texts, from the model that the index is made with; token counts are estimates."""
     facts = await parts.embedder.facts()

@@ -12,7 +12,7 @@ from cluster.basics.errors import AosError, Conflict, Forbidden, Invalid, NotFou
 from serve_apps.agents.streams.encode import StreamChunk, StreamCursor, Verbosity, s4
 from serve_apps.agents.turn_ports import IncomingMessage, RunId
 from serve_apps.http.auth.guard import audit_denial, authorize_caller, check_age, parts_of, require_same_scope
-from serve_apps.http.auth.permissions import SOCKET
+from serve_apps.http.auth.permissions import READ, SOCKET
 from serve_apps.http.auth.revocation import AuthenticatedCaller, CredentialEnded
 from serve_apps.http.deps import AppDependencies
 from serve_apps.http.fields import RequestBody
@@ -62,7 +62,7 @@ _MESSAGES: TypeAdapter[SignIn | SocketMessage | SocketCommand] = TypeAdapter(
 )
 
 
-@router.websocket(PATH)
+@router.websocket(PATH, dependencies=[READ])
 async def agent(socket: WebSocket) -> None:
     """Sign in, then any number of turns, one at a time."""
     parts = parts_of(socket)
@@ -177,7 +177,7 @@ class SocketConversation:
 
     async def _sign_in_again(self, token: str) -> None:
         """A socket outlives its token: a newer one takes its place. Whose socket it is stays."""
-        entry = await authorize_caller(self._socket, self._parts, (SOCKET, PATH), token)
+        entry = await authorize_caller(self._socket, self._parts, (SOCKET, PATH), READ, token)
         if (entry.member.user, entry.member.workspace) != (self._me.user, self._me.workspace):
             raise Conflict("this socket belongs to somebody else", fix="Open another one.")
         self._entry, self._me = entry, entry.member
@@ -243,7 +243,7 @@ async def _authorize_socket(socket: WebSocket, parts: AppDependencies, offered: 
         if first["type"] == "websocket.disconnect":
             raise WebSocketDisconnect(first.get("code", 1000))
         token = SignIn.model_validate_json(first.get("text") or "").token
-    return await authorize_caller(socket, parts, (SOCKET, PATH), token)
+    return await authorize_caller(socket, parts, (SOCKET, PATH), READ, token)
 
 
 def _parse_message(text: str) -> SignIn | SocketMessage | SocketCommand:

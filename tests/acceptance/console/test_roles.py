@@ -10,7 +10,7 @@ import httpx
 from playwright.sync_api import Page, expect
 
 from cluster.basics.scope import Role
-from serve_apps.http.auth.permissions import MATRIX, SOCKET
+from serve_apps.http.auth.permissions import SOCKET
 from serve_apps.ui.app import PAGES
 from tests.acceptance.console.conftest import ADMINISTRATOR, VIEWER, Seen
 from tests.acceptance.console.fields import SLOW, settled
@@ -19,6 +19,7 @@ from tests.acceptance.console.people import office, sign_in, viewer
 from tests.acceptance.console.places import PAPER, upload
 from tests.acceptance.console.rights import FRAME, OFFERS, fits
 from tests.acceptance.console.walked import Walked
+from tests.fakes.http import MATRIX
 
 Open = Callable[[], Page]
 

@@ -11,6 +11,7 @@ from cluster.basics.errors import NotFound
 from serve_apps.agents.academy.register import AcademyStatus
 from serve_apps.agents.academy.school import KEY
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
+from serve_apps.http.auth.permissions import OPERATE, READ
 from serve_apps.http.fields import JsonObject, RequestBody
 from skills.quiz import Track, quiz_of, shipped_quiz
 from skills.quiz_skill import quiz_skill
@@ -101,20 +102,20 @@ class Standing(BaseModel):
     report: Report | None
 
 
-@router.get("/api/academy/tracks")
+@router.get("/api/academy/tracks", dependencies=[READ])
 async def tracks() -> TrackList:
     """The five tracks, how many questions each has, and which documents answer them."""
     return TrackList(items=[_track_shape(track) for track in Track])
 
 
-@router.get("/api/academy/tracks/{track}/quiz")
+@router.get("/api/academy/tracks/{track}/quiz", dependencies=[OPERATE])
 async def track_quiz(track: Track, parts: Its) -> dict[str, Any]:
     """The track's quiz as a Python skill: the body of `skills:create_and_attach` (academy_quiz.json)."""
     return quiz_skill(shipped_quiz(track), parts.school.pass_mark)
 
 
-@router.post("/api/agents/{agent_id}/academy/enrol", status_code=202)
-@router.post("/api/universal-agents/{agent_id}/academy/enrol", status_code=202)
+@router.post("/api/agents/{agent_id}/academy/enrol", status_code=202, dependencies=[OPERATE])
+@router.post("/api/universal-agents/{agent_id}/academy/enrol", status_code=202, dependencies=[OPERATE])
 async def enrol(agent_id: AgentInPath, body: EnrolRequest, me: Me, parts: Its) -> Enrolled:
     """Begin a track: what is linked to the agent is read again where it changed, and embedded."""
     require_same_scope(me, body.tenant_id, body.workspace_id)
@@ -124,16 +125,16 @@ async def enrol(agent_id: AgentInPath, body: EnrolRequest, me: Me, parts: Its) -
     return Enrolled(agent_id=agent_id, track=body.track, status=row["metadata"][KEY], jobs=[UUID(job) for job in jobs])
 
 
-@router.post("/api/agents/{agent_id}/academy/quiz")
-@router.post("/api/universal-agents/{agent_id}/academy/quiz")
+@router.post("/api/agents/{agent_id}/academy/quiz", dependencies=[OPERATE])
+@router.post("/api/universal-agents/{agent_id}/academy/quiz", dependencies=[OPERATE])
 async def quiz(agent_id: AgentInPath, me: Me, parts: Its, wait: Wait = 0) -> Standing:
     """Examine the agent now. Who passes graduates; who had graduated and fails is demoted. 409 while it still reads."""
     await parts.school.examine(me.scope, str(agent_id), wait=wait)
     return await standing(agent_id, me, parts)
 
 
-@router.get("/api/agents/{agent_id}/academy")
-@router.get("/api/universal-agents/{agent_id}/academy")
+@router.get("/api/agents/{agent_id}/academy", dependencies=[READ])
+@router.get("/api/universal-agents/{agent_id}/academy", dependencies=[READ])
 async def standing(agent_id: AgentInPath, me: Me, parts: Its) -> Standing:
     """Show an agent's academy status with its latest report."""
     row, enrolment, last = await parts.school.standing(me.scope, str(agent_id))

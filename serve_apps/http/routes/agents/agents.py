@@ -13,6 +13,7 @@ from cluster.state.agent_store import AgentChange, NewAgent
 from configs.sections import AgentSettings
 from serve_apps.agents.approval import ApprovalPattern, ApprovalPolicy, Decision
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
+from serve_apps.http.auth.permissions import OPERATE, READ
 from serve_apps.http.fields import AnyJson, JsonObject, Limit, Name, Prose, RequestBody, Skip, Text, storable_json
 from serve_apps.http.response_shapes import Agent, AgentList, copy_fields
 from skills.framework.builtin import BASE, shipped_skill
@@ -129,14 +130,14 @@ def _within_caps(config: AgentConfig, settings: AgentSettings) -> None:
             raise BeyondCap(f"{name}: {wanted:g} is more than {cap:g}", fix=f"Take less, or raise {names[name]}.")
 
 
-@router.get("/api/agents")
+@router.get("/api/agents", dependencies=[READ])
 async def agents(me: Me, parts: Its, skip: Skip = 0, limit: Limit = 100) -> AgentList:
     """The workspace's agents by name."""
     rows, total = await parts.agent_store.page(me.scope, skip, limit)
     return AgentList(items=[Agent(**row) for row in rows], total=total)
 
 
-@router.post("/api/agents", status_code=201)
+@router.post("/api/agents", status_code=201, dependencies=[OPERATE])
 async def add_agent(body: AgentRequest, me: Me, parts: Its) -> Agent:
     """Make an agent. Without `whole_workspace` it sees no document until one is linked to it."""
     require_same_scope(me, body.tenant_id, body.workspace_id)
@@ -149,14 +150,14 @@ async def add_agent(body: AgentRequest, me: Me, parts: Its) -> Agent:
     return Agent(**row)
 
 
-@router.get("/api/agents/{agent_id}")
+@router.get("/api/agents/{agent_id}", dependencies=[READ])
 async def agent(agent_id: AgentInPath, me: Me, parts: Its) -> Agent:
     """One agent."""
     return Agent(**await parts.agent_store.show(me.scope, str(agent_id)))
 
 
-@router.patch("/api/agents/{agent_id}")
-@router.patch("/api/universal-agents/{agent_id}")
+@router.patch("/api/agents/{agent_id}", dependencies=[OPERATE])
+@router.patch("/api/universal-agents/{agent_id}", dependencies=[OPERATE])
 async def change_agent(agent_id: AgentInPath, body: AgentPatch, me: Me, parts: Its) -> Agent:
     """Change an agent; turns that have begun go on with the one they began with."""
     require_same_scope(me, body.tenant_id, body.workspace_id)
@@ -170,7 +171,7 @@ async def change_agent(agent_id: AgentInPath, body: AgentPatch, me: Me, parts: I
     return Agent(**row)
 
 
-@router.delete("/api/agents/{agent_id}", status_code=204)
+@router.delete("/api/agents/{agent_id}", status_code=204, dependencies=[OPERATE])
 async def delete_agent(agent_id: AgentInPath, me: Me, parts: Its) -> Response:
     """Delete an agent with its conversations; its documents stay."""
     async with parts.database.transaction(me.scope) as tx:
@@ -238,7 +239,7 @@ class LinkedDocuments(BaseModel):
     total: int
 
 
-@router.get("/api/agents/{agent_id}/rules")
+@router.get("/api/agents/{agent_id}/rules", dependencies=[READ])
 async def rules(agent_id: AgentInPath, me: Me, parts: Its) -> Rules:
     """List which calls of an agent's tools run, wait or are refused. A call that was recovered from what a
     model only said it did waits for a person wherever it changes something, whatever stands here."""
@@ -253,7 +254,7 @@ async def rules(agent_id: AgentInPath, me: Me, parts: Its) -> Rules:
     )
 
 
-@router.get("/api/agents/{agent_id}/documents")
+@router.get("/api/agents/{agent_id}/documents", dependencies=[READ])
 async def agent_documents(
     agent_id: AgentInPath,
     me: Me,

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Path
 from pydantic import BaseModel, Field
 
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
+from serve_apps.http.auth.permissions import READ
 from serve_apps.http.fields import Name, Question, RequestBody
 from serve_apps.http.response_shapes import PlacedCaveatShape, copy_fields
 from serve_apps.http.routes.documents.passages import box_coordinates, caveat_shapes
@@ -177,7 +178,7 @@ class Why(BaseModel):
     search: dict[str, Any]
 
 
-@router.post("/api/ask")
+@router.post("/api/ask", dependencies=[READ])
 async def ask(body: AskRequest, me: Me, parts: Its) -> AnswerShape:
     """Answer from the documents, with citations; without support it says so."""
     require_same_scope(me, body.tenant_id, body.workspace_id)
@@ -197,7 +198,7 @@ async def ask(body: AskRequest, me: Me, parts: Its) -> AnswerShape:
     )
 
 
-@router.get("/api/answers/{answer_id}/why")
+@router.get("/api/answers/{answer_id}/why", dependencies=[READ])
 async def why(answer_id: AnswerInPath, me: Me, parts: Its) -> Why:
     """Explain an answer; one's own, for administrators any. What one may no longer read is withheld."""
     return Why.model_validate(await parts.answers.why(me.scope, str(answer_id)))

@@ -15,6 +15,7 @@ from cluster.state.identity.identity import WorkspaceMember
 from serve_apps.agents.intake.toolset import recorded_specs
 from serve_apps.agents.turn.tool_call import schema_error
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
+from serve_apps.http.auth.permissions import OPERATE, READ
 from serve_apps.http.deps import AppDependencies
 from serve_apps.http.fields import AnyJson, JsonObject, Limit, Prose, RequestBody, Skip
 
@@ -81,7 +82,7 @@ class Review(RequestBody):
     reviewer_id: Annotated[str | None, Field(max_length=200, description="Compared with the token.")] = None
 
 
-@router.get("/api/approvals")
+@router.get("/api/approvals", dependencies=[OPERATE])
 async def approvals(
     me: Me,
     parts: Its,
@@ -96,14 +97,14 @@ async def approvals(
     return ApprovalList(items=[ApprovalShape(**row) for row in rows], total=total)
 
 
-@router.get("/api/v1/agents/approvals/pending")
+@router.get("/api/v1/agents/approvals/pending", dependencies=[OPERATE])
 async def pending(me: Me, parts: Its, skip: Skip = 0, limit: Limit = 100) -> ApprovalList:
     """List pending approval requests."""
     rows, total = await parts.approvals.page(me.scope, state="pending", skip=skip, limit=limit)
     return ApprovalList(items=[ApprovalShape(**row) for row in rows], total=total)
 
 
-@router.get("/api/approvals/{approval_id}")
+@router.get("/api/approvals/{approval_id}", dependencies=[READ])
 async def approval(approval_id: ApprovalInPath, me: Me, parts: Its) -> ApprovalShape:
     """Show an approval request; who may not decide sees those of their own turns."""
     row = await parts.approvals.show(me.scope, str(approval_id))
@@ -113,20 +114,20 @@ async def approval(approval_id: ApprovalInPath, me: Me, parts: Its) -> ApprovalS
     return ApprovalShape(**row)
 
 
-@router.post("/api/approvals/{approval_id}")
+@router.post("/api/approvals/{approval_id}", dependencies=[OPERATE])
 async def decide(approval_id: ApprovalInPath, body: Decision, me: Me, parts: Its) -> ApprovalShape:
     """Decide. Whoever comes first wins, the run goes on by itself, and the audit trail keeps who did what."""
     require_same_scope(me, body.tenant_id, body.workspace_id)
     return ApprovalShape(**await _apply_decision(parts, me, str(approval_id), body))
 
 
-@router.post("/api/v1/agents/approvals/{approval_id}/approve")
+@router.post("/api/v1/agents/approvals/{approval_id}/approve", dependencies=[OPERATE])
 async def approve(approval_id: ApprovalInPath, me: Me, parts: Its, body: Review | None = None) -> ApprovalShape:
     """Approve as it is."""
     return await _review_approval(parts, me, approval_id, "approve", body)
 
 
-@router.post("/api/v1/agents/approvals/{approval_id}/reject")
+@router.post("/api/v1/agents/approvals/{approval_id}/reject", dependencies=[OPERATE])
 async def reject(approval_id: ApprovalInPath, me: Me, parts: Its, body: Review | None = None) -> ApprovalShape:
     """Reject: the agent is told, and goes on without it."""
     return await _review_approval(parts, me, approval_id, "reject", body)

@@ -11,6 +11,7 @@ from cluster.basics.errors import NotFound
 from cluster.basics.ids import as_uuid
 from serve_apps.agents.streams.encode import s3, s4
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
+from serve_apps.http.auth.permissions import READ
 from serve_apps.http.fields import MOST_AGENT, RequestBody, SessionInPath, Text
 from serve_apps.http.response_shapes import copy_fields
 from serve_apps.http.routes.agents.chat_shapes import STREAM, ChatReply, ChatRequest, Problem, trace_and_waits
@@ -87,7 +88,7 @@ class ShortReply(BaseModel):
     error: Problem | None
 
 
-@router.post("/api/v1/agents/process", response_model=AgentResponse, responses=STREAM)
+@router.post("/api/v1/agents/process", response_model=AgentResponse, responses=STREAM, dependencies=[READ])
 async def process(body: ProcessRequest, request: Request, me: Me, parts: Its) -> Response | AgentResponse:
     """Process a message, whole or as stream chunks."""
     require_same_scope(me, body.tenant_id, body.workspace_id, body.user_id)
@@ -115,7 +116,7 @@ async def process(body: ProcessRequest, request: Request, me: Me, parts: Its) ->
     )
 
 
-@router.get("/api/v1/agents/stream/{session_id}", response_class=Response, responses=STREAM)
+@router.get("/api/v1/agents/stream/{session_id}", response_class=Response, responses=STREAM, dependencies=[READ])
 async def stream(session_id: SessionInPath, me: Me, parts: Its, last_event_id: LastEventId = None) -> Response:
     """The newest turn of a session as stream chunks, followed to its end."""
     session = as_uuid(session_id) or (await parts.conversations.show(me.scope, session_id)).id
@@ -125,7 +126,7 @@ async def stream(session_id: SessionInPath, me: Me, parts: Its, last_event_id: L
     return await stream_run_events(me, parts, rows[0], reading_of(last_event_id), s4)
 
 
-@router.post("/v1/agent/chat")
+@router.post("/v1/agent/chat", dependencies=[READ])
 async def short_chat(body: ShortChat, request: Request, me: Me, parts: Its) -> ShortReply:
     """Ask the default agent."""
     require_same_scope(me, body.tenant_id, body.workspace_id)
@@ -138,7 +139,7 @@ async def short_chat(body: ShortChat, request: Request, me: Me, parts: Its) -> S
 AgentInPath = Annotated[Text, Path(max_length=MOST_AGENT, description="An agent's UUID or its display name.")]
 
 
-@router.post("/api/chat/{agent_id}", response_model=ChatReply, responses=STREAM)
+@router.post("/api/chat/{agent_id}", response_model=ChatReply, responses=STREAM, dependencies=[READ])
 async def chat(agent_id: AgentInPath, body: ChatRequest, request: Request, me: Me, parts: Its) -> Response | ChatReply:
     """Say something to an agent. Whoever closes the connection stops it; POST /api/runs/{id}/resume goes on."""
     require_same_scope(me, body.tenant_id, body.workspace_id)

@@ -11,6 +11,7 @@ from cluster.basics.archive import MOST_ENTRIES, PackageTooLarge
 from cluster.basics.errors import DiskFull, Overloaded, Permanent
 from cluster.state.identity.identity import WorkspaceMember
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me
+from serve_apps.http.auth.permissions import OPERATE, READ
 from serve_apps.http.deps import AppDependencies
 from serve_apps.http.fields import AgentInQuery, storable_json
 from serve_apps.http.routes.agents.skill_checks import check_skill, skill_audit_detail
@@ -60,7 +61,9 @@ class Imported(BaseModel):
     ignored: list[str]
 
 
-@router.post("/api/skills/import-package", status_code=202, responses={200: {"model": Imported}})
+@router.post(
+    "/api/skills/import-package", status_code=202, responses={200: {"model": Imported}}, dependencies=[OPERATE]
+)
 async def import_package(
     file: UploadFile, me: Me, parts: Its, response: Response, agent_id: AgentInQuery = None, replace: Over = False
 ) -> Imported:
@@ -73,9 +76,17 @@ async def import_package(
     return await _import_package(parts, me, file, agent, response, over=replace)
 
 
-@router.post("/api/agents/{agent_id}/import-skill-pack", status_code=202, responses={200: {"model": Imported}})
 @router.post(
-    "/api/universal-agents/{agent_id}/import-skill-pack", status_code=202, responses={200: {"model": Imported}}
+    "/api/agents/{agent_id}/import-skill-pack",
+    status_code=202,
+    responses={200: {"model": Imported}},
+    dependencies=[OPERATE],
+)
+@router.post(
+    "/api/universal-agents/{agent_id}/import-skill-pack",
+    status_code=202,
+    responses={200: {"model": Imported}},
+    dependencies=[OPERATE],
 )
 async def import_skill_pack(
     agent_id: AgentInPath, file: UploadFile, me: Me, parts: Its, response: Response, replace: Over = False
@@ -85,7 +96,12 @@ async def import_skill_pack(
     return await _import_package(parts, me, file, str(agent_id), response, over=replace)
 
 
-@router.get("/api/skills/{skill_name}/package", responses={200: {"content": {MEDIA_TYPE: {}}}}, response_class=Response)
+@router.get(
+    "/api/skills/{skill_name}/package",
+    responses={200: {"content": {MEDIA_TYPE: {}}}},
+    response_class=Response,
+    dependencies=[READ],
+)
 async def export_package(skill_name: SkillInPath, me: Me, parts: Its) -> Response:
     """A skill as a `.skill` file, with its scripts and the documents that came with it; not signed."""
     newest = (await parts.skills.versions(me.scope, skill_name))[0].manifest

@@ -7,6 +7,7 @@ from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel
 
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me
+from serve_apps.http.auth.permissions import READ
 from serve_apps.http.fields import MOST_AGENT, Text
 from serve_apps.http.routes.documents.document_shapes import Stats
 from serve_apps.retrieval.search.inspect_chunks import sample_index
@@ -40,7 +41,7 @@ class Debug(BaseModel):
     sample_chunks: list[SampleShape]
 
 
-@router.get("/api/rag/debug/{agent_id}")
+@router.get("/api/rag/debug/{agent_id}", dependencies=[READ])
 async def debug(
     agent_id: AgentInPath,
     me: Me,

@@ -11,6 +11,7 @@ from cluster.basics.scope import Role
 from cluster.basics.scope import Scope as Caller
 from cluster.state.db.postgres import Transaction
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
+from serve_apps.http.auth.permissions import OPERATE
 from serve_apps.http.deps import AppDependencies
 from serve_apps.http.fields import JsonObject, RequestBody, Text
 from serve_apps.http.response_shapes import copy_fields
@@ -81,7 +82,7 @@ class FoundTools(BaseModel):
     added: int
 
 
-@router.post("/api/skills/mcp:discover")
+@router.post("/api/skills/mcp:discover", dependencies=[OPERATE])
 async def discover_mcp(body: DiscoverRequest, me: Me, parts: Its) -> FoundTools:
     """List an MCP server's tools. What it says of them is data: cut, without markup, and never less than it asks for.
     Bindings do not count here: the server gets the credential that the agent's config names, or none.

@@ -15,6 +15,7 @@ from cluster.state.work.run_record import RunState
 from serve_apps.agents.streams.encode import StreamCursor, Verbosity, s3
 from serve_apps.agents.turn_ports import RunId
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
+from serve_apps.http.auth.permissions import READ
 from serve_apps.http.fields import Limit, Name, Prose, RequestBody, Skip, storable_text
 from serve_apps.http.routes.agents.chat_shapes import STREAM, ChatReply
 from serve_apps.http.routes.agents.run_access import (
@@ -98,7 +99,7 @@ class ReplayRequest(RequestBody):
     prompt: Annotated[Prose | None, Field(description="A system prompt in place of the agent's.")] = None
 
 
-@router.get("/api/runs")
+@router.get("/api/runs", dependencies=[READ])
 async def runs(
     me: Me,
     parts: Its,
@@ -117,7 +118,7 @@ async def runs(
     return RunList(items=[_run_shape(me, row) for row in rows], total=total)
 
 
-@router.get("/api/runs/{run_id}")
+@router.get("/api/runs/{run_id}", dependencies=[READ])
 async def run(run_id: RunInPath, me: Me, parts: Its, full: bool = False) -> RunTrace:
     """One run with its trace: what was asked of models and tools, how long it took and what it cost.
 
@@ -129,7 +130,7 @@ async def run(run_id: RunInPath, me: Me, parts: Its, full: bool = False) -> RunT
     return RunTrace(**_run_shape(me, row).model_dump(), ms=sum(step.ms for step in steps), steps=steps)
 
 
-@router.get("/api/runs/{run_id}/events", response_class=Response, responses={**STREAM, 204: {}})
+@router.get("/api/runs/{run_id}/events", response_class=Response, responses={**STREAM, 204: {}}, dependencies=[READ])
 async def events(
     run_id: RunInPath, me: Me, parts: Its, last_event_id: LastEventId = None, verbose: Verbose = False
 ) -> Response:
@@ -138,7 +139,7 @@ async def events(
     return await stream_run_events(me, parts, row, reading_of(last_event_id), s3, verbosity_of(verbose))
 
 
-@router.post("/api/runs/{run_id}/resume", response_model=ChatReply, responses=STREAM)
+@router.post("/api/runs/{run_id}/resume", response_model=ChatReply, responses=STREAM, dependencies=[READ])
 async def resume(
     run_id: RunInPath,
     request: Request,
@@ -159,7 +160,7 @@ async def resume(
     return ChatReply.of(await collect_turn(request, told))
 
 
-@router.post("/api/runs/{run_id}/cancel", status_code=202)
+@router.post("/api/runs/{run_id}/cancel", status_code=202, dependencies=[READ])
 async def cancel(run_id: RunInPath, me: Me, parts: Its) -> RunShape:
     """Ask a run to end; what it has done stays done."""
     await require_visible_run(me, parts, run_id)
@@ -167,7 +168,7 @@ async def cancel(run_id: RunInPath, me: Me, parts: Its) -> RunShape:
     return _run_shape(me, await parts.runs.show(me.scope, str(run_id)))
 
 
-@router.post("/api/runs/{run_id}/replay")
+@router.post("/api/runs/{run_id}/replay", dependencies=[READ])
 async def replay(run_id: RunInPath, body: ReplayRequest, me: Me, parts: Its) -> dict[str, Any]:
     """Walk the run again from its journal; with another model or prompt, tell the first step that diverges.
 
@@ -218,7 +219,7 @@ class FeedbackList(BaseModel):
     items: list[FeedbackShape]
 
 
-@router.get("/api/runs/{run_id}/feedback")
+@router.get("/api/runs/{run_id}/feedback", dependencies=[READ])
 async def feedback(run_id: RunInPath, me: Me, parts: Its) -> FeedbackList:
     """List the feedback on a run's answer."""
     row = await require_visible_run(me, parts, run_id)
@@ -226,7 +227,7 @@ async def feedback(run_id: RunInPath, me: Me, parts: Its) -> FeedbackList:
     return FeedbackList(items=[_feedback_shape(me, row, one) for one in rows])
 
 
-@router.post("/api/runs/{run_id}/feedback")
+@router.post("/api/runs/{run_id}/feedback", dependencies=[READ])
 async def give(run_id: RunInPath, body: FeedbackRequest, me: Me, parts: Its) -> FeedbackShape:
     """Say what one thinks of an answer that one may read."""
     require_same_scope(me, body.tenant_id, body.workspace_id)
@@ -237,7 +238,7 @@ async def give(run_id: RunInPath, body: FeedbackRequest, me: Me, parts: Its) -> 
     return _feedback_shape(me, run, given)
 
 
-@router.delete("/api/runs/{run_id}/feedback", status_code=204)
+@router.delete("/api/runs/{run_id}/feedback", status_code=204, dependencies=[READ])
 async def take_back(run_id: RunInPath, me: Me, parts: Its) -> Response:
     """Take one's own opinion back; where there is none, nothing happens."""
     await require_readable_run(me, parts, run_id)

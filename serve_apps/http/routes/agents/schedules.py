@@ -13,6 +13,7 @@ from cluster.state.db.postgres import Row
 from cluster.state.identity.identity import WorkspaceMember, least_role
 from cluster.state.work.schedules import Action, NewSchedule, ScheduleChange
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
+from serve_apps.http.auth.permissions import BUILD, READ
 from serve_apps.http.fields import Limit, Name, Question, RequestBody, Skip, Text
 
 router = APIRouter(route_class=GuardedRoute, tags=["scheduler"])
@@ -122,14 +123,14 @@ class ScheduleRuns(BaseModel):
     total: int
 
 
-@router.get("/api/scheduler/jobs")
+@router.get("/api/scheduler/jobs", dependencies=[READ])
 async def schedules(me: Me, parts: Its, skip: Skip = 0, limit: Limit = 100) -> ScheduleList:
     """The workspace's scheduled jobs by name."""
     rows, total = await parts.schedules.page(me.scope, skip, limit)
     return ScheduleList(items=[ScheduleShape.of(row, me) for row in rows], total=total)
 
 
-@router.post("/api/scheduler/jobs", status_code=201)
+@router.post("/api/scheduler/jobs", status_code=201, dependencies=[BUILD])
 async def add_schedule(body: ScheduleRequest, me: Me, parts: Its) -> ScheduleShape:
     """Let something be done by the clock, as you, with the rights that you have when it runs and have now."""
     require_same_scope(me, body.tenant_id, body.workspace_id)
@@ -144,7 +145,7 @@ async def add_schedule(body: ScheduleRequest, me: Me, parts: Its) -> ScheduleSha
     return ScheduleShape.of(await parts.schedules.show(me.scope, made), me)
 
 
-@router.patch("/api/scheduler/jobs/{schedule_id}")
+@router.patch("/api/scheduler/jobs/{schedule_id}", dependencies=[BUILD])
 async def change_schedule(schedule_id: ScheduleInPath, body: SchedulePatch, me: Me, parts: Its) -> ScheduleShape:
     """Change a job; a due time that has begun is ended as it began."""
     require_same_scope(me, body.tenant_id, body.workspace_id)
@@ -162,7 +163,7 @@ async def change_schedule(schedule_id: ScheduleInPath, body: SchedulePatch, me: 
     return ScheduleShape.of(await parts.schedules.show(me.scope, str(schedule_id)), me)
 
 
-@router.delete("/api/scheduler/jobs/{schedule_id}", status_code=204)
+@router.delete("/api/scheduler/jobs/{schedule_id}", status_code=204, dependencies=[BUILD])
 async def remove_schedule(schedule_id: ScheduleInPath, me: Me, parts: Its) -> Response:
     """Take a job away with its history; what it led to stays."""
     row = await parts.schedules.show(me.scope, str(schedule_id))
@@ -174,7 +175,7 @@ async def remove_schedule(schedule_id: ScheduleInPath, me: Me, parts: Its) -> Re
     return Response(status_code=204)
 
 
-@router.post("/api/scheduler/jobs/{schedule_id}/run", status_code=202)
+@router.post("/api/scheduler/jobs/{schedule_id}/run", status_code=202, dependencies=[BUILD])
 async def run_schedule(schedule_id: ScheduleInPath, me: Me, parts: Its) -> Asked:
     """Let it be due now, enabled or not; its own times stay as they are."""
     row = await parts.schedules.show(me.scope, str(schedule_id))
@@ -189,7 +190,7 @@ async def run_schedule(schedule_id: ScheduleInPath, me: Me, parts: Its) -> Asked
     return Asked(schedule_id=schedule_id, due_at=due)
 
 
-@router.get("/api/scheduler/jobs/{schedule_id}/runs")
+@router.get("/api/scheduler/jobs/{schedule_id}/runs", dependencies=[READ])
 async def schedule_runs(
     schedule_id: ScheduleInPath, me: Me, parts: Its, skip: Skip = 0, limit: Limit = 100
 ) -> ScheduleRuns:

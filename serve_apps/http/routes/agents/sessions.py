@@ -11,6 +11,7 @@ from cluster.state import conversations
 from cluster.state.conversations import Speaker, Status
 from cluster.state.work.run_record import RunState
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
+from serve_apps.http.auth.permissions import READ
 from serve_apps.http.deps import AppDependencies
 from serve_apps.http.fields import AgentInQuery, Key, Limit, Name, RequestBody, SessionInPath, Skip
 from serve_apps.http.response_shapes import copy_fields
@@ -110,7 +111,7 @@ class SessionOpened(SessionShape):
     session_id: UUID
 
 
-@router.get("/api/sessions")
+@router.get("/api/sessions", dependencies=[READ])
 async def sessions(
     me: Me,
     parts: Its,
@@ -125,7 +126,7 @@ async def sessions(
     return SessionList(items=[SessionShape.of(session) for session in found], total=total)
 
 
-@router.get("/api/sessions/{session_id}")
+@router.get("/api/sessions/{session_id}", dependencies=[READ])
 async def session(session_id: SessionInPath, me: Me, parts: Its) -> SessionDetail:
     """One conversation, with its facts and its summary."""
     found = await parts.conversations.show(me.scope, session_id)
@@ -141,7 +142,7 @@ async def session(session_id: SessionInPath, me: Me, parts: Its) -> SessionDetai
     )
 
 
-@router.get("/api/sessions/{session_id}/messages")
+@router.get("/api/sessions/{session_id}/messages", dependencies=[READ])
 async def messages(
     session_id: SessionInPath,
     me: Me,
@@ -154,7 +155,7 @@ async def messages(
     return MessageList(items=[copy_fields(MessageShape, one, run_id=one.run, created_at=one.at) for one in stored])
 
 
-@router.patch("/api/sessions/{session_id}")
+@router.patch("/api/sessions/{session_id}", dependencies=[READ])
 async def change(session_id: SessionInPath, body: SessionPatch, me: Me, parts: Its) -> SessionShape:
     """Rename one's own conversation, close it, or open it again."""
     require_same_scope(me, body.tenant_id, body.workspace_id)
@@ -165,14 +166,14 @@ async def change(session_id: SessionInPath, body: SessionPatch, me: Me, parts: I
     return SessionShape.of(await parts.conversations.show(me.scope, found.id))
 
 
-@router.delete("/api/sessions/{session_id}", status_code=204)
+@router.delete("/api/sessions/{session_id}", status_code=204, dependencies=[READ])
 async def delete(session_id: SessionInPath, me: Me, parts: Its) -> Response:
     """Delete one's own conversation with all that is remembered of it and its runs, for good."""
     await _delete_session(parts, me, session_id)
     return Response(status_code=204)
 
 
-@router.post("/v1/agent/sessions", status_code=201)
+@router.post("/v1/agent/sessions", status_code=201, dependencies=[READ])
 async def begin(body: SessionRequest, me: Me, parts: Its) -> SessionOpened:
     """Begin a conversation."""
     require_same_scope(me, body.tenant_id, body.workspace_id)
@@ -183,7 +184,7 @@ async def begin(body: SessionRequest, me: Me, parts: Its) -> SessionOpened:
     return SessionOpened(**SessionShape.of(opened).model_dump(), session_id=UUID(opened.id))
 
 
-@router.delete("/v1/agent/sessions/{session_id}", status_code=204)
+@router.delete("/v1/agent/sessions/{session_id}", status_code=204, dependencies=[READ])
 async def end(session_id: SessionInPath, me: Me, parts: Its) -> Response:
     """As `DELETE /api/sessions/{session_id}`."""
     await _delete_session(parts, me, session_id)

@@ -7,6 +7,7 @@ from uuid import UUID
 from fastapi import APIRouter, Path, Query, Response
 
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
+from serve_apps.http.auth.permissions import OPERATE, READ
 from serve_apps.http.routes.agents.skill_checks import check_skill, skill_audit_detail
 from serve_apps.http.routes.agents.skill_shapes import (
     AgentSkill,
@@ -29,7 +30,7 @@ router = APIRouter(route_class=GuardedRoute, tags=["skills"])
 AgentInPath = Annotated[UUID, Path()]
 
 
-@router.get("/api/skills")
+@router.get("/api/skills", dependencies=[READ])
 async def skills(me: Me, parts: Its) -> SkillList:
     """Everything that ships and the newest version of everything registered here, and how many that are, truly."""
     found = [*(StoredSkill(one) for one in shipped_skills()), *await parts.skills.newest(me.scope)]
@@ -40,7 +41,12 @@ async def skills(me: Me, parts: Its) -> SkillList:
     return SkillList(items=[SkillShape.of(one) for one in found], total=len(found), counts=counts)
 
 
-@router.post("/api/skills", status_code=201, responses={200: {"model": SkillDetail, "description": "As it was."}})
+@router.post(
+    "/api/skills",
+    status_code=201,
+    responses={200: {"model": SkillDetail, "description": "As it was."}},
+    dependencies=[OPERATE],
+)
 async def add_skill(body: SkillRequest, me: Me, parts: Its, response: Response) -> SkillDetail:
     """Register a skill. The same content again changes nothing (200); new content is a version, the old one is kept."""
     require_same_scope(me, body.tenant_id, body.workspace_id)
@@ -54,13 +60,13 @@ async def add_skill(body: SkillRequest, me: Me, parts: Its, response: Response) 
     return SkillDetail.of_all(await parts.skills.versions(me.scope, manifest.name))
 
 
-@router.get("/api/skills/{skill_name}")
+@router.get("/api/skills/{skill_name}", dependencies=[READ])
 async def skill(skill_name: SkillInPath, me: Me, parts: Its) -> SkillDetail:
     """One skill with its text, its code and all its versions."""
     return SkillDetail.of_all(await parts.skills.versions(me.scope, skill_name))
 
 
-@router.delete("/api/skills/{skill_name}", status_code=204)
+@router.delete("/api/skills/{skill_name}", status_code=204, dependencies=[OPERATE])
 async def remove_skill(
     skill_name: SkillInPath,
     me: Me,
@@ -74,16 +80,16 @@ async def remove_skill(
     return Response(status_code=204)
 
 
-@router.get("/api/agents/{agent_id}/skills")
-@router.get("/api/universal-agents/{agent_id}/skills")
+@router.get("/api/agents/{agent_id}/skills", dependencies=[READ])
+@router.get("/api/universal-agents/{agent_id}/skills", dependencies=[READ])
 async def agent_skills(agent_id: AgentInPath, me: Me, parts: Its) -> AgentSkills:
     """List the skills attached to an agent, beside the tools that every agent has."""
     found = await parts.skills.attached(me.scope, str(agent_id))
     return AgentSkills(base=list(BASE), items=[AgentSkill.of(one) for one in found], total=len(found))
 
 
-@router.post("/api/agents/{agent_id}/skills")
-@router.post("/api/universal-agents/{agent_id}/skills")
+@router.post("/api/agents/{agent_id}/skills", dependencies=[OPERATE])
+@router.post("/api/universal-agents/{agent_id}/skills", dependencies=[OPERATE])
 async def attach_skill(agent_id: AgentInPath, body: AttachRequest, me: Me, parts: Its) -> AgentSkills:
     """Give an agent a skill, from its next turn on. Without a version it follows the newest."""
     require_same_scope(me, body.tenant_id, body.workspace_id)
@@ -95,8 +101,8 @@ async def attach_skill(agent_id: AgentInPath, body: AttachRequest, me: Me, parts
     return await agent_skills(agent_id, me, parts)
 
 
-@router.delete("/api/agents/{agent_id}/skills/{skill_name}", status_code=204)
-@router.delete("/api/universal-agents/{agent_id}/skills/{skill_name}", status_code=204)
+@router.delete("/api/agents/{agent_id}/skills/{skill_name}", status_code=204, dependencies=[OPERATE])
+@router.delete("/api/universal-agents/{agent_id}/skills/{skill_name}", status_code=204, dependencies=[OPERATE])
 async def detach_skill(agent_id: AgentInPath, skill_name: SkillInPath, me: Me, parts: Its) -> Response:
     """Take a skill away from an agent; turns that have begun keep it, and so does the workspace."""
     async with parts.database.transaction(me.scope) as tx:
@@ -105,8 +111,8 @@ async def detach_skill(agent_id: AgentInPath, skill_name: SkillInPath, me: Me, p
     return Response(status_code=204)
 
 
-@router.post("/api/agents/{agent_id}/skills:create_and_attach")
-@router.post("/api/universal-agents/{agent_id}/skills:create_and_attach")
+@router.post("/api/agents/{agent_id}/skills:create_and_attach", dependencies=[OPERATE])
+@router.post("/api/universal-agents/{agent_id}/skills:create_and_attach", dependencies=[OPERATE])
 async def create_and_attach(agent_id: AgentInPath, body: OnTheSpot, me: Me, parts: Its) -> WrittenOnTheSpot:
     """Write a Python skill, try it in the sandbox, and give it to an agent: one call, no restart.
 

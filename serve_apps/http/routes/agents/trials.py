@@ -15,6 +15,7 @@ from serve_apps.agents.turn.limits import in_time
 from serve_apps.agents.turn.tool_call import BadArguments, schema_error
 from serve_apps.agents.turn_errors import ToolRefused
 from serve_apps.http.auth.guard import IN_TRAIL, GuardedRoute, Its, Me, require_same_scope
+from serve_apps.http.auth.permissions import BUILD, OPERATE
 from serve_apps.http.deps import AppDependencies
 from serve_apps.http.fields import JsonObject, RequestBody
 from serve_apps.http.routes.agents.skill_checks import check_skill, on_record
@@ -63,7 +64,7 @@ class TriedScript(BaseModel):
     parameters: dict[str, Any]
 
 
-@router.post("/api/skills/{skill_name}:test")
+@router.post("/api/skills/{skill_name}:test", dependencies=[OPERATE])
 async def test_skill(skill_name: SkillInPath, body: TestRequest, me: Me, parts: Its) -> TestedSkill:
     """Call a skill that only reads, with one's own rights. Where the approval list refuses it, so does this; where the
     list asks a person, that person is whoever calls this. What writes or takes away is refused (409): it needs an
@@ -88,7 +89,7 @@ async def test_skill(skill_name: SkillInPath, body: TestRequest, me: Me, parts: 
     return TestedSkill(skill=manifest.name, version=manifest.version, result=result, ms=ms)
 
 
-@router.post("/api/skills/python:try")
+@router.post("/api/skills/python:try", dependencies=[BUILD])
 async def try_script(body: OnTheSpot, me: Me, parts: Its) -> TriedScript:
     """Dry run of `skills:create_and_attach` for a script, with nothing kept: it is tried in the sandbox with its
     sample, or only loaded where there is none (422 with the script's own error)."""

@@ -13,6 +13,7 @@ from pipelines.documents.document import Span, Status
 from pipelines.documents.store.blobs import Location
 from pipelines.documents.store.library import DeletionImpact, DocumentFilter
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me
+from serve_apps.http.auth.permissions import OPERATE, READ
 from serve_apps.http.fields import AgentInQuery, ChunkKey, DocumentInPath, Limit, PageInPath, Skip, Text
 from serve_apps.http.response_shapes import CaveatShape, copy_fields
 from serve_apps.http.routes.documents.document_shapes import (
@@ -30,7 +31,7 @@ from serve_apps.http.routes.documents.document_shapes import (
 router = APIRouter(route_class=GuardedRoute, tags=["documents"])
 
 
-@router.get("/api/documents/")
+@router.get("/api/documents/", dependencies=[READ])
 async def documents(
     me: Me,
     parts: Its,
@@ -48,21 +49,21 @@ async def documents(
     return DocumentList(items=[DocumentLine(**row) for row in rows], total=total, skip=skip, limit=limit)
 
 
-@router.get("/api/documents/vector-store/stats")
+@router.get("/api/documents/vector-store/stats", dependencies=[READ])
 async def stats(me: Me, parts: Its, agent_id: AgentInQuery = None) -> Stats:
     """Count the searchable content, in the workspace or for one agent."""
     agent = await parts.agent_store.resolve(me.scope, agent_id)
     return Stats(**await parts.library.stats(me.scope, agent))
 
 
-@router.get("/api/documents/{document_id}")
+@router.get("/api/documents/{document_id}", dependencies=[READ])
 async def document(document_id: DocumentInPath, me: Me, parts: Its) -> DocumentShape:
     """One document."""
     row = await parts.library.show(me.scope, document_id)
     return DocumentShape(**row, fix=fix_of(row["failure"]))
 
 
-@router.get("/api/documents/{document_id}/content")
+@router.get("/api/documents/{document_id}/content", dependencies=[READ])
 async def content(
     document_id: DocumentInPath,
     me: Me,
@@ -95,7 +96,7 @@ async def content(
     )
 
 
-@router.get("/api/documents/{document_id}/pages/{number}")
+@router.get("/api/documents/{document_id}/pages/{number}", dependencies=[READ])
 async def page(document_id: DocumentInPath, number: PageInPath, me: Me, parts: Its) -> PageShape:
     """One page: text, words with boxes, confidence, and how it was read."""
     row = await parts.library.page(me.scope, document_id, number)
@@ -108,6 +109,7 @@ async def page(document_id: DocumentInPath, number: PageInPath, me: Me, parts: I
     "/api/documents/{document_id}/pages/{number}/image",
     response_class=Response,
     responses={200: {"content": {"image/png": {}}, "description": "The page as PNG."}},
+    dependencies=[READ],
 )
 async def image(
     document_id: DocumentInPath, number: PageInPath, me: Me, parts: Its, dpi: Annotated[int, Query(ge=36, le=300)] = 110
@@ -122,13 +124,13 @@ async def image(
     return Response(png, media_type="image/png", headers={"Cache-Control": "private, no-cache"})
 
 
-@router.get("/api/documents/{document_id}/delete-impact")
+@router.get("/api/documents/{document_id}/delete-impact", dependencies=[READ])
 async def delete_impact(document_id: DocumentInPath, me: Me, parts: Its) -> Deleted:
     """Count what a deletion would take along."""
     return _deletion_shape(document_id, await parts.library.impact(me.scope, document_id))
 
 
-@router.delete("/api/documents/{document_id}")
+@router.delete("/api/documents/{document_id}", dependencies=[OPERATE])
 async def delete(document_id: DocumentInPath, me: Me, parts: Its) -> Deleted:
     """Remove a document with its pages, chunks, vectors and links; an upload's bytes go too."""
     async with parts.database.transaction(me.scope) as tx:

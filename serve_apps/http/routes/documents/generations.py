@@ -15,6 +15,7 @@ from pipelines.documents.chunk import split
 from pipelines.documents.index.generations import IndexRecipe
 from pipelines.documents.index.switch import SwitchResult
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me
+from serve_apps.http.auth.permissions import BUILD, OPERATE
 from serve_apps.http.deps import AppDependencies
 from serve_apps.http.response_shapes import copy_fields
 
@@ -74,7 +75,7 @@ class SwitchShape(BaseModel):
     note: str | None
 
 
-@router.get("/api/generations")
+@router.get("/api/generations", dependencies=[BUILD])
 async def generations(me: Me, parts: Its) -> GenerationList:
     """The generations of the workspace's index that are there."""
     rows = await parts.switchover.overview(me.scope)
@@ -91,7 +92,7 @@ async def generations(me: Me, parts: Its) -> GenerationList:
     return GenerationList(**held, configured=configured, items=[_generation_shape(row) for row in rows])
 
 
-@router.post("/api/generations/rollback")
+@router.post("/api/generations/rollback", dependencies=[OPERATE])
 async def rollback(me: Me, parts: Its) -> SwitchShape:
     """Let readers use the generation before, at once. A second call leads forward again. 409 where there is none."""
     async with parts.database.transaction(_all_readers(me)) as tx:
@@ -100,7 +101,7 @@ async def rollback(me: Me, parts: Its) -> SwitchShape:
     return await _switch_shape(me, parts, made)
 
 
-@router.post("/api/generations/{generation_id}/switch")
+@router.post("/api/generations/{generation_id}/switch", dependencies=[OPERATE])
 async def switch(
     generation_id: GenerationInPath,
     me: Me,

@@ -8,6 +8,7 @@ from pydantic import BaseModel
 from pipelines.documents.graph.browse import EntityFilter, RelationEdge
 from pipelines.documents.graph.model import EntityType, RelationType
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me
+from serve_apps.http.auth.permissions import READ
 from serve_apps.http.fields import AgentInQuery, DocumentKey, Skip, Text
 from serve_apps.http.response_shapes import copy_fields
 
@@ -92,7 +93,7 @@ class View(BaseModel):
     total: int
 
 
-@router.get("/api/graph")
+@router.get("/api/graph", dependencies=[READ])
 async def search(
     me: Me,
     parts: Its,
@@ -110,7 +111,7 @@ async def search(
     return EntityList(items=[copy_fields(EntityShape, node) for node in found.nodes], total=found.total)
 
 
-@router.get("/api/graph/view")
+@router.get("/api/graph/view", dependencies=[READ])
 async def view(
     me: Me,
     parts: Its,
@@ -127,7 +128,7 @@ async def view(
     return View(nodes=nodes, edges=edges, total=found.total)
 
 
-@router.get("/api/graph/entities/{entity_id}")
+@router.get("/api/graph/entities/{entity_id}", dependencies=[READ])
 async def entity(entity_id: EntityInPath, me: Me, parts: Its, agent_id: AgentInQuery = None) -> EntityPage:
     """One entity: where it is named, and its relations with the pages that say so."""
     agent = await parts.agent_store.resolve(me.scope, agent_id)

@@ -17,6 +17,7 @@ from pipelines.documents.ingest.job_plan import SURVEY
 from pipelines.documents.store.library import NewUpload
 from pipelines.documents.store.page_quota import OverQuota, pages_left
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
+from serve_apps.http.auth.permissions import BUILD, OPERATE
 from serve_apps.http.deps import AppDependencies
 from serve_apps.http.fields import (
     AgentInQuery,
@@ -78,7 +79,7 @@ class Reindexing(Started):
     chunk_overlap_used: int
 
 
-@router.post("/api/documents/upload", status_code=202)
+@router.post("/api/documents/upload", status_code=202, dependencies=[BUILD])
 async def upload(
     file: UploadFile,
     me: Me,
@@ -120,7 +121,7 @@ async def upload(
     return Uploaded(document_id=new.document, job_id=job, filename=filename, status=status, message=message)
 
 
-@router.post("/api/documents/reindex-all", status_code=202)
+@router.post("/api/documents/reindex-all", status_code=202, dependencies=[OPERATE])
 async def reindex_all(
     me: Me,
     parts: Its,
@@ -145,7 +146,7 @@ async def reindex_all(
     )
 
 
-@router.post("/api/documents/embed-pending", status_code=202)
+@router.post("/api/documents/embed-pending", status_code=202, dependencies=[OPERATE])
 async def embed_pending(
     me: Me, parts: Its, agent_id: AgentInQuery = None, idempotency_key: IdempotencyKey = None
 ) -> Started:
@@ -154,7 +155,7 @@ async def embed_pending(
     return await start_job(parts, me, "embed", JobLane.BULK, {"agent_id": agent}, idempotency_key)
 
 
-@router.post("/api/documents/links")
+@router.post("/api/documents/links", dependencies=[BUILD])
 async def links(body: LinkRequest, me: Me, parts: Its) -> Linked:
     """Link documents to an agent or take them from it: all of them, or none where one is not there."""
     require_same_scope(me, body.tenant_id, body.workspace_id)

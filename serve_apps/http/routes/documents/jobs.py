@@ -15,6 +15,7 @@ from pipelines.documents.ingest.reading_rate import JobPaces
 from pipelines.documents.ingest.remedies import find_remedy
 from pipelines.documents.store.document_writes import DocumentStore
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me
+from serve_apps.http.auth.permissions import OPERATE, READ
 from serve_apps.http.deps import AppDependencies
 from serve_apps.http.fields import JobInPath, Limit, Skip
 from serve_apps.http.response_shapes import Counts, DoubtfulDocument, FailedUnit, FailedUnits, JobList, JobShape
@@ -73,7 +74,7 @@ class Abouts(BaseModel):
     items: dict[str, str | None]
 
 
-@router.get("/api/jobs")
+@router.get("/api/jobs", dependencies=[READ])
 async def jobs(
     me: Me, parts: Its, state: Annotated[JobState | None, Query()] = None, skip: Skip = 0, limit: Limit = 50
 ) -> JobList:
@@ -82,19 +83,19 @@ async def jobs(
     return JobList(items=[JobShape.of(row) for row in rows], total=total)
 
 
-@router.get("/api/jobs/about")
+@router.get("/api/jobs/about", dependencies=[READ])
 async def about(me: Me, parts: Its, job: Annotated[list[UUID], Query(min_length=1, max_length=200)]) -> Abouts:
     """Describe these jobs: what each is about."""
     return Abouts(items=dict(await JobPaces(parts.database).about(me.scope, [str(one) for one in job])))
 
 
-@router.get("/api/jobs/{job_id}")
+@router.get("/api/jobs/{job_id}", dependencies=[READ])
 async def job(job_id: JobInPath, me: Me, parts: Its) -> JobShape:
     """One job with its counters, and its failures by reason."""
     return JobShape.of(await parts.desk.show(me.scope, JobId(str(job_id))))
 
 
-@router.get("/api/jobs/{job_id}/failures")
+@router.get("/api/jobs/{job_id}/failures", dependencies=[READ])
 async def failures(job_id: JobInPath, me: Me, parts: Its, skip: Skip = 0, limit: Limit = 100) -> FailedUnits:
     """List failed files and pages, and documents that lack something or may be wrong, each with the reason."""
     id_ = JobId(str(job_id))
@@ -104,7 +105,9 @@ async def failures(job_id: JobInPath, me: Me, parts: Its, skip: Skip = 0, limit:
     return FailedUnits(items=[FailedUnit(**row) for row in rows], caveats=[DoubtfulDocument(**row) for row in doubtful])
 
 
-@router.get("/api/jobs/{job_id}/events", response_class=Response, responses={200: _STREAM, 204: {}})
+@router.get(
+    "/api/jobs/{job_id}/events", response_class=Response, responses={200: _STREAM, 204: {}}, dependencies=[READ]
+)
 async def events(
     job_id: JobInPath, me: Me, parts: Its, last_event_id: Annotated[int | None, Header(ge=0, le=2**62)] = None
 ) -> Response:
@@ -118,7 +121,7 @@ async def events(
     return CancellingStreamResponse(stream)
 
 
-@router.post("/api/jobs/{job_id}/cancel", status_code=202)
+@router.post("/api/jobs/{job_id}/cancel", status_code=202, dependencies=[OPERATE])
 async def cancel(job_id: JobInPath, me: Me, parts: Its) -> JobShape:
     """Stop a waiting job now, a running one after the pages it is at; what is done stays done."""
     id_ = JobId(str(job_id))
@@ -130,7 +133,7 @@ async def cancel(job_id: JobInPath, me: Me, parts: Its) -> JobShape:
     return JobShape.of(await parts.desk.show(me.scope, id_))
 
 
-@router.post("/api/jobs/{job_id}/resume", status_code=202)
+@router.post("/api/jobs/{job_id}/resume", status_code=202, dependencies=[OPERATE])
 async def resume(job_id: JobInPath, me: Me, parts: Its) -> JobShape:
     """Go on with what is left of a job that was cancelled or failed."""
     id_ = JobId(str(job_id))
@@ -140,7 +143,7 @@ async def resume(job_id: JobInPath, me: Me, parts: Its) -> JobShape:
     return JobShape.of(await parts.desk.show(me.scope, id_))
 
 
-@router.post("/api/jobs/{job_id}/retry", status_code=202)
+@router.post("/api/jobs/{job_id}/retry", status_code=202, dependencies=[OPERATE])
 async def retry(job_id: JobInPath, me: Me, parts: Its) -> JobShape:
     """Try again what failed, and index the documents it belongs to once more."""
     id_ = JobId(str(job_id))
@@ -154,7 +157,7 @@ async def _audit_job(parts: AppDependencies, tx: Transaction, scope: Scope, acti
     await parts.audit.record(tx, scope, action, job)
 
 
-@router.get("/api/jobs/{job_id}/progress")
+@router.get("/api/jobs/{job_id}/progress", dependencies=[READ])
 async def progress(
     job_id: JobInPath,
     me: Me,

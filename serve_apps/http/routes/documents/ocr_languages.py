@@ -12,6 +12,7 @@ from cluster.state.work.jobs import JobLane
 from pipelines.documents.ocr.installed import installed_languages
 from pipelines.documents.store.ocr_languages import MOST, OcrLanguages
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
+from serve_apps.http.auth.permissions import OPERATE, READ
 from serve_apps.http.fields import Name, RequestBody
 
 router = APIRouter(route_class=GuardedRoute, tags=["documents"])
@@ -39,7 +40,7 @@ class ScanLanguages(BaseModel):
     job_id: UUID | None = None
 
 
-@router.get("/api/ocr/languages")
+@router.get("/api/ocr/languages", dependencies=[READ])
 async def scan_languages(me: Me, parts: Its) -> ScanLanguages:
     """Show the OCR languages of the workspace."""
     chosen = await OcrLanguages(parts.database).current(me.scope)
@@ -48,7 +49,7 @@ async def scan_languages(me: Me, parts: Its) -> ScanLanguages:
     )
 
 
-@router.put("/api/ocr/languages")
+@router.put("/api/ocr/languages", dependencies=[OPERATE])
 async def change_scan_languages(body: ScanLanguagesRequest, me: Me, parts: Its) -> ScanLanguages:
     """Read scans in these languages from now on; those that are not installed are refused with the package's name."""
     require_same_scope(me, body.tenant_id, body.workspace_id)

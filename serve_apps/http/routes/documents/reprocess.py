@@ -12,6 +12,7 @@ from cluster.state.identity.identity import WorkspaceMember
 from cluster.state.work.jobs import JobLane
 from pipelines.documents.store.encoding import AUTO, canonical_encoding
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
+from serve_apps.http.auth.permissions import BUILD
 from serve_apps.http.deps import AppDependencies
 from serve_apps.http.fields import DocumentInPath, IdempotencyKey, RequestBody, Text
 from serve_apps.http.response_shapes import Started
@@ -32,8 +33,8 @@ class Reading(RequestBody):
     encoding: Annotated[Text | None, Field(max_length=40)] = None
 
 
-@router.post("/api/documents/{document_id}/process", status_code=202)
-@router.post("/api/documents/{document_id}/reprocess", status_code=202)
+@router.post("/api/documents/{document_id}/process", status_code=202, dependencies=[BUILD])
+@router.post("/api/documents/{document_id}/reprocess", status_code=202, dependencies=[BUILD])
 async def process(
     document_id: DocumentInPath, me: Me, parts: Its, body: Reading | None = None, idempotency_key: IdempotencyKey = None
 ) -> Processing:

@@ -23,6 +23,7 @@ from pipelines.documents.store.blobs import location_of
 from pipelines.documents.store.library import DocumentLibrary
 from pipelines.documents.store.page_quota import pages_left
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
+from serve_apps.http.auth.permissions import OPERATE
 from serve_apps.http.deps import AppDependencies
 from serve_apps.http.fields import IdempotencyKey, Name, RequestBody, Text
 from serve_apps.http.response_shapes import Started, copy_fields
@@ -86,7 +87,7 @@ class Estimated(BaseModel):
     jobs: int
 
 
-@router.get("/api/documents/folders")
+@router.get("/api/documents/folders", dependencies=[OPERATE])
 async def folders(
     me: Me, parts: Its, at: Annotated[Text, Query(max_length=4_096, description="Below NFS_BASE_PATH.")] = ""
 ) -> Folders:
@@ -105,7 +106,7 @@ async def folders(
     return Folders(base=str(base), path=path, files=inside.files, more=inside.more, folders=folders)
 
 
-@router.post("/api/documents/batch-scan", status_code=202)
+@router.post("/api/documents/batch-scan", status_code=202, dependencies=[OPERATE])
 async def batch_scan(
     body: Scan, me: Me, parts: Its, request: Request, response: Response, idempotency_key: IdempotencyKey = None
 ) -> Started | Estimated:

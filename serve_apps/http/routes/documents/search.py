@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from cluster.basics.scope import Scope
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
+from serve_apps.http.auth.permissions import OPERATE, READ
 from serve_apps.http.fields import DocumentKey, Name, Question, RequestBody, Text
 from serve_apps.http.response_shapes import copy_fields
 from serve_apps.http.routes.documents.passages import Found, search_response
@@ -106,7 +107,7 @@ class SearchRequest(Narrowed, RequestBody):
         return copy_fields(SearchQuery, self, **chosen, **said)
 
 
-@router.post("/api/documents/search")
+@router.post("/api/documents/search", dependencies=[READ])
 async def search(body: SearchRequest, me: Me, parts: Its) -> Found:
     """Search by words and by meaning."""
     require_same_scope(me, body.tenant_id, body.workspace_id)
@@ -131,14 +132,14 @@ class Language(BaseModel):
     chunks: int | None = None
 
 
-@router.get("/api/search/language")
+@router.get("/api/search/language", dependencies=[READ])
 async def language(me: Me, parts: Its) -> Language:
     """The workspace's language, and those there are."""
     languages = StemmingLanguages(parts.database)
     return Language(language=await languages.current(me.scope), known=await languages.known(me.scope))
 
 
-@router.put("/api/search/language")
+@router.put("/api/search/language", dependencies=[OPERATE])
 async def change_language(body: LanguageRequest, me: Me, parts: Its) -> Language:
     """Compare words in another language from now on; answers once every chunk's words are cut anew."""
     require_same_scope(me, body.tenant_id, body.workspace_id)
@@ -175,13 +176,13 @@ class Forgotten(BaseModel):
     agent_id: str | None
 
 
-@router.get("/api/rag/cache/stats")
+@router.get("/api/rag/cache/stats", dependencies=[OPERATE])
 async def cache_stats(me: Me, parts: Its) -> CacheStats:
     """Statistics of the workspace's cache; 503 where it cannot be reached."""
     return CacheStats(**asdict(await parts.cache.get_stats(me.workspace)))
 
 
-@router.delete("/api/rag/cache")
+@router.delete("/api/rag/cache", dependencies=[OPERATE])
 async def forget(me: Me, parts: Its, agent_id: Name | None = None) -> Forgotten:
     """Forget what was remembered in the workspace, or only for one agent, by its id or display name."""
     agent = await parts.agent_store.resolve(me.scope, agent_id)

@@ -11,6 +11,7 @@ from cluster.basics.errors import NotFound
 from pipelines.documents.store.blobs import Location
 from pipelines.documents.store.version_history import VersionHistory
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me
+from serve_apps.http.auth.permissions import READ
 from serve_apps.http.fields import DocumentInPath, DocumentKey, Limit, PageInPath, Skip
 from serve_apps.http.response_shapes import CaveatShape
 from serve_apps.http.routes.documents.document_shapes import PageShape, fix_of
@@ -63,7 +64,7 @@ class PageLines(BaseModel):
     total: int
 
 
-@router.get("/api/documents/{document_id}/versions")
+@router.get("/api/documents/{document_id}/versions", dependencies=[READ])
 async def versions(document_id: DocumentInPath, me: Me, parts: Its, skip: Skip = 0, limit: Limit = 20) -> Versions:
     """The document's versions."""
     await parts.library.require(me.scope, document_id)
@@ -71,7 +72,7 @@ async def versions(document_id: DocumentInPath, me: Me, parts: Its, skip: Skip =
     return Versions(items=[Version(**{**row, "current": bool(row["current"])}) for row in rows])
 
 
-@router.get("/api/documents/{document_id}/versions/{version_id}/pages")
+@router.get("/api/documents/{document_id}/versions/{version_id}/pages", dependencies=[READ])
 async def pages(
     document_id: DocumentInPath,
     version_id: VersionInPath,
@@ -90,7 +91,7 @@ async def pages(
     return PageLines(items=[PageLine(**row, fix=fix_of(row["failure"])) for row in rows], total=total)
 
 
-@router.get("/api/documents/{document_id}/versions/{version_id}/pages/{number}")
+@router.get("/api/documents/{document_id}/versions/{version_id}/pages/{number}", dependencies=[READ])
 async def page(
     document_id: DocumentInPath, version_id: VersionInPath, number: PageInPath, me: Me, parts: Its
 ) -> PageShape:
@@ -107,6 +108,7 @@ async def page(
     "/api/documents/{document_id}/versions/{version_id}/pages/{number}/image",
     response_class=Response,
     responses={200: {"content": {"image/png": {}}, "description": "The page as PNG."}},
+    dependencies=[READ],
 )
 async def image(
     document_id: DocumentInPath,

@@ -12,7 +12,7 @@ from cluster.basics.scope import Role
 from cluster.state.identity.identity import least_role
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
 from serve_apps.http.auth.login_routes import check_password
-from serve_apps.http.auth.permissions import MATRIX, check_access
+from serve_apps.http.auth.permissions import ADMINISTER, BUILD, KEYS, READ, TENANT, check_access
 from serve_apps.http.auth.tokens import new_key
 from serve_apps.http.fields import Email, KeyInPath, Limit, Name, Password, RequestBody, Skip, Text
 from serve_apps.http.response_shapes import (
@@ -90,14 +90,14 @@ class ApiKeyRequest(RequestBody):
     role: Role | None = None
 
 
-@router.get("/api/tenants")
+@router.get("/api/tenants", dependencies=[TENANT])
 async def tenants(me: Me, parts: Its, skip: Skip = 0, limit: Limit = 100) -> Tenants:
     """The own tenant and those made below it."""
     rows = await parts.accounts.tenants(me.scope, skip, limit)
     return Tenants(items=[Tenant(**row) for row in rows])
 
 
-@router.post("/api/tenants", status_code=201)
+@router.post("/api/tenants", status_code=201, dependencies=[TENANT])
 async def add_tenant(body: TenantRequest, me: Me, parts: Its) -> NewTenant:
     """Make a tenant with a workspace `default` and an administrator."""
     require_same_scope(me, body.tenant_id, body.workspace_id)
@@ -110,14 +110,14 @@ async def add_tenant(body: TenantRequest, me: Me, parts: Its) -> NewTenant:
     return NewTenant(**row, password=made)
 
 
-@router.get("/api/workspaces")
+@router.get("/api/workspaces", dependencies=[READ])
 async def workspaces(me: Me, parts: Its, skip: Skip = 0, limit: Limit = 100) -> Workspaces:
     """List the caller's workspaces."""
     rows = await parts.accounts.workspaces(me.scope, skip, limit)
     return Workspaces(items=[Workspace(**row) for row in rows])
 
 
-@router.post("/api/workspaces", status_code=201)
+@router.post("/api/workspaces", status_code=201, dependencies=[TENANT])
 async def add_workspace(body: WorkspaceRequest, me: Me, parts: Its) -> Workspace:
     """Make a workspace in the own tenant."""
     require_same_scope(me, body.tenant_id, body.workspace_id)
@@ -127,18 +127,18 @@ async def add_workspace(body: WorkspaceRequest, me: Me, parts: Its) -> Workspace
     return Workspace(**row, role=Role.ADMIN)
 
 
-@router.get("/api/users")
+@router.get("/api/users", dependencies=[ADMINISTER])
 async def users(
     me: Me, parts: Its, q: PartOfEmail = None, everywhere: Everywhere = False, skip: Skip = 0, limit: Limit = 100
 ) -> Users:
     """List the workspace's members; an administrator of the tenant may list all of its users."""
     if everywhere:
-        check_access(me, MATRIX["POST", "/api/users"])
+        check_access(me, TENANT)
     rows, total = await parts.accounts.users(me.scope, skip, limit, part=q, everywhere=everywhere)
     return Users(items=[User(**row) for row in rows], total=total)
 
 
-@router.post("/api/users", status_code=201)
+@router.post("/api/users", status_code=201, dependencies=[TENANT])
 async def add_user(body: UserRequest, me: Me, parts: Its, response: Response) -> NewUser:
     """Give somebody a role in the workspace; 200 where they were in the tenant already."""
     require_same_scope(me, body.tenant_id, body.workspace_id)
@@ -152,7 +152,7 @@ async def add_user(body: UserRequest, me: Me, parts: Its, response: Response) ->
     return NewUser(id=user, email=body.email, role=body.role, fresh=fresh, password=made if fresh else None)
 
 
-@router.patch("/api/users/{user_id}")
+@router.patch("/api/users/{user_id}", dependencies=[TENANT])
 async def change_user(user_id: UserInPath, body: UserPatch, me: Me, parts: Its) -> User:
     """Change somebody's roles, or whether they may sign in; who is disabled is signed out at once, keys included.
 
@@ -168,7 +168,7 @@ async def change_user(user_id: UserInPath, body: UserPatch, me: Me, parts: Its) 
     return User(**row)
 
 
-@router.post("/api/users/{user_id}/password")
+@router.post("/api/users/{user_id}/password", dependencies=[TENANT])
 async def reset_password(user_id: UserInPath, body: PasswordReset, me: Me, parts: Its) -> NewPassword:
     """Give somebody a new first password; every session of theirs ends, and they choose their own at the next login.
 
@@ -187,7 +187,7 @@ async def reset_password(user_id: UserInPath, body: PasswordReset, me: Me, parts
     return NewPassword(id=user, email=email, password=made, revoked_keys=revoked, kept_keys=kept)
 
 
-@router.delete("/api/users/{user_id}/sessions", status_code=204)
+@router.delete("/api/users/{user_id}/sessions", status_code=204, dependencies=[TENANT])
 async def sign_out(user_id: UserInPath, me: Me, parts: Its) -> None:
     """End every session of somebody, access tokens included; their password and API keys go on."""
     async with parts.database.transaction(me.scope) as tx:
@@ -195,7 +195,7 @@ async def sign_out(user_id: UserInPath, me: Me, parts: Its) -> None:
         await parts.audit.record(tx, me.scope, "session.end", str(user_id), detail={"everywhere": True})
 
 
-@router.delete("/api/users/{user_id}", status_code=204)
+@router.delete("/api/users/{user_id}", status_code=204, dependencies=[TENANT])
 async def remove_user(user_id: UserInPath, me: Me, parts: Its) -> None:
     """Take somebody out of this workspace; their account and what they made stay, their access tokens end."""
     async with parts.database.transaction(me.scope) as tx:
@@ -203,7 +203,7 @@ async def remove_user(user_id: UserInPath, me: Me, parts: Its) -> None:
         await parts.audit.record(tx, me.scope, "user.leave", str(user_id))
 
 
-@router.get("/api/api-keys")
+@router.get("/api/api-keys", dependencies=[BUILD])
 async def api_keys(me: Me, parts: Its, skip: Skip = 0, limit: Limit = 100) -> ApiKeys:
     """The own keys of this workspace; an administrator sees everybody's."""
     owner = None if me.role is Role.ADMIN else me.user
@@ -211,7 +211,7 @@ async def api_keys(me: Me, parts: Its, skip: Skip = 0, limit: Limit = 100) -> Ap
     return ApiKeys(items=[ApiKey(**row) for row in rows])
 
 
-@router.post("/api/api-keys", status_code=201)
+@router.post("/api/api-keys", status_code=201, dependencies=[KEYS])
 async def add_api_key(body: ApiKeyRequest, me: Me, parts: Its) -> NewApiKey:
     """Make a key for a machine. It is shown this once."""
     require_same_scope(me, body.tenant_id, body.workspace_id)
@@ -225,7 +225,7 @@ async def add_api_key(body: ApiKeyRequest, me: Me, parts: Its) -> NewApiKey:
     return NewApiKey(id=row["id"], name=body.name, key=key.text, role=role, created_at=row["created_at"])
 
 
-@router.delete("/api/api-keys/{key_id}", status_code=204)
+@router.delete("/api/api-keys/{key_id}", status_code=204, dependencies=[KEYS])
 async def revoke_api_key(key_id: KeyInPath, me: Me, parts: Its) -> None:
     """End a key at once; one's own, or anybody's for an administrator."""
     owner = None if me.role is Role.ADMIN else me.user

@@ -8,6 +8,7 @@ from pydantic import BaseModel
 
 from cluster.state.audit import AuditFilter, Outcome
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me
+from serve_apps.http.auth.permissions import AUDIT
 from serve_apps.http.fields import Limit, Skip, Text
 
 router = APIRouter(route_class=GuardedRoute, tags=["audit"])
@@ -50,7 +51,7 @@ class Trail(BaseModel):
     first_broken: int | None
 
 
-@router.get("/api/audit")
+@router.get("/api/audit", dependencies=[AUDIT])
 async def audit(
     me: Me,
     parts: Its,

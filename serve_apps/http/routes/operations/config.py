@@ -15,6 +15,7 @@ from configs.keys import Kind, Part, SettingGroup, SettingKey, setting_groups, s
 from configs.sections import Settings
 from configs.settings import InvalidConfiguration, LayeredSettings, Source
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
+from serve_apps.http.auth.permissions import SYSTEM, SYSTEM_STATE
 from serve_apps.http.deps import AppDependencies
 from serve_apps.http.fields import AnyJson, RequestBody
 from serve_apps.http.response_shapes import copy_fields
@@ -95,13 +96,13 @@ class ConfigRequest(RequestBody):
     values: Annotated[dict[str, AnyJson], Field(max_length=MOST_CHANGES)]
 
 
-@router.get("/api/admin/config")
+@router.get("/api/admin/config", dependencies=[SYSTEM_STATE])
 async def config(me: Me, parts: Its) -> Config:
     """Every setting in its group, four of them coloured as the page shows them; secrets are masked."""
     return await _config_shape(me, parts)
 
 
-@router.put("/api/admin/config")
+@router.put("/api/admin/config", dependencies=[SYSTEM])
 async def change_config(body: ConfigRequest, me: Me, parts: Its) -> Config:
     """Change settings: the whole of them is checked before anything is written, and only what differs is."""
     require_same_scope(me, body.tenant_id, body.workspace_id)

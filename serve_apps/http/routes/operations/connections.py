@@ -21,6 +21,7 @@ from cluster.models.connections.endpoint_connection import (
 from cluster.models.connections.probe import ProbeResult
 from cluster.state.identity.identity import WorkspaceMember
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
+from serve_apps.http.auth.permissions import OPERATE
 from serve_apps.http.deps import AppDependencies
 from serve_apps.http.fields import Name, RequestBody, Text
 from serve_apps.http.response_shapes import copy_fields
@@ -148,14 +149,14 @@ class TestResult(BaseModel):
         return copy_fields(cls, found, latency_ms=found.ms)
 
 
-@router.get("/api/llm-connections")
+@router.get("/api/llm-connections", dependencies=[OPERATE])
 async def connections(me: Me, parts: Its) -> ConnectionList:
     """The workspace's connections; keys are not shown."""
     known, default = await parts.connections.offered(me.scope)
     return ConnectionList(items=[ConnectionShape.of(one, default) for one in known])
 
 
-@router.get("/api/llm-connections/providers")
+@router.get("/api/llm-connections/providers", dependencies=[OPERATE])
 async def providers() -> ProviderList:
     """The ten providers and how each is recognised."""
     rows = [
@@ -165,7 +166,7 @@ async def providers() -> ProviderList:
     return ProviderList(items=rows)
 
 
-@router.post("/api/llm-connections", status_code=201)
+@router.post("/api/llm-connections", status_code=201, dependencies=[OPERATE])
 async def add_connection(body: ConnectionRequest, me: Me, parts: Its) -> ConnectionShape:
     """Add a connection. Its address is public, or named in AOS_MODELS_ALLOW; redirects are never followed.
 
@@ -198,7 +199,7 @@ async def add_connection(body: ConnectionRequest, me: Me, parts: Its) -> Connect
     return ConnectionShape.of(made, await parts.connections.default(me.scope))
 
 
-@router.patch("/api/llm-connections/{connection_id}")
+@router.patch("/api/llm-connections/{connection_id}", dependencies=[OPERATE])
 async def change_connection(
     connection_id: ConnectionInPath, body: ConnectionPatch, me: Me, parts: Its
 ) -> ConnectionShape:
@@ -221,7 +222,7 @@ async def change_connection(
     return ConnectionShape.of(after, await parts.connections.default(me.scope))
 
 
-@router.put("/api/llm-connections/{connection_id}/key")
+@router.put("/api/llm-connections/{connection_id}/key", dependencies=[OPERATE])
 async def rotate_key(connection_id: ConnectionInPath, body: KeyRequest, me: Me, parts: Its) -> ConnectionShape:
     """Rotate a connection's key: the next call is signed with the new one, the old one is gone; nothing else changes.
 
@@ -234,7 +235,7 @@ async def rotate_key(connection_id: ConnectionInPath, body: KeyRequest, me: Me, 
     return ConnectionShape.of(after, await parts.connections.default(me.scope))
 
 
-@router.delete("/api/llm-connections/{connection_id}", status_code=204)
+@router.delete("/api/llm-connections/{connection_id}", status_code=204, dependencies=[OPERATE])
 async def delete_connection(connection_id: ConnectionInPath, me: Me, parts: Its) -> Response:
     """Forget a connection and its key; agents that name it go on with their next one."""
     async with parts.database.transaction(me.scope) as tx:
@@ -243,7 +244,7 @@ async def delete_connection(connection_id: ConnectionInPath, me: Me, parts: Its)
     return Response(status_code=204)
 
 
-@router.post("/api/llm-connections/{connection_id}/test")
+@router.post("/api/llm-connections/{connection_id}/test", dependencies=[OPERATE])
 async def test_connection(connection_id: ConnectionInPath, me: Me, parts: Its) -> TestResult:
     """Ask the endpoint for its models: which address answers, how fast, and why not. No text is written."""
     connection = await parts.connections.get(me.scope, str(connection_id))

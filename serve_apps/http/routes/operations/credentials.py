@@ -11,6 +11,7 @@ from cluster.basics.errors import Invalid
 from cluster.basics.scope import Role
 from cluster.state.db.postgres import Row
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
+from serve_apps.http.auth.permissions import ADMINISTER, OPERATE
 from serve_apps.http.fields import JsonObject, Limit, Name, RequestBody, Skip
 from serve_apps.http.response_shapes import copy_fields
 from skills.framework.credential_store import CredentialGrant, CredentialReplacement, NewCredential
@@ -124,14 +125,14 @@ class BindingList(BaseModel):
     items: list[BindingShape]
 
 
-@router.get("/api/credentials")
+@router.get("/api/credentials", dependencies=[OPERATE])
 async def credentials(me: Me, parts: Its, skip: Skip = 0, limit: Limit = 100) -> CredentialList:
     """The workspace's credentials, without their secrets."""
     rows, total = await parts.credentials.page(me.scope, skip=skip, limit=limit)
     return CredentialList(items=[CredentialShape(**row) for row in rows], total=total)
 
 
-@router.get("/api/credentials/types")
+@router.get("/api/credentials/types", dependencies=[OPERATE])
 async def credential_types() -> TypeList:
     """List the credential types with their fields."""
     items = [
@@ -141,7 +142,7 @@ async def credential_types() -> TypeList:
     return TypeList(items=items, secret_words=list(SECRET_WORDS))
 
 
-@router.post("/api/credentials", status_code=201)
+@router.post("/api/credentials", status_code=201, dependencies=[ADMINISTER])
 async def add_credential(body: CredentialRequest, me: Me, parts: Its) -> CredentialShape:
     """Store a credential."""
     require_same_scope(me, body.tenant_id, body.workspace_id)
@@ -154,7 +155,7 @@ async def add_credential(body: CredentialRequest, me: Me, parts: Its) -> Credent
     return CredentialShape(**row)
 
 
-@router.patch("/api/credentials/{credential_id}")
+@router.patch("/api/credentials/{credential_id}", dependencies=[ADMINISTER])
 async def change_credential(
     credential_id: CredentialInPath, body: CredentialPatch, me: Me, parts: Its
 ) -> CredentialShape:
@@ -176,7 +177,7 @@ async def change_credential(
     return CredentialShape(**row)
 
 
-@router.delete("/api/credentials/{credential_id}", status_code=204)
+@router.delete("/api/credentials/{credential_id}", status_code=204, dependencies=[ADMINISTER])
 async def delete_credential(credential_id: CredentialInPath, me: Me, parts: Its) -> Response:
     """Forget a credential with its bindings."""
     async with parts.database.transaction(me.scope) as tx:
@@ -186,7 +187,7 @@ async def delete_credential(credential_id: CredentialInPath, me: Me, parts: Its)
     return Response(status_code=204)
 
 
-@router.get("/api/credentials/{credential_id}/bindings")
+@router.get("/api/credentials/{credential_id}/bindings", dependencies=[OPERATE])
 async def bindings(credential_id: CredentialInPath, me: Me, parts: Its) -> BindingList:
     """List the bindings of a credential."""
     async with parts.database.transaction(me.scope) as tx:
@@ -194,7 +195,7 @@ async def bindings(credential_id: CredentialInPath, me: Me, parts: Its) -> Bindi
     return BindingList(items=[BindingShape(**row) for row in rows])
 
 
-@router.post("/api/credentials/{credential_id}/bindings", status_code=201)
+@router.post("/api/credentials/{credential_id}/bindings", status_code=201, dependencies=[ADMINISTER])
 async def bind(credential_id: CredentialInPath, body: BindingRequest, me: Me, parts: Its) -> BindingShape:
     """Let an agent, a skill or a role use it; with the first binding it is closed to all others."""
     require_same_scope(me, body.tenant_id, body.workspace_id)
@@ -205,7 +206,7 @@ async def bind(credential_id: CredentialInPath, body: BindingRequest, me: Me, pa
     return BindingShape(**row)
 
 
-@router.delete("/api/credentials/{credential_id}/bindings/{binding_id}", status_code=204)
+@router.delete("/api/credentials/{credential_id}/bindings/{binding_id}", status_code=204, dependencies=[ADMINISTER])
 async def unbind(credential_id: CredentialInPath, binding_id: BindingInPath, me: Me, parts: Its) -> Response:
     """Take a binding back. Without any nobody may use it, until `bound` is set to false."""
     async with parts.database.transaction(me.scope) as tx:

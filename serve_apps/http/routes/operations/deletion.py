@@ -8,6 +8,7 @@ from pydantic import BaseModel
 
 from cluster.basics.errors import Conflict, Invalid
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me
+from serve_apps.http.auth.permissions import TENANT
 from serve_apps.http.erasure import WorkspaceInventory
 from serve_apps.http.fields import Text
 
@@ -50,7 +51,7 @@ class Erased(BaseModel):
     workspaces: list[WorkspaceContents]
 
 
-@router.delete("/api/workspaces/{workspace_id}")
+@router.delete("/api/workspaces/{workspace_id}", dependencies=[TENANT])
 async def delete_workspace(workspace_id: WorkspaceInPath, me: Me, parts: Its, confirm: Named = None) -> Erased:
     """Delete a workspace of the own tenant with its documents, agents, conversations, jobs and keys.
 
@@ -68,7 +69,7 @@ async def delete_workspace(workspace_id: WorkspaceInPath, me: Me, parts: Its, co
     )
 
 
-@router.delete("/api/tenants/{tenant_id}")
+@router.delete("/api/tenants/{tenant_id}", dependencies=[TENANT])
 async def delete_tenant(tenant_id: TenantInPath, me: Me, parts: Its, confirm: Named = None) -> Erased:
     """Delete a tenant that was made below one's own, with its workspaces and people.
 

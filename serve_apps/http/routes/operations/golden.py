@@ -8,6 +8,7 @@ from fastapi import APIRouter, Path, Query, Response
 from pydantic import BaseModel, Field, StringConstraints
 
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
+from serve_apps.http.auth.permissions import BUILD, OPERATE
 from serve_apps.http.fields import Limit, Name, Question, RequestBody, Skip, Text
 from serve_apps.http.response_shapes import copy_fields
 from serve_apps.retrieval.golden import question_form
@@ -118,14 +119,14 @@ class Filled(BaseModel):
     keys: Annotated[list[str], Field(max_length=MOST_QUESTIONS)]
 
 
-@router.get("/api/golden-sets")
+@router.get("/api/golden-sets", dependencies=[BUILD])
 async def sets(me: Me, parts: Its, skip: Skip = 0, limit: Limit = 100) -> SetList:
     """The workspace's golden sets."""
     rows, total = await parts.golden.page(me.scope, skip, limit)
     return SetList(items=[SetShape(**row) for row in rows], total=total)
 
 
-@router.post("/api/golden-sets", status_code=201)
+@router.post("/api/golden-sets", status_code=201, dependencies=[OPERATE])
 async def add(body: SetRequest, me: Me, parts: Its) -> SetShape:
     """A new set, still empty."""
     require_same_scope(me, body.tenant_id, body.workspace_id)
@@ -136,13 +137,13 @@ async def add(body: SetRequest, me: Me, parts: Its) -> SetShape:
     return SetShape(**await parts.golden.show(me.scope, made))
 
 
-@router.get("/api/golden-sets/{set_id}")
+@router.get("/api/golden-sets/{set_id}", dependencies=[BUILD])
 async def show(set_id: SetInPath, me: Me, parts: Its) -> SetShape:
     """One set."""
     return SetShape(**await parts.golden.show(me.scope, str(set_id)))
 
 
-@router.patch("/api/golden-sets/{set_id}")
+@router.patch("/api/golden-sets/{set_id}", dependencies=[OPERATE])
 async def change(set_id: SetInPath, body: SetPatch, me: Me, parts: Its) -> SetShape:
     """Rename a set, or let it guard the index."""
     require_same_scope(me, body.tenant_id, body.workspace_id)
@@ -156,7 +157,7 @@ async def change(set_id: SetInPath, body: SetPatch, me: Me, parts: Its) -> SetSh
     return SetShape(**await parts.golden.show(me.scope, str(set_id)))
 
 
-@router.delete("/api/golden-sets/{set_id}", status_code=204)
+@router.delete("/api/golden-sets/{set_id}", status_code=204, dependencies=[OPERATE])
 async def remove(set_id: SetInPath, me: Me, parts: Its) -> Response:
     """Take a set away with its questions and its runs."""
     row = await parts.golden.show(me.scope, str(set_id))
@@ -166,14 +167,14 @@ async def remove(set_id: SetInPath, me: Me, parts: Its) -> Response:
     return Response(status_code=204)
 
 
-@router.get("/api/golden-sets/{set_id}/questions")
+@router.get("/api/golden-sets/{set_id}/questions", dependencies=[OPERATE])
 async def questions(set_id: SetInPath, me: Me, parts: Its, skip: Skip = 0, limit: Limit = 100) -> QuestionList:
     """The questions of a set."""
     found, total = await parts.golden.questions(me.scope, str(set_id), skip, limit)
     return QuestionList(items=[QuestionShape.of(one) for one in found], total=total)
 
 
-@router.post("/api/golden-sets/{set_id}/questions", status_code=201)
+@router.post("/api/golden-sets/{set_id}/questions", status_code=201, dependencies=[BUILD])
 async def save(set_id: SetInPath, body: QuestionRequest, me: Me, parts: Its) -> Filled:
     """Save one question as golden, such as a query that was just answered well; the same key changes it."""
     require_same_scope(me, body.tenant_id, body.workspace_id)
@@ -182,7 +183,7 @@ async def save(set_id: SetInPath, body: QuestionRequest, me: Me, parts: Its) -> 
     return await _fill_golden_set(set_id, me, parts, [one], replace=False)
 
 
-@router.post("/api/golden-sets/{set_id}/import", status_code=201)
+@router.post("/api/golden-sets/{set_id}/import", status_code=201, dependencies=[OPERATE])
 async def import_questions(set_id: SetInPath, body: ImportRequest, me: Me, parts: Its) -> Filled:
     """Add or change questions from a file's text: all of them, or none where one is wrong."""
     require_same_scope(me, body.tenant_id, body.workspace_id)
@@ -192,7 +193,10 @@ async def import_questions(set_id: SetInPath, body: ImportRequest, me: Me, parts
 
 
 @router.get(
-    "/api/golden-sets/{set_id}/export", response_class=Response, responses={200: {"content": {"text/plain": {}}}}
+    "/api/golden-sets/{set_id}/export",
+    response_class=Response,
+    responses={200: {"content": {"text/plain": {}}}},
+    dependencies=[OPERATE],
 )
 async def export(
     set_id: SetInPath, me: Me, parts: Its, format: Annotated[Literal["yaml", "jsonl"], Query()] = "yaml"
@@ -202,7 +206,7 @@ async def export(
     return Response(question_form.serialise_questions(found, format), media_type="text/plain; charset=utf-8")
 
 
-@router.delete("/api/golden-sets/{set_id}/questions/{key}", status_code=204)
+@router.delete("/api/golden-sets/{set_id}/questions/{key}", status_code=204, dependencies=[OPERATE])
 async def drop(set_id: SetInPath, key: KeyInPath, me: Me, parts: Its) -> Response:
     """Take one question away; results of earlier runs stay."""
     async with parts.database.transaction(me.scope) as tx:

@@ -13,6 +13,7 @@ from cluster.basics.scope import Role
 from cluster.state.db.postgres import Row
 from cluster.state.identity.identity import WorkspaceMember
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
+from serve_apps.http.auth.permissions import OPERATE
 from serve_apps.http.deps import AppDependencies
 from serve_apps.http.fields import Limit, Name, RequestBody, Skip, Text
 from serve_apps.retrieval.golden.compare import compare_measures, largest_changes
@@ -126,7 +127,7 @@ class Comparison(BaseModel):
     changed: list[Changed]
 
 
-@router.post("/api/golden-sets/{set_id}/runs", status_code=202)
+@router.post("/api/golden-sets/{set_id}/runs", status_code=202, dependencies=[OPERATE])
 async def begin(set_id: SetInPath, body: RunRequest, me: Me, parts: Its) -> GoldenRunShape:
     """Put every question of the set to the product, in the background and with your rights."""
     require_same_scope(me, body.tenant_id, body.workspace_id)
@@ -143,20 +144,20 @@ async def begin(set_id: SetInPath, body: RunRequest, me: Me, parts: Its) -> Gold
     return GoldenRunShape(**await parts.golden_runs.show(me.scope, run))
 
 
-@router.get("/api/golden-sets/{set_id}/runs")
+@router.get("/api/golden-sets/{set_id}/runs", dependencies=[OPERATE])
 async def runs(set_id: SetInPath, me: Me, parts: Its, skip: Skip = 0, limit: Limit = 50) -> GoldenRunList:
     """The runs of a set."""
     rows, total = await parts.golden_runs.page(me.scope, str(set_id), skip, limit)
     return GoldenRunList(items=[GoldenRunShape(**row) for row in rows], total=total)
 
 
-@router.get("/api/golden-runs/{golden_run_id}")
+@router.get("/api/golden-runs/{golden_run_id}", dependencies=[OPERATE])
 async def run(golden_run_id: RunInPath, me: Me, parts: Its) -> GoldenRunShape:
     """Show the progress of a run, and its metrics once it has ended."""
     return GoldenRunShape(**await parts.golden_runs.show(me.scope, str(golden_run_id)))
 
 
-@router.get("/api/golden-runs/{golden_run_id}/results")
+@router.get("/api/golden-runs/{golden_run_id}/results", dependencies=[OPERATE])
 async def results(golden_run_id: RunInPath, me: Me, parts: Its, skip: Skip = 0, limit: Limit = 100) -> ResultList:
     """List the result of each question."""
     shown = await parts.golden_runs.show(me.scope, str(golden_run_id))
@@ -164,7 +165,7 @@ async def results(golden_run_id: RunInPath, me: Me, parts: Its, skip: Skip = 0, 
     return ResultList(items=[_result_shape(row, me, shown) for row in rows])
 
 
-@router.post("/api/golden-runs/{golden_run_id}/resume", status_code=202)
+@router.post("/api/golden-runs/{golden_run_id}/resume", status_code=202, dependencies=[OPERATE])
 async def resume(golden_run_id: RunInPath, me: Me, parts: Its) -> GoldenRunShape:
     """Ask what is missing or did not run; only whoever began it, for it is a matter of their rights."""
     shown = await parts.golden_runs.show(me.scope, str(golden_run_id))
@@ -175,7 +176,7 @@ async def resume(golden_run_id: RunInPath, me: Me, parts: Its) -> GoldenRunShape
     return GoldenRunShape(**await parts.golden_runs.show(me.scope, str(golden_run_id)))
 
 
-@router.post("/api/golden-runs/{golden_run_id}/cancel", status_code=202)
+@router.post("/api/golden-runs/{golden_run_id}/cancel", status_code=202, dependencies=[OPERATE])
 async def cancel(golden_run_id: RunInPath, me: Me, parts: Its) -> GoldenRunShape:
     """End a run; what was asked stays."""
     shown = await parts.golden_runs.show(me.scope, str(golden_run_id))
@@ -184,7 +185,7 @@ async def cancel(golden_run_id: RunInPath, me: Me, parts: Its) -> GoldenRunShape
     return GoldenRunShape(**await parts.golden_runs.show(me.scope, str(golden_run_id)))
 
 
-@router.get("/api/golden-runs/{golden_run_id}/compare/{baseline_id}")
+@router.get("/api/golden-runs/{golden_run_id}/compare/{baseline_id}", dependencies=[OPERATE])
 async def compare(
     golden_run_id: RunInPath,
     baseline_id: RunInPath,

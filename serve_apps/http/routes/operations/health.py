@@ -8,6 +8,7 @@ from pydantic import BaseModel
 
 from cluster.basics.errors import Transient
 from serve_apps.http.auth.guard import GuardedRoute, Its
+from serve_apps.http.auth.permissions import PUBLIC
 
 router = APIRouter(route_class=GuardedRoute, tags=["health"])
 
@@ -21,7 +22,7 @@ class Health(BaseModel):
     parts: dict[str, str] = {}
 
 
-@router.get("/health")
+@router.get("/health", dependencies=[PUBLIC])
 async def health(parts: Its, response: Response, deep: Annotated[bool, Query()] = False) -> Health:
     """Cheap, and never touches Postgres; with `deep=1` it does, and answers 503 where that fails."""
     if not deep:

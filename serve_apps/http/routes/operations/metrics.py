@@ -12,6 +12,7 @@ from cluster.basics.errors import AosError
 from cluster.state.metrics_store import FIGURES, MetricSpec, Totals
 from cluster.state.system import LaneLoad
 from serve_apps.http.auth.guard import GuardedRoute, Its
+from serve_apps.http.auth.permissions import SYSTEM_FIGURES
 from serve_apps.http.deps import AppDependencies
 from serve_apps.http.operator_deps import ServeDeployment
 
@@ -44,7 +45,9 @@ REPLICAS = (
 )
 
 
-@router.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})
+@router.get(
+    "/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}}, dependencies=[SYSTEM_FIGURES]
+)
 async def metrics(parts: Its) -> Response:
     """Figures of the whole system. Prometheus signs in with an API key of an operator of the first tenant."""
     registry = CollectorRegistry()

@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field
 
 from cluster.state.db.postgres import Row
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me
+from serve_apps.http.auth.permissions import OPERATE, SYSTEM_HEALTH
 from serve_apps.http.response_shapes import copy_fields
 from serve_apps.http.routes.operations import health_checks
 
@@ -117,7 +118,7 @@ class Now(BaseModel):
     pages: Annotated[Series, Field(description="Pages that were read.")]
 
 
-@router.get("/api/admin/health")
+@router.get("/api/admin/health", dependencies=[SYSTEM_HEALTH])
 async def health(me: Me, parts: Its) -> Vitals:
     """Ask every part how it is: databases, Ray and its deployments, queues, models, disk. Takes seconds at most."""
     at = parts.clock()
@@ -125,7 +126,7 @@ async def health(me: Me, parts: Its) -> Vitals:
     return Vitals(colour=health_checks.worst_colour(found), at=at, parts=[_vital_shape(one) for one in found])
 
 
-@router.get("/api/admin/now")
+@router.get("/api/admin/now", dependencies=[OPERATE])
 async def now(me: Me, parts: Its) -> Now:
     """Summarise the workspace: what runs and waits, what failed lately, and the use of models."""
     at = parts.clock()

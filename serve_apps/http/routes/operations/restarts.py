@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field
 from cluster.state.settings.restart_requests import RestartRecord
 from configs.keys import APPLICATIONS, Part
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
+from serve_apps.http.auth.permissions import SYSTEM, SYSTEM_STATE
 from serve_apps.http.deps import AppDependencies
 from serve_apps.http.fields import RequestBody
 from serve_apps.http.response_shapes import copy_fields
@@ -59,7 +60,7 @@ class RestartList(BaseModel):
     items: list[RestartShape]
 
 
-@router.post("/api/admin/restart-hint", status_code=202)
+@router.post("/api/admin/restart-hint", status_code=202, dependencies=[SYSTEM])
 async def restart_hint(me: Me, parts: Its, body: RestartRequest | None = None) -> Hint:
     """Restart parts, replica by replica; requests that have begun are ended by the old ones.
 
@@ -88,7 +89,7 @@ async def restart_hint(me: Me, parts: Its, body: RestartRequest | None = None) -
     )
 
 
-@router.get("/api/admin/restarts")
+@router.get("/api/admin/restarts", dependencies=[SYSTEM_STATE])
 async def restarts(me: Me, parts: Its) -> RestartList:
     """List recent restart requests with their outcomes."""
     return RestartList(items=[RestartShape.of(one) for one in await parts.operating.restarts.page(me.scope)])

@@ -1,0 +1,220 @@
+"""Who may call which route, written down a second time: a permission that changes has to change here, too."""
+
+from serve_apps.http.auth import permissions
+from tests.fakes.http import MATRIX
+
+EXPECTED = {
+    "PUBLIC": """
+        GET /health
+        GET /docs
+        GET /openapi.json
+        POST /api/auth/login
+        POST /api/auth/refresh
+        POST /api/auth/logout
+    """,
+    "OWN": """
+        POST /api/auth/password
+    """,
+    "TENANT": """
+        GET /api/tenants
+        POST /api/tenants
+        POST /api/workspaces
+        DELETE /api/workspaces/{workspace_id}
+        DELETE /api/tenants/{tenant_id}
+        POST /api/users
+        PATCH /api/users/{user_id}
+        POST /api/users/{user_id}/password
+        DELETE /api/users/{user_id}
+        DELETE /api/users/{user_id}/sessions
+    """,
+    "READ": """
+        GET /api/workspaces
+        GET /api/agents
+        GET /api/agents/{agent_id}
+        GET /api/agents/{agent_id}/rules
+        GET /api/agents/{agent_id}/documents
+        GET /api/skills
+        GET /api/skills/{skill_name}
+        GET /api/skills/{skill_name}/package
+        GET /api/agents/{agent_id}/skills
+        GET /api/universal-agents/{agent_id}/skills
+        POST /api/chat/{agent_id}
+        POST /api/v1/agents/process
+        GET /api/v1/agents/stream/{session_id}
+        POST /v1/agent/chat
+        WS /api/v1/ws/agent
+        POST /v1/chat/completions
+        GET /v1/models
+        GET /v1/models/{model_id}
+        POST /v1/embeddings
+        POST /mcp
+        GET /api/sessions
+        GET /api/sessions/{session_id}
+        GET /api/sessions/{session_id}/messages
+        PATCH /api/sessions/{session_id}
+        DELETE /api/sessions/{session_id}
+        POST /v1/agent/sessions
+        DELETE /v1/agent/sessions/{session_id}
+        GET /api/runs
+        GET /api/runs/{run_id}
+        GET /api/runs/{run_id}/events
+        POST /api/runs/{run_id}/cancel
+        POST /api/runs/{run_id}/resume
+        POST /api/runs/{run_id}/replay
+        GET /api/runs/{run_id}/feedback
+        POST /api/runs/{run_id}/feedback
+        DELETE /api/runs/{run_id}/feedback
+        GET /api/scheduler/jobs
+        GET /api/scheduler/jobs/{schedule_id}/runs
+        GET /api/academy/tracks
+        GET /api/agents/{agent_id}/academy
+        GET /api/universal-agents/{agent_id}/academy
+        GET /api/approvals/{approval_id}
+        GET /api/documents/
+        GET /api/documents/{document_id}
+        GET /api/documents/{document_id}/content
+        GET /api/documents/{document_id}/pages/{number}
+        GET /api/documents/{document_id}/pages/{number}/image
+        GET /api/documents/{document_id}/delete-impact
+        GET /api/documents/{document_id}/versions
+        GET /api/documents/{document_id}/versions/{version_id}/pages
+        GET /api/documents/{document_id}/versions/{version_id}/pages/{number}
+        GET /api/documents/{document_id}/versions/{version_id}/pages/{number}/image
+        GET /api/documents/vector-store/stats
+        GET /api/graph
+        GET /api/graph/view
+        GET /api/graph/entities/{entity_id}
+        POST /api/documents/search
+        GET /api/ocr/languages
+        GET /api/search/language
+        GET /api/rag/debug/{agent_id}
+        POST /api/ask
+        GET /api/answers/{answer_id}/why
+        GET /api/jobs
+        GET /api/jobs/{job_id}
+        GET /api/jobs/{job_id}/failures
+        GET /api/jobs/{job_id}/progress
+        GET /api/jobs/about
+        GET /api/jobs/{job_id}/events
+    """,
+    "ADMINISTER": """
+        GET /api/users
+        POST /api/credentials
+        PATCH /api/credentials/{credential_id}
+        DELETE /api/credentials/{credential_id}
+        POST /api/credentials/{credential_id}/bindings
+        DELETE /api/credentials/{credential_id}/bindings/{binding_id}
+    """,
+    "BUILD": """
+        GET /api/api-keys
+        POST /api/skills/python:try
+        POST /api/scheduler/jobs
+        PATCH /api/scheduler/jobs/{schedule_id}
+        DELETE /api/scheduler/jobs/{schedule_id}
+        POST /api/scheduler/jobs/{schedule_id}/run
+        POST /api/documents/upload
+        POST /api/documents/links
+        POST /api/documents/{document_id}/process
+        POST /api/documents/{document_id}/reprocess
+        GET /api/generations
+        GET /api/golden-sets
+        GET /api/golden-sets/{set_id}
+        POST /api/golden-sets/{set_id}/questions
+    """,
+    "KEYS": """
+        POST /api/api-keys
+        DELETE /api/api-keys/{key_id}
+    """,
+    "AUDIT": """
+        GET /api/audit
+    """,
+    "SYSTEM_STATE": """
+        GET /api/admin/config
+        GET /api/admin/restarts
+    """,
+    "SYSTEM": """
+        PUT /api/admin/config
+        POST /api/admin/restart-hint
+    """,
+    "SYSTEM_HEALTH": """
+        GET /api/admin/health
+    """,
+    "OPERATE": """
+        GET /api/admin/now
+        POST /api/agents
+        PATCH /api/agents/{agent_id}
+        PATCH /api/universal-agents/{agent_id}
+        DELETE /api/agents/{agent_id}
+        POST /api/skills/{skill_name}:test
+        POST /api/skills
+        POST /api/skills/mcp:discover
+        POST /api/skills/import-package
+        DELETE /api/skills/{skill_name}
+        POST /api/agents/{agent_id}/import-skill-pack
+        POST /api/universal-agents/{agent_id}/import-skill-pack
+        POST /api/agents/{agent_id}/skills
+        DELETE /api/agents/{agent_id}/skills/{skill_name}
+        POST /api/agents/{agent_id}/skills:create_and_attach
+        POST /api/universal-agents/{agent_id}/skills
+        DELETE /api/universal-agents/{agent_id}/skills/{skill_name}
+        POST /api/universal-agents/{agent_id}/skills:create_and_attach
+        GET /api/llm-connections
+        GET /api/llm-connections/providers
+        POST /api/llm-connections
+        PATCH /api/llm-connections/{connection_id}
+        PUT /api/llm-connections/{connection_id}/key
+        DELETE /api/llm-connections/{connection_id}
+        POST /api/llm-connections/{connection_id}/test
+        GET /api/credentials
+        GET /api/credentials/types
+        GET /api/credentials/{credential_id}/bindings
+        GET /api/academy/tracks/{track}/quiz
+        POST /api/agents/{agent_id}/academy/enrol
+        POST /api/agents/{agent_id}/academy/quiz
+        POST /api/universal-agents/{agent_id}/academy/enrol
+        POST /api/universal-agents/{agent_id}/academy/quiz
+        GET /api/approvals
+        POST /api/approvals/{approval_id}
+        GET /api/v1/agents/approvals/pending
+        POST /api/v1/agents/approvals/{approval_id}/approve
+        POST /api/v1/agents/approvals/{approval_id}/reject
+        GET /api/documents/folders
+        PUT /api/ocr/languages
+        PUT /api/search/language
+        GET /api/rag/cache/stats
+        DELETE /api/rag/cache
+        POST /api/documents/batch-scan
+        POST /api/documents/reindex-all
+        POST /api/documents/embed-pending
+        DELETE /api/documents/{document_id}
+        POST /api/generations/rollback
+        POST /api/generations/{generation_id}/switch
+        POST /api/golden-sets
+        PATCH /api/golden-sets/{set_id}
+        DELETE /api/golden-sets/{set_id}
+        GET /api/golden-sets/{set_id}/questions
+        DELETE /api/golden-sets/{set_id}/questions/{key}
+        POST /api/golden-sets/{set_id}/import
+        GET /api/golden-sets/{set_id}/export
+        POST /api/golden-sets/{set_id}/runs
+        GET /api/golden-sets/{set_id}/runs
+        GET /api/golden-runs/{golden_run_id}
+        GET /api/golden-runs/{golden_run_id}/results
+        GET /api/golden-runs/{golden_run_id}/compare/{baseline_id}
+        POST /api/golden-runs/{golden_run_id}/resume
+        POST /api/golden-runs/{golden_run_id}/cancel
+        POST /api/jobs/{job_id}/cancel
+        POST /api/jobs/{job_id}/resume
+        POST /api/jobs/{job_id}/retry
+    """,
+    "SYSTEM_FIGURES": """
+        GET /metrics
+    """,
+}
+
+
+def test_au_04_every_route_has_the_permission_that_was_decided_for_it() -> None:
+    """AU-04: four roles, a declared matrix."""
+    expected = {tuple(line.split()): name for name, lines in EXPECTED.items() for line in lines.strip().splitlines()}
+    names = {name: getattr(permissions, name) for name in EXPECTED}
+    assert {key: names[name] for key, name in expected.items()} == MATRIX
