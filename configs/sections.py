@@ -121,6 +121,7 @@ class OcrSettings(Section):
     `languages`: what scans are in, by Tesseract's names (`eng,deu`), the likeliest first; a workspace may have its own
     (PUT /api/ocr/languages). Each needs its data: `apt-get install tesseract-ocr-deu`. A scan in another one is read
     all the same and marked `language_missing`. `memory_bytes`: data that one engine's process may hold.
+    `engine_seconds`: CPU that the OCR of one page or picture may cost, by all its engines.
 
     `gpu`: `auto` runs EasyOCR on the part of a GPU that Ray gives to who reads (ray.num_gpus); true insists.
     """
@@ -144,9 +145,9 @@ class ReadSettings(Section):
     A file is opened and read by a process of its own. `memory_bytes` is the data that this may hold (for pictures,
     whose pixels are counted before, and for the OCR engines, which are processes of their own, it is
     ocr.memory_bytes). `cpu_seconds` is what opening a file, or reading one page, may cost; `open_seconds` and
-    `page_seconds` limit the same by the clock, for what waits. `max_pages` is of one file, `tenant_pages` what all
-    files of a tenant may have together. A file beyond a limit becomes a document with its reason: bomb, timeout or
-    too_large.
+    `page_seconds` say for how long the same may wait by the clock, without using CPU. `max_pages` is of one file,
+    `tenant_pages` what all files of a tenant may have together. A file beyond a limit becomes a document with its
+    reason: bomb, timeout or too_large.
 
     `readers`: how many processes read a bulk job's pages at once; `auto` takes the CPUs that are free in the cluster
     when a batch of `batch_pages` begins (each takes `reader_cpus`), on one machine no more than it has cores.

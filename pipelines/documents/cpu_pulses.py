@@ -107,6 +107,11 @@ def cpu_seconds_of(pid: int, helpers: bool) -> float:
     return found
 
 
+def own_cpu_seconds() -> float:
+    """Of this process and all that it started: a clock that stands while they are stopped, or wait for a core."""
+    return cpu_seconds_of(os.getpid(), helpers=True)
+
+
 def _signal(processes: Sequence[int], number: signal.Signals) -> None:
     for one in processes:
         with suppress(ProcessLookupError, PermissionError):  # it has ended, and its number is another's by now

@@ -29,6 +29,8 @@ The address space itself is not the measure: torch alone maps 4.6 GiB of librari
 log = logging.getLogger("aos.reader")
 
 LOOK_SECONDS = 0.25  # between two looks at what a call has cost
+STALL_SECONDS = 120.0  # without CPU: even the idle class has some of a busy machine's in that time
+_SIGN_OF_LIFE = 0.05  # CPU seconds; less is what waiting costs
 # How a program ends that got no memory and does not check, or checks and gives up.
 _OUT_OF_MEMORY = (-signal.SIGABRT, -signal.SIGSEGV, -signal.SIGTRAP, -signal.SIGILL, -signal.SIGBUS)
 _NEAR = 0.4  # of what it may hold: pdfium aborts when it cannot *double* a buffer
@@ -38,7 +40,7 @@ _BOOT = "import sys; sys.path[:] = {path!r}; from {module} import serve; serve({
 
 
 class CallTimeout(Exception):
-    """The call overran its deadline; the child was killed."""
+    """The call overran its deadline by the clock; the child was killed."""
 
 
 class TookTooMuch(CallTimeout):
@@ -103,11 +105,12 @@ class GuardedChild:
         """Call `method(*arguments)` of the child's object and return its result.
 
         Args:
-            seconds: by the clock: also for what waits and costs nothing.
+            seconds: by the clock. With `cpu_seconds` only while neither the child nor what it started uses CPU: so
+                that who is stopped, or has next to nothing of a busy machine, is not taken for who hangs.
             cpu_seconds: of the child and the programs it has waited for; None sets no limit.
 
         Raises:
-            CallTimeout: it took longer than `seconds`.
+            CallTimeout: it took longer than `seconds`; it may be quicker the next time.
             TookTooMuch: it took more than `cpu_seconds`.
             ChildDied: the child ended; the next call gets a fresh one.
             DiskFull: it could not write something; the next call gets a fresh one.
@@ -142,14 +145,15 @@ class GuardedChild:
     def _start(self) -> "_Child":
         """A child whose object is made; its start does not count against a call's deadline."""
         self._child, self._answered = _Child(self._make, self._memory, self._before, self._name), 0
-        _, self._child.inherited = self._receive_answer(self._child, _START_SECONDS)
+        _, self._child.inherited = self._receive_answer(self._child, _START_SECONDS, _START_SECONDS)
         return self._child
 
     def _receive_answer(
         self, child: "_Child", seconds: float, cpu_seconds: float | None = None, number: int | None = None
     ) -> tuple[str, Any]:
         end, before = time.monotonic() + seconds, child.cpu_seconds(self._helpers)
-        share = self._share
+        share, alive = self._share, child.cpu_seconds(helpers=True)
+        most_alive = alive + seconds + (cpu_seconds or 0.0)  # of helpers, too, which may work without end
         while not pulsed(child.calls, child.process.pid, share, min(LOOK_SECONDS, end - time.monotonic())):
             if cpu_seconds is not None:
                 cost, most = child.cpu_seconds(self._helpers) - before, cpu_seconds
@@ -159,9 +163,11 @@ class GuardedChild:
                 if cost > most:
                     self.close()
                     raise TookTooMuch(f"no result within {most:g} s of CPU")
+                if alive + _SIGN_OF_LIFE < (used := child.cpu_seconds(helpers=True)) < most_alive:
+                    alive, end = used, time.monotonic() + seconds
             if time.monotonic() >= end:
                 self.close()
-                raise CallTimeout(f"no result within {seconds:g} s")
+                raise CallTimeout(f"no result within {seconds:g} s{' of waiting' if cpu_seconds is not None else ''}")
         kind, value = child.calls.recv()
         if kind == "full":
             self._kill_child()

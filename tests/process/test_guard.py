@@ -174,6 +174,18 @@ def test_cpu_is_limited_by_what_was_used_and_not_by_the_clock(guard: GuardedChil
     guard.call("spin", 0.2, seconds=20, cpu_seconds=0.5)  # what was used before does not count
 
 
+@pytest.mark.parametrize("method", ["spin", "spin_in_a_guard"])
+def test_who_is_stopped_most_of_the_time_is_not_taken_for_one_that_hangs(method: str) -> None:
+    with GuardedChild(Target, share=0.1) as guard:
+        guard.call(method, 0.01, seconds=60)  # everything has started
+        began = time.monotonic()
+        guard.call(method, 0.3, seconds=1.5, cpu_seconds=5)
+        assert time.monotonic() - began > 1.5
+        with pytest.raises(CallTimeout) as hung:
+            guard.call("sleep", 60, seconds=1, cpu_seconds=5)
+        assert not isinstance(hung.value, TookTooMuch)
+
+
 @pytest.mark.parametrize("helpers", [True, False])
 def test_cpu_of_programs_that_run_beside_the_child_counts_where_asked(helpers: bool) -> None:
     with GuardedChild(Target, helpers=helpers) as guard:

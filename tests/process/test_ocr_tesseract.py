@@ -36,10 +36,10 @@ class Holder:
     """Lives in a reader's process."""
 
     def __init__(self) -> None:
-        self._engine = TesseractEngine(load=ToldBack)
+        self._engine = TesseractEngine(load=Doomed)
 
-    def engine(self) -> str:
-        return read(self._engine)[0]
+    def engine(self, width: int = 100, seconds: float = 20) -> str:
+        return read(self._engine, width, seconds=seconds)[0]
 
 
 def fails(engine: TesseractEngine, width: int, seconds: float = 20) -> Unreadable:
@@ -82,13 +82,26 @@ def test_an_engine_that_ends_with_an_error_says_why(doomed: TesseractEngine) -> 
     assert "Error during processing." in error.detail
 
 
-def test_a_stalled_engine_is_ended_at_its_limit(doomed: TesseractEngine) -> None:
-    pid = int(read(doomed)[0])
+@pytest.mark.parametrize(("width", "retryable"), [(60, True), (70, False)])
+def test_an_engine_that_hangs_or_costs_too_much_is_ended_and_only_the_first_is_worth_a_retry(
+    width: int, retryable: bool
+) -> None:
+    engine = TesseractEngine(load=Doomed, stall_seconds=0.5)
+    pid = int(read(engine)[0])
     began = monotonic()
-    error = fails(doomed, 60, seconds=0.3)
-    assert error.reason is FailureReason.TIMEOUT
+    error = fails(engine, width, seconds=0.3)
+    assert (error.reason, error.retryable) == (FailureReason.TIMEOUT, retryable)
     assert monotonic() - began < 5
     assert not psutil.pid_exists(pid)
+    engine.close()
+
+
+def test_an_engine_whose_reader_is_stopped_most_of_the_time_keeps_its_limit_of_cpu() -> None:
+    with GuardedChild(Holder, share=0.1) as reader:
+        reader.call("engine", seconds=60)
+        began = monotonic()
+        reader.call("engine", 50, 2.0, seconds=60)
+        assert monotonic() - began > 2.5, "by the clock it took longer than it may cost"
 
 
 def test_pages_are_read_by_one_process_and_threads_by_one_each(doomed: TesseractEngine) -> None:

@@ -1,17 +1,22 @@
 """Pictures as documents: frames, sizes, damage."""
 
 import io
+import time
 import zlib
 from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from PIL import Image
 from pillow_heif import from_pillow
 
 from configs.sections import OcrSettings, ReadSettings
 from pipelines.documents.document import CaveatKind, FailureReason, Page, Unreadable
 from pipelines.documents.extract.extraction_worker import ExtractionWorker
+from pipelines.documents.extract.opened import ExtractionContext
+from pipelines.documents.extract.pictures.embedded_pictures import PictureCollector
+from pipelines.documents.extract.pictures.image import encode_png
 from pipelines.documents.ocr.picture import reduced_array, to_array
 from tests.fakes import files
 
@@ -117,3 +122,18 @@ def test_the_picture_of_a_picture_is_no_larger_than_a_page_at_that_resolution(tm
     kind, _ = desk.survey(tmp_path / "a.png", None)
     image = Image.open(io.BytesIO(desk.picture(tmp_path / "a.png", kind, 1, 100)))
     assert (image.format, image.size) == ("PNG", (1170, 878))
+
+
+class Waiting(files.Transcriber):
+    """Waits for a core before it reads, and has no limit of its own."""
+
+    def read(self, image: NDArray[np.uint8], number: int, dpi: int | None = None) -> Page:
+        time.sleep(0.4)
+        return Page(number, f"height {image.shape[0]}", engine="tesseract", confidence=0.9)
+
+
+def test_a_picture_in_a_document_is_not_left_out_because_those_before_it_waited() -> None:
+    collector = PictureCollector(ExtractionContext(ReadSettings(page_seconds=1), OcrSettings(), Waiting()))
+    marks = [collector.picture(encode_png(files.picture(size=(400, 300 + number)))) for number in range(3)]
+    page = collector.document(["\n".join(marks)]).page(1)
+    assert page.text.count("height") == 3 and not page.caveats

@@ -148,6 +148,14 @@ def test_the_second_engine_is_not_begun_without_time() -> None:
     assert "timeout" in page.attempts[-1].note
 
 
+def test_time_that_a_page_waits_for_a_core_is_not_what_it_costs() -> None:
+    clock = FakeClock()
+    second = FakeLineEngine(lambda area: transcript("found it"), finds=(PixelArea(10, 10, 90, 30),))
+    engine = FakeEngine([()], clock=clock, costs=6000)
+    page = OcrCascade(OcrSettings(engine_seconds=50), engine, second, FakeClock(), clock).read(page_picture(), 1)
+    assert page.text == "found it" and page.ms > 50_000
+
+
 def test_a_blank_page_names_the_engine_that_was_asked() -> None:
     page = OcrCascade(OcrSettings(strategy="easyocr"), FakeEngine([GOOD]), FakeLineEngine(CRASH)).read(blank(), 1)
     assert (page.text, page.engine) == ("", "easyocr")

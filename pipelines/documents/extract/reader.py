@@ -73,12 +73,12 @@ class DocumentReader:
             priority: of the child and what it starts: bulk work must not make people wait. Below the normal one, time
                 limits by the clock are `LOW_PATIENCE` times as long, as it may have to wait itself.
             helpers: what OCR costs counts as CPU of the page, too.
-            share: of a core, that reading has at most; time limits by the clock are as much longer.
+            share: of a core, that reading has at most.
             pace: shared with readers beside it: what is costly gives way to what is not.
         """
         self._languages: tuple[str, ...] = ()
         self._read, self._paced = read, pace is not None
-        self._patience = (1 if priority is ProcessPriority.NORMAL else LOW_PATIENCE) / share
+        self._patience = 1 if priority is ProcessPriority.NORMAL else LOW_PATIENCE
         make = functools.partial(make_extraction_worker, read, ocr, make_engine, priority)
         self._guard = GuardedChild(make, memory_bytes=read.memory_bytes, helpers=helpers, share=share, pace=pace)
 

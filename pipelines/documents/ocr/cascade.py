@@ -13,6 +13,7 @@ import numpy as np
 
 from configs.sections import OcrSettings
 from pipelines.documents import document
+from pipelines.documents.cpu_pulses import own_cpu_seconds
 from pipelines.documents.document import Caveat, EngineAttempt, FailureReason, Page, Unreadable
 from pipelines.documents.ocr import missing_language, preprocess
 from pipelines.documents.ocr.compose import as_line, compose_page
@@ -38,7 +39,7 @@ DOUBTFUL = 0.80
 # Capitals and digits that stand on their heads still read with some confidence, 0.63 at most where it was measured.
 TURNED = 0.70
 SINGLE_BLOCK = 6  # Tesseract's segmentation mode for a page it cuts up wrongly otherwise (receipts, forms)
-LINE_PATIENCE = 4  # times engine_seconds: the detector takes minutes on a busy CPU, and the page's own limit holds
+LINE_PATIENCE = 4  # times engine_seconds: what its threads cost is added up, and the page's own limit holds
 LINE_MARGIN = 0.12  # of the line's height: ascenders that the word boxes cut off
 
 
@@ -47,13 +48,13 @@ class _Work:
     """One page's readings so far."""
 
     view: PreparedPage
-    deadline: float
-    clock: Callable[[], float]
+    deadline: float  # by `cpu_clock`
+    cpu_clock: Callable[[], float]
     lines: tuple[TextLine, ...] = ()
     attempts: list[EngineAttempt] = field(default_factory=list)
 
     def left(self) -> float:
-        return self.deadline - self.clock()
+        return self.deadline - self.cpu_clock()
 
 
 class OcrCascade:
@@ -64,10 +65,15 @@ class OcrCascade:
         settings: OcrSettings,
         tesseract: PageEngine,
         easyocr: LineEngine | None,
+        cpu_clock: Callable[[], float] = own_cpu_seconds,
         clock: Callable[[], float] = monotonic,
     ) -> None:
-        """Take the engines; `easyocr` None means that weak lines stay as Tesseract read them."""
-        self._settings, self._tesseract, self._easyocr, self._clock = settings, tesseract, easyocr, clock
+        """Take the engines; `easyocr` None means that weak lines stay as Tesseract read them.
+
+        `cpu_clock` limits what a page costs, engines included; `clock` only tells how long it took.
+        """
+        self._settings, self._tesseract, self._easyocr = settings, tesseract, easyocr
+        self._cpu_clock, self._clock = cpu_clock, clock
 
     def read(self, image: Picture, number: int, dpi: int | None = None) -> Page:
         """Read one page.
@@ -88,7 +94,7 @@ class OcrCascade:
         if not height or not width:
             return Page(number, "", engine=self._first_engine(), confidence=0.0)
         view = preprocess.prepare_page(image, dpi, self._settings.max_pixels)
-        work = _Work(view, started + self._settings.engine_seconds, self._clock)
+        work = _Work(view, self._cpu_clock() + self._settings.engine_seconds, self._cpu_clock)
         if self._settings.strategy == "easyocr":
             self._detect_lines(work, self._required_line_engine())
         else:

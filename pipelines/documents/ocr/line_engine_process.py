@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from pipelines.documents.document import FailureReason, Unreadable
-from pipelines.documents.guarded_child import CallTimeout, ChildDied, GuardedChild
+from pipelines.documents.guarded_child import STALL_SECONDS, CallTimeout, ChildDied, GuardedChild, TookTooMuch
 from pipelines.documents.ocr.reading import EngineMissing, LineEngine, LineTranscript, Picture, PixelArea
 
 
@@ -14,16 +14,16 @@ class LineEngineProcess:
 
     name = "easyocr"
 
-    def __init__(self, make: Callable[[], LineEngine], memory_bytes: int, seconds: float) -> None:
+    def __init__(self, make: Callable[[], LineEngine], memory_bytes: int, cpu_seconds: float) -> None:
         """Start nothing yet.
 
         Args:
             make: makes the engine in the child; it is pickled.
             memory_bytes: data that the child may hold.
-            seconds: by the clock, for one call.
+            cpu_seconds: that one call may cost.
         """
         self._guard = GuardedChild(partial(LineEngineHost, make), memory_bytes=memory_bytes, name=self.name)
-        self._seconds = seconds
+        self._cpu_seconds = cpu_seconds
 
     @property
     def child(self) -> int | None:
@@ -54,9 +54,10 @@ class LineEngineProcess:
 
     def _call_child(self, method: str, *arguments: object) -> Any:
         try:
-            kind, value = self._guard.call(method, *arguments, seconds=self._seconds)
+            kind, value = self._guard.call(method, *arguments, seconds=STALL_SECONDS, cpu_seconds=self._cpu_seconds)
         except CallTimeout as error:
-            raise Unreadable(FailureReason.TIMEOUT, f"{self.name}: {error}") from None
+            again = not isinstance(error, TookTooMuch)
+            raise Unreadable(FailureReason.TIMEOUT, f"{self.name}: {error}", retryable=again) from None
         except ChildDied as death:
             if death.starved:
                 raise Unreadable(FailureReason.BOMB, "OCR needs more memory than ocr.memory_bytes allows") from None

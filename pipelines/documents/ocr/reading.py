@@ -87,10 +87,10 @@ class PageEngine(Protocol):
         Args:
             dpi: dots per inch where they are known.
             layout: Tesseract's page segmentation mode; None takes the engine's configured one.
-            seconds: give up after this long.
+            seconds: of the engine's CPU, after which it gives up.
 
         Raises:
-            Unreadable: timeout or crashed.
+            Unreadable: timeout (retryable where it hung without using CPU) or crashed.
             EngineMissing: not installed, or a language is missing.
         """
         ...

@@ -9,7 +9,14 @@ from typing import Any
 import numpy as np
 
 from pipelines.documents.document import FailureReason, Unreadable
-from pipelines.documents.guarded_child import MEMORY_BYTES, CallTimeout, ChildDied, GuardedChild
+from pipelines.documents.guarded_child import (
+    MEMORY_BYTES,
+    STALL_SECONDS,
+    CallTimeout,
+    ChildDied,
+    GuardedChild,
+    TookTooMuch,
+)
 from pipelines.documents.ocr.installed import data_folder, package_of
 from pipelines.documents.ocr.reading import EngineMissing, OcrToken, Picture, PixelArea, TextLine
 from pipelines.documents.ocr.survey import is_bilevel
@@ -41,6 +48,7 @@ class TesseractEngine:
         binary: str = "tesseract",
         load: Load = TesserocrEngine,
         memory_bytes: int = MEMORY_BYTES,
+        stall_seconds: float = STALL_SECONDS,
     ) -> None:
         """Start nothing yet.
 
@@ -50,8 +58,9 @@ class TesseractEngine:
             binary: the installed program, which knows where its data lie; it reads no page.
             load: a top-level function that loads the languages from a folder, in the child.
             memory_bytes: data that each process may hold.
+            stall_seconds: by the clock, after which a call that uses no CPU is given up.
         """
-        self._memory = memory_bytes
+        self._memory, self._stall = memory_bytes, stall_seconds
         self._languages, self._layout, self._binary, self._load = languages, layout, binary, load
         self._idle: list[GuardedChild] = []
 
@@ -85,9 +94,11 @@ class TesseractEngine:
     def _call_process(self, method: str, *arguments: object, seconds: float) -> Any:
         guard = self._idle.pop() if self._idle else self._start_process()
         try:
-            return guard.call(method, *arguments, seconds=max(seconds, 0.001))
-        except CallTimeout:
-            raise Unreadable(FailureReason.TIMEOUT, f"tesseract took longer than {seconds:.0f} s") from None
+            return guard.call(method, *arguments, seconds=self._stall, cpu_seconds=max(seconds, 0.001))
+        except TookTooMuch:
+            raise Unreadable(FailureReason.TIMEOUT, f"tesseract took more than {seconds:.0f} s of CPU") from None
+        except CallTimeout as error:
+            raise Unreadable(FailureReason.TIMEOUT, f"tesseract: {error}", retryable=True) from None
         except ChildDied as death:
             if death.starved:
                 raise Unreadable(FailureReason.BOMB, "OCR needs more memory than ocr.memory_bytes allows") from None

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
-from time import monotonic
 
 import pypdfium2 as pdfium
 
+from pipelines.documents.cpu_pulses import own_cpu_seconds
 from pipelines.documents.document import Box, Caveat, CaveatKind, EngineAttempt, Page, Unreadable
 from pipelines.documents.extract.opened import ExtractionContext
 from pipelines.documents.extract.pdf.merge import as_tokens, insert_tokens, without_known
@@ -29,7 +29,7 @@ _FEW_LETTERS, MANY_LETTERS = 5, 24  # side by side in a picture: fewer are no te
 _WORTH = 0.5  # mean confidence of what is read in a picture on a page of text; below it is grain and leaves
 _FEW_CLEAR = 3  # letters and figures: fewer are no text, but what grain looks like
 _SURE = 0.7
-_MOST_AREAS, _MOST_SECONDS = 12, 40.0  # after them the page's own text must not be lost to its pictures
+_MOST_AREAS, _MOST_SECONDS = 12, 40.0  # CPU, engines included: the page's own text must not be lost to its pictures
 _MOST_IN_VAIN = 2  # layers in doubt whose pictures OCR cannot read either (handwriting): each costs its whole time
 _MOST_KEPT = 64  # pictures that come again (a logo on each page) are read once a document
 
@@ -54,9 +54,11 @@ class PageReading:
 class PictureReading:
     """Reads the pictures of one document's pages."""
 
-    def __init__(self, context: ExtractionContext, scale: Scale, clock: Callable[[], float] = monotonic) -> None:
+    def __init__(
+        self, context: ExtractionContext, scale: Scale, cpu_clock: Callable[[], float] = own_cpu_seconds
+    ) -> None:
         """`scale` gives the pixels per point at which a page may be rendered for so many dots per inch."""
-        self._context, self._scale, self._clock = context, scale, clock
+        self._context, self._scale, self._cpu_clock = context, scale, cpu_clock
         self._kept: dict[bytes, Page] = {}
         self._in_vain = 0
 
@@ -70,7 +72,7 @@ class PictureReading:
         visible = sum(len(token.text) for token in tokens if not token.hidden)
         reading = PageReading(tuple(tokens))
         unread: list[str] = []
-        began = self._clock()
+        began = self._cpu_clock()
         for rank, area in enumerate(areas):
             layer = bool(area.behind)
             sure = not layer and area.share >= _SCAN and visible < self._context.read.min_useful_text
@@ -95,7 +97,7 @@ class PictureReading:
                     reading, "it reads like no language, and OCR could not read other pages of this file"
                 )
                 continue
-            if rank >= _MOST_AREAS or self._clock() - began > _MOST_SECONDS:
+            if rank >= _MOST_AREAS or self._cpu_clock() - began > _MOST_SECONDS:
                 unread.append("there are too many of them")
                 continue
             try:

@@ -5,10 +5,10 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from time import monotonic
 
 from PIL import Image
 
+from pipelines.documents.cpu_pulses import own_cpu_seconds
 from pipelines.documents.document import Caveat, CaveatKind, EngineAttempt, FailureReason, Page, Unreadable
 from pipelines.documents.extract.opened import (
     DocumentPart,
@@ -23,10 +23,10 @@ from pipelines.documents.ocr.reading import EngineMissing
 _MARK = re.compile("\0(\\d+)\0")  # XML cannot hold a NUL: no text of a document is taken for a picture's place
 _LEAST_EDGE, _LEAST_AREA = 16, 3_000  # pixels; what is smaller holds no line of text: bullets, rules, icons
 _MOST_BYTES = 256 * 2**20  # of all pictures of one document, compressed as they are
-_PER_PART = 10  # each costs seconds of OCR, and a part has a time limit as any page
+_PER_PART = 10  # each costs seconds of OCR, and a part has a limit as any page
 _SURE = 0.6  # below, OCR of a photograph or a drawing is noise as often as text
 _WORD = re.compile(r"[^\W\d_]{3,}|\d{2,}")
-_TIME_SHARE = 0.7  # of a page's limit, after which the pictures that are left stay unread
+_TIME_SHARE = 0.7  # of a page's limit, in CPU, engines included; after it the pictures that are left stay unread
 _DAMAGED = (OSError, EOFError, SyntaxError, ValueError, TypeError, LookupError, AttributeError)  # as Pillow raises
 _HINT = "what they show is not in the text"
 
@@ -118,12 +118,12 @@ class PicturedParts:
         pictures: Sequence[bytes],
         caveats: Iterable[Caveat],
         context: ExtractionContext,
-        clock: Callable[[], float] = monotonic,
+        cpu_clock: Callable[[], float] = own_cpu_seconds,
     ) -> None:
         """Keep the parts; no picture is decoded before its part is asked for."""
         self._parts = document_parts(parts)
         self._pictures, self._caveats = pictures, tuple(caveats)
-        self._context, self._clock = context, clock
+        self._context, self._cpu_clock = context, cpu_clock
         self.pages = len(self._parts)
 
     def page(self, number: int) -> Page:
@@ -132,7 +132,7 @@ class PicturedParts:
         caveats = (*(self._caveats if number == 1 else ()), *part.caveats)
         if "\0" not in part.text:
             return Page(number, storable_text(part.text), caveats=caveats)
-        until = self._clock() + self._context.read.page_seconds * _TIME_SHARE
+        until = self._cpu_clock() + self._context.read.page_seconds * _TIME_SHARE
         readings: list[_Reading] = []
 
         def read(mark: re.Match[str]) -> str:
@@ -151,7 +151,7 @@ class PicturedParts:
         """Nothing to let go of: the pictures are in memory."""
 
     def _read_picture(self, index: int, until: float) -> _Reading:
-        if index >= len(self._pictures) or self._clock() > until:
+        if index >= len(self._pictures) or self._cpu_clock() > until:
             return _unread_picture(f"pictures for which the time of their page was too short: {_HINT}")
         try:
             with Image.open(io.BytesIO(self._pictures[index])) as image:
