@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from PIL import Image
+from PIL import Image, ImageDraw, ImageFont
 from pillow_heif import from_pillow
 
 from configs.sections import OcrSettings, ReadSettings
@@ -114,6 +114,35 @@ def test_damage_has_a_reason(tmp_path: Path) -> None:
         with pytest.raises(Unreadable) as refused:
             read(tmp_path / "a.png")
         assert refused.value.reason is FailureReason.CORRUPT
+
+
+WRITING = ("The rent is 3,275 euros a month.", "It is due on the third day.")
+
+
+def written(*lines: str, scale: int = 1) -> Image.Image:
+    image = Image.new("L", (1000 * scale, 400 * scale), 255)
+    for number, line in enumerate(lines):
+        ImageDraw.Draw(image).text(
+            (60 * scale, (80 + 72 * number) * scale), line, fill=0, font=ImageFont.load_default(36 * scale)
+        )
+    ImageDraw.Draw(image).ellipse((700 * scale, 280 * scale, 800 * scale, 380 * scale), outline=0)
+    return image
+
+
+@pytest.mark.parametrize(("lines", "said"), [(WRITING, [CaveatKind.PICTURES_UNREAD]), ((), [])])
+@pytest.mark.parametrize(("scale", "dpi"), [(1, None), (3, (300, 300))])
+def test_a_picture_with_letters_in_which_ocr_finds_nothing_says_so(
+    tmp_path: Path, lines: tuple[str, ...], said: list[CaveatKind], scale: int, dpi: tuple[int, int] | None
+) -> None:
+    image = written(*lines, scale=scale)
+    image.save(tmp_path / "a.tif", **({"dpi": dpi} if dpi else {}))
+    desk = ExtractionWorker(ReadSettings(), OcrSettings(), lambda _: files.Dictated())
+    kind, _ = desk.survey(tmp_path / "a.tif", None)
+    page = desk.page(tmp_path / "a.tif", kind, 1)
+    assert not page.text and [caveat.kind for caveat in page.caveats] == said
+    collector = PictureCollector(ExtractionContext(ReadSettings(), OcrSettings(), files.Dictated()))
+    embedded = collector.document([collector.picture(encode_png(image))]).page(1)
+    assert [caveat.kind for caveat in embedded.caveats] == said
 
 
 def test_the_picture_of_a_picture_is_no_larger_than_a_page_at_that_resolution(tmp_path: Path) -> None:

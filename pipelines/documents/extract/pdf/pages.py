@@ -16,15 +16,16 @@ from pipelines.documents.extract.pdf.annotations import PageNote, PageNotes, att
 from pipelines.documents.extract.pdf.columns import find_columns
 from pipelines.documents.extract.pdf.merge import as_tokens
 from pipelines.documents.extract.pdf.native_text import NativeText, native_text
-from pipelines.documents.extract.pdf.page_pictures import LOOK_DPI, letters_in, picture_areas, render_area
+from pipelines.documents.extract.pdf.page_pictures import picture_areas, render_area
 from pipelines.documents.extract.pdf.page_words import compose_text
 from pipelines.documents.extract.pdf.prose import by_column
-from pipelines.documents.extract.pdf.scans import MANY_LETTERS, PageReading, PictureReading
+from pipelines.documents.extract.pdf.scans import PageReading, PictureReading
 from pipelines.documents.extract.pdf.shapes import DEPTH
 from pipelines.documents.extract.pdf.tables import find_grids, place_tables
 from pipelines.documents.extract.pdf.titles import mark_titles
 from pipelines.documents.extract.pdf.unmapped_glyphs import in_question, resolve_glyphs
 from pipelines.documents.extract.pictures.image import encode_png
+from pipelines.documents.ocr.letter_rows import LOOK_DPI, seems_to_hold_text
 from pipelines.documents.ocr.picture import rendered_array
 from pipelines.documents.ocr.reading import EngineMissing
 
@@ -140,7 +141,7 @@ class PdfPages:
         result = self._context.engine.read(pixels, number, round(scale * 72))
         if not result.text.strip() and native.characters and native.damaged <= _DAMAGED_SHARE:
             return replace(self._by_text(page, number, native, (), notes), attempts=result.attempts)
-        if not result.text.strip() and letters_in(render_area(page, Box(0, 0, 1, 1), LOOK_DPI / 72)) >= MANY_LETTERS:
+        if not result.text.strip() and seems_to_hold_text(render_area(page, Box(0, 0, 1, 1), LOOK_DPI / 72), LOOK_DPI):
             doubt = Caveat(CaveatKind.PICTURES_UNREAD, "the page seems to hold text that OCR cannot read")
             result = replace(result, caveats=(*result.caveats, doubt))
         if not notes:

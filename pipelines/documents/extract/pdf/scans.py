@@ -11,21 +11,14 @@ from pipelines.documents.document import Box, Caveat, CaveatKind, EngineAttempt,
 from pipelines.documents.extract.opened import ExtractionContext
 from pipelines.documents.extract.pdf.merge import as_tokens, insert_tokens, without_known
 from pipelines.documents.extract.pdf.ocr_layer import MUCH_ODD, is_doubtful, odd_share, readings_agree
-from pipelines.documents.extract.pdf.page_pictures import (
-    LAYER_DPI,
-    LOOK_DPI,
-    PictureArea,
-    is_grained,
-    letters_in,
-    render_area,
-    without_words,
-)
+from pipelines.documents.extract.pdf.page_pictures import LAYER_DPI, PictureArea, render_area, without_words
 from pipelines.documents.extract.pdf.page_words import PageToken
+from pipelines.documents.ocr.letter_rows import LOOK_DPI, MANY_LETTERS, is_grained, letters_in
 from pipelines.documents.ocr.reading import EngineMissing
 
 _SCAN = 0.4  # of the page: a picture so large beside little text is a scan, whatever it looks like
 _THE_PAGE = 0.5  # of the page: its lines lead, and own words are put between them
-_FEW_LETTERS, MANY_LETTERS = 5, 24  # side by side in a picture: fewer are no text; more should give one
+_FEW_LETTERS = 5  # side by side in a picture: fewer are no text
 _WORTH = 0.5  # mean confidence of what is read in a picture on a page of text; below it is grain and leaves
 _FEW_CLEAR = 3  # letters and figures: fewer are no text, but what grain looks like
 _SURE = 0.7

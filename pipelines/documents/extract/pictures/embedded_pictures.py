@@ -17,6 +17,7 @@ from pipelines.documents.extract.opened import (
     join_blocks,
     storable_text,
 )
+from pipelines.documents.ocr.letter_rows import seems_to_hold_text
 from pipelines.documents.ocr.picture import dpi_of, to_array
 from pipelines.documents.ocr.reading import EngineMissing
 
@@ -155,16 +156,18 @@ class PicturedParts:
             return _unread_picture(f"pictures for which the time of their page was too short: {_HINT}")
         try:
             with Image.open(io.BytesIO(self._pictures[index])) as image:
-                page = self._context.engine.read(to_array(image), 1, dpi_of(image))
+                pixels, dpi = to_array(image), dpi_of(image)
+            page = self._context.engine.read(pixels, 1, dpi)
         except _DAMAGED:
             return _unread_picture(f"damaged pictures: {_HINT}")
         except EngineMissing:
             return _unread_picture(f"pictures, as no OCR engine is installed: {_HINT}")
         except Unreadable as error:
             return _unread_picture(f"pictures that OCR gave up ({error.reason}): {_HINT}")
-        if not _WORD.search(page.text):
+        words = bool(_WORD.search(page.text))
+        if not words and not seems_to_hold_text(pixels, dpi):
             return _Reading(attempts=page.attempts)
-        if (page.confidence or 0) < _SURE:
+        if not words or (page.confidence or 0) < _SURE:
             unread = _unread_picture(f"pictures with words that OCR could not make out: {_HINT}")
             return _Reading(attempts=page.attempts, caveats=unread.caveats)
         return _Reading(page.text.strip(), page.engine, page.confidence, page.attempts, page.caveats)

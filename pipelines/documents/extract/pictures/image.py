@@ -13,6 +13,7 @@ from pillow_heif import register_heif_opener
 
 from pipelines.documents.document import Caveat, CaveatKind, FailureReason, Page, Unreadable
 from pipelines.documents.extract.opened import ExtractionContext, OpenedDocument
+from pipelines.documents.ocr.letter_rows import seems_to_hold_text
 from pipelines.documents.ocr.picture import dpi_of, reduced_array, to_array
 
 _DAMAGED = (OSError, EOFError, SyntaxError, ValueError, TypeError, LookupError, AttributeError, RuntimeError)
@@ -44,12 +45,17 @@ class ImageDocument:
     def page(self, number: int) -> Page:
         """The frame as OCR reads it; one of more than `max_pixels` is read at a lower scale."""
         pixels, reduction = self._frame_pixels(number)
-        dpi = dpi_of(self._image)
-        page = self._context.engine.read(pixels, number, round((dpi or 0) / reduction) or None)
-        if reduction == 1:
-            return page
-        detail = f"a large picture, read at 1/{reduction} of its scale: the smallest letters may be missing or wrong"
-        return replace(page, caveats=(*page.caveats, Caveat(CaveatKind.REDUCED_SCALE, detail)))
+        dpi = round((dpi_of(self._image) or 0) / reduction) or None
+        page = self._context.engine.read(pixels, number, dpi)
+        caveats = page.caveats
+        if not page.text.strip() and seems_to_hold_text(pixels, dpi):
+            caveats += (Caveat(CaveatKind.PICTURES_UNREAD, "the picture seems to hold text that OCR cannot read"),)
+        if reduction > 1:
+            detail = (
+                f"a large picture, read at 1/{reduction} of its scale: the smallest letters may be missing or wrong"
+            )
+            caveats += (Caveat(CaveatKind.REDUCED_SCALE, detail),)
+        return replace(page, caveats=caveats)
 
     def picture(self, number: int, dpi: int) -> bytes:
         """The frame as PNG, made smaller where it has more pixels than a page of letter size at `dpi`."""
