@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import cv2
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -141,6 +142,62 @@ def test_a_photo_without_text_is_not_sent_to_ocr_and_a_logo_on_each_page_is_read
     kind, count = desk.survey(path, None)
     texts = [desk.page(path, kind, number).text for number in range(1, count + 1)]
     assert engine.asked == [1] and all(text == f"KESTREL\n\n{STAMP}" for text in texts)
+
+
+def outline(sheet: Sheet, *lines: str, one: bool = False) -> None:
+    """Draw lines as the outlines of their letters: a shape each, or one of all."""
+    ink = 255 - np.array(picture_of(*lines))
+    contours, nested = cv2.findContours(ink, cv2.RETR_CCOMP, cv2.CHAIN_APPROX_SIMPLE)
+    letters: dict[int, list[int]] = {}
+    for number, (_, _, _, outer) in enumerate(nested[0]):
+        letters.setdefault(outer if outer >= 0 else number, []).append(number)
+    for group in [range(len(contours))] if one else letters.values():
+        path = sheet.beginPath()
+        for number in group:
+            points = [(0.4 * x, 600 - 0.4 * y) for ((x, y),) in contours[number].tolist()]
+            path.moveTo(*points[0])
+            for point in points[1:]:
+                path.lineTo(*point)
+            path.close()
+        sheet.drawPath(path, stroke=0, fill=1, fillMode=0)
+
+
+@pytest.mark.parametrize("one", [False, True])
+def test_letters_drawn_as_shapes_beside_a_text_are_read(tmp_path: Path, one: bool) -> None:
+    def draw(sheet: Sheet) -> None:
+        outline(sheet, *SCANNED, one=one)
+        sheet.setFont("Helvetica", 8)
+        sheet.drawString(20, 12, STAMP)
+
+    page = read(tmp_path, draw, Dictated(*SCANNED))
+    assert page.text == "\n".join(SCANNED) + f"\n\n{STAMP}" and not page.caveats
+    page = read(tmp_path, draw, Dictated())
+    assert page.text == STAMP and kinds(page) == [CaveatKind.PICTURES_UNREAD]
+
+
+def test_charts_rules_and_scattered_shapes_are_not_sent_to_ocr(tmp_path: Path) -> None:
+    def chart(sheet: Sheet) -> None:
+        sheet.drawString(20, 560, STAMP)
+        for number in range(60):
+            sheet.circle(20 + 6 * number, 300 + number % 7, 2.5, stroke=0, fill=1)
+            sheet.rect(20 + 6 * number, 100, 4, 3 * number, stroke=0, fill=1)
+            sheet.line(20, 20 + number, 380, 20 + number)
+
+    places = np.random.default_rng(5).uniform((20, 20), (370, 540), (40, 2)).tolist()
+
+    def drawing(sheet: Sheet) -> None:
+        sheet.drawString(20, 560, STAMP)
+        for number in range(40):  # unlike shapes that stand nowhere as letters do
+            path = sheet.beginPath()
+            x, y = places[number]
+            path.moveTo(x + 6, y)
+            for turn in np.linspace(0, 2 * np.pi, 10 + number % 9):
+                path.lineTo(x + 6 * np.cos(turn), y + 9 * np.sin(turn))
+            sheet.drawPath(path, stroke=0, fill=1)
+
+    engine = Dictated("noise")
+    for draw in (chart, drawing):
+        assert read(tmp_path, draw, engine).text == STAMP and engine.asked == []
 
 
 def test_light_letters_on_a_dark_band_count_as_letters(tmp_path: Path) -> None:

@@ -10,7 +10,8 @@ import pypdfium2.raw as raw
 
 from pipelines.documents.document import Box
 from pipelines.documents.extract.pdf.page_words import PageMapper, PageToken
-from pipelines.documents.extract.pdf.shapes import page_matrix
+from pipelines.documents.extract.pdf.shapes import outlined_letters, page_matrix
+from pipelines.documents.ocr.letter_rows import MANY_LETTERS
 from pipelines.documents.ocr.picture import rendered_array
 from pipelines.documents.ocr.reading import Picture
 
@@ -29,21 +30,26 @@ class PictureArea:
     share: float  # of the page, 0 to 1
     on_top: tuple[PageToken, ...]  # native words that are seen on it
     behind: tuple[PageToken, ...]  # those that are not: drawn invisibly, or under the picture
+    drawn: bool = False  # there is no picture but shapes, which may be letters
 
 
 def picture_areas(
     page: pdfium.PdfPage, objects: Sequence[pdfium.PdfObject], tokens: Sequence[PageToken]
 ) -> tuple[PictureArea, ...]:
-    """The areas that pictures cover, the largest first; those that touch are one, lines and icons are none."""
+    """The areas that pictures cover, and shapes that may be letters, the largest first.
+
+    Those that touch are one, lines and icons are none.
+    """
     pictures = [(order, item) for order, item in enumerate(objects) if item.type == raw.FPDF_PAGEOBJ_IMAGE]
-    if not pictures:
-        return ()
     mapper = PageMapper(page)
+    letters = outlined_letters(objects, MANY_LETTERS)
+    if not pictures and letters is None:
+        return ()
     boxes = [(order, mapper.box(*page_matrix(item).on_rect(0, 0, 1, 1)), _is_opaque(item)) for order, item in pictures]
     width, height = page.get_size()
     orders = {_object_address(item): order for order, item in enumerate(objects) if item.type == raw.FPDF_PAGEOBJ_TEXT}
     found = []
-    for box in _joined_boxes([box for _, box, _ in boxes]):
+    for box in _joined_boxes([*(box for _, box, _ in boxes), *([mapper.box(*letters)] if letters else [])]):
         share = (box.x1 - box.x0) * (box.y1 - box.y0)
         large = (box.x1 - box.x0) * width >= _LEAST_WIDE and (box.y1 - box.y0) * height >= _LEAST_HIGH
         if share < _LEAST_AREA or not large:
@@ -58,7 +64,8 @@ def picture_areas(
                 above > order and opaque and overlap_share(token.box, cover) > _ON_TOP for above, cover, opaque in boxes
             )
             (behind if token.hidden or under else on_top).append(token)
-        found.append(PictureArea(box, share, tuple(on_top), tuple(behind)))
+        drawn = not any(overlap_share(picture, box) for _, picture, _ in boxes)
+        found.append(PictureArea(box, share, tuple(on_top), tuple(behind), drawn))
     return tuple(sorted(found, key=lambda area: area.share, reverse=True))
 
 

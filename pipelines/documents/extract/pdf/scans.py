@@ -68,7 +68,7 @@ class PictureReading:
         began = self._cpu_clock()
         for rank, area in enumerate(areas):
             layer = bool(area.behind)
-            sure = not layer and area.share >= _SCAN and visible < self._context.read.min_useful_text
+            sure = not (layer or area.drawn) and area.share >= _SCAN and visible < self._context.read.min_useful_text
             if not sure:
                 with without_words(page, area.on_top):
                     look = render_area(page, area.box, (LAYER_DPI if layer else LOOK_DPI) / 72)
@@ -78,7 +78,7 @@ class PictureReading:
                     reading = replace(reading, attempts=(*reading.attempts, kept))
                     continue
                 letters = MANY_LETTERS if layer else letters_in(look)
-                if not layer and letters < _FEW_LETTERS:
+                if not layer and letters < (MANY_LETTERS if area.drawn else _FEW_LETTERS):
                     continue
             else:
                 look, letters = None, MANY_LETTERS
@@ -132,10 +132,9 @@ def _with_text(reading: PageReading, area: PictureArea, found: Page, letters: in
     tried = tuple(replace(attempt, kept=attempt.kept and not nothing) for attempt in found.attempts)
     attempts = (*reading.attempts, *tried)
     if nothing:
-        many = letters >= MANY_LETTERS and not area.on_top
-        doubt = Caveat(
-            CaveatKind.PICTURES_UNREAD, f"a picture {_describe_place(area.box)} seems to hold text that OCR cannot read"
-        )
+        many = letters >= MANY_LETTERS and (area.drawn or not area.on_top)
+        what = f"a {'drawing' if area.drawn else 'picture'} {_describe_place(area.box)}"
+        doubt = Caveat(CaveatKind.PICTURES_UNREAD, f"{what} seems to hold text that OCR cannot read")
         return replace(reading, attempts=attempts, caveats=(*reading.caveats, *([doubt] if many else [])))
     read = without_known(as_tokens(found, area.box), area.on_top)
     leading = area.share >= _THE_PAGE and len(found.text) >= sum(len(token.text) for token in own)

@@ -1,7 +1,8 @@
-"""Drawings of a PDF page besides its text: the matrices of its objects, and straight lines for tables."""
+"""Drawings of a PDF page besides its text: matrices of objects, straight lines for tables, letters drawn as shapes."""
 
 import ctypes
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 
 import pypdfium2 as pdfium
 import pypdfium2.raw as raw
@@ -10,6 +11,14 @@ DEPTH = 5
 """How deep forms are nested that are looked into."""
 _MAX_SEGMENTS = 20_000  # more is a drawing, not a table
 _STRAIGHT = 1.0  # points that a line may lean
+_MOST_SHAPES = 20_000  # of a page; more are a drawing, too
+_FEWEST_CORNERS = 8  # of a letter; bars, cells and arrows have fewer
+_MANY_CORNERS, _CORNERS_A_LETTER = 100, 30  # of a shape that holds a word or a line of letters
+_LEAST_HIGH, _MOST_HIGH = 3.0, 60.0  # points that a letter is high
+_FEW_KINDS = 5  # of shapes, beside the commonest: the marks of a chart are all alike
+
+Rectangle = tuple[float, float, float, float]
+"""Left, bottom, right and top, in page points."""
 
 
 def page_matrix(item: pdfium.PdfObject) -> pdfium.PdfMatrix:
@@ -58,3 +67,41 @@ def _path_segments(objects: Iterable[pdfium.PdfObject]) -> Iterator[tuple[tuple[
             if raw.FPDFPathSegment_GetClose(segment):
                 yield last, begin
                 last = begin
+
+
+def outlined_letters(objects: Sequence[pdfium.PdfObject], least: int) -> Rectangle | None:
+    """The place of filled shapes that are as small and as unlike each other as letters; None for fewer than `least`.
+
+    This only counts, and a drawing may have such shapes as well: whoever reads them looks first.
+    """
+    paths = [item for item in objects if item.type == raw.FPDF_PAGEOBJ_PATH]
+    places: list[Rectangle] = []
+    kinds: Counter[int] = Counter()
+    in_words = 0
+    for corners, place in _filled_shapes(paths if len(paths) <= _MOST_SHAPES else ()):
+        left, bottom, right, top = place
+        if corners >= _MANY_CORNERS:
+            in_words += corners // _CORNERS_A_LETTER
+        elif _LEAST_HIGH <= top - bottom <= _MOST_HIGH and right - left <= 4 * (top - bottom):
+            kinds[corners] += 1
+        else:
+            continue
+        places.append(place)
+    unlike = sum(kinds.values()) - max(kinds.values(), default=0)
+    if in_words < least and (unlike < least or len(kinds) <= _FEW_KINDS):
+        return None
+    return min(p[0] for p in places), min(p[1] for p in places), max(p[2] for p in places), max(p[3] for p in places)
+
+
+def _filled_shapes(paths: Iterable[pdfium.PdfObject]) -> Iterator[tuple[int, Rectangle]]:
+    """Corners and place of the shapes that have as many as letters have."""
+    fill, stroke = ctypes.c_int(), ctypes.c_int()
+    for item in paths:
+        corners = raw.FPDFPath_CountSegments(item)
+        raw.FPDFPath_GetDrawMode(item, fill, stroke)
+        if corners < _FEWEST_CORNERS or fill.value == raw.FPDF_FILLMODE_NONE:
+            continue
+        place, holder = item.get_bounds(), item.container
+        while holder is not None:
+            place, holder = holder.get_matrix().on_rect(*place), holder.container
+        yield corners, place
