@@ -3,7 +3,9 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from configs.sections import OcrSettings, ReadSettings
 from pipelines.documents.document import CaveatKind, Page
@@ -100,3 +102,52 @@ def test_embedded_files_are_named_as_unread(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes().replace(b"/Type/Catalog", b"/Type/Catalog" + names))
     (caveat,) = read(path).caveats
     assert caveat.kind is CaveatKind.ATTACHMENTS_UNREAD and "list.csv" in caveat.detail
+
+
+def pictured(path: Path, annotations: str, content: bytes, drawn: bytes = b"0 0 0 rg 10 10 100 20 re f") -> Path:
+    """A page with annotations whose appearance `6 0 R` draws a bar."""
+    form = b"<</Type/XObject/Subtype/Form/BBox[0 0 160 60]/Length %d>>\nstream\n" % len(drawn) + drawn + b"\nendstream"
+    return files.raw_pdf(path, content, form, page=f"/Annots[{annotations}]")
+
+
+STAMPED = "<</Type/Annot/Subtype/Stamp/F 4/Rect[200 80 360 140]/AP<</N 6 0 R>>>>"
+WRITTEN = f"BT /F1 11 Tf 40 540 Td ({LINE}) Tj ET".encode()
+REMARK = "<</Type/Annot/Subtype/Text/Rect[40 500 60 520]/Contents(Paid)>>"
+
+
+class Sharp(Dictated):
+    """Keeps what it was shown."""
+
+    def read(self, image: NDArray[np.uint8], number: int, dpi: int | None = None) -> Page:
+        self.shown = image
+        return super().read(image, number, dpi)
+
+
+def test_a_stamp_without_words_is_read_by_ocr_without_what_lies_under_it(tmp_path: Path) -> None:
+    under = WRITTEN + b" BT /F1 11 Tf 210 120 Td (beneath) Tj ET"
+    engine = Sharp("RECEIVED 4 MARCH")
+    page = read(pictured(tmp_path / "a.pdf", STAMPED, under), engine)
+    assert page.text.split("\n\n") == [LINE, "RECEIVED 4 MARCH", "beneath"] and not page.caveats
+    dark = (engine.shown.min(axis=2) < 128).mean()
+    assert dark == pytest.approx(2000 / 9600, abs=0.01), "the bar alone"
+
+
+@pytest.mark.parametrize("content", [WRITTEN, b"0 0 m 300 300 l 9 w S"])
+def test_a_stamp_that_ocr_cannot_read_is_said_and_one_with_words_or_hidden_is_not(
+    tmp_path: Path, content: bytes
+) -> None:
+    page = read(pictured(tmp_path / "a.pdf", STAMPED + REMARK, content), Dictated("x", confidence=0.1))
+    assert [caveat.kind for caveat in page.caveats] == [CaveatKind.PICTURES_UNREAD] and "stamp" in page.caveats[
+        0
+    ].detail
+    for number, other in enumerate((STAMPED.replace("/F 4", "/F 2"), STAMPED.replace("/F 4", "/Contents(Seen)"))):
+        page = read(pictured(tmp_path / f"{number}.pdf", other + REMARK, content), Dictated("x", confidence=0.1))
+        assert not page.caveats
+
+
+def test_a_signature_that_is_only_drawn_is_read_as_a_stamp_is(tmp_path: Path) -> None:
+    field = STAMPED.replace("/Stamp", "/Widget/FT/Sig/T(sign)")
+    path = pictured(tmp_path / "a.pdf", field, WRITTEN)
+    form = b"/AcroForm<</Fields[]>>"
+    path.write_bytes(path.read_bytes().replace(b"/Type/Catalog", b"/Type/Catalog" + form))
+    assert read(path, Dictated("Signed by Brandauer")).text.endswith("Signed by Brandauer")

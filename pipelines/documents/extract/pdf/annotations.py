@@ -34,6 +34,9 @@ _MARKING = {
     raw.FPDF_ANNOT_STRIKEOUT: "on the deleted words",
 }
 _HIDDEN = raw.FPDF_ANNOT_FLAG_HIDDEN
+_NOT_SHOWN = _HIDDEN | raw.FPDF_ANNOT_FLAG_NOVIEW
+_PICTURED = {raw.FPDF_ANNOT_STAMP, raw.FPDF_ANNOT_FREETEXT, raw.FPDF_ANNOT_WATERMARK, raw.FPDF_ANNOT_INK}
+_LEAST_STAMP = 7.0  # points; less shows no word
 _TYPED = {raw.FPDF_FORMFIELD_TEXTFIELD, raw.FPDF_FORMFIELD_COMBOBOX, raw.FPDF_FORMFIELD_LISTBOX}
 _TICKED = {raw.FPDF_FORMFIELD_CHECKBOX, raw.FPDF_FORMFIELD_RADIOBUTTON}
 _MARKED_WORDS = 12  # that a remark on a highlight repeats
@@ -53,10 +56,11 @@ class PageNote:
 
 @dataclass(frozen=True, slots=True)
 class PageNotes:
-    """The notes of a page, and the names of files that are pinned to it."""
+    """The notes of a page, the names of files that are pinned to it, and the places of stamps that hold no words."""
 
     notes: tuple[PageNote, ...] = ()
     files: tuple[str, ...] = ()
+    stamps: tuple[Box, ...] = ()  # and of other annotations of which there is but a picture
 
 
 def read_notes(page: pdfium.PdfPage, form: pdfium.PdfFormEnv | None, tokens: Sequence[PageToken]) -> PageNotes:
@@ -67,6 +71,7 @@ def read_notes(page: pdfium.PdfPage, form: pdfium.PdfFormEnv | None, tokens: Seq
     mapper = PageMapper(page)
     notes: list[PageNote] = []
     files: list[str] = []
+    stamps: list[Box] = []
     for index in range(count):
         annotation = raw.FPDFPage_GetAnnot(page, index)
         if not annotation:
@@ -81,9 +86,28 @@ def read_notes(page: pdfium.PdfPage, form: pdfium.PdfFormEnv | None, tokens: Seq
                 notes += _field_notes(form, annotation, mapper)
             elif kind in _REMARKS:
                 notes += _remark_notes(annotation, kind, mapper, tokens)
+            if _is_picture(annotation, kind, form) and (box := _annotation_box(annotation, mapper)):
+                stamps.append(box)
         finally:
             raw.FPDFPage_CloseAnnot(annotation)
-    return PageNotes(tuple(notes), tuple(files))
+    return PageNotes(tuple(notes), tuple(files), tuple(stamps))
+
+
+def _is_picture(annotation: object, kind: int, form: pdfium.PdfFormEnv | None) -> bool:
+    """True where it is drawn and holds no words: a stamp, a signature."""
+    if kind == raw.FPDF_ANNOT_WIDGET and form is not None:
+        pictured = raw.FPDFAnnot_GetFormFieldType(form, annotation) == raw.FPDF_FORMFIELD_SIGNATURE
+    else:
+        pictured = kind in _PICTURED and not _string_value(annotation, b"Contents").strip()
+    rect = raw.FS_RECTF()
+    raw.FPDFAnnot_GetRect(annotation, rect)
+    large = min(abs(rect.right - rect.left), abs(rect.top - rect.bottom)) >= _LEAST_STAMP
+    shown = not raw.FPDFAnnot_GetFlags(annotation) & _NOT_SHOWN
+    return pictured and large and shown and _has_appearance(annotation)
+
+
+def _has_appearance(annotation: object) -> bool:
+    return int(raw.FPDFAnnot_GetAP(annotation, raw.FPDF_ANNOT_APPEARANCEMODE_NORMAL, None, 0)) > 2
 
 
 def place_notes(tokens: Sequence[PageToken], notes: Sequence[PageNote]) -> tuple[PageToken, ...]:

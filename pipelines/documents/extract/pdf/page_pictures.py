@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import pypdfium2 as pdfium
@@ -30,7 +31,7 @@ class PictureArea:
     share: float  # of the page, 0 to 1
     on_top: tuple[PageToken, ...]  # native words that are seen on it
     behind: tuple[PageToken, ...]  # those that are not: drawn invisibly, or under the picture
-    drawn: bool = False  # there is no picture but shapes, which may be letters
+    kind: Literal["picture", "drawing", "stamp"] = "picture"  # a drawing: of shapes that may be letters
 
 
 def picture_areas(
@@ -64,9 +65,14 @@ def picture_areas(
                 above > order and opaque and overlap_share(token.box, cover) > _ON_TOP for above, cover, opaque in boxes
             )
             (behind if token.hidden or under else on_top).append(token)
-        drawn = not any(overlap_share(picture, box) for _, picture, _ in boxes)
-        found.append(PictureArea(box, share, tuple(on_top), tuple(behind), drawn))
+        pictured = any(overlap_share(picture, box) for _, picture, _ in boxes)
+        found.append(PictureArea(box, share, tuple(on_top), tuple(behind), "picture" if pictured else "drawing"))
     return tuple(sorted(found, key=lambda area: area.share, reverse=True))
+
+
+def stamp_areas(boxes: Sequence[Box]) -> tuple[PictureArea, ...]:
+    """Areas of annotations of which there is but a picture."""
+    return tuple(PictureArea(box, (box.x1 - box.x0) * (box.y1 - box.y0), (), (), "stamp") for box in boxes)
 
 
 def overlap_share(box: Box, other: Box) -> float:
@@ -93,11 +99,24 @@ def without_words(page: pdfium.PdfPage, tokens: Sequence[PageToken]) -> Iterator
 
 def render_area(page: pdfium.PdfPage, box: Box, scale: float) -> Picture:
     """A part of the page, at `scale` pixels a point, without the remarks that are drawn over it."""
+    return rendered_array(page.render(scale=scale, draw_annots=False, crop=_crop(page, box)))
+
+
+def render_annotations(page: pdfium.PdfPage, box: Box, scale: float) -> Picture:
+    """What annotations draw over a part of the page, on white paper."""
+
+    def drawn(annotations: bool) -> Picture:
+        bitmap = page.render(scale=scale, draw_annots=annotations, may_draw_forms=annotations, crop=_crop(page, box))
+        return np.asarray(bitmap.to_numpy()[..., :3])
+
+    shown = drawn(True)
+    return np.where((shown != drawn(False)).any(axis=2, keepdims=True), shown, 255)[..., ::-1].astype(np.uint8)
+
+
+def _crop(page: pdfium.PdfPage, box: Box) -> tuple[float, float, float, float]:
     width, height = page.get_size()
-    crop = (box.x0 * width, (1 - box.y1) * height, (1 - box.x1) * width, box.y0 * height)
     whole = max(box.x0, box.y0, 1 - box.x1, 1 - box.y1) <= _EDGE
-    bitmap = page.render(scale=scale, draw_annots=False, crop=(0, 0, 0, 0) if whole else crop)
-    return rendered_array(bitmap)
+    return (0, 0, 0, 0) if whole else (box.x0 * width, (1 - box.y1) * height, (1 - box.x1) * width, box.y0 * height)
 
 
 def _joined_boxes(boxes: Sequence[Box]) -> Iterator[Box]:

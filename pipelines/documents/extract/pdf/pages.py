@@ -12,11 +12,11 @@ import pypdfium2.raw as raw
 
 from pipelines.documents.document import Box, Caveat, CaveatKind, FailureReason, Page, Unreadable
 from pipelines.documents.extract.opened import ExtractionContext, OpenedDocument
-from pipelines.documents.extract.pdf.annotations import PageNote, PageNotes, attached_files, place_notes, read_notes
+from pipelines.documents.extract.pdf.annotations import PageNotes, attached_files, place_notes, read_notes
 from pipelines.documents.extract.pdf.columns import find_columns
 from pipelines.documents.extract.pdf.merge import as_tokens
 from pipelines.documents.extract.pdf.native_text import NativeText, native_text
-from pipelines.documents.extract.pdf.page_pictures import picture_areas, render_area
+from pipelines.documents.extract.pdf.page_pictures import picture_areas, render_area, stamp_areas
 from pipelines.documents.extract.pdf.page_words import compose_text
 from pipelines.documents.extract.pdf.prose import by_column
 from pipelines.documents.extract.pdf.scans import PageReading, PictureReading
@@ -89,9 +89,9 @@ class PdfPages:
         notes = read_notes(page, self._pdf.formenv, native.tokens)
         objects = list(islice(page.get_objects(max_depth=DEPTH), _MOST_OBJECTS))
         if native.damaged > _DAMAGED_SHARE or (not native.characters and self._draws_anything(page, objects)):
-            result = self._whole_by_ocr(page, number, native, notes.notes)
+            result = self._whole_by_ocr(page, number, native, notes)
         else:
-            result = self._by_text(page, number, native, objects, notes.notes)
+            result = self._by_text(page, number, native, objects, notes)
         if len(objects) == _MOST_OBJECTS:
             detail = f"a drawing of more than {_MOST_OBJECTS:,} parts: pictures among its last ones are not read"
             result = replace(result, caveats=(*result.caveats, Caveat(CaveatKind.PICTURES_UNREAD, detail)))
@@ -107,7 +107,7 @@ class PdfPages:
         number: int,
         native: NativeText,
         objects: Sequence[pdfium.PdfObject],
-        notes: Sequence[PageNote],
+        notes: PageNotes,
     ) -> Page:
         """A page with a text of its own: its tables, its titles, and its pictures by OCR where they hold text."""
         tokens = native.tokens
@@ -115,8 +115,8 @@ class PdfPages:
         if any(map(in_question, tokens)):
             tokens, unmapped = resolve_glyphs(tokens, self._picture_read(page, number))
             caveats = (unmapped,)
-        areas = picture_areas(page, objects, tokens)
-        tokens = place_notes(tokens, [note for note in notes if note.field])
+        areas = (*picture_areas(page, objects, tokens), *stamp_areas(notes.stamps))
+        tokens = place_notes(tokens, [note for note in notes.notes if note.field])
         grids = find_grids(page, objects)
         aspect = page.get_height() / max(1.0, page.get_width())
         columns, unsure = find_columns(tokens, grids, aspect)
@@ -127,15 +127,15 @@ class PdfPages:
         reading = PageReading(mark_titles(tokens))
         if areas:
             reading = self._pictures.read(page, number, reading.tokens, areas)
-        text, words = compose_text(place_notes(reading.tokens, [note for note in notes if not note.field]))
+        text, words = compose_text(place_notes(reading.tokens, [note for note in notes.notes if not note.field]))
         engine, caveats = reading.engine or "native", (*caveats, *reading.caveats)
         return Page(number, text, words, engine, reading.confidence, reading.attempts, caveats=caveats)
 
-    def _whole_by_ocr(self, page: pdfium.PdfPage, number: int, native: NativeText, notes: Sequence[PageNote]) -> Page:
+    def _whole_by_ocr(self, page: pdfium.PdfPage, number: int, native: NativeText, notes: PageNotes) -> Page:
         """A page without text of its own, or whose letters mean nothing."""
         scale = self._render_scale(page, self._context.ocr.dpi)
         # Without the remarks, which are text already; but with what else lies on the page, such as stamps.
-        pixels = rendered_array(page.render(scale=scale, draw_annots=not notes, may_draw_forms=not notes))
+        pixels = rendered_array(page.render(scale=scale, draw_annots=not notes.notes, may_draw_forms=not notes.notes))
         if pixels.min() == pixels.max():
             return self._by_text(page, number, native, (), notes)
         result = self._context.engine.read(pixels, number, round(scale * 72))
@@ -144,10 +144,12 @@ class PdfPages:
         if not result.text.strip() and seems_to_hold_text(render_area(page, Box(0, 0, 1, 1), LOOK_DPI / 72), LOOK_DPI):
             doubt = Caveat(CaveatKind.PICTURES_UNREAD, "the page seems to hold text that OCR cannot read")
             result = replace(result, caveats=(*result.caveats, doubt))
-        if not notes:
+        if not notes.notes:
             return result
-        text, words = compose_text(place_notes(as_tokens(result, Box(0, 0, 1, 1)), notes))
-        return replace(result, text=text, words=words)
+        stamps = self._pictures.read(page, number, as_tokens(result, Box(0, 0, 1, 1)), stamp_areas(notes.stamps))
+        text, words = compose_text(place_notes(stamps.tokens, notes.notes))
+        attempts, caveats = (*result.attempts, *stamps.attempts), (*result.caveats, *stamps.caveats)
+        return replace(result, text=text, words=words, attempts=attempts, caveats=caveats)
 
     def _picture_read(self, page: pdfium.PdfPage, number: int) -> Page | None:
         """The whole page as OCR reads it, None where it cannot."""

@@ -11,14 +11,20 @@ from pipelines.documents.document import Box, Caveat, CaveatKind, EngineAttempt,
 from pipelines.documents.extract.opened import ExtractionContext
 from pipelines.documents.extract.pdf.merge import as_tokens, insert_tokens, without_known
 from pipelines.documents.extract.pdf.ocr_layer import MUCH_ODD, is_doubtful, odd_share, readings_agree
-from pipelines.documents.extract.pdf.page_pictures import LAYER_DPI, PictureArea, render_area, without_words
+from pipelines.documents.extract.pdf.page_pictures import (
+    LAYER_DPI,
+    PictureArea,
+    render_annotations,
+    render_area,
+    without_words,
+)
 from pipelines.documents.extract.pdf.page_words import PageToken
 from pipelines.documents.ocr.letter_rows import LOOK_DPI, MANY_LETTERS, is_grained, letters_in
-from pipelines.documents.ocr.reading import EngineMissing
+from pipelines.documents.ocr.reading import EngineMissing, Picture
 
 _SCAN = 0.4  # of the page: a picture so large beside little text is a scan, whatever it looks like
 _THE_PAGE = 0.5  # of the page: its lines lead, and own words are put between them
-_FEW_LETTERS = 5  # side by side in a picture: fewer are no text
+_LEAST_LETTERS = {"picture": 5, "drawing": MANY_LETTERS, "stamp": 0}  # side by side: fewer are no text
 _WORTH = 0.5  # mean confidence of what is read in a picture on a page of text; below it is grain and leaves
 _FEW_CLEAR = 3  # letters and figures: fewer are no text, but what grain looks like
 _SURE = 0.7
@@ -68,17 +74,17 @@ class PictureReading:
         began = self._cpu_clock()
         for rank, area in enumerate(areas):
             layer = bool(area.behind)
-            sure = not (layer or area.drawn) and area.share >= _SCAN and visible < self._context.read.min_useful_text
+            scan = area.kind == "picture" and area.share >= _SCAN
+            sure = scan and not layer and visible < self._context.read.min_useful_text
             if not sure:
-                with without_words(page, area.on_top):
-                    look = render_area(page, area.box, (LAYER_DPI if layer else LOOK_DPI) / 72)
+                look = _render(page, area, (LAYER_DPI if layer else LOOK_DPI) / 72)
                 if layer and not is_doubtful(area.behind, look, area.box):
                     mean = round(1 - odd_share([token.text for token in area.behind]), 4)
                     kept = EngineAttempt("ocr layer", mean, 0, True, "the text that the file has behind its picture")
                     reading = replace(reading, attempts=(*reading.attempts, kept))
                     continue
                 letters = MANY_LETTERS if layer else letters_in(look)
-                if not layer and letters < (MANY_LETTERS if area.drawn else _FEW_LETTERS):
+                if not layer and letters < _LEAST_LETTERS[area.kind]:
                     continue
             else:
                 look, letters = None, MANY_LETTERS
@@ -115,13 +121,19 @@ class PictureReading:
         if key and key in self._kept:
             return self._kept[key]
         scale = self._scale(page, self._context.ocr.dpi)
-        with without_words(page, area.on_top):
-            pixels = render_area(page, area.box, scale)
+        pixels = _render(page, area, scale)
         blank = pixels.size == 0 or pixels.min() == pixels.max()
         found = Page(number, "") if blank else self._context.engine.read(pixels, number, round(scale * 72))
         if key and len(self._kept) < _MOST_KEPT and area.share < _SCAN:
             self._kept[key] = found
         return found
+
+
+def _render(page: pdfium.PdfPage, area: PictureArea, scale: float) -> Picture:
+    if area.kind == "stamp":
+        return render_annotations(page, area.box, scale)
+    with without_words(page, area.on_top):
+        return render_area(page, area.box, scale)
 
 
 def _with_text(reading: PageReading, area: PictureArea, found: Page, letters: int) -> PageReading:
@@ -132,8 +144,8 @@ def _with_text(reading: PageReading, area: PictureArea, found: Page, letters: in
     tried = tuple(replace(attempt, kept=attempt.kept and not nothing) for attempt in found.attempts)
     attempts = (*reading.attempts, *tried)
     if nothing:
-        many = letters >= MANY_LETTERS and (area.drawn or not area.on_top)
-        what = f"a {'drawing' if area.drawn else 'picture'} {_describe_place(area.box)}"
+        many = area.kind == "stamp" or (letters >= MANY_LETTERS and (area.kind == "drawing" or not area.on_top))
+        what = f"a {area.kind} {_describe_place(area.box)}"
         doubt = Caveat(CaveatKind.PICTURES_UNREAD, f"{what} seems to hold text that OCR cannot read")
         return replace(reading, attempts=attempts, caveats=(*reading.caveats, *([doubt] if many else [])))
     read = without_known(as_tokens(found, area.box), area.on_top)
