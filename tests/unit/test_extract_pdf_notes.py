@@ -104,6 +104,39 @@ def test_embedded_files_are_named_as_unread(tmp_path: Path) -> None:
     assert caveat.kind is CaveatKind.ATTACHMENTS_UNREAD and "list.csv" in caveat.detail
 
 
+WAIT = "Please wait... If this message is not eventually replaced by the proper contents of the document"
+DATA = (
+    b'<xfa:datasets xmlns:xfa="http://www.xfa.org/schema/xfa-data/1.0/"><xfa:data><form><Applicant>Ida Brandauer'
+    b"</Applicant><Parts><Amount>3,275</Amount><Empty/></Parts></form></xfa:data></xfa:datasets>"
+)
+
+
+def xfa(path: Path, data: bytes, text: str = WAIT, root: bytes = b"", single: bool = False) -> Path:
+    stream = b"<</Length %d>>\nstream\n" % len(data) + data + b"\nendstream"
+    files.raw_pdf(path, f"BT /F1 9 Tf 10 540 Td ({text}) Tj ET".encode(), stream)
+    parts = b"6 0 R" if single else b"[(preamble)6 0 R(datasets)6 0 R]"
+    form = b"/Type/Catalog/AcroForm<</Fields[]/XFA %b>>%b" % (parts, root)
+    path.write_bytes(path.read_bytes().replace(b"/Type/Catalog", form))
+    return path
+
+
+@pytest.mark.parametrize("single", [False, True])
+@pytest.mark.parametrize(("text", "root"), [(WAIT, b""), ("Bitte warten", b"/NeedsRendering true")])
+def test_a_form_that_its_pages_do_not_show_says_so_and_what_was_filled_in_is_read(
+    tmp_path: Path, text: str, root: bytes, single: bool
+) -> None:
+    page = read(xfa(tmp_path / "a.pdf", DATA, text, root, single))
+    assert page.text == f"{text}\n\nApplicant: Ida Brandauer\nAmount: 3,275"
+    assert [caveat.kind for caveat in page.caveats] == [CaveatKind.PARTS_SKIPPED] and "XFA" in page.caveats[0].detail
+
+
+def test_a_form_whose_pages_are_drawn_is_read_as_they_show_it_and_damaged_data_as_none(tmp_path: Path) -> None:
+    page = read(xfa(tmp_path / "a.pdf", DATA, LINE))
+    assert page.text == LINE and not page.caveats
+    page = read(xfa(tmp_path / "b.pdf", b"<broken"))
+    assert page.text == WAIT and [caveat.kind for caveat in page.caveats] == [CaveatKind.PARTS_SKIPPED]
+
+
 def pictured(path: Path, annotations: str, content: bytes, drawn: bytes = b"0 0 0 rg 10 10 100 20 re f") -> Path:
     """A page with annotations whose appearance `6 0 R` draws a bar."""
     form = b"<</Type/XObject/Subtype/Form/BBox[0 0 160 60]/Length %d>>\nstream\n" % len(drawn) + drawn + b"\nendstream"
@@ -143,6 +176,11 @@ def test_a_stamp_that_ocr_cannot_read_is_said_and_one_with_words_or_hidden_is_no
     for number, other in enumerate((STAMPED.replace("/F 4", "/F 2"), STAMPED.replace("/F 4", "/Contents(Seen)"))):
         page = read(pictured(tmp_path / f"{number}.pdf", other + REMARK, content), Dictated("x", confidence=0.1))
         assert not page.caveats
+
+
+def test_a_page_with_nothing_but_a_stamp_that_ocr_cannot_read_says_so(tmp_path: Path) -> None:
+    page = read(pictured(tmp_path / "a.pdf", STAMPED, b""), Dictated())
+    assert not page.text and [caveat.kind for caveat in page.caveats] == [CaveatKind.PICTURES_UNREAD]
 
 
 def test_a_signature_that_is_only_drawn_is_read_as_a_stamp_is(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import pypdfium2 as pdfium
 import pypdfium2.raw as raw
+from lxml import etree
 
 from pipelines.documents.document import Box
 from pipelines.documents.extract.pdf.page_words import PageMapper, PageToken
@@ -42,6 +43,8 @@ _TICKED = {raw.FPDF_FORMFIELD_CHECKBOX, raw.FPDF_FORMFIELD_RADIOBUTTON}
 _MARKED_WORDS = 12  # that a remark on a highlight repeats
 _SAME_ROW = 0.4  # of the lower of two boxes
 _LABEL_ABOVE = 0.04  # of the page's height
+_XFA_DATA = "{http://www.xfa.org/schema/xfa-data/1.0/}data"
+_PLACEHOLDER = "If this message is not eventually replaced"
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,6 +273,43 @@ def attached_files(pdf: pdfium.PdfDocument) -> tuple[str, ...]:
         name = _read_utf16(lambda buffer, size, at=file: raw.FPDFAttachment_GetName(at, buffer, size)) if file else ""
         names.append(name or "a file without a name")
     return tuple(names)
+
+
+def is_unseen_form(pdf: pdfium.PdfDocument, text: str) -> bool:
+    """True for a form that is XML (dynamic XFA) and not drawn on the pages; `text` is that of the first page."""
+    kind = pdf.get_formtype()
+    return kind == raw.FORMTYPE_XFA_FULL or (
+        kind == raw.FORMTYPE_XFA_FOREGROUND and _PLACEHOLDER in " ".join(text.split())
+    )
+
+
+def xfa_values(pdf: pdfium.PdfDocument) -> tuple[str, ...]:
+    """Values of an XFA form as `name: value`, in their order; none where its XML is damaged."""
+    lines = []
+    for packet in _xfa_packets(pdf):
+        try:
+            root = etree.fromstring(packet, etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False))
+        except (etree.LxmlError, ValueError):
+            continue
+        for data in root.iter(_XFA_DATA):
+            leaves = (item for item in data.iter("{*}*") if len(item) == 0 and (item.text or "").strip())
+            lines += [f"{etree.QName(item).localname}: {' '.join(str(item.text).split())}" for item in leaves]
+    return tuple(lines)
+
+
+def _xfa_packets(pdf: pdfium.PdfDocument) -> Iterator[bytes]:
+    """The parts of the form's XML that may hold its data: that of this name, or the only one."""
+    size = ctypes.c_ulong()
+    count = max(0, raw.FPDF_GetXFAPacketCount(pdf))
+    for index in range(count):
+        name = ctypes.create_string_buffer(max(1, raw.FPDF_GetXFAPacketName(pdf, index, None, 0)))
+        raw.FPDF_GetXFAPacketName(pdf, index, name, len(name))
+        if count > 1 and name.value != b"datasets":
+            continue
+        if raw.FPDF_GetXFAPacketContent(pdf, index, None, 0, size) and size.value:
+            content = ctypes.create_string_buffer(size.value)
+            if raw.FPDF_GetXFAPacketContent(pdf, index, content, size.value, size):
+                yield content.raw
 
 
 def _string_value(annotation: object, key: bytes) -> str:

@@ -11,8 +11,15 @@ import pypdfium2 as pdfium
 import pypdfium2.raw as raw
 
 from pipelines.documents.document import Box, Caveat, CaveatKind, FailureReason, Page, Unreadable
-from pipelines.documents.extract.opened import ExtractionContext, OpenedDocument
-from pipelines.documents.extract.pdf.annotations import PageNotes, attached_files, place_notes, read_notes
+from pipelines.documents.extract.opened import ExtractionContext, OpenedDocument, storable_text
+from pipelines.documents.extract.pdf.annotations import (
+    PageNotes,
+    attached_files,
+    is_unseen_form,
+    place_notes,
+    read_notes,
+    xfa_values,
+)
 from pipelines.documents.extract.pdf.columns import find_columns
 from pipelines.documents.extract.pdf.merge import as_tokens
 from pipelines.documents.extract.pdf.native_text import NativeText, native_text
@@ -92,6 +99,8 @@ class PdfPages:
             result = self._whole_by_ocr(page, number, native, notes)
         else:
             result = self._by_text(page, number, native, objects, notes)
+        if number == 1 and is_unseen_form(self._pdf, result.text):
+            result = _with_form_data(result, xfa_values(self._pdf))
         if len(objects) == _MOST_OBJECTS:
             detail = f"a drawing of more than {_MOST_OBJECTS:,} parts: pictures among its last ones are not read"
             result = replace(result, caveats=(*result.caveats, Caveat(CaveatKind.PICTURES_UNREAD, detail)))
@@ -141,7 +150,8 @@ class PdfPages:
         result = self._context.engine.read(pixels, number, round(scale * 72))
         if not result.text.strip() and native.characters and native.damaged <= _DAMAGED_SHARE:
             return replace(self._by_text(page, number, native, (), notes), attempts=result.attempts)
-        if not result.text.strip() and seems_to_hold_text(render_area(page, Box(0, 0, 1, 1), LOOK_DPI / 72), LOOK_DPI):
+        look = render_area(page, Box(0, 0, 1, 1), LOOK_DPI / 72) if not result.text.strip() else None
+        if look is not None and (notes.stamps or seems_to_hold_text(look, LOOK_DPI)):
             doubt = Caveat(CaveatKind.PICTURES_UNREAD, "the page seems to hold text that OCR cannot read")
             result = replace(result, caveats=(*result.caveats, doubt))
         if not notes.notes:
@@ -189,6 +199,16 @@ class PdfPages:
 def open_pdf(path: Path, context: ExtractionContext) -> OpenedDocument:
     """Open a PDF."""
     return PdfPages(path, context)
+
+
+def _with_form_data(page: Page, values: Sequence[str]) -> Page:
+    """The first page of a form that only its own program draws: what was filled in, and that there is more."""
+    detail = (
+        "a form that only Adobe's programs draw (XFA): its labels and pages are not read, only what was filled in; "
+        "print it to a PDF and bring that"
+    )
+    text = "\n\n".join(filter(None, (page.text, storable_text("\n".join(values)))))
+    return replace(page, text=text, caveats=(*page.caveats, Caveat(CaveatKind.PARTS_SKIPPED, detail)))
 
 
 def _classify_error(error: BaseException) -> Unreadable:
