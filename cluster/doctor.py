@@ -149,6 +149,9 @@ def _probe_tesseract(settings: Settings, library: str = "tesserocr") -> Iterable
         yield HealthFinding(
             "tesseract", StatusColour.RED, f"no language {sorted(missing)}", f"sudo apt-get install {packages}"
         )
+    elif "osd" not in found:
+        detail = "no data that tells how a page stands and in which letters (osd): pages that read badly stay so"
+        yield HealthFinding("tesseract", StatusColour.YELLOW, detail, "sudo apt-get install tesseract-ocr-osd")
     else:
         there = ", ".join(sorted(set(found) - {"osd", "equ"}))
         read = ", ".join(settings.ocr.languages)

@@ -45,6 +45,13 @@ def test_a_language_that_is_not_there_is_red_with_its_package(program: Path, mon
     assert found.fix.endswith("install tesseract-ocr-chi-sim tesseract-ocr-fra")
 
 
+def test_absent_data_for_orientation_is_yellow_with_its_package(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (program / "tesseract").write_text(LISTS.replace("osd", "fra"))
+    found = look(monkeypatch, program, "eng,deu")
+    assert found.colour is StatusColour.YELLOW and "osd" in found.detail
+    assert found.fix.endswith("install tesseract-ocr-osd")
+
+
 def test_without_the_program_it_is_red_with_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = look(monkeypatch, tmp_path, "eng")
     assert (found.colour, found.detail) == (StatusColour.RED, "not installed")

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from configs.sections import OcrSettings
 from pipelines.documents.document import CaveatKind, EngineAttempt, FailureReason, Page, Unreadable
 from pipelines.documents.ocr.cascade import OcrCascade, comparable_confidence
-from pipelines.documents.ocr.reading import EngineMissing, LineTranscript, PixelArea
+from pipelines.documents.ocr.reading import EngineMissing, LineTranscript, PixelArea, TextLine
 from tests.fakes.ocr import CRASH, MISSING, TIMEOUT, FakeClock, FakeEngine, FakeLineEngine, line
 
 GOOD = (line("a clean page", 0.95, 10), line("of two lines", 0.93, 30))
@@ -227,6 +227,14 @@ def test_orientation_detection_that_fails_is_recorded() -> None:
     assert any(attempt.note.startswith("orientation: timeout") for attempt in page.attempts)
 
 
+@pytest.mark.parametrize("reading", [(line("poor", 0.2),), (line("uou ii qx ,;", 0.72),), ()])
+def test_a_page_that_reads_badly_says_where_nothing_can_tell_how_it_stands(reading: tuple[TextLine, ...]) -> None:
+    page = read(FakeEngine([reading], rotations=MISSING, letters=MISSING))
+    assert [caveat.kind for caveat in page.caveats] == [CaveatKind.LANGUAGE_MISSING]
+    assert "install it" in page.caveats[0].detail
+    assert read(FakeEngine([GOOD], rotations=MISSING, letters=MISSING)).caveats == ()
+
+
 def test_easyocr_alone() -> None:
     """IN-07: OCR_STRATEGY=easyocr asks nobody else, and its absence is an error with a fix."""
     engine = FakeEngine([GOOD])
@@ -287,6 +295,6 @@ def test_letters_that_read_badly_are_asked_for_their_script_and_nothing_is_said_
     garbage = (line("aXll osal ade cok oe pe", 0.4),)
     page = read(FakeEngine([garbage], letters="Arabic"))
     assert ["Arabic" in caveat.detail for caveat in page.caveats] == [True]
-    for letters in ("Latin", "", TIMEOUT, MISSING):
+    for letters in ("Latin", "", TIMEOUT):
         assert read(FakeEngine([garbage], letters=letters)).caveats == ()
     assert read(FakeEngine([GOOD], letters="Arabic")).caveats == (), "a page that reads well is not asked"

@@ -52,6 +52,7 @@ class _Work:
     cpu_clock: Callable[[], float]
     lines: tuple[TextLine, ...] = ()
     attempts: list[EngineAttempt] = field(default_factory=list)
+    missing: EngineMissing | None = None  # why orientation or script could not be told
 
     def left(self) -> float:
         return self.deadline - self.cpu_clock()
@@ -115,19 +116,20 @@ class OcrCascade:
         )
 
     def _language_caveats(self, work: _Work, text: str) -> tuple[Caveat, ...]:
-        """Caveat for a page in a language that it was not read with; none where that cannot be determined."""
-        languages = self._settings.languages
+        """Caveat for a page in a language that it was not read with, or that reads badly where nothing can tell why."""
+        languages, sure = self._settings.languages, mean_confidence(work.lines)
         found = missing_language.missing_language(text, languages)
-        if (
-            found is None
-            and missing_language.needs_script(text, mean_confidence(work.lines), languages)
-            and work.view.inked
-        ):
+        if found is None and missing_language.needs_script(text, sure, languages) and work.view.inked:
             try:
                 script = self._tesseract.script(work.view.image, seconds=max(work.left(), 1.0))
-            except (Unreadable, EngineMissing):
+            except Unreadable:
                 return ()
-            found = missing_language.missing_script(script, languages)
+            except EngineMissing as error:
+                work.missing = error
+            else:
+                found = missing_language.missing_script(script, languages)
+        if found is None and work.missing is not None and sure < missing_language.UNSURE:
+            found = missing_language.missing_detection(work.missing)
         return () if found is None else (found,)
 
     def _read_page(self, work: _Work, image: Picture, dpi: int | None) -> None:
@@ -176,6 +178,7 @@ class OcrCascade:
         try:
             return self._tesseract.turns(work.view.image, seconds=work.left())
         except (Unreadable, EngineMissing) as error:
+            work.missing = error if isinstance(error, EngineMissing) else None
             note = f"orientation: {error}"
             work.attempts.append(EngineAttempt(self._tesseract.name, 0.0, self._elapsed_ms(began), False, note))
             return ()

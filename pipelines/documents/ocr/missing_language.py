@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from pipelines.documents.document import Caveat, CaveatKind
 from pipelines.documents.ocr.installed import package_of
+from pipelines.documents.ocr.reading import EngineMissing
 
 if TYPE_CHECKING:
     from py3langid.langid import LanguageIdentifier
@@ -79,6 +80,15 @@ def missing_language(text: str, languages: Sequence[str]) -> Caveat | None:
     if doubt < (DOUBT if len(words) >= _LONG else DOUBT_SHORT):
         return None
     return _language_caveat(f"the words look {LANGUAGES[likeliest][1]}", (likeliest,), languages)
+
+
+def missing_detection(error: EngineMissing) -> Caveat:
+    """Caveat of a page that reads badly where nothing can tell how it stands or what letters it has."""
+    return Caveat(
+        CaveatKind.LANGUAGE_MISSING,
+        f"this page reads badly, and nothing could tell how it stands and in which letters it is: {error.detail}. "
+        f"{error.hint}, and have it read again.",
+    )
 
 
 def _language_caveat(seen: str, wanted: Sequence[str], languages: Sequence[str]) -> Caveat:
