@@ -135,7 +135,7 @@ def test_a_picture_with_letters_in_which_ocr_finds_nothing_says_so(
     tmp_path: Path, lines: tuple[str, ...], said: list[CaveatKind], scale: int, dpi: tuple[int, int] | None
 ) -> None:
     image = written(*lines, scale=scale)
-    image.save(tmp_path / "a.tif", **({"dpi": dpi} if dpi else {}))
+    image.save(tmp_path / "a.tif", dpi=dpi)
     desk = ExtractionWorker(ReadSettings(), OcrSettings(), lambda _: files.Dictated())
     kind, _ = desk.survey(tmp_path / "a.tif", None)
     page = desk.page(tmp_path / "a.tif", kind, 1)

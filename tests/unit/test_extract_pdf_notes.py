@@ -178,6 +178,14 @@ def test_a_stamp_that_ocr_cannot_read_is_said_and_one_with_words_or_hidden_is_no
         assert not page.caveats
 
 
+@pytest.mark.parametrize(("signs", "said"), [(12, 1), (1, 0)])
+def test_lines_drawn_by_hand_are_read_where_they_look_like_writing(tmp_path: Path, signs: int, said: int) -> None:
+    drawn = b" ".join(b"%d 20 4 12 re f" % (10 + 7 * number) for number in range(signs))
+    engine = Dictated()
+    page = read(pictured(tmp_path / "a.pdf", STAMPED.replace("/Stamp", "/Ink"), WRITTEN, drawn), engine)
+    assert page.text == LINE and len(page.caveats) == len(engine.asked) == said
+
+
 def test_a_page_with_nothing_but_a_stamp_that_ocr_cannot_read_says_so(tmp_path: Path) -> None:
     page = read(pictured(tmp_path / "a.pdf", STAMPED, b""), Dictated())
     assert not page.text and [caveat.kind for caveat in page.caveats] == [CaveatKind.PICTURES_UNREAD]

@@ -64,6 +64,7 @@ class PageNotes:
     notes: tuple[PageNote, ...] = ()
     files: tuple[str, ...] = ()
     stamps: tuple[Box, ...] = ()  # and of other annotations of which there is but a picture
+    ink: tuple[Box, ...] = ()  # of lines drawn by hand: writing, or marks
 
 
 def read_notes(page: pdfium.PdfPage, form: pdfium.PdfFormEnv | None, tokens: Sequence[PageToken]) -> PageNotes:
@@ -75,6 +76,7 @@ def read_notes(page: pdfium.PdfPage, form: pdfium.PdfFormEnv | None, tokens: Seq
     notes: list[PageNote] = []
     files: list[str] = []
     stamps: list[Box] = []
+    ink: list[Box] = []
     for index in range(count):
         annotation = raw.FPDFPage_GetAnnot(page, index)
         if not annotation:
@@ -90,10 +92,10 @@ def read_notes(page: pdfium.PdfPage, form: pdfium.PdfFormEnv | None, tokens: Seq
             elif kind in _REMARKS:
                 notes += _remark_notes(annotation, kind, mapper, tokens)
             if _is_picture(annotation, kind, form) and (box := _annotation_box(annotation, mapper)):
-                stamps.append(box)
+                (ink if kind == raw.FPDF_ANNOT_INK else stamps).append(box)
         finally:
             raw.FPDFPage_CloseAnnot(annotation)
-    return PageNotes(tuple(notes), tuple(files), tuple(stamps))
+    return PageNotes(tuple(notes), tuple(files), tuple(stamps), tuple(ink))
 
 
 def _is_picture(annotation: object, kind: int, form: pdfium.PdfFormEnv | None) -> bool:

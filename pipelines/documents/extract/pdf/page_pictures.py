@@ -10,6 +10,7 @@ import pypdfium2 as pdfium
 import pypdfium2.raw as raw
 
 from pipelines.documents.document import Box
+from pipelines.documents.extract.pdf.annotations import PageNotes
 from pipelines.documents.extract.pdf.page_words import PageMapper, PageToken
 from pipelines.documents.extract.pdf.shapes import outlined_letters, page_matrix
 from pipelines.documents.ocr.letter_rows import MANY_LETTERS
@@ -23,6 +24,10 @@ LAYER_DPI = 50  # to see whether words stand where there is ink
 _EDGE = 0.001  # of the page: a picture that is no further from its edges is the page
 
 
+AreaKind = Literal["picture", "drawing", "stamp", "ink"]
+"""A drawing is of shapes that may be letters; stamp and ink are annotations, ink of lines drawn by hand."""
+
+
 @dataclass(frozen=True, slots=True)
 class PictureArea:
     """A part of the page that pictures cover."""
@@ -31,7 +36,7 @@ class PictureArea:
     share: float  # of the page, 0 to 1
     on_top: tuple[PageToken, ...]  # native words that are seen on it
     behind: tuple[PageToken, ...]  # those that are not: drawn invisibly, or under the picture
-    kind: Literal["picture", "drawing", "stamp"] = "picture"  # a drawing: of shapes that may be letters
+    kind: AreaKind = "picture"
 
 
 def picture_areas(
@@ -70,9 +75,11 @@ def picture_areas(
     return tuple(sorted(found, key=lambda area: area.share, reverse=True))
 
 
-def stamp_areas(boxes: Sequence[Box]) -> tuple[PictureArea, ...]:
+def annotation_areas(notes: PageNotes) -> tuple[PictureArea, ...]:
     """Areas of annotations of which there is but a picture."""
-    return tuple(PictureArea(box, (box.x1 - box.x0) * (box.y1 - box.y0), (), (), "stamp") for box in boxes)
+    kinds: list[tuple[Box, AreaKind]] = [(box, "stamp") for box in notes.stamps]
+    kinds += [(box, "ink") for box in notes.ink]
+    return tuple(PictureArea(box, (box.x1 - box.x0) * (box.y1 - box.y0), (), (), kind) for box, kind in kinds)
 
 
 def overlap_share(box: Box, other: Box) -> float:

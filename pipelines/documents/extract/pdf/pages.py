@@ -23,7 +23,7 @@ from pipelines.documents.extract.pdf.annotations import (
 from pipelines.documents.extract.pdf.columns import find_columns
 from pipelines.documents.extract.pdf.merge import as_tokens
 from pipelines.documents.extract.pdf.native_text import NativeText, native_text
-from pipelines.documents.extract.pdf.page_pictures import picture_areas, render_area, stamp_areas
+from pipelines.documents.extract.pdf.page_pictures import annotation_areas, picture_areas, render_area
 from pipelines.documents.extract.pdf.page_words import compose_text
 from pipelines.documents.extract.pdf.prose import by_column
 from pipelines.documents.extract.pdf.scans import PageReading, PictureReading
@@ -124,7 +124,7 @@ class PdfPages:
         if any(map(in_question, tokens)):
             tokens, unmapped = resolve_glyphs(tokens, self._picture_read(page, number))
             caveats = (unmapped,)
-        areas = (*picture_areas(page, objects, tokens), *stamp_areas(notes.stamps))
+        areas = (*picture_areas(page, objects, tokens), *annotation_areas(notes))
         tokens = place_notes(tokens, [note for note in notes.notes if note.field])
         grids = find_grids(page, objects)
         aspect = page.get_height() / max(1.0, page.get_width())
@@ -156,7 +156,7 @@ class PdfPages:
             result = replace(result, caveats=(*result.caveats, doubt))
         if not notes.notes:
             return result
-        stamps = self._pictures.read(page, number, as_tokens(result, Box(0, 0, 1, 1)), stamp_areas(notes.stamps))
+        stamps = self._pictures.read(page, number, as_tokens(result, Box(0, 0, 1, 1)), annotation_areas(notes))
         text, words = compose_text(place_notes(stamps.tokens, notes.notes))
         attempts, caveats = (*result.attempts, *stamps.attempts), (*result.caveats, *stamps.caveats)
         return replace(result, text=text, words=words, attempts=attempts, caveats=caveats)

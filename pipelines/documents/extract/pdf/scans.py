@@ -24,7 +24,8 @@ from pipelines.documents.ocr.reading import EngineMissing, Picture
 
 _SCAN = 0.4  # of the page: a picture so large beside little text is a scan, whatever it looks like
 _THE_PAGE = 0.5  # of the page: its lines lead, and own words are put between them
-_LEAST_LETTERS = {"picture": 5, "drawing": MANY_LETTERS, "stamp": 0}  # side by side: fewer are no text
+_LEAST_LETTERS = {"picture": 5, "drawing": MANY_LETTERS, "stamp": 0, "ink": 5}  # side by side: fewer are no text
+_NAMES = {"picture": "a picture", "drawing": "a drawing", "stamp": "a stamp", "ink": "handwriting"}
 _WORTH = 0.5  # mean confidence of what is read in a picture on a page of text; below it is grain and leaves
 _FEW_CLEAR = 3  # letters and figures: fewer are no text, but what grain looks like
 _SURE = 0.7
@@ -130,7 +131,7 @@ class PictureReading:
 
 
 def _render(page: pdfium.PdfPage, area: PictureArea, scale: float) -> Picture:
-    if area.kind == "stamp":
+    if area.kind in ("stamp", "ink"):
         return render_annotations(page, area.box, scale)
     with without_words(page, area.on_top):
         return render_area(page, area.box, scale)
@@ -144,8 +145,10 @@ def _with_text(reading: PageReading, area: PictureArea, found: Page, letters: in
     tried = tuple(replace(attempt, kept=attempt.kept and not nothing) for attempt in found.attempts)
     attempts = (*reading.attempts, *tried)
     if nothing:
-        many = area.kind == "stamp" or (letters >= MANY_LETTERS and (area.kind == "drawing" or not area.on_top))
-        what = f"a {area.kind} {_describe_place(area.box)}"
+        many = area.kind in ("stamp", "ink") or (
+            letters >= MANY_LETTERS and (area.kind == "drawing" or not area.on_top)
+        )
+        what = f"{_NAMES[area.kind]} {_describe_place(area.box)}"
         doubt = Caveat(CaveatKind.PICTURES_UNREAD, f"{what} seems to hold text that OCR cannot read")
         return replace(reading, attempts=attempts, caveats=(*reading.caveats, *([doubt] if many else [])))
     read = without_known(as_tokens(found, area.box), area.on_top)
