@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .PHONY: help install install-runtime notices system demo up down doctor test test-unit lint \
         eval-ocr eval-qa eval-ir eval-cache eval-embedding eval-ingest eval-agents eval-security eval-tokens eval-replay eval-routing eval-guard eval-sandbox \
-        eval-graph eval-cases eval-documents-path \
+        eval-graph eval-cases eval-answers eval-documents-path \
         packs bench bench-1m bench-gpu test-kill test-reembed test-console browser test-approvals test-api test-vllm clean
 
 PYTHON ?= python3.11
@@ -93,6 +93,9 @@ eval-ocr: install ## reading quality against plain tesseract
 
 eval-qa: install ## files of five formats to cited answers: found, quoted, abstained
 	$(RUN) -m tests.evals.eval_qa
+
+eval-answers: install ## whether answers hold the answer, on forms alone and among other documents
+	$(RUN) -m tests.evals.eval_answers
 
 eval-cache: install ## near misses, paraphrases, and a random walk in which nothing stale may be served
 	$(RUN) -m tests.evals.eval_cache

@@ -1,5 +1,7 @@
 """The cascade: which engine is asked when, what is kept, and that nothing fails silently."""
 
+import math
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -298,3 +300,12 @@ def test_letters_that_read_badly_are_asked_for_their_script_and_nothing_is_said_
     for letters in ("Latin", "", TIMEOUT):
         assert read(FakeEngine([garbage], letters=letters)).caveats == ()
     assert read(FakeEngine([GOOD], letters="Arabic")).caveats == (), "a page that reads well is not asked"
+
+
+def test_the_few_signs_of_a_seal_are_not_asked_for_their_script() -> None:
+    seal = blank()
+    for at in range(12):
+        x, y = round(150 + 80 * math.cos(at * math.pi / 6)), round(100 + 80 * math.sin(at * math.pi / 6))
+        seal[y - 7 : y + 7, x - 4 : x + 4] = 0
+    engine = FakeEngine([(line("NAI 1Oa V 7 z", 0.4),)], letters="Japanese")
+    assert OcrCascade(OcrSettings(), engine, None, FakeClock()).read(seal, 1).caveats == ()

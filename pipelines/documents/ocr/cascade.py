@@ -18,6 +18,7 @@ from pipelines.documents.document import Caveat, EngineAttempt, FailureReason, P
 from pipelines.documents.ocr import missing_language, preprocess
 from pipelines.documents.ocr.compose import as_line, compose_page
 from pipelines.documents.ocr.easyocr import EasyOcr
+from pipelines.documents.ocr.letter_rows import ENOUGH_FOR_SCRIPT, seems_to_hold_text
 from pipelines.documents.ocr.line_engine_process import LineEngineProcess
 from pipelines.documents.ocr.preprocess import PreparedPage
 from pipelines.documents.ocr.reading import (
@@ -119,7 +120,8 @@ class OcrCascade:
         """Caveat for a page in a language that it was not read with, or that reads badly where nothing can tell why."""
         languages, sure = self._settings.languages, mean_confidence(work.lines)
         found = missing_language.missing_language(text, languages)
-        if found is None and missing_language.needs_script(text, sure, languages) and work.view.inked:
+        weak = work.view.inked and missing_language.needs_script(text, sure, languages)
+        if found is None and weak and seems_to_hold_text(work.view.image, work.view.dpi, ENOUGH_FOR_SCRIPT):
             try:
                 script = self._tesseract.script(work.view.image, seconds=max(work.left(), 1.0))
             except Unreadable:

@@ -8,6 +8,9 @@ from pipelines.documents.ocr.reading import Picture
 
 LOOK_DPI = 110  # at which pictures are looked at
 MANY_LETTERS = 24  # side by side in a picture: so many should give a text
+# Of a seal or a logo, whose few signs stand in a circle, any script may be detected. Drawn paragraphs of Russian,
+# Chinese and English have 40 or more in 60 characters, Arabic, whose letters hang together, 15 to 26.
+ENOUGH_FOR_SCRIPT = 15
 _LONG_EDGE = 1_290  # pixels of a sheet of A4 at that resolution: of a picture that does not tell its own
 _LETTER_LEAST, _LETTER_MOST = 4, 70  # pixels at that resolution
 _PAIR, _WORD = 2, 4  # letters side by side that count in a drawing, and in a photo
@@ -90,10 +93,10 @@ def _side_by_side(row: list[tuple[int, int, int, int]], least: int) -> int:
     return count
 
 
-def seems_to_hold_text(image: Picture, dpi: int | None) -> bool:
-    """True for a picture in which OCR should find something; `dpi` is its resolution where that is known."""
+def seems_to_hold_text(image: Picture, dpi: int | None, least: int = MANY_LETTERS) -> bool:
+    """True for a picture with at least so many signs in rows; `dpi` is its resolution where that is known."""
     import cv2
 
     factor = LOOK_DPI / dpi if dpi else _LONG_EDGE / max(1, *image.shape[:2])
     small = image if factor >= 1 else cv2.resize(image, None, fx=factor, fy=factor, interpolation=cv2.INTER_AREA)
-    return letters_in(np.asarray(small, np.uint8)) >= MANY_LETTERS
+    return letters_in(np.asarray(small, np.uint8)) >= least

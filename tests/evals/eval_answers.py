@@ -1,0 +1,235 @@
+"""`make eval-answers`: whether the answer holds the answer, on forms of one kind, alone and among other documents."""
+
+import argparse
+import json
+import re
+import shutil
+import sys
+import tempfile
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean, median
+from typing import Any
+
+import httpx
+import pypdfium2
+
+from tests.evals import qa_data
+from tests.evals.qa_shelf import Shelf, post
+from tests.evals.report import ROOT, Report
+from tests.instance import Instance, instance
+
+EDGE = 3  # lines at the top and at the bottom of a page where running lines stand
+RUNNING = 3  # documents in which a line has to stand there
+
+REPORTS = (
+    "`../shared/evals/qa/reports` (10 form reports, 90 questions), extractive: truth in the answer ≥ 80 %, a sentence "
+    'of a wrong document in ≤ 3 % of answers, running lines 0, false "not found" ≤ 8 %'
+)
+CROWD = (
+    "with the other nine reports, 60 generated look-alikes of your own and the 108 other documents of `qa/` in the "
+    "same workspace, no figure worse by more than 3 points"
+)
+SQUAD = (
+    "squad2_dev paragraphs as documents: the answer holds the truth for ≥ 75 % of the answerable ones, of the "
+    "unanswerable ≤ 35 % are answered"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ReportQuestion:
+    """A question about one report; one of `answers` has to stand in the answer."""
+
+    kind: str
+    text: str
+    file: str
+    answers: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What is right and wrong about an answer."""
+
+    kind: str
+    holds_truth: bool
+    cites_truth: bool
+    wrong_document: bool
+    running_line: bool
+    not_found: bool
+    seconds: float
+
+
+def report_questions(folder: Path) -> list[ReportQuestion]:
+    """All questions of a folder of reports."""
+    rows = map(json.loads, (folder / "questions.jsonl").read_text(encoding="utf-8").splitlines())
+    return [ReportQuestion(one["kind"], one["question"], one["file"], tuple(one["answers"])) for one in rows]
+
+
+def squeezed(text: str) -> str:
+    """Compared without case and blanks."""
+    return "".join(text.casefold().split())
+
+
+def running_lines(pages: Mapping[str, Sequence[str]]) -> set[str]:
+    """Lines at the edges of pages that stand in several documents, numbers left out."""
+    seen: dict[str, set[str]] = defaultdict(set)
+    for name, texts in pages.items():
+        for text in texts:
+            lines = [line for line in text.splitlines() if line.strip()]
+            for line in (*lines[:EDGE], *lines[-EDGE:]):
+                seen[line_shape(line)].add(name)
+    return {shape for shape, names in seen.items() if shape and len(names) >= RUNNING}
+
+
+def line_shape(line: str) -> str:
+    """A line without case, blanks and figures."""
+    return re.sub(r"\d+", "#", squeezed(line))
+
+
+def page_texts(folder: Path) -> dict[str, list[str]]:
+    """The texts of the pages of each PDF, read without the product."""
+    found = {}
+    for path in sorted(folder.glob("*.pdf")):
+        with pypdfium2.PdfDocument(path) as document:
+            found[path.name] = [page.get_textpage().get_text_bounded() for page in document]
+    return found
+
+
+def judge(one: ReportQuestion, answer: Mapping[str, Any], shelf: Shelf, running: set[str], seconds: float) -> Verdict:
+    """An answer of `/api/ask` beside its question."""
+    cited = answer["citations"]
+    found = answer["mode"] != "not_found"
+
+    def holds(text: str) -> bool:
+        return any(squeezed(truth) in squeezed(text) for truth in one.answers)
+
+    return Verdict(
+        one.kind,
+        found and holds(answer["answer"]),
+        any(holds(quote["quote"]) for quote in cited),
+        any(shelf.files[quote["document_id"]].name != one.file for quote in cited),
+        any(line_shape(quote["quote"]) in running for quote in cited),
+        not found,
+        seconds,
+    )
+
+
+def ask_all(shelf: Shelf, asked: Sequence[ReportQuestion], running: set[str]) -> list[Verdict]:
+    """Every question, with its verdict."""
+
+    def ask(client: httpx.Client, one: ReportQuestion) -> Verdict:
+        began = time.perf_counter()
+        answer = post(client, "/api/ask", {"question": one.text})
+        return judge(one, answer, shelf, running, time.perf_counter() - began)
+
+    return shelf.each(asked, ask)
+
+
+def figures_of(verdicts: Sequence[Verdict]) -> dict[str, float]:
+    """Shares of the answers."""
+    names = ("holds_truth", "cites_truth", "wrong_document", "running_line", "not_found")
+    return {name: fmean(getattr(one, name) for one in verdicts) for name in names}
+
+
+def reports(report: Report, made: Instance, folder: Path) -> dict[str, float]:
+    """The ten reports alone in a workspace."""
+    running = running_lines(page_texts(folder))
+    with tempfile.TemporaryDirectory(prefix="aos-reports-") as place:
+        _copy(folder.glob("*.pdf"), Path(place))
+        shelf = Shelf.open(made, "reports", [Path(place)])
+        verdicts = ask_all(shelf, report_questions(folder), running)
+    found = figures_of(verdicts)
+    _tell_reports(report, found)
+    for kind, count in sorted(Counter(one.kind for one in verdicts).items()):
+        right = fmean(one.holds_truth for one in verdicts if one.kind == kind)
+        report.figure(f"reports, {kind}: truth in the answer", right, reference=count)
+    report.figure("reports: seconds an answer, median", median(one.seconds for one in verdicts), unit="s")
+    return found
+
+
+def _tell_reports(report: Report, found: Mapping[str, float]) -> None:
+    rows = (
+        ("holds_truth", "truth in the answer", 0.8, found["holds_truth"] >= 0.8),
+        ("wrong_document", "answers that cite a wrong document", 0.03, found["wrong_document"] <= 0.03),
+        ("running_line", "answers that cite a running line", 0, found["running_line"] == 0),
+        ("not_found", 'false "not found"', 0.08, found["not_found"] <= 0.08),
+    )
+    for name, said, bound, holds in rows:
+        report.figure(f"reports: {said}", found[name], reference=bound, goal=REPORTS, holds=holds)
+    report.figure("reports: truth in a cited passage", found["cites_truth"])
+
+
+def crowd(report: Report, made: Instance, folder: Path, alone: Mapping[str, float] | None) -> None:
+    """The same questions in a workspace with other documents."""
+    running = running_lines(page_texts(folder / "reports"))
+    others = sorted((folder / "rag_multi_corpus" / "md").rglob("*.md"))
+    with tempfile.TemporaryDirectory(prefix="aos-crowd-") as place:
+        _copy((folder / "reports").glob("*.pdf"), Path(place))
+        _copy(qa_data.spread(others, 108), Path(place))
+        shelf = Shelf.open(made, "crowd", [Path(place)])
+        found = figures_of(ask_all(shelf, report_questions(folder / "reports"), running))
+    for name, value in found.items():
+        worse = None
+        if alone is not None:
+            worse = alone[name] - value if name in ("holds_truth", "cites_truth") else value - alone[name]
+        before = None if alone is None else alone[name]
+        holds = worse is not None and worse <= 0.03
+        report.figure(f"crowd: {name.replace('_', ' ')}", value, reference=before, goal=CROWD, holds=holds)
+
+
+def paragraphs(report: Report, made: Instance, folder: Path, count: int) -> None:
+    """Questions with and without an answer, to all paragraphs."""
+    every = qa_data.squad(folder)
+    chosen = qa_data.spread([one for one in every if one.answers], count // 2)
+    chosen += qa_data.spread([one for one in every if not one.answers], count // 2)
+    with tempfile.TemporaryDirectory(prefix="aos-squad-") as place:
+        for name, text in qa_data.paragraphs(folder).items():
+            (Path(place) / f"{name}.md").write_text(text, encoding="utf-8")
+        shelf = Shelf.open(made, "paragraphs", [Path(place)])
+        given = shelf.each(chosen, lambda client, one: post(client, "/api/ask", {"question": one.text}))
+    pairs = list(zip(chosen, given, strict=True))
+    right = fmean(
+        answer["mode"] != "not_found" and any(squeezed(gold) in squeezed(answer["answer"]) for gold in one.answers)
+        for one, answer in pairs
+        if one.answers
+    )
+    answered = fmean(answer["mode"] != "not_found" for one, answer in pairs if not one.answers)
+    report.figure("squad2: truth in the answer", right, reference=0.75, goal=SQUAD, holds=right >= 0.75)
+    report.figure("squad2: unanswerable answered", answered, reference=0.35, goal=SQUAD, holds=answered <= 0.35)
+
+
+def _copy(files: Iterable[Path], folder: Path) -> None:
+    for path in files:
+        shutil.copy(path, folder / path.name)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure, print, write `.reports/eval-answers.json`; 1 where a goal does not hold."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--evals", type=Path, default=ROOT.parent / "shared" / "evals")
+    parser.add_argument("--part", action="append", choices=("reports", "crowd", "squad2"), help="several times")
+    parser.add_argument("--questions", type=int, default=600, help="of squad2_dev")
+    chosen = parser.parse_args(arguments)
+    folder: Path = chosen.evals / "qa"
+    if not (folder / "reports" / "questions.jsonl").is_file():
+        print(f"eval-answers: there is no {folder / 'reports'}; name the measuring data with --evals", file=sys.stderr)
+        return 2
+    parts = chosen.part or ("reports", "crowd", "squad2")
+    report, began = Report("eval-answers", part=chosen.part is not None), time.monotonic()
+    alone = None
+    with instance() as made:
+        if "reports" in parts:
+            alone = reports(report, made, folder / "reports")
+        if "crowd" in parts:
+            crowd(report, made, folder, alone)
+        if "squad2" in parts:
+            paragraphs(report, made, folder / "squad2_dev", chosen.questions)
+    report.figure("time", round(time.monotonic() - began), unit="s")
+    return report.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
