@@ -7,24 +7,14 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 import yaml
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    StrictBool,
-    StrictFloat,
-    StrictInt,
-    StrictStr,
-    ValidationError,
-    model_validator,
-)
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from cluster.basics.errors import InvalidSettings
 from skills.framework.contract import CallEffect
 from skills.framework.manifest import Risk
 
 Decision = Literal["auto", "ask", "refuse"]
-Value = StrictBool | StrictInt | StrictFloat | StrictStr
+Value = bool | int | float | str
 
 RECOVERED = 3  # tiers from here on guess what a model meant
 
@@ -52,21 +42,14 @@ class _File(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class ApprovalPattern:
-    """An entry of the list.
+    """An entry of the list."""
 
-    Attributes:
-        tool: a pattern of names; `*` for all.
-        when: an argument's path to the values that hold, any of them.
-        kind: a pattern of kinds of skills; `*` also for a tool that is of none.
-        risk: just this one; empty for all.
-    """
-
-    tool: str
+    tool: str  # a pattern of names; `*` for all
     decision: Decision
-    when: Mapping[str, Sequence[Value]]
+    when: Mapping[str, Sequence[Value]]  # an argument's path to the values that hold, any of them
     reason: str = ""
-    kind: str = "*"
-    risk: str = ""
+    kind: str = "*"  # a pattern of kinds of skills; `*` also for a tool that is of none
+    risk: str = ""  # just this one; empty for all
 
     @property
     def about(self) -> str:
@@ -119,32 +102,25 @@ class ApprovalPolicy:
         tier: int = 1,
         nature: tuple[str, str] = ("", ""),
     ) -> ApprovalVerdict:
-        """Judge a call whose arguments are valid.
+        """Judge a call whose arguments are valid against its tool's schema.
 
-        Args:
-            tool: its name.
-            arguments: valid against its schema.
-            effect: what it may change.
-            tier: how the call was found; from 3 on a call that changes something is never `auto`.
-            nature: kind and risk of the skill, as `skills.framework.skill_guard.tool_nature` tells them.
+        `tier`: how the call was found; from 3 on a call that changes something is never `auto`. `nature`: kind and risk
+        of the skill, as `skills.framework.skill_guard.tool_nature` tells them.
         """
         found = next((pattern for pattern in self._patterns if pattern.matches(tool, arguments, *nature)), None)
         if found is None:
             return ApprovalVerdict("refuse", f"no pattern of the approval list allows {tool}")
         if found.decision == "auto" and tier >= RECOVERED and effect is not CallEffect.READ:
-            return ApprovalVerdict(
-                "ask", "The model did not ask for this call itself; it was recovered from what it said."
-            )
-        return ApprovalVerdict(
-            found.decision, found.reason or f"The approval list says {found.decision} for {found.about}."
-        )
+            why = "The model did not ask for this call itself; it was recovered from what it said."
+            return ApprovalVerdict("ask", why)
+        why = found.reason or f"The approval list says {found.decision} for {found.about}."
+        return ApprovalVerdict(found.decision, why)
 
 
 def load_policy(path: Path) -> ApprovalPolicy:
     """The list in a YAML file; see configs/approvals.yaml for its form.
 
-    Raises:
-        InvalidSettings: it cannot be read or has another form; the detail names each place.
+    Raises InvalidSettings where it cannot be read or has another form; the detail names each place.
     """
     try:
         found = _File.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
@@ -158,9 +134,8 @@ def load_policy(path: Path) -> ApprovalPolicy:
 
 def _compile_pattern(entry: _Entry) -> ApprovalPattern:
     when = {path: tuple(value) if isinstance(value, list) else (value,) for path, value in entry.when.items()}
-    return ApprovalPattern(
-        entry.tool or "*", entry.decision, when, entry.reason, entry.kind or "*", str(entry.risk or "")
-    )
+    tool, kind, risk = entry.tool or "*", entry.kind or "*", str(entry.risk or "")
+    return ApprovalPattern(tool, entry.decision, when, entry.reason, kind, risk)
 
 
 def _argument_at(arguments: Mapping[str, Any], path: str) -> Any:

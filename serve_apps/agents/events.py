@@ -9,9 +9,8 @@ from typing import Any
 class EventKind(StrEnum):
     """Kind of a run's event. `data` of each is named beside it; all values are JSON."""
 
-    STATUS = (
-        "status"  # state: thinking | executing | waiting_approval | waiting_input | resumed | completed | failed ...
-    )
+    # state: thinking | executing | waiting_approval | waiting_input | resumed | completed | failed ...
+    STATUS = "status"
     ROUTE = "route"  # path, rule, cached
     # sources: [{n, document_id, version_id, chunk_id, filename, page, score}], generation, fallback
     RETRIEVED = "retrieved"
@@ -22,9 +21,8 @@ class EventKind(StrEnum):
     STEP_START = "step_start"  # id, label
     STEP_END = "step_end"  # id, outcome, note
     TEXT = "text"  # text: a part of the answer
-    CITATION = (
-        "citation"  # n, document_id, version_id, chunk_id, filename, page, quote, boxes, ocr_confidence, caveats, …
-    )
+    # n, document_id, version_id, chunk_id, filename, page, quote, boxes, ocr_confidence, caveats, …
+    CITATION = "citation"
     TOOL_CALL = "tool_call"  # id, name, arguments (object), tier (1..4)
     TOOL_RESULT = "tool_result"  # id, name, result | error, approved, ms
     APPROVAL_REQUIRED = "approval_required"  # approval: {id, tool, arguments, digest, reason, expires_at}
@@ -38,21 +36,14 @@ class EventKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One thing that happened in a run.
+    """One thing that happened in a run."""
 
-    Attributes:
-        seq: gapless from 1 within the run; the SSE id.
-        kind: what.
-        data: as listed beside the kind.
-        sent: TEXT only: how many characters the live reader was already sent as pieces.
-        piece: TEXT only: this is a piece of a text that is still being written; `sent` is where it begins in it, `seq`
-            the number the whole text will get. Pieces are shown and never stored.
-    """
-
-    seq: int
-    kind: EventKind
-    data: Mapping[str, Any] = field(default_factory=dict)
-    sent: int = 0
+    seq: int  # gapless from 1 within the run; the SSE id
+    kind: EventKind  # what
+    data: Mapping[str, Any] = field(default_factory=dict)  # as listed beside the kind
+    sent: int = 0  # TEXT only: how many characters the live reader was already sent as pieces
+    # TEXT only: this is a piece of a text that is still being written; `sent` is where it begins in it, `seq` the
+    # number the whole text will get. Pieces are shown and never stored
     piece: bool = False
 
     @property

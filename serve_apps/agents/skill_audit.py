@@ -18,13 +18,7 @@ class AuditTrail:
         skill, outcome = what.manifest, Outcome.FAILED
         if what.code in ("ok", NotPermitted.code):
             outcome = Outcome.DONE if what.code == "ok" else Outcome.DENIED
-        detail = {
-            "skill": skill.name,
-            "kind": str(skill.kind),
-            "version": skill.version,
-            "code": what.code,
-            "ms": what.ms,
-            "agent": call.agent,
-        }
+        detail = {"skill": skill.name, "kind": str(skill.kind), "version": skill.version, "agent": call.agent}
+        detail |= {"code": what.code, "ms": what.ms}
         async with self._db.transaction(call.scope) as tx:
             await self._audit.record(tx, call.scope, "skill.call", skill.name, outcome, detail)

@@ -42,6 +42,8 @@ from cluster.state.vault import vault_of
 from cluster.state.work.jobs import JobLedger
 from cluster.state.work.run_queries import RunQueries
 from cluster.state.work.runs import RunLedger
+from cluster.state.work.schedules import Action
+from cluster.state.work.schedules_due import DueSchedules
 from configs.sections import Settings
 from serve_apps.agents import approval
 from serve_apps.agents.academy.school import Academy
@@ -61,6 +63,9 @@ from serve_apps.agents.memory.redis_memo import RedisMemo
 from serve_apps.agents.memory.remember import ConversationMemory, memory_of
 from serve_apps.agents.memory.summary import ConversationSummariser
 from serve_apps.agents.planning.planned_path import GeneralHandler
+from serve_apps.agents.schedules.nightly_examination import NightlyExamination
+from serve_apps.agents.schedules.scheduled_message import ScheduledMessage
+from serve_apps.agents.schedules.scheduler import ScheduledAction, Scheduler
 from serve_apps.agents.turn.agent_loop import TurnServices
 from serve_apps.agents.turn.cited_answers import store_cited_answers
 from serve_apps.agents.turn.delegation import StoredAgents
@@ -72,9 +77,7 @@ from serve_apps.retrieval.answers.answerer import DocumentAnswerer
 from serve_apps.retrieval.answers.stored_answers import StoredAnswers
 from serve_apps.retrieval.search.pipeline import SearchPipeline
 from serve_apps.wiring.cache import CachedRetrieval, ClockSources, ModelHelpers, build_caching
-from serve_apps.wiring.scheduler import scheduler
-from serve_apps.wiring.search import search_of
-from serve_apps.wiring.search_models import RoutedWriter
+from serve_apps.wiring.search import RoutedWriter, search_of
 from serve_apps.wiring.skills import base_tools, build_skill_guard
 from skills.framework.catalogue import ToolCatalog
 from skills.framework.credential_store import CredentialStore
@@ -133,9 +136,8 @@ def build_container(
 ) -> Container:
     """The ground of a process; the database is not open yet. `snapshots`: where `settings` is a view of them.
 
-    Raises:
-        Unavailable: no Postgres is configured and none runs.
-        InvalidSettings: the vault's key or the connections file is wrong.
+    Raises Unavailable where no Postgres is configured and none runs, InvalidSettings where the vault's key or the
+    connections file is wrong.
     """
     endpoints = resolve_endpoints(settings)
     size = settings.postgres.pool_size + settings.postgres.max_overflow
@@ -159,9 +161,8 @@ def build_container(
     answerer, helpers = DocumentAnswerer(search, database, embedder, writer), ModelHelpers(ASSISTANT.name, of_all)
     moments = ClockSources(time.time, time.monotonic, lambda: uuid4().hex)
     cached = build_caching(settings, database, redis, embedder, search, answerer, moments, helpers)
-    around = build_skill_guard(
-        settings, database, audit, cached.search, VaultOpener(database, audit, vault, _utc_now), sandbox
-    )
+    opener = VaultOpener(database, audit, vault, _utc_now)
+    around = build_skill_guard(settings, database, audit, cached.search, opener, sandbox)
     return Container(
         database=database,
         redis=redis,
@@ -218,10 +219,12 @@ class TurnRuntime:
         owner = f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:8]}"
         jobs = JobLedger(base.database)
         self.school = Academy(base.database, base.agents, jobs, base.answerer, base.audit, settings.academy)
-        way_in = build_turn_intake(settings, base, {})
-        self.scheduler = scheduler(
-            settings.schedules, base.database, base.audit, identity, base.runs, way_in, self.school, owner
-        )
+        due, way_in = DueSchedules(base.database), build_turn_intake(settings, base, {})
+        actions: dict[Action, ScheduledAction] = {
+            Action.MESSAGE: ScheduledMessage(base.database, due, base.runs, way_in),
+            Action.ACADEMY: NightlyExamination(self.school),
+        }
+        self.scheduler = Scheduler(due, identity, base.audit, actions, settings.schedules, owner=owner)
         self.runner = TurnRunner(
             base.runs,
             base.approvals,
@@ -247,11 +250,7 @@ class TurnRuntime:
         self._sweeps = tuple(asyncio.create_task(sweep) for sweep in sweeps)
 
     def check(self) -> None:
-        """Check that the background sweeps still run.
-
-        Raises:
-            Unavailable: it has ended, with its reason.
-        """
+        """Check that the background sweeps still run; raises Unavailable where one has ended, with its reason."""
         ended = [sweep for sweep in self._sweeps if sweep.done() and not self._stop.is_set()]
         if ended:
             raise Unavailable(f"nobody takes up what waits in the background: {ended[0].exception()!r}")
@@ -275,16 +274,9 @@ def build_turn_intake(settings: Settings, base: Container, carriers: Mapping[Tur
 
 def _path_handlers(settings: Settings, base: Container, models: TurnModels) -> dict[TurnPath, TurnHandler]:
     policy = approval.load_policy(settings.agents.approvals_file or CONFIGS / "approvals.yaml")
-    crew = TurnServices(
-        models,
-        base.tools,
-        AgentKnowledge(base.cached.search),
-        StoredPlaces(base.database),
-        policy,
-        settings.agents,
-        StoredAgents(base.database, base.agents, base.skills),
-        skills=base.fence,
-    )
+    knows, places = AgentKnowledge(base.cached.search), StoredPlaces(base.database)
+    others = StoredAgents(base.database, base.agents, base.skills)
+    crew = TurnServices(models, base.tools, knows, places, policy, settings.agents, others, skills=base.fence)
     catalogue = read_catalogue(CONFIGS / "metrics.yaml")
     memo = RedisMemo(base.redis, f"aos:metrics:{catalogue.fingerprint}:", TTL_SECONDS, time.monotonic)
     general = GeneralHandler(crew)

@@ -43,28 +43,19 @@ class CachedRetrieval:
 
 @dataclass(frozen=True, slots=True)
 class ModelHelpers:
-    """Language models that help a search, beside what the workspace's own rows say.
+    """Language models that help a search, beside what the workspace's own rows say."""
 
-    Attributes:
-        assistant: the name of the agent whose connections and money are used where none is asked.
-        declared: the connections that every workspace has.
-    """
-
-    assistant: str
-    declared: ConfiguredConnections
+    assistant: str  # the name of the agent whose connections and money are used where none is asked
+    declared: ConfiguredConnections  # the connections that every workspace has
 
 
 @dataclass(frozen=True, slots=True)
 class ClockSources:
-    """Attributes:
-    now: seconds since the epoch, alike on all replicas.
-    monotonic: seconds that only grow.
-    token: a text that nobody else has.
-    """
+    """Clocks, and a source of names."""
 
-    now: Callable[[], float]
-    monotonic: Callable[[], float]
-    token: Callable[[], str]
+    now: Callable[[], float]  # seconds since the epoch, alike on all replicas
+    monotonic: Callable[[], float]  # seconds that only grow
+    token: Callable[[], str]  # a text that nobody else has
 
 
 def build_caching(

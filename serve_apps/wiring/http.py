@@ -58,17 +58,10 @@ def build_app_dependencies(
 ) -> AppDependencies:
     """Everything the API needs. The database is opened by the application's start.
 
-    Args:
-        settings: the whole, as this is where it is divided.
-        embedder: makes vectors of questions.
-        reranker: None where there are no weights for one.
-        elsewhere: the orchestrator, where agents are not placed in this process.
-        snapshots: where `settings` is a view of them.
-        cluster: what this process runs in; None where it runs by itself.
-
-    Raises:
-        Unavailable: no Postgres is configured and none runs.
-        InvalidSettings: the signing secret is too short, or a file of the agents is wrong.
+    `reranker`: None where there are no weights for one. `elsewhere`: the orchestrator, where agents are not placed in
+    this process. `snapshots`: where `settings` is a view of them. `cluster`: what this process runs in; None where it
+    runs by itself. Raises Unavailable where no Postgres is configured and none runs, InvalidSettings where the signing
+    secret is too short, or a file of the agents is wrong.
     """
     base = build_container(settings, embedder, reranker, snapshots)
     workshop = TurnRuntime(settings, base)

@@ -1,17 +1,47 @@
-"""Puts the search together from settings: with what enhances questions, who judges, and how contexts are packed."""
+"""Puts the search together from settings; its models are asked as agents' are: by the router, for an agent's money."""
 
 import asyncio
+from contextlib import aclosing
 
 import httpx2
 
+from cluster.basics.errors import Unavailable
+from cluster.basics.scope import Scope
+from cluster.models.messages import ChatRequest, ModelReply
+from cluster.models.model_errors import NoModel
 from cluster.models.ports import Embedder, Reranker
 from cluster.models.reranking.remote import RemoteReranker
+from cluster.models.routing.router import ConnectionSource, ModelRouter
+from cluster.models.routing.tasks import Task
+from cluster.state.agent_store import AgentStore
 from cluster.state.db.postgres import Database
 from configs.sections import Settings
+from serve_apps.agents.intake.assistant import ASSISTANT
 from serve_apps.retrieval.search.expand import QueryEnhancer
 from serve_apps.retrieval.search.pipeline import SearchPipeline
-from serve_apps.retrieval.search.query_writer import QueryWriter
+from serve_apps.retrieval.search.query_writer import QueryWriter, WriterReply
 from serve_apps.retrieval.search.rerank import ServiceJudge, WriterJudge
+
+
+class RoutedWriter:
+    """A `QueryWriter` with the agent's connections and budget, or those of the workspace's own assistant."""
+
+    def __init__(self, router: ModelRouter, connections: ConnectionSource, agents: AgentStore) -> None:
+        """`connections` tells whether there is any model, before an agent is looked for that would pay."""
+        self._router, self._connections, self._agents = router, connections, agents
+
+    async def write(self, scope: Scope, agent: str | None, task: Task, request: ChatRequest) -> WriterReply:
+        """See `QueryWriter`; no connection to the database is held while the model is asked."""
+        offered, _ = await self._connections.offered(scope)
+        if not any(connection.enabled for connection in offered):
+            raise NoModel("no language model is configured")
+        row = await self._agents.find(scope, agent or ASSISTANT.name)
+        said = self._router.stream(scope, str(row["id"]), row["config"], task, request)
+        async with aclosing(said) as items:
+            async for item in items:
+                if isinstance(item, ModelReply):
+                    return WriterReply(item.content, item.model)
+        raise Unavailable("the model's stream ended without a reply")
 
 
 def search_of(
@@ -22,15 +52,8 @@ def search_of(
     writer: QueryWriter,
     client: httpx2.AsyncClient,
 ) -> SearchPipeline:
-    """The search of a process; nothing is asked yet.
-
-    Args:
-        settings: the whole, as this is where it is divided.
-        database: where the index is.
-        embedder: makes vectors of questions.
-        reranker: the cross-encoder; None where there are no weights for one.
-        writer: asks the workspace's language models.
-        client: for a reranking service.
+    """The search of a process; nothing is asked yet. `reranker`: None where there are no weights for the cross-encoder;
+    `writer` asks the workspace's language models, `client` a reranking service.
     """
     return SearchPipeline(
         database,

@@ -26,15 +26,8 @@ def build_skill_guard(
 ) -> SkillGuard:
     """The fence that all skills of this process are behind."""
     entities = GraphEntities(KnowledgeGraph(database, NameLexicon.shipped()))
-    ground = SkillDependencies(
-        settings.skills,
-        credentials,
-        AgentKnowledge(search),
-        scripts,
-        resolve_host,
-        settings.agents.http_allow,
-        entities=entities,
-    )
+    knows, hosts = AgentKnowledge(search), settings.agents.http_allow
+    ground = SkillDependencies(settings.skills, credentials, knows, scripts, resolve_host, hosts, entities=entities)
     return SkillGuard(ground, AuditTrail(database, audit))
 
 

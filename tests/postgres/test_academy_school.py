@@ -18,8 +18,9 @@ from configs.sections_skills import AcademySettings
 from pipelines.documents.document import document_id
 from pipelines.documents.store.document_writes import FileArrival
 from serve_apps.agents.academy.register import NotEnrolled
-from serve_apps.agents.academy.school import Academy, QuestionAnswerer
+from serve_apps.agents.academy.school import Academy
 from serve_apps.retrieval.answers.answerer import CitedAnswer
+from serve_apps.retrieval.cache.cached_search import AnswerPort
 from tests.fakes.campus import Campus, open_campus
 from tests.fakes.ledger import worker_scope
 
@@ -42,7 +43,7 @@ async def campus(app_dsn: str, admin_dsn: str, tmp_path: Path) -> AsyncIterator[
 class Interrupted:
     """Something happens before each answer."""
 
-    answerer: QuestionAnswerer
+    answerer: AnswerPort
     before: Callable[[], Awaitable[Any]]
 
     async def ask(self, scope: Scope, question: str, agent_id: str | None) -> CitedAnswer:

@@ -18,7 +18,7 @@ from cluster.state.agent_store import AgentStore
 from cluster.state.audit import AuditLog
 from cluster.state.db.postgres import Database
 from serve_apps.agents.intake.assistant import standing_assistant
-from serve_apps.wiring.search_models import RoutedWriter
+from serve_apps.wiring.search import RoutedWriter
 from tests.fakes import corpus
 from tests.fakes.routing import HELLO, ScriptedModel, connection, failing
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from serve_apps.agents.planning import supervise
+from serve_apps.agents.planning.aloud import Reasoned
 from serve_apps.agents.planning.check import PlanCheck, PlanVerdict, check_plan
-from serve_apps.agents.planning.reasoned import Reasoned
 from serve_apps.agents.planning.shape import Plan, PlanStep, UnreadableReply, read_as, read_plan, wants_to_be_plan
 from serve_apps.agents.planning.specialists import CritiqueReply
 from serve_apps.agents.planning.supervise import StepOutcome, SupervisorReply, after_failure, from_model, rule_step

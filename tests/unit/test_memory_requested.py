@@ -2,7 +2,7 @@
 
 import pytest
 
-from serve_apps.agents.memory.requested import promised, requested_facts
+from serve_apps.agents.memory.facts import promised, requested_facts
 
 ASKED = [
     ("Remember that my badge number is 4711.", "my badge number is 4711", "other"),

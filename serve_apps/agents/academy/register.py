@@ -54,14 +54,8 @@ class AcademyRegister:
 
     async def enrol(self, tx: Transaction, scope: Scope, agent: str, quiz: Quiz, *, own: bool) -> None:
         """Write down what an agent studies."""
-        await tx.run(
-            self._sql["enrol"],
-            **_agent_params(scope, agent),
-            track=quiz.track,
-            quiz=Jsonb(quiz.model_dump(mode="json")),
-            own=own,
-            user=scope.user,
-        )
+        values = {"track": quiz.track, "quiz": Jsonb(quiz.model_dump(mode="json")), "own": own, "user": scope.user}
+        await tx.run(self._sql["enrol"], **_agent_params(scope, agent), **values)
 
     async def enrolment(self, scope: Scope, agent: str) -> Enrolment | None:
         """The agent's enrolment; None where it is not enrolled."""
@@ -82,8 +76,7 @@ class AcademyRegister:
 
     async def references(self, scope: Scope, agent: str) -> list[dict[str, str]]:
         """{origin, filename, location} of the agent's documents whose files lie in folders."""
-        async with self._db.transaction(scope) as tx:
-            return await tx.all(self._sql["references"], **_agent_params(scope, agent))
+        return await self._db.read(scope, self._sql["references"], **_agent_params(scope, agent))
 
     async def held(self, tx: Transaction, scope: Scope, agent: str) -> datetime | None:
         """Time of the agent's enrolment, its row locked until the transaction ends; None where not enrolled."""
@@ -97,8 +90,7 @@ class AcademyRegister:
 
     async def readable(self, scope: Scope, agent: str) -> bool:
         """True if the agent, asked by this caller, finds a document; a whole-workspace agent may read any."""
-        async with self._db.transaction(scope) as tx:
-            return await tx.one(self._sql["readable"], **_agent_params(scope, agent)) is not None
+        return bool(await self._db.read(scope, self._sql["readable"], **_agent_params(scope, agent)))
 
     async def unfinished(self, scope: Scope, agent: str, jobs: Sequence[str]) -> list[str]:
         """Unfinished jobs among these and among others' uploads for the agent's documents."""
@@ -146,9 +138,5 @@ class AcademyRegister:
 
 
 def _agent_params(scope: Scope, agent: str) -> dict[str, str]:
-    """The agent within its scope.
-
-    Raises:
-        NotFound: an id that is no UUID names no agent.
-    """
+    """The agent within its scope; raises NotFound where an id is no UUID, which names no agent."""
     return {"agent": uuid_of(agent, "agent"), **scope.keys}

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from cluster.basics.errors import AosError, Conflict
 from cluster.basics.scope import Scope
@@ -14,6 +14,7 @@ from cluster.state.work.jobs import JobLane, JobLedger
 from configs.sections_skills import AcademySettings
 from serve_apps.agents.academy.register import AcademyRegister, AcademyStatus, Enrolment, NotEnrolled
 from serve_apps.retrieval.answers.answerer import CitedAnswer
+from serve_apps.retrieval.cache.cached_search import AnswerPort
 from skills.quiz import (
     ExamAnswer,
     QuestionScore,
@@ -46,14 +47,6 @@ class NothingToStudy(Conflict):
     fix = "Import a .skill pack for the agent, or upload documents for it."
 
 
-class QuestionAnswerer(Protocol):
-    """Answers from an agent's documents: `DocumentAnswerer` is the one with an index."""
-
-    async def ask(self, scope: Scope, question: str, agent_id: str | None) -> CitedAnswer:
-        """By a model where one is configured, by the documents' own sentences otherwise."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class ExaminationResult:
     """Result of an examination, and the agent's status after it."""
@@ -72,7 +65,7 @@ class Academy:
         database: Database,
         agents: AgentStore,
         jobs: JobLedger,
-        answerer: QuestionAnswerer,
+        answerer: AnswerPort,
         audit: AuditLog,
         settings: AcademySettings,
         *,
@@ -89,11 +82,8 @@ class Academy:
         return self._settings.pass_mark
 
     async def enrol(self, scope: Scope, agent: str, track: Track, quiz: Quiz | None) -> list[str]:
-        """Begin a track; returns the jobs that read and embed the agent's references.
-
-        Raises:
-            NotFound: there is no such agent, or no quiz ships for the track and none was given.
-            BadQuiz: the quiz is of another track.
+        """Begin a track; returns the jobs that read and embed the agent's references. Raises NotFound where there is no
+        such agent, or no quiz ships for the track and none was given, BadQuiz where the quiz is of another track.
         """
         await self._agents.show(scope, agent)
         studied = shipped_quiz(track) if quiz is None else quiz.model_copy(update={"track": track})
@@ -107,13 +97,8 @@ class Academy:
     async def study(self, scope: Scope, agent: str, due: str | None) -> list[str]:
         """Read changed references again and embed what lacks vectors; the jobs that do it, also those of before.
 
-        Args:
-            scope: the asker's.
-            agent: its id.
-            due: of a schedule: the same jobs answer it when it is begun again.
-
-        Raises:
-            NotFound, NotEnrolled: there is nothing it could study for; nothing was written.
+        `due`: of a schedule: the same jobs answer it when it is begun again. Raises NotFound or NotEnrolled where there
+        is nothing it could study for; nothing was written then.
         """
         await self._require_enrolment(scope, agent)
         files = await self._register.references(scope, agent)
@@ -147,8 +132,7 @@ class Academy:
     async def examine(self, scope: Scope, agent: str, due: str | None = None, wait: float = 0) -> ExaminationResult:
         """Ask every question of the quiz, mark the answers, and let the agent graduate, go on, or be demoted.
 
-        Raises:
-            NotEnrolled, StillReading, NothingToStudy: it cannot be examined now.
+        Raises NotEnrolled, StillReading or NothingToStudy where it cannot be examined now.
         """
         enrolment = await self._require_enrolment(scope, agent)
         if open_ := await self.wait(scope, agent, wait):
@@ -164,11 +148,7 @@ class Academy:
         return await self._record_result(scope, agent, enrolment, quiz, made, due)
 
     async def standing(self, scope: Scope, agent: str) -> tuple[Row, Enrolment | None, Row | None]:
-        """The agent, what it studies, and its latest report.
-
-        Raises:
-            NotFound: there is no such agent here.
-        """
+        """The agent, what it studies, and its latest report; raises NotFound where there is no such agent here."""
         row = await self._agents.show(scope, agent)
         return row, await self._register.enrolment(scope, agent), await self._register.last(scope, agent)
 
@@ -209,9 +189,7 @@ class Academy:
             if kept and current:
                 await self._register.refresh(tx, scope, agent, quiz)
                 await self._set_status(tx, scope, agent, status)
-                detail = {
-                    "track": str(enrolment.track),
-                    "score": round(made.score, 3),
+                detail = {"track": str(enrolment.track), "score": round(made.score, 3)} | {
                     "from": before,
                     "to": str(status),
                 }
@@ -238,9 +216,8 @@ def standing_after(before: object, *, passed: bool) -> AcademyStatus:
     """Status after an examination: a pass graduates; a failed graduate is demoted until it passes again."""
     if passed:
         return AcademyStatus.GRADUATED
-    return (
-        AcademyStatus.DEMOTED if before in (AcademyStatus.GRADUATED, AcademyStatus.DEMOTED) else AcademyStatus.STUDYING
-    )
+    fell = before in (AcademyStatus.GRADUATED, AcademyStatus.DEMOTED)
+    return AcademyStatus.DEMOTED if fell else AcademyStatus.STUDYING
 
 
 def as_quiz_answer(answer: CitedAnswer) -> ExamAnswer:

@@ -18,19 +18,12 @@ TTL_SECONDS = 30  # a figure may be so old; ours, as the sources give none
 
 @dataclass(frozen=True, slots=True)
 class MetricResult:
-    """Result of a metric query.
+    """Result of a metric query."""
 
-    Attributes:
-        total: over the whole range; None where there is nothing to take a mean of.
-        groups: (name, value); points in time in their order, others largest first.
-        more: there are more groups than these.
-        cached: `hit`, `miss`, `fresh` (Redis was passed over), or `off: ` and why.
-    """
-
-    total: float | None
-    groups: tuple[tuple[str, float], ...] = ()
-    more: bool = False
-    cached: str = "fresh"
+    total: float | None  # over the whole range; None where there is nothing to take a mean of
+    groups: tuple[tuple[str, float], ...] = ()  # (name, value); points in time in their order, others largest first
+    more: bool = False  # there are more groups than these
+    cached: str = "fresh"  # `hit`, `miss`, `fresh` (Redis was passed over), or `off: ` and why
 
     @property
     def data(self) -> Mapping[str, Any]:
@@ -52,11 +45,7 @@ class MetricReader:
         self._db, self._catalogue, self._memo = database, catalogue, memo
 
     async def read(self, scope: Scope, asked: MetricPlan, *, fresh: bool = False) -> MetricResult:
-        """Run the plan's template; a `fresh` one never comes from Redis.
-
-        Raises:
-            Unavailable, Overloaded: of Postgres.
-        """
+        """Run the plan's template; a `fresh` one never comes from Redis. Raises Unavailable, Overloaded of Postgres."""
         key = _cache_key(scope, asked, self._catalogue.fingerprint)
         if not fresh:
             found = await self._memo.get(key)
@@ -70,14 +59,8 @@ class MetricReader:
         sql, rows = self._catalogue.metrics[asked.metric].sql, self._catalogue.rows
         since, until = asked.when.moments
         # Row-level security is the second wall; the templates' own conditions are the first.
-        values = {
-            **scope.keys,
-            "since": since,
-            "until": until,
-            "state": asked.state,
-            "times": list(TIMES),
-            "limit": rows + 1,
-        }
+        values: dict[str, Any] = {**scope.keys, "since": since, "until": until, "state": asked.state}
+        values |= {"times": list(TIMES), "limit": rows + 1}
         async with self._db.transaction(scope) as tx:
             whole = await tx.one(sql, by=None, **values)
             split = await tx.all(sql, by=asked.by, **values) if asked.by else []

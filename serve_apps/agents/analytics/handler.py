@@ -22,7 +22,6 @@ class MetricSource(Protocol):
 
     async def read(self, scope: Scope, asked: MetricPlan, *, fresh: bool = False) -> MetricResult:
         """The figures of a plan."""
-        ...
 
 
 class AnalyticsHandler:
@@ -33,11 +32,7 @@ class AnalyticsHandler:
         self._catalogue, self._measures, self._clock = catalogue, measures, clock
 
     async def __call__(self, turn: Turn, journal: Journal) -> TurnOutcome:
-        """Answer from the metrics, or say which exist.
-
-        Raises:
-            Unavailable, Overloaded: of Postgres, as recorded.
-        """
+        """Answer from the metrics, or say which exist; raises Unavailable, Overloaded of Postgres, as recorded."""
         moment = datetime.fromisoformat(await journal.step("clock", "now", None, self._read_clock))
         _, question = command_of(turn.message)
         asked = plan_metric_query(normalise_words(question, WORDS), self._catalogue, moment.date())
@@ -63,9 +58,8 @@ class AnalyticsHandler:
         figures = MetricResult.of(first)
         if find_anomaly(figures, asked, self._catalogue) is None:
             return figures, None
-        again = await journal.step(
-            "metrics", asked.metric, request | {"again": True}, self._metric_step(scope, asked, fresh=True)
-        )
+        request = {**request, "again": True}
+        again = await journal.step("metrics", asked.metric, request, self._metric_step(scope, asked, fresh=True))
         figures = replace(MetricResult.of(again), cached=figures.cached)
         return figures, find_anomaly(figures, asked, self._catalogue)
 

@@ -48,28 +48,17 @@ class _Catalogue(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A metric.
-
-    Attributes:
-        title: as a heading.
-        unit: of its values, behind them.
-        decimals: most digits behind the point.
-        definition: what exactly is counted.
-        synonyms: phrases that name it, each with spaces around.
-        dimensions: what it can be split by.
-        states: state to the phrases that narrow the metric to it.
-        sql: the template; see FILTERS for what is filled in.
-    """
+    """A metric."""
 
     name: str
-    title: str
-    unit: str
-    decimals: int
-    definition: str
-    synonyms: tuple[str, ...]
-    dimensions: tuple[str, ...]
-    states: Mapping[str, tuple[str, ...]]
-    sql: str
+    title: str  # as a heading
+    unit: str  # of its values, behind them
+    decimals: int  # most digits behind the point
+    definition: str  # what exactly is counted
+    synonyms: tuple[str, ...]  # phrases that name it, each with spaces around
+    dimensions: tuple[str, ...]  # what it can be split by
+    states: Mapping[str, tuple[str, ...]]  # state to the phrases that narrow the metric to it
+    sql: str  # the template; see FILTERS for what is filled in
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,17 +71,11 @@ class MetricDimension:
 
 @dataclass(frozen=True, slots=True)
 class MetricCatalogue:
-    """Every metric in its order; `fingerprint` changes with the file and the templates.
+    """Every metric in its order; `fingerprint` changes with the file and the templates."""
 
-    Attributes:
-        rows: most groups of an answer.
-        spike: how many times its median a value must be to be pointed out.
-        spike_points: how many points a series needs for that.
-    """
-
-    rows: int
-    spike: float
-    spike_points: int
+    rows: int  # most groups of an answer
+    spike: float  # how many times its median a value must be to be pointed out
+    spike_points: int  # how many points a series needs for that
     dimensions: Mapping[str, MetricDimension]
     metrics: Mapping[str, Metric]
     fingerprint: str
@@ -101,8 +84,7 @@ class MetricCatalogue:
 def read_catalogue(file: Path, templates: Path | None = None) -> MetricCatalogue:
     """Read the catalogue and its templates, and refuse one whose query lacks a mandatory filter.
 
-    Raises:
-        InvalidSettings: with the metric and the reason.
+    Raises InvalidSettings with the metric and the reason.
     """
     try:
         raw = _Catalogue.model_validate(yaml.safe_load(file.read_text(encoding="utf-8")))
@@ -127,17 +109,8 @@ def _compile_metric(raw: _Metric, queries: Mapping[str, str], dimensions: Mappin
     sql = queries[raw.name]
     _check_template(raw, sql)
     states = {state: _pad_phrases(words) for state, words in raw.states.items()}
-    return Metric(
-        raw.name,
-        raw.title,
-        raw.unit,
-        raw.decimals,
-        raw.definition,
-        _pad_phrases(raw.synonyms),
-        tuple(raw.dimensions),
-        states,
-        sql,
-    )
+    plain = (raw.name, raw.title, raw.unit, raw.decimals, raw.definition)
+    return Metric(*plain, _pad_phrases(raw.synonyms), tuple(raw.dimensions), states, sql)
 
 
 def _check_template(raw: _Metric, sql: str) -> None:

@@ -26,13 +26,8 @@ class MetricPlan:
     @property
     def request(self) -> Mapping[str, Any]:
         """As a journal keeps it."""
-        return {
-            "metric": self.metric,
-            "by": self.by,
-            "state": self.state,
-            "since": self.when.since.isoformat(),
-            "until": self.when.until.isoformat(),
-        }
+        since, until = self.when.since.isoformat(), self.when.until.isoformat()
+        return {"metric": self.metric, "by": self.by, "state": self.state, "since": since, "until": until}
 
 
 @dataclass(frozen=True, slots=True)

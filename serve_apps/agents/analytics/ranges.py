@@ -6,18 +6,8 @@ from datetime import UTC, date, datetime, timedelta
 
 FIRST = date(2000, 1, 1)  # nothing of the product is older
 _MONTHS = (
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
+    *("january", "february", "march", "april", "may", "june"),
+    *("july", "august", "september", "october", "november", "december"),
 )
 _WRITTEN = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _NUMBERS = {word: n for n, word in enumerate(_WRITTEN, 1)}
@@ -73,11 +63,8 @@ def _parse_dates(text: str) -> DateRange | None:
         return _labelled_range(date(*numbers[:3]), date(*numbers[3:]) + timedelta(1))
     if found := re.search(rf" (since|after|on) {_DAY} ", text):
         day = date(*(int(part) for part in found.groups()[1:]))
-        return (
-            _labelled_range(day, day + timedelta(1))
-            if found.group(1) == "on"
-            else DateRange(day, date.max, f"since {day}")
-        )
+        on = found.group(1) == "on"
+        return _labelled_range(day, day + timedelta(1)) if on else DateRange(day, date.max, f"since {day}")
     if found := re.search(rf" (?:before|until) {_DAY} ", text):
         day = date(*(int(part) for part in found.groups()))
         return DateRange(FIRST, day, f"before {day}")

@@ -13,9 +13,8 @@ def render_figures(asked: MetricPlan, figures: MetricResult, doubt: str | None, 
     """Markdown; `doubt` is what a second reading confirmed."""
     metric = catalogue.metrics[asked.metric]
     narrowed = f", only {asked.state}" if asked.state else ""
-    value = (
-        "nothing was recorded" if figures.total is None else f"{_format_number(figures.total, metric)} {metric.unit}"
-    )
+    total = figures.total
+    value = "nothing was recorded" if total is None else f"{_format_number(total, metric)} {metric.unit}"
     lines = [f"**{metric.title}**{narrowed}, {asked.when.label}: {value}."]
     if figures.groups:
         lines += ["", f"| {asked.by} | {metric.unit} |", "|---|---:|"]

@@ -17,12 +17,9 @@ class TurnModels:
         """One router serves all turns."""
         self._router = router
 
-    async def stream(self, turn: Turn, task: str, request: ChatRequest) -> AsyncIterator[Said]:
+    def stream(self, turn: Turn, task: str, request: ChatRequest) -> AsyncIterator[Said]:
         """See `Models`."""
-        said = self._router.stream(turn.scope, turn.agent.id, turn.agent.config, task, request)
-        async with closing_stream(said) as source:
-            async for item in source:
-                yield item
+        return self._router.stream(turn.scope, turn.agent.id, turn.agent.config, task, request)
 
     async def choose(self, turn: Turn, task: str) -> ModelChoice:
         """See `Models`."""

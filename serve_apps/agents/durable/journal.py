@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import datetime, timedelta
 
 from cluster.basics.errors import AosError, Conflict
@@ -10,7 +10,7 @@ from cluster.models.messages import ChatRequest, ConnectionFallback, ModelReply
 from cluster.state.approvals import ApprovalCategory, ApprovalRequest, ReconcileVerdict
 from cluster.state.canonical_json import action_digest, normalize_json
 from cluster.state.work.run_record import RunStep, StepState
-from serve_apps.agents.durable.message_codec import fallback_to_json, reply_to_json
+from serve_apps.agents.durable.message_codec import reply_to_json
 from serve_apps.agents.durable.recorder import ApprovalDecision, ApprovalGrant, RunRecorder
 from serve_apps.agents.durable.replay_cursor import (
     ASKED,
@@ -50,16 +50,9 @@ class LiveJournal(ReplayCursor):
         patience: timedelta,
         tracer: TurnTracer,
     ) -> None:
-        """Collaborators are injected.
-
-        Args:
-            run, seed, steps: of the run as it is on record.
-            stored: number of the last event that is stored.
-            recorder: keeps steps, events and requests.
-            show: takes events at once; it must not block.
-            clock, now: seconds that only grow, and the moment.
-            patience: how long a request waits for a decision.
-            tracer: makes a span of each effect that is performed.
+        """`stored`: number of the last event that is stored. `show`: takes events at once; it must not block. `clock`,
+        `now`: seconds that only grow, and the moment. `patience`: how long a request waits for a decision. `tracer`:
+        makes a span of each effect that is performed.
         """
         super().__init__(run, seed, steps)
         self._stored, self._recorder, self._sink = stored, recorder, show
@@ -158,7 +151,6 @@ class LiveJournal(ReplayCursor):
         return str(found["arguments"]["reply"])
 
     async def _decided(self, tool: str, arguments: Mapping[str, Json], reason: str, category: ApprovalCategory) -> Json:
-        """The decision of a person, once there is one."""
         step, known = self._next(str(category), tool, {"arguments": arguments, "reason": reason})
         if step.state is not StepState.STARTED:
             return self._answer(step)
@@ -171,7 +163,6 @@ class LiveJournal(ReplayCursor):
         return self._step_result(await self._record_decision(step, wanted, decided))
 
     async def _perform_step(self, step: RunStep, grant: ApprovalGrant | None, perform: Perform) -> RunStep:
-        """The step as it ended, on record."""
         began = self._clock()
         try:
             with self._tracer.trace_step(step.kind, step.name, step.request, self._key(step)) as ended:
@@ -190,19 +181,13 @@ class LiveJournal(ReplayCursor):
         arguments = normalize_json(decided.arguments if decided.arguments is not None else wanted.arguments)
         said = self._told_decision(step, wanted, decided, arguments)
         if decided.state != "approved":
-            error = error_to_json(ActionRejected(decided.state.upper()))
-            return await self._record_end(
-                replace(step, state=StepState.FAILED, reply={"said": said, "error": error}), None
-            )
+            reply = {"said": said, "error": error_to_json(ActionRejected(decided.state.upper()))}
+            return await self._record_end(replace(step, state=StepState.FAILED, reply=reply), None)
         ok = {"approval": wanted.id, "digest": action_digest(wanted.tool, arguments), "arguments": arguments}
         return await self._record_end(replace(step, state=StepState.DONE, reply={"said": said, "ok": ok}), None)
 
     async def _reconcile_step(self, step: RunStep, grant: ApprovalGrant | None) -> tuple[RunStep, bool]:
-        """The step as a person says it stands, and whether that is its end.
-
-        Raises:
-            ApprovalPending: nobody has said.
-        """
+        """The step as a person says it stands, and whether that is its end; raises ApprovalPending before."""
         why = "it was begun, and nobody recorded whether it happened"
         wanted = wanted_of(self._run, step, step.request, why, None, ApprovalCategory.RECONCILE)
         decided = await self._recorder.decided(wanted.id)
@@ -256,8 +241,7 @@ class LiveJournal(ReplayCursor):
     def _use_grant(self, step: RunStep) -> ApprovalGrant | None:
         """The approval that this action uses up: one is good for the very next step and nothing else.
 
-        Raises:
-            Conflict: the tool was approved, but not with these arguments.
+        Raises Conflict where the tool was approved, but not with these arguments.
         """
         grant, self._grant = self._grant, None
         if grant is None or (step.kind, step.name) != (TOOL, grant.tool):
@@ -276,7 +260,7 @@ class LiveJournal(ReplayCursor):
         fallbacks: Sequence[ConnectionFallback] = (),
     ) -> RunStep:
         """The step as it ended; its time begins now to count."""
-        reply = dict(step.reply or {}) | ({"fallbacks": [*map(fallback_to_json, fallbacks)]} if fallbacks else {})
+        reply = dict(step.reply or {}) | ({"fallbacks": [*map(asdict, fallbacks)]} if fallbacks else {})
         reply |= {"ok": ok} if error is None else {"error": error_to_json(error)}
         state = StepState.DONE if error is None else StepState.FAILED
         return replace(step, state=state, reply=normalize_json(reply), ms=max(0, round((self._clock() - began) * 1000)))

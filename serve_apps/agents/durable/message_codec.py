@@ -1,5 +1,6 @@
 """JSON codec of chat messages, requests and replies for the journal."""
 
+from dataclasses import asdict
 from typing import Any
 
 from cluster.models.messages import ChatRequest, ConnectionFallback, ModelMessage, ModelReply, TokenUsage, ToolCall
@@ -9,7 +10,7 @@ def message_to_json(message: ModelMessage) -> dict[str, Any]:
     """Only what is set: most messages are a role and a text."""
     found: dict[str, Any] = {"role": message.role, "content": message.content}
     if message.tool_calls:
-        found["tool_calls"] = [_call_to_json(call) for call in message.tool_calls]
+        found["tool_calls"] = [asdict(call) for call in message.tool_calls]
     if message.tool_call_id is not None:
         found["tool_call_id"] = message.tool_call_id
     return found
@@ -40,42 +41,17 @@ def request_to_json(request: ChatRequest) -> dict[str, Any]:
 
 def reply_to_json(reply: ModelReply) -> dict[str, Any]:
     """The whole reply, with what was left on the way to it."""
-    return {
-        "content": reply.content,
-        "tool_calls": [_call_to_json(call) for call in reply.tool_calls],
-        "finish_reason": reply.finish_reason,
-        "usage": {
-            "prompt_tokens": reply.usage.prompt_tokens,
-            "completion_tokens": reply.usage.completion_tokens,
-            "estimated": reply.usage.estimated,
-        },
-        "model": reply.model,
-        "reasoning": reply.reasoning,
-        "connection": reply.connection,
-        "cost_usd": reply.cost_usd,
-        "fallbacks": [fallback_to_json(fallback) for fallback in reply.fallbacks],
-    }
+    return asdict(reply)
 
 
 def reply_from_json(found: dict[str, Any]) -> ModelReply:
     """The inverse."""
     return ModelReply(
-        content=found["content"],
-        tool_calls=tuple(ToolCall(**call) for call in found["tool_calls"]),
-        finish_reason=found["finish_reason"],
-        usage=TokenUsage(**found["usage"]),
-        model=found["model"],
-        reasoning=found["reasoning"],
-        connection=found["connection"],
-        cost_usd=float(found["cost_usd"]),
-        fallbacks=tuple(ConnectionFallback(**fallback) for fallback in found["fallbacks"]),
+        **found
+        | {
+            "tool_calls": tuple(ToolCall(**call) for call in found["tool_calls"]),
+            "usage": TokenUsage(**found["usage"]),
+            "cost_usd": float(found["cost_usd"]),
+            "fallbacks": tuple(ConnectionFallback(**fallback) for fallback in found["fallbacks"]),
+        }
     )
-
-
-def fallback_to_json(fallback: ConnectionFallback) -> dict[str, str]:
-    """One connection left for another."""
-    return {"left": fallback.left, "taken": fallback.taken, "why": fallback.why}
-
-
-def _call_to_json(call: ToolCall) -> dict[str, str]:
-    return {"id": call.id, "name": call.name, "arguments": call.arguments}

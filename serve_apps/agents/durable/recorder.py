@@ -17,19 +17,12 @@ Say = Callable[[Transaction, str], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class ApprovalDecision:
-    """State of an approval request and its decision.
+    """State of an approval request and its decision."""
 
-    Attributes:
-        state: pending, approved, rejected or expired.
-        arguments: as they were decided; of a reconciliation `found` and `result`.
-        reviewer: a user's id.
-        begun: the decision was acted on.
-    """
-
-    state: str
-    arguments: Mapping[str, Any] | None
-    reviewer: str | None
-    begun: bool
+    state: str  # pending, approved, rejected or expired
+    arguments: Mapping[str, Any] | None  # as they were decided; of a reconciliation `found` and `result`
+    reviewer: str | None  # a user's id
+    begun: bool  # the decision was acted on
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,22 +40,17 @@ class RunRecorder(Protocol):
     async def begin(self, step: RunStep, events: Sequence[Event], grant: str | None, digest: str) -> None:
         """A step whose effect must not happen twice is about to be performed; `grant` is the approval it uses up.
 
-        Raises:
-            Conflict: the approval does not allow it, or no longer.
+        Raises Conflict where the approval does not allow it, or no longer.
         """
-        ...
 
     async def end(self, step: RunStep, events: Sequence[Event], grant: str | None) -> None:
         """A step was performed; `grant` as at its begin."""
-        ...
 
     async def ask(self, step: RunStep, events: Sequence[Event], wanted: ApprovalRequest, grant: str | None) -> None:
         """Put an action before a person; the run waits from here on. `grant`: the approval that is in doubt."""
-        ...
 
     async def decided(self, approval: str) -> ApprovalDecision | None:
         """The decision about an approval request; None where there is no such request."""
-        ...
 
 
 class LedgerRecorder:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Protocol
 
 from cluster.basics.errors import AosError
@@ -67,38 +67,15 @@ class ReplayReport:
 
     def json(self) -> dict[str, Any]:
         """As it is shown."""
-        other = self.diverged
-        diverged = (
-            None
-            if other is None
-            else {
-                "step": other.step,
-                "event": other.event,
-                "name": other.name,
-                "recorded": other.recorded,
-                "now": other.now,
-            }
-        )
-        return {
-            "run_id": self.run,
-            "state": self.state,
-            "same": self.same,
-            "events": self.events,
-            "steps": self.steps,
-            "diverged": diverged,
-        }
+        shown = asdict(self)
+        return {"run_id": shown.pop("run"), "same": self.same, **shown}
 
 
 class RecordingSource(Protocol):
     """Source of recorded runs: the run queries, or a file."""
 
     async def recording(self, scope: Scope, run: str) -> RunRecording:
-        """A whole run.
-
-        Raises:
-            NotFound: no such run in this scope.
-        """
-        ...
+        """A whole run; raises NotFound where there is none such in this scope."""
 
 
 class ReplayJournal(ReplayCursor):
@@ -147,7 +124,6 @@ class ReplayJournal(ReplayCursor):
         return step
 
     def _other(self, known: RunStep, wanted: RunStep) -> AosError:
-        """The walk asks for something else than is on record."""
         self.divergence = ReplayDivergence(
             known.seq,
             None,
@@ -218,17 +194,14 @@ class Replayer:
     ) -> dict[str, Any]:
         """Walk a run again. With a model (a connection's id or name) or a system prompt, models are asked in earnest.
 
-        Raises:
-            NotFound: no such run.
-            AosError: the other model cannot be asked.
+        Raises NotFound where there is no such run, AosError where the other model cannot be asked.
         """
         recording = await self._recordings.recording(scope, run)
         turn = load_turn(recording.input)
         if model is None and prompt is None:
             return (await walk_again(recording, self._handlers[turn.path])).json()
-        journal = ComparingJournal(
-            turn.run, recording.seed, recording.steps, (*self._tools, *recorded_specs(recording))
-        )
+        tools = (*self._tools, *recorded_specs(recording))
+        journal = ComparingJournal(turn.run, recording.seed, recording.steps, tools)
         error, _ = await _replay_turn(_override_turn(turn, model, prompt), journal, self._handlers[turn.path])
         if journal.divergence is None and isinstance(error, AosError) and not isinstance(error, ApprovalPending):
             raise error
@@ -269,7 +242,6 @@ async def _replay_turn(
 def _emit_last_event(
     recording: RunRecording, journal: ReplayJournal, error: BaseException | None, outcome: TurnOutcome | None
 ) -> None:
-    """The last event, as the runner writes it."""
     if outcome is not None and recording.state is RunState.COMPLETED:
         journal.emit(EventKind.DONE, **done_data(outcome, journal))
     elif outcome is not None and recording.state is RunState.FAILED and recording.events:

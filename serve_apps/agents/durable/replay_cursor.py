@@ -93,9 +93,7 @@ class ReplayCursor(ABC):
     def _next(self, kind: str, name: str, request: Json) -> tuple[RunStep, bool]:
         """The next step, and whether it is on record; one that is not has no state yet but `started`.
 
-        Raises:
-            ReplayDiverged: another step is on record there.
-            AosError: what has halted the walk, again.
+        Raises ReplayDiverged where another step is on record, and again the AosError that has halted the walk.
         """
         if self.halted is not None:
             raise self.halted
@@ -103,9 +101,8 @@ class ReplayCursor(ABC):
             raise RuntimeError(f"the reply of step {self._open} was not read to its end")
         self._at += 1
         wanted = normalize_json(request)
-        step = RunStep(
-            self._at, kind, name, wanted, json_digest([kind, name, _compared_request(kind, wanted)]), StepState.STARTED
-        )
+        digest = json_digest([kind, name, _compared_request(kind, wanted)])
+        step = RunStep(self._at, kind, name, wanted, digest, StepState.STARTED)
         known = self._steps.get(self._at)
         if known is None:
             return step, False
@@ -183,12 +180,8 @@ def error_to_json(error: AosError) -> dict[str, Any]:
 
 def usage_of(reply: ModelReply) -> Mapping[str, Any]:
     """Tokens and cost of a reply, by the names of a step's fields."""
-    usage = reply.usage
-    return {
-        "prompt_tokens": usage.prompt_tokens,
-        "completion_tokens": usage.completion_tokens,
-        "cost_usd": reply.cost_usd,
-    }
+    read, said = reply.usage.prompt_tokens, reply.usage.completion_tokens
+    return {"prompt_tokens": read, "completion_tokens": said, "cost_usd": reply.cost_usd}
 
 
 def error_of(step: RunStep) -> AosError:

@@ -66,19 +66,10 @@ class TurnRunner:
         admit: Admit | None = None,
         say: Say | None = None,
     ) -> None:
-        """Collaborators are injected.
-
-        Args:
-            runs, approvals: the record.
-            handlers: one for each path.
-            settings: lease, heartbeat, pauses, patience.
-            owner: who claims, for people.
-            timing: clocks.
-            remember: stores the answer in its conversation, in the transaction that completes the run.
-            say: stores a question in its conversation, in the transaction in which the run begins to wait.
-            telemetry: takes the spans of turns.
-            admit: the turn with the rights that its user still has, whenever it is begun or resumed.
-            audit: each execution of an agent is a line of the trail, written with the run's end (AT-01).
+        """`owner`: who claims, for people. `remember`: stores the answer in its conversation, in the transaction that
+        completes the run. `audit`: each execution of an agent is a line of the trail, written with the run's end.
+        `say`: stores a question in its conversation, in the transaction in which the run begins to wait. `admit`: the
+        turn with the rights that its user still has, whenever it is begun or resumed.
         """
         self._runs, self._approvals, self._handlers = runs, approvals, handlers
         self._settings, self._owner, self._timing, self._remember = settings, owner, timing, remember
@@ -87,11 +78,9 @@ class TurnRunner:
     async def run(self, turn: Turn, lease: RunLease) -> AsyncIterator[Event]:
         """Carry a claimed run out and tell its events from the first; closing the iterator stops it.
 
-        The last event is DONE, ERROR, APPROVAL_REQUIRED, INPUT_REQUIRED, or STATUS `cancelled`.
-
-        Raises:
-            LeaseLost: another owner has the run; nothing more was written.
-            Unavailable, Overloaded: the record cannot be written; the run can be resumed.
+        The last event is DONE, ERROR, APPROVAL_REQUIRED, INPUT_REQUIRED, or STATUS `cancelled`. Raises LeaseLost where
+        another owner has the run (nothing more was written), Unavailable or Overloaded where the record cannot be
+        written (the run can be resumed).
         """
         outlet, stop = EventQueue(), asyncio.Event()
         carried = asyncio.create_task(self._execute_run(turn, lease, outlet, stop))
@@ -107,11 +96,7 @@ class TurnRunner:
                 carried.exception()  # a reader who left is not told
 
     async def claim(self, turn: Turn) -> RunLease:
-        """The lease of a turn's run, for somebody who reads along.
-
-        Raises:
-            NotFound, Conflict: see `RunLedger.claim`.
-        """
+        """The lease of a turn's run, for somebody who reads along; raises NotFound, Conflict as `RunLedger.claim`."""
         return await self._runs.claim(turn.scope, turn.run, self._owner, self._settings.lease_seconds)
 
     async def sweep(self, stop: asyncio.Event) -> None:
@@ -119,9 +104,8 @@ class TurnRunner:
 
         Runs that somebody reads are their readers' to end: they are not waited for.
         """
-        await LeaseSweep(self._claim_next, self._execute_unread, BACKGROUND, lambda: self._settings.poll_seconds).run(
-            stop
-        )
+        settings = self._settings
+        await LeaseSweep(self._claim_next, self._execute_unread, BACKGROUND, lambda: settings.poll_seconds).run(stop)
 
     async def _claim_next(self, room: int) -> list[RunLease]:
         lease = await self._runs.claim_next(self._owner, self._settings.lease_seconds)
@@ -152,10 +136,8 @@ class TurnRunner:
             patience=timedelta(hours=self._settings.approval_hours),
             tracer=tracer,
         )
-        settings = self._settings
-        heartbeat = Heartbeat(
-            self._runs.heartbeat, lease, settings.lease_seconds, settings.heartbeat_seconds, self._timing.clock
-        )
+        seconds, beat = self._settings.lease_seconds, self._settings.heartbeat_seconds
+        heartbeat = Heartbeat(self._runs.heartbeat, lease, seconds, beat, self._timing.clock)
         carried = carried_out(self._handlers[turn.path], turn, journal, tracer, self._admit)
         handler = await heartbeat.run(carried, stop, GRACE_SECONDS)
         last = await self._finish_run(turn, lease, journal, handler, heartbeat)
@@ -255,15 +237,8 @@ def emit_opening(turn: Turn, journal: Journal) -> None:
 
 def done_data(outcome: TurnOutcome, journal: ReplayCursor) -> dict[str, Any]:
     """The data of DONE."""
-    return {
-        "answer": outcome.answer,
-        "finish_reason": outcome.finish_reason,
-        "confidence": outcome.confidence,
-        "citations": outcome.citations,
-        "usage": journal.usage,
-        "agent_trace": outcome.trace,
-        "tool_calls": outcome.tool_calls,
-    }
+    told = asdict(outcome)
+    return {"agent_trace": told.pop("trace"), "usage": journal.usage, **told}
 
 
 def error_data(error: BaseException, reference: str) -> dict[str, Any]:

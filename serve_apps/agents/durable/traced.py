@@ -134,13 +134,8 @@ class TurnTracer:
         mark.label("gen_ai.response.model", reply.model)
         mark.label("gen_ai.provider.name", reply.connection)
         mark.span.update_name(f"chat {reply.model}".strip())
-        mark.set(
-            {
-                "gen_ai.response.finish_reasons": (reply.finish_reason,),
-                "aos.cost_usd": reply.cost_usd,
-                "aos.fallbacks": len(reply.fallbacks),
-            }
-        )
+        spent = {"aos.cost_usd": reply.cost_usd, "aos.fallbacks": len(reply.fallbacks)}
+        mark.set({"gen_ai.response.finish_reasons": (reply.finish_reason,), **spent})
         self._telemetry.used(mark, reply.usage.prompt_tokens, reply.usage.completion_tokens, reply.cost_usd)
         self._telemetry.said(mark, "gen_ai.output.messages", [_genai_message("assistant", reply.content)])
 

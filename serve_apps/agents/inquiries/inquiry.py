@@ -69,17 +69,14 @@ class Inquiry(TurnBound):
     async def run(self, call: ToolInvocation) -> Json:
         """{reply, ...}: with `intent` where it is decided, with `selected` where it is chosen.
 
-        Raises:
-            ApprovalPending: nobody has answered; the turn ends here and is resumed by the answer.
-            Unanswered: nobody has, in time.
-            Invalid: there is nothing to choose from.
+        Raises ApprovalPending where nobody has answered (the turn ends here and is resumed by the answer), Unanswered
+        where nobody has in time, Invalid where there is nothing to choose from.
         """
         category = InquirySubject(call.arguments["category"])
         if category in _CHOSEN and not call.arguments.get("options"):
             raise Invalid(f"options: a {category} needs what can be chosen from")
-        question = {
-            name: call.arguments[name] for name in ("question", "category", "options") if name in call.arguments
-        }
+        given = call.arguments
+        question = {name: given[name] for name in ("question", "category", "options") if name in given}
         try:
             reply = await self.journal.inquire(question)
             if category in _CHOSEN:

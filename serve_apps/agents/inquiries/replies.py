@@ -43,8 +43,7 @@ class Replies:
     async def pending(self, scope: Scope, incoming: IncomingMessage) -> Row | None:
         """The question that a message answers; None where it begins a turn of its own.
 
-        Raises:
-            AlreadyAnswered: by the same words, and their turn is under way: the message was sent twice.
+        Raises AlreadyAnswered where the same words did and their turn is under way: the message was sent twice.
         """
         if not incoming.person or incoming.session is None or scope.user is None or incoming.options.get("trailing"):
             return None
@@ -63,9 +62,7 @@ class Replies:
     ) -> Resumed | None:
         """Store the message and wake the run up; None where it is for another agent than the one that asked.
 
-        Raises:
-            AlreadyAnswered: somebody was faster.
-            Conflict: the conversation is closed.
+        Raises AlreadyAnswered where somebody was faster, Conflict where the conversation is closed.
         """
         if str(question["agent_id"]) != agent.id:
             return None

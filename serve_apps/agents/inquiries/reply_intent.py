@@ -16,21 +16,8 @@ class Intent(StrEnum):
 
 # Words that neither decide nor change what is decided; alone they say nothing.
 _FILLERS = (
-    "please",
-    "bitte",
-    "thanks",
-    "thank you",
-    "danke",
-    "now",
-    "jetzt",
-    "right away",
-    "sofort",
-    "then",
-    "dann",
-    "the plan",
-    "with it",
-    "with that",
-    "with this",
+    *("please", "bitte", "thanks", "thank you", "danke", "now", "jetzt", "right away", "sofort", "then", "dann"),
+    *("the plan", "with it", "with that", "with this"),
 )
 _YES = (
     "yes", "yep", "yup", "yeah", "y", "ja", "jawohl", "jep", "sure", "of course", "ok", "okay", "k", "absolutely",
@@ -59,8 +46,7 @@ _TWICE = re.compile(r"\b(?:dont|do not|not|nicht)\b.*\b(?:stop|cancel|reject|ref
 _CHANGES = re.compile(
     r"^(?:(?:no|nope|nein|yes|yeah|ok|okay|ja|please|bitte|almost|fast)\s+)*(?:but|except|only if|instead|rather use"
     r"|change|modify|adjust|edit|replace|rename|make (?:it|that|this)|use .+ instead|with .+ instead|aber|außer"
-    r"|nur wenn|stattdessen|ändere?|ändern|passe?|ersetze?|nimm|nehmen sie)\s+\S"
-    r"|\S.*\s(?:instead|stattdessen)$"
+    r"|nur wenn|stattdessen|ändere?|ändern|passe?|ersetze?|nimm|nehmen sie)\s+\S|\S.*\s(?:instead|stattdessen)$"
 )
 _APOSTROPHES = re.compile(r"['’`´]")
 _NO_WORD = re.compile(r"[^\w\s]+")

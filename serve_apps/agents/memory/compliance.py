@@ -20,17 +20,12 @@ MOST_ATTEMPTS = 3  # injections among the messages of one check; the first two m
 
 @dataclass(frozen=True, slots=True)
 class ComplianceVerdict:
-    """Findings of a compliance check.
+    """Findings of a compliance check."""
 
-    Attributes:
-        checked: messages that were looked at.
-        violations: kinds that stand in them unmasked or unmarked, and in how many: somebody wrote past the guard.
-        attempts: injections that the guard marked in them.
-    """
-
-    checked: int
+    checked: int  # messages that were looked at
+    # kinds that stand in them unmasked or unmarked, and in how many: somebody wrote past the guard
     violations: Mapping[str, int]
-    attempts: int
+    attempts: int  # injections that the guard marked in them
 
     @property
     def escalation_needed(self) -> bool:
@@ -41,9 +36,7 @@ class ComplianceVerdict:
 def check_messages(messages: Sequence[StoredMessage]) -> ComplianceVerdict:
     """Look at stored messages."""
     kinds = Counter(kind for message in messages for kind in find_violations(message.text))
-    return ComplianceVerdict(
-        len(messages), dict(kinds), sum(message.findings.get(INJECTION, 0) for message in messages)
-    )
+    return ComplianceVerdict(len(messages), dict(kinds), sum(one.findings.get(INJECTION, 0) for one in messages))
 
 
 class ComplianceCheck:

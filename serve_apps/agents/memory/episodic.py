@@ -34,17 +34,12 @@ MEANING, WORDS = 0.7, 0.3  # weights of the two
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """Context from memory, beside the conversation itself.
+    """Context from memory, beside the conversation itself."""
 
-    Attributes:
-        episodes: of earlier conversations, what fits best first.
-        facts: those that are near to what is asked, and how near (-1 to 1).
-        line: for the trace; None where there was nothing to look among.
-    """
-
-    episodes: tuple[PastEpisode, ...] = ()
+    episodes: tuple[PastEpisode, ...] = ()  # of earlier conversations, what fits best first
+    # those that are near to what is asked, and how near (-1 to 1)
     facts: Mapping[SessionFact, float] = field(default_factory=dict)
-    line: Mapping[str, Any] | None = None
+    line: Mapping[str, Any] | None = None  # for the trace; None where there was nothing to look among
 
 
 class EpisodicMemory:
@@ -96,8 +91,7 @@ class EpisodicMemory:
     async def keep_up(self, scope: Scope, session: str) -> int:
         """Write a session's episode and make the vectors that are missing of the user; returns how many were made.
 
-        Raises:
-            AosError: the embedder is silent; the episode is written, and found by its words.
+        Raises AosError where the embedder is silent; the episode is written, and found by its words.
         """
         async with self._db.transaction(scope) as tx:
             told = await self._episodes.told(tx, scope, session, SAID)

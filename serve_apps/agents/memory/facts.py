@@ -1,4 +1,4 @@
-"""Fact extraction and summary of a conversation, by one call of a model: a few facts, and a summary."""
+"""Facts of a conversation: extracted with a summary by one call of a model, or kept at once where asked for (ME-06)."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -30,6 +30,30 @@ _ENDS = re.compile(r"<(?=\s*/\s*(?:said|summary))", re.IGNORECASE)
 _NOT_A_WORD = re.compile(r"[\W_]+")
 _SHORT = {"h": "high", "m": "medium", "l": "low", "critical": "high", "normal": "medium", "minor": "low"}
 
+MOST_ASKED = 3  # of one message
+LEAST_NAMED = 3  # words of a promise that say what will be remembered
+_REQUEST = re.compile(
+    r"(?:^|(?<=[.!?\n]))\s*(?:(?:and|also|und|ach ja|by the way|übrigens)[, ]+)?(?:please[, ]+|bitte[, ]+)?"
+    r"(?:(?:can|could|will|would) you (?:please )?|(?:kannst|könntest|würdest) du (?:bitte )?|i want you to )?"
+    r"(?:remember|memori[sz]e|keep in mind|make a note|take a note|note down|note|don'?t forget|do not forget|"
+    r"merke? dir|merken sie sich|vergiss nicht|vergessen sie nicht|notiere?(?: dir)?|behalte?(?: im kopf)?|dir merken)"
+    r"(?:\s*,?\s*(?:please|bitte))?(?:\s*:\s*|\s*,?\s+(?:that|dass|daß|this|folgendes|for (?:later|next time))[:,]?\s+"
+    r"|\s+(?=(?:my|mein|we|wir|i|ich|to)\b))(?P<what>[^\n]{3,2000}?)(?=[.!?](?:\s|$)|\n|$)",
+    re.IGNORECASE,
+)
+# An assistant's promise; what follows "to" is a deed, and no memory.
+_PROMISED = re.compile(
+    r"(?<!\w)(?:i(?:'|’)ll|i (?:will|shall)|ich werde(?: mir)?|ich)(?: (?:gladly|now|also|das|es|gerne|auch))*\s+"
+    r"(?:remember|keep (?:that |it |this )?in mind|make a note(?: of (?:that|this|it))?|merke(?:n)? mir|merken)"
+    r"(?!\s+to\b)(?P<rest>[^.!?\n]{0,400})(?P<end>[.!?\n]|$)",
+    re.IGNORECASE,
+)
+_LEAD = re.compile(r"^[\s,:]*(?:(?:that|dass|daß|this|it|das|es|mir|for (?:you|later|next time))\b[\s,:]*)*", re.I)
+_SUPPOSED = re.compile(r"\b(?:if|once|when|whether|think|hope|wenn|falls|sobald|ob)\b[^.!?\n]*\Z", re.IGNORECASE)
+_WISH = re.compile(
+    r"\b(?:prefer|like|favou?rite|always|never|want|wish|bevorzug|lieber|mag|immer|niemals|wünsch)", re.I
+)
+
 
 @dataclass(frozen=True, slots=True)
 class FactExtraction:
@@ -43,9 +67,7 @@ class FactExtraction:
 def extraction_request(summary: str, messages: Sequence[StoredMessage]) -> tuple[ChatRequest, int]:
     """The one call, and the number of the last message that it tells: those after it are for the next call.
 
-    Args:
-        summary: what was said before `messages`.
-        messages: oldest first, at least one; told from the oldest on, whole frames only, while there is room.
+    `summary`: what was said before `messages`, which are told from the oldest on, whole frames while there is room.
     """
     lines: list[str] = []
     left, upto = TOLD_CHARS, 0
@@ -87,6 +109,33 @@ def new_facts(facts: Iterable[SessionFact], known: Sequence[SessionFact]) -> lis
             seen.add(same)
             new.append(fact)
     return new
+
+
+def promised(answer: str, message: str) -> list[SessionFact]:
+    """The fact an assistant says that it will remember: its own words, or, where it names nothing, the `message`."""
+    found = []
+    for match in _PROMISED.finditer(answer):
+        if match["end"] == "?" or _SUPPOSED.search(answer[max(0, match.start() - 200) : match.start()]):
+            continue
+        named = _LEAD.sub("", " ".join(match["rest"].split())).strip(" ,;:")
+        text = named if len(named.split()) >= LEAST_NAMED else " ".join(message.split())
+        if text:
+            fact = SessionFact("preference" if _WISH.search(text) else "other", "medium", text[:FACT_CHARS])
+            found += [] if fact in found else [fact]
+    return found[:MOST_ASKED]
+
+
+def requested_facts(message: str) -> list[SessionFact]:
+    """The facts that a user's message asks to be kept, as they said them; importance high.
+
+    "Remember that …" is a request; "I remember that …", "do you remember …?" and "remember when …" are none.
+    """
+    found = []
+    for match in _REQUEST.finditer(message):
+        text = " ".join(match["what"].split()).strip(" ,;")[:FACT_CHARS]
+        if text and not text.lower().startswith(("when ", "the time ")):
+            found.append(SessionFact("preference" if _WISH.search(text) else "other", "high", text))
+    return found[:MOST_ASKED]
 
 
 def _find_object(text: str) -> tuple[dict[str, Any] | None, bool]:

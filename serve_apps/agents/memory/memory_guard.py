@@ -36,11 +36,7 @@ class GuardedText:
 def safe_memory_write(content: str, tenant_id: str, session_id: str, fact_type: str = CONVERSATION_TURN) -> GuardedText:
     """Make a text fit to be stored. A second pass changes nothing, and nothing else that the user said is lost.
 
-    Args:
-        content: what was said or learned.
-        tenant_id: whose; for the log.
-        session_id: where; for the log.
-        fact_type: `conversation_turn`, `summary` or the category of a fact; for the log.
+    Tenant, session and `fact_type` (`conversation_turn`, `summary` or the category of a fact) are for the log.
     """
     text, found = mask_personal_data(replace_unstorable(content))
     findings = Counter(str(one.kind) for one in found)
@@ -61,12 +57,9 @@ async def guard_text(content: str, tenant_id: str, session_id: str) -> GuardedTe
 
 async def masked(text: str) -> str:
     """A text without personal data and nothing else changed: what models, tools and journals get of a message."""
-    plain, _ = (
-        mask_personal_data(replace_unstorable(text))
-        if len(text) <= LONG
-        else await asyncio.to_thread(mask_personal_data, replace_unstorable(text))
-    )
-    return plain
+    text = replace_unstorable(text)
+    short = len(text) <= LONG
+    return (mask_personal_data(text) if short else await asyncio.to_thread(mask_personal_data, text))[0]
 
 
 def quote_text(text: str) -> str:

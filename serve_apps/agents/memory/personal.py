@@ -51,16 +51,8 @@ class _Rule:
 _LOCAL = tuple(
     ip_network(n)
     for n in (
-        "0.0.0.0/8",
-        "10.0.0.0/8",
-        "127.0.0.0/8",
-        "169.254.0.0/16",
-        "172.16.0.0/12",
-        "192.168.0.0/16",
-        "255.0.0.0/8",
-        "::/127",
-        "fe80::/10",
-        "fc00::/7",
+        *("0.0.0.0/8", "10.0.0.0/8", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.168.0.0/16"),
+        *("255.0.0.0/8", "::/127", "fe80::/10", "fc00::/7"),
     )
 )
 _CALLING = re.compile(
@@ -196,8 +188,7 @@ _RULES: tuple[_Rule, ...] = (
         PersonalDataKind.NAME,
         rf"\b(?i:my (?:full |first |last |legal )?name is|my name['’]s|i am called|people call me|please call me"
         rf"|(?:his|her|their) name is|the name on (?:the|my) (?:card|account) is|yours sincerely,"
-        rf"|(?:kind|best) regards,)"
-        rf"\s{{1,3}}(?P<it>{_NAME})",
+        rf"|(?:kind|best) regards,)\s{{1,3}}(?P<it>{_NAME})",
     ),
     _compile_rule(
         PersonalDataKind.NAME,

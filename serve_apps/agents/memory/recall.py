@@ -38,14 +38,10 @@ def build_recall(
     about: str,
     remembered: Remembered = NOTHING,
 ) -> RecalledContext:
-    """Put the past into words.
+    """Put the past into words: `messages`, oldest first, guarded when they were stored, and before them the summary.
 
-    Args:
-        messages: the newest ones, oldest first, guarded when they were stored.
-        summary: told only where messages before these exist.
-        facts: of the user.
-        about: what the user says now; facts that share its words come before others of their importance.
-        remembered: what is near to it by its meaning.
+    `about`: what the user says now; facts that share its words come before others of their importance. `remembered`:
+    what is near to it by its meaning.
     """
     told = [ModelMessage(one.role, one.text) for one in messages]
     history = fit_history(told)

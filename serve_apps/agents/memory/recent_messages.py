@@ -38,18 +38,11 @@ class RecentMessages:
     ) -> None:
         """Without `redis` everything is read from Postgres; `clock` gives seconds since 1970, alike on all replicas."""
         self._db, self._conversations, self._settings, self._clock = database, conversations, settings, clock
-        self._redis = RedisLink(
-            redis, clock, wait=SECONDS, rest=REST_SECONDS, fallback="conversations: fallback postgres"
-        )
+        told = "conversations: fallback postgres"
+        self._redis = RedisLink(redis, clock, wait=SECONDS, rest=REST_SECONDS, fallback=told)
 
     async def load(self, scope: Scope, session: str, upto: int) -> list[StoredMessage]:
-        """The newest `prompt_messages` up to number `upto`, oldest first; whose session it is was checked before.
-
-        Args:
-            scope: tenant and workspace are part of the key.
-            session: its id.
-            upto: number of the last message wanted, as Postgres knows it.
-        """
+        """The newest `prompt_messages` up to `upto`, Postgres' number, oldest first; its owner was checked."""
         if upto < 1:
             return []
         first = max(1, upto - self._settings.prompt_messages + 1)
@@ -142,11 +135,7 @@ def _encode_message(stored: StoredMessage) -> str:
 
 
 def _decode_message(member: Any) -> StoredMessage:
-    """As `_encode_message` made it.
-
-    Raises:
-        ValueError, TypeError, LookupError: somebody else made it.
-    """
+    """As `_encode_message` made it; raises ValueError, TypeError or LookupError where somebody else made it."""
     seq, role, text, run, findings, at = json.loads(member)
     if role not in ("user", "assistant") or not isinstance(text, str) or not isinstance(seq, int):
         raise ValueError("no message")

@@ -20,11 +20,10 @@ from cluster.state.db.postgres import Database, Transaction
 from configs.sections import MemorySettings
 from serve_apps.agents.memory.compliance import ComplianceCheck
 from serve_apps.agents.memory.episodic import EpisodicMemory
-from serve_apps.agents.memory.facts import FactExtraction, new_facts
+from serve_apps.agents.memory.facts import FactExtraction, new_facts, promised, requested_facts
 from serve_apps.agents.memory.memory_guard import GuardedText, guard_text, safe_memory_write
 from serve_apps.agents.memory.recall import NOTHING, RecalledContext, build_recall, fit_history
 from serve_apps.agents.memory.recent_messages import RecentMessages
-from serve_apps.agents.memory.requested import promised, requested_facts
 
 READ_FACTS = 100  # known facts among which the most important are chosen
 READ_MESSAGES = 200  # messages that one summary takes in
@@ -50,13 +49,10 @@ class ConversationMemory:
     async def recall(
         self, scope: Scope, session: ConversationSession, message: str, offered: Sequence[ModelMessage] = ()
     ) -> RecalledContext:
-        """Context for a model before `message`, which is not stored yet.
+        """Context for a model before `message`, which is not stored yet; what came since the session's opening is not
+        told.
 
-        Args:
-            scope: the user's.
-            session: as it was opened for this turn: messages said since are not told.
-            message: what the user says now.
-            offered: history that the client sent along; told only where the session has none of its own.
+        `offered`: history that the client sent along; told only where the session has none of its own.
         """
         messages = await self._history.load(scope, session.id, session.messages)
         async with self._db.transaction(scope) as tx:
@@ -86,19 +82,8 @@ class ConversationMemory:
         """Store what was said, in the caller's transaction; hand the result to `kept` once it is committed.
 
         What a user asks to be remembered, and what an agent says that it will remember, is known from then on, to the
-        next turn as to other conversations.
-
-        Args:
-            tx: the caller's.
-            scope: the user's.
-            session: where it was said.
-            role: by whom.
-            guarded: what `safe_memory_write` made of it.
-            run: the run that it begins or answers.
-            asked: what an answer answers, guarded.
-
-        Raises:
-            NotFound, Conflict: as `ConversationStore.append`.
+        next turn as to other conversations. `run`: what it begins or answers; `asked`: what an answer answers, guarded.
+        Raises NotFound, Conflict as `ConversationStore.append`.
         """
         said = NewMessage(role, guarded.sanitized_content, run, guarded.findings)
         stored = await self._conversations.append(tx, scope, session, [said])
@@ -127,8 +112,7 @@ class ConversationMemory:
     async def learn(self, scope: Scope, session: str, found: FactExtraction, upto: int) -> int:
         """Keep facts and summary, guarded as everything that is stored; returns how many facts are new.
 
-        Raises:
-            NotFound: the session is gone, or it is another user's.
+        Raises NotFound where the session is gone, or another user's.
         """
         facts = [
             SessionFact(f.category, f.importance, self._sanitize_text(scope, session, f.text, f.category))

@@ -51,9 +51,7 @@ class ConversationSummariser:
     def begin(self, turn: Turn, messages: int) -> None:
         """Start behind a turn, if it is likely to be due and not under way; returns at once.
 
-        Args:
-            turn: whose session, and who pays for the call.
-            messages: how many the session has; whether it is due is looked up in Postgres.
+        `messages`: how many the session has; whether it is due is looked up in Postgres.
         """
         if not self._settings.extract_facts or turn.depth or messages < self._settings.summary_after:
             return
@@ -68,9 +66,7 @@ class ConversationSummariser:
     async def learn(self, turn: Turn) -> SummaryResult:
         """Sum up and extract, where it is due: one call of a model, no database connection held meanwhile.
 
-        Raises:
-            Transient, Invalid, OverBudget: the model did not answer.
-            NotFound: the session is gone.
+        Raises Transient, Invalid or OverBudget where the model did not answer, NotFound where the session is gone.
         """
         summary, messages = await self._memory.unsummarised(turn.scope, turn.session)
         if len(messages) < self._settings.summary_after:

@@ -8,17 +8,8 @@ from cluster.basics.storable import replace_unstorable
 from cluster.models.reply_json import UnreadableValue, decode_whole
 
 # JSON schema's names, and what people write instead.
-_KINDS = {
-    "int": "integer",
-    "long": "integer",
-    "float": "number",
-    "double": "number",
-    "bool": "boolean",
-    "dict": "object",
-    "list": "array",
-    "tuple": "array",
-    "str": "string",
-}
+_KINDS = {"int": "integer", "long": "integer", "float": "number", "double": "number", "bool": "boolean"}
+_KINDS |= {"dict": "object", "list": "array", "tuple": "array", "str": "string"}
 _INTEGER = re.compile(r"[-+]?\d{1,18}(?:\.0{1,9})?")
 _NUMBER = re.compile(r"[-+]?(?:\d{1,30}(?:\.\d{0,30})?|\.\d{1,30})(?:[eE][-+]?\d{1,3})?")
 _DEEPEST = 40
@@ -26,10 +17,8 @@ _DEEPEST = 40
 
 def coerce_arguments(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
     """Numbers, booleans, lists and objects that came as text become what the schema says; a number where only text is
-    allowed becomes text. What does not fit otherwise stays, for the validation to name.
-
-    Raises:
-        UnreadableValue: nested too deeply.
+    allowed becomes text. What does not fit otherwise stays, for the validation to name. Raises UnreadableValue where it
+    is nested too deeply.
     """
     fitted = _coerce_object(arguments, schema, 0)
     return {str(key): make_storable(value) for key, value in fitted.items()}
@@ -94,8 +83,7 @@ def _from_text(text: str, allowed: list[str]) -> Any:
 def make_storable(value: Any, depth: int = 0) -> Any:
     """The value without what JSON columns and UTF-8 refuse: NUL and lone surrogates become U+FFFD.
 
-    Raises:
-        UnreadableValue: nested too deeply.
+    Raises UnreadableValue where it is nested too deeply.
     """
     if depth > _DEEPEST:
         raise UnreadableValue("nested too deeply")

@@ -34,8 +34,7 @@ def read_elements(text: str, names: ToolNames) -> ParseResult:
     reading = ParseResult()
     at = 0
     for _ in range(_MOST):
-        match = _CALL.search(text, at)
-        if match is None:
+        if (match := _CALL.search(text, at)) is None:
             break
         name, at = names.resolve(match[3]), match.end()
         if name is None:
@@ -77,13 +76,10 @@ def _read_call(text: str, begin: int, at: int, stop: int, end: int, name: str, n
             decoded = decode_json(source)
         except UnreadableValue:
             return CallCandidate(begin, end, name, None, body)
-        return CallCandidate(
-            begin, end, name, object_of(decoded.value, names, name), body, decoded.repaired, decoded.closed
-        )
+        found = object_of(decoded.value, names, name)
+        return CallCandidate(begin, end, name, found, body, decoded.repaired, decoded.closed)
     given = read_pairs(body) or _read_properties(body, name, names)
-    if given or not body.strip():
-        return CallCandidate(begin, end, name, given, body)
-    return CallCandidate(begin, end, name, None, body)
+    return CallCandidate(begin, end, name, given if given or not body.strip() else None, body)
 
 
 def read_parameters(body: str) -> dict[str, Any]:
@@ -138,8 +134,7 @@ def _read_tool_tags(text: str, names: ToolNames, reading: ParseResult) -> None:
     """`<f><city>Paris</city></f>`: the tag is the tool, its children are its parameters."""
     at = 0
     for _ in range(_MOST):
-        match = _TAG.search(text, at)
-        if match is None:
+        if (match := _TAG.search(text, at)) is None:
             return
         at = match.end()
         name = names.resolve(match[1])
@@ -153,7 +148,6 @@ def _read_tool_tags(text: str, names: ToolNames, reading: ParseResult) -> None:
 
 
 def _read_properties(body: str, name: str, names: ToolNames) -> dict[str, Any]:
-    """Children whose tags are the tool's parameters."""
     result = dict[str, Any]()
     for key in names.properties(name):
         opening = body.find(f"<{key}>")

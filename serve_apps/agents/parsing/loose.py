@@ -74,10 +74,9 @@ def _read_fence(
     body = text[at:stop]
     end = min(len(text), stop + 4)
     lead = len(body) - len(body.lstrip())
-    if _STRINGS.match(body) or (body.strip()[:1] in ("{", "[") and language not in _CODE):
-        calls = _read_json_values(body, lead, names, reading)
-        if calls:
-            return [_shift_call(call, begin, end, at) for call in calls]
+    values = _STRINGS.match(body) or (body.strip()[:1] in ("{", "[") and language not in _CODE)
+    if values and (calls := _read_json_values(body, lead, names, reading)):
+        return [_shift_call(call, begin, end, at) for call in calls]
     if language in _CODE:
         body = "\n".join("" if _IDLE.match(line) else line for line in body.splitlines())
         lead = len(body) - len(body.lstrip())
@@ -97,7 +96,6 @@ def _shift_call(call: CallCandidate, begin: int, end: int, offset: int) -> CallC
 
 
 def _read_json_values(body: str, at: int, names: ToolNames, reading: ParseResult) -> list[CallCandidate]:
-    """JSON values one after another."""
     calls = list[CallCandidate]()
     while body[at : at + 1] in ("{", "["):
         try:
@@ -105,15 +103,13 @@ def _read_json_values(body: str, at: int, names: ToolNames, reading: ParseResult
         except UnreadableValue:
             return calls or _read_doubled_braces(body, at, names, reading)
         shape = find_json_calls(decoded.value, names)
-        reading.unknown.extend(shape.unknown)
-        reading.final = reading.final or shape.final
+        reading.note(shape)
         raw = body[at : decoded.end]
         calls += [
             CallCandidate(at, decoded.end, name, given, raw, decoded.repaired, decoded.closed)
             for name, given in shape.calls
         ]
-        skipped = re.compile(r"[\s,;]*").match(body, decoded.end)
-        at = skipped.end() if skipped else decoded.end
+        at = python.skip_pattern(body, decoded.end, r"[\s,;]*")
     return calls
 
 
@@ -145,8 +141,7 @@ def _read_bare_json(text: str, names: ToolNames, reading: ParseResult) -> None:
                 for name, given in shape.calls
             )
         elif not is_quoted(text, begin):
-            reading.unknown.extend(shape.unknown)
-            reading.final = reading.final or shape.final
+            reading.note(shape)
         at = decoded.end if shape.calls or not decoded.repaired else begin + 1
         spent += 0 if shape.calls else decoded.end - begin
 
@@ -174,8 +169,7 @@ def _under_names(text: str, names: ToolNames, reading: ParseResult) -> None:
         name = names.resolve(match[1])
         if name is None or is_quoted(text, match.start()):
             continue
-        found = _json_of(text, match.end(), match.start(), name, names)
-        if found is not None:
+        if (found := _json_of(text, match.end(), match.start(), name, names)) is not None:
             reading.calls.append(found)
 
 

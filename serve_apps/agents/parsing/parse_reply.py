@@ -4,6 +4,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 from cluster.models.messages import ModelReply, ToolCall, ToolSpec
@@ -24,12 +25,9 @@ _LONGEST = 400_000  # characters that are read for calls; replies are far shorte
 def parse_reply(reply: ModelReply, tools: Sequence[ToolSpec], run_key: str) -> ParsedReply:
     """Calls of a reply, native ones first, else those in its text; without any, its text is the answer.
 
-    Never raises: what cannot be read becomes a call with a `problem`, which the model is told.
-
-    Args:
-        reply: as the model gave it.
-        tools: offered ones; other names are no calls (a native call of one has a `problem`).
-        run_key: the same for this reply whenever it is read, another for other replies: ids are derived from it.
+    Never raises: what cannot be read becomes a call with a `problem`, which the model is told. Names other than those
+    of the offered `tools` are no calls (a native call of one has a `problem`). `run_key` is the same for this reply
+    whenever it is read, another for other replies: ids are derived from it.
     """
     names = ToolNames(tools)
     thought, said = reasoning.split_reasoning(reply.content)
@@ -58,13 +56,10 @@ def _best_result(text: str, names: ToolNames) -> ParseResult:
     """The way of reading whose first call begins first; markers before transcripts before loose calls."""
     if not names.mentioned(text):
         return read_transcript(text, names)
-    readings = [
-        _drop_quoted(text, read_tagged_calls(text, names)),
-        read_transcript(text, names),
-        read_loose_calls(text, names),
-    ]
-    calling = [reading for reading in readings if reading.calls]
-    if calling:
+    tagged = read_tagged_calls(text, names)
+    tagged.calls = [found for found in tagged.calls if not is_quoted(text, found.start)]  # an example is none
+    readings = [tagged, read_transcript(text, names), read_loose_calls(text, names)]
+    if calling := [reading for reading in readings if reading.calls]:
         best = min(calling, key=lambda reading: reading.start)
         best.calls.sort(key=lambda found: found.start)
         return best
@@ -82,12 +77,6 @@ def _drop_repeats(calls: tuple[ParsedCall, ...]) -> tuple[ParsedCall, ...]:
     return tuple(kept.values())
 
 
-def _drop_quoted(text: str, reading: ParseResult) -> ParseResult:
-    """Without what stands between markers as an example."""
-    reading.calls = [found for found in reading.calls if not is_quoted(text, found.start)]
-    return reading
-
-
 def _native_calls(calls: tuple[ToolCall, ...], names: ToolNames, run_key: str) -> tuple[ParsedCall, ...]:
     seen, result = set[str](), list[ParsedCall]()
     for number, call in enumerate(calls):
@@ -98,7 +87,7 @@ def _native_calls(calls: tuple[ToolCall, ...], names: ToolNames, run_key: str) -
             made = _checked_call(name, _native_arguments(call.arguments, name, names), call.arguments, names, 1)
         identity = call.id if call.id and call.id not in seen else _derived_id(run_key, number, made)
         seen.add(identity)
-        result.append(_with_id(made, identity))
+        result.append(replace(made, id=identity))
     return tuple(result)
 
 
@@ -129,12 +118,11 @@ def _is_strict_json(raw: str) -> bool:
 
 def _text_call(found: CallCandidate, number: int, names: ToolNames, run_key: str, cut: bool) -> ParsedCall:
     if cut and not found.closed:
-        made = _problem_call(
-            found.name, "The call was cut off at the length limit. Write it again, shorter.", found.raw, 2
-        )
+        why = "The call was cut off at the length limit. Write it again, shorter."
+        made = _problem_call(found.name, why, found.raw, 2)
     else:
         made = _checked_call(found.name, found.arguments, found.raw, names, 2)
-    return _with_id(made, _derived_id(run_key, number, made))
+    return replace(made, id=_derived_id(run_key, number, made))
 
 
 def _checked_call(
@@ -169,10 +157,6 @@ def _unreadable_message(name: str, names: ToolNames) -> str:
 
 def _problem_call(name: str, problem: str, raw: str, tier: Literal[1, 2]) -> ParsedCall:
     return ParsedCall("", name, {}, tier, problem, raw)
-
-
-def _with_id(call: ParsedCall, identity: str) -> ParsedCall:
-    return ParsedCall(identity, call.name, call.arguments, call.tier, call.problem, call.raw)
 
 
 def _derived_id(run_key: str, number: int, call: ParsedCall) -> str:

@@ -30,13 +30,9 @@ _OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
 
 
 def read_python_calls(text: str, at: int, names: ToolNames, *, sure: bool) -> tuple[list[CallCandidate], int]:
-    """Calls that begin at `at`, with or without a list's brackets, and where they end.
-
-    Args:
-        sure: the place says that these are calls, so one whose arguments cannot be read is one with a problem.
-
-    Returns:
-        No calls where anything but calls of offered tools stands there.
+    """Calls that begin at `at`, with or without a list's brackets, and where they end; none where anything but calls of
+    offered tools stands there. `sure`: the place says that these are calls, so one whose arguments cannot be read is
+    one with a problem.
     """
     calls, start = list[CallCandidate](), at
     bracket = re.compile(r"\s*\[\s*").match(text, at)
@@ -54,8 +50,8 @@ def read_python_calls(text: str, at: int, names: ToolNames, *, sure: bool) -> tu
         calls.append(found)
         at = found.end
         if match[1]:
-            at = _skip_pattern(text, at, r"\s*\)")
-        at = _skip_pattern(text, at, r"\s*[,;]?\s*")
+            at = skip_pattern(text, at, r"\s*\)")
+        at = skip_pattern(text, at, r"\s*[,;]?\s*")
     if not calls:
         return [], start
     if not bracket:
@@ -66,7 +62,8 @@ def read_python_calls(text: str, at: int, names: ToolNames, *, sure: bool) -> tu
     return calls, closing.end() if closing else len(text)
 
 
-def _skip_pattern(text: str, at: int, pattern: str) -> int:
+def skip_pattern(text: str, at: int, pattern: str) -> int:
+    """Offset behind what the pattern matches at `at`."""
     match = re.compile(pattern).match(text, at)
     return match.end() if match else at
 
@@ -118,11 +115,8 @@ def _string_end(text: str, at: int, quote: str) -> int | None:
 def read_keywords(inside: str, name: str, names: ToolNames, *, bare: bool = False) -> dict[str, Any]:
     """Arguments by name from the text between a call's brackets; positional ones in the schema's order.
 
-    Args:
-        bare: words and expressions may stand where the schema wants text: quotes were lost.
-
-    Raises:
-        Unreadable: not arguments, more of them than parameters, or placeholders instead of values.
+    `bare`: words and expressions may stand where the schema wants text: quotes were lost. Raises Unreadable for what is
+    no arguments, more of them than parameters, or placeholders instead of values.
     """
     if not inside.strip():
         return {}

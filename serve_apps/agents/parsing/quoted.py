@@ -6,8 +6,7 @@ import re
 # above an action are full of "for example" and "do not know".
 _EXAMPLE = re.compile(
     r"\b(?:for (?:example|instance)|e\.g\.|i\.e\.|an example|example(?: \w+){0,2}$|hypothetical\w*"
-    r"|(?:would )?looks? like"
-    r"|(?:format|syntax|schema|template|definition) (?:is|for|of)"
+    r"|(?:would )?looks? like|(?:format|syntax|schema|template|definition) (?:is|for|of)"
     r"|(?:do not|don't|must not|should not|shouldn't|never|not) (?:write|call|use|run|output|send|emit|reply|answer)"
     r"|instead of (?:writing|calling)?|already (?:called|ran|used)|previous (?:call|turn)s?(?: was)?$)",
     re.IGNORECASE,

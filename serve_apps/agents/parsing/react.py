@@ -5,7 +5,8 @@ No source gives the original grammar; this one is authored: labels begin a line,
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Any
 
 from cluster.models.reply_json import DecodedJson, UnreadableValue, decode_json
@@ -20,10 +21,8 @@ _AFTER = r"(?:[ \t]{0,3}#?\d{1,3})?[*_`\]]{0,3}[ \t]{0,3}[:：][*_`]{0,3}"
 _LABEL = re.compile(
     _BEFORE + r"(?:(?P<input>action[ _\-]?(?:input|arguments?|args|parameters?|params)"
     r"|(?:tool|function)[ _\-]?(?:input|arguments?|args|parameters?|params)|input|arguments?|args|parameters?|params)"
-    r"|(?P<action>action(?:[ _]?name)?)"
-    r"|(?P<tool>tool(?:[ _](?:name|call|to use))?|function(?:[ _](?:name|call))?|call)"
-    r"|(?P<observation>observations?|tool[ _](?:result|response|output))"
-    r"|(?P<final>final[ _\-]?answer)"
+    r"|(?P<action>action(?:[ _]?name)?)|(?P<tool>tool(?:[ _](?:name|call|to use))?|function(?:[ _](?:name|call))?|call)"
+    r"|(?P<observation>observations?|tool[ _](?:result|response|output))|(?P<final>final[ _\-]?answer)"
     r"|(?P<thought>th?o?u?ght|reasoning|reflection))" + _AFTER,
     re.IGNORECASE | re.MULTILINE,
 )
@@ -112,7 +111,8 @@ def _read_action(text: str, part: _Part, parts: list[_Part], names: ToolNames, r
     resolved = names.resolve(written) or (names.within(line) if given else None)
     if resolved is None:
         if names.is_final(written):
-            reading.final = _final_of(text, part, given)
+            answer = given or part
+            reading.final = text[answer.at : answer.stop].strip()
         elif written and given and part.kind == "action":
             reading.unknown.append(written)
         return part.at
@@ -138,16 +138,13 @@ def _read_inline(text: str, part: _Part, names: ToolNames, reading: ParseResult,
         except UnreadableValue:
             decoded = DecodedJson(None, at)
         shape = find_json_calls(decoded.value, names)
-        reading.unknown.extend(shape.unknown)
-        reading.final = reading.final or shape.final
-        found = [
-            _make_candidate(part.start, decoded, name, given, text[at : decoded.end]) for name, given in shape.calls
-        ]
-        if found:
-            return found
+        reading.note(shape)
+        raw = text[at : decoded.end]
+        if shape.calls:
+            return [_make_candidate(part.start, decoded, name, given, raw) for name, given in shape.calls]
     calls, end = python.read_python_calls(text, at, names, sure=sure)
     if calls and end <= max(part.stop, calls[-1].end):
-        return [_move_start(call, part.start) for call in calls]
+        return [replace(call, start=part.start) for call in calls]
     bracket = _BRACKET.match(text, at)
     name = names.resolve(bracket[1]) if bracket else None
     if bracket and name is not None:
@@ -170,10 +167,6 @@ def _make_candidate(
     return CallCandidate(start, decoded.end, name, arguments, raw, decoded.repaired, decoded.closed)
 
 
-def _move_start(call: CallCandidate, start: int) -> CallCandidate:
-    return CallCandidate(start, call.end, call.name, call.arguments, call.raw, call.repaired, call.closed)
-
-
 def _read_bracketed(text: str, part: _Part, at: int, name: str, names: ToolNames) -> list[CallCandidate]:
     """`Search[some entity]`: the bracket's text is the only parameter, or several parameters in order."""
     line_end = text.find("\n", at)
@@ -184,10 +177,8 @@ def _read_bracketed(text: str, part: _Part, at: int, name: str, names: ToolNames
     inside = text[at:close].strip()
     arguments = _free_text_argument(inside, name, names)
     if arguments is None:
-        try:
+        with suppress(UnreadableValue):
             arguments = python.read_keywords(inside, name, names)
-        except UnreadableValue:
-            arguments = None
     return [CallCandidate(part.start, close + 1, name, arguments, inside)]
 
 
@@ -249,10 +240,6 @@ def _without_input(text: str, part: _Part, line: str, name: str, names: ToolName
     elif not text[part.stop :].strip():
         reading.calls.append(CallCandidate(part.start, part.stop, name, None, ""))
     return part.stop
-
-
-def _final_of(text: str, part: _Part, given: _Part | None) -> str:
-    return text[given.at : given.stop].strip() if given else text[part.at : part.stop].strip()
 
 
 def _is_better_input(second: Mapping[str, Any], first: Mapping[str, Any] | None, name: str, names: ToolNames) -> bool:

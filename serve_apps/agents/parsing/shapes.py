@@ -1,31 +1,22 @@
 """JSON values that are calls, in the shapes that models have learnt from their providers."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from cluster.models.reply_json import UnreadableValue, decode_whole
 from serve_apps.agents.parsing import python
 from serve_apps.agents.parsing.names import ToolNames
+from serve_apps.agents.parsing.parsed_reply import JsonCalls
 
 _NAMES = (
     *("name", "tool_name", "function_name", "tool", "function", "action", "recipient_name", "api_name", "api"),
     *("func", "toolName", "functionName", "call", "tool_call", "function_call", "command", "method"),
 )
 _ARGUMENTS = (
-    *(
-        "arguments",
-        "parameters",
-        "args",
-        "input",
-        "params",
-        "tool_input",
-        "action_input",
-        "tool_args",
-        "tool_arguments",
-    ),
-    *("tool_parameters", "function_args", "function_arguments", "function_parameters", "kwargs", "inputs", "toolInput"),
-    *("arguments_json", "action_args", "action_arguments", "argument", "parameter", "tool_params"),
+    *("arguments", "parameters", "args", "input", "params", "tool_input", "action_input", "tool_args"),
+    *("tool_arguments", "tool_parameters", "function_args", "function_arguments", "function_parameters", "kwargs"),
+    *("inputs", "toolInput", "arguments_json", "action_args", "action_arguments", "argument", "parameter"),
+    "tool_params",
 )
 _WRAPPERS = (
     *("tool_calls", "function_calls", "tool_call", "function_call", "calls", "tool_uses", "actions", "action", "tools"),
@@ -36,15 +27,6 @@ _ABOUT = frozenset(
     {"id", "type", "index", "thought", "thoughts", "reasoning", "explanation", "tool_call_id", "call_id", "status"}
 )
 _DEEPEST = 4
-
-
-@dataclass(slots=True)
-class JsonCalls:
-    """Calls in a value: name and arguments, None where these are no object; `final` is an answer in a call's form."""
-
-    calls: list[tuple[str, Mapping[str, Any] | None]] = field(default_factory=list)
-    unknown: list[str] = field(default_factory=list)
-    final: str | None = None
 
 
 def find_json_calls(value: Any, names: ToolNames) -> JsonCalls:

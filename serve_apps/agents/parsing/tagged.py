@@ -56,9 +56,7 @@ def read_tagged_calls(text: str, names: ToolNames) -> ParseResult:
     while read < _MOST and (match := _OPEN.search(text, at)):
         read += 1
         at = match.end()
-        begin = match.start()
-        stop = _marker_stop(text, at)
-        calls, end = _read_marker(text, begin, at, stop, names, reading)
+        calls, end = _read_marker(text, match.start(), at, _marker_stop(text, at), names, reading)
         if calls:
             reading.calls.extend(calls)
             at = max(end, at)
@@ -66,9 +64,7 @@ def read_tagged_calls(text: str, names: ToolNames) -> ParseResult:
 
 
 def _marker_stop(text: str, at: int) -> int:
-    ends = [
-        match.start() for match in (_OPEN.search(text, at), _CLOSE.search(text, at)) if match and match.start() > at
-    ]
+    ends = [one.start() for one in (_OPEN.search(text, at), _CLOSE.search(text, at)) if one and one.start() > at]
     return min(ends, default=len(text))
 
 
@@ -76,8 +72,7 @@ def _read_marker(
     text: str, begin: int, at: int, stop: int, names: ToolNames, reading: ParseResult
 ) -> tuple[list[CallCandidate], int]:
     """Calls of one marker: JSON, a name and JSON, Python's syntax, or a name and elements."""
-    fence = _FENCE.match(text, at)
-    if fence:
+    if fence := _FENCE.match(text, at):
         at = fence.end()
     calls, end = _read_json_calls(text, begin, at, names, reading)
     if not calls:
@@ -96,7 +91,7 @@ def _read_json_calls(
     """One JSON value after another, with nothing but separators between them."""
     calls = list[CallCandidate]()
     while True:
-        at = _skip_separators(text, at)
+        at = python.skip_pattern(text, at, r"[\s,;]*(?:<\|?/?tool_calls?\|?>[\s,;]*)*")
         if text[at : at + 1] not in ("{", "["):
             return calls, at
         try:
@@ -105,19 +100,13 @@ def _read_json_calls(
             broken = _broken_call(text, begin, at, names)
             return [*calls, *([broken] if broken else [])], at if broken is None else broken.end
         shape = find_json_calls(decoded.value, names)
-        reading.unknown.extend(shape.unknown)
-        reading.final = reading.final or shape.final
+        reading.note(shape)
         for name, arguments in shape.calls:
             raw = text[at : decoded.end]
             calls.append(CallCandidate(begin, decoded.end, name, arguments, raw, decoded.repaired, decoded.closed))
         at = begin = decoded.end
         if not shape.calls:
             return calls, at
-
-
-def _skip_separators(text: str, at: int) -> int:
-    match = re.compile(r"[\s,;]*(?:<\|?/?tool_calls?\|?>[\s,;]*)*").match(text, at)
-    return match.end() if match else at
 
 
 _STATED = re.compile(r"[\"'](?:name|tool_name|tool|function|action)[\"']\s*:\s*[\"']([^\"'\n]{1,128})[\"']")
@@ -127,9 +116,7 @@ def _broken_call(text: str, begin: int, at: int, names: ToolNames) -> CallCandid
     """A call whose JSON cannot be read, but whose name can: the model is told, instead of the user."""
     stated = _STATED.search(text, at, at + 400)
     name = names.resolve(stated[1]) if stated else None
-    if name is None:
-        return None
-    return CallCandidate(begin, len(text), name, None, text[at:])
+    return None if name is None else CallCandidate(begin, len(text), name, None, text[at:])
 
 
 def _read_named_call(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 from itertools import pairwise
+from operator import add, mul, sub, truediv
 from typing import Any
 
 import sympy
@@ -34,37 +35,23 @@ _FUNCTIONS: Mapping[str, tuple[Callable[..., Any], Callable[[float], float]]] = 
     "tan": (sympy.tan, math.tan),
 }
 _CONSTANTS = {"pi": (sympy.pi, math.pi), "e": (sympy.E, math.e)}
-_SIGNS: Mapping[str, Callable[[Any, Any], Any]] = {
-    "+": lambda a, b: a + b,
-    "-": lambda a, b: a - b,
-    "*": lambda a, b: a * b,
-    "/": lambda a, b: a / b,
-}
+_SIGNS: Mapping[str, Callable[[Any, Any], Any]] = {"+": add, "-": sub, "*": mul, "/": truediv}
 
 
 @dataclass(frozen=True, slots=True)
 class FormulaSide:
-    """One side of a formula.
+    """One side of a formula."""
 
-    Attributes:
-        expression: a sympy expression.
-        terms: most terms it has when it is expanded.
-        names: its unknowns.
-        values: what it gives at each point as floats; NaN where it is not defined.
-    """
-
-    expression: Any
-    terms: int
-    names: frozenset[str]
-    values: tuple[float, ...]
+    expression: Any  # a sympy expression
+    terms: int  # most terms it has when it is expanded
+    names: frozenset[str]  # its unknowns
+    values: tuple[float, ...]  # what it gives at each point as floats; NaN where it is not defined
 
 
 def parse_side(text: str, known: Mapping[str, float] | None = None) -> FormulaSide:
     """Parse one side; `known` gives names their values, others get one a point that depends on the name alone.
 
-    Raises:
-        Invalid: it is no formula; the detail says where.
-        TooLarge: a number or an expansion would be too large.
+    Raises Invalid, saying where, if it is no formula, TooLarge if a number or an expansion would be too large.
     """
     build = ExpressionBuilder(
         _build_number, partial(_build_name, known or {}), _apply_unary, _apply_binary, _apply_function
@@ -149,7 +136,7 @@ def _apply_power(base: FormulaSide, exponent: FormulaSide) -> FormulaSide:
     _check_terms(terms)
     if base.expression == 0 and not exponent.names and exponent.values[0] < 0:
         raise Invalid("it divides by zero")
-    values = tuple(_float_or_nan(lambda a, b: a**b, a, b) for a, b in zip(base.values, exponent.values, strict=True))
+    values = tuple(_float_or_nan(pow, a, b) for a, b in zip(base.values, exponent.values, strict=True))
     return FormulaSide(base.expression**exponent.expression, terms, base.names | exponent.names, values)
 
 
@@ -203,11 +190,7 @@ def _repeat_value(of: Callable[[Any], float], value: Any) -> tuple[float, ...]:
 
 
 def split_sides(text: str) -> list[str]:
-    """A formula's sides, one or two; `==` is `=`.
-
-    Raises:
-        Invalid: it has more, or an empty one.
-    """
+    """A formula's sides, one or two; `==` is `=`. Raises Invalid where it has more, or an empty one."""
     parts = text.replace("==", "=").split("=")
     if (
         len(parts) > 2

@@ -3,13 +3,15 @@
 import json
 import re
 from collections.abc import Callable
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
 
 from cluster.basics.errors import AosError
 from cluster.models.messages import ModelMessage, ModelReply
 from cluster.models.routing.tasks import Task
 from cluster.state.canonical_json import normalize_json
 from serve_apps.agents.events import EventKind
-from serve_apps.agents.planning.reasoned import Reasoned
 from serve_apps.agents.planning.shape import PlanStep, StepExecutor, UnreadableReply, read_as
 from serve_apps.agents.planning.work import PlannedTurn, StepResult, Streamed
 from serve_apps.agents.turn.limits import ENDINGS
@@ -28,19 +30,24 @@ _TORN = re.compile(r"(?<!\\)(?:\\\\)*(?P<torn>(?:\\u[dD][89abAB][0-9a-fA-F]{2})?
 _HALF_PAIR = re.compile(r"(?<!\\)(?:\\\\)*(?P<torn>\\u[dD][89abAB][0-9a-fA-F]{2})\Z")
 
 
-class AnswerReader:
-    """Takes a JSON object in pieces and gives the text of its `answer`, as far as it is certain.
+class Reasoned(BaseModel):
+    """Reply of a reasoning step: an answer, how it came about, and whether what was there sufficed for it."""
 
-    Attributes:
-        opened: the answer began, and may be shown.
-        text: of it so far.
-    """
+    model_config = ConfigDict(allow_inf_nan=False)
+    answer: str = Field(min_length=1)
+    steps: list[str] = []
+    context_adequacy: Literal["sufficient", "insufficient"]
+    confidence: float = Field(0.9, ge=0, le=1)
+
+
+class AnswerReader:
+    """Takes a JSON object in pieces and gives the text of its `answer`, as far as it is certain."""
 
     def __init__(self, may_show: Callable[[str | None], bool]) -> None:
         """`may_show`: decides by the adequacy that stands before the answer; None where none does."""
         self._may_show = may_show
         self._raw, self._over = "", False
-        self.opened, self.text = False, ""
+        self.opened, self.text = False, ""  # the answer began and may be shown; of it so far
 
     def feed(self, piece: str) -> str:
         """The new part of the answer."""
@@ -105,10 +112,8 @@ async def reason_aloud(
 ) -> StepResult | ModelReply:
     """The last step's answer, told as TEXT; the reply where nothing of it could be read or shown.
 
-    What was shown stays the answer: a reply that breaks off behind it is not asked for again.
-
-    Raises:
-        AosError: of the model; what was shown is no part of the answer then, and the reader is told so.
+    What was shown stays the answer: a reply that breaks off behind it is not asked for again. Raises AosError of the
+    model; what was shown is no part of the answer then, and the reader is told so.
     """
     reader = AnswerReader(lambda adequacy: is_final(work, adequacy))
     release = Aloud(work, reader)

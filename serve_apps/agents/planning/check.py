@@ -24,18 +24,12 @@ class PlanVerdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PlanCheck:
-    """A plan that was looked at.
-
-    Attributes:
-        plan: as it is to be carried out, its steps in an order in which each follows what it depends on.
-        notes: what was changed or is odd, in words for people and for the model.
-        risks: step id and what its tool may change.
-    """
+    """A plan that was looked at."""
 
     verdict: PlanVerdict
-    plan: Plan
-    notes: tuple[str, ...] = ()
-    risks: tuple[tuple[str, str], ...] = ()
+    plan: Plan  # as it is to be carried out, its steps in an order in which each follows what it depends on
+    notes: tuple[str, ...] = ()  # what was changed or is odd, in words for people and for the model
+    risks: tuple[tuple[str, str], ...] = ()  # step id and what its tool may change
 
 
 def check_plan(
@@ -47,15 +41,10 @@ def check_plan(
     done: Collection[str] = (),
     attempt: str = "",
 ) -> PlanCheck:
-    """Judge a plan.
+    """Judge a plan by what each tool may change.
 
-    Args:
-        plan: as it was read.
-        effects: what each tool that there is may change.
-        max_steps: most steps; those beyond fall out.
-        grounded: passages are there, so the plan retrieves and reasons (S2).
-        done: ids of steps of earlier plans that new ones may depend on.
-        attempt: put before new ids that are already `done`.
+    `max_steps`: those beyond fall out. `grounded`: passages are there, so the plan retrieves and reasons (S2). `done`:
+    ids of steps of earlier plans that new ones may depend on; `attempt` is put before new ids that are among them.
     """
     if not plan.steps:
         return PlanCheck(PlanVerdict.ABORT, plan, ("the plan has no steps",))
@@ -96,11 +85,8 @@ def _find_faults(plan: Plan) -> tuple[str, ...]:
         for one in plan.steps
         if one.executor not in set(StepExecutor)
     ]
-    faults += [
-        f"{one.id}: an action needs a tool"
-        for one in plan.steps
-        if one.executor == StepExecutor.ACTION and not one.tool
-    ]
+    acting = [one for one in plan.steps if one.executor == StepExecutor.ACTION]
+    faults += [f"{one.id}: an action needs a tool" for one in acting if not one.tool]
     return tuple(faults[:5])
 
 
@@ -163,10 +149,8 @@ def _rounded_off(steps: tuple[PlanStep, ...], grounded: bool, notes: list[str]) 
         first = PlanStep(_free_id("retrieve", steps), "Search the documents", StepExecutor.RETRIEVAL, "search")
         steps = (first, *steps)
         notes.append("a search of the documents was put first")
-    last_work = max(
-        (at for at, one in enumerate(steps) if one.executor in (StepExecutor.ACTION, StepExecutor.RETRIEVAL)),
-        default=-1,
-    )
+    working = (StepExecutor.ACTION, StepExecutor.RETRIEVAL)
+    last_work = max((at for at, one in enumerate(steps) if one.executor in working), default=-1)
     worded = any(one.executor == StepExecutor.REASONING for one in steps[last_work + 1 :])
     if not worded:
         before = tuple(one.id for one in steps)

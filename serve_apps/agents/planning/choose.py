@@ -36,8 +36,7 @@ _PLANNED = re.compile(
 _NUMBER = r"(?:[$€£]?\d[\d.,' ]*(?:\s?(?:%|percent|prozent|\^\d+|²|³|!|squared|cubed|hoch \d+|[$€£]))?|pi|π)"
 _OPERATOR = (
     r"(?:[-+*/×·÷:^−]|\*\*|\bx\b|\b(?:plus|minus|times|multiplied by|divided by|over|mod(?:ulo)?|to the power of|"
-    r"percent of|of|"
-    r"mal|geteilt durch|durch|hoch|prozent von|von)\b)"
+    r"percent of|of|mal|geteilt durch|durch|hoch|prozent von|von)\b)"
 )
 _ROOT = r"(?:(?:the )?(?:square |cube )?root of|die (?:quadrat)?wurzel (?:aus|von)|sqrt|√|log|ln|sin|cos|tan)"
 _SUM = re.compile(
@@ -45,8 +44,7 @@ _SUM = re.compile(
     rf"(?:(?:what(?:'s| is| are)|how much (?:is|are)|calculate|compute|work out|solve|evaluate|tell me|(?:can|could) "
     rf"you (?:please )?"
     rf"(?:calculate|compute|work out|solve)|was (?:ist|sind|ergibt|macht)|wie ?viel (?:ist|sind|ergibt|macht)|"
-    rf"berechne|rechne)\b[\s:]*)?"
-    rf"(?:the (?:sum|product|result|value) "
+    rf"berechne|rechne)\b[\s:]*)?(?:the (?:sum|product|result|value) "
     rf"of\s+)?[\s(]*-?(?:{_NUMBER}[\s()]*(?:{_OPERATOR}[\s(]*-?(?:{_ROOT}[\s(]*)?{_NUMBER}[\s()]*)+"
     rf"|{_ROOT}[\s(]*{_NUMBER}[\s()]*(?:{_OPERATOR}[\s(]*-?{_NUMBER}[\s()]*)*)"
     rf"(?:=|\?|!|\.|equal|equals|please|bitte|aus|\s)*",
@@ -67,22 +65,14 @@ class TurnMode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ModeChoice:
-    """A choice and what came with it.
-
-    Attributes:
-        by: who chose; `fallback` where the model failed, and `why`.
-        shown: text that the reader has seen and that has to be told as TEXT.
-        answer: CHAT: the whole answer, of which `shown` is all; None when the loop has to answer.
-        reply: the model's, for its cost.
-        said: AGENTIC: the text that holds a plan, and the prompt it answers.
-    """
+    """A choice and what came with it."""
 
     mode: TurnMode
-    by: Literal["command", "pattern", "model", "fallback"]
-    shown: str = ""
-    answer: str | None = None
-    reply: ModelReply | None = None
-    said: str | None = None
+    by: Literal["command", "pattern", "model", "fallback"]  # who chose; `fallback` where the model failed, and `why`
+    shown: str = ""  # text that the reader has seen and that has to be told as TEXT
+    answer: str | None = None  # CHAT: the whole answer, of which `shown` is all; None when the loop has to answer
+    reply: ModelReply | None = None  # the model's, for its cost
+    said: str | None = None  # AGENTIC: the text that holds a plan, and the prompt it answers
     asked: tuple[ModelMessage, ...] = ()
     why: str = ""
 
@@ -107,8 +97,7 @@ def is_sum(text: str) -> bool:
 async def choose_by_model(work: PlannedTurn) -> ModeChoice:
     """One call: a text is the answer and is shown while it is written, a plan is held back.
 
-    Raises:
-        OutOfTime, NoModel, OverBudget: nothing can be asked.
+    Raises OutOfTime, NoModel, OverBudget where nothing can be asked.
     """
     turn, crew = work.turn, work.crew
     rules = prompt.build_system_prompt(

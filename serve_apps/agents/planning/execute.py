@@ -1,7 +1,5 @@
 """Carries a plan out: steps in order, each looked at by its supervisor, a new plan where one does not get further."""
 
-from collections.abc import Sequence
-
 from cluster.basics.errors import AosError
 from cluster.models.routing.tasks import Task
 from serve_apps.agents.events import EventKind
@@ -20,11 +18,8 @@ _REVIEWED = frozenset({StepExecutor.ACTION})
 
 
 async def execute_plan(work: PlannedTurn, planned: CheckedPlan) -> bool:
-    """Carry out a plan and those that replace it; whether it was not aborted.
-
-    Raises:
-        ApprovalPending: a person has to decide first.
-        OutOfTime, NoModel, OverBudget: there is nothing more to ask.
+    """Carry out a plan and those that replace it; whether it was not aborted. Raises ApprovalPending where a person has
+    to decide first, OutOfTime, NoModel, OverBudget where there is nothing more to ask.
     """
     planner.emit_plan(work, planned)
     todo = list(planned.checked.plan.steps)
@@ -58,9 +53,8 @@ async def _execute_step(work: PlannedTurn, step: PlanStep) -> StepRuling:
         ruling = await _judge_step(work, result, attempt)
         result.outcome = ruling.outcome
         work.results[step.id] = result
-        work.journal.emit(
-            EventKind.STEP_END, id=step.id, outcome=str(ruling.outcome), note=ruling.why[:500], by=ruling.by
-        )
+        outcome, note = str(ruling.outcome), ruling.why[:500]
+        work.journal.emit(EventKind.STEP_END, id=step.id, outcome=outcome, note=note, by=ruling.by)
         if ruling.outcome is not StepOutcome.RETRY:
             return ruling
 
@@ -87,9 +81,8 @@ async def _judge_step(work: PlannedTurn, result: StepResult, attempt: int) -> St
     if known is not None:
         return known
     if result.error is None and StepExecutor(result.step.executor) not in _REVIEWED:
-        unread = isinstance(result.output, dict) and (
-            result.output.get("unread") or result.output.get("verdict") == "not_verified"
-        )
+        output = result.output if isinstance(result.output, dict) else {}
+        unread = output.get("unread") or output.get("verdict") == "not_verified"
         return StepRuling(StepOutcome.NOT_VERIFIED if unread else StepOutcome.SUCCESS, "")
     return await _review_step(work, result, attempt)
 
@@ -141,7 +134,5 @@ def _missing_results(work: PlannedTurn, step: PlanStep) -> str:
     """An action does not run on results that are not there; whoever reasons says what is missing."""
     if step.executor != StepExecutor.ACTION:
         return ""
-    lost: Sequence[str] = [
-        before for before in step.depends_on if before in work.results and not work.results[before].usable
-    ]
+    lost = [one for one in step.depends_on if one in work.results and not work.results[one].usable]
     return f"it needs {', '.join(lost)}" if lost else ""

@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 import sympy
@@ -20,42 +20,27 @@ _IMPLICIT = re.compile(r"(?<![A-Za-z_\d.])(\d+(?:\.\d+)?)\s*(?=[A-Za-z(])(?![eE]
 
 @dataclass(frozen=True, slots=True)
 class FormulaVerification:
-    """Result of a formula's verification, as the second set of documents has it.
-
-    Attributes:
-        confidence: 0 to 1; 0.6 where it is well formed and there was nothing to compare it with.
-        corrected_formula: what to use instead; None where it is right or nothing better is known.
-        value: what it gives for the values that were given.
-    """
+    """Result of a formula's verification, as the second set of documents has it."""
 
     verdict: Literal["verified", "needs_revision"]
-    confidence: float
+    confidence: float  # 0 to 1; 0.6 where it is well formed and there was nothing to compare it with
     explanation: str
-    corrected_formula: str | None = None
-    value: float | None = None
+    corrected_formula: str | None = None  # what to use instead; None where it is right or nothing better is known
+    value: float | None = None  # what it gives for the values that were given
 
     @property
     def data(self) -> Mapping[str, Any]:
         """As JSON."""
-        return {
-            "verdict": self.verdict,
-            "confidence": self.confidence,
-            "explanation": self.explanation,
-            "corrected_formula": self.corrected_formula,
-            "value": self.value,
-        }
+        return asdict(self)
 
 
 def verify_formula(
     formula: str, values: Mapping[str, float] | None = None, result: float | None = None, reference: str | None = None
 ) -> FormulaVerification:
-    """Check a formula.
+    """Check a formula: an expression, or two with = between them.
 
-    Args:
-        formula: an expression, or two with = between them.
-        values: what its names stand for.
-        result: what it is said to give for them.
-        reference: a formula that is known to be right, such as one that a document states.
+    `values`: what its names stand for; `result`: what it is said to give for them; `reference`: a formula that is known
+    to be right, such as one that a document states.
     """
     try:
         return _judge_formula(formula, values or {}, result, reference)
@@ -99,21 +84,14 @@ def _judge_formula(
         said = result if result is not None else values.get(str(left.expression))
         return _check_value(formula, value, said, name=f"{parts[0]} = ")
     if left.names != right.names:
-        return FormulaVerification(
-            "verified", UNCHECKED, "It is well formed and holds only for some values.", None, value
-        )
+        why = "It is well formed and holds only for some values."
+        return FormulaVerification("verified", UNCHECKED, why, None, value)
     if equal is None:
-        return FormulaVerification(
-            "verified", UNCHECKED, "It is well formed; whether the sides are equal is not known.", None, value
-        )
+        why = "It is well formed; whether the sides are equal is not known."
+        return FormulaVerification("verified", UNCHECKED, why, None, value)
     better = _short_text(sympy.expand(left.expression))
-    return FormulaVerification(
-        "needs_revision",
-        CERTAIN,
-        "The sides are not equal.",
-        None if better is None else f"{parts[0]} = {better}",
-        value,
-    )
+    mended = None if better is None else f"{parts[0]} = {better}"
+    return FormulaVerification("needs_revision", CERTAIN, "The sides are not equal.", mended, value)
 
 
 def _compare_reference(
@@ -135,14 +113,11 @@ def _check_value(text: str, value: float | None, said: float | None, name: str =
     """A formula whose right side gives a value, or one with names that have none."""
     if said is None:
         certain = CERTAIN if value is not None else UNCHECKED
-        why = "It is well formed" + (
-            f" and gives {value:.12g}." if value is not None else "; nothing to compare it with."
-        )
-        return FormulaVerification("verified", certain, why, None, value)
+        more = f" and gives {value:.12g}." if value is not None else "; nothing to compare it with."
+        return FormulaVerification("verified", certain, f"It is well formed{more}", None, value)
     if value is None:
-        return FormulaVerification(
-            "needs_revision", UNCHECKED, "Not every name has a value, so the result cannot be checked."
-        )
+        why = "Not every name has a value, so the result cannot be checked."
+        return FormulaVerification("needs_revision", UNCHECKED, why)
     if math.isclose(value, said, rel_tol=1e-6, abs_tol=_half_a_digit(said)):
         return FormulaVerification("verified", CERTAIN, f"It gives {value:.12g}.", None, value)
     better = f"{name}{value:.12g}" if name else f"{text} = {value:.12g}"

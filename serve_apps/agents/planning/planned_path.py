@@ -39,11 +39,8 @@ class GeneralHandler:
         self._crew, self._sleep = crew, sleep
 
     async def __call__(self, turn: Turn, journal: Journal) -> TurnOutcome:
-        """Carry a turn out.
-
-        Raises:
-            ApprovalPending: a person has to decide first.
-            NoModel, OverBudget, Unavailable, Overloaded, Invalid: there is no model to ask, or none that answers.
+        """Carry a turn out; raises ApprovalPending where a person has to decide first, NoModel, OverBudget,
+        Unavailable, Overloaded or Invalid where there is no model to ask, or none that answers.
         """
         command, message = command_of(turn.message)
         if command in COMMANDS and message.strip():
@@ -133,8 +130,7 @@ class GeneralHandler:
     ) -> TurnOutcome:
         """Answer from the steps' results: quotes checked, notices under it, emitted as one TEXT.
 
-        Raises:
-            NoReply, or as the model failed: it never said a word, so what there is are the fallback plan's leavings.
+        Raises NoReply, or as the model failed that never said a word: what there is are the fallback plan's leavings.
         """
         found = synthesise_answer(list(work.results.values()), grounded=work.grounded)
         if not work.heard:

@@ -28,11 +28,7 @@ class CheckedPlan:
 
 
 async def make_plan(work: PlannedTurn, more: str = "") -> CheckedPlan:
-    """Ask for a plan; `more` tells what was tried before.
-
-    Raises:
-        OutOfTime, NoModel, OverBudget: nothing can be asked.
-    """
+    """Ask for a plan; `more`: what was tried before. Raises OutOfTime, NoModel, OverBudget: nothing can be asked."""
     turn, limits = work.turn, work.limits
     messages = (
         ModelMessage("system", prompts.planner_rules(limits.style, limits.steps, work.tools, work.grounded)),
@@ -50,8 +46,7 @@ async def make_plan(work: PlannedTurn, more: str = "") -> CheckedPlan:
 async def settle_plan(work: PlannedTurn, messages: tuple[ModelMessage, ...], said: str) -> CheckedPlan:
     """Read and check a reply; what cannot be used is sent back with the reason, twice at most.
 
-    Raises:
-        OutOfTime, NoModel, OverBudget: nothing can be asked.
+    Raises OutOfTime, NoModel, OverBudget where nothing can be asked.
     """
     why = ""
     for attempt in range(REPAIRS + 1):
@@ -67,12 +62,10 @@ async def settle_plan(work: PlannedTurn, messages: tuple[ModelMessage, ...], sai
                 break
         if attempt == REPAIRS:
             break
-        again = (
-            ModelMessage("assistant", said[: prompts.LONGEST_PROMPT]),
-            ModelMessage("user", prompts.retry_prompt(why)),
-        )
+        before = ModelMessage("assistant", said[: prompts.LONGEST_PROMPT])
         try:
-            said = (await work.ask(Task.PLANNING, (*messages, *again))).content
+            again = (*messages, before, ModelMessage("user", prompts.retry_prompt(why)))
+            said = (await work.ask(Task.PLANNING, again)).content
         except HOPELESS:
             raise
         except AosError as error:

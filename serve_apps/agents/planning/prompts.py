@@ -142,8 +142,5 @@ def step_prompt(
     parts.append(f"<message>\n{neutral(turn.message)}\n</message>")
     parts.append(f"Step: {neutral(task)}")  # drafts and labels are models' words: they may repeat what was read
     own = turn.agent.system_prompt.strip()
-    return (
-        ModelMessage("system", f"{own}\n\n{rules}" if own else rules),
-        *turn.history[-history:],
-        ModelMessage("user", "\n\n".join(parts)),
-    )
+    system = ModelMessage("system", f"{own}\n\n{rules}" if own else rules)
+    return system, *turn.history[-history:], ModelMessage("user", "\n\n".join(parts))

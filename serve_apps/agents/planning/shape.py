@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, Field, ValidationError, field_validator, model_validator
 
 from cluster.models.reply_json import find_json_values
 
@@ -39,39 +39,26 @@ ACTIONS: Mapping[StepExecutor, tuple[str, ...]] = {
 }
 
 
+_OTHER_NAMES = {"formulaverification": "formula", "formula_verification": "formula", "tool": "action"}
+
+
 @dataclass(frozen=True, slots=True)
 class PlanStep:
-    """One step of a plan (PL-09).
-
-    Attributes:
-        executor: as the model wrote it; `check` makes sure that it is an `StepExecutor`.
-        tool: of an action.
-        args: may hold `{{id}}`, which stands for the result of that step.
-        depends_on: ids of steps that come before.
-    """
+    """One step of a plan (PL-09)."""
 
     id: str
     label: str
-    executor: str
+    executor: str  # as the model wrote it; `check` makes sure that it is an `StepExecutor`
     action: str
-    tool: str | None = None
-    args: Mapping[str, Any] = field(default_factory=dict)
+    tool: str | None = None  # of an action
+    args: Mapping[str, Any] = field(default_factory=dict)  # may hold `{{id}}`, which stands for the result of that step
     description: str = ""
-    depends_on: tuple[str, ...] = ()
+    depends_on: tuple[str, ...] = ()  # ids of steps that come before
 
     @property
     def data(self) -> Mapping[str, Any]:
         """As in a PLAN event."""
-        return {
-            "id": self.id,
-            "label": self.label,
-            "executor": self.executor,
-            "action": self.action,
-            "tool": self.tool,
-            "args": dict(self.args),
-            "description": self.description,
-            "depends_on": list(self.depends_on),
-        }
+        return asdict(self) | {"depends_on": list(self.depends_on)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +76,6 @@ class UnreadableReply:
 
 
 class _Step(BaseModel):
-    model_config = ConfigDict(extra="ignore")
     id: str = Field("", max_length=60)
     label: str = Field("", max_length=2_000)
     executor: str = Field(min_length=1, max_length=60)
@@ -119,7 +105,6 @@ class _Step(BaseModel):
 
 
 class _Plan(BaseModel):
-    model_config = ConfigDict(extra="ignore")
     steps: list[_Step] = Field(max_length=MOST_LISTED)
 
 
@@ -167,9 +152,7 @@ def _build_plan(read: _Plan) -> Plan:
     steps = []
     for number, one in enumerate(read.steps, 1):
         executor = one.executor.strip().lower().removesuffix("agent").removesuffix("_").strip()
-        executor = {"formulaverification": "formula", "formula_verification": "formula", "tool": "action"}.get(
-            executor, executor
-        )
+        executor = _OTHER_NAMES.get(executor, executor)
         steps.append(
             PlanStep(
                 id=one.id.strip() or f"s{number}",

@@ -8,9 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from cluster.models.routing.tasks import Task
 from serve_apps.agents.events import EventKind
 from serve_apps.agents.planning import action, prompts
-from serve_apps.agents.planning.aloud import reason_aloud
+from serve_apps.agents.planning.aloud import Reasoned, reason_aloud
 from serve_apps.agents.planning.formula import verify_formula
-from serve_apps.agents.planning.reasoned import Reasoned
 from serve_apps.agents.planning.shape import PlanStep, StepExecutor, validation_problems
 from serve_apps.agents.planning.work import PlannedTurn, StepResult
 from serve_apps.agents.turn.knowledge import RETRIEVAL
@@ -21,13 +20,13 @@ from serve_apps.retrieval.search.query import LEAST_SIMILARITY, Strategy
 
 FORMULA_SECONDS = 5.0
 MOST_PASSAGES = 20
+_CHUNK = ("n", "chunk_id", "score", "text")
 _SHOWN = ("document_id", "version_id", "chunk_id", "filename", "page", "score")
 
 
 class ClaimVerification(BaseModel):
     """One claim of a draft."""
 
-    model_config = ConfigDict(extra="ignore")
     claim: str
     supported: bool
     source_chunk_id: str | None = None
@@ -37,7 +36,7 @@ class ClaimVerification(BaseModel):
 class CritiqueReply(BaseModel):
     """Reply of the critique specialist."""
 
-    model_config = ConfigDict(extra="ignore", allow_inf_nan=False)
+    model_config = ConfigDict(allow_inf_nan=False)
     verdict: Literal["approved", "needs_revision"]
     confidence: float = Field(0.9, ge=0, le=1)
     verifications: list[ClaimVerification] = []
@@ -47,7 +46,6 @@ class CritiqueReply(BaseModel):
 class MemoryFact(BaseModel):
     """Something worth remembering."""
 
-    model_config = ConfigDict(extra="ignore")
     category: Literal["decision", "topic", "preference", "open_question", "other"] = "other"
     fact: str = Field(min_length=1)
     importance: Literal["high", "medium", "low"] = "medium"
@@ -56,7 +54,6 @@ class MemoryFact(BaseModel):
 class MemoryReply(BaseModel):
     """Reply of the memory specialist."""
 
-    model_config = ConfigDict(extra="ignore")
     facts: list[MemoryFact] = Field([], max_length=50)
     summary: str = ""
 
@@ -64,7 +61,7 @@ class MemoryReply(BaseModel):
 class FormulaArgs(BaseModel):
     """Arguments of formula verification."""
 
-    model_config = ConfigDict(extra="ignore", allow_inf_nan=False)
+    model_config = ConfigDict(allow_inf_nan=False)
     formula: str = Field(min_length=1, max_length=2_000)
     values: dict[str, float] = Field({}, max_length=50)
     result: float | None = None
@@ -74,9 +71,7 @@ class FormulaArgs(BaseModel):
 async def carry_out(work: PlannedTurn, step: PlanStep) -> StepResult:
     """Run a step's specialist.
 
-    Raises:
-        AosError: of models, tools and searches, by name.
-        ApprovalPending: a person has to decide first.
+    Raises AosError of models, tools and searches, by name, ApprovalPending where a person has to decide first.
     """
     executor = StepExecutor(step.executor)
     match executor:
@@ -127,10 +122,7 @@ async def _retrieve_passages(work: PlannedTurn, step: PlanStep) -> StepResult:
         generation=found["generation"],
         fallback=found["fallback"],
     )
-    chunks = [
-        {"n": one.n, "chunk_id": one.chunk_id, "score": one.score, "text": one.text, "source": one.title}
-        for one in known
-    ]
+    chunks = [{name: getattr(one, name) for name in _CHUNK} | {"source": one.title} for one in known]
     return StepResult(step, {"chunks": chunks}, frame_passages(known, prompts.LONGEST_PASSAGE))
 
 
@@ -160,20 +152,15 @@ async def _critique_draft(work: PlannedTurn, step: PlanStep) -> StepResult:
     draft = last_draft(work)
     if draft is None:
         return StepResult(step, error="no_draft: there is no answer to review yet")
-    messages = prompts.step_prompt(
-        prompts.CRITIQUE,
-        work.turn,
-        task=f"Review this draft:\n{draft.text}",
-        results=_other_results(work, step),
-        sources=work.sources.all(),
-    )
+    task, results = f"Review this draft:\n{draft.text}", _other_results(work, step)
+    sources = work.sources.all()
+    messages = prompts.step_prompt(prompts.CRITIQUE, work.turn, task=task, results=results, sources=sources)
     found, _ = await work.ask_for(CritiqueReply, Task.REASONING, messages)
     if found is None:
         return StepResult(step, {"verdict": "not_verified", "confidence": 0.0}, "The review could not be understood.")
     if found.verdict == "needs_revision":
-        revised = await _write_answer(
-            work, draft.step, found.revision_instructions or "support each claim or leave it out"
-        )
+        wanted = found.revision_instructions or "support each claim or leave it out"
+        revised = await _write_answer(work, draft.step, wanted)
         draft.output, draft.text = revised.output, revised.text
     return StepResult(step, found.model_dump(), f"{found.verdict}. {found.revision_instructions}".strip())
 

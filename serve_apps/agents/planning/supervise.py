@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, field_validator
+from pydantic import BaseModel, field_validator
 
 REPLAN_WAITS = (0.5, 1.0, 2.0)  # seconds before the first, second, third new plan (PL-06)
 
@@ -41,7 +41,6 @@ class StepRuling:
 class SupervisorReply(BaseModel):
     """A supervisor's reply."""
 
-    model_config = ConfigDict(extra="ignore")
     outcome: Literal["SUCCESS", "RETRY", "REPLAN", "ABORT"]
     reason: str = ""
 
@@ -56,12 +55,8 @@ def rule_step(
 ) -> StepRuling | None:
     """Ruling by rule, without a model; None where a model has to look.
 
-    Args:
-        error: `code: detail` of a step that failed, None of one that went well.
-        rejected: a person said no.
-        repeatable: the step may be carried out again without harm.
-        attempt: from 1.
-        passages: how many a search found.
+    `error`: `code: detail` of a step that failed. `rejected`: a person said no. `repeatable`: the step may be carried
+    out again without harm. `attempt`: from 1. `passages`: how many a search found.
     """
     if rejected:
         return StepRuling(StepOutcome.ABORT, "a person rejected it")

@@ -27,9 +27,8 @@ class AnswerSynthesis:
 def synthesise_answer(results: Sequence[StepResult], *, grounded: bool) -> AnswerSynthesis:
     """Reasoning that documents suffice for, else what tools gave, else reasoning from the conversation, else nothing.
 
-    Args:
-        results: in the order in which steps were carried out.
-        grounded: there are passages; then reasoning that they do not suffice for is not given (B: no guessing).
+    `results` in the order of the steps; `grounded`: there are passages, and reasoning that they do not suffice for is
+    not given (B: no guessing).
     """
     reasoned = [one for one in results if one.step.executor == StepExecutor.REASONING and one.usable]
     acted = [one for one in results if one.step.executor == StepExecutor.ACTION and one.usable]
@@ -40,7 +39,8 @@ def synthesise_answer(results: Sequence[StepResult], *, grounded: bool) -> Answe
         worded = sufficient or reasoned if not grounded else sufficient
         if worded:
             return _of(worded[-1], "tools", results)
-        return AnswerSynthesis(_action_lines(acted), "tools", min(DEFAULT, _confidence_limit(results)))
+        told = "\n".join(f"{one.step.label}: {one.text}" for one in acted)
+        return AnswerSynthesis(told, "tools", min(DEFAULT, _confidence_limit(results)))
     if reasoned and not grounded:
         return _of(reasoned[-1], "conversation", results)
     # That the documents do not say it, only somebody can say who has read them.
@@ -50,11 +50,8 @@ def synthesise_answer(results: Sequence[StepResult], *, grounded: bool) -> Answe
 def _of(
     answer: StepResult, source: Literal["documents", "tools", "conversation"], results: Sequence[StepResult]
 ) -> AnswerSynthesis:
-    return AnswerSynthesis(answer.text, source, _answer_confidence(answer, results), answer.step.id)
-
-
-def _answer_confidence(answer: StepResult, results: Sequence[StepResult]) -> float:
-    return min(float(answer.output["confidence"]), _confidence_limit(results))
+    confidence = min(float(answer.output["confidence"]), _confidence_limit(results))
+    return AnswerSynthesis(answer.text, source, confidence, answer.step.id)
 
 
 def _confidence_limit(results: Sequence[StepResult]) -> float:
@@ -65,7 +62,3 @@ def _confidence_limit(results: Sequence[StepResult]) -> float:
     )
     shaky = any(one.outcome is not StepOutcome.SUCCESS for one in results)
     return CRITICISED if criticised or shaky else 1.0
-
-
-def _action_lines(acted: Sequence[StepResult]) -> str:
-    return "\n".join(f"{one.step.label}: {one.text}" for one in acted)

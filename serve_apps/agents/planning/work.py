@@ -55,22 +55,14 @@ class PlanLimits:
 
 @dataclass(slots=True)
 class StepResult:
-    """Result of a step.
-
-    Attributes:
-        output: by the specialist's schema.
-        text: what other steps and people read of it.
-        error: `code: detail`; None if it went well.
-        outcome: what its supervisor said, in the end.
-        repeatable: the step may be carried out again without harm.
-    """
+    """Result of a step."""
 
     step: PlanStep
-    output: Json = None
-    text: str = ""
-    error: str | None = None
-    outcome: StepOutcome = StepOutcome.SUCCESS
-    repeatable: bool = True
+    output: Json = None  # by the specialist's schema
+    text: str = ""  # what other steps and people read of it
+    error: str | None = None  # `code: detail`; None if it went well
+    outcome: StepOutcome = StepOutcome.SUCCESS  # what its supervisor said, in the end
+    repeatable: bool = True  # the step may be carried out again without harm
     rejected: bool = False
 
     @property
@@ -89,19 +81,7 @@ class Streamed:
 
 @dataclass(slots=True)
 class PlannedTurn:
-    """One turn at work.
-
-    Attributes:
-        grounded: passages were found for the message: the plan retrieves and reasons, and no answer goes beyond them.
-        wrote: calls that changed something and succeeded, by tool and arguments: none is made twice.
-        mode: CHAT or AGENTIC and who chose so, for the trace.
-        notices: what the reader has to be told beside the answer.
-        lead: parts the answer from what was shown before it.
-        last: no step comes after the one that is carried out now: what it answers is the turn's answer.
-        streamed: the answer that was told already.
-        heard: a model has said something in this turn.
-        unheard: how the last model failed that was asked; None where none did.
-    """
+    """One turn at work."""
 
     turn: Turn
     journal: Journal
@@ -112,18 +92,21 @@ class PlannedTurn:
     sleep: Sleep
     sources: SourceList = field(default_factory=SourceList)
     quotes: QuoteChecker = field(init=False)
+    # passages were found for the message: the plan retrieves and reasons, and no answer goes beyond them
     grounded: bool = False
     results: dict[str, StepResult] = field(default_factory=dict)
+    # calls that changed something and succeeded, by tool and arguments: none is made twice
     wrote: dict[str, ToolResult] = field(default_factory=dict)
-    notices: list[str] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)  # what the reader has to be told beside the answer
+    # CHAT or AGENTIC and who chose so, for the trace
     mode: Mapping[str, Json] = field(default_factory=lambda: {"step": "mode"})
     calls: int = 0
     replans: int = 0
-    lead: str = ""
-    last: bool = False
-    streamed: "Streamed | None" = None
-    heard: bool = False
-    unheard: AosError | None = None
+    lead: str = ""  # parts the answer from what was shown before it
+    last: bool = False  # no step comes after the one that is carried out now: what it answers is the turn's answer
+    streamed: "Streamed | None" = None  # the answer that was told already
+    heard: bool = False  # a model has said something in this turn
+    unheard: AosError | None = None  # how the last model failed that was asked; None where none did
 
     def __post_init__(self) -> None:
         """Quotes are those of the sources."""
@@ -139,8 +122,7 @@ class PlannedTurn:
     ) -> ModelReply:
         """A reply that nobody is shown while it is written; `release` shows it, and leaves its cost to be told.
 
-        Raises:
-            OutOfTime, NoModel, OverBudget, Unavailable, Overloaded, Invalid: as `hear`.
+        Raises OutOfTime, NoModel, OverBudget, Unavailable, Overloaded, Invalid as `hear`.
         """
         self.in_time()
         most = int(turn_option(self.turn, "max_tokens", self.crew.settings.max_tokens))
@@ -154,9 +136,8 @@ class PlannedTurn:
     async def hear(self, task: Task, request: ChatRequest, release: StreamFilter) -> ModelReply:
         """As `hear`, of this turn; whether a model replied at all is remembered."""
         try:
-            reply = await stream_reply(
-                self.turn, self.journal, self.crew.models, str(task), request, release, self.allowance
-            )
+            models = self.crew.models
+            reply = await stream_reply(self.turn, self.journal, models, str(task), request, release, self.allowance)
         except AosError as error:
             self.unheard = error
             raise
@@ -164,11 +145,7 @@ class PlannedTurn:
         return reply
 
     def in_time(self) -> None:
-        """Go on only while there is time.
-
-        Raises:
-            OutOfTime: there is none left.
-        """
+        """Go on only while there is time; raises OutOfTime where there is none left."""
         if not self.allowance.seconds(self.journal):
             raise OutOfTime("a plan was not carried out to its end")
 
@@ -189,18 +166,16 @@ class PlannedTurn:
             found = read_as(shape, reply.content)
             if not isinstance(found, UnreadableReply):
                 return found, reply.content
-            said = (
-                ModelMessage("assistant", reply.content[:4_000]),
-                ModelMessage("user", prompts.retry_prompt(found.why)),
-            )
-            reply = await self.ask(task, (*messages, *said))
+            said = ModelMessage("assistant", reply.content[:4_000])
+            reply = await self.ask(task, (*messages, said, ModelMessage("user", prompts.retry_prompt(found.why))))
         found = read_as(shape, reply.content)
         return (None if isinstance(found, UnreadableReply) else found), reply.content
 
     def earlier(self, step: PlanStep) -> list[tuple[str, str]]:
         """Results that a step builds on: those it names, else all."""
         names = step.depends_on or tuple(self.results)
-        return [(name, self._told(self.results[name])) for name in names if name in self.results]
+        found = [(name, self.results[name]) for name in names if name in self.results]
+        return [(name, one.text if one.error is None else f"ERROR: {one.error}") for name, one in found]
 
     def fill(self, value: Any) -> Any:
         """Arguments with `{{id}}` replaced by the results' texts, once: marks in those texts stay as they are."""
@@ -233,10 +208,6 @@ class PlannedTurn:
         if text not in self.notices:
             self.notices.append(text)
             self.journal.emit(EventKind.STATUS, state="executing", notice=text)
-
-    @staticmethod
-    def _told(result: StepResult) -> str:
-        return f"ERROR: {result.error}" if result.error is not None else result.text
 
 
 def _discard_text(_: str) -> None:

@@ -19,11 +19,7 @@ class NightlyExamination:
         self._school, self._clock = school, clock
 
     async def __call__(self, scope: Scope, due: DueTime, seconds: float) -> DueTimeResult:
-        """As `ScheduledAction`.
-
-        Raises:
-            NotFound, NotEnrolled, NothingToStudy: the agent cannot be examined.
-        """
+        """As `ScheduledAction`; raises NotFound, NotEnrolled, NothingToStudy where the agent cannot be examined."""
         if scope.role not in _EXAMINERS:
             return DueTimeResult(
                 ScheduleOutcome.REFUSED,

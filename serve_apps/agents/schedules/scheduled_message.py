@@ -41,11 +41,7 @@ class ScheduledMessage:
         self._look, self._sleep = look_seconds, sleep
 
     async def __call__(self, scope: Scope, due: DueTime, seconds: float) -> DueTimeResult:
-        """As `ScheduledAction`.
-
-        Raises:
-            NotFound, Conflict, LeaseLost: the agent is gone; somebody else has the due time.
-        """
+        """As `ScheduledAction`; raises NotFound if its agent is gone, Conflict, LeaseLost: another has it."""
         state = await self._run_state(scope, due.id)
         if state is None:
             await self._accept(scope, due)

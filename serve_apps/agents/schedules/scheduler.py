@@ -26,19 +26,13 @@ class ScheduledAction(Protocol):
     async def __call__(self, scope: Scope, due: DueTime, seconds: float) -> DueTimeResult:
         """Do it, or go on with it where another process left it: `due.id` is the same at every attempt.
 
-        Args:
-            scope: the owner's, with the rights that are left now.
-            due: what is due.
-            seconds: until it has to be over; what is not then ends as TIMEOUT.
-
-        Raises:
-            AosError: it cannot be done; LeaseLost where somebody else does it; after a Transient it is begun again.
+        `scope`: the owner's, with the rights that are left now. `seconds`: until it has to be over; what is not then
+        ends as TIMEOUT. Raises AosError where it cannot be done, LeaseLost where somebody else does it; after a
+        Transient it is begun again.
         """
-        ...
 
     async def leave(self, due: DueTime) -> str | None:
         """Stop what an attempt has begun, as the due time ends without it; returns the turn that it had led to."""
-        ...
 
 
 class Scheduler:
@@ -54,15 +48,7 @@ class Scheduler:
         *,
         owner: str,
     ) -> None:
-        """Collaborators are injected.
-
-        Args:
-            due: the record.
-            identity, audit: the owner's rights of now, and where a refusal is told.
-            actions: what each does.
-            settings: how often, how many, how long.
-            owner: who claims, for people.
-        """
+        """`identity`, `audit`: the owner's rights of now, where a refusal is told. `owner`: who claims, for people."""
         self._due, self._identity, self._audit, self._actions = due, identity, audit, actions
         self._settings, self._owner = settings, owner
         # However many are carried here: the claim counts those of all processes.
@@ -101,9 +87,8 @@ class Scheduler:
         """One attempt. Each has its own seconds: an outage between two of them is nobody's running time."""
         seconds = self._settings.seconds
         if due.attempts > MOST_ATTEMPTS:
-            return DueTimeResult(
-                ScheduleOutcome.FAILED, error=f"crashes: none of {due.attempts - 1} attempts came to an end"
-            )
+            why = f"crashes: none of {due.attempts - 1} attempts came to an end"
+            return DueTimeResult(ScheduleOutcome.FAILED, error=why)
         try:
             scope = await self._owner_scope(due)
             async with asyncio.timeout(seconds + self._settings.lease_seconds):
@@ -124,8 +109,7 @@ class Scheduler:
     async def _owner_scope(self, due: DueTime) -> Scope:
         """The owner as they are now, below the ceiling that the schedule was written with.
 
-        Raises:
-            NoMember: the owner is gone, disabled, or no member of the workspace; the refusal is in the audit trail.
+        Raises NoMember where they are gone, disabled, or no member of the workspace; the refusal is in the audit trail.
         """
         scope = due.lease.scope
         member = await self._identity.member(scope.tenant, due.owner, scope.workspace)

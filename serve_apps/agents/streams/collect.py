@@ -12,23 +12,12 @@ Json = dict[str, Any]
 
 @dataclass(slots=True)
 class ReplyCollector:
-    """Accumulated reply of a run so far; `add` takes its events in order.
-
-    Attributes:
-        answer: of DONE, before it the texts so far.
-        tool_calls: that were made here: id, name, arguments, tier.
-        client_calls: for the client to make: id, name, arguments.
-        steps: what was done, in order: {step, name, ...} without arguments and results.
-        approval: what a person has to decide before it goes on.
-        input: what the person who reads along is asked; their next message goes on with it.
-        error: code, title, detail, fix.
-        trace: a line for each thing done (`agent_trace`).
-    """
+    """Accumulated reply of a run so far; `add` takes its events in order."""
 
     run: str = ""
     session: str = ""
     agent: str = ""
-    answer: str = ""
+    answer: str = ""  # of DONE, before it the texts so far
     finish_reason: str = ""
     confidence: float | None = None
     model: str = ""
@@ -38,14 +27,15 @@ class ReplyCollector:
     completion_tokens: int = 0
     cost_usd: float = 0.0
     citations: list[Json] = field(default_factory=list)
-    tool_calls: list[Json] = field(default_factory=list)
+    tool_calls: list[Json] = field(default_factory=list)  # that were made here: id, name, arguments, tier
     tool_results: list[Json] = field(default_factory=list)
-    client_calls: list[Json] = field(default_factory=list)
+    client_calls: list[Json] = field(default_factory=list)  # for the client to make: id, name, arguments
+    # what was done, in order: {step, name, ...} without arguments and results
     steps: list[Json] = field(default_factory=list)
-    trace: list[Json] = field(default_factory=list)
-    approval: Json | None = None
-    input: Json | None = None
-    error: Json | None = None
+    trace: list[Json] = field(default_factory=list)  # a line for each thing done (`agent_trace`)
+    approval: Json | None = None  # what a person has to decide before it goes on
+    input: Json | None = None  # what the person who reads along is asked; their next message goes on with it
+    error: Json | None = None  # code, title, detail, fix
 
     @property
     def tools_used(self) -> list[str]:

@@ -18,23 +18,14 @@ END = "[DONE]"
 
 @dataclass(slots=True)
 class CompletionChunks:
-    """Writes one completion's chunks.
+    """Writes one completion's chunks."""
 
-    Attributes:
-        id: of the completion.
-        model: as the client named it.
-        created: seconds since 1970.
-        usage: the client asked for a last chunk with token counts.
-        verbosity: from VERBOSE on, thoughts are sent as `reasoning_content`.
-        stop: where the client wants the answer to end.
-    """
-
-    id: str
-    model: str
-    created: int
-    usage: bool = False
-    verbosity: Verbosity = Verbosity.DEFAULT
-    stop: StopSequences = field(default_factory=StopSequences)
+    id: str  # of the completion
+    model: str  # as the client named it
+    created: int  # seconds since 1970
+    usage: bool = False  # the client asked for a last chunk with token counts
+    verbosity: Verbosity = Verbosity.DEFAULT  # from VERBOSE on, thoughts are sent as `reasoning_content`
+    stop: StopSequences = field(default_factory=StopSequences)  # where the client wants the answer to end
     _all: ReplyCollector = field(default_factory=ReplyCollector)
     _said: bool = False
 
@@ -82,14 +73,8 @@ class CompletionChunks:
     def _make_chunk(self, delta: Json, reason: str | None = None) -> Json:
         choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": reason}
         more: Json = {"usage": None} if self.usage else {}
-        return {
-            "id": self.id,
-            "object": "chat.completion.chunk",
-            "created": self.created,
-            "model": self.model,
-            "choices": [choice],
-            **more,
-        }
+        head = {"id": self.id, "object": "chat.completion.chunk", "created": self.created, "model": self.model}
+        return {**head, "choices": [choice], **more}
 
 
 def completion_body(

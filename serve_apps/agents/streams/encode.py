@@ -34,18 +34,12 @@ class Verbosity(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class EventEncoding:
-    """Encoding of an event kind.
+    """Encoding of an event kind."""
 
-    Attributes:
-        s3: name in S3's vocabulary.
-        s4: type of S4's chunk.
-        least: readers who want to see less are not told.
-        plain: keys of `data` that everybody is told, below DEBUG where `least` is DEFAULT; None for all of them.
-    """
-
-    s3: S3Name
-    s4: S4Type
-    least: Verbosity = Verbosity.DEFAULT
+    s3: S3Name  # name in S3's vocabulary
+    s4: S4Type  # type of S4's chunk
+    least: Verbosity = Verbosity.DEFAULT  # readers who want to see less are not told
+    # keys of `data` that everybody is told, below DEBUG where `least` is DEFAULT; None for all of them
     plain: frozenset[str] | None = None
 
 
@@ -75,9 +69,8 @@ TABLE: Mapping[EventKind, EventEncoding] = {
     EventKind.ERROR: EventEncoding("error", "error", plain=frozenset({"code", "title", "detail", "fix"})),
     EventKind.DONE: EventEncoding("done", "done"),
 }
-ASKS = frozenset(
-    {EventKind.APPROVAL_REQUIRED, EventKind.INPUT_REQUIRED}
-)  # a person; the run goes on with what they say
+# A person; the run goes on with what they say.
+ASKS = frozenset({EventKind.APPROVAL_REQUIRED, EventKind.INPUT_REQUIRED})
 LAST = frozenset({EventKind.DONE, EventKind.ERROR}) | ASKS
 CANCELLED = "cancelled"
 
@@ -121,11 +114,7 @@ class StreamCursor:
 
     @classmethod
     def after(cls, last_event_id: str | None) -> "StreamCursor":
-        """From `seq` or `seq.characters`.
-
-        Raises:
-            ValueError: it is neither.
-        """
+        """From `seq` or `seq.characters`; raises ValueError where it is neither."""
         if not last_event_id:
             return cls()
         seq, _, chars = last_event_id.partition(".")

@@ -23,14 +23,11 @@ class Remote(Protocol):
     def stream(self, method: str, *arguments: Json) -> AsyncIterator[Any]:
         """Items as they come; closing the iterator ends the call over there.
 
-        Raises:
-            AosError: what the component raised, by its name; Unavailable where it died.
+        Raises the AosError that the component raised, by its name; Unavailable where it died.
         """
-        ...
 
     async def call(self, method: str, *arguments: Json) -> Any:
         """One answer; errors as for `stream`."""
-        ...
 
 
 class RemoteOrchestrator:
@@ -40,15 +37,13 @@ class RemoteOrchestrator:
         """`remote` has `process`, `resume` and `cancel`."""
         self._remote = remote
 
-    async def process(self, scope: Scope, incoming: IncomingMessage) -> AsyncIterator[Event]:
+    def process(self, scope: Scope, incoming: IncomingMessage) -> AsyncIterator[Event]:
         """See `Orchestrator`."""
-        async for event in _unpack_batches(self._remote.stream("process", dump_scope(scope), dump_incoming(incoming))):
-            yield event
+        return _unpack_batches(self._remote.stream("process", dump_scope(scope), dump_incoming(incoming)))
 
-    async def resume(self, scope: Scope, run: RunId) -> AsyncIterator[Event]:
+    def resume(self, scope: Scope, run: RunId) -> AsyncIterator[Event]:
         """See `Orchestrator`."""
-        async for event in _unpack_batches(self._remote.stream("resume", dump_scope(scope), run)):
-            yield event
+        return _unpack_batches(self._remote.stream("resume", dump_scope(scope), run))
 
     async def cancel(self, scope: Scope, run: RunId) -> None:
         """See `Orchestrator`."""
@@ -62,10 +57,9 @@ class RemoteCarrier:
         """`remote` has `carry`."""
         self._remote = remote
 
-    async def carry(self, turn: Turn) -> AsyncIterator[Event]:
+    def carry(self, turn: Turn) -> AsyncIterator[Event]:
         """See `RunCarrier`."""
-        async for event in _unpack_batches(self._remote.stream("carry", dump_turn(turn))):
-            yield event
+        return _unpack_batches(self._remote.stream("carry", dump_turn(turn)))
 
 
 async def batch_events(events: AsyncIterator[Event], window: float = WINDOW_SECONDS) -> AsyncIterator[Batch]:

@@ -36,7 +36,7 @@ FUTURE: dict[str, str] = {
         rf"\b(?:{_SUBJECT} would|i'd|i’d)\b(?! (?:love|like to know"
         rf"|be happy|recommend|suggest|appreciate|need))"
     ),
-    # What it will remember is remembered as it says so (`memory.requested.promised`): that is no announcement.
+    # What it will remember is remembered as it says so (`memory.facts.promised`): that is no announcement.
     "i will": (
         rf"\b(?:{_SUBJECT} will|i'll|i’ll|we'll)(?! (?:now |also |gladly )?(?:remember\b(?! to\b)"
         rf"|keep (?:that |this |it )?in mind\b|make a note\b))(?: now| then| first| also)?"

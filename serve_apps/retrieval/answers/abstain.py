@@ -20,17 +20,11 @@ WORDS_COST = 0.2  # of the score where none of its words is
 
 @dataclass(frozen=True, slots=True)
 class UncoveredTerms:
-    """Names and words of a question that no passage speaks of.
+    """Names and words of a question that no passage speaks of."""
 
-    Attributes:
-        names: what it names.
-        unknown: those of them that no passage knows.
-        words: share of all its words that no passage has, 0 to 1.
-    """
-
-    names: tuple[NameMention, ...] = ()
-    unknown: tuple[NameMention, ...] = ()
-    words: float = 0.0
+    names: tuple[NameMention, ...] = ()  # what it names
+    unknown: tuple[NameMention, ...] = ()  # those of them that no passage knows
+    words: float = 0.0  # share of all its words that no passage has, 0 to 1
 
     @property
     def share(self) -> float:

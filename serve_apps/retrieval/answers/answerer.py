@@ -47,34 +47,21 @@ MEASURED = 20  # sentences that are embedded, those that cover most of the quest
 
 @dataclass(frozen=True, slots=True)
 class CitedAnswer:
-    """Answer to a question from the documents, with its citations.
+    """Answer to a question from the documents, with its citations."""
 
-    Attributes:
-        text: with [n] where a citation supports it.
-        mode: `extractive`: sentences of the documents; `generated`: a model's, and
-            the documents' where a part of it was left out; `not_found`: nothing supports an answer.
-        citations: in the order of their numbers.
-        search: what was found on the way.
-        model: who wrote a generated answer.
-        fallback: what was left out and why; None when nothing was.
-        claims: the sentences of the text.
-        conflicts: where sources contradict each other; the text says so too.
-        dropped: what a model wrote and nothing supports.
-        abstained: why there is no answer; None where there is one.
-        id: under which it is stored; None where it is not.
-    """
-
-    text: str
+    text: str  # with [n] where a citation supports it
+    # `extractive`: sentences of the documents; `generated`: a model's, and the documents' where a part of it was left
+    # out; `not_found`: nothing supports an answer
     mode: Literal["extractive", "generated", "not_found"]
-    citations: tuple[Citation, ...]
-    search: SearchResults
-    model: str | None
-    fallback: str | None
-    claims: tuple[AnswerClaim, ...] = ()
-    conflicts: tuple[SourceConflict, ...] = ()
-    dropped: tuple[DroppedClaim, ...] = ()
-    abstained: str | None = None
-    id: str | None = None
+    citations: tuple[Citation, ...]  # in the order of their numbers
+    search: SearchResults  # what was found on the way
+    model: str | None  # who wrote a generated answer
+    fallback: str | None  # what was left out and why; None when nothing was
+    claims: tuple[AnswerClaim, ...] = ()  # the sentences of the text
+    conflicts: tuple[SourceConflict, ...] = ()  # where sources contradict each other; the text says so too
+    dropped: tuple[DroppedClaim, ...] = ()  # what a model wrote and nothing supports
+    abstained: str | None = None  # why there is no answer; None where there is one
+    id: str | None = None  # under which it is stored; None where it is not
 
 
 class DocumentAnswerer:
@@ -89,16 +76,11 @@ class DocumentAnswerer:
     async def ask(
         self, scope: Scope, question: str, agent_id: str | None = None, history: tuple[str, ...] = ()
     ) -> CitedAnswer:
-        """Answer from the workspace's documents, or only from those linked to an agent.
+        """Answer from the workspace's documents, or only from those linked to an agent, with its models and its money.
 
-        Args:
-            scope: whose documents; readers are checked.
-            question: as it was asked; what of it is a command (`subject`) is not looked for.
-            agent_id: only what is linked to it, with its models and its money; None for the workspace's.
-            history: what was said before; a question that leans on it is searched for together with it.
-
-        Raises:
-            Unavailable: Postgres cannot be reached. A model that cannot is left out, and `fallback` says so.
+        What of a question is a command (`subject`) is not looked for; one that leans on `history` is searched for
+        together with it. Raises Unavailable where Postgres cannot be reached. A model that cannot is left out, and
+        `fallback` says so.
         """
         asked = extract_subject(question)
         query = SearchQuery(asked, limit=KNOWN, agent_id=agent_id, spread=False, history=history)
@@ -118,9 +100,8 @@ class DocumentAnswerer:
             written, why, dropped = await self._verify_generated(scope, asked, results, cited, strange, *said)
             if written is not None:
                 return written
-        answer = await self._extract_answer(
-            scope, asked, results, CitationList(results.hits, cited.pages), strange, why
-        )
+        afresh = CitationList(results.hits, cited.pages)
+        answer = await self._extract_answer(scope, asked, results, afresh, strange, why)
         if answer.mode == "not_found" and said is None and why is not None:
             answer = replace(answer, text=NO_REPLY, abstained=why)
         return replace(answer, dropped=dropped)
@@ -163,17 +144,8 @@ class DocumentAnswerer:
             more = _extract_claims(judged, cited, strange) if left_out(dropped) else []
             claims, fallback = (*claims, *more), _join_reasons(fallback, away)
             conflicts = _find_conflicts(question, cited, claims)
-            answer = CitedAnswer(
-                text_of(claims, conflicts),
-                "generated",
-                tuple(cited.all),
-                results,
-                model,
-                fallback,
-                claims,
-                conflicts,
-                dropped,
-            )
+            shown, places = text_of(claims, conflicts), tuple(cited.all)
+            answer = CitedAnswer(shown, "generated", places, results, model, fallback, claims, conflicts, dropped)
             return answer, None, dropped
         if generate.NOTHING in text:
             why = f"{model} found no answer in the passages"
@@ -232,16 +204,8 @@ class DocumentAnswerer:
         if not claims:
             return _not_found_answer(results, abstain.abstention_reason(judged, strange), fallback=fallback)
         conflicts = _find_conflicts(question, cited, claims)
-        return CitedAnswer(
-            text_of(claims, conflicts),
-            "extractive",
-            tuple(cited.all),
-            results,
-            None,
-            fallback,
-            tuple(claims),
-            conflicts,
-        )
+        text, places = text_of(claims, conflicts), tuple(cited.all)
+        return CitedAnswer(text, "extractive", places, results, None, fallback, tuple(claims), conflicts)
 
     async def _score_sentences(
         self, scope: Scope, question: str, hits: Sequence[SearchHit]
@@ -273,13 +237,9 @@ class DocumentAnswerer:
 
     async def _load_pages(self, scope: Scope, hits: Sequence[SearchHit]) -> Pages:
         places = sorted({(hit.version_id, span.page) for hit in hits for span in hit.spans})
+        versions, numbers = [version for version, _ in places], [number for _, number in places]
         async with self._database.transaction(scope) as tx:
-            rows = await tx.all(
-                SQL["pages"],
-                **scope.keys,
-                versions=[version for version, _ in places],
-                numbers=[number for _, number in places],
-            )
+            rows = await tx.all(SQL["pages"], **scope.keys, versions=versions, numbers=numbers)
         return {(row["version_id"], row["number"]): page_of(row) for row in rows}
 
 
@@ -314,11 +274,7 @@ def _extract_claims(
     claims, before = [], tuple(cited.all)
     for one in evidence.best_sentences([one for one in judged if abstain.supports_answer(one, strange)]):
         place = cited.sentence(evidence.with_list(one.sentence, cited.hits[one.sentence.hit]))
-        if (
-            place is not None
-            and not cited.covers(place)
-            and not any(citations_overlap(place, other) for other in before)
-        ):
+        if place and not cited.covers(place) and not any(citations_overlap(place, other) for other in before):
             claims.append(AnswerClaim(as_said(place.quote), (cited.number(place),), "extracted"))
     return claims
 

@@ -53,10 +53,8 @@ class PassageSentences:
         best = sorted((at for at, value in enumerate(worth) if value), key=lambda at: -worth[at])
         first = [at for at in best if not self._sentences[at].title][:TRIED]
         led_in = [[line, at] for at in first for line in self._announcing_lines(at)[:TRIED]]
-        tried = [
-            *([at] for at in first),
-            *([line, at] for line, at in led_in if said & self._words[at] - self._words[line]),
-        ]
+        announced = [[line, at] for line, at in led_in if said & self._words[at] - self._words[line]]
+        tried = [*([at] for at in first), *announced]
         found = next((chosen for chosen in tried if self._states_claim(claim, weight, chosen)), [])
         return [self._sentences[at] for at in found]
 

@@ -15,17 +15,12 @@ _ONLY_MARKS = re.compile(r"(?:\s*\[\d{1,3}\])+[\s.!?;,]*")
 
 @dataclass(frozen=True, slots=True)
 class AnswerClaim:
-    """A sentence of an answer.
+    """A sentence of an answer."""
 
-    Attributes:
-        text: without marks.
-        citations: numbers of what supports it; empty where nothing does.
-        basis: how it came to them: whoever wrote it `quoted` them; it was `attributed` to them by its words, as the
-            model that wrote it quoted nothing that stands there; it was `extracted`, a sentence of the documents.
-    """
-
-    text: str
-    citations: tuple[int, ...]
+    text: str  # without marks
+    citations: tuple[int, ...]  # numbers of what supports it; empty where nothing does
+    # how it came to them: whoever wrote it `quoted` them; it was `attributed` to them by its words, as the model that
+    # wrote it quoted nothing that stands there; it was `extracted`, a sentence of the documents
     basis: Basis = "quoted"
 
     @property
@@ -99,7 +94,6 @@ def of_lines(text: str, bases: Sequence[Basis], known: Collection[int]) -> tuple
 
 
 def _marked_sentences(line: str) -> Iterator[str]:
-    """Sentences of a line, each with the marks that follow it."""
     start = 0
     for begin, end in sentences(line, 0, len(line)):
         if end <= start:

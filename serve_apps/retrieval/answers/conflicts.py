@@ -16,26 +16,17 @@ _YEAR = re.compile(r"(?<!\d)(?:19|20)\d{2}(?!\d)")
 
 @dataclass(frozen=True, slots=True)
 class SourceStatement:
-    """A sentence taken apart.
-
-    Attributes:
-        words: folded, without those of its values.
-        names: what it names.
-        titles: folded words of the titles over it.
-        codes: words of the titles that have letters and digits, such as part numbers.
-        years: that the titles name.
-        document: whose.
-    """
+    """A sentence taken apart."""
 
     sentence: EvidenceSentence
     values: tuple[TextValue, ...]
-    words: frozenset[str]
-    names: frozenset[NameMention]
-    titles: frozenset[str]
-    codes: frozenset[str]
-    years: frozenset[str]
+    words: frozenset[str]  # folded, without those of its values
+    names: frozenset[NameMention]  # what it names
+    titles: frozenset[str]  # folded words of the titles over it
+    codes: frozenset[str]  # words of the titles that have letters and digits, such as part numbers
+    years: frozenset[str]  # that the titles name
     headings: tuple[str, ...]
-    document: str
+    document: str  # whose
 
     @classmethod
     def of(cls, sentence: EvidenceSentence, hit: SearchHit) -> "SourceStatement":
@@ -44,17 +35,10 @@ class SourceStatement:
         rest = blank_values(sentence.text, found)
         over = " ".join(hit.titles)
         titles = frozenset(content_words(over))
-        return cls(
-            sentence,
-            found,
-            frozenset(content_words(rest)),
-            frozenset(find_names(rest)),
-            titles,
-            frozenset(one for one in titles if one.isalnum() and not one.isalpha() and not one.isdigit()),
-            frozenset(_YEAR.findall(over)),
-            hit.headings,
-            hit.document_id,
-        )
+        codes = frozenset(one for one in titles if one.isalnum() and not one.isalpha() and not one.isdigit())
+        words, names = frozenset(content_words(rest)), frozenset(find_names(rest))
+        years = frozenset(_YEAR.findall(over))
+        return cls(sentence, found, words, names, titles, codes, years, hit.headings, hit.document_id)
 
 
 def conflicting_values(
@@ -78,9 +62,8 @@ def conflicting_values(
     asked = set(content_words(question))
     if asked & (one.titles | one.words) != asked & (other.titles | other.words):
         return None
-    different = [
-        kind for kind in dict.fromkeys(_value_kinds(one)) if _value_amounts(one, kind) != _value_amounts(other, kind)
-    ]
+    kinds = dict.fromkeys(_value_kinds(one))
+    different = [kind for kind in kinds if _value_amounts(one, kind) != _value_amounts(other, kind)]
     if len(different) != 1 or _value_amounts(one, different[0]) & _value_amounts(other, different[0]):
         return None
     return _first_value(one, different[0]), _first_value(other, different[0])

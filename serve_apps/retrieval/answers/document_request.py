@@ -18,8 +18,7 @@ _ANY = (
 )
 _KIND = (
     r"(?:manuals?|hand ?books?|guides?|guidelines?|polic(?:y|ies)|contracts?|agreements?|reports?|letters?|invoices?|"
-    r"scans?|"
-    r"specifications?|specs?|instructions|notes|wiki|spreadsheets?|"
+    r"scans?|specifications?|specs?|instructions|notes|wiki|spreadsheets?|"
     r"handbuchs?|handbücher[n]?|anleitung(?:en)?|vertrags?|verträgen?|berichte?n?s?|rechnung(?:en)?|richtlinien?|"
     r"schreiben|protokolle?n?|betriebsanleitung|vorschrift(?:en)?)"
 )
@@ -37,8 +36,7 @@ _ABOUT = (
     r"with|containing|mentioning|named|called|titled|of|from|whether|if|nach|zu[mr]?|über|mit|von|namens|"
     r"(?:that|which|where|die|das|der|in (?:dem|der|denen))\s+(?:it\s+)?"
     r"(?:says?|mentions?|talks? about|explains?|covers?|describes?|deals? with|contains?|holds?|has|have|is about|"
-    r"are about)|"
-    r"(?:that|which)\s+(?:is|are)))"
+    r"are about)|(?:that|which)\s+(?:is|are)))"
 )
 _POLITE = (
     r"(?:please|pls|kindly|hey|hi|hello|ok(?:ay)?|so|now|then|also|bitte|hallo|mal|"
@@ -59,15 +57,12 @@ _LEADS = tuple(
         rf"(?:find|finde[nt]?|get|show|open|locate|fetch|retrieve|give|pull up|bring up|list|name|look(?:ing)? for|"
         rf"(?:i|we) need|"
         rf"(?:i'm|i am|we are|we're) looking for|where is|zeig(?:e|en)?|liste[nt]?|nenne[n]?|öffne[n]?|such(?:e|en)?|"
-        rf"gib|"
-        rf"(?:ich|wir) (?:brauchen?|suchen?))"
-        rf"{_FOR_ME}\s+{_OF}*{_ANY}(?:\s+auf)?{_ABOUT}?",
+        rf"gib|(?:ich|wir) (?:brauchen?|suchen?)){_FOR_ME}\s+{_OF}*{_ANY}(?:\s+auf)?{_ABOUT}?",
         # which documents mention …; is there a file on …; in welchem Dokument steht …
         rf"(?:in )?(?:which|what|welche[mnrs]?)\s+(?:of {_OF}+)?{_ANY}(?!\s+(?:do(?! we have)|does|did|should|must|"
         rf"can|will)\b)(?:\s+(?:do we have|have we got|steht|stehen))?"
         rf"(?:\s+(?:mentions?|talks? about|explains?|says?|cover(?:s|ed)?|describes?|deals? with|contains?|holds?|"
-        rf"has|have|is|are|"
-        rf"enthält|enthalten|erwähn(?:t|en)|handel[tn] von|gibt es))?{_ABOUT}?",
+        rf"has|have|is|are|enthält|enthalten|erwähn(?:t|en)|handel[tn] von|gibt es))?{_ABOUT}?",
         rf"(?:is there|are there|do (?:we|you|i) have|have (?:we|you|i)(?: got)?|gibt es|haben wir|hast "
         rf"du)\s+{_OF}*{_ANY}{_ABOUT}?",
         # what do the documents say about …; was steht im Handbuch über …
@@ -85,15 +80,13 @@ _LEADS = tuple(
         r"about|von|der|des|über|zu[mr]?)",
         rf"what\s+{_OF}*{_HOLDER}\s+says?\s+(?:about|on)",
         rf"(?:find|get|show|give|tell|list){_FOR_ME}\s+(?:everything|anything|something|(?:all )?(?:the "
-        rf")?(?:information|info|passages?))"
-        rf"{_ABOUT}",
+        rf")?(?:information|info|passages?)){_ABOUT}",
         r"(?:in )?(?:the|which|what) (?:passages?|sections?|places?|parts?|pages?) (?:where|that says?|in which)",
         # search for …; find out …; list …
         r"(?:search(?:ing)? for|look(?:ing)? for|look up|find out|find|locate|list|enumerate|tell (?:me|us)(?: "
         r"about)?|show (?:me|us)|"
         r"such(?:e|en)?(?: mir| uns)? nach|finde(?: mir| uns)?(?: heraus)?|zeig(?:e)?(?: mir| uns)?|liste(?: mir| "
-        r"uns)?|nenne(?: mir| uns)?)"
-        r"(?:\s+(?:all|every|alle[nrs]?|sämtliche))?",
+        r"uns)?|nenne(?: mir| uns)?)(?:\s+(?:all|every|alle[nrs]?|sämtliche))?",
         r"search(?:\s*:)?(?=\s)",
     )
 )

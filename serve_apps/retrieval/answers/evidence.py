@@ -32,16 +32,11 @@ class EvidenceSentence:
 
 @dataclass(frozen=True, slots=True)
 class ScoredSentence:
-    """A sentence and how well it supports an answer.
-
-    Attributes:
-        coverage: share of the question's words, weighted by rarity, that stand in the sentence or above it, 0 to 1.
-        similarity: cosine to the question; None when no embedder answered.
-    """
+    """A sentence and how well it supports an answer."""
 
     sentence: EvidenceSentence
-    coverage: float
-    similarity: float | None
+    coverage: float  # share of the question's words, weighted by rarity, that stand in the sentence or above it, 0 to 1
+    similarity: float | None  # cosine to the question; None when no embedder answered
 
     @property
     def score(self) -> float:
@@ -69,12 +64,10 @@ def split_hits(hits: Sequence[SearchHit], *, titled: bool = False) -> list[Evide
 def question_coverage(
     question: Sequence[str], lexemes: Sequence[Sequence[str]], above: Sequence[Sequence[str]]
 ) -> list[float]:
-    """Share of the question that each sentence covers, its words weighted by rarity.
+    """Share of the question's lexemes that each sentence covers, weighted by rarity.
 
-    Args:
-        question: its lexemes.
-        lexemes: those of each sentence; rarity is counted among them, and a word in none of them is the rarest.
-        above: those of the titles over each sentence, which give it its subject.
+    `lexemes`: those of each sentence; rarity is counted among them, and a word in none of them is the rarest. `above`:
+    those of the titles over each sentence, which give it its subject.
     """
     rarity = WordRarity(lexemes)
     weight = {word: rarity.of(word) for word in question}

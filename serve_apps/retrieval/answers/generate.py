@@ -51,10 +51,7 @@ class ModelClaim:
 def answer_request(question: str, sources: Sequence[NumberedSource], before: Sequence[str] = ()) -> ChatRequest:
     """Request to a model: rules as system, question and sources as user.
 
-    Args:
-        question: as it was asked.
-        sources: the passages.
-        before: what was said before a question that leans on it, oldest first.
+    `before`: what was said before a question that leans on it, oldest first.
     """
     return ChatRequest(answer_messages(question, sources, before), temperature=0)
 

@@ -15,29 +15,20 @@ LEAST_WORDS = 3  # a shorter quote stands anywhere and proves nothing, unless it
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """A place in a document that supports what the answer says.
+    """A place in a document that supports what the answer says."""
 
-    Attributes:
-        n: the number the answer refers to, from 1.
-        page: 1-based.
-        quote: the page's text at [start, end), character for character.
-        boxes: a rectangle a line, in fractions of the page; empty where a format has no geometry.
-        ocr_confidence: mean confidence of the quoted words, 0 to 1; None for born-digital text.
-        caveats: what the page's text does not hold, or may have wrong.
-    """
-
-    n: int
+    n: int  # the number the answer refers to, from 1
     chunk_id: str
     document_id: str
     version_id: str
     filename: str
-    page: int
-    quote: str
+    page: int  # 1-based
+    quote: str  # the page's text at [start, end), character for character
     start: int
     end: int
-    boxes: tuple[PageBox, ...]
-    ocr_confidence: float | None
-    caveats: tuple[PlacedCaveat, ...] = ()
+    boxes: tuple[PageBox, ...]  # a rectangle a line, in fractions of the page; empty where a format has no geometry
+    ocr_confidence: float | None  # mean confidence of the quoted words, 0 to 1; None for born-digital text
+    caveats: tuple[PlacedCaveat, ...] = ()  # what the page's text does not hold, or may have wrong
 
     @property
     def url(self) -> str:
@@ -76,10 +67,5 @@ def page_of(row: dict[str, object]) -> Page:
     words, number, text, engine = row["words"], row["number"], row["text"], row["engine"]
     assert isinstance(words, Sequence) and isinstance(number, int) and isinstance(text, str)
     confidence = row["confidence"]
-    return Page(
-        number,
-        text,
-        words_from_json(words),
-        str(engine),
-        float(confidence) if isinstance(confidence, int | float) else None,
-    )
+    sure = float(confidence) if isinstance(confidence, int | float) else None
+    return Page(number, text, words_from_json(words), str(engine), sure)

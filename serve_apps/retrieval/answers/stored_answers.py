@@ -1,7 +1,7 @@
 """Stored answers, and why they say what they say: from each claim to the page, its engine, its file and its job."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,8 @@ from serve_apps.retrieval.answers.quote import describe_quote, page_of
 from serve_apps.retrieval.search.query import SearchResults
 
 Json = Any
+_HIT = ("chunk_id", "document_id", "page", "engine", "score", "scores")
+_KEPT = ("id", "agent", "run", "question", "mode", "model", "fallback", "abstained", "generation")
 _PLACE = ("n", "document_id", "version_id", "chunk_id", "page", "start", "end", "quote")
 WITHHELD = "The document is gone, or is none that you may read."
 CHANGED = "The page says something else by now."
@@ -27,19 +29,13 @@ CHANGED = "The page says something else by now."
 
 @dataclass(frozen=True, slots=True)
 class AnswerRecord:
-    """An answer to be stored.
+    """An answer to be stored."""
 
-    Attributes:
-        id: a UUID; that of the run, where an agent answered.
-        citations: n, document_id, version_id, chunk_id, page, start, end, quote of each.
-        search: how its sources were found.
-    """
-
-    id: str
+    id: str  # a UUID; that of the run, where an agent answered
     question: str
     mode: str
     claims: Sequence[AnswerClaim]
-    citations: Sequence[Mapping[str, Any]]
+    citations: Sequence[Mapping[str, Any]]  # n, document_id, version_id, chunk_id, page, start, end, quote of each
     agent: str | None = None
     run: str | None = None
     model: str | None = None
@@ -48,7 +44,7 @@ class AnswerRecord:
     generation: int | None = None
     conflicts: Sequence[SourceConflict] = ()
     dropped: Sequence[DroppedClaim] = ()
-    search: Mapping[str, Any] | None = None
+    search: Mapping[str, Any] | None = None  # how its sources were found
 
 
 class StoredAnswers:
@@ -60,11 +56,7 @@ class StoredAnswers:
         self._sql = load_queries(Path(__file__).with_suffix(".sql"))
 
     async def keep(self, scope: Scope, question: str, agent: str | None, answer: CitedAnswer) -> str:
-        """Store an answer and return its id.
-
-        Raises:
-            Unavailable: Postgres cannot be reached.
-        """
+        """Store an answer and return its id; raises Unavailable where Postgres cannot be reached."""
         id_ = str(self._new_id())
         citations = [{name: getattr(one, name) for name in _PLACE} for one in answer.citations]
         kept = AnswerRecord(
@@ -96,18 +88,10 @@ class StoredAnswers:
         await tx.run(
             self._sql["keep"],
             **whose,
-            id=kept.id,
+            **{name: getattr(kept, name) for name in _KEPT},
             readers=_answer_readers(scope),
             user=scope.user,
-            agent=kept.agent,
-            run=kept.run,
-            question=kept.question,
             hash=_hash_text(" ".join(kept.question.casefold().split())),
-            mode=kept.mode,
-            model=kept.model,
-            fallback=kept.fallback,
-            abstained=kept.abstained,
-            generation=kept.generation,
             claims=Jsonb(normalize_json(claims)),
             conflicts=Jsonb(normalize_json(conflicts)),
             dropped=Jsonb([{"text": one.text, "why": one.why} for one in kept.dropped]),
@@ -134,10 +118,8 @@ class StoredAnswers:
         """An answer with the way from each claim to the file it was read from.
 
         Whoever lost a document since sees neither its passage nor its name. A claim is shown without its passage to the
-        one who asked, and to nobody else; one that is itself a passage goes with it.
-
-        Raises:
-            NotFound: there is no such answer, or it is somebody else's.
+        one who asked, and to nobody else; one that is itself a passage goes with it. Raises NotFound where there is no
+        such answer, or it is somebody else's.
         """
         named = {"id": uuid_of(answer, "answer"), **scope.keys}
         async with self._db.transaction(scope) as tx:
@@ -163,19 +145,8 @@ class StoredAnswers:
 
 
 _PLAIN = (
-    "id",
-    "user_id",
-    "agent_id",
-    "run_id",
-    "question",
-    "mode",
-    "model",
-    "fallback",
-    "abstained",
-    "generation",
-    "corpus_version",
-    "corpus_now",
-    "at",
+    *("id", "user_id", "agent_id", "run_id", "question", "mode", "model", "fallback", "abstained", "generation"),
+    *("corpus_version", "corpus_now", "at"),
 )
 
 
@@ -193,18 +164,8 @@ def _search_record(results: SearchResults) -> Json:
     return {
         **{name: getattr(results, name) for name in shown},
         "timings_ms": dict(results.timings_ms),
-        "stages": [{"name": one.name, "on": one.on, "detail": one.detail, "kept": one.kept} for one in results.stages],
-        "hits": [
-            {
-                "chunk_id": hit.chunk_id,
-                "document_id": hit.document_id,
-                "page": hit.page,
-                "engine": hit.engine,
-                "score": hit.score,
-                "scores": dict(hit.scores),
-            }
-            for hit in results.hits
-        ],
+        "stages": [asdict(one) for one in results.stages],
+        "hits": [{name: getattr(hit, name) for name in _HIT} for hit in results.hits],
     }
 
 
@@ -216,7 +177,6 @@ def _without_passage(claim: AnswerClaim, quotes: Mapping[int, str], *, whole: bo
 
 
 def _visible_search(search: Mapping[str, Any], names: Mapping[str, str]) -> Json:
-    """The search with those of its hits that the reader may see."""
     hits = search.get("hits", ())
     seen = [{**hit, "filename": names[hit["document_id"]]} for hit in hits if hit["document_id"] in names]
     return {**search, "hits": seen, "withheld": len(hits) - len(seen)}
@@ -239,7 +199,6 @@ def _visible_value(citations: Mapping[int, Json], n: int, value: str) -> str | N
 
 
 def _visible_citation(row: Row) -> Json:
-    """A place as the reader may see it now."""
     if row["filename"] is None:
         return {**dict.fromkeys(_WHERE), "n": row["n"], "boxes": [], "caveats": [], "withheld": WITHHELD}
     start, end = row["first_char"], row["end_char"]
@@ -247,26 +206,24 @@ def _visible_citation(row: Row) -> Json:
     boxes, sure = describe_quote(page_of(row), start, end) if same else ((), None)
     job = {name: row[f"job_{name}"] for name in ("id", "kind", "state", "finished_at")}
     return {
-        **{name: row[name] for name in ("n", "document_id", "version_id", "filename", "is_current", "page", "kind")},
+        **{name: row[name] for name in _SEEN},
         "start": start,
         "end": end,
         "chunk": {"id": row["chunk_id"], "index": row["chunk_index"], "headings": row["headings"]},
         "quote": row["text"][start:end] if same else None,
         "boxes": [[one.page, one.box.x0, one.box.y0, one.box.x1, one.box.y1] for one in boxes],
         "ocr_confidence": sure,
-        "engine": row["engine"],
         "page_confidence": row["confidence"],
-        "caveats": row["caveats"],
-        "attempts": row["attempts"],
-        "fingerprint": row["fingerprint"],
-        "read_at": row["read_at"],
-        "file_hash": row["file_hash"],
         "job": job if row["job_id"] else None,
         "url": f"/api/documents/{row['document_id']}/pages/{row['page']}",
         "withheld": None if same else CHANGED,
     }
 
 
+_SEEN = (
+    *("n", "document_id", "version_id", "filename", "is_current", "page", "kind", "engine", "caveats", "attempts"),
+    *("fingerprint", "read_at", "file_hash"),
+)
 _WHERE = (
     "n", "document_id", "version_id", "filename", "is_current", "page", "kind", "start", "end", "chunk", "quote",
     "boxes", "ocr_confidence", "engine", "page_confidence", "caveats", "attempts", "fingerprint", "read_at",

@@ -24,14 +24,10 @@ def word_overlap(claim: str, quotes: Sequence[str], about: Sequence[str]) -> flo
 def support_objection(
     claim: str, quotes: Sequence[str], about: Sequence[str], question: str, similarity: float | None
 ) -> str | None:
-    """Reason why the quotes do not support the claim; None where they do.
+    """Reason why the quotes, word for word, do not support the claim, a sentence without marks; None where they do.
 
-    Args:
-        claim: a sentence without marks.
-        quotes: what it cites, word for word.
-        about: the titles over the quotes.
-        question: names and words of it are no invention of the claim's.
-        similarity: cosine of claim and quotes; None where nobody measured it.
+    `about`: the titles over the quotes. `question`: names and words of it are no invention of the claim's.
+    `similarity`: cosine of claim and quotes; None where nobody measured it.
     """
     said = " ".join(quotes)
     if extra := sorted(find_numbers(claim, digits_only=True) - find_numbers(said)):

@@ -21,37 +21,26 @@ Sort = Literal["search", "answer"]
 
 @dataclass(frozen=True, slots=True)
 class CorpusState:
-    """State of the documents that a question is asked of, as Postgres says at this moment.
+    """State of the documents that a question is asked of, as Postgres says at this moment."""
 
-    Attributes:
-        version: another one after every change of what can be found in the workspace, from the change's own transaction
-            on; it grows, and none comes twice.
-        generation: of the index that is asked; None where there is none.
-        made: what the generation's vectors can be compared with.
-        principals: those of the caller that documents of the workspace name; only they decide what is seen.
-        models: a digest of which language models may have helped.
-    """
-
+    # another one after every change of what can be found in the workspace, from the change's own transaction on; it
+    # grows, and none comes twice
     version: int
-    generation: int | None
-    made: VectorSpace | None
+    generation: int | None  # of the index that is asked; None where there is none
+    made: VectorSpace | None  # what the generation's vectors can be compared with
+    # those of the caller that documents of the workspace name; only they decide what is seen
     principals: tuple[str, ...]
-    models: str
+    models: str  # a digest of which language models may have helped
 
 
 @dataclass(frozen=True, slots=True)
 class CachePartition:
-    """A partition of the cache: entries of one place may stand for each other, those of two never.
-
-    Attributes:
-        identity: SHA-256 of all that parts it from others; each entry repeats it.
-        version: of the corpus; entries of another one are dead.
-    """
+    """A partition of the cache: entries of one place may stand for each other, those of two never."""
 
     workspace: str
     agent: str
-    identity: str
-    version: int
+    identity: str  # SHA-256 of all that parts it from others; each entry repeats it
+    version: int  # of the corpus; entries of another one are dead
 
     @property
     def index(self) -> str:
@@ -79,21 +68,15 @@ def name_of(question: str) -> str:
 
 
 def partition_of(sort: Sort, scope: Scope, query: SearchQuery, corpus: CorpusState, made_with: str) -> CachePartition:
-    """Partition of the cache in which the answer to `query` belongs.
+    """Partition of the cache in which the answer to `query` belongs: every field but the text parts.
 
-    Args:
-        sort: what kind of entry.
-        scope: who asks; its principals count as far as the corpus names them.
-        query: every field but the text parts.
-        corpus: of the scope.
-        made_with: a fingerprint of settings and prompts.
+    The scope's principals count as far as the corpus names them; `made_with` is a fingerprint of settings and prompts.
     """
     asked = asdict(query)
     told = {
         "form": FORM,
         "sort": sort,
-        "tenant": scope.tenant,
-        "workspace": scope.workspace,
+        **scope.keys,
         "principals": corpus.principals,
         "generation": corpus.generation,
         "models": corpus.models,
@@ -114,18 +97,10 @@ class CorpusReader:
     async def of(self, scope: Scope, agent_id: str | None = None) -> CorpusState | None:
         """The corpus as it is now, for who asks an agent or none; None where the scope has no such workspace.
 
-        Raises:
-            Unavailable, Overloaded: of Postgres.
+        Raises Unavailable, Overloaded of Postgres.
         """
-        rows = await self._database.read(
-            scope,
-            SQL["corpus"],
-            tenant=scope.tenant,
-            workspace=scope.workspace,
-            principals=list(scope.principals),
-            agent=agent_id,
-            assistant=self._assistant,
-        )
+        given = {"principals": list(scope.principals), "agent": agent_id, "assistant": self._assistant}
+        rows = await self._database.read(scope, SQL["corpus"], **scope.keys, **given)
         if not rows:
             return None
         row = rows[0]

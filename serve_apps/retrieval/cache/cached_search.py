@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import replace
+from functools import partial
 from time import perf_counter
 from typing import Generic, Protocol, TypeVar
 
@@ -14,11 +15,10 @@ from cluster.models.ports import Embedder
 from serve_apps.retrieval.answers.answerer import HITS, CitedAnswer
 from serve_apps.retrieval.cache.cache_scope import CachePartition, CorpusReader, Sort, partition_of
 from serve_apps.retrieval.cache.codec import too_large
-from serve_apps.retrieval.cache.decision import CacheDecision
 from serve_apps.retrieval.cache.mirror import Vector
 from serve_apps.retrieval.cache.redis_store import CacheAway
 from serve_apps.retrieval.cache.semantic_cache import NEAR, REFUSED, SemanticCache
-from serve_apps.retrieval.search.query import LONGEST_QUESTION, SearchQuery, SearchResults
+from serve_apps.retrieval.search.query import LONGEST_QUESTION, CacheDecision, SearchQuery, SearchResults
 from serve_apps.retrieval.search.rerank import as_configured
 
 T = TypeVar("T")
@@ -31,7 +31,6 @@ class SearchPort(Protocol):
 
     async def run(self, scope: Scope, query: SearchQuery, vector: Vector | None = None) -> SearchResults:
         """Search and show."""
-        ...
 
 
 class AnswerPort(Protocol):
@@ -41,7 +40,6 @@ class AnswerPort(Protocol):
         self, scope: Scope, question: str, agent_id: str | None = None, history: tuple[str, ...] = ()
     ) -> CitedAnswer:
         """An answer from what the scope, and the agent if there is one, may see."""
-        ...
 
 
 class QuestionCache(Generic[T]):
@@ -64,13 +62,10 @@ class QuestionCache(Generic[T]):
     async def ask(
         self, scope: Scope, query: SearchQuery, vector: Vector | None, work: Work[T]
     ) -> tuple[T, CacheDecision]:
-        """The value, remembered or made, and which of both.
+        """The value, remembered or made, and which of both; raises as `work`, and Unavailable, Overloaded of Postgres.
 
         The corpus' version is read before anything is worked out: what rests on a change that comes meanwhile is kept
         under a number that nobody asks for again.
-
-        Raises:
-            Whatever `work` raises; Unavailable, Overloaded: of Postgres.
         """
         if why := _not_for_the_cache(query):
             return await self._bypass_cache(scope, why, vector, work)
@@ -173,15 +168,10 @@ class CachedSearch:
         self._remembered = QuestionCache("search", corpora, cache, embedder, _uncacheable_reason, made_with)
 
     async def run(self, scope: Scope, query: SearchQuery, vector: Vector | None = None) -> SearchResults:
-        """As `SearchPipeline.run`; `cache` says where the results come from, and `timings_ms` is this call's.
-
-        Raises:
-            Unavailable: Postgres cannot be reached.
-        """
+        """As `SearchPipeline.run`; `cache` says where the results come from, and `timings_ms` is this call's."""
         start = perf_counter()
-        results, decision = await self._remembered.ask(
-            scope, query, vector, lambda known: self._search.run(scope, query, known)
-        )
+        work = partial(self._search.run, scope, query)
+        results, decision = await self._remembered.ask(scope, query, vector, work)
         timings = dict(results.timings_ms)
         if decision.outcome == "hit" or decision.shared:
             timings = {"cache": (perf_counter() - start) * 1000}
@@ -208,11 +198,7 @@ class CachedAnswerer:
     async def ask(
         self, scope: Scope, question: str, agent_id: str | None = None, history: tuple[str, ...] = ()
     ) -> CitedAnswer:
-        """As `DocumentAnswerer.ask`; `search.cache` says where the answer comes from.
-
-        Raises:
-            Unavailable: Postgres cannot be reached.
-        """
+        """As `DocumentAnswerer.ask`; `search.cache` says where the answer comes from."""
         query = SearchQuery(question, limit=HITS, agent_id=agent_id, history=history)
         answer, decision = await self._remembered.ask(
             scope, query, None, lambda _: self._answers.ask(scope, question, agent_id, history)

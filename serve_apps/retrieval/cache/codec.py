@@ -15,21 +15,13 @@ T = TypeVar("T")
 
 @checked(frozen=True, config=ConfigDict(extra="forbid"))
 class EntryHeader:
-    """Identity and corpus version of an entry; it stands before the value, in a line of its own.
+    """Identity and corpus version of an entry; it stands before the value, in a line of its own."""
 
-    Attributes:
-        identity: of the place that it belongs to.
-        version: of the corpus.
-        question: as it was asked.
-        at: when it was worked out, seconds since the epoch.
-        summary: the answer's text, empty for passages.
-    """
-
-    identity: str
-    version: int
-    question: str
-    at: float
-    summary: str = ""
+    identity: str  # of the place that it belongs to
+    version: int  # of the corpus
+    question: str  # as it was asked
+    at: float  # when it was worked out, seconds since the epoch
+    summary: str = ""  # the answer's text, empty for passages
 
 
 _HEADER = TypeAdapter(EntryHeader)

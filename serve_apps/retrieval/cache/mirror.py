@@ -16,21 +16,13 @@ UNIT = 0.02  # how far a vector's length may be from 1; what is farther was not 
 
 @dataclass(frozen=True, slots=True)
 class EntryHead:
-    """Head of a cache entry: the question and vector that are compared before the entry is fetched.
+    """Head of a cache entry: the question and vector that are compared before the entry is fetched."""
 
-    Attributes:
-        name: of the entry within its place.
-        version: of the corpus that it rests on.
-        at: when it was worked out, seconds since the epoch.
-        question: as it was asked.
-        vector: of length 1, shape (dimension,).
-    """
-
-    name: str
-    version: int
-    at: float
-    question: str
-    vector: Vector
+    name: str  # of the entry within its place
+    version: int  # of the corpus that it rests on
+    at: float  # when it was worked out, seconds since the epoch
+    question: str  # as it was asked
+    vector: Vector  # of length 1, shape (dimension,)
 
     def packed(self) -> bytes:
         """As it is kept."""

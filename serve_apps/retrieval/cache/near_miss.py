@@ -11,15 +11,8 @@ LONGEST = 80  # words that count; beyond them only the same words in the same or
 
 # Which difference is told where there are several: what is most surely one comes first.
 _TOLD = (
-    TermKind.NEGATION,
-    TermKind.NUMBER,
-    TermKind.DATE,
-    TermKind.COMPARISON,
-    TermKind.NAME,
-    TermKind.ASKS,
-    TermKind.RELATION,
-    TermKind.QUANTIFIER,
-    TermKind.WORD,
+    *(TermKind.NEGATION, TermKind.NUMBER, TermKind.DATE, TermKind.COMPARISON, TermKind.NAME),
+    *(TermKind.ASKS, TermKind.RELATION, TermKind.QUANTIFIER, TermKind.WORD),
 )
 
 

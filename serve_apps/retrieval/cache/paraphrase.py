@@ -19,18 +19,11 @@ _HARD = frozenset({TermKind.NUMBER, TermKind.DATE, TermKind.NEGATION, TermKind.C
 
 @dataclass(frozen=True, slots=True)
 class _Alignment:
-    """Alignment of the terms of two texts.
-
-    Attributes:
-        pairs: positions in the one and in the other text, in the order of the one.
-        left, right: words without a counterpart, by position.
-    """
-
     one: Sequence[QuestionTerm]
     other: Sequence[QuestionTerm]
-    pairs: Sequence[tuple[int, int]]
-    left: Sequence[int]
-    right: Sequence[int]
+    pairs: Sequence[tuple[int, int]]  # positions in the one and in the other text, in the order of the one
+    left: Sequence[int]  # words of the one without a counterpart, by position
+    right: Sequence[int]  # words of the other
 
 
 def is_rewording(one: QuestionWording, other: QuestionWording) -> bool:
@@ -61,9 +54,8 @@ def _lone_generic(one: QuestionWording, other: QuestionWording) -> list[Question
 
 def _exact_terms(side: QuestionWording) -> list[str]:
     """Terms that have neither inflections nor synonyms and stand for themselves."""
-    return sorted(
-        term.text for term in side.terms if term.kind in (TermKind.NUMBER, TermKind.NEGATION) or term.text == "or"
-    )
+    exact = (TermKind.NUMBER, TermKind.NEGATION)
+    return sorted(term.text for term in side.terms if term.kind in exact or term.text == "or")
 
 
 def _is_generic(term: QuestionTerm) -> bool:

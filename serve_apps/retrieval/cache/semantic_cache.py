@@ -9,10 +9,10 @@ from typing import Generic, TypeVar
 from configs.sections_retrieval import CacheSettings
 from serve_apps.retrieval.cache.cache_scope import CachePartition, name_of
 from serve_apps.retrieval.cache.codec import EntryCodec, EntryHeader
-from serve_apps.retrieval.cache.decision import CacheDecision
 from serve_apps.retrieval.cache.mirror import EntryHead, NearQuestion, Vector
 from serve_apps.retrieval.cache.near_miss import same_question
 from serve_apps.retrieval.cache.redis_store import CacheAway, CacheStore
+from serve_apps.retrieval.search.query import CacheDecision
 from serve_apps.retrieval.text.lexicon import SynonymLexicon
 
 LOOKED_AT = 8  # nearest questions that are compared word by word
@@ -33,30 +33,21 @@ class QuestionLookup(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class SemanticCacheStats:
-    """Statistics of a workspace's cache, over all processes that share it.
-
-    Attributes:
-        places: sets of documents, filters and options that have entries.
-        hits, misses, bypasses: questions, by what the cache said.
-        refused: misses with a question near enough that asks something else.
-        shared: questions that waited for the same one of somebody else.
-        garbage: what was found and could not be read.
-        refusals: what parted the questions of `refused` from those remembered, and how often.
-        hit_rate: hits among hits and misses; None before the first.
-    """
+    """Statistics of a workspace's cache, over all processes that share it: questions, by what the cache said."""
 
     entries: int
-    places: int
+    places: int  # sets of documents, filters and options that have entries
     hits: int
     misses: int
     bypasses: int
-    refused: int
-    shared: int
+    refused: int  # misses with a question near enough that asks something else
+    shared: int  # questions that waited for the same one of somebody else
     stored: int
-    garbage: int
-    hit_rate: float | None
+    garbage: int  # what was found and could not be read
+    hit_rate: float | None  # hits among hits and misses; None before the first
     similarity_threshold: float
     ttl_seconds: int
+    # what parted the questions of `refused` from those remembered, and how often
     refusals: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -88,10 +79,7 @@ class SemanticCache(Generic[T]):
     async def get(self, place: CachePartition, question: str, vector: Vector | None = None) -> QuestionLookup[T]:
         """Look up the value of the same question; without its vector only for the same text.
 
-        Args:
-            place: what is looked through.
-            question: as it is asked.
-            vector: its embedding, of length 1, shape (dimension,).
+        `vector`: its embedding, of length 1, shape (dimension,).
         """
         name = name_of(question)
         guess = self._nearest_question(place, question, vector)[0]

@@ -14,26 +14,17 @@ SAME = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class MeasureDifference:
-    """One measure in both runs, over the questions that have it in both.
-
-    Attributes:
-        n: questions.
-        baseline, candidate: means.
-        delta: candidate - baseline.
-        low, high: 95 % interval of `delta` by paired bootstrap (Efron and Tibshirani 1993).
-        p: two-sided sign test over the questions that differ; 1 where none does.
-        better, worse, equal: questions, as the candidate did on them.
-    """
+    """Means of one measure in both runs, over the questions that have it in both."""
 
     measure: str
-    n: int
+    n: int  # questions
     baseline: float
     candidate: float
-    delta: float
-    low: float
+    delta: float  # candidate - baseline
+    low: float  # to `high`: 95 % interval of `delta` by paired bootstrap (Efron and Tibshirani 1993)
     high: float
-    p: float
-    better: int
+    p: float  # two-sided sign test over the questions that differ; 1 where none does
+    better: int  # questions, as the candidate did on them; so `worse` and `equal`
     worse: int
     equal: int
 
@@ -58,19 +49,9 @@ def _measure_difference(name: str, before: NDArray[np.float64], after: NDArray[n
     delta = after - before
     low, high = bootstrap_interval(delta)
     better, worse = int((delta > SAME).sum()), int((delta < -SAME).sum())
-    return MeasureDifference(
-        name,
-        len(delta),
-        float(before.mean()),
-        float(after.mean()),
-        float(delta.mean()),
-        low,
-        high,
-        sign_test(better, worse),
-        better,
-        worse,
-        len(delta) - better - worse,
-    )
+    means = (float(before.mean()), float(after.mean()), float(delta.mean()))
+    equal, chance = len(delta) - better - worse, sign_test(better, worse)
+    return MeasureDifference(name, len(delta), *means, low, high, chance, better, worse, equal)
 
 
 def bootstrap_interval(delta: NDArray[np.float64]) -> tuple[float, float]:
@@ -99,6 +80,5 @@ def largest_changes(
     """(key, baseline, candidate) of every question on which they differ in a measure, largest loss first."""
     both = [(key, baseline[key], candidate[key]) for key in baseline if key in candidate]
     pairs = [(key, one[measure], two[measure]) for key, one, two in both if measure in one and measure in two]
-    return sorted(
-        (pair for pair in pairs if abs(pair[2] - pair[1]) > SAME), key=lambda pair: (pair[2] - pair[1], pair[0])
-    )
+    changed = [pair for pair in pairs if abs(pair[2] - pair[1]) > SAME]
+    return sorted(changed, key=lambda pair: (pair[2] - pair[1], pair[0]))

@@ -58,12 +58,8 @@ class GoldenRuns(LeaseLedger[GoldenRunLease]):
         self._sweeping = asyncio.create_task(self._sweep.run(self._stop))
 
     async def begin(self, scope: Scope, set_id: str, options: GoldenRunOptions) -> str:
-        """Start a run of all questions of a set; its id.
-
-        Raises:
-            NotFound: there is no such set.
-            Conflict: it has no questions.
-            Overloaded: enough runs are under way here.
+        """Start a run of all questions of a set; its id. Raises NotFound where there is no such set, Conflict where it
+        has no questions, Overloaded where enough runs are under way here.
         """
         self._require_room()
         _, total = await self._sets.questions(scope, set_id, limit=0)
@@ -91,9 +87,7 @@ class GoldenRuns(LeaseLedger[GoldenRunLease]):
     async def resume(self, scope: Scope, run: str) -> None:
         """Go on with a run that was interrupted, cancelled or failed: what is missing or did not run is asked again.
 
-        Raises:
-            NotFound: there is no such run.
-            Conflict: it is worked on, it is complete, or settings are others now.
+        Raises NotFound where there is no such run, Conflict if it is worked on, complete, or settings are others now.
         """
         self._require_room()
         shown = await self.show(scope, run)
@@ -118,22 +112,14 @@ class GoldenRuns(LeaseLedger[GoldenRunLease]):
         return {**self._settings, "embedder": asdict(vector_space_of(rows[0])) if rows else None}
 
     async def cancel(self, scope: Scope, run: str) -> None:
-        """End a run; the questions that were asked stay.
-
-        Raises:
-            NotFound, Conflict: there is no such run, or it has ended.
-        """
+        """End a run; the questions asked stay. Raises NotFound where there is none, Conflict where it has ended."""
         shown = await self.show(scope, run)
         async with self._db.transaction(scope) as tx:
             if await tx.one(self._sql["cancel"], **scope.keys, run=run) is None:
                 raise Conflict(f"the run is {shown['state']}")
 
     async def show(self, scope: Scope, run: str) -> Row:
-        """One run with its figures.
-
-        Raises:
-            NotFound: there is none with this id.
-        """
+        """One run with its figures; raises NotFound where there is none with this id."""
         async with self._db.transaction(scope) as tx:
             row = await tx.one(self._sql["show"], **scope.keys, run=run, set=None, skip=0, limit=1)
         if row is None:
@@ -151,14 +137,13 @@ class GoldenRuns(LeaseLedger[GoldenRunLease]):
     async def results(self, scope: Scope, run: str, skip: int, limit: int) -> list[Row]:
         """Outcome of each question, in the set's order; raises as `show`."""
         await self.show(scope, run)
-        async with self._db.transaction(scope) as tx:
-            return await tx.all(self._sql["results"], **scope.keys, run=run, skip=skip, limit=limit)
+        return await self._db.read(scope, self._sql["results"], **scope.keys, run=run, skip=skip, limit=limit)
 
     async def measured(self, scope: Scope, run: str) -> dict[str, Row]:
         """The measures of each question by its key; raises as `show`."""
         await self.show(scope, run)
-        async with self._db.transaction(scope) as tx:
-            return {row["key"]: row for row in await tx.all(self._sql["measured"], **scope.keys, run=run)}
+        rows = await self._db.read(scope, self._sql["measured"], **scope.keys, run=run)
+        return {row["key"]: row for row in rows}
 
     async def close(self) -> None:
         """Stop working and give back what is not done: another process takes it up, or the next start."""
@@ -184,9 +169,8 @@ class GoldenRuns(LeaseLedger[GoldenRunLease]):
         async with self._db.transaction(lease.scope) as tx:
             run = await self.hold(tx, lease)
         try:
-            member = await self._identity.member(
-                lease.scope.tenant, UserId(str(run["created_by"])), lease.scope.workspace
-            )
+            whose, owner = lease.scope, UserId(str(run["created_by"]))
+            member = await self._identity.member(whose.tenant, owner, whose.workspace)
             role = Role(run["role"])
             if member is None or least_role(role, member.role) is not role:
                 raise Conflict("whoever began it has no longer the rights that it began with")

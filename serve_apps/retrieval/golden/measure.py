@@ -2,15 +2,14 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Protocol
 
 from cluster.basics.errors import AosError
 from cluster.basics.scope import Scope
 from cluster.state.db.postgres import Database, load_queries
-from serve_apps.retrieval.answers.answerer import CitedAnswer
 from serve_apps.retrieval.answers.quote import Citation
+from serve_apps.retrieval.cache.cached_search import AnswerPort, SearchPort
 from serve_apps.retrieval.golden.question_form import GoldenQuestion
 from serve_apps.retrieval.golden.score import FoundPassage, of_answer, of_documents, of_passages
 from serve_apps.retrieval.search.query import SearchQuery, SearchResults
@@ -20,58 +19,28 @@ SQL = load_queries(Path(__file__).with_name("golden_runs.sql"))
 HITS = 20  # passages asked for, so that ten documents are among them
 
 
-class ProductSearch(Protocol):
-    """Finds passages, as people do."""
-
-    async def run(self, scope: Scope, query: SearchQuery) -> SearchResults:
-        """The best passages that the scope may see."""
-        ...
-
-
-class ProductAnswerer(Protocol):
-    """Answers from the documents, as people are answered."""
-
-    async def ask(self, scope: Scope, question: str, agent_id: str | None) -> CitedAnswer:
-        """An answer from what the scope, and the agent if there is one, may see."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class GoldenRunOptions:
-    """Options of a run of a golden set.
+    """Options of a run of a golden set."""
 
-    Attributes:
-        answers: ask for answers, too, not only for passages.
-        generation: search this one instead of the live one; then there are no answers.
-        agent_id: as this agent, a UUID.
-        concurrency: questions at once; latencies are those of people only with one.
-    """
-
-    answers: bool = True
-    generation: int | None = None
-    agent_id: str | None = None
-    concurrency: int = 1
+    answers: bool = True  # ask for answers, too, not only for passages
+    generation: int | None = None  # search this one instead of the live one; then there are no answers
+    agent_id: str | None = None  # as this agent, a UUID
+    concurrency: int = 1  # questions at once; latencies are those of people only with one
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionOutcome:
-    """Outcome of a golden question.
+    """Outcome of a golden question."""
 
-    Attributes:
-        measured: measure to value, see `score`.
-        retrieved: documents by id, best first.
-        generation: that was searched.
-        engines: which engine each stage ran with; a stage that runs for some questions only did not run.
-        failures: parts that did not run and why, in words that quote no document.
-    """
-
-    measured: Mapping[str, float]
-    retrieved: tuple[str, ...] = ()
+    measured: Mapping[str, float]  # measure to value, see `score`
+    retrieved: tuple[str, ...] = ()  # documents by id, best first
     mode: str | None = None
     answer: str | None = None
-    generation: int | None = None
+    generation: int | None = None  # that was searched
+    # which engine each stage ran with; a stage that runs for some questions only did not run
     engines: Mapping[str, str] = field(default_factory=dict)
-    failures: tuple[str, ...] = ()
+    failures: tuple[str, ...] = ()  # parts that did not run and why, in words that quote no document
 
 
 class GoldenExaminer:
@@ -79,8 +48,8 @@ class GoldenExaminer:
 
     def __init__(
         self,
-        search: ProductSearch,
-        answerer: ProductAnswerer,
+        search: SearchPort,
+        answerer: AnswerPort,
         database: Database,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
@@ -140,13 +109,8 @@ class GoldenExaminer:
         self, scope: Scope, question: GoldenQuestion, citations: Sequence[Citation]
     ) -> dict[str, float]:
         """citations_valid: the share whose quote stands where it says; cited_expected: one is of what was expected."""
-        rows = await self._database.read(
-            scope,
-            SQL["cited"],
-            **scope.keys,
-            versions=[one.version_id for one in citations],
-            numbers=[one.page for one in citations],
-        )
+        versions, numbers = [one.version_id for one in citations], [one.page for one in citations]
+        rows = await self._database.read(scope, SQL["cited"], **scope.keys, versions=versions, numbers=numbers)
         pages = {(row["version_id"], row["number"]): row["text"] for row in rows}
         valid = [one.quote == pages.get((one.version_id, one.page), "")[one.start : one.end] for one in citations]
         found = {"citations_valid": sum(valid) / len(valid) if valid else 0.0}
@@ -159,10 +123,8 @@ class GoldenExaminer:
 def _add_measures(
     found: QuestionOutcome, measured: Mapping[str, float], mode: str | None, answer: str | None, failures: Sequence[str]
 ) -> QuestionOutcome:
-    both = tuple(dict.fromkeys([*found.failures, *failures]))
-    return QuestionOutcome(
-        {**found.measured, **measured}, found.retrieved, mode, answer, found.generation, found.engines, both
-    )
+    both, every = {**found.measured, **measured}, tuple(dict.fromkeys([*found.failures, *failures]))
+    return replace(found, measured=both, mode=mode, answer=answer, failures=every)
 
 
 def _stage_engines(results: SearchResults) -> dict[str, str]:

@@ -21,22 +21,14 @@ Long = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max
 
 @dataclass(frozen=True, slots=True)
 class GoldenQuestion:
-    """A question and what is known of its answer.
+    """A question and what is known of its answer."""
 
-    Attributes:
-        key: its author's name for it; unique in its set.
-        documents: ids or filenames of what answers it.
-        passages: texts that stand in a passage which answers it.
-        answers: any of these is right.
-        answerable: False where the documents do not answer it, and an abstention is right.
-    """
-
-    key: str
+    key: str  # its author's name for it; unique in its set
     question: str
-    documents: tuple[str, ...] = ()
-    passages: tuple[str, ...] = ()
-    answers: tuple[str, ...] = ()
-    answerable: bool = True
+    documents: tuple[str, ...] = ()  # ids or filenames of what answers it
+    passages: tuple[str, ...] = ()  # texts that stand in a passage which answers it
+    answers: tuple[str, ...] = ()  # any of these is right
+    answerable: bool = True  # False where the documents do not answer it, and an abstention is right
 
 
 class QuestionForm(BaseModel):
@@ -67,16 +59,14 @@ class QuestionForm(BaseModel):
         key = self.key or sha256(self.question.encode("utf-8", "surrogatepass")).hexdigest()[:12]
         answers = dict.fromkeys([*([self.answer] if self.answer else []), *self.answers])
         answerable = not self.unanswerable and self.answerable is not False
-        return GoldenQuestion(
-            key, self.question, tuple(self.documents), tuple(self.passages), tuple(answers), answerable
-        )
+        documents, passages = tuple(self.documents), tuple(self.passages)
+        return GoldenQuestion(key, self.question, documents, passages, tuple(answers), answerable)
 
 
 def parse_questions(text: str, written: Format) -> list[GoldenQuestion]:
     """Questions from a file's text: a YAML list (or a mapping with `questions`), or an object a line.
 
-    Raises:
-        Invalid: naming the entry and what is wrong with it; two with one key; too many.
+    Raises Invalid, naming the entry and what is wrong with it; two with one key; too many.
     """
     found: dict[str, GoldenQuestion] = {}
     for number, entry in _parse_entries(text, written):
@@ -90,11 +80,7 @@ def parse_questions(text: str, written: Format) -> list[GoldenQuestion]:
 
 
 def parse_question(entry: object, prefix: str = "") -> GoldenQuestion:
-    """One question from JSON.
-
-    Raises:
-        Invalid: saying what is wrong, behind the prefix.
-    """
+    """One question from JSON; raises Invalid, saying what is wrong, behind the prefix."""
     try:
         return QuestionForm.model_validate(entry).value()
     except ValidationError as error:
@@ -105,9 +91,8 @@ def parse_question(entry: object, prefix: str = "") -> GoldenQuestion:
 
 def serialise_questions(questions: Sequence[GoldenQuestion], written: Format) -> str:
     """Serialise questions to YAML or JSON lines, as `parse_questions` reads them."""
-    rows = [
-        {name: _as_list(value) for name, value in asdict(one).items() if value not in ((), True)} for one in questions
-    ]
+    told = [{name: value for name, value in asdict(one).items() if value not in ((), True)} for one in questions]
+    rows = [{name: list(v) if isinstance(v, tuple) else v for name, v in one.items()} for one in told]
     if written == "jsonl":
         return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
     return yaml.safe_dump(rows, allow_unicode=True, sort_keys=False) if rows else "[]\n"
@@ -133,7 +118,3 @@ def _parse_entries(text: str, written: Format) -> Iterable[tuple[int, Any]]:
             "there is no list of questions", fix="Write `- question: ...` entries, or `questions:` above them."
         )
     yield from enumerate(loaded, 1)
-
-
-def _as_list(value: object) -> object:
-    return list(value) if isinstance(value, tuple) else value

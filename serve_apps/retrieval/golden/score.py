@@ -30,9 +30,8 @@ class FoundPassage:
 def of_documents(found: Sequence[FoundPassage], expected: Sequence[str]) -> dict[str, float]:
     """recall@1, @5, @10, ndcg@10 (each expected document gains 1, discount log2(rank + 1)) and mrr.
 
-    Args:
-        found: passages, best first; a document stands where its first passage does.
-        expected: ids or filenames in any case; one or more.
+    `found`: passages, best first; a document stands where its first passage does. `expected`: ids or filenames in any
+    case; one or more.
     """
     gains = _document_gains(found, expected)
     ideal = sum(1 / math.log2(rank + 1) for rank in range(1, min(len(expected), 10) + 1))
@@ -92,12 +91,7 @@ def summarise_measures(measured: Sequence[Mapping[str, float]]) -> dict[str, dic
 
 
 def count_failures(each: Sequence[Sequence[str]], engines: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
-    """Failures, and at how many questions; a stage that ran for some questions only is one of them.
-
-    Args:
-        each: of each question.
-        engines: with which each stage ran, for each question.
-    """
+    """Failures, and at how many questions; a stage that ran for some questions only (`engines`) is one of them."""
     counted = Counter(failure for failures in each for failure in failures)
     by_stage: dict[str, dict[str, int]] = {}
     for (stage, engine), count in Counter(used for question in engines for used in question.items()).items():

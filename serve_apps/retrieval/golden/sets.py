@@ -48,21 +48,13 @@ class GoldenSets:
         return rows, int(total["total"]) if total else 0
 
     async def show(self, scope: Scope, set_id: str) -> Row:
-        """One set.
-
-        Raises:
-            NotFound: there is none with this id.
-        """
+        """One set; raises NotFound where there is none with this id."""
         async with self._db.transaction(scope) as tx:
             row = await tx.one(self._sql["page"], **scope.keys, set=set_id, skip=0, limit=1)
         return _require_set(row, set_id)
 
     async def add(self, tx: Transaction, scope: Scope, facts: SetFacts) -> str:
-        """A new set's id.
-
-        Raises:
-            Conflict: the name is taken, or there are too many sets.
-        """
+        """A new set's id; raises Conflict where the name is taken, or there are too many sets."""
         total = await tx.one(self._sql["count"], **scope.keys)
         if total and total["total"] >= MOST_SETS:
             raise Conflict(f"a workspace has at most {MOST_SETS} golden sets")
@@ -72,21 +64,13 @@ class GoldenSets:
         return str(row["id"])
 
     async def change(self, tx: Transaction, scope: Scope, set_id: str, facts: SetFacts) -> None:
-        """Give a set other facts.
-
-        Raises:
-            NotFound, Conflict: there is no such set, or the name is another one's.
-        """
+        """Give a set other facts; raises NotFound where there is none such, Conflict where the name is another's."""
         _require_set(await tx.one(self._sql["hold"], **scope.keys, set=set_id), set_id)
         if await tx.one(self._sql["change"], **scope.keys, set=set_id, **asdict(facts)) is None:
             raise Conflict(f"there is another golden set called {facts.name}")
 
     async def remove(self, tx: Transaction, scope: Scope, set_id: str) -> None:
-        """Take a set away with its questions and its runs.
-
-        Raises:
-            NotFound: there is no such set.
-        """
+        """Take a set away with its questions and its runs; raises NotFound where there is no such set."""
         _require_set(await tx.one(self._sql["remove"], **scope.keys, set=set_id), set_id)
 
     async def put(
@@ -94,17 +78,14 @@ class GoldenSets:
     ) -> ImportCounts:
         """Add questions, or change those with the same key; with `replace` no others stay.
 
-        Raises:
-            NotFound: there is no such set.
-            Invalid: there would be too many questions.
+        Raises NotFound where there is no such set, Invalid where there would be too many questions.
         """
         named = scope.keys | {"set": set_id}
         _require_set(await tx.one(self._sql["hold"], **named), set_id)
         keys = [one.key for one in questions]
         removed = await tx.run(self._sql["remove_others"], **named, keys=keys) if replace else 0
-        await tx.run(
-            self._sql["put_questions"], **named, user=scope.user, questions=Jsonb([asdict(one) for one in questions])
-        )
+        rows = Jsonb([asdict(one) for one in questions])
+        await tx.run(self._sql["put_questions"], **named, user=scope.user, questions=rows)
         await tx.run(self._sql["touched"], **named)
         total = await tx.one(self._sql["count_questions"], **named)
         count = int(total["total"]) if total else 0
@@ -113,11 +94,7 @@ class GoldenSets:
         return ImportCounts(count, removed)
 
     async def remove_question(self, tx: Transaction, scope: Scope, set_id: str, key: str) -> None:
-        """Take one question away; results of earlier runs stay.
-
-        Raises:
-            NotFound: there is none with this key.
-        """
+        """Take one question away; results of earlier runs stay. Raises NotFound where there is none with this key."""
         if await tx.one(self._sql["remove_question"], **scope.keys, set=set_id, key=key) is None:
             raise NotFound(f"question {key}")
         await tx.run(self._sql["touched"], **scope.keys, set=set_id)
@@ -125,11 +102,7 @@ class GoldenSets:
     async def questions(
         self, scope: Scope, set_id: str, skip: int = 0, limit: int = MOST_QUESTIONS
     ) -> tuple[list[GoldenQuestion], int]:
-        """A page of questions in their order, and how many there are.
-
-        Raises:
-            NotFound: there is no such set.
-        """
+        """A page of questions in their order, and how many there are; raises NotFound where there is no such set."""
         await self.show(scope, set_id)
         async with self._db.transaction(scope) as tx:
             rows = await tx.all(self._sql["questions"], **scope.keys, set=set_id, skip=skip, limit=limit)

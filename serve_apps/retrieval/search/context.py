@@ -79,9 +79,8 @@ def candidate_relevances(scores: Sequence[Mapping[str, float | int]]) -> list[fl
         return [one.get("rerank", 0.0) for one in scores]
     said = [_share_of_best([_best_of(leg, one) for one in scores]) for leg in ("keyword", "vector")]
     legs = [shares for shares in said if any(shares)]
-    ranks = _share_of_best(
-        [sum(1 / (K + rank) for name, rank in one.items() if name.endswith("_rank")) for one in scores]
-    )
+    ranked = [[rank for name, rank in one.items() if name.endswith("_rank")] for one in scores]
+    ranks = _share_of_best([sum(1 / (K + rank) for rank in one) for one in ranked])
     means = [fmean(shares) for shares in zip(*legs, strict=True)] if legs else [1.0] * len(scores)
     return [1.0 if one.get("literal") else rank * mean for one, rank, mean in zip(scores, ranks, means, strict=True)]
 

@@ -56,28 +56,20 @@ class _Shape(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class QueryVariation:
-    """Another text that is searched for beside the question.
+    """Another text that is searched for beside the question."""
 
-    Attributes:
-        text: what the legs are asked.
-        words, meaning: which legs it is for.
-    """
-
-    text: str
-    words: bool = True
-    meaning: bool = True
+    text: str  # what the legs are asked
+    words: bool = True  # it is for the lexical leg
+    meaning: bool = True  # it is for the vector leg
 
 
 @dataclass(frozen=True, slots=True)
 class QueryEnhancement:
-    """Variations that are searched for beside the question, and how they came to be, or why there are none.
-
-    Attributes:
-        missing: help was to be had and did not come, or the caller asked for it by name: results have to say so.
-    """
+    """Variations that are searched for beside the question, and how they came to be, or why there are none."""
 
     variations: tuple[QueryVariation, ...]
     detail: str
+    # help was to be had and did not come, or the caller asked for it by name: results have to say so
     missing: bool = False
 
 
@@ -91,9 +83,7 @@ class QueryEnhancer:
     async def enhance(self, scope: Scope, query: SearchQuery) -> QueryEnhancement:
         """At most five variations; none where the rule, the settings or the model say no, with the reason.
 
-        Args:
-            scope: whose connections are asked.
-            query: as it is asked; `enhance` True skips the rule, False the stage.
+        The query's `enhance` True skips the rule, False the stage.
         """
         techniques, why = self._choose_techniques(query)
         if not techniques:
@@ -126,13 +116,8 @@ class QueryEnhancer:
 
 def variation_request(question: str, techniques: Set[ExpansionTechnique]) -> ChatRequest:
     """The request for the parts that the techniques need; the question travels as JSON."""
-    keys = {
-        key: what
-        for technique in ExpansionTechnique
-        if technique in techniques
-        for key, what in _ASKED[technique].items()
-    }
-    rules = _RULES.format(keys="; ".join(f"{key}: {what}" for key, what in keys.items()))
+    parts = [_ASKED[technique].items() for technique in ExpansionTechnique if technique in techniques]
+    rules = _RULES.format(keys="; ".join(f"{key}: {what}" for part in parts for key, what in part))
     said = json.dumps({"question": question[:LONGEST_QUESTION]}, ensure_ascii=False)
     messages = (ModelMessage("system", rules), ModelMessage("user", said))
     return ChatRequest(messages, temperature=0.0, max_tokens=MAX_TOKENS, json_only=True)

@@ -59,9 +59,7 @@ _FEW = 2  # words; a question of no more leaves open what is wanted
 def judge_expansion(query: SearchQuery, least_ms: int) -> ExpansionVerdict:
     """Decide by the question and its filters; what speaks against help weighs more.
 
-    Args:
-        query: its `text` as it is asked.
-        least_ms: what help takes; a caller who waits for less gets none.
+    `least_ms`: what help takes; a caller who waits for less gets none.
     """
     if against := _reason_against(query, least_ms):
         return ExpansionVerdict(frozenset(), against)

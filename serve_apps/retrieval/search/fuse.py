@@ -26,17 +26,13 @@ class RankedChunk(NamedTuple):
     """One line of a leg's answer, in the leg's own measure; higher is better.
 
     Two hundred are made for every question: a tuple takes a third of the time that a dataclass does.
-
-    Attributes:
-        literal: how many of the question's identifiers and phrases stand in it as they are written.
-        quoted: a phrase that the question puts in quotes is among them.
     """
 
     chunk_id: str
     document_id: str
     score: float
-    literal: int = 0
-    quoted: bool = False
+    literal: int = 0  # how many of the question's identifiers and phrases stand in it as they are written
+    quoted: bool = False  # a phrase that the question puts in quotes is among them
 
 
 class RankFusion:
@@ -60,13 +56,10 @@ class RankFusion:
         self._literal = False
 
     def add(self, name: str, weight: float, leg: Sequence[RankedChunk]) -> None:
-        """Count a ranked list; a chunk that it has twice counts at its better place.
+        """Count a ranked list, best first; a chunk that it has twice counts at its better place.
 
-        Args:
-            name: prefixes the leg's `_rank` and `_score` in `Candidate.scores`; another for every list of a
-                question's variations (`keyword:2`, …).
-            weight: what the leg is worth beside others.
-            leg: best first.
+        `name`: prefixes the leg's `_rank` and `_score` in `Candidate.scores`; another for every list of a question's
+        variations (`keyword:2`, …). `weight`: what the leg is worth beside others.
         """
         self.lists += 1
         scores, documents, best = self._scores, self._documents, self._best

@@ -26,8 +26,7 @@ class ChunkSample:
 async def sample_index(database: Database, scope: Scope, agent: str, most: int) -> tuple[ChunkSample, ...]:
     """Some chunks of what an agent may search and the scope may read, newest document first.
 
-    Raises:
-        Unavailable: Postgres cannot be reached.
+    Raises Unavailable where Postgres cannot be reached.
     """
     rows = await database.read(scope, SQL["sample"], **scope.keys, agent=agent, most=most)
     return tuple(ChunkSample(**row) for row in rows)

@@ -18,31 +18,21 @@ EXACT_STATES = 60_000  # tokens times chunks
 
 @dataclass(frozen=True, slots=True)
 class PackItem:
-    """A chunk as the knapsack sees it.
+    """A chunk as the knapsack sees it."""
 
-    Attributes:
-        document: whose chunk it is.
-        tokens: what it takes of the budget, 1 or more.
-        value: relevance times quality, 0 or more.
-    """
-
-    document: str
-    tokens: int
-    value: float
+    document: str  # whose chunk it is
+    tokens: int  # what it takes of the budget, 1 or more
+    value: float  # relevance times quality, 0 or more
 
 
 @dataclass(frozen=True, slots=True)
 class _Shelf:
-    """The items of one document, best first, and what was decided about them at every state.
-
-    Attributes:
-        taken: for each item, whether it is the last of the best choice: shape (chosen of the document, count, tokens).
-        most: how many items of the document the best choice has: shape (count, tokens).
-    """
+    """The items of one document, best first, and what was decided about them at every state."""
 
     items: tuple[int, ...]
+    # for each item, whether it is the last of the best choice: shape (chosen of the document, count, tokens)
     taken: tuple[NDArray[np.bool_], ...]
-    most: NDArray[np.int8]
+    most: NDArray[np.int8]  # how many items of the document the best choice has: shape (count, tokens)
 
 
 def choose_chunks(
@@ -53,12 +43,8 @@ def choose_chunks(
     Exact, but for ties, for budgets up to 4,000 tokens and 15 chunks: the best n items of a document count value times
     (1 - diversity_factor) ^ (n - 1) by their rank among the chosen, so within a document items are offered best first
     and the state of the dynamic programme is (tokens, count, chosen of this document); from document to document it is
-    (tokens, count). Kellerer, Pferschy and Pisinger 2004, chapters 5 and 9, with a bounded count.
-
-    Args:
-        items: in any order.
-        budget: most tokens and most items.
-        diversity_factor: 0 to 1; 0 counts every chunk of a document fully, 1 only its best.
+    (tokens, count). Kellerer, Pferschy and Pisinger 2004, chapters 5 and 9, with a bounded count. A factor of 0 counts
+    every chunk of a document fully, 1 only its best.
     """
     most = min(budget.max_chunks, len(items))
     step = max(1, -(-budget.max_tokens // min(EXACT_TOKENS, EXACT_STATES // max(most, 1))))
@@ -80,11 +66,8 @@ def choice_worth(items: Sequence[PackItem], chosen: Sequence[int], diversity_fac
     of: dict[str, list[float]] = defaultdict(list)
     for at in chosen:
         of[items[at].document].append(items[at].value)
-    return sum(
-        value * (1 - diversity_factor) ** place
-        for values in of.values()
-        for place, value in enumerate(sorted(values, reverse=True))
-    )
+    ranked = [enumerate(sorted(values, reverse=True)) for values in of.values()]
+    return sum(value * (1 - diversity_factor) ** place for values in ranked for place, value in values)
 
 
 def _group_by_document(items: Sequence[PackItem], weights: Sequence[int], room: int, most: int) -> list[list[int]]:

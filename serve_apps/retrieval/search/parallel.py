@@ -19,9 +19,8 @@ from serve_apps.retrieval.search.statements import IndexGeneration, Vector
 
 AT_ONCE = 2  # variations; each takes a connection, and the question itself two
 Near = tuple[list[RankedChunk], Vector | None, str | None]  # what was found, with which vector, and why none was used
-Worded = tuple[
-    IndexGeneration | None, list[RankedChunk] | None
-]  # through which index; without a list, another one is live
+# Through which index; without a list, another one is live.
+Worded = tuple[IndexGeneration | None, list[RankedChunk] | None]
 Timings = dict[str, float]
 
 
@@ -88,9 +87,8 @@ class ParallelRetriever:
         if not texts:
             return {}, None
         try:
-            vectors = await (await select_embedder(with_workspace_cache(self._embedder, scope), index.made)).embed(
-                texts
-            )
+            embedder = await select_embedder(with_workspace_cache(self._embedder, scope), index.made)
+            vectors = await embedder.embed(texts)
         except OtherEmbedder:
             return {}, None  # said of the question already
         except AWAY as error:

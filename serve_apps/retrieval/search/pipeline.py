@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from time import perf_counter
 
 from cluster.basics.scope import Scope
@@ -36,8 +37,6 @@ WORN = "words are ranked by Postgres' own full text until the BM25 index is made
 
 @dataclass(frozen=True, slots=True)
 class _Trace:
-    """Timings, stages and omissions that a search records."""
-
     timings: Timings = field(default_factory=dict)
     stages: list[StageReport] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
@@ -76,15 +75,10 @@ class SearchPipeline:
         self._counter = counter or TiktokenCounter()
 
     async def run(self, scope: Scope, query: SearchQuery, vector: Vector | None = None) -> SearchResults:
-        """Search and show.
+        """Search and show; row-level security holds the same wall as the scope.
 
-        Args:
-            scope: whose documents; row-level security holds the same wall.
-            query: what is asked, and which stages take part.
-            vector: the question's embedding, shape (dimension,); without it the embedder is asked.
-
-        Raises:
-            Unavailable: Postgres cannot be reached. A model that cannot is left out, and `fallback` says so.
+        `vector`: the question's embedding, shape (dimension,); without it the embedder is asked. Raises Unavailable
+        where Postgres cannot be reached. A model that cannot is left out, and `fallback` says so.
         """
         start = perf_counter()
         ranking = await self.rank(scope, query, vector)
@@ -159,7 +153,6 @@ class SearchPipeline:
         )
 
     async def _enhance_query(self, scope: Scope, query: SearchQuery, led_in: bool, trace: _Trace) -> QueryEnhancement:
-        """Variations of the question by a model, while its retrievers run."""
         if led_in and query.enhance is None:
             found = QueryEnhancement((), "the question is read together with what was said before it")
         else:
@@ -180,7 +173,6 @@ class SearchPipeline:
         enhanced: QueryEnhancement,
         trace: _Trace,
     ) -> tuple[RankFusion, Vector | None]:
-        """Every ranked list, counted, and the question's vector."""
         fusion = RankFusion(self._settings.rrf_k, self._settings.fuse_by)
         weights = {"keyword": self._settings.weight_keyword, "vector": self._settings.weight_vector}
         fusion.add("keyword", weights["keyword"], keyword)  # while the vector leg is under way
@@ -233,14 +225,12 @@ class SearchPipeline:
     async def _rerank_candidates(
         self, scope: Scope, query: SearchQuery, candidates: list[Candidate], trace: _Trace
     ) -> tuple[list[Candidate], str]:
-        """The best candidates in a judge's order; the rest stay behind them as they were."""
         if query.rerank is False:
             state = "off: not asked for"
         else:
             async with time_stage(trace.timings, "rerank"):
-                candidates, state = await self._judges.order(
-                    scope, query, candidates, lambda ids: self._legs.texts(scope, ids)
-                )
+                texts = partial(self._legs.texts, scope)
+                candidates, state = await self._judges.order(scope, query, candidates, texts)
         trace.stage("rerank", state.startswith("on"), state, len(candidates))
         return candidates, state
 
@@ -260,24 +250,16 @@ class SearchPipeline:
             return None
         offered = hits[: self._packing.candidates]
         async with time_stage(trace.timings, "pack"):
-            packed = await asyncio.to_thread(
-                pack_context,
-                query.text,
-                offered,
-                query.budget,
-                self._counter,
-                self._packing.diversity_factor,
-                self._packing.least_share,
-            )
+            how = (self._counter, self._packing.diversity_factor, self._packing.least_share)
+            packed = await asyncio.to_thread(pack_context, query.text, offered, query.budget, *how)
         of = f"{packed.total_tokens} of {query.budget.max_tokens} tokens by {packed.counted_with}"
         trace.stage("pack", True, of, len(packed.chunks))
         return packed
 
 
 def _empty_ranking(why: str, generation: int | None, trace: _Trace) -> CandidateRanking:
-    return CandidateRanking(
-        (), "bm25", "off", "off: nothing to rank", generation, why, trace.timings, tuple(trace.stages)
-    )
+    off, stages = "off: nothing to rank", tuple(trace.stages)
+    return CandidateRanking((), "bm25", "off", off, generation, why, trace.timings, stages)
 
 
 def _hit_from_row(candidate: Candidate, row: Row) -> SearchHit:

@@ -7,13 +7,13 @@ from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 from pipelines.documents.document import PageBox, PlacedCaveat, Span
-from serve_apps.retrieval.cache.decision import CacheDecision
 
 LONGEST_QUESTION = 4_000  # characters that are looked at; the legs' cost grows with the words of a question
 
 KeywordEngine = Literal["bm25", "full_text", "off"]
 VectorEngine = Literal["hnsw", "exact", "off"]
 Strategy = Literal["hybrid", "vector", "keyword"]
+CacheOutcome = Literal["hit", "miss", "bypass"]
 
 # Least cosine similarities by who asks, as the product was specified with them (X-24); a caller names one, none is
 # applied unasked.
@@ -24,21 +24,13 @@ LEAST_SIMILARITY: Mapping[str, float] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class SearchFilters:
-    """Filter on documents; every condition that is set must hold.
+    """Filter on documents; every condition that is set must hold."""
 
-    Attributes:
-        doc_type: the documents' file type, exactly.
-        source_file: part of the filename, in any case.
-        upload_date_from: not uploaded before.
-        upload_date_to: not uploaded after.
-        document_ids: one of these; an empty tuple admits none.
-    """
-
-    doc_type: str | None = None
-    source_file: str | None = None
-    upload_date_from: datetime | None = None
-    upload_date_to: datetime | None = None
-    document_ids: tuple[str, ...] | None = None
+    doc_type: str | None = None  # the documents' file type, exactly
+    source_file: str | None = None  # part of the filename, in any case
+    upload_date_from: datetime | None = None  # not uploaded before
+    upload_date_to: datetime | None = None  # not uploaded after
+    document_ids: tuple[str, ...] | None = None  # one of these; an empty tuple admits none
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,44 +57,27 @@ BUDGETS: Mapping[str, ContextBudget] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class SearchQuery:
-    """A question to the documents.
+    """A question to the documents."""
 
-    Attributes:
-        text: in natural language; the first 4,000 characters count.
-        limit: hits wanted, 1 or more.
-        agent_id: only what is linked to this agent; a UUID as text.
-        filters: only some documents.
-        min_similarity: least cosine similarity of a hit, -1 to 1.
-        strategy: which legs are run.
-        enhance: True asks a model for variations, False does not, None leaves it to the rule.
-        rerank: False leaves the candidates in their fused order.
-        budget: pack the best candidates into a context of this size; None packs nothing.
-        round_robin: each document's best hit comes before any document's second.
-        spread: another document's passage that is nearly as good comes before a document's further ones; False for who
-            wants the best passages, wherever they stand.
-        patience_ms: how long the caller will wait for the whole; None for as long as it takes.
-        history: what was said before, oldest first; a follow-up question is read together with the last two.
-        explain: keep every candidate with what each stage thought of it.
-        generation: search this one of the workspace, live or not; None searches the live one.
-        fresh: work it out anew, whatever is remembered, and remember nothing of it.
-    """
-
-    text: str
-    limit: int = 10
-    agent_id: str | None = None
-    filters: SearchFilters = SearchFilters()
-    min_similarity: float | None = None
-    strategy: Strategy = "hybrid"
-    enhance: bool | None = None
-    rerank: bool | None = None
-    budget: ContextBudget | None = None
-    round_robin: bool = False
+    text: str  # in natural language; the first 4,000 characters count
+    limit: int = 10  # hits wanted, 1 or more
+    agent_id: str | None = None  # only what is linked to this agent; a UUID as text
+    filters: SearchFilters = SearchFilters()  # only some documents
+    min_similarity: float | None = None  # least cosine similarity of a hit, -1 to 1
+    strategy: Strategy = "hybrid"  # which legs are run
+    enhance: bool | None = None  # True asks a model for variations, False does not, None leaves it to the rule
+    rerank: bool | None = None  # False leaves the candidates in their fused order
+    budget: ContextBudget | None = None  # pack the best candidates into a context of this size; None packs nothing
+    round_robin: bool = False  # each document's best hit comes before any document's second
+    # another document's passage that is nearly as good comes before a document's further ones; False for who wants the
+    # best passages, wherever they stand
     spread: bool = True
-    patience_ms: int | None = None
+    patience_ms: int | None = None  # how long the caller will wait for the whole; None for as long as it takes
+    # what was said before, oldest first; a follow-up question is read together with the last two
     history: tuple[str, ...] = ()
-    explain: bool = False
-    generation: int | None = None
-    fresh: bool = False
+    explain: bool = False  # keep every candidate with what each stage thought of it
+    generation: int | None = None  # search this one of the workspace, live or not; None searches the live one
+    fresh: bool = False  # work it out anew, whatever is remembered, and remember nothing of it
 
     @property
     def words(self) -> str:
@@ -111,17 +86,14 @@ class SearchQuery:
 
 
 class Candidate(NamedTuple):
-    """A chunk that a leg found, and how each stage judged it; made by the hundred, as `Found` is.
-
-    Attributes:
-        scores: `keyword_rank`, `keyword_score`, `vector_rank`, `vector_score` (cosine similarity), the same with `:2`
-            and so on for a question's variations, `fused`, `judge` (as the judge gave it), `rerank` (the judge's and
-            the keyword leg's score, each brought to 0 to 1, weighted), `spread` (what of it counts after better
-            passages of its document): those of the stages that saw it. Ranks begin at 1.
-    """
+    """A chunk that a leg found, and how each stage judged it; made by the hundred, as `Found` is."""
 
     chunk_id: str
     document_id: str
+    # `keyword_rank`, `keyword_score`, `vector_rank`, `vector_score` (cosine similarity), the same with `:2` and so on
+    # for a question's variations, `fused`, `judge` (as the judge gave it), `rerank` (the judge's and the keyword leg's
+    # score, each brought to 0 to 1, weighted), `spread` (what of it counts after better passages of its document):
+    # those of the stages that saw it. Ranks begin at 1
     scores: Mapping[str, float | int] = MappingProxyType({})
 
     @property
@@ -133,38 +105,25 @@ class Candidate(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SearchHit:
-    """A passage that was found.
-
-    Attributes:
-        page: 1-based, where it begins.
-        page_end: 1-based, where it ends.
-        chunk_index: 0-based position in its document version.
-        spans: characters [start, end) of page texts.
-        boxes: rectangles in fractions of the page; empty where a format has no geometry.
-        ocr_confidence: mean confidence of the words on its pages, 0 to 1; None for born-digital text.
-        engine: what read its pages: `native`, `tesseract`, …
-        score: of the last stage; hits come in this order.
-        scores: of every stage, see `Candidate`.
-        caveats: what the text of its pages does not hold, or may have wrong.
-    """
+    """A passage that was found."""
 
     chunk_id: str
     document_id: str
     version_id: str
     filename: str
     doc_type: str
-    page: int
-    page_end: int
-    chunk_index: int
+    page: int  # 1-based, where it begins
+    page_end: int  # 1-based, where it ends
+    chunk_index: int  # 0-based position in its document version
     text: str
     headings: tuple[str, ...]
-    spans: tuple[Span, ...]
-    boxes: tuple[PageBox, ...]
-    ocr_confidence: float | None
-    engine: str
-    score: float
-    scores: Mapping[str, float | int]
-    caveats: tuple[PlacedCaveat, ...] = ()
+    spans: tuple[Span, ...]  # characters [start, end) of page texts
+    boxes: tuple[PageBox, ...]  # rectangles in fractions of the page; empty where a format has no geometry
+    ocr_confidence: float | None  # mean confidence of the words on its pages, 0 to 1; None for born-digital text
+    engine: str  # what read its pages: `native`, `tesseract`, …
+    score: float  # of the last stage; hits come in this order
+    scores: Mapping[str, float | int]  # of every stage, see `Candidate`
+    caveats: tuple[PlacedCaveat, ...] = ()  # what the text of its pages does not hold, or may have wrong
 
     @property
     def titles(self) -> tuple[str, ...]:
@@ -174,87 +133,66 @@ class SearchHit:
 
 @dataclass(frozen=True, slots=True)
 class StageReport:
-    """Report of what a stage of the pipeline did.
+    """Report of what a stage of the pipeline did."""
 
-    Attributes:
-        name: `enhance`, `keyword`, `vector`, `fuse`, `filter`, `rerank`, `round_robin`, `spread` or `pack`.
-        on: whether it took part.
-        detail: with what, or why it did not.
-        kept: chunks that were left after it; None where it has none to count.
-    """
-
-    name: str
-    on: bool
-    detail: str
-    kept: int | None = None
+    name: str  # `enhance`, `keyword`, `vector`, `fuse`, `filter`, `rerank`, `round_robin`, `spread` or `pack`
+    on: bool  # whether it took part
+    detail: str  # with what, or why it did not
+    kept: int | None = None  # chunks that were left after it; None where it has none to count
 
 
 @dataclass(frozen=True, slots=True)
 class RAGResult:
-    """A context packed from the candidates.
+    """A context packed from the candidates."""
 
-    Attributes:
-        chunks: the passages that were chosen, in the order of their ranking.
-        formatted_context: them as Markdown, each under its source.
-        total_tokens: of the formatted context.
-        sources: the filenames, each once.
-        query: the question.
-        diversity_score: different documents among the chunks, 0 to 1.
-        information_gain: the value of what was chosen among the value of all candidates, 0 to 1.
-        counted_with: the vocabulary that the tokens were counted with.
-    """
-
-    chunks: tuple[SearchHit, ...]
-    formatted_context: str
-    total_tokens: int
-    sources: tuple[str, ...]
-    query: str
-    diversity_score: float
-    information_gain: float
-    counted_with: str
+    chunks: tuple[SearchHit, ...]  # the passages that were chosen, in the order of their ranking
+    formatted_context: str  # them as Markdown, each under its source
+    total_tokens: int  # of the formatted context
+    sources: tuple[str, ...]  # the filenames, each once
+    query: str  # the question
+    diversity_score: float  # different documents among the chunks, 0 to 1
+    information_gain: float  # the value of what was chosen among the value of all candidates, 0 to 1
+    counted_with: str  # the vocabulary that the tokens were counted with
 
 
 @dataclass(frozen=True, slots=True)
 class CandidateRanking:
-    """Candidates in order, and how they were found.
+    """Candidates in order, and how they were found."""
 
-    Attributes:
-        candidates: best first, each chunk once.
-        keyword_engine: `off` where the strategy leaves words out.
-        vector: `off` when the question could not be embedded, nothing is embedded, or the strategy leaves it out.
-        rerank: `on` by the cross-encoder, `on: ` and another judge, or `off: ` and why.
-        generation: the index generation that was used throughout; None where the workspace has none.
-        fallback: why a part was left out, None when nothing was.
-        timings_ms: stage to milliseconds.
-        stages: what each stage did, in order.
-        variations: what a model made of the question and was searched for beside it.
-    """
-
-    candidates: tuple[Candidate, ...]
-    keyword_engine: KeywordEngine
+    candidates: tuple[Candidate, ...]  # best first, each chunk once
+    keyword_engine: KeywordEngine  # `off` where the strategy leaves words out
+    # `off` when the question could not be embedded, nothing is embedded, or the strategy leaves it out
     vector: VectorEngine
-    rerank: str
-    generation: int | None
-    fallback: str | None
-    timings_ms: Mapping[str, float]
-    stages: tuple[StageReport, ...] = ()
-    variations: tuple[str, ...] = ()
+    rerank: str  # `on` by the cross-encoder, `on: ` and another judge, or `off: ` and why
+    generation: int | None  # the index generation that was used throughout; None where the workspace has none
+    fallback: str | None  # why a part was left out, None when nothing was
+    timings_ms: Mapping[str, float]  # stage to milliseconds
+    stages: tuple[StageReport, ...] = ()  # what each stage did, in order
+    variations: tuple[str, ...] = ()  # what a model made of the question and was searched for beside it
+
+
+@dataclass(frozen=True, slots=True)
+class CacheDecision:
+    """Origin of results: cache hit, miss or bypass, and why."""
+
+    outcome: (
+        CacheOutcome  # `hit`: remembered; `miss`: worked out now; `bypass`: the cache was not asked, or could not be
+    )
+    reason: str  # in a few words, for people
+    # cosine of the question to the remembered one that was nearest; None where none was compared
+    similarity: float | None = None
+    age_seconds: float | None = None  # since a hit was worked out
+    question: str | None = None  # the remembered question of a hit, or the nearest one that was refused
+    shared: bool = False  # somebody else asked the same at the same moment, and it was worked out once
 
 
 @dataclass(frozen=True, slots=True)
 class SearchResults:
-    """The hits of a query; see `CandidateRanking` for how they were found.
-
-    Attributes:
-        total: different chunks that the legs found, of which `hits` are the best.
-        packed: the context, where the query has a budget.
-        considered: every candidate in order, where the query wants to be explained.
-        cache: what the cache said; None where there is none.
-    """
+    """The hits of a query; see `CandidateRanking` for how they were found."""
 
     query: SearchQuery
     hits: tuple[SearchHit, ...]
-    total: int
+    total: int  # different chunks that the legs found, of which `hits` are the best
     keyword_engine: KeywordEngine
     vector: VectorEngine
     rerank: str
@@ -263,6 +201,6 @@ class SearchResults:
     timings_ms: Mapping[str, float]
     stages: tuple[StageReport, ...] = ()
     variations: tuple[str, ...] = ()
-    packed: RAGResult | None = None
-    considered: tuple[Candidate, ...] = ()
-    cache: CacheDecision | None = None
+    packed: RAGResult | None = None  # the context, where the query has a budget
+    considered: tuple[Candidate, ...] = ()  # every candidate in order, where the query wants to be explained
+    cache: CacheDecision | None = None  # what the cache said; None where there is none

@@ -29,12 +29,9 @@ class QueryWriter(Protocol):
     async def write(self, scope: Scope, agent: str | None, task: Task, request: ChatRequest) -> WriterReply:
         """The whole reply, with an agent's connections and money, or those of the workspace's own assistant.
 
-        Raises:
-            NoModel: none is configured.
-            OverBudget: the agent or the tenant has spent its money.
-            Unavailable, Overloaded, Unusable, Invalid: the last connection's error.
+        Raises NoModel where none is configured, OverBudget where the agent or the tenant has spent its money, and the
+        last connection's Unavailable, Overloaded, Unusable or Invalid.
         """
-        ...
 
 
 def refusal_reason(error: Exception, seconds: float) -> str:

@@ -28,25 +28,20 @@ class PassageJudge(Protocol):
     @property
     def name(self) -> str:
         """As results name it; empty for the cross-encoder."""
-        ...
 
     @property
     def on(self) -> bool:
         """True where the settings let it judge."""
-        ...
 
     @property
     def most(self) -> int:
         """Passages that it judges at a time."""
-        ...
 
     async def score(self, scope: Scope, query: SearchQuery, texts: Sequence[str]) -> NDArray[np.float32]:
         """One number for each text, higher is better, NaN where it gives none: shape (len(texts),).
 
-        Raises:
-            Transient, Invalid, NoModel, OverBudget, TimeoutError: it cannot judge now.
+        Raises Transient, Invalid, NoModel, OverBudget or TimeoutError where it cannot judge now.
         """
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,15 +120,10 @@ class WriterJudge:
 
 @dataclass(frozen=True, slots=True)
 class JudgeChain:
-    """Asked in turn until one answers.
+    """Asked in turn until one answers."""
 
-    Attributes:
-        judges: of those that are on, the first that answers decides.
-        settings: what the keyword leg's score counts beside the judgement.
-    """
-
-    judges: tuple[PassageJudge, ...]
-    settings: RerankSettings
+    judges: tuple[PassageJudge, ...]  # of those that are on, the first that answers decides
+    settings: RerankSettings  # what the keyword leg's score counts beside the judgement
 
     async def order(
         self, scope: Scope, query: SearchQuery, candidates: list[Candidate], texts: Texts
@@ -151,9 +141,8 @@ class JudgeChain:
             if not head:
                 return candidates, "off: nothing to rank"
             try:
-                scores = _require_usable(
-                    await judge.score(scope, query, [known[one.chunk_id] for one in head]), len(head)
-                )
+                given = await judge.score(scope, query, [known[one.chunk_id] for one in head])
+                scores = _require_usable(given, len(head))
             except REFUSALS as error:
                 failed.append(_describe_failure(judge, error))
                 continue
@@ -198,11 +187,7 @@ def _to_one(scores: NDArray[np.float32]) -> NDArray[np.float64]:
 
 
 def _require_usable(scores: NDArray[np.float32], count: int) -> NDArray[np.float32]:
-    """The scores themselves.
-
-    Raises:
-        Unavailable: not one for each text, or no number among them.
-    """
+    """The scores themselves; raises Unavailable where there is not one for each text, or no number among them."""
     if scores.shape != (count,) or not np.isfinite(scores).any() or np.isinf(scores).any():
         raise Unavailable(f"it gave no usable scores for {count} passages")
     return scores

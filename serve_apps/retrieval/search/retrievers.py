@@ -245,7 +245,6 @@ class ChunkRetriever:
 
 
 def _best_first(found: Sequence[RankedChunk]) -> list[RankedChunk]:
-    """Best first, equals by chunk id."""
     return sorted(sorted(found, key=CHUNK), key=SCORE, reverse=True)
 
 

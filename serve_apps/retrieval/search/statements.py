@@ -32,27 +32,17 @@ Vector = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class IndexGeneration:
-    """The live generation of a workspace, as one query uses it throughout.
-
-    Attributes:
-        made: what its vectors can be compared with.
-        small: what may be searched has at most `exact_scope` chunks.
-        whole: whoever asks may search the workspace, not only the documents that are linked to an agent.
-        graph: the generation has an HNSW index.
-        bm25: the server has a BM25 index that can be believed.
-        worn: the server could have one; what it has is lost or damaged, and is made anew.
-        language: how its words' endings are cut; the name of one of Postgres' text search configurations.
-    """
+    """The live generation of a workspace, as one query uses it throughout."""
 
     generation: int
-    made: VectorSpace
+    made: VectorSpace  # what its vectors can be compared with
     chunker: str
-    graph: bool
-    bm25: bool
-    small: bool
-    whole: bool
-    language: str = "english"
-    worn: bool = False
+    graph: bool  # the generation has an HNSW index
+    bm25: bool  # the server has a BM25 index that can be believed
+    small: bool  # what may be searched has at most `exact_scope` chunks
+    whole: bool  # whoever asks may search the workspace, not only the documents that are linked to an agent
+    language: str = "english"  # how its words' endings are cut; the name of one of Postgres' text search configurations
+    worn: bool = False  # the server could have one; what it has is lost or damaged, and is made anew
 
     @property
     def keyword_engine(self) -> KeywordEngine:
@@ -79,15 +69,9 @@ class RetrieverQueries:
     def by_words(self, scope: Scope, query: SearchQuery, index: IndexGeneration) -> ReadQuery:
         """Chunks that share words with the question."""
         depth = self.depth(query)
-        values = scope_params(scope, query) | {
-            "text": query.words,
-            "language": index.language,
-            "chunker": index.chunker,
-            "depth": depth,
-            "room": _with_room(depth),
-            "k1": self.settings.k1,
-            "b": self.settings.b,
-        }
+        asked = {"text": query.words, "language": index.language, "chunker": index.chunker}
+        ranked = {"depth": depth, "room": _with_room(depth), "k1": self.settings.k1, "b": self.settings.b}
+        values = scope_params(scope, query) | asked | ranked
         if index.small:
             return self._build_read("keyword_exact", values)
         if not index.bm25:
@@ -98,12 +82,8 @@ class RetrieverQueries:
         self, scope: Scope, query: SearchQuery, index: IndexGeneration, vector: Vector, *, exact: bool = False
     ) -> ReadQuery:
         """Chunks whose vectors are nearest to the question's: by the graph, or, where that is `exact`, all measured."""
-        values = scope_params(scope, query) | {
-            "vector": Encoded(vector),
-            "generation": index.generation,
-            "chunker": index.chunker,
-            "depth": self.depth(query),
-        }
+        place = {"generation": index.generation, "chunker": index.chunker, "depth": self.depth(query)}
+        values = scope_params(scope, query) | place | {"vector": Encoded(vector)}
         if exact:
             return self._build_read("vector_exact", values)
         name = "vector_all" if _covers_scope(query, index) else "vector_indexed"
@@ -147,7 +127,6 @@ def _with_room(depth: int) -> int:
 
 
 def _covers_scope(query: SearchQuery, index: IndexGeneration) -> bool:
-    """True where no document of the scope is left out."""
     return index.whole and query.filters == SearchFilters()
 
 

@@ -67,20 +67,13 @@ SECOND_PERSON = _word_set("you your yours")
 MARKERS = _word_set(
     "by using via through with when if in on at for to as after before during since while because once upon from of"
 )
-LIGHT = (
-    BE
-    | PAST
-    | PRESENT
-    | FIRST_PERSON
-    | SECOND_PERSON
-    | _word_set(
-        "a an the please kindly just simply really actually basically also too so then there here having can could may "
-        "might would to of in on at for with about as via using through within upon regarding concerning and one it "
-        "its they them their this that these those yes thus hence therefore however respectively now whether okay ok "
-        "hi hello hey well thanks thank additionally furthermore moreover else ever oh e.g i.e "
-        "etc"
-    )
+_FILLERS = _word_set(
+    "a an the please kindly just simply really actually basically also too so then there here having can could may "
+    "might would to of in on at for with about as via using through within upon regarding concerning and one it "
+    "its they them their this that these those yes thus hence therefore however respectively now whether okay ok "
+    "hi hello hey well thanks thank additionally furthermore moreover else ever oh e.g i.e etc"
 )
+LIGHT = BE | PAST | PRESENT | FIRST_PERSON | SECOND_PERSON | _FILLERS
 
 _TENS = ("ten", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
 _UP_TO_NINETEEN = (
@@ -118,11 +111,8 @@ _VOWELS = frozenset("aeiouy")
 
 def is_participle(word: str) -> bool:
     """True where it may follow a form of `be` in the passive."""
-    return (
-        (len(word) > 3 and word.endswith("ed") and not word.endswith("eed"))
-        or word in _IRREGULAR
-        or word in _SAME_PARTICIPLE
-    )
+    regular = len(word) > 3 and word.endswith("ed") and not word.endswith("eed")
+    return regular or word in _IRREGULAR or word in _SAME_PARTICIPLE
 
 
 def base_forms(word: str) -> frozenset[str]:
@@ -191,11 +181,7 @@ class SynonymLexicon:
 
     @classmethod
     def read(cls, path: Path = SYNONYMS) -> "SynonymLexicon":
-        """A group a line; `# ` begins a comment.
-
-        Raises:
-            InvalidSettings: a line has one word.
-        """
+        """A group a line; `# ` begins a comment. Raises InvalidSettings where a line has one word."""
         groups: dict[str, set[int]] = {}
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
             words = () if line.startswith("# ") else line.split()

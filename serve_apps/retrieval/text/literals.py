@@ -29,15 +29,10 @@ _QUOTED = re.compile(rf'(?:(?<=[\s(\[，：{UNSPACED}])|(?<=^))"(\S[^"]*?)"(?=[\
 
 @dataclass(frozen=True, slots=True)
 class QuestionLiterals:
-    """Identifiers and quoted phrases of a question.
+    """Identifiers and quoted phrases of a question."""
 
-    Attributes:
-        codes: lower case; part numbers, error codes, file names, versions and the like.
-        phrases: as they stand between the quotes.
-    """
-
-    codes: tuple[str, ...] = ()
-    phrases: tuple[str, ...] = ()
+    codes: tuple[str, ...] = ()  # lower case; part numbers, error codes, file names, versions and the like
+    phrases: tuple[str, ...] = ()  # as they stand between the quotes
 
     def __bool__(self) -> bool:
         return bool(self.codes or self.phrases)
@@ -77,12 +72,9 @@ def is_identifier(token: str) -> bool:
 def in_front(
     ranked: Sequence[RankedChunk], held: Mapping[str, tuple[str, frozenset[str]]], asked: QuestionLiterals
 ) -> list[RankedChunk]:
-    """Ranked chunks, those that hold literals of the question in front, by how many they hold; else as ranked.
+    """Chunks ranked by words, those that hold literals of the question in front, by how many they hold; else as ranked.
 
-    Args:
-        ranked: by words, best first.
-        held: chunk id to document id and which of `asked` stand in it; such a chunk is found even where `ranked`
-            lacks it.
+    `held`: chunk id to document id and which of `asked` stand in it; such a chunk is found even if `ranked` lacks it.
     """
     known = {one.chunk_id for one in ranked}
     last = ranked[-1].score if ranked else 0.0

@@ -44,20 +44,14 @@ class TermKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class QuestionTerm:
-    """A word that counts.
+    """A word that counts."""
 
-    Attributes:
-        text: in lower case, as it was written; numbers and question words in one form.
-        forms: what it may be an inflection of, itself included; numbers and identifiers are only themselves.
-        groups: of synonyms that it belongs to; names have none.
-        marker: the last of the small words between it and the term before, such as `to` or `with`.
-    """
-
-    text: str
+    text: str  # in lower case, as it was written; numbers and question words in one form
     kind: TermKind
+    # what it may be an inflection of, itself included; numbers and identifiers are only themselves
     forms: frozenset[str]
-    groups: frozenset[int] = frozenset()
-    marker: str = ""
+    groups: frozenset[int] = frozenset()  # of synonyms that it belongs to; names have none
+    marker: str = ""  # the last of the small words between it and the term before, such as `to` or `with`
 
     def agrees(self, other: "QuestionTerm") -> bool:
         """True where one may stand for the other."""
@@ -66,23 +60,14 @@ class QuestionTerm:
 
 @dataclass(frozen=True, slots=True)
 class QuestionWording:
-    """A question, taken apart.
+    """A question, taken apart."""
 
-    Attributes:
-        plain: its words in lower case, without punctuation and politeness.
-        terms: those that count, in the active voice and with what was fronted at the end.
-        small: the words that hold them together, articles left out, and those that say little.
-        tense: `past`, `present` or `mixed`, as its auxiliaries say; empty where they do not.
-        asks: the question word that it begins with, if any.
-        persons: who is spoken of, in order: `1` who asks, `2` who is asked; empty unless both are.
-    """
-
-    plain: tuple[str, ...]
-    terms: tuple[QuestionTerm, ...]
-    small: tuple[str, ...]
-    tense: str
-    asks: str
-    persons: str
+    plain: tuple[str, ...]  # its words in lower case, without punctuation and politeness
+    terms: tuple[QuestionTerm, ...]  # those that count, in the active voice and with what was fronted at the end
+    small: tuple[str, ...]  # the words that hold them together, articles left out, and those that say little
+    tense: str  # `past`, `present` or `mixed`, as its auxiliaries say; empty where they do not
+    asks: str  # the question word that it begins with, if any
+    persons: str  # who is spoken of, in order: `1` who asks, `2` who is asked; empty unless both are
 
 
 _MEASURE = re.compile(r"(\d+(?:\.\d+)?)([a-z]{1,4})")
@@ -95,11 +80,8 @@ def take_apart(text: str, lexicon: SynonymLexicon) -> QuestionWording:
     """Read a question; pure, and the same for the same text."""
     tokens = list(split_tokens(spelled_out(text)))
     words = [token.text for token in tokens if token.sort not in ("comma", "end")]
-    terms = [
-        term
-        for sentence in _split_sentences(tokens)
-        for term in _sentence_terms(_to_active(_undo_fronting(sentence)), lexicon)
-    ]
+    active = [_to_active(_undo_fronting(sentence)) for sentence in _split_sentences(tokens)]
+    terms = [term for sentence in active for term in _sentence_terms(sentence, lexicon)]
     past, present = not PAST.isdisjoint(words), not PRESENT.isdisjoint(words)
     persons = "".join("1" if word in FIRST_PERSON else "2" for word in words if word in FIRST_PERSON | SECOND_PERSON)
     return QuestionWording(

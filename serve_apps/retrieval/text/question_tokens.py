@@ -8,16 +8,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class QuestionToken:
-    """A piece, in lower case.
-
-    Attributes:
-        sort: `word`, `number`, `code` (an identifier), `quoted`, `unit`, `comma`, or `end` of a sentence.
-        capital: it was written with one, and not because a sentence begins.
-    """
+    """A piece, in lower case."""
 
     text: str
-    sort: str
-    capital: bool = False
+    sort: str  # `word`, `number`, `code` (an identifier), `quoted`, `unit`, `comma`, or `end` of a sentence
+    capital: bool = False  # it was written with one, and not because a sentence begins
 
 
 _CONTRACTED = (

@@ -28,15 +28,9 @@ class StemmingLanguages:
     async def change(self, tx: Transaction, scope: Scope, language: str) -> int:
         """Cut the words of every chunk of the workspace anew, and tell how many chunks there are.
 
-        Takes about a second for some thousand chunks; questions are answered by the old words until `tx` ends.
-
-        Args:
-            tx: acts for every reader (`Scope.of_worker`), so that no chunk is left behind.
-            scope: of the workspace.
-            language: one of `known`.
-
-        Raises:
-            Invalid: no such language.
+        Takes about a second for some thousand chunks; questions are answered by the old words until `tx` ends. It acts
+        for every reader (`Scope.of_worker`), so that no chunk is left behind. Raises Invalid unless the language is
+        `known`.
         """
         if language not in (known := await self.known(scope)):
             raise Invalid(f"no such language: {language}", fix=f"Choose one of: {', '.join(known)}.")

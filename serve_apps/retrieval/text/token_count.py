@@ -13,11 +13,9 @@ class TokenCounter(Protocol):
     @property
     def name(self) -> str:
         """Of the vocabulary."""
-        ...
 
     def count(self, texts: Sequence[str]) -> list[int]:
         """Tokens of each text, in order."""
-        ...
 
 
 class TiktokenCounter:

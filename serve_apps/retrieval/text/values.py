@@ -13,37 +13,11 @@ _ONES = """zero one two three four five six seven eight nine ten eleven twelve t
 seventeen eighteen nineteen"""
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
 _SMALL = {word: n for n, word in enumerate(_ONES.split())} | {word: 10 * n for n, word in enumerate(_TENS.split(), 2)}
-_SCALES = {
-    "hundred": 1e2,
-    "thousand": 1e3,
-    "k": 1e3,
-    "lakh": 1e5,
-    "million": 1e6,
-    "m": 1e6,
-    "mn": 1e6,
-    "crore": 1e7,
-    "billion": 1e9,
-    "bn": 1e9,
-}
-_MONEY = {
-    "$": "usd",
-    "€": "eur",
-    "£": "gbp",
-    "₹": "inr",
-    "¥": "jpy",
-    "usd": "usd",
-    "dollar": "usd",
-    "eur": "eur",
-    "euro": "eur",
-    "gbp": "gbp",
-    "pound": "gbp",
-    "inr": "inr",
-    "rs": "inr",
-    "rupee": "inr",
-    "jpy": "jpy",
-    "yen": "jpy",
-    "chf": "chf",
-}
+_SCALES = {"hundred": 1e2, "thousand": 1e3, "k": 1e3, "lakh": 1e5, "crore": 1e7, "billion": 1e9, "bn": 1e9}
+_SCALES |= dict.fromkeys(("million", "m", "mn"), 1e6)
+_MONEY = {"chf": "chf"} | dict.fromkeys(("$", "usd", "dollar"), "usd") | dict.fromkeys(("€", "eur", "euro"), "eur")
+_MONEY |= dict.fromkeys(("£", "gbp", "pound"), "gbp") | dict.fromkeys(("₹", "inr", "rs", "rupee"), "inr")
+_MONEY |= dict.fromkeys(("¥", "jpy", "yen"), "jpy")
 _SHORT_UNITS = "kg|km|cm|mm|m|g|mg|l|ml|kw|kwh|w|v|rpm|gb|mb|tb|mah|k?hz|mhz|ghz|cc|b?hp|nm|ft|lbs?|oz|px"
 _NUMBER = r"\d{1,2}(?:,\d{2})+,\d{3}(?:\.\d+)?|\d+(?:[.,\u202f\u00a0']\d{3})*(?:[.,]\d+)?|\d+"
 _WORDED = "|".join(_SMALL)
@@ -59,8 +33,7 @@ _WRITTEN: tuple[tuple[ValueKind, str], ...] = (
     ("percent", rf"(?<![\w.,])(?P<share>{_NUMBER})\s{{0,3}}(?:%|per\s?cent\b)"),
     (
         "money",
-        rf"(?P<sign>[$€£₹¥]|\b(?:rs|usd|eur|gbp|inr|chf)\b\.?)\s*(?P<sum>{_NUMBER})"
-        rf"(?:\s?(?P<scale>{_SCALE})s?\b)?",
+        rf"(?P<sign>[$€£₹¥]|\b(?:rs|usd|eur|gbp|inr|chf)\b\.?)\s*(?P<sum>{_NUMBER})(?:\s?(?P<scale>{_SCALE})s?\b)?",
     ),
     (
         "money",
@@ -83,18 +56,12 @@ _NO_UNIT = frozenset(_NO_UNIT_TEXT.split())
 
 @dataclass(frozen=True, slots=True)
 class TextValue:
-    """A value at characters [start, end); two of the same kind and unit are the same where `amount` is.
-
-    Attributes:
-        unit: of a quantity in the singular, of money its currency; empty for all else.
-        amount: in one spelling: `12`, `2024-05-01`, `09:30`.
-        shown: as it is written.
-    """
+    """A value at characters [start, end); two of the same kind and unit are the same where `amount` is."""
 
     kind: ValueKind
-    unit: str
-    amount: str
-    shown: str
+    unit: str  # of a quantity in the singular, of money its currency; empty for all else
+    amount: str  # in one spelling: `12`, `2024-05-01`, `09:30`
+    shown: str  # as it is written
     start: int
     end: int
 

@@ -126,7 +126,6 @@ def is_unknown_name(name: Sequence[str], known: Collection[str]) -> bool:
 
 
 def _token_places(text: str) -> Iterator[tuple[int, int]]:
-    """Positions of the tokens of a text."""
     if text.isascii() or _IS_UNSPACED.search(text) is None:
         yield from (found.span() for found in _TOKEN.finditer(text))
         return
@@ -184,7 +183,6 @@ def _in_title_case(found: Sequence[WordToken]) -> bool:
 
 
 def _begins_sentence(text: str, at: int) -> bool:
-    """True where a sentence begins here."""
     before = text[:at].rstrip(" \t'‘’*_-–•")
     return not before or before[-1] in _SENTENCE_ENDS
 
