@@ -3,12 +3,13 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from configs.section import Section
 from configs.sections import Settings
-from configs.settings import environment_names
+from configs.settings import environment_names, section_types
 
 Said = TypeVar("Said")
 Kind = Literal["text", "integer", "number", "switch", "choice", "list"]
@@ -27,14 +28,11 @@ class Part(StrEnum):
     WHOLE = "whole"
 
 
-# The applications of serve.yaml that a part stands for.
+# The applications of serve.yaml that a part stands for; most are called as the part is.
 APPLICATIONS: Mapping[Part, tuple[str, ...]] = {
-    Part.GATEWAY: ("gateway", "orchestrator", "executor"),
-    Part.WORKER: ("worker",),
-    Part.EMBEDDING: ("embedding",),
-    Part.RERANKER: ("reranker",),
-    Part.LLM: ("llm",),
-    Part.CONSOLE: ("console",),
+    part: ("gateway", "orchestrator", "executor") if part is Part.GATEWAY else (part.value,)
+    for part in Part
+    if part is not Part.WHOLE
 }
 
 # Which parts read a section, and single keys where they differ. What is not here is read by the gateway.
@@ -114,34 +112,22 @@ _FIXED: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class SettingKey:
-    """One setting.
+    """One setting."""
 
-    Attributes:
-        name: dotted.
-        environment: what it is called there.
-        minimum, maximum, above: bounds of numbers, `above` being one that is itself not allowed.
-        choices: all that there are, for a choice, or for the items of a list.
-        pattern: what a text, or each item of a list, matches.
-        nullable: whether it may be left empty.
-        live: parts whose running programs take a change up by themselves.
-        restart: parts that have to be restarted for it; empty where all of it is live.
-        fixed: why no row may set it; None where one may.
-    """
-
-    name: str
-    environment: str
+    name: str  # dotted
+    environment: str  # what it is called there
     kind: Kind
     default: Any
-    nullable: bool
+    nullable: bool  # whether it may be left empty
     secret: bool
-    minimum: float | None
+    minimum: float | None  # of a number, as the next two
     maximum: float | None
-    above: float | None
-    choices: tuple[Any, ...]
-    pattern: str | None
-    live: tuple[Part, ...]
-    restart: tuple[Part, ...]
-    fixed: str | None
+    above: float | None  # a bound that is itself not allowed
+    choices: tuple[Any, ...]  # all that there are, for a choice, or for the items of a list
+    pattern: str | None  # what a text, or each item of a list, matches
+    live: tuple[Part, ...]  # parts whose running programs take a change up by themselves
+    restart: tuple[Part, ...]  # parts that have to be restarted for it; empty where all of it is live
+    fixed: str | None  # why no row may set it; None where one may
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,9 +193,7 @@ def setting_groups() -> list[SettingGroup]:
 
 def value_of(settings: Settings, name: str) -> Any:
     """A setting's value as JSON."""
-    section, _, key = name.partition(".")
-    found = getattr(settings, section)
-    return plain_value(getattr(found, key) if key else found)
+    return plain_value(attrgetter(name)(settings))
 
 
 def plain_value(value: Any) -> Any:
@@ -221,14 +205,9 @@ def plain_value(value: Any) -> Any:
 
 def _iter_sections() -> Iterator[tuple[str, type[Section], tuple[str, ...]]]:
     """A section's name (empty for what stands above them all), what owns it, and the keys in it."""
-    own = []
-    for name, info in Settings.model_fields.items():
-        kind = info.annotation
-        if isinstance(kind, type) and issubclass(kind, Section):
-            yield name, kind, tuple(kind.model_fields)
-        else:
-            own.append(name)
-    yield "", Settings, tuple(own)
+    sections = section_types()
+    yield from ((name, kind, tuple(kind.model_fields)) for name, kind in sections.items())
+    yield "", Settings, tuple(name for name in Settings.model_fields if name not in sections)
 
 
 def _build_key(name: str, owner: type[Section], key: str, schema: Mapping[str, Any], environment: str) -> SettingKey:
@@ -236,9 +215,8 @@ def _build_key(name: str, owner: type[Section], key: str, schema: Mapping[str, A
     options = [one for one in schema.get("anyOf", [schema]) if one.get("type") != "null"]
     first = options[0]
     item = first.get("items", first)
-    choices = [
-        choice for one in ([item] if "items" in first else options) for choice in _schema_choices(one, len(options))
-    ]
+    alternatives = [item] if "items" in first else options
+    choices = [choice for one in alternatives for choice in _schema_choices(one, len(options))]
     kind: Kind = "choice" if choices and "items" not in first else _KINDS.get(first.get("type", ""), "text")
     live = LIVE.get(name, ())
     fixed = _table_entry(_FIXED, name)

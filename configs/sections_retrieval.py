@@ -49,14 +49,8 @@ class EmbeddingSettings(Section):
         """The same with the model before; None where none is named."""
         if self.former_model is None:
             return None
-        return self.model_copy(
-            update={
-                "model": self.former_model,
-                "base_url": self.former_base_url,
-                "api_key": self.former_api_key,
-                "window": self.former_window,
-            }
-        )
+        former = {name: getattr(self, f"former_{name}") for name in ("model", "base_url", "api_key", "window")}
+        return self.model_copy(update=former)
 
 
 class EnhanceSettings(Section):

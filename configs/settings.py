@@ -114,12 +114,10 @@ PROGRAM_NAMES = frozenset(
 def load_settings(environment: Mapping[str, str] | None = None, rows: Mapping[str, Any] | None = None) -> Settings:
     """Read every layer once and return one immutable snapshot.
 
-    Args:
-        environment: the process environment unless given; tests pass their own.
-        rows: `system_settings` rows, dotted key to value; they beat YAML and lose to the environment.
+    `environment`: that of the process unless given; tests pass their own. `rows`: those of `system_settings`, dotted
+    key to value; they beat YAML and lose to the environment.
 
-    Raises:
-        InvalidConfiguration: with a line for each unknown key, wrong type or known default secret.
+    Raises InvalidConfiguration: with a line for each unknown key, wrong type or known default secret.
     """
     return read_layers(environment, rows).settings
 
@@ -191,9 +189,8 @@ def _leaf_names(tree: Mapping[str, Any]) -> Iterator[str]:
 
 def _from_environment(env: Mapping[str, str]) -> dict[str, Any]:
     names = SPOKEN_NAMES | _generic_names()
-    unknown = [n for n in env if n.startswith("AOS_") and n not in names and n not in PROGRAM_NAMES]
-    if unknown:
-        raise InvalidConfiguration("\n".join(f"{name}: unknown; see configs/settings.py" for name in sorted(unknown)))
+    if unknown := sorted(n for n in env if n.startswith("AOS_") and n not in names and n not in PROGRAM_NAMES):
+        raise InvalidConfiguration("\n".join(f"{name}: unknown; see configs/settings.py" for name in unknown))
     found = {names[name]: env[name] for name in names if env.get(name, "") != ""}
     return {dotted: _split_list(dotted, value) for dotted, value in found.items()}
 
@@ -205,21 +202,23 @@ def environment_names() -> dict[str, str]:
 
 
 def _generic_names() -> dict[str, str]:
-    names = {}
-    for section, info in Settings.model_fields.items():
-        if isinstance(info.annotation, type) and issubclass(info.annotation, Section):
-            for key in info.annotation.model_fields:
-                names[f"AOS_{section.upper()}_{key.upper()}"] = f"{section}.{key}"
-    return names
+    return {
+        f"AOS_{section.upper()}_{key.upper()}": f"{section}.{key}"
+        for section, owner in section_types().items()
+        for key in owner.model_fields
+    }
+
+
+def section_types() -> dict[str, type[Section]]:
+    """The sections by name, in their order."""
+    kinds = ((name, info.annotation) for name, info in Settings.model_fields.items())
+    return {name: kind for name, kind in kinds if isinstance(kind, type) and issubclass(kind, Section)}
 
 
 def _split_list(dotted: str, value: str) -> Any:
     """Tuples are written with commas in the environment."""
     section, _, key = dotted.partition(".")
-    owner = Settings.model_fields[section].annotation
-    if not (key and isinstance(owner, type) and issubclass(owner, Section)):
-        return value
-    if str(owner.model_fields[key].annotation).startswith("tuple"):
+    if key and str(section_types()[section].model_fields[key].annotation).startswith("tuple"):
         return tuple(part.strip() for part in value.split(",") if part.strip())
     return value
 
@@ -230,8 +229,7 @@ def _explain_errors(error: ValidationError) -> list[str]:
     for problem in error.errors():
         dotted = ".".join(str(part) for part in problem["loc"])
         name = f" ({spoken[dotted]})" if dotted in spoken else ""
-        what = (
-            "unknown key; remove it or correct its spelling" if problem["type"] == "extra_forbidden" else problem["msg"]
-        )
+        unknown = problem["type"] == "extra_forbidden"
+        what = "unknown key; remove it or correct its spelling" if unknown else problem["msg"]
         lines.append(f"{dotted}{name}: {what}")
     return lines

@@ -18,11 +18,7 @@ _INNER = tuple(map(ip_network, ("::ffff:0:0:0/96", "3fff::/20", "5f00::/16")))
 
 
 async def resolve_host(host: str, port: int) -> Sequence[str]:
-    """Every address that the system knows for a name.
-
-    Raises:
-        Unavailable: it knows none.
-    """
+    """Every address that the system knows for a name. Raises Unavailable: it knows none."""
     try:
         found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:

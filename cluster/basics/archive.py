@@ -198,9 +198,8 @@ def _one_folder(found: Mapping[str, bytes]) -> FileBundle:
     kept = {path: content for path, content in found.items() if not _is_system_leftover(path)}
     tops = sorted({path.partition("/")[0] for path in kept})
     if len(tops) != 1 or any("/" not in path for path in kept):
-        raise BadPackage(
-            f"{len(tops)} names at its top; a package is one folder", fix="ZIP the folder itself: <name>/SKILL.md."
-        )
+        fix = "ZIP the folder itself: <name>/SKILL.md."
+        raise BadPackage(f"{len(tops)} names at its top; a package is one folder", fix=fix)
     return FileBundle(tops[0], {path.partition("/")[2]: content for path, content in sorted(kept.items())})
 
 

@@ -28,9 +28,8 @@ def times_now() -> CpuTimes:
     cores = psutil.cpu_times()
     idle = cores.idle + getattr(cores, "iowait", 0.0)
     total = sum(cores[:8])  # the rest, of guests, is counted in these already
-    return CpuTimes(
-        total, idle, sum(_idle_class_seconds(int(place.name)) for place in PROC.iterdir() if place.name.isdigit())
-    )
+    behind = sum(_idle_class_seconds(int(place.name)) for place in PROC.iterdir() if place.name.isdigit())
+    return CpuTimes(total, idle, behind)
 
 
 def left_between(before: CpuTimes, after: CpuTimes) -> float:
@@ -44,7 +43,6 @@ def left_between(before: CpuTimes, after: CpuTimes) -> float:
 
 
 def _idle_class_seconds(pid: int) -> float:
-    """CPU of a process if it is in the idle class."""
     try:
         if os.sched_getscheduler(pid) != os.SCHED_IDLE:
             return 0.0

@@ -31,20 +31,13 @@ def usage_of(path: Path) -> DiskUsage:
 
 @dataclass(frozen=True, slots=True)
 class DiskRoom:
-    """A disk of which some stays free.
+    """A disk of which some stays free."""
 
-    Attributes:
-        path: what is stored below.
-        least_bytes, least_percent: the larger of the two has to stay free.
-        settings: what to change, for whoever is refused.
-        usage: tells how full the disk is.
-    """
-
-    path: Path
-    least_bytes: int = 0
+    path: Path  # what is stored below
+    least_bytes: int = 0  # this or `least_percent`, the larger of the two, has to stay free
     least_percent: float = 0.0
-    settings: str = "disk.free_bytes (AOS_DISK_FREE_BYTES)"
-    usage: Callable[[Path], DiskUsage] = usage_of
+    settings: str = "disk.free_bytes (AOS_DISK_FREE_BYTES)"  # what to change, for whoever is refused
+    usage: Callable[[Path], DiskUsage] = usage_of  # tells how full the disk is
 
     def missing(self) -> DiskFull | None:
         """The error that refuses a write for want of free space; None where there is room."""

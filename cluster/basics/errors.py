@@ -11,14 +11,8 @@ class AosError(Exception):
     fix: ClassVar[str] = ""
 
     def __init__(self, detail: str = "", *, fix: str | None = None) -> None:
-        """Keep the detail for the reader; the docstring stays the title.
-
-        Args:
-            detail: what happened this time, safe to show to the caller.
-            fix: what the reader should do, when it is more exact than the class's own.
-        """
-        self.detail = detail
-        self.hint = self.fix if fix is None else fix
+        """`detail`: what happened, safe to show to the caller; `fix`: what to do, more exactly than the class says."""
+        self.detail, self.hint = detail, self.fix if fix is None else fix
         super().__init__(detail or self.title)
 
     @property

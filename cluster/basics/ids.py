@@ -14,11 +14,7 @@ def as_uuid(text: str) -> str | None:
 
 
 def uuid_of(text: str, what: str) -> str:
-    """As `as_uuid`, for an id that has to name something.
-
-    Raises:
-        NotFound: it is no UUID, so there is no such `what`.
-    """
+    """As `as_uuid`, for an id that has to name something. Raises NotFound: it is no UUID, so no `what` has it."""
     found = as_uuid(text)
     if found is None:
         raise NotFound(f"{what} {text}")

@@ -24,32 +24,18 @@ class RedisAway(Unavailable):
 
 
 class RedisLink:
-    """Calls Redis for somebody who can do without.
-
-    Attributes:
-        why: kind of the last failure.
-    """
+    """Calls Redis for somebody who can do without; `why` is the kind of the last failure."""
 
     def __init__(
         self,
-        redis: Redis | None,
-        clock: Callable[[], float] = time.monotonic,
+        redis: Redis | None,  # None where none is configured, as if it were always away
+        clock: Callable[[], float] = time.monotonic,  # seconds
         *,
-        wait: float | None = None,
-        rest: float = 0.0,
-        fallback: str = "",
-        passes: tuple[type[RedisError], ...] = (),
+        wait: float | None = None,  # longest for an answer, in seconds; None as long as the client does
+        rest: float = 0.0,  # seconds for which Redis is left alone after a failure: nobody waits for it again and again
+        fallback: str = "",  # whose and which, `parts: fallback what`; named in the log, once each time it begins
+        passes: tuple[type[RedisError], ...] = (),  # answers that are the caller's to understand
     ) -> None:
-        """Nothing is asked yet.
-
-        Args:
-            redis: None where none is configured, as if it were always away.
-            clock: gives seconds.
-            wait: longest for an answer, in seconds; None as long as the client does.
-            rest: seconds for which Redis is left alone after a failure: nobody waits for it again and again.
-            fallback: whose and which, `parts: fallback what`; named in the log, once each time it begins.
-            passes: answers that are the caller's to understand.
-        """
         self._redis, self._clock, self._wait, self._rest = redis, clock, wait, rest
         self._fallback, self._passes = fallback, passes
         self._rests_until, self._is_away, self.why = 0.0, False, ""
@@ -60,11 +46,7 @@ class RedisLink:
         return self._redis is None or self._clock() < self._rests_until
 
     async def call(self, work: Callable[[Redis], Any]) -> Any:
-        """The awaited result of `work`.
-
-        Raises:
-            RedisAway: it could not be asked, did not answer in time, or answered nonsense.
-        """
+        """The awaited result of `work`. Raises RedisAway: it could not be asked, was too slow, or answered nonsense."""
         if self._redis is None:
             raise RedisAway("no Redis is configured")
         if self.resting:

@@ -23,8 +23,7 @@ async def call_with_retries(
 
     What was tried again already, further down, is not: four attempts of four would be sixteen.
 
-    Raises:
-        Transient: the last attempt's error.
+    Raises Transient: the last attempt's error.
     """
     for wait in waits:
         try:

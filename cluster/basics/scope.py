@@ -22,21 +22,14 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The rows that one request or job may see. Postgres' row-level security reads the same values.
+    """The rows that one request or job may see. Postgres' row-level security reads the same values."""
 
-    Attributes:
-        tenant: the organisation; ids are UUIDs as text.
-        workspace: the workspace inside it.
-        principals: names that `documents.readers` may list: `user:<email>`, `role:<role>`, or `*` for the worker.
-        user: who acts, None for the system itself.
-        role: decides which routes are allowed.
-    """
-
-    tenant: TenantId
-    workspace: WorkspaceId
+    tenant: TenantId  # the organisation; ids are UUIDs as text
+    workspace: WorkspaceId  # the workspace inside it
+    # Names that `documents.readers` may list: `user:<email>`, `role:<role>`, or `*` for the worker.
     principals: tuple[str, ...] = ()
-    user: UserId | None = None
-    role: Role = Role.VIEWER
+    user: UserId | None = None  # who acts, None for the system itself
+    role: Role = Role.VIEWER  # decides which routes are allowed
 
     @property
     def keys(self) -> dict[str, str]:

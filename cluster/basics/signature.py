@@ -43,8 +43,7 @@ def new_key() -> tuple[bytes, str]:
 def sign_bundle(bundle: FileBundle, pem: bytes) -> tuple[FileBundle, str]:
     """The bundle with a signature, in place of any that it had, and the public key.
 
-    Raises:
-        Invalid: the PEM holds no Ed25519 key that can be read without a password.
+    Raises Invalid: the PEM holds no Ed25519 key that can be read without a password.
     """
     try:
         key = load_pem_private_key(pem, None)
@@ -53,11 +52,8 @@ def sign_bundle(bundle: FileBundle, pem: bytes) -> tuple[FileBundle, str]:
     if not isinstance(key, Ed25519PrivateKey):
         raise Invalid("this is no Ed25519 key in PEM", fix="Make one: aos skills keygen")
     public = _encode_public_key(key.public_key())
-    written = {
-        "algorithm": "ed25519",
-        "key": public,
-        "signature": b64encode(key.sign(_signed_message(bundle))).decode("ascii"),
-    }
+    signature = b64encode(key.sign(_signed_message(bundle))).decode("ascii")
+    written = {"algorithm": "ed25519", "key": public, "signature": signature}
     files = {**bundle.files, SIGNATURE: json.dumps(written, indent=1).encode() + b"\n"}
     return FileBundle(bundle.name, files), public
 
@@ -65,8 +61,7 @@ def sign_bundle(bundle: FileBundle, pem: bytes) -> tuple[FileBundle, str]:
 def signer_of(bundle: FileBundle) -> str | None:
     """The public key in base64 that all its files are signed with; None where there is no signature.
 
-    Raises:
-        BadSignature: a file was changed, added or taken away, or the signature is none.
+    Raises BadSignature: a file was changed, added or taken away, or the signature is none.
     """
     given = bundle.files.get(SIGNATURE)
     if given is None:

@@ -40,11 +40,8 @@ class SingleFlight(Generic[K, T]):
     async def join(self, key: K, make: Callable[[], Awaitable[T]]) -> tuple[T, bool]:
         """The value for `key`, made by whoever asked first, and whether that was somebody else.
 
-        A failure is everybody's who waits for it; who asks afterwards begins anew. The computation ends early only
-        when all who wait for it have gone away.
-
-        Raises:
-            Whatever `make` raises.
+        A failure of `make` is everybody's who waits for it; who asks afterwards begins anew. The computation ends early
+        only when all who wait for it have gone away.
         """
         joined = self._find_call(key) is not None
 

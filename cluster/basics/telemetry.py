@@ -42,16 +42,11 @@ _TOKENS = [1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304
 
 @dataclass(slots=True)
 class OpenSpan:
-    """An open span.
-
-    Attributes:
-        traceparent: to hand to what happens inside, here or elsewhere; None where nothing is traced at all.
-        labels: what its figures are counted by; few values each.
-    """
+    """An open span."""
 
     span: Span
-    traceparent: str | None
-    labels: dict[str, Value]
+    traceparent: str | None  # to hand to what happens inside, here or elsewhere; None where nothing is traced at all
+    labels: dict[str, Value]  # what its figures are counted by; few values each
 
     def set(self, attributes: Mapping[str, Value | None]) -> None:
         """Add attributes; None leaves one out."""
@@ -104,11 +99,9 @@ class Telemetry:
     ) -> Iterator[OpenSpan]:
         """A span around a block. Errors leave their kind in it and go on.
 
-        Args:
-            name: few different ones, nothing that somebody wrote.
-            parent: the `traceparent` of what this is a part of; None begins a trace.
-            attributes: None values are left out.
-            kind: client for what is asked elsewhere, server for what is asked from outside.
+        There are few different names, with nothing in them that somebody wrote. `parent`: the `traceparent` of what
+        this is a part of; None begins a trace. Attributes that are None are left out. `kind`: client for what is asked
+        elsewhere, server for what is asked from outside.
         """
         context = _CONTEXT.extract({"traceparent": parent}) if parent else None
         known = {key: value for key, value in attributes.items() if value is not None}
@@ -202,21 +195,14 @@ class Telemetry:
 
 
 def open_telemetry(
-    settings: TelemetrySettings,
-    clock: Callable[[], float],
-    attributes: Mapping[str, str],
-    patience: float = CLOSE_SECONDS,
+    settings: TelemetrySettings,  # without `endpoint` nothing is made, and nothing is imported
+    clock: Callable[[], float],  # seconds that only grow
+    attributes: Mapping[str, str],  # of this process, such as which component it is
+    patience: float = CLOSE_SECONDS,  # seconds for the last spans when it is closed
+    # Puts a meter of one's own around the collector's; figures are counted there also without a collector.
     counting: Callable[[Meter], Meter] = lambda meter: meter,
 ) -> Telemetry:
-    """Telemetry to the collector of the settings, or none.
-
-    Args:
-        settings: without `endpoint` nothing is made, and nothing is imported.
-        clock: seconds that only grow.
-        attributes: of this process, such as which component it is.
-        patience: seconds for the last spans when it is closed.
-        counting: puts a meter of one's own around the collector's; figures are counted there also without a collector.
-    """
+    """Telemetry to the collector of the settings, or none."""
     if settings.endpoint is None:
         meter = counting(NoOpMeter("aos"))
         return Telemetry(NoOpTracer(), meter, clock, prompts=False, close=lambda: None)
@@ -251,14 +237,8 @@ def open_telemetry(
         tracers.shutdown()
         meters.shutdown(EXPORT_SECONDS * 1_000)
 
-    return Telemetry(
-        tracers.get_tracer("aos"),
-        counting(meters.get_meter("aos")),
-        clock,
-        prompts=settings.prompts,
-        close=close,
-        patience=patience,
-    )
+    tracer, meter = tracers.get_tracer("aos"), counting(meters.get_meter("aos"))
+    return Telemetry(tracer, meter, clock, prompts=settings.prompts, close=close, patience=patience)
 
 
 class _Rarely(logging.Filter):

@@ -1,7 +1,7 @@
 """Requests to a chat model and its replies, whatever its provider's wire format."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from cluster.models.chat.response_format import ResponseForm
@@ -20,19 +20,12 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class ModelMessage:
-    """One message of a conversation.
+    """One message of a conversation."""
 
-    Attributes:
-        role: retrieved text never has `system`.
-        content: plain text, possibly empty beside tool calls.
-        tool_calls: only of the assistant.
-        tool_call_id: only of a tool: which call this is the result of.
-    """
-
-    role: ChatRole
-    content: str
-    tool_calls: tuple[ToolCall, ...] = ()
-    tool_call_id: str | None = None
+    role: ChatRole  # retrieved text never has `system`
+    content: str  # plain text, possibly empty beside tool calls
+    tool_calls: tuple[ToolCall, ...] = ()  # only of the assistant
+    tool_call_id: str | None = None  # only of a tool: which call this is the result of
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,28 +39,17 @@ class ToolSpec:
 
 @dataclass(frozen=True, slots=True)
 class SamplingParameters:
-    """Sampling parameters of a client's; None leaves it to the provider.
+    """Sampling parameters of a client's; None leaves it to the provider."""
 
-    Attributes:
-        top_p: 0 to 1, nucleus sampling.
-        presence_penalty, frequency_penalty: -2 to 2, OpenAI's meaning.
-        seed: for providers that take one.
-        temperature: 0 to 2, in place of the request's own.
-    """
-
-    top_p: float | None = None
-    presence_penalty: float | None = None
+    top_p: float | None = None  # 0 to 1, nucleus sampling
+    presence_penalty: float | None = None  # -2 to 2, OpenAI's meaning, as the next
     frequency_penalty: float | None = None
-    seed: int | None = None
-    temperature: float | None = None
+    seed: int | None = None  # for providers that take one
+    temperature: float | None = None  # 0 to 2, in place of the request's own
 
     def given(self) -> dict[str, float | int]:
         """The parameters that were set, by OpenAI's names."""
-        return {
-            name: value
-            for name in ("top_p", "presence_penalty", "frequency_penalty", "seed", "temperature")
-            if (value := getattr(self, name)) is not None
-        }
+        return {name: value for name, value in asdict(self).items() if value is not None}
 
     def wishes(self) -> frozenset[str]:
         """Names that may not be left out unsaid: those set to something else than every provider's default."""
@@ -76,31 +58,21 @@ class SamplingParameters:
 
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
-    """A question to a chat model.
+    """A question to a chat model."""
 
-    Attributes:
-        messages: oldest first.
-        tools: offered natively; leave empty for a model that does not take them.
-        temperature: 0 to 2.
-        max_tokens: most tokens of the reply.
-        stop: texts at which the model ends its reply; they are not part of it.
-        seed: for providers that take one; a wish that a server without it may leave out.
-        json_only: ask for one JSON object, where the provider can promise it.
-        tool_choice: `required` for a call of some tool, a tool's name for a call of that one; None as the model likes.
-        sampling: what a client wants of the drawing of tokens: passed on, or refused by who does not take it.
-        form: what the answer has to be, where the provider can promise it, else a call of `form.tool`. Whoever asks
-            says it in words too, and checks the answer: a provider may not know it, or not keep it.
-    """
-
-    messages: tuple[ModelMessage, ...]
-    tools: tuple[ToolSpec, ...] = ()
-    temperature: float = 0.7
-    max_tokens: int = 4096
-    stop: tuple[str, ...] = ()
-    seed: int | None = None
-    json_only: bool = False
+    messages: tuple[ModelMessage, ...]  # oldest first
+    tools: tuple[ToolSpec, ...] = ()  # offered natively; leave empty for a model that does not take them
+    temperature: float = 0.7  # 0 to 2
+    max_tokens: int = 4096  # of the reply, at most
+    stop: tuple[str, ...] = ()  # texts at which the model ends its reply; they are not part of it
+    seed: int | None = None  # for providers that take one; a wish that a server without it may leave out
+    json_only: bool = False  # ask for one JSON object, where the provider can promise it
+    # `required` for a call of some tool, a tool's name for a call of that one; None as the model likes.
     tool_choice: str | None = None
+    # What the answer has to be, where the provider can promise it, else a call of `form.tool`. Whoever asks says it in
+    # words too, and checks the answer: a provider may not know it, or not keep it.
     form: ResponseForm | None = None
+    # What a client wants of the drawing of tokens: passed on, or refused by who does not take it.
     sampling: SamplingParameters = field(default_factory=SamplingParameters)
 
 
@@ -132,24 +104,14 @@ class ConnectionFallback:
 
 @dataclass(frozen=True, slots=True)
 class ModelReply:
-    """A whole reply: the last item of a stream.
+    """A whole reply: the last item of a stream."""
 
-    Attributes:
-        content: all text pieces joined.
-        tool_calls: native ones, in order.
-        finish_reason: `stop`, `length`, `tool_calls` or `content_filter`.
-        model: as the provider names it.
-        connection: the connection that answered, set by the router.
-        cost_usd: from the connection's prices, set by the router.
-        fallbacks: what was left on the way, set by the router.
-    """
-
-    content: str
-    tool_calls: tuple[ToolCall, ...] = ()
-    finish_reason: str = "stop"
+    content: str  # all text pieces joined
+    tool_calls: tuple[ToolCall, ...] = ()  # native ones, in order
+    finish_reason: str = "stop"  # `stop`, `length`, `tool_calls` or `content_filter`
     usage: TokenUsage = TokenUsage()
-    model: str = ""
+    model: str = ""  # as the provider names it
     reasoning: str = ""
-    connection: str = ""
-    cost_usd: float = 0.0
-    fallbacks: tuple[ConnectionFallback, ...] = ()
+    connection: str = ""  # the connection that answered, set by the router
+    cost_usd: float = 0.0  # from the connection's prices, set by the router
+    fallbacks: tuple[ConnectionFallback, ...] = ()  # what was left on the way, set by the router

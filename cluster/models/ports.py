@@ -20,19 +20,12 @@ class EmbeddingLane(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class EmbedderFacts:
-    """The facts of an embedder that an index generation records.
+    """The facts of an embedder that an index generation records."""
 
-    Attributes:
-        name: the model, for people.
-        dimension: length of a vector.
-        window: tokens the model reads at once, its special tokens included; longer texts are read window by window.
-        fingerprint: vectors of embedders with the same one can be compared; whatever number format computes them.
-    """
-
-    name: str
-    dimension: int
-    window: int
-    fingerprint: str
+    name: str  # the model, for people
+    dimension: int  # length of a vector
+    window: int  # tokens the model reads at once, its special tokens included; longer texts are read window by window
+    fingerprint: str  # vectors of embedders with the same one can be compared; whatever number format computes them
 
 
 class Embedder(Protocol):
@@ -40,16 +33,9 @@ class Embedder(Protocol):
 
     async def facts(self) -> EmbedderFacts:
         """The model, dimension, window and fingerprint of its vectors."""
-        ...
 
     async def embed(self, texts: Sequence[str], lane: EmbeddingLane = EmbeddingLane.QUESTION) -> NDArray[np.float32]:
-        """One row of length 1 for each text, in order: shape (len(texts), dimension).
-
-        Raises:
-            Overloaded: too much work is waiting.
-            Unavailable: the model cannot be reached.
-        """
-        ...
+        """One unit row a text: (len(texts), dimension). Raises Overloaded: too much waits; Unavailable: no model."""
 
 
 class Reranker(Protocol):
@@ -58,11 +44,8 @@ class Reranker(Protocol):
     async def score(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
         """One score for each text, in order: shape (len(texts),); higher is better, only the order has a meaning.
 
-        Raises:
-            Overloaded: too much work is waiting.
-            Unavailable: the model cannot be reached.
+        Raises Overloaded: too much work is waiting; Unavailable: the model cannot be reached.
         """
-        ...
 
 
 class ChatModel(Protocol):
@@ -79,4 +62,3 @@ class ChatModel(Protocol):
             Unusable: 401, 403, 404: this connection's key, address or model's name is wrong; another may do.
             Invalid: any other refusal; trying again will not help.
         """
-        ...

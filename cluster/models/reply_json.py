@@ -47,8 +47,7 @@ _STRICT = json.JSONDecoder(strict=False, parse_constant=_reject_constant)
 def decode_strict(text: str) -> Any:
     """The value that the whole text is, as RFC 8259 has it; whatever it is can be written again.
 
-    Raises:
-        UnreadableValue: it is not JSON, or holds NaN, an infinite number or brackets without end.
+    Raises UnreadableValue: it is not JSON, or holds NaN, an infinite number or brackets without end.
     """
     try:
         value = json.loads(text, parse_constant=_reject_constant)
@@ -105,11 +104,7 @@ def decode_json(text: str, start: int = 0) -> DecodedJson:
 
 
 def decode_whole(text: str) -> DecodedJson:
-    """The value that the whole text is.
-
-    Raises:
-        UnreadableValue: as for `decode_json`, or something follows it.
-    """
+    """The value that the whole text is. Raises UnreadableValue: as for `decode_json`, or something follows it."""
     decoded = decode_json(text)
     if text[decoded.end :].strip(" \t\r\n;,`}"):  # one brace too many is the commonest flaw
         raise UnreadableValue("text after the value")

@@ -69,12 +69,7 @@ def check_playbook_skill(manifest: Manifest) -> None:
 
 
 def file_within(folder: Path | None, relative: str) -> Path:
-    """The file of this relative path, all links followed.
-
-    Raises:
-        AnsibleUnset: there is no folder.
-        PlaybookNotFound: it is no file, or lies elsewhere.
-    """
+    """The file of a relative path, links followed. Raises AnsibleUnset: no folder; PlaybookNotFound: none in there."""
     if folder is None:
         raise AnsibleUnset
     root, parts = folder.resolve(), Path(relative)

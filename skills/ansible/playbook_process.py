@@ -21,10 +21,7 @@ _COUNTS = {"ok": "ok", "changed": "changed", "failures": "failed", "dark": "unre
 
 
 def check_installed(python: str = sys.executable) -> None:
-    """Nothing, where ansible-playbook is beside this Python, and ansible-runner too.
-
-    Raises AnsibleMissing: one of them is not.
-    """
+    """Nothing, where ansible-playbook and ansible-runner are beside this Python. Raises AnsibleMissing: one is not."""
     binary = Path(python).with_name("ansible-playbook")
     if find_spec("ansible_runner") is None or not binary.is_file():
         raise AnsibleMissing
@@ -33,11 +30,8 @@ def check_installed(python: str = sys.executable) -> None:
 async def run_playbook(asked: Mapping[str, Any], folder: str, seconds: float, reads: bool) -> dict[str, Any]:
     """Give {status, hosts, failed}; all processes are gone afterwards, however this ends.
 
-    Args:
-        asked: `playbook`, `inventory`, `variables`, and `arguments` of the command line.
-        folder: private, of this call alone.
-        seconds: for all of it.
-        reads: it may be killed and repeated.
+    `asked` has `playbook`, `inventory`, `variables`, and `arguments` of the command line; `folder` is of this call
+    alone; one that `reads` may be killed and repeated.
 
     Raises:
         PlaybookBroken: no host was reached.
@@ -81,22 +75,15 @@ def _execute_playbook(
 ) -> dict[str, Any]:
     import ansible_runner  # a part of a second that only this process pays
 
-    done = ansible_runner.run(
-        private_data_dir=str(Path(folder) / "run"),
-        playbook=playbook,
-        inventory=inventory or LOCAL.format(sys.executable),
-        extravars=variables,
-        cmdline=shlex.join(arguments),
-        quiet=True,
-    )
+    where = {"private_data_dir": str(Path(folder) / "run"), "inventory": inventory or LOCAL.format(sys.executable)}
+    line = shlex.join(arguments)
+    done = ansible_runner.run(playbook=playbook, extravars=variables, cmdline=line, quiet=True, **where)
     stats = done.stats or {}
     if not stats.get("processed"):
         said = next((line for line in done.stdout if "error" in line.lower()), "no host matched")
         return {"broken": f"{done.status} ({done.rc}): {said.strip()[:MOST_MESSAGE]}"}
-    hosts = {
-        host: {ours: stats.get(theirs, {}).get(host, 0) for theirs, ours in _COUNTS.items()}
-        for host in stats["processed"]
-    }
+    counts = [(ours, stats.get(theirs, {})) for theirs, ours in _COUNTS.items()]
+    hosts = {host: {name: by_host.get(host, 0) for name, by_host in counts} for host in stats["processed"]}
     failed = list(_failed_tasks(done.events))
     more = {"cut": True} if len(failed) > MOST_FAILED else {}
     return {"status": done.status, "hosts": hosts, "failed": failed[:MOST_FAILED]} | more

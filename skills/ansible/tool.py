@@ -34,17 +34,14 @@ class PlaybookSkill:
         """
         check_installed()
         how, manifest = self._how, self._manifest
-        asked: dict[str, Any] = {
-            "playbook": str(file_within(self._folder, how.playbook)),
-            "inventory": None if how.inventory is None else str(file_within(self._folder, how.inventory)),
-            "variables": extra_variables(manifest, call.arguments),
-        }
-        arguments = ["--check"] if how.check else []
+        playbook = str(file_within(self._folder, how.playbook))
+        inventory = None if how.inventory is None else str(file_within(self._folder, how.inventory))
+        variables, arguments = extra_variables(manifest, call.arguments), ["--check"] if how.check else []
         secret = None if manifest.credential is None else await self._credentials.open(call, manifest)
         with TemporaryDirectory(prefix="aos-ansible-") as folder:  # 0700, and gone with the key in it
             if secret is not None:
                 arguments += await asyncio.to_thread(_write_key, secret, Path(folder))
-            asked["arguments"] = arguments
+            asked = {"playbook": playbook, "inventory": inventory, "variables": variables, "arguments": arguments}
             return await run_playbook(asked, folder, manifest.seconds, manifest.risk is Risk.READ)
 
 
@@ -55,20 +52,17 @@ def _write_key(secret: Mapping[str, str], folder: Path) -> list[str]:
     """Write key and known hosts, for this user alone, and say so to ansible-playbook."""
     import asyncssh  # imports half of cryptography; only calls with a key pay for it
 
-    known = secret.get("known_hosts", "").strip()
+    known, text = secret.get("known_hosts", "").strip(), secret.get("private_key", "").strip() + "\n"
     if not known:
         raise HostKeyMissing("the credential has no known_hosts", fix="Put what ssh-keyscan prints into `known_hosts`.")
     try:
-        key = asyncssh.import_private_key(
-            secret.get("private_key", "").strip() + "\n", secret.get("passphrase") or None
-        )
+        key = asyncssh.import_private_key(text, secret.get("passphrase") or None)
     except (asyncssh.KeyImportError, asyncssh.KeyEncryptionError):
         raise SshKeyUnreadable("private_key, or its passphrase") from None
     for name, data in (("key", key.export_private_key()), ("known_hosts", f"{known}\n".encode())):
         (folder / name).touch(mode=0o600)
         (folder / name).write_bytes(data)
-    options = (
-        f"-F none -o UserKnownHostsFile={folder / 'known_hosts'} -o StrictHostKeyChecking=yes -o IdentitiesOnly=yes"
-    )
+    hosts = f"-o UserKnownHostsFile={folder / 'known_hosts'}"
+    options = f"-F none {hosts} -o StrictHostKeyChecking=yes -o IdentitiesOnly=yes"
     user = ["--user", secret["username"]] if secret.get("username") else []
     return ["--private-key", str(folder / "key"), f"--ssh-common-args={options}", *user]

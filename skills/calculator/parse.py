@@ -32,12 +32,7 @@ class ExpressionBuilder:
 
 
 def parse_expression(text: str, build: ExpressionBuilder) -> object:
-    """Build the value of an expression from the leaves up.
-
-    Raises:
-        TooLarge: too long, or too deep.
-        Invalid: it is not arithmetic; the detail says where.
-    """
+    """Build an expression's value from its leaves. Raises TooLarge: long or deep; Invalid: no arithmetic, and where."""
     if len(text) > LONGEST:
         raise TooLarge(f"an expression has at most {LONGEST} characters")
     plain = text.translate(_SAME).replace("\x00", "**")

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Mapping
 from math import log2
+from operator import add, mul, sub, truediv
 from time import monotonic
 from typing import Any
 
@@ -33,6 +34,7 @@ _FUNCTIONS: Mapping[str, tuple[int, Callable[..., Any]]] = {
 _GROWING = {"exp", "sinh", "cosh", "tanh"}
 _COUNTING = {"factorial", "binomial", "gcd", "lcm"}
 _CONSTANTS = {"pi": sympy.pi, "e": sympy.E}
+_OPERATORS: Mapping[str, Callable[[Any, Any], Any]] = {"+": add, "-": sub, "*": mul, "/": truediv}
 
 
 class Calculator:
@@ -46,9 +48,7 @@ class Calculator:
     async def run(self, call: ToolInvocation) -> Any:
         """Give {expression, exact, decimal}; `exact` is None where only the decimal number is known.
 
-        Raises:
-            Invalid: not arithmetic, or not defined, as 1/0.
-            TooLarge: more digits, steps or time than allowed.
+        Raises Invalid: not arithmetic, or not defined, as 1/0; TooLarge: more digits, steps or time than allowed.
         """
         return await asyncio.to_thread(self.calculate, str(call.arguments["expression"]))
 
@@ -56,9 +56,8 @@ class Calculator:
         """As `run`, in this thread."""
         steps = _Steps(self._clock)
         try:
-            value = parse_expression(
-                expression, ExpressionBuilder(steps.number, steps.name, steps.unary, steps.binary, steps.call)
-            )
+            build = ExpressionBuilder(steps.number, steps.name, steps.unary, steps.binary, steps.call)
+            value = parse_expression(expression, build)
             assert isinstance(value, sympy.Expr)
             decimal = value.evalf(DIGITS, maxn=5_000)  # digits that may cancel out on the way
         except (ArithmeticError, TypeError, ValueError) as error:  # sympy's, of numbers it cannot compare or compute
@@ -94,21 +93,10 @@ class _Steps:
     def binary(self, sign: str, left: Any, right: Any) -> object:
         if sign in ("/", "//", "%") and right.is_zero:
             raise Invalid("division by zero")
-        match sign:
-            case "+":
-                return self._bounded_value(left + right)
-            case "-":
-                return self._bounded_value(left - right)
-            case "*":
-                return self._bounded_value(left * right)
-            case "/":
-                return self._bounded_value(left / right)
-            case "//":
-                return self._bounded_value(sympy.floor(left / right))
-            case "%":
-                return self._bounded_value(left - right * sympy.floor(left / right))
-            case _:
-                return self._bounded_value(_bounded_power(left, right))
+        if sign in ("//", "%"):
+            whole = sympy.floor(left / right)
+            return self._bounded_value(whole if sign == "//" else left - right * whole)
+        return self._bounded_value(_OPERATORS.get(sign, _bounded_power)(left, right))
 
     def call(self, name: str, values: list[object]) -> object:
         key = name.lower()
@@ -117,13 +105,10 @@ class _Steps:
         if key == "round":
             return self._bounded_value(_round_half_away(values))
         if key not in _FUNCTIONS:
-            raise Invalid(
-                f"there is no function {name!r}; there are: {', '.join([*_FUNCTIONS, 'round', 'min', 'max'])}"
-            )
+            known = ", ".join([*_FUNCTIONS, "round", "min", "max"])
+            raise Invalid(f"there is no function {name!r}; there are: {known}")
         count, function = _FUNCTIONS[key]
-        if key == "log" and len(values) == 2:
-            count = 2
-        if len(values) != count:
+        if len(values) != count and (key, len(values)) != ("log", 2):
             raise Invalid(f"{name} takes {count} numbers, not {len(values)}")
         if key in _COUNTING and not all(_is_whole(value) for value in values):
             raise Invalid(f"{name} takes whole numbers that are not negative")

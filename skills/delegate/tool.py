@@ -14,17 +14,10 @@ class TaskExecutor(Protocol):
     """Port that carries out delegated tasks: bound to the turn that delegates."""
 
     async def carry_out(self, agent: str, task: str) -> Any:
-        """The other agent's answer as JSON.
+        """The other agent's answer as JSON; `task` is all that it is told, as it does not see the conversation.
 
-        Args:
-            agent: its name or id.
-            task: all that it is told; it does not see the conversation.
-
-        Raises:
-            NotFound: the workspace has no such agent.
-            ToolRefused: too deep, or the agent is already at work above.
+        Raises NotFound: no agent has this name or id; ToolRefused: too deep, or the agent is already at work above.
         """
-        ...
 
 
 class DelegateTool(TurnBound):
@@ -46,7 +39,6 @@ class SkillExecutor(TaskExecutor, Protocol):
 
     async def carry_out_skill(self, skill: Manifest, scope: ExecutionScope, arguments: Mapping[str, Any]) -> Any:
         """The answer as JSON. Raises Refused: it goes no deeper."""
-        ...
 
 
 class ScopedSkill(DelegateTool):

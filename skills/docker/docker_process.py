@@ -63,10 +63,7 @@ async def ask_engine(
 ) -> dict[str, Any]:
     """The engine's answer to one of `engine.ASKS`; the process is gone afterwards, however this ends.
 
-    Args:
-        seconds: for all of it.
-        most: bytes of logs that are kept.
-        reads: it may be repeated.
+    `seconds`: for all of it; `most`: bytes of logs that are kept; `reads`: it may be repeated.
 
     Raises:
         EngineUnset, EngineUnreachable, ObjectNotFound, ObjectInUse, EngineRefused: nothing was changed.
@@ -106,8 +103,7 @@ def _engine_answer(url: str, operation: str, given: Mapping[str, Any], seconds: 
     try:
         return ASKS[operation](client, given, most)
     except errors.APIError as error:
-        names = {404: "missing", 409: "conflict"}
-        failed = names.get(error.response.status_code, "refused")
+        failed = {404: "missing", 409: "conflict"}.get(error.response.status_code, "refused")
         return {"failed": failed, "detail": str(error.explanation)[:500]}
     except (RequestException, errors.DockerException) as error:
         return {"failed": "lost", "detail": f"the engine did not answer: {type(error).__name__}"}

@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from skills.framework.program_output import OutputHead
+
 if TYPE_CHECKING:
     from docker import APIClient
 
@@ -11,36 +13,23 @@ _Asks = Callable[["APIClient", Mapping[str, Any], int], dict[str, Any]]
 
 
 def _list_containers(client: "APIClient", given: Mapping[str, Any], most: int) -> dict[str, Any]:
-    found = client.containers(all=bool(given.get("all", False)))
-    return {
-        "containers": [
-            {
-                "id": one["Id"][:12],
-                "name": (one.get("Names") or [""])[0].lstrip("/"),
-                "image": one.get("Image"),
-                "state": one.get("State"),
-                "status": one.get("Status"),
-                "created": one.get("Created"),  # seconds since 1970
-                "ports": [_port_mapping(port) for port in one.get("Ports") or []],
-            }
-            for one in found
-        ]
-    }
+    return {"containers": list(map(_container_row, client.containers(all=bool(given.get("all", False)))))}
+
+
+def _container_row(one: Mapping[str, Any]) -> dict[str, Any]:
+    shown = {name.lower(): one.get(name) for name in ("Image", "State", "Status", "Created")}  # seconds since 1970
+    ports = [_port_mapping(port) for port in one.get("Ports") or []]
+    return {"id": one["Id"][:12], "name": (one.get("Names") or [""])[0].lstrip("/"), **shown, "ports": ports}
 
 
 def _read_logs(client: "APIClient", given: Mapping[str, Any], most: int) -> dict[str, Any]:
     """The last lines, read until there are `most` bytes: a single line may be larger than all memory."""
-    kept, cut = bytearray(), False
-    lines = int(given.get("lines", 100))
+    kept = OutputHead.of(most)
     of = {"stdout": True, "stderr": True, "timestamps": True, "stream": True, "follow": False}
-    pieces = client.logs(given["container"], tail=lines, **of)
-    for piece in pieces:
-        room = most - len(kept)
-        kept += piece[:room]
-        if len(piece) > room:
-            cut = True
+    for piece in client.logs(given["container"], tail=int(given.get("lines", 100)), **of):
+        if kept.take(piece):
             break
-    return {"logs": kept.decode("utf-8", "replace")} | ({"cut": True} if cut else {})
+    return {"logs": kept.text} | ({"cut": True} if kept.cut else {})
 
 
 def _inspect_container(client: "APIClient", given: Mapping[str, Any], most: int) -> dict[str, Any]:
@@ -105,16 +94,11 @@ def _stop_container(client: "APIClient", given: Mapping[str, Any], most: int) ->
 
 
 def _prune_unused(client: "APIClient", given: Mapping[str, Any], most: int) -> dict[str, Any]:
-    match given["what"]:
-        case "containers":
-            answer, key = client.prune_containers(), "ContainersDeleted"
-        case "images":  # those without a name only: an unused one with a name may be wanted tomorrow
-            answer, key = client.prune_images(filters={"dangling": True}), "ImagesDeleted"
-        case "networks":
-            answer, key = client.prune_networks(), "NetworksDeleted"
-        case _:
-            answer, key = client.prune_volumes(), "VolumesDeleted"
-    return {"removed": answer.get(key) or [], "bytes": answer.get("SpaceReclaimed", 0)}
+    what = given["what"]
+    # Of images those without a name only: an unused one with a name may be wanted tomorrow.
+    which = {"filters": {"dangling": True}} if what == "images" else {}
+    answer = getattr(client, f"prune_{what}")(**which)
+    return {"removed": answer.get(f"{what.capitalize()}Deleted") or [], "bytes": answer.get("SpaceReclaimed", 0)}
 
 
 # By the name in a skill's options.

@@ -8,8 +8,8 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 from cluster.basics.errors import Invalid
-from cluster.basics.scope import Role
 from skills.docker.docker_process import EngineUnset, ask_engine
+from skills.framework.command_template import TRUSTED
 from skills.framework.contract import ToolInvocation
 from skills.framework.dependencies import SkillDependencies
 from skills.framework.manifest import BadManifest, Manifest, Risk, options_of
@@ -18,18 +18,11 @@ PRUNES = ("containers", "images", "networks", "volumes")
 MOST_LINES, MOST_GRACE = 10_000, 300
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,254}")  # a name or an id; the library would let `/` through
 _WRITES = frozenset({"restart", "stop"})
-_TRUSTED = frozenset({Role.OPERATOR, Role.ADMIN})
 _TAKES: Mapping[str, frozenset[str]] = MappingProxyType(
-    {
-        "containers": frozenset({"all"}),
-        "logs": frozenset({"container", "lines"}),
-        "inspect": frozenset({"container"}),
-        "images": frozenset(),
-        "stats": frozenset({"container"}),
-        "restart": frozenset({"container", "grace"}),
-        "stop": frozenset({"container", "grace"}),
-        "prune": frozenset({"what"}),
-    }
+    dict.fromkeys(("inspect", "stats"), frozenset({"container"}))
+    | dict.fromkeys(("restart", "stop"), frozenset({"container", "grace"}))
+    | {"containers": frozenset({"all"}), "images": frozenset()}
+    | {"logs": frozenset({"container", "lines"}), "prune": frozenset({"what"})}
 )
 
 
@@ -73,7 +66,7 @@ build = DockerSkill
 def _check_manifest(manifest: Manifest, operation: str) -> None:
     if manifest.credential is not None:
         raise BadManifest(f"{manifest.name}: skills of type docker have no credential")
-    if not set(manifest.permissions) <= _TRUSTED:
+    if not set(manifest.permissions) <= TRUSTED:
         raise BadManifest(f"{manifest.name}: an engine is for operators and admins; it holds everybody's containers")
     if unknown := set(manifest.parameters.get("properties", {})) - _TAKES[operation]:
         raise BadManifest(f"{manifest.name}: {operation} does not take {', '.join(sorted(unknown))}")

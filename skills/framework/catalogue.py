@@ -1,6 +1,5 @@
 """The tools that there are, by name; each name once."""
 
-import re
 from collections.abc import Collection, Iterable, Iterator
 
 from jsonschema import Draft202012Validator
@@ -9,9 +8,9 @@ from jsonschema.exceptions import SchemaError
 from cluster.basics.errors import Conflict, Invalid, NotFound
 from cluster.models.messages import ToolSpec
 from skills.framework.contract import Tool
+from skills.framework.manifest import NAME
 
 MOST_SOUND = 2_000  # specs that are remembered as looked at
-_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")  # what every provider takes as the name of a function
 
 
 class DuplicateTool(Conflict, ValueError):
@@ -48,12 +47,7 @@ class ToolCatalog:
         return len(self._tools)
 
     def add(self, tool: Tool) -> None:
-        """Take a tool in.
-
-        Raises:
-            DuplicateTool: its name is taken.
-            Invalid: its name or its schema is not what models are told of.
-        """
+        """Take a tool in. Raises DuplicateTool: its name is taken; Invalid: models do not take its name or schema."""
         spec = tool.spec
         if spec.name in self._tools:
             raise DuplicateTool(spec.name)
@@ -92,11 +86,8 @@ class ToolCatalog:
 
 
 def check_spec(spec: ToolSpec) -> None:
-    """Check that models accept the tool's name and schema.
-
-    Raises Invalid: its name or its schema is not what every provider takes.
-    """
-    if not _NAME.fullmatch(spec.name):
+    """Check a tool's name and schema. Raises Invalid: they are not what every provider takes."""
+    if not NAME.fullmatch(spec.name):
         raise Invalid(f"a tool's name has up to 64 letters, digits, _ and -, not {spec.name!r}")
     try:
         Draft202012Validator.check_schema(dict(spec.parameters))

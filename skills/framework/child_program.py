@@ -14,19 +14,11 @@ async def ask_program(
     asked: Mapping[str, Any],
     seconds: float,
     *arguments: str,
-    env: Mapping[str, str],
+    env: Mapping[str, str],  # all of its environment
     folder: str | Path | None = None,
-    kill: Callable[[int], None] | None = None,
+    kill: Callable[[int], None] | None = None,  # ends it with what it has started, not only the program itself
 ) -> tuple[dict[str, Any] | None, int | None]:
-    """The program's answer, None where it is no JSON, and its exit status.
-
-    Args:
-        env: all of its environment.
-        kill: ends it with what it has started; without it only the program itself is killed.
-
-    Raises:
-        TimeoutError: it did not end in its time.
-    """
+    """The program's answer, None where it is no JSON, and its exit status. Raises TimeoutError: it took longer."""
     # -I: neither the folder it is started in nor a variable has a say in what is imported.
     line = (sys.executable, "-I", "-X", "utf8", "-m", module, *arguments)
     pipe, null = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL

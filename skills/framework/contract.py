@@ -35,16 +35,13 @@ class Tool(Protocol):
     @property
     def spec(self) -> ToolSpec:
         """Name, description and schema, as models are told."""
-        ...
 
     @property
     def effect(self) -> CallEffect:
         """Side effects of a call."""
-        ...
 
     async def run(self, call: ToolInvocation) -> Any:
         """Do it. Raises AosError: by name; the model is told its code and detail."""
-        ...
 
 
 class KnowledgeSearch:

@@ -16,7 +16,7 @@ from cluster.basics.scope import Role, Scope
 from cluster.state.agent_store import AgentStore
 from cluster.state.db.postgres import Database, Row, Transaction, load_queries
 from cluster.state.vault import Vault, secret_place
-from skills.framework.credentials import BadCredential, divide_fields
+from skills.framework.credentials import BadCredential, CredentialContent, divide_fields
 from skills.framework.manifest import CredentialType
 
 QUERIES = Path(__file__).with_name("credentials.sql")
@@ -85,27 +85,13 @@ class CredentialStore:
             NotFound: there is no such conversation.
             Conflict: its name is taken.
         """
-        content = divide_fields(wanted.type, wanted.values, wanted.extra)
+        content, id_ = divide_fields(wanted.type, wanted.values, wanted.extra), str(uuid4())
         context = None if wanted.context is None else uuid_of(wanted.context, "session")
         if context is not None and await tx.one(self._sql["session"], id=context, **scope.keys) is None:
             raise NotFound(f"session {wanted.context}")
-        id_ = str(uuid4())
-        sealed = self._seal_fields(scope, id_, content.sealed)
-        made = await tx.one(
-            self._sql["add"],
-            id=id_,
-            name=wanted.name,
-            type=wanted.type,
-            sealed=sealed,
-            fields=sorted(content.sealed),
-            extra=Jsonb(dict(content.extra)),
-            is_active=wanted.is_active,
-            bound=wanted.bound,
-            context=context,
-            expires_at=wanted.expires,
-            user=_acting_user(scope),
-            **scope.keys,
-        )
+        values = {name: getattr(wanted, name) for name in ("name", "type", "is_active", "bound")}
+        values |= {"id": id_, "context": context, "expires_at": wanted.expires, "user": _acting_user(scope)}
+        made = await tx.one(self._sql["add"], **values, **self._field_values(scope, id_, content), **scope.keys)
         if made is None:
             raise Conflict(f"there is a credential {wanted.name!r} already")
         return await self.one(tx, scope, id_)
@@ -115,16 +101,14 @@ class CredentialStore:
         tx: Transaction,
         scope: Scope,
         id_: str,
-        changes: Mapping[str, Any],
+        changes: Mapping[str, Any],  # of `name`, `is_active`, `bound`, `expires_at`
         content: CredentialReplacement | None = None,
     ) -> Row:
         """Change `name`, `is_active`, `bound` or `expires_at`, and all fields where `content` is given.
 
         Fields are replaced together: a secret that stays is never sent to a host that whoever stored it never saw.
 
-        Raises:
-            NotFound: there is none here.
-            Conflict, BadCredential: as `add`.
+        Raises NotFound: there is none here; Conflict, BadCredential: as `add`.
         """
         before = await self.one(tx, scope, id_)
         id_ = str(before["id"])
@@ -135,9 +119,7 @@ class CredentialStore:
         await tx.run(self._sql["change"], id=id_, **after, **scope.keys)
         if content is not None:
             held = divide_fields(CredentialType(before["type"]), content.values, content.extra)
-            sealed, extra = self._seal_fields(scope, id_, held.sealed), Jsonb(dict(held.extra))
-            fields = sorted(held.sealed)
-            await tx.run(self._sql["replace"], id=id_, sealed=sealed, fields=fields, extra=extra, **scope.keys)
+            await tx.run(self._sql["replace"], id=id_, **self._field_values(scope, id_, held), **scope.keys)
         return await self.one(tx, scope, id_)
 
     async def remove(self, tx: Transaction, scope: Scope, id_: str) -> Row:
@@ -147,10 +129,7 @@ class CredentialStore:
         return row
 
     async def bindings(self, tx: Transaction, scope: Scope, id_: str) -> list[Row]:
-        """Bindings of a credential, in the order in which they were written.
-
-        Raises NotFound: there is no such credential here.
-        """
+        """Bindings of a credential, in the order they were written. Raises NotFound: there is no such credential."""
         row = await self.one(tx, scope, id_)
         return await tx.all(self._sql["bindings"], id=row["id"], **scope.keys)
 
@@ -179,19 +158,16 @@ class CredentialStore:
         return next(one for one in written if one["id"] == made["id"])
 
     async def unbind(self, tx: Transaction, scope: Scope, id_: str, binding: str) -> None:
-        """Let somebody use it no longer. Without bindings nobody may, until its `bound` is taken away.
-
-        Raises NotFound: there is no such credential or binding here.
-        """
+        """Take a binding away; without any nobody may use it until `bound` is off. Raises NotFound: there is none."""
         row = await self.one(tx, scope, id_)
         if not await tx.run(self._sql["unbind"], id=row["id"], binding=uuid_of(binding, "binding"), **scope.keys):
             raise NotFound(f"binding {binding}")
 
-    def _seal_fields(self, scope: Scope, id_: str, secrets: Mapping[str, str]) -> bytes:
-        text = json.dumps(dict(secrets), ensure_ascii=False, sort_keys=True)
-        return self._vault.seal(text, secret_place(scope.tenant, scope.workspace, TABLE, id_))
+    def _field_values(self, scope: Scope, id_: str, content: CredentialContent) -> dict[str, Any]:
+        text = json.dumps(dict(content.sealed), ensure_ascii=False, sort_keys=True)
+        sealed = self._vault.seal(text, secret_place(scope.tenant, scope.workspace, TABLE, id_))
+        return {"sealed": sealed, "fields": sorted(content.sealed), "extra": Jsonb(dict(content.extra))}
 
 
 def _acting_user(scope: Scope) -> str | None:
-    """UUID of the acting user; None where the caller is not a user."""
     return None if scope.user is None else as_uuid(scope.user)

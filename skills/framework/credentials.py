@@ -106,28 +106,19 @@ class CredentialBinding:
 
 @dataclass(frozen=True, slots=True)
 class CredentialRequest:
-    """A call's request for a credential.
+    """A call's request for a credential."""
 
-    Attributes:
-        type: of the credential.
-        skill, kind: of what is called.
-        role: of who calls.
-        agent, session: in which it is called; None outside of a turn.
-        at: the moment.
-        shipped: whether what is called came with this program. Who writes a skill of the workspace also writes where
-            its requests go: it gets no credential that nobody gave it, as it is now.
-        sha256: of what is called (`skills.framework.skill_store.fingerprint`).
-    """
-
-    type: CredentialType
-    skill: str
+    type: CredentialType  # of the credential
+    skill: str  # that is called
     kind: Kind
-    role: Role
-    agent: str | None
+    role: Role  # of who calls
+    agent: str | None  # in which it is called, as `session`; None outside of a turn
     session: str | None
-    at: datetime
+    at: datetime  # the moment
+    # Whether what is called came with this program. Who writes a skill of the workspace also writes where its requests
+    # go: it gets no credential that nobody gave it, as it is now.
     shipped: bool = True
-    sha256: str = ""
+    sha256: str = ""  # of what is called (`skill_fingerprint`)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,15 +137,12 @@ def looks_secret(name: str, value: object = None) -> bool:
 
 
 def divide_fields(type_: CredentialType, values: Mapping[str, Any], extra: Mapping[str, Any]) -> CredentialContent:
-    """Divide a credential's fields into sealed and shown.
+    """Divide a credential's fields into sealed and shown; its type decides which are secret.
 
-    Args:
-        type_: decides which fields are secret.
-        values: fields of any sort; one that the type does not know is a secret.
-        extra: fields that may be shown; one that looks like a secret is none of them.
+    `values`: of any sort; one that the type does not know is a secret. `extra`: those that may be shown; one that looks
+    like a secret is none of them.
 
-    Raises:
-        BadCredential: a field is given twice, is no plain value, is too long or missing; no value is quoted.
+    Raises BadCredential: a field is given twice, is no plain value, is too long or missing; no value is quoted.
     """
     if twice := sorted(values.keys() & extra.keys()):
         raise BadCredential(f"given twice: {', '.join(twice)}")
@@ -189,21 +177,16 @@ def _check_fields(given: Mapping[str, Any]) -> None:
 
 
 def discover_credential(
-    need: CredentialRequest,
-    agent_config: Mapping[str, Any],
-    bindings: Sequence[CredentialBinding],
-    known: Sequence[Credential],
+    need: CredentialRequest,  # what is asked for, and by whom
+    agent_config: Mapping[str, Any],  # its `credentials` maps a skill, a kind or a type to the name of a credential
+    bindings: Sequence[CredentialBinding],  # of credentials of this type; the others do no harm
+    known: Sequence[
+        Credential
+    ],  # of the workspace; those that are off, ran out or are of another conversation are none
 ) -> DiscoveredCredential:
     """The one credential that a call may use (CV-04): named by the agent, else bound, else by type and name.
 
-    Args:
-        need: what is asked for, and by whom.
-        agent_config: its `credentials` maps a skill, a kind or a type to the name of a credential.
-        bindings: of credentials of this type; the others do no harm.
-        known: every credential of the workspace; those that are off, ran out or are of another conversation are none.
-
-    Raises:
-        CredentialMissing, AmbiguousCredential, CredentialForbidden: none, several, or not for this caller.
+    Raises CredentialMissing, AmbiguousCredential, CredentialForbidden: none, several, or not for this caller.
     """
     fitting = {binding.credential for binding in bindings if _binding_fits(binding, need)}
     usable = [one for one in known if one.type is need.type and _is_live(one, need)]

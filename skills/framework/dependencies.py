@@ -67,7 +67,6 @@ class CredentialOpener(Protocol):
             CredentialMissing: the agent has none of this type.
             AmbiguousCredential: several fit; the detail names them.
         """
-        ...
 
 
 class ScriptOutcome(Protocol):
@@ -76,22 +75,18 @@ class ScriptOutcome(Protocol):
     @property
     def value(self) -> Mapping[str, Any]:
         """Return value of `run`."""
-        ...
 
     @property
     def stdout(self) -> str:
         """Standard output, cut."""
-        ...
 
     @property
     def stderr(self) -> str:
         """Standard error, cut."""
-        ...
 
     @property
     def ms(self) -> float:
         """Wall time."""
-        ...
 
 
 class ScriptRunner(Protocol):
@@ -102,7 +97,6 @@ class ScriptRunner(Protocol):
 
         Raises AosError: by name: it failed, took too long, wanted too much, or the wall is not whole on this machine.
         """
-        ...
 
 
 @dataclass(frozen=True, slots=True)

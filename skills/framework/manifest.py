@@ -173,22 +173,8 @@ def manifest_of(given: Any, *, text: str = "", code: str = "") -> Manifest:
     except ValidationError as error:
         problems = (f"{'.'.join(map(str, one['loc'])) or 'front matter'}: {one['msg']}" for one in error.errors())
         raise BadManifest("; ".join(problems)[:1_000]) from None
-    return Manifest(
-        front.name,
-        front.description,
-        front.type,
-        front.parameters,
-        tuple(front.permissions),
-        front.risk,
-        front.keyed,
-        front.timeout,
-        front.category,
-        front.credential,
-        front.options,
-        text,
-        code,
-        front.version,
-    )
+    values = dict(front) | {"permissions": tuple(front.permissions), "text": text, "code": code}
+    return Manifest(kind=values.pop("type"), seconds=values.pop("timeout"), **values)
 
 
 Options = TypeVar("Options", bound=BaseModel)

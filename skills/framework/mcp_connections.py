@@ -57,11 +57,9 @@ class McpServer(Protocol):
 
     def open(self) -> AbstractAsyncContextManager[Any]:
         """A client that is connected."""
-        ...
 
     def name_error(self, error: BaseException) -> AosError | None:
         """The error by its name; None for what the library of such servers does not raise."""
-        ...
 
 
 class ServerConnection:
@@ -90,9 +88,8 @@ class ServerConnection:
     async def during(self, work: Coroutine[Any, Any, T]) -> T:
         """The work's result, or the connection's end: the library leaves some callers waiting for good.
 
-        Raises:
-            AosError: the connection has ended, or (ServiceGarbled) an answer cannot be read: nobody knows then what
-                the server has done.
+        Raises AosError: the connection has ended, or (ServiceGarbled) an answer cannot be read: nobody knows then what
+        the server has done.
         """
         working = asyncio.create_task(work)
         try:
@@ -167,14 +164,10 @@ class McpConnections:
     ) -> AsyncIterator[tuple[ServerConnection, Any]]:
         """The context's connection with its client, for one call; one that fails is not used again.
 
-        Args:
-            make: the server, where there is no connection yet.
-            login: headers with secrets; the connection has them while calls are made.
-            keep: for the next call; otherwise it ends with this one.
+        `make` is asked where there is no connection yet. `login`: headers with secrets, which the connection has while
+        calls are made. It is there for the next call with `keep`; otherwise it ends with this one.
 
-        Raises:
-            ServerAway: it did not answer in time, or lately.
-            Overloaded: too many connections are in use.
+        Raises ServerAway: it did not answer in time, or lately; Overloaded: too many connections are in use.
         """
         self._refuse_away(context)
         link = self._connection_for(context, make)

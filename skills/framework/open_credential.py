@@ -79,9 +79,8 @@ class VaultOpener:
         known = await tx.all(self._sql["known"], session=need.session, **of)
         granted = await tx.all(self._sql["granted"], type=need.type, **of)
         config = {} if agent is None else agent["config"]
-        return discover_credential(
-            need, config, [_binding_from_row(row) for row in granted], [_credential_from_row(row) for row in known]
-        )
+        bindings, credentials = map(_binding_from_row, granted), map(_credential_from_row, known)
+        return discover_credential(need, config, list(bindings), list(credentials))
 
     async def _open_secret(self, tx: Transaction, scope: Scope, found: Credential) -> Secret:
         row = await tx.one(self._sql["envelope"], id=found.id, **scope.keys)

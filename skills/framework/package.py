@@ -74,9 +74,8 @@ def read_package(data: bytes, signers: Sequence[str] = (), *, signed_only: bool 
         raise BadPackage(f"{bundle.name}: two of its skills have one name")
     if len(scripts) > MOST_SCRIPTS:
         raise PackageTooLarge(f"{len(scripts)} scripts; {MOST_SCRIPTS} are taken")
-    references = {
-        path.removeprefix(REFERENCES): content for path, content in bundle.files.items() if path.startswith(REFERENCES)
-    }
+    inside = ((path, content) for path, content in bundle.files.items() if path.startswith(REFERENCES))
+    references = {path.removeprefix(REFERENCES): content for path, content in inside}
     ignored = tuple(path for path in bundle.files if path not in used and not path.startswith(REFERENCES))
     return SkillPackage(manifest, references, tuple(scripts.values()), ignored, trust, signed_by)
 
@@ -130,10 +129,7 @@ def _decode_text(path: str, content: bytes) -> str:
 def _skill_markdown(manifest: Manifest) -> bytes:
     """A SKILL.md with what differs from the defaults."""
     front, usual = as_json(manifest), as_json(Manifest(manifest.name, manifest.description))
-    said = {
-        key: value
-        for key, value in front.items()
-        if key != "version" and (key in ("name", "description") or value != usual[key])
-    }
+    del front["version"]
+    said = {key: one for key, one in front.items() if key in ("name", "description") or one != usual[key]}
     shown = yaml.safe_dump(said, sort_keys=False, allow_unicode=True, width=110)
     return f"---\n{shown}---\n\n{manifest.text}\n".encode()

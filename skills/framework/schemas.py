@@ -6,9 +6,8 @@ from typing import Any
 _REFERENCES = frozenset({"$ref", "$dynamicRef", "$recursiveRef", "$id"})
 # Python's `re` tries 2**n ways of matching ^(a+)+$ and lets nothing else run meanwhile.
 _EXPRESSIONS = frozenset({"pattern", "patternProperties", "propertyNames"})
-_NAMED = frozenset(
-    {"properties", "$defs", "definitions", "dependentSchemas", "patternProperties"}
-)  # by names of theirs
+# By names of theirs.
+_NAMED = frozenset({"properties", "$defs", "definitions", "dependentSchemas", "patternProperties"})
 _VALUES = frozenset({"const", "enum", "default", "examples"})  # no schemas
 
 

@@ -4,13 +4,13 @@ import asyncio
 import json
 import logging
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from time import monotonic
 from traceback import format_exception
 from typing import Any, Protocol
 
 from cluster.basics.errors import AosError, Forbidden, Permanent, Transient
-from cluster.models.messages import ToolSpec
 from skills.framework.builtin import build_tool
 from skills.framework.contract import CallEffect, KnowledgeSearch, Tool, ToolInvocation, TurnBound
 from skills.framework.dependencies import SkillDependencies
@@ -61,10 +61,9 @@ class CallAudit(Protocol):
 
     async def called(self, call: ToolInvocation, what: CallRecord) -> None:
         """One call that has ended. Raises AosError: it cannot be recorded now."""
-        ...
 
 
-class _Named:
+class _Named(AbstractContextManager["_Named", None]):
     """Gives a name to whatever a skill throws, also where it is of no class that its kind knew of.
 
     It may quote what was opened: nothing of it goes further than a line in the log, and that without secrets.
@@ -72,9 +71,6 @@ class _Named:
 
     def __init__(self, manifest: Manifest, limit: asyncio.Timeout, watch: SecretRedactor) -> None:
         self._manifest, self._limit, self._watch = manifest, limit, watch
-
-    def __enter__(self) -> None:
-        """Nothing is done before."""
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if not isinstance(error, Exception) or isinstance(error, AosError):
@@ -109,19 +105,9 @@ class GuardedSkill:
     def __init__(
         self, manifest: Manifest, ground: SkillDependencies, trail: CallAudit, clock: Callable[[], float]
     ) -> None:
-        self.manifest = manifest
+        self.manifest, self.spec, self.effect = manifest, manifest.spec, manifest.effect
         self._ground, self._trail, self._clock = ground, trail, clock
         self._tool: Tool | None = None
-
-    @property
-    def spec(self) -> ToolSpec:
-        """As the manifest says."""
-        return self.manifest.spec
-
-    @property
-    def effect(self) -> CallEffect:
-        """As the manifest says."""
-        return self.manifest.effect
 
     async def run(self, call: ToolInvocation) -> Any:
         """The skill's result: JSON, redacted, and within the size limit of the settings.

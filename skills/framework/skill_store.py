@@ -83,9 +83,7 @@ class SkillStore:
     ) -> tuple[StoredSkill, bool]:
         """Keep a skill, and whether that made a version: the content of the newest one makes none.
 
-        Args:
-            package: that it came in.
-            over: also where the newest version came from elsewhere.
+        `package`: that it came in; `over`: also where the newest version came from elsewhere.
 
         Raises:
             Conflict: the name belongs to a skill that ships, or (not `over`) from elsewhere, or there are too many.
@@ -116,15 +114,10 @@ class SkillStore:
     async def newest(self, scope: Scope) -> list[StoredSkill]:
         """The newest version of everything registered here, by name."""
         async with self._db.transaction(scope) as tx:
-            return [
-                _stored_from_row(row) for row in await tx.all(self._sql["newest_of_each"], workspace=scope.workspace)
-            ]
+            return list(map(_stored_from_row, await tx.all(self._sql["newest_of_each"], workspace=scope.workspace)))
 
     async def versions(self, scope: Scope, name: str) -> list[StoredSkill]:
-        """Every version of a skill, the newest first.
-
-        Raises SkillNotFound: neither does it ship nor is it registered here.
-        """
+        """Every version of a skill, the newest first. Raises SkillNotFound: it neither ships nor is registered here."""
         if name in shipped_names():
             return [StoredSkill(shipped_skill(name))]
         async with self._db.transaction(scope) as tx:
@@ -147,8 +140,7 @@ class SkillStore:
     ) -> tuple[StoredSkill, bool]:
         """Give an agent a skill from its next turn on, and whether that changed anything.
 
-        Args:
-            version: stay with this one; None follows the newest.
+        `version`: stay with this one; None follows the newest.
 
         Raises:
             NotFound: there is no such agent here.
@@ -169,9 +161,7 @@ class SkillStore:
     async def detach(self, tx: Transaction, scope: Scope, agent: str, name: str) -> None:
         """Take a skill away; turns that have begun keep it.
 
-        Raises:
-            NotFound: there is no such agent here.
-            SkillNotFound: the agent does not have it.
+        Raises NotFound: there is no such agent here; SkillNotFound: the agent does not have it.
         """
         await self._agents.require(tx, scope, agent)
         if not await tx.run(self._sql["detach"], agent=agent, name=name, workspace=scope.workspace):
@@ -180,12 +170,9 @@ class SkillStore:
     async def remove(self, tx: Transaction, scope: Scope, name: str, *, detach: bool = False) -> list[str]:
         """Forget every version of a skill; gives the ids of the agents that had it. Turns that have begun keep it.
 
-        Args:
-            detach: take it away from agents that have it; else they keep it from being removed.
+        `detach`: take it away from agents that have it; else they keep it from being removed.
 
-        Raises:
-            SkillNotFound: nothing of that name is registered here.
-            Conflict: it ships, or agents have it.
+        Raises SkillNotFound: nothing of that name is registered here; Conflict: it ships, or agents have it.
         """
         if name in shipped_names():
             raise Conflict(f"{name} ships with the program", fix="Take it away from agents, or switch its kind off.")

@@ -59,9 +59,8 @@ class GraphqlSkill:
         values = self._manifest.defaults | dict(call.arguments)
         given = {name: values[argument] for name, argument in self._variables.items() if argument in values}
         content = json.dumps({"query": self._query, "variables": given}).encode()
-        reply = await self._service.ask(
-            call, ServiceRequest("POST", values, self.effect is CallEffect.READ, content=content)
-        )
+        request = ServiceRequest("POST", values, self.effect is CallEffect.READ, content=content)
+        reply = await self._service.ask(call, request)
         try:
             return self._select_data(reply)
         except ServiceGarbled as error:

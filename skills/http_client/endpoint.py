@@ -159,9 +159,8 @@ def _check_endpoint(manifest: Manifest, place: ServiceEndpoint) -> None:
         raise BadManifest(f"{manifest.name}: options.base_url begins with https://host")
     if (place.login or place.oauth) and manifest.credential is None:
         raise BadManifest(f"{manifest.name}: options want a credential, and the skill names no type")
-    if place.oauth is not None and (
-        _FIXED.match(place.oauth.url) is None or template_arguments(manifest, place.oauth.url)
-    ):
+    oauth = place.oauth
+    if oauth is not None and (_FIXED.match(oauth.url) is None or template_arguments(manifest, oauth.url)):
         raise BadManifest(f"{manifest.name}: options.oauth.url begins with https://host/ and has no arguments")
     if any(hole_names(value) for value in place.headers.values()):
         raise BadManifest(f"{manifest.name}: options.headers are constants; secrets go into options.login")
@@ -170,8 +169,7 @@ def _check_endpoint(manifest: Manifest, place: ServiceEndpoint) -> None:
 def _build_url(url: str, values: Mapping[str, Any]) -> str:
     base = _BASE.match(url)
     if base is None:
-        host = _FIXED.match(url)
-        end = 0 if host is None else host.end()
+        end = host.end() if (host := _FIXED.match(url)) else 0
         return url[:end] + template.fill_path(url[end:], values)
     start = plain_text(values.get(f"{_CREDENTIAL}{base[1]}"), f"the credential's {base[1]}")
     rest = template.fill_path(url[base.end() :], values)

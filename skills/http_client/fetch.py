@@ -94,13 +94,13 @@ class GuardedHttpClient:
                         return reply
                     if ask.method not in READING:
                         raise ServiceRedirected(f"{here.host} answers {ask.method} with a redirect")
-                    ask = _follow_redirect(ask, here, _join_url(ask.url, reply.to), self.allowed)
+                    ask = _follow_redirect(ask, here, _join_url(ask.url, reply), self.allowed)
                     here = parse_target(ask.url, self.allowed)
         except TimeoutError:
             raise sent.failure(f"{here.host} did not answer within {self.seconds:g} s") from None
         raise Invalid(f"more than {MOST_REDIRECTS} redirects")
 
-    async def _send_once(self, ask: OutboundRequest, sent: "_Sent") -> "HttpReply | _Elsewhere":
+    async def _send_once(self, ask: OutboundRequest, sent: "_Sent") -> HttpReply | str:
         aim = parse_target(ask.url, self.allowed)
         headers = _request_headers(aim, ask)
         address = check_addresses(await self.find(aim.host, aim.port), aim)
@@ -111,7 +111,7 @@ class GuardedHttpClient:
         async with wire:
             try:
                 asked = {"sni_hostname": aim.host, "timeout": httpx.Timeout(self.seconds).as_dict(), "trace": sent}
-                where = _connect_to(aim, address)
+                where = f"{aim.scheme}://{f'[{address}]' if ':' in address else address}:{aim.port}{aim.path}"
                 request = httpx.Request(ask.method, where, headers=headers, content=ask.content, extensions=asked)
                 response = await wire.handle_async_request(request)
                 return await self._read_answer(ask, aim, response)
@@ -119,16 +119,15 @@ class GuardedHttpClient:
                 # Not the error's own text: libraries quote what was sent.
                 raise sent.failure(f"{aim.host} cannot be reached: {type(error).__name__}") from None
 
-    async def _read_answer(
-        self, ask: OutboundRequest, aim: RequestTarget, response: httpx.Response
-    ) -> "HttpReply | _Elsewhere":
+    async def _read_answer(self, ask: OutboundRequest, aim: RequestTarget, response: httpx.Response) -> HttpReply | str:
+        """The answer, or where a redirect leads."""
         status, headers = response.status_code, response.headers
         if not ask.reads and status == _SEE_OTHER:
             return HttpReply(ask.url, 200, headers, "", "", unread=True)
         if status in _REDIRECTS and "location" in headers:
             if not ask.reads and status not in _NOT_DONE:
                 raise OutcomeUnknown(f"{aim.host} answers {ask.method} with a redirect ({status})")
-            return _Elsewhere(headers["location"])
+            return str(headers["location"])
         try:
             return HttpReply(ask.url, status, headers, *await self._read_body(response))
         except (Invalid, TooLarge):
@@ -138,7 +137,6 @@ class GuardedHttpClient:
             return HttpReply(ask.url, status, headers, _media_type(response), "", unread=True)
 
     async def _read_body(self, response: httpx.Response) -> tuple[str, str]:
-        """The media type and the text."""
         kind = _media_type(response)
         if kind and not _TEXT.fullmatch(kind):
             if response.status_code >= 400:
@@ -152,11 +150,6 @@ class GuardedHttpClient:
             if len(raw) > self.most_bytes:
                 raise TooLarge(f"the address gives more than {self.most_bytes:,} bytes")
         return kind, bytes(raw).decode(_known_charset(response), errors="replace").replace("\x00", "")
-
-
-@dataclass(frozen=True, slots=True)
-class _Elsewhere:
-    to: str
 
 
 class _Sent:
@@ -180,9 +173,7 @@ def _join_url(url: str, to: str) -> str:
 
 
 def _follow_redirect(ask: OutboundRequest, here: RequestTarget, url: str, allowed: Sequence[str]) -> OutboundRequest:
-    """The request to where a redirect sends it."""
-    aim = parse_target(url, allowed)
-    if (aim.scheme, aim.host, aim.port) == (here.scheme, here.host, here.port):
+    if parse_target(url, allowed).origin == here.origin:
         return replace(ask, url=url)
     kept = {name: value for name, value in ask.headers.items() if name.lower() == "accept"}
     return replace(ask, url=url, headers=kept, login={})
@@ -197,13 +188,7 @@ def _request_headers(aim: RequestTarget, ask: OutboundRequest) -> dict[str, str]
     return {"Accept": "text/*, application/json", **ask.headers, **ask.login, **fixed}
 
 
-def _connect_to(aim: RequestTarget, address: str) -> str:
-    host = f"[{address}]" if ":" in address else address
-    return f"{aim.scheme}://{host}:{aim.port}{aim.path}"
-
-
-@lru_cache(maxsize=64)
-def _tls_context(authority: str | None) -> ssl.SSLContext:
+def tls_context(authority: str | None) -> ssl.SSLContext:
     """TLS context that trusts the web's authorities, those of this system, and the one that is given."""
     context = httpx.create_ssl_context(trust_env=False)
     context.load_default_certs()
@@ -213,6 +198,9 @@ def _tls_context(authority: str | None) -> ssl.SSLContext:
         except (ssl.SSLError, ValueError):
             raise Invalid("ca_cert of the credential is no certificate in PEM") from None
     return context
+
+
+_tls_context = lru_cache(maxsize=64)(tls_context)
 
 
 def _media_type(response: httpx.Response) -> str:

@@ -29,6 +29,11 @@ class RequestTarget:
     named: bool  # whether the list has exactly this host and port, which opens private addresses
 
     @property
+    def origin(self) -> tuple[str, str, int]:
+        """Scheme, host and port."""
+        return self.scheme, self.host, self.port
+
+    @property
     def authority(self) -> str:
         """Value of the Host header."""
         host = f"[{self.host}]" if ":" in self.host else self.host
@@ -36,15 +41,11 @@ class RequestTarget:
 
 
 def parse_target(url: str, allowed: Sequence[str]) -> RequestTarget:
-    """Take a URL apart and look it up in the list.
+    """Take an absolute URL, http or https, apart and look it up in the list.
 
-    Args:
-        url: absolute, http or https.
-        allowed: `host` (its usual ports), `*.host` (what is below it, usual ports) or `host:port` (just that).
+    `allowed`: `host` (its usual ports), `*.host` (what is below it, usual ports) or `host:port` (just that).
 
-    Raises:
-        Invalid: it is no such URL.
-        AddressNotAllowed: its host and port are not in the list.
+    Raises Invalid: it is no such URL; AddressNotAllowed: its host and port are not in the list.
     """
     if any(ord(one) <= 32 or one == "\\" or ord(one) == 127 for one in url):  # where parsers disagree
         raise Invalid("a URL has no blanks, backslashes or control characters")
@@ -73,9 +74,8 @@ def check_addresses(found: Sequence[str], aim: RequestTarget) -> str:
     addresses = [_parse_address(text) for text in found]
     if not addresses:
         raise AddressNotAllowed(f"{aim.host} has no address")
-    for address in addresses:
-        if not aim.named and not is_public(address):
-            raise AddressNotAllowed(f"{aim.host} leads to {address}, which is not a public address")
+    if inner := [address for address in addresses if not aim.named and not is_public(address)]:
+        raise AddressNotAllowed(f"{aim.host} leads to {inner[0]}, which is not a public address")
     return str(addresses[0])
 
 

@@ -94,8 +94,8 @@ def raise_refusal(reply: HttpReply, reads: bool) -> None:
     """
     if reply.status < 300:
         return
-    detail = f"{reply.status}: {error_text(reply)}" if error_text(reply) else f"{reply.status}"
-    raise _failure_class(reply.status, reads)(detail)
+    said = error_text(reply)
+    raise _failure_class(reply.status, reads)(f"{reply.status}: {said}" if said else f"{reply.status}")
 
 
 def parse_reply(reply: HttpReply) -> Any:

@@ -35,9 +35,7 @@ class TokenEndpoint(BaseModel):
 def check_origin(secret: Secret, url: str) -> None:
     """Nothing, where the credential may be sent to this address: one without a base_url may be sent to any.
 
-    Raises:
-        CredentialElsewhere: its base_url has another origin.
-        Invalid: one of them is no URL.
+    Raises CredentialElsewhere: its base_url has another origin; Invalid: one of them is no URL.
     """
     if "base_url" in secret and url_origin(secret["base_url"]) != url_origin(url):
         raise CredentialElsewhere(f"{secret.name} is not for {urlsplit(url).hostname}")
@@ -48,9 +46,7 @@ def check_entrusted(manifest: Manifest, secret: Secret, url: str) -> None:
 
     Who writes a skill of a workspace also writes where its token is asked for: the credential has to say so itself.
 
-    Raises:
-        CredentialElsewhere: neither its base_url nor its token_url does.
-        Invalid: one of them is no URL.
+    Raises CredentialElsewhere: neither its base_url nor its token_url does; Invalid: one of them is no URL.
     """
     if builtin.is_shipped(manifest) or secret.get("token_url") == url:
         return

@@ -14,11 +14,7 @@ HOLE = re.compile(r"\{(\+?)([A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_.-]*)
 Values = Mapping[str, Any]
 
 
-class _Missing:
-    """The place of an argument that was not given; whatever stands around it goes with it."""
-
-
-_MISSING = _Missing()
+_MISSING = object()  # in the place of an argument that was not given; whatever stands around it goes with it
 
 
 def hole_names(template: Any) -> set[str]:
@@ -48,19 +44,16 @@ def fill_path(template: str, values: Values) -> str:
 def fill_query(template: Mapping[str, Any], values: Values) -> str:
     """A query; what was not given is left out, a list is repeated. Raises Invalid: a value is an object."""
     filled = ((name, _fill_value(part, values)) for name, part in template.items())
-    pairs = [
-        (name, plain_text(one, name))
-        for name, value in filled
-        if not isinstance(value, _Missing)
-        for one in (value if isinstance(value, list) else [value])
-    ]
-    return urlencode(pairs, errors="surrogatepass")
+    lists = ((name, value if isinstance(value, list) else [value]) for name, value in filled if value is not _MISSING)
+    return urlencode(
+        [(name, plain_text(one, name)) for name, values in lists for one in values], errors="surrogatepass"
+    )
 
 
 def fill_body(template: Any, values: Values) -> bytes:
     """JSON; what was not given is left out, with objects and lists that hold nothing else."""
     value = _fill_value(template, values)
-    return json.dumps({} if isinstance(value, _Missing) else value, ensure_ascii=True).encode()
+    return json.dumps({} if value is _MISSING else value, ensure_ascii=True).encode()
 
 
 def fill_text(template: str, values: Values) -> str:
@@ -79,18 +72,17 @@ def plain_text(value: Any, name: str) -> str:
 
 def _fill_value(template: Any, values: Values) -> Any:
     if isinstance(template, str):
-        whole = HOLE.fullmatch(template)
-        if whole is not None:
+        if whole := HOLE.fullmatch(template):
             value = values.get(whole[2], _MISSING)
             return _MISSING if value is None else value
-        return (
-            _MISSING if any(values.get(name) is None for name in hole_names(template)) else fill_text(template, values)
-        )
+        if any(values.get(name) is None for name in hole_names(template)):
+            return _MISSING
+        return fill_text(template, values)
     if isinstance(template, Mapping):
-        inner = {name: _fill_value(part, values) for name, part in template.items()}
-        kept = {name: value for name, value in inner.items() if not isinstance(value, _Missing)}
+        inner = ((name, _fill_value(part, values)) for name, part in template.items())
+        kept = {name: value for name, value in inner if value is not _MISSING}
         return _MISSING if template and not kept else kept
     if isinstance(template, list):
-        parts = [value for part in template if not isinstance(value := _fill_value(part, values), _Missing)]
+        parts = [value for part in template if (value := _fill_value(part, values)) is not _MISSING]
         return _MISSING if template and not parts else parts
     return template

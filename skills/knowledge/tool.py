@@ -36,12 +36,7 @@ class KnowledgeTool(KnowledgeSearch):
         self._passages, self._least = passages, min_similarity
 
     async def run(self, call: ToolInvocation) -> Any:
-        """Result of `PassageSource.find`.
-
-        Raises:
-            Invalid: nothing is asked, or no agent asks.
-            Unavailable: the search cannot be reached.
-        """
+        """Result of `PassageSource.find`. Raises Invalid: nothing is asked, or by no agent; Unavailable: no search."""
         query = str(call.arguments.get("query") or "").strip()
         if not query:
             raise Invalid("the query is empty")

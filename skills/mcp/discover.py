@@ -32,14 +32,9 @@ async def discover_tools(
 ) -> list[OfferedTool]:
     """List the server's tools, in its own order.
 
-    Args:
-        ground: whose credentials, allow-lists and connections.
-        like: the credential's type, the permissions and the seconds that each skill will have.
-        prefix: of the skills' names.
+    `like`: the credential's type, the permissions and the seconds that each skill will have; `prefix`: of their names.
 
-    Raises:
-        SkillDisabled: skills of this kind are off.
-        AosError: those of `Session.tools`.
+    Raises SkillDisabled: skills of this kind are off; AosError: those of `Session.tools`.
     """
     if Kind.MCP in ground.settings.off:
         raise SkillDisabled("skills of type mcp are off")
@@ -65,16 +60,10 @@ def _offer_tool(tool: "RemoteTool", like: Manifest, place: McpServerSpec, prefix
     shown = plain_line(tool.name, 100)
     try:
         options: dict[str, Any] = place.model_dump(mode="json", exclude_defaults=True)
-        manifest = replace(
-            like,
-            name=skill_name(prefix, tool.name),
-            description=quoted_description(server, tool.name, tool.description),
-            kind=Kind.MCP,
-            parameters=sanitize_schema(tool.input_schema),
-            risk=tool_risk(tool),
-            category=CATEGORY,
-            options={**options, "tool": tool.name, "sha256": tool_identity(tool)},
-        )
+        options |= {"tool": tool.name, "sha256": tool_identity(tool)}
+        name, said = skill_name(prefix, tool.name), quoted_description(server, tool.name, tool.description)
+        manifest = replace(like, name=name, description=said, parameters=sanitize_schema(tool.input_schema))
+        manifest = replace(manifest, kind=Kind.MCP, risk=tool_risk(tool), category=CATEGORY, options=options)
         SkillStore.check(manifest)
     except AosError as error:
         return OfferedTool(shown, None, error.detail or error.title)
@@ -85,9 +74,6 @@ def _unique_names(offered: Iterable[OfferedTool]) -> Iterable[OfferedTool]:
     """A second one of a name is none: which of them a call meant nobody could tell."""
     seen: set[str] = set()
     for one in offered:
-        if one.manifest is not None and one.manifest.name in seen:
-            yield OfferedTool(one.tool, None, "another tool of this server has this name")
-            continue
-        if one.manifest is not None:
-            seen.add(one.manifest.name)
-        yield one
+        name = one.manifest and one.manifest.name
+        yield OfferedTool(one.tool, None, "another tool of this server has this name") if name in seen else one
+        seen |= {name} if name else set()

@@ -37,23 +37,17 @@ class HttpMcpServer:
     @asynccontextmanager
     async def open(self) -> AsyncIterator[Client]:
         """See `McpServer`."""
-        headers = {"Accept-Encoding": "identity", "User-Agent": "aos"}
-        timeout = httpx2.Timeout(self._seconds)
+        how: Any = {"headers": {"Accept-Encoding": "identity", "User-Agent": "aos"}, "timeout": self._seconds}
         # No proxy and no netrc of this machine, and no redirects but those within the origin, which the SDK follows.
-        async with httpx2.AsyncClient(
-            transport=_Guarded(self), headers=headers, timeout=timeout, trust_env=False
-        ) as http:
+        async with httpx2.AsyncClient(transport=_Guarded(self), trust_env=False, **how) as http:
             transport = streamable_http_client(self._url, http_client=http, max_sse_event_size=MOST_BYTES)
             async with Client(transport, cache=None) as client:
                 yield client
 
     async def check(self, url: str) -> tuple[RequestTarget, str]:
-        """A request's address taken apart, and where to connect to.
-
-        Raises AosError: it is not this server's, or leads to where nobody may go.
-        """
+        """A request's address, and where to connect to. Raises AosError: it is not this server's, or forbidden."""
         aim = parse_target(url, self._allowed)
-        if (aim.scheme, aim.host, aim.port) != (self._aim.scheme, self._aim.host, self._aim.port):
+        if aim.origin != self._aim.origin:
             raise Invalid(f"{self.name} sends requests to {aim.host}")
         return aim, check_addresses(await self._find(aim.host, aim.port), aim)
 

@@ -62,10 +62,7 @@ def tool_identity(tool: RemoteTool) -> str:
 
 
 def checked_identity(tools: Sequence[RemoteTool], name: str, known: str | None) -> str:
-    """The identity of the tool of this name.
-
-    Raises RemoteToolGone, RemoteToolChanged: it is not there, or not what is known.
-    """
+    """The identity of the tool of this name. Raises RemoteToolGone, RemoteToolChanged: not there, not what is known."""
     named = [one for one in tools if one.name == name]
     if len(named) != 1:
         raise RemoteToolGone(f"{plain_line(name, 100)} is there {len(named)} times")
@@ -75,13 +72,8 @@ def checked_identity(tools: Sequence[RemoteTool], name: str, known: str | None) 
 
 
 def result_json(result: CallToolResult) -> dict[str, Any]:
-    """The result as JSON: `data` where it is structured, else `text`; pictures and sounds are only named.
-
-    Raises RemoteToolFailed: it says so.
-    """
-    texts: list[str] = []
-    parts: list[dict[str, Any]] = []
-    cut = False
+    """Structured `data`, else `text`; pictures and sounds are only named. Raises RemoteToolFailed: it says so."""
+    texts, parts, cut = list[str](), list[dict[str, Any]](), False
     for block in result.content:
         match block:
             case TextContent():
@@ -102,11 +94,9 @@ def result_json(result: CallToolResult) -> dict[str, Any]:
     said = "\n".join(texts).replace("\0", "")
     if result.is_error:
         raise RemoteToolFailed(plain_line(said, MOST_SAID) or "it does not say why")
-    made: dict[str, Any] = {}
+    made: dict[str, Any] = {"text": said} if said or not parts else {}
     if result.structured_content is not None:
-        made["data"] = result.structured_content
-    elif said or not parts:
-        made["text"] = said
+        made = {"data": result.structured_content}
     return made | ({"parts": parts} if parts else {}) | ({"cut": True} if cut else {})
 
 
@@ -121,12 +111,7 @@ def garbled_error(error: BaseException, server: str) -> ServiceGarbled | None:
 
 
 def named_failure(error: Exception, server: str, otherwise: AosError) -> AosError:
-    """A name for what the library raised.
-
-    Args:
-        error: MCPError, or what `garbled_error` has a name for.
-        otherwise: where it only says that the connection has ended.
-    """
+    """A name for MCPError, or for what `garbled_error` knows; `otherwise` where it says that the connection ended."""
     if (named := garbled_error(error, server)) is not None or not isinstance(error, MCPError):
         return named or otherwise
     if error.error.code in (CONNECTION_CLOSED, INTERNAL_ERROR):

@@ -16,26 +16,10 @@ MOST_NODES = 2_000  # of a schema that is written out; references may make much 
 
 _HIDDEN = {"Cc", "Cf", "Co", "Cs", "Cn"}  # control, format, private, surrogate, unassigned: what nobody sees
 _NAME = re.compile(r"[A-Za-z0-9_.$-]{1,64}")
-# Prose; what was written out; and expressions of a stranger, which may take our validator for ever.
-_DROPPED = frozenset(
-    {
-        "title",
-        "examples",
-        "example",
-        "$schema",
-        "$id",
-        "$anchor",
-        "$dynamicAnchor",
-        "$comment",
-        "$defs",
-        "definitions",
-        "deprecated",
-        "pattern",
-        "patternProperties",
-        "propertyNames",
-        "format",
-    }
-)
+_PROSE = frozenset({"title", "examples", "example", "$schema", "$comment", "deprecated"})
+_WRITTEN_OUT = frozenset({"$id", "$anchor", "$dynamicAnchor", "$defs", "definitions"})
+_EXPRESSIONS = frozenset({"pattern", "patternProperties", "propertyNames", "format"})  # may take our validator for ever
+_DROPPED = _PROSE | _WRITTEN_OUT | _EXPRESSIONS
 _NAMED = frozenset({"properties", "dependentSchemas", "dependentRequired"})
 _QUOTES = str.maketrans("“”", "''")  # what somebody says ends where we say so
 _LOCAL = re.compile(r"#/(\$defs|definitions)/([^/]+)")
@@ -76,8 +60,6 @@ def sanitize_schema(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class _Out:
-    """Writes one schema out."""
-
     def __init__(self, whole: Mapping[str, Any]) -> None:
         self._whole, self._nodes = whole, 0
 
@@ -90,10 +72,8 @@ class _Out:
         if not isinstance(part, Mapping):
             return _check_constant(part)
         if (reference := part.get("$ref")) is not None:
-            return self.of(
-                {**self._resolve_reference(reference), **{key: one for key, one in part.items() if key != "$ref"}},
-                deep + 1,
-            )
+            own = {key: one for key, one in part.items() if key != "$ref"}
+            return self.of({**self._resolve_reference(reference), **own}, deep + 1)
         return {key: self._clean_value(key, one, deep) for key, one in part.items() if key not in _DROPPED}
 
     def _clean_value(self, key: str, value: Any, deep: int) -> Any:

@@ -65,10 +65,9 @@ class ProcessMcpServer:
         """See `McpServer`."""
         with TemporaryDirectory(prefix="aos-mcp-") as folder:
             env = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": folder, "TMPDIR": folder, "LANG": "C.UTF-8"}
+            how: Any = {"env": env | self._env, "cwd": folder, "stderr": subprocess.DEVNULL}
             try:
-                process = await anyio.open_process(
-                    self._argv, env=env | self._env, cwd=folder, stderr=subprocess.DEVNULL, start_new_session=True
-                )
+                process = await anyio.open_process(self._argv, start_new_session=True, **how)
             except (OSError, ValueError) as error:
                 self.fault = Unavailable(f"{self.name} cannot be started: {type(error).__name__}")
                 raise

@@ -19,7 +19,7 @@ from skills.framework.manifest import Manifest, Risk
 from skills.framework.mcp_connections import ConnectionContext, McpServer, ServerAway, ServerConnection
 from skills.http_client.fetch import GuardedHttpClient
 from skills.http_client.http_answer import ServiceGarbled
-from skills.http_client.login import check_entrusted, check_origin, fetch_token
+from skills.http_client.login import check_entrusted, check_origin, fetch_token, is_client
 from skills.mcp.json_rpc import HttpMcpServer
 from skills.mcp.options import McpServerSpec
 from skills.mcp.results import checked_identity, named_failure, result_json
@@ -49,10 +49,7 @@ class McpSession:
     async def call(self, call: ToolInvocation, tool: str, known: str | None) -> dict[str, Any]:
         """Call a tool, if the server still says of it what it said.
 
-        Args:
-            call: with the arguments.
-            tool: its name there.
-            known: the identity of what was registered; None for that which this connection has seen first.
+        `known`: the identity of what was registered; None for that which this connection has seen first.
 
         Raises:
             RemoteToolGone, RemoteToolChanged, RemoteToolFailed, RemoteRefused: the server or its tool does not.
@@ -80,7 +77,8 @@ class McpSession:
     async def _with_client(
         self, call: ToolInvocation, work: Callable[[ServerConnection, Client], Awaitable[T]], *, reads: bool
     ) -> T:
-        seconds, secret = self._manifest.seconds, await self._open_secret(call)
+        manifest, seconds = self._manifest, self._manifest.seconds
+        secret = None if manifest.credential is None else await self._ground.credentials.open(call, manifest)
         try:
             async with asyncio.timeout(seconds):
                 async with self._open_connection(call, secret, await self._login_headers(secret)) as (link, client):
@@ -122,17 +120,12 @@ class McpSession:
         told = {} if secret is None else {name: _secret_field(secret, field) for name, field in place.env.items()}
         return ProcessMcpServer(place.argv, told)
 
-    async def _open_secret(self, call: ToolInvocation) -> Secret | None:
-        if self._manifest.credential is None:
-            return None
-        return await self._ground.credentials.open(call, self._manifest)
-
     async def _login_headers(self, secret: Secret | None) -> dict[str, str]:
         if secret is None or self._place.url is None:
             return {}
         check_origin(secret, self._place.url)
         oauth = self._place.oauth
-        if oauth is not None and secret.get("client_id") and secret.get("client_secret"):
+        if oauth is not None and is_client(secret):
             check_entrusted(self._manifest, secret, oauth.url)
             return {"Authorization": f"Bearer {await self._fetch_token(oauth.url, oauth.scope, secret)}"}
         if secret.get("token"):
@@ -161,13 +154,12 @@ async def _list_tools(client: Client) -> list[RemoteTool]:
     cursor: str | None = None
     for _ in range(MOST_PAGES):
         page = await client.list_tools(cursor=cursor)
-        tools += page.tools
-        cursor = page.next_cursor
-        if cursor is None or len(tools) > MOST_TOOLS:
+        tools, cursor = tools + page.tools, page.next_cursor
+        if len(tools) > MOST_TOOLS:
             break
-    if len(tools) > MOST_TOOLS or cursor is not None:
-        raise ServiceGarbled(f"the server lists more than {MOST_TOOLS} tools or {MOST_PAGES} pages")
-    return tools
+        if cursor is None:
+            return tools
+    raise ServiceGarbled(f"the server lists more than {MOST_TOOLS} tools or {MOST_PAGES} pages")
 
 
 def _secret_field(secret: Secret, name: str) -> str:

@@ -26,10 +26,7 @@ class RemoteSkill:
         self._make_session  # noqa: B018  # where it may not be called is said now
 
     async def run(self, call: ToolInvocation) -> Mapping[str, Any]:
-        """Give {data} of a structured result, else {text}; and {parts} of what is neither.
-
-        Raises AosError: those of `Session.call`.
-        """
+        """Give {data} or else {text}; and {parts} of what is neither. Raises AosError: those of `McpSession.call`."""
         return await self._make_session.call(call, self._how.tool, self._how.sha256)
 
     @cached_property

@@ -2,7 +2,6 @@
 
 import json
 import re
-import ssl
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from io import BytesIO
@@ -11,7 +10,6 @@ from time import monotonic
 from typing import Any
 from urllib.parse import urljoin
 
-import certifi
 from requests import PreparedRequest, Response
 from requests.adapters import HTTPAdapter
 from requests.exceptions import ConnectionError as Lost
@@ -21,7 +19,7 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import HTTPError
 
 from cluster.basics.errors import Invalid, TooLarge
-from skills.http_client.fetch import READING, ServiceRedirected
+from skills.http_client.fetch import READING, ServiceRedirected, tls_context
 from skills.http_client.guard import RequestTarget, check_addresses, parse_target
 from skills.openstack.cloud_errors import PendingChange
 
@@ -36,18 +34,17 @@ class GuardedAdapter(HTTPAdapter):
     def __init__(
         self,
         allowed: Sequence[str],
-        find: Callable[[str, int], Sequence[str]],
+        find: Callable[[str, int], Sequence[str]],  # resolves a name
         seconds: float,
-        most: int,
+        most: int,  # bytes of an answer that are read
         authority: str | None,
-        secret: Callable[[str], None],
+        secret: Callable[[str], None],  # is told what a cloud gives
     ) -> None:
-        """`find` resolves a name; `most` bytes of an answer are read; `secret` is told what a cloud gives."""
         super().__init__(max_retries=0)
         self.changed = PendingChange()
         self._allowed, self._find, self._most, self._secret = allowed, find, most, secret
         self._end, self._stopped = monotonic() + seconds, False
-        self._trust = _tls_context(authority)
+        self._trust = tls_context(authority)
         self._aim: RequestTarget | None = None
         self._address = ""
         self._open: list[HTTPConnection] = []
@@ -81,10 +78,9 @@ class GuardedAdapter(HTTPAdapter):
         response = super().send(request, stream=True, timeout=left, verify=True, cert=None, proxies=None)
         if response.is_redirect:
             onward = parse_target(urljoin(request.url or "", response.headers["location"]), self._allowed)
-            if (onward.scheme, onward.host, onward.port) != (aim.scheme, aim.host, aim.port):
-                raise ServiceRedirected(
-                    f"{aim.host} sends to {onward.host}", fix="A cloud's services do not redirect away."
-                )
+            if onward.origin != aim.origin:
+                fix = "A cloud's services do not redirect away."
+                raise ServiceRedirected(f"{aim.host} sends to {onward.host}", fix=fix)
         if writes and response.status_code < 500:
             self.changed.open = False
         for given in _given_secrets(response):
@@ -121,14 +117,8 @@ class GuardedAdapter(HTTPAdapter):
             raise Lost(f"broken off: {type(error).__name__}") from None
         finally:
             resp.release_conn() if whole else resp.close()
-        read = HTTPResponse(
-            BytesIO(bytes(data)),
-            resp.headers,
-            resp.status,
-            reason=resp.reason,
-            preload_content=False,
-            request_method=req.method,
-        )
+        of = {"reason": resp.reason, "request_method": req.method}
+        read = HTTPResponse(BytesIO(bytes(data)), resp.headers, resp.status, preload_content=False, **of)
         return super().build_response(req, read)
 
     def _seconds_left(self) -> float:
@@ -167,15 +157,3 @@ def _pool_classes(kept: list[HTTPConnection]) -> dict[str, Any]:
         ConnectionCls = Sealed
 
     return {"http": Plains, "https": Sealeds}
-
-
-def _tls_context(authority: str | None) -> ssl.SSLContext:
-    """TLS context that trusts the web's authorities, those of this system, and the one that is given."""
-    context = ssl.create_default_context(cafile=certifi.where())
-    context.load_default_certs()
-    if authority is not None:
-        try:
-            context.load_verify_locations(cadata=authority)
-        except (ssl.SSLError, ValueError):
-            raise Invalid("ca_cert of the credential is no certificate in PEM") from None
-    return context

@@ -23,10 +23,7 @@ class CloudCall:
     most_bytes: int  # of a result
 
     def name(self, argument: str) -> str:
-        """An argument that is a name or an id, and becomes a part of an address.
-
-        Raises Invalid: it is missing, or would lead to another address.
-        """
+        """An argument that becomes a part of an address. Raises Invalid: it is missing, or would lead elsewhere."""
         return path_segment(self.arguments.get(argument), argument)
 
     def needed(self, argument: str) -> Any:
@@ -50,11 +47,7 @@ class CloudCall:
         return {name: self.arguments[name] for name in names if self.arguments.get(name) is not None}
 
     def listed(self, what: str, found: Iterable[Any], shape: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
-        """Give {what: [...], count}, with {cut: true} where there is more. No more pages are asked for than are given.
-
-        Args:
-            found: pages are fetched as it is read.
-        """
+        """Give {what: [...], count}, {cut: true} where there is more; no page of `found` is read that is not given."""
         most = self.limit
         rows: list[dict[str, Any]] = []
         left, cut = self.most_bytes * 9 // 10, False
@@ -79,10 +72,7 @@ class CloudCall:
 
 
 def path_segment(value: Any, argument: str) -> str:
-    """A name or an id that becomes one segment of a path; the SDK does not quote it.
-
-    Raises Invalid: it would lead to another address.
-    """
+    """A name or an id as one segment of a path; the SDK does not quote it. Raises Invalid: it would lead elsewhere."""
     if not isinstance(value, str) or not value.strip():
         raise Invalid(f"{argument} is missing")
     if _NO_SEGMENT.search(value) or value.strip() in (".", ".."):

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from keystoneauth1 import exceptions as login
 from openstack import exceptions as sdk
@@ -85,23 +86,19 @@ def name_failures(changed: "PendingChange") -> Iterator[None]:
     try:
         yield
     except AosError as error:
-        if not changed() or isinstance(error, OutcomeUnknown):
+        if not changed.open or isinstance(error, OutcomeUnknown):
             raise
         # The wire did not take the answer to what changes something: too large, packed, or one that sends elsewhere.
         raise OutcomeUnknown(error.detail or error.title) from None
     except (sdk.SDKException, login.ClientException, RequestException) as error:
-        raise _failure_of(error, changed()) from None
+        raise _failure_of(error, changed.open) from None
 
 
+@dataclass(slots=True)
 class PendingChange:
     """Flag for a changing request that has gone out and has no answer yet."""
 
-    def __init__(self) -> None:
-        self.open = False
-
-    def __call__(self) -> bool:
-        """The answer."""
-        return self.open
+    open: bool = False
 
 
 def _failure_of(error: Exception, changed: bool) -> AosError:
@@ -128,7 +125,7 @@ def _failure_of(error: Exception, changed: bool) -> AosError:
 
 def _by_status(status: int, error: Exception, changed: bool) -> AosError:
     said = _error_text(error)
-    detail = f"{status}: {said}" if said else f"{status}"
+    detail = f"{status}: {said}" if said else str(status)
     if status in (403, 409, 413) and _QUOTA.search(said):
         return CloudQuotaExceeded(detail)
     if status in _BY_STATUS:

@@ -47,27 +47,21 @@ def create_server(cloud: CloudCall) -> dict[str, Any]:
             return {"created": False, **_server_row(known)}
     flavor = cloud.find(compute, "flavor")
     image = cloud.find(cloud.connection.image, "image")
-    networks = [
-        {"uuid": cloud.connection.network.find_network(path_segment(one, "network"), ignore_missing=False).id}
-        for one in arguments["networks"]
-    ]
-    groups = [{"name": one} for one in arguments.get("security_groups", ())]
-    made = compute.create_server(
-        name=name,
-        flavor_id=flavor.id,
-        image_id=image.id,
-        networks=networks,
-        metadata={CALL: cloud.key},
-        **cloud.given("key_name", "availability_zone"),
-        **({"security_groups": groups} if groups else {}),
-    )
+    find = cloud.connection.network.find_network
+    found = (find(path_segment(one, "network"), ignore_missing=False) for one in arguments["networks"])
+    wanted = cloud.given("key_name", "availability_zone") | {"networks": [{"uuid": one.id} for one in found]}
+    if groups := [{"name": one} for one in arguments.get("security_groups", ())]:
+        wanted["security_groups"] = groups
+    marked = {CALL: cloud.key}
+    made = compute.create_server(name=name, flavor_id=flavor.id, image_id=image.id, metadata=marked, **wanted)
     return {"created": True, **_server_row(_get_json(compute, f"/servers/{made.id}", {}).get("server", {}))}
 
 
 def list_flavors(cloud: CloudCall) -> dict[str, Any]:
     """Sizes: memory and disk in MiB and GiB."""
     found = cloud.connection.compute.flavors(limit=cloud.page, **cloud.given("min_ram", "min_disk"))
-    return cloud.listed("flavors", found, _flavor_row)
+    shown = ("id", "name", "vcpus", "ram", "disk", "ephemeral", "swap", "is_public")
+    return cloud.listed("flavors", found, lambda one: pick_fields(one, *shown))
 
 
 def quota_usage(cloud: CloudCall) -> dict[str, Any]:
@@ -143,10 +137,6 @@ def _server_row(server: dict[str, Any]) -> dict[str, Any]:
         "image": (server.get("image") or {}).get("id"),
     }
     return {**{name: value for name, value in shown.items() if value is not None}, "addresses": addresses}
-
-
-def _flavor_row(flavor: Any) -> dict[str, Any]:
-    return pick_fields(flavor, "id", "name", "vcpus", "ram", "disk", "ephemeral", "swap", "is_public")
 
 
 def _usage_of_limit(used: Any, limit: Any) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 import atexit
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 import requests
 from keystoneauth1.identity import v3
@@ -14,33 +15,29 @@ from skills.framework.credentials import BadCredential
 from skills.openstack.api_client import GuardedAdapter
 
 _DOMAIN = "Default"
+_FIELDS = (
+    "An api_key credential for OpenStack has auth_url, project_name, username and password, or auth_url,"
+    " application_credential_id and application_credential_secret."
+)
 
 
 @contextmanager
 def open_connection(values: Mapping[str, str], wire: GuardedAdapter) -> Iterator[Connection]:
     """A connection, closed at the end; Keystone is asked when the first service is.
 
-    Args:
-        values: fields of an api_key credential: auth_url, and either username (or user_id), password (or key) and
-            project_name (or project_id), or application_credential_id and application_credential_secret; also
-            user_domain_name, project_domain_name, region_name, interface, ca_cert.
+    `values`: fields of an api_key credential: auth_url, and either username (or user_id), password (or key) and
+    project_name (or project_id), or application_credential_id and application_credential_secret; also
+    user_domain_name, project_domain_name, region_name, interface, ca_cert.
 
-    Raises:
-        BadCredential: a field is missing; it is named.
+    Raises BadCredential: a field is missing; it is named.
     """
     with requests.Session() as carrier:
         carrier.trust_env = False  # no proxy, netrc or bundle of this machine
         for scheme in ("http://", "https://"):
             carrier.mount(scheme, wire)
         session = Session(auth=_auth_plugin(values), session=carrier, user_agent="aos")
-        region = cloud_region.from_session(
-            session,
-            name="cloud",
-            region_name=values.get("region_name"),
-            app_name="aos",
-            interface=values.get("interface", "public"),
-        )
-        connection = Connection(config=region)
+        where: Any = {"region_name": values.get("region_name"), "interface": values.get("interface", "public")}
+        connection = Connection(config=cloud_region.from_session(session, name="cloud", app_name="aos", **where))
         try:
             yield connection
         finally:
@@ -82,8 +79,4 @@ def _needed_field(values: Mapping[str, str], *names: str) -> str:
     for name in names:
         if values.get(name):
             return values[name]
-    raise BadCredential(
-        f"the credential has no {names[0]}",
-        fix="An api_key credential for OpenStack has auth_url, project_name, username and password, or auth_url,"
-        " application_credential_id and application_credential_secret.",
-    )
+    raise BadCredential(f"the credential has no {names[0]}", fix=_FIELDS)

@@ -22,10 +22,7 @@ def list_networks(cloud: CloudCall) -> dict[str, Any]:
 
 
 def manage_network(cloud: CloudCall) -> dict[str, Any]:
-    """Create or delete a network, a subnet, a security group or one of its rules.
-
-    Raises Invalid: an argument that the action needs is missing; it is named.
-    """
+    """Create or delete a network, subnet, security group or rule. Raises Invalid: the action lacks an argument."""
     return _ACTIONS[cloud.arguments["action"]](cloud)
 
 

@@ -16,10 +16,7 @@ _GONE_BEYOND = 416  # the range of an object that has no bytes
 
 
 def object_storage(cloud: CloudCall) -> dict[str, Any]:
-    """List containers, or objects of one; upload, download; create a container.
-
-    Raises Invalid: an argument that the action needs is missing; it is named.
-    """
+    """List, upload, download; create a container. Raises Invalid: an argument that the action needs is missing."""
     action = cloud.arguments["action"]
     if action == "list":
         return _list_entries(cloud)
@@ -65,13 +62,8 @@ def _download_object(cloud: CloudCall) -> dict[str, Any]:
         raise_from_response(response)
     data = b"" if response.status_code == _GONE_BEYOND else response.content
     whole = int(response.headers.get("Content-Range", f"/{len(data)}").rpartition("/")[2])
-    result: dict[str, Any] = {
-        "action": "download",
-        "object": cloud.arguments["object"],
-        "bytes": whole,
-        "content_type": response.headers.get("Content-Type", ""),
-    }
-    kept = data[:most]
+    result: dict[str, Any] = {"action": "download", "object": cloud.arguments["object"], "bytes": whole}
+    result["content_type"], kept = response.headers.get("Content-Type", ""), data[:most]
     cut = {"cut": True} if whole > len(kept) else {}
     try:
         # A character may be cut in two at the end; anywhere else it is no text.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, ConfigDict
 
 from cluster.basics.errors import AosError
-from cluster.basics.scope import Role
+from skills.framework.command_template import TRUSTED
 from skills.framework.contract import OutcomeUnknown, ToolInvocation
 from skills.framework.dependencies import Secret, SkillDependencies
 from skills.framework.manifest import BadManifest, CredentialType, Manifest, Risk, options_of
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 MOST_BYTES = 16_000_000  # of one answer: a page of a thousand servers has some two million
 _GRACE = 2.0  # seconds in which a stopped thread is to end
-TRUSTED = frozenset({Role.OPERATOR, Role.ADMIN})
 _READS, _WRITES, _DESTROYS = Risk.READ, Risk.WRITE, Risk.DESTRUCTIVE
 
 # The operations: the module that has each, and the least that its manifest has to say of its risk. A console changes
@@ -72,10 +71,7 @@ class OpenStack:
         self.spec, self.effect = manifest.spec, manifest.effect
 
     async def run(self, call: ToolInvocation) -> Any:
-        """The operation's result.
-
-        Raises AosError: those of `skills.openstack.cloud_errors`, and those of the address guard.
-        """
+        """The operation's result. Raises AosError: those of `cloud_errors`, and those of the address guard."""
         secret = await self._ground.credentials.open(call, self._manifest)
         try:
             return await self._carried_out(call, secret)
@@ -108,7 +104,6 @@ class OpenStack:
             raise
 
     def _thread_resolver(self) -> Callable[[str, int], Sequence[str]]:
-        """The ground's resolver, for a thread."""
         loop, resolve, seconds = asyncio.get_running_loop(), self._ground.resolve, self._manifest.seconds
 
         async def ask(host: str, port: int) -> Sequence[str]:
@@ -153,20 +148,8 @@ async def _end_thread(working: "asyncio.Task[Any]", wire: "GuardedAdapter") -> N
     await asyncio.wait({working}, timeout=_GRACE)
 
 
-_SHOWN = frozenset(
-    {
-        "auth_url",
-        "project_name",
-        "project_id",
-        "username",
-        "user_id",
-        "user_domain_name",
-        "project_domain_name",
-        "region_name",
-        "interface",
-        "ca_cert",
-    }
-)
+_OF_PROJECT = frozenset({"project_name", "project_id", "project_domain_name", "region_name", "interface"})
+_SHOWN = _OF_PROJECT | {"auth_url", "ca_cert", "username", "user_id", "user_domain_name"}
 
 
 def _with_shown_names(secret: Secret) -> Secret:

@@ -21,10 +21,7 @@ def list_images(cloud: CloudCall) -> dict[str, Any]:
 
 
 def manage_volume(cloud: CloudCall) -> dict[str, Any]:
-    """Create, delete, attach, detach or extend.
-
-    Raises Invalid: an argument that the action needs is missing; it is named.
-    """
+    """Create, delete, attach, detach or extend. Raises Invalid: an argument that the action needs is missing."""
     storage, action = cloud.connection.block_storage, cloud.arguments["action"]
     if action == "create":
         return {"action": action, **_volume_row(_create_volume(cloud))}

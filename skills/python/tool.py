@@ -27,10 +27,7 @@ class ScriptSkill:
         self._manifest, self._scripts = manifest, scripts
 
     async def run(self, call: ToolInvocation) -> Any:
-        """The dict that `run` returned.
-
-        Raises AosError: as `ScriptRunner.run`: it failed, took too long, wanted too much, or there is no wall here.
-        """
+        """The dict that `run` returned. Raises AosError: as `ScriptRunner.run`."""
         manifest = self._manifest
         outcome = await self._scripts.run(manifest.code, call.arguments, seconds=manifest.seconds)
         if printed := f"{outcome.stdout}{outcome.stderr}".strip():

@@ -34,17 +34,13 @@ class Sandbox:
 
     def __init__(self, settings: SandboxSettings, pool: WorkerPool | None = None) -> None:
         """Start nothing yet. The pool is one of these settings unless given."""
-        self._settings = settings
-        self._pool = pool or WorkerPool(settings)
+        self._settings, self._pool = settings, pool or WorkerPool(settings)
         self._room = asyncio.Semaphore(settings.at_once)
 
     async def run(self, source: str, payload: Mapping[str, Any], *, seconds: float | None = None) -> SandboxOutcome:
-        """Run the source's `def run(payload) -> dict`.
+        """Run the source's `def run(payload) -> dict`; nothing of it is looked at here, it is parsed behind the fence.
 
-        Args:
-            source: Python; nothing of it is looked at here, it is parsed behind the fence.
-            payload: what JSON can say.
-            seconds: of wall clock, less than the settings allow; more is not given.
+        `payload`: what JSON can say; `seconds`: of wall clock, less than the settings allow; more is not given.
 
         Raises:
             ScriptFailed: it raised, or gave back no JSON object; with the lines of its own traceback.
@@ -71,10 +67,7 @@ class Sandbox:
         return SandboxOutcome(script_result.read_value(ended), out, err, took * 1000)
 
     async def fill(self) -> None:
-        """Have the interpreters wait before the first call; without this the first call starts its own.
-
-        Raises SandboxMissing: this machine cannot isolate them as the settings ask.
-        """
+        """Have interpreters wait before the first call, which else starts its own. Raises SandboxMissing, as `run`."""
         await self._pool.fill()
 
     async def layers(self) -> IsolationReport:

@@ -36,10 +36,7 @@ class NoLibseccomp(Exception):
 
 @cache
 def filter_program() -> bytes:
-    """The filter as the kernel takes it: an array of `struct sock_filter`.
-
-    Raises NoLibseccomp: its library is not there.
-    """
+    """The filter as the kernel takes it: an array of `struct sock_filter`. Raises NoLibseccomp: it is not installed."""
     seccomp = _load_seccomp()
     built = seccomp.SyscallFilter(seccomp.ERRNO(EPERM))
     _add_rules(built, seccomp)

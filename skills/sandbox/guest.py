@@ -113,10 +113,8 @@ class AnswerCapture:
         elif issubclass(kind, BlockedImport):
             self.answer = {"error": str(error), "forbidden": True, "trace": script_frames(error)}
         else:
-            self.answer = {
-                "error": "".join(traceback.format_exception_only(kind, error)).strip(),
-                "trace": script_frames(error),
-            }
+            said = "".join(traceback.format_exception_only(kind, error)).strip()
+            self.answer = {"error": said, "trace": script_frames(error)}
         return True
 
 

@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -71,14 +70,8 @@ NOBODY = 65534
 TMP_BYTES = 4 << 20
 # Loaded before the doors close: calls are faster, and most scripts then read nothing at all.
 READY = ("_strptime", "encodings.idna", "unicodedata")
-FLAGS: Mapping[IsolationLayer, str] = {
-    IsolationLayer.USER: "--unshare-user",
-    IsolationLayer.PID: "--unshare-pid",
-    IsolationLayer.NET: "--unshare-net",
-    IsolationLayer.IPC: "--unshare-ipc",
-    IsolationLayer.UTS: "--unshare-uts",
-    IsolationLayer.CGROUP: "--unshare-cgroup",
-}
+# bubblewrap itself always makes a view of its own.
+FLAGS = {layer: f"--unshare-{layer}" for layer in NAMESPACES if layer is not IsolationLayer.MOUNT}
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,13 +91,9 @@ def find_bubblewrap() -> str | None:
 def launch_modes(settings: SandboxSettings, *, root: bool, fence: str | None) -> list[LaunchMode]:
     """The ways to try here, the strictest first; more than the strict ones only where the settings allow it.
 
-    Args:
-        settings: `untrusted_without` names the layers that may be missing.
-        root: whether this process is root.
-        fence: the path of bubblewrap, where it is installed.
+    `root`: whether this process is root; `fence`: the path of bubblewrap, where it is installed.
 
-    Raises:
-        SandboxMissing: no bubblewrap, and code may not run without namespaces.
+    Raises SandboxMissing: no bubblewrap, and code may not run without namespaces.
     """
     spare = {IsolationLayer(name) for name in settings.untrusted_without}
     every = frozenset(NAMESPACES)
@@ -138,10 +127,7 @@ def resource_limits(settings: SandboxSettings, seconds: float) -> dict[str, int]
 
 
 def launch_command(way: LaunchMode, settings: SandboxSettings) -> list[str]:
-    """The whole command line of a way; it starts with an empty environment but for where the libraries are.
-
-    Raises SandboxMissing: a part of it is not on this machine.
-    """
+    """A way's command line, its environment empty but for the libraries. Raises SandboxMissing: a part is not here."""
     try:
         seen = build_view()
     except NoInterpreter as error:
@@ -175,8 +161,7 @@ def _fence_arguments(way: LaunchMode, seen: FilesystemView) -> list[str]:
         line += ["--uid", str(NOBODY), "--gid", str(NOBODY), "--cap-add", "CAP_SETPCAP"]
     # Made by name: a folder that is only on the way to a mount would be closed to all but its maker, who is not the
     # script.
-    above = {str(parent) for _, inside in seen.binds for parent in Path(inside).parents} - {"/"}
-    for folder in sorted(above):
+    for folder in sorted({str(parent) for _, inside in seen.binds for parent in Path(inside).parents} - {"/"}):
         line += ["--dir", folder]
     for host, inside in seen.binds:
         line += ["--ro-bind", host, inside]

@@ -34,7 +34,6 @@ NAMESPACES: Mapping[IsolationLayer, str] = {
     IsolationLayer.CGROUP: "cgroup",
 }
 
-
 # How the kernel's table of limits calls them.
 LIMIT_NAMES: Mapping[str, str] = {
     "RLIMIT_AS": "Max address space",
@@ -65,11 +64,8 @@ class IsolationReport:
 def held_layers(pid: int, limits: Mapping[str, int], proc: Path = PROC) -> frozenset[IsolationLayer]:
     """The layers a process is behind, as the kernel tells it from outside: the process is not asked.
 
-    What cannot be read counts as missing.
-
-    Args:
-        pid: the process, as this process's namespace numbers it.
-        limits: by name of `resource` (`RLIMIT_AS`), the highest soft and hard limit that is right.
+    What cannot be read counts as missing. `pid`: as this process's namespace numbers it; `limits`: by name of
+    `resource` (`RLIMIT_AS`), the highest soft and hard limit that is right.
     """
     try:
         said = _parse_status((proc / str(pid) / "status").read_text(encoding="ascii", errors="replace"))

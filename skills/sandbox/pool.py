@@ -36,10 +36,7 @@ class WorkerPool:
         self._closed = False
 
     async def take(self) -> SandboxWorker:
-        """One that is ready; the caller ends it. Another is started in its place.
-
-        Raises SandboxMissing: none can be isolated as the settings ask.
-        """
+        """One that is ready; the caller ends it, another takes its place. Raises SandboxMissing: none is isolated."""
         if self._closed:
             raise SandboxMissing("it has been closed", fix="")
         while self._idle:

@@ -21,13 +21,7 @@ class ScriptFailed(Permanent):
     code = "script_failed"
 
     def __init__(self, detail: str = "", *, trace: str = "", stdout: str = "", stderr: str = "") -> None:
-        """Keep what the author needs to mend it.
-
-        Args:
-            trace: the lines of the script that led to it, none of ours.
-            stdout: what it had printed.
-            stderr: what it had printed there.
-        """
+        """Keep what the author needs to mend it; `trace`: the lines of the script that led to it, none of ours."""
         super().__init__(detail)
         self.trace, self.stdout, self.stderr = trace, stdout, stderr
 

@@ -14,10 +14,7 @@ TRACE_LETTERS = 8_000
 
 
 def read_value(ended: WorkerExit) -> dict[str, Any]:
-    """The value that `run` gave back.
-
-    Raises ScriptFailed, ForbiddenImport, ScriptMemory, ScriptTimeout: as the script, or its end, tells.
-    """
+    """The value that `run` gave. Raises ScriptFailed, ForbiddenImport, ScriptMemory, ScriptTimeout: as it tells."""
     out, err = stored_text(ended.stdout), stored_text(ended.stderr)
     if ended.answer is None:
         _raise_death(ended.code, out, err)
@@ -30,11 +27,9 @@ def read_value(ended: WorkerExit) -> dict[str, Any]:
         raise ScriptFailed("the result is not a JSON object that can be stored", stdout=out, stderr=err)
     if answer.get("memory") is True:
         raise ScriptMemory("the script asked for more memory than it may have")
-    trace = answer.get("trace")
+    trace = answer["trace"][:TRACE_LETTERS] if isinstance(answer.get("trace"), str) else ""
     kind = ForbiddenImport if answer.get("forbidden") is True else ScriptFailed
-    raise kind(
-        error[:ERROR_LETTERS], trace=trace[:TRACE_LETTERS] if isinstance(trace, str) else "", stdout=out, stderr=err
-    )
+    raise kind(error[:ERROR_LETTERS], trace=trace, stdout=out, stderr=err)
 
 
 def stored_text(raw: bytes) -> str:

@@ -91,12 +91,10 @@ class SandboxWorker:
     async def start(cls, command: list[str], limits: Mapping[str, int], most: Mapping[str, int]) -> "SandboxWorker":
         """Start and wait until it is locked in and ready; then ask the kernel which layers it is behind.
 
-        Args:
-            limits: what its resource limits have to be, at most.
-            most: bytes that may come out: `answer`, and `output` by each of its streams.
+        `limits`: what its resource limits have to be, at most; `most`: bytes that may come out as `answer`, and as
+        `output` by each of its streams.
 
-        Raises:
-            NotStarted: it did not get that far.
+        Raises NotStarted: it did not get that far.
         """
         ours, theirs = socket.socketpair()
         try:
@@ -115,7 +113,7 @@ class SandboxWorker:
         try:
             await worker._connect_channels(ours)
             await worker._wait_until(lambda: worker._is_ready or worker._talk.closed, START_SECONDS)
-            worker._check_layers(limits)
+            worker.layers = held_layers(worker._script_pid(), limits)  # the last process of the line is the script's
         except BaseException:
             await worker.end()
             ours.close()  # nobody else does where it was not connected yet; nor the two below
@@ -135,12 +133,7 @@ class SandboxWorker:
         return not (self._exited.is_set() or self._talk.closed)
 
     async def run(self, job: bytes, seconds: float) -> WorkerExit:
-        """Give it its script; wait for the answer; end it and all below it.
-
-        Raises:
-            TimeoutError: no answer in time.
-            ChannelOverflow: too much came out.
-        """
+        """Give it its script, wait, end it and all below. Raises TimeoutError; ChannelOverflow: too much came out."""
         transport = cast(asyncio.Transport, self._talk.transport)
         transport.write(job)
         transport.write_eof()
@@ -180,10 +173,6 @@ class SandboxWorker:
             os.close(self._first)
             self._first = None
 
-    def _check_layers(self, limits: Mapping[str, int]) -> None:
-        """Ask the kernel about the script's process, the last of the line."""
-        self.layers = held_layers(self._script_pid(), limits)
-
     def _script_pid(self) -> int:
         """Take hold of the first process inside, where there is a fence; tell the number of the last."""
         below = descendant_pids(self._process.pid)
@@ -212,7 +201,6 @@ class SandboxWorker:
         return next((name for name, channel in names.items() if channel.full), "")
 
     async def _wait_until(self, holds: Callable[[], object], seconds: float) -> bool:
-        """Wait for a condition; True where it came to hold in time."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 while not holds():

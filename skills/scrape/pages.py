@@ -30,10 +30,7 @@ def read_article(html: str, url: str, most: int = MOST_CHARACTERS) -> dict[str, 
 
 
 def read_tables(html: str, url: str, selector: str = "table") -> list[list[list[str]]]:
-    """Each table that holds no other one, as rows of cells; a cell that spans several stands in each of them.
-
-    Raises Invalid: the selector is none.
-    """
+    """Innermost tables as rows of cells; a cell that spans several is in each. Raises Invalid: the selector is none."""
     found = _select_elements(html, url, selector)
     leaves = [one for one in found if one.tag == "table" and not one.css("table table")]
     return [_table_rows(one) for one in leaves[:MOST_ELEMENTS]]
@@ -52,10 +49,7 @@ def read_links(html: str, url: str, selector: str = "a[href]") -> list[dict[str,
 
 
 def read_elements(html: str, url: str, selector: str, attribute: str | None = None) -> list[str]:
-    """The text, or an attribute, of what a CSS selector finds, in the order of the page.
-
-    Raises Invalid: the selector is none.
-    """
+    """The text or an attribute of what a CSS selector finds, in page order. Raises Invalid: the selector is none."""
     found = _select_elements(html, url, selector)[:MOST_ELEMENTS]
     if attribute is None:
         return [_element_text(one)[:10_000] for one in found]

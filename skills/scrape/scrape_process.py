@@ -28,14 +28,9 @@ async def read_page(
 ) -> dict[str, Any]:
     """Extract a part of the page in a child process; it is gone afterwards, however this ends.
 
-    Args:
-        values: `selector` and `attribute`, where the skill has them.
-        seconds: for all of it; a few more than none are always given.
-        memory: bytes that it may take.
+    `values`: `selector` and `attribute`, where the skill has them; `seconds`: a few are always given; `memory`: bytes.
 
-    Raises:
-        Invalid: the selector is none.
-        Unreadable: too slow, or too large.
+    Raises Invalid: the selector is none; Unreadable: too slow, or too large.
     """
     wanted = {"selector": values.get("selector"), "attribute": values.get("attribute")}
     asked = {"reads": reads, "html": html, "url": url, **wanted}

@@ -48,10 +48,7 @@ class ShellOptions(BaseModel):
 
 
 def check_shell_skill(manifest: Manifest, options: ShellOptions) -> None:
-    """Nothing, where template, parameters, risk and roles fit together.
-
-    Raises BadManifest: they do not; the place is named.
-    """
+    """Nothing, where template, parameters, risk and roles fit together. Raises BadManifest: the place that does not."""
     if not set(manifest.permissions) <= TRUSTED:
         raise BadManifest(f"{manifest.name}: skills of type shell are for operators and admins")
     if manifest.credential not in (None, CredentialType.CUSTOM):

@@ -20,9 +20,8 @@ class ShellSkill:
         self.spec, self.effect = manifest.spec, manifest.effect
         self._manifest, self._credentials, self._allowed = manifest, ground.credentials, ground.settings.shell_allow
         # An eighth is left for standard error, and as much for what JSON adds.
-        self._limits = ProgramLimits(
-            manifest.seconds, ground.settings.result_bytes * 3 // 4, manifest.risk is Risk.READ
-        )
+        most = ground.settings.result_bytes * 3 // 4
+        self._limits = ProgramLimits(manifest.seconds, most, manifest.risk is Risk.READ)
 
     async def run(self, call: ToolInvocation) -> Any:
         """Output and exit status of the program; one that fails is a result, not an error.

@@ -29,10 +29,7 @@ def to_pyformat(text: str) -> str:
 
 
 def bound_values(wanted: set[str], arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The values by name; NULL for what is not given.
-
-    Raises Invalid: one is no plain value, or a text that no database keeps.
-    """
+    """The values by name; NULL for what is not given. Raises Invalid: no plain value, or a text no database keeps."""
     found = {name: arguments.get(name) for name in wanted}
     for name, value in found.items():
         if value is not None and not isinstance(value, str | int | float | bool):

@@ -74,9 +74,7 @@ async def checked_dsn(dsn: str, seconds: float, reach: DatabaseReach) -> str:
 def file_of(dsn: str, folders: Sequence[Path]) -> Path:
     """The file of an address such as sqlite:////folder/file, all links followed.
 
-    Raises:
-        DatabaseUnknown: it is none, or not absolute.
-        FileNotAllowed: it is in none of the folders.
+    Raises DatabaseUnknown: it is none, or not absolute; FileNotAllowed: it is in none of the folders.
     """
     path = Path(unquote(dsn.removeprefix(_SQLITE)))
     if not dsn.startswith(_SQLITE) or not path.is_absolute() or "\0" in str(path):
@@ -91,7 +89,6 @@ def file_of(dsn: str, folders: Sequence[Path]) -> Path:
 
 
 def _parse_target(host: str, port: str, hosts: Sequence[str]) -> RequestTarget:
-    """Host and port, of which there is one each."""
     if not host or any(one in host for one in "/@,?#[]") or not re.fullmatch("[0-9]{1,5}", port):
         raise DatabaseUnknown("dsn names no host and port, or a socket, or several", fix="Name one host.")
     try:

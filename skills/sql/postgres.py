@@ -60,21 +60,16 @@ class QueryLimits:
 
 
 async def ask_postgres(
-    dsn: str,
+    dsn: str,  # of libpq, as URL or words
     statement: SqlStatement,
     values: Mapping[str, Any],
     limits: QueryLimits,
-    reach: DatabaseReach,
-    needs: str | None = None,
+    reach: DatabaseReach,  # where the database may be
+    needs: str | None = None,  # an extension without which the query has no table
 ) -> dict[str, Any]:
     """Give {columns, rows} with {cut} where there is more, or {affected} where a statement gives no rows.
 
     A single value that is huge is fetched before it can be cut; Postgres itself allows it up to a gigabyte.
-
-    Args:
-        dsn: of libpq, as URL or words.
-        reach: where the database may be.
-        needs: an extension without which the query has no table.
 
     Raises:
         AosError: by name, those of `failures` and of `login`; no text of a failed login is passed on.

@@ -13,16 +13,11 @@ _EXACT = 2**53  # beyond it readers of JSON lose the last digits of a whole numb
 
 @dataclass(slots=True)
 class RowBuffer:
-    """Rows as they come in, until there are enough.
+    """Rows as they come in, until there are enough."""
 
-    Attributes:
-        columns: their names.
-        rows_most, bytes_most: limits, bytes of JSON.
-    """
-
-    columns: Sequence[str]
+    columns: Sequence[str]  # their names
     rows_most: int
-    bytes_most: int
+    bytes_most: int  # of JSON
     cut: bool = False
     _rows: list[list[Any]] = field(default_factory=list)
     _bytes: int = 0

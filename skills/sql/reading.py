@@ -71,10 +71,7 @@ def check_reading(text: str, dialect: Dialect) -> SqlStatement:
 
 
 def single_statement(text: str, dialect: Dialect) -> SqlStatement:
-    """The statement of a skill that may write; there is one, or none.
-
-    Raises WritesRefused, QueryWrong: there are several, or it cannot be parsed.
-    """
+    """The statement of a skill that may write. Raises WritesRefused, QueryWrong: not one, or it cannot be parsed."""
     _parse_statement(text, dialect)
     return SqlStatement(text, rows=False)
 
@@ -108,35 +105,10 @@ def _check_reads(text: str, dialect: Dialect) -> None:
     tree = _parse_statement(text, dialect)
     if not isinstance(tree, exp.Select | exp.SetOperation | exp.Values | exp.Subquery | exp.Table):
         raise WritesRefused(f"{tree.key} is no statement that reads")
-    writes = (
-        exp.DML,
-        exp.DDL,
-        exp.Command,
-        exp.Into,
-        exp.Lock,
-        exp.Merge,
-        exp.Copy,
-        exp.Drop,
-        exp.Alter,
-        exp.Set,
-        exp.Transaction,
-        exp.Commit,
-        exp.Rollback,
-        exp.Pragma,
-        exp.Attach,
-        exp.Detach,
-        exp.TruncateTable,
-        exp.Grant,
-        exp.Kill,
-        exp.Use,
-        exp.LoadData,
-        exp.Analyze,
-        exp.Insert,
-        exp.Update,
-        exp.Delete,
-        exp.Create,
-    )
-    for node in tree.find_all(*writes):
+    rows = exp.DML, exp.Into, exp.Lock, exp.Merge, exp.Copy, exp.Insert, exp.Update, exp.Delete, exp.LoadData
+    tables = exp.DDL, exp.Create, exp.Drop, exp.Alter, exp.TruncateTable, exp.Analyze, exp.Attach, exp.Detach
+    sessions = exp.Command, exp.Set, exp.Transaction, exp.Commit, exp.Rollback, exp.Pragma, exp.Grant, exp.Kill, exp.Use
+    for node in tree.find_all(*rows, *tables, *sessions):
         # A query is of the class DDL there too, for CREATE TABLE AS; itself it changes nothing.
         if not isinstance(node, exp.Query):
             raise WritesRefused(f"the statement has {node.key} in it")

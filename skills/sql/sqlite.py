@@ -20,15 +20,8 @@ _STEPS = 2_000  # of SQLite's machine between two looks at the clock: about a te
 _LONGEST = 10_000_000  # bytes of one value
 
 _READS = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE})
-_WRITES = frozenset(
-    {
-        sqlite3.SQLITE_INSERT,
-        sqlite3.SQLITE_UPDATE,
-        sqlite3.SQLITE_DELETE,
-        sqlite3.SQLITE_TRANSACTION,
-        sqlite3.SQLITE_SAVEPOINT,
-    }
-)
+_CHANGES = frozenset({sqlite3.SQLITE_INSERT, sqlite3.SQLITE_UPDATE, sqlite3.SQLITE_DELETE})
+_WRITES = _CHANGES | {sqlite3.SQLITE_TRANSACTION, sqlite3.SQLITE_SAVEPOINT}
 _PRAGMAS = frozenset({"table_info", "table_xinfo", "table_list", "index_list", "index_info", "foreign_key_list"})
 
 
@@ -48,10 +41,7 @@ async def ask_sqlite(
 
 
 def open_database(path: Path, limits: QueryLimits) -> sqlite3.Connection:
-    """The file, for reading only where the limits say so; it is never made.
-
-    Raises sqlite3.Error: there is no such file, or it is no database.
-    """
+    """The file, read-only where the limits say so, never made. Raises sqlite3.Error: there is none, or no database."""
     mode = "ro" if limits.reads else "rw"
     connection = sqlite3.connect(f"file:{quote(str(path))}?mode={mode}", uri=True, timeout=min(limits.seconds, 5.0))
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST)

@@ -6,7 +6,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, model_validator
 
 from cluster.basics.errors import AosError, Invalid
-from cluster.basics.scope import Role
+from skills.framework.command_template import TRUSTED
 from skills.framework.contract import ToolInvocation
 from skills.framework.dependencies import SkillDependencies
 from skills.framework.manifest import BadManifest, CredentialType, Manifest, Risk, options_of
@@ -16,7 +16,6 @@ from skills.sql.login import DatabaseReach
 from skills.sql.reading import Dialect, SqlStatement, check_reading, single_statement
 
 QUERY = "query"  # the argument of a free query
-_TRUSTED = frozenset({Role.OPERATOR, Role.ADMIN})
 
 
 class SqlOptions(BaseModel):
@@ -116,5 +115,5 @@ def _check_manifest(manifest: Manifest, how: SqlOptions) -> None:
         names = ", ".join(sorted(known ^ wanted))
         raise BadManifest(f"{manifest.name}: parameters and what the query binds differ in {names}")
     destroys = how.query is None and not how.readonly
-    if destroys and (manifest.risk is not Risk.DESTRUCTIVE or not set(manifest.permissions) <= _TRUSTED):
+    if destroys and (manifest.risk is not Risk.DESTRUCTIVE or not set(manifest.permissions) <= TRUSTED):
         raise BadManifest(f"{manifest.name}: a free statement is destructive, and for operators and admins")

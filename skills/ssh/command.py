@@ -32,10 +32,7 @@ class SshOptions(BaseModel):
 
 
 def check_ssh_skill(manifest: Manifest, options: SshOptions) -> None:
-    """Nothing, where template, parameters, risk and roles fit together.
-
-    Raises BadManifest: they do not; the place is named.
-    """
+    """Nothing, where template, parameters, risk and roles fit together. Raises BadManifest: the place that does not."""
     known = {name: one for name, one in manifest.parameters.get("properties", {}).items() if name != HOST}
     if options.command_argument:
         if set(known) != {COMMAND} or COMMAND not in manifest.parameters.get("required", ()):

@@ -50,12 +50,10 @@ class RemoteMachine:
 
 
 def chosen_machine(values: Mapping[str, str], wanted: str | None) -> RemoteMachine:
-    """The machine of a call.
+    """The machine of a call, by the credential's `host`, `port` and `hosts`.
 
-    Args:
-        values: fields of the credential: `host`, `port`, and `hosts`, a list with commas or blanks of `name` or
-            `name:port` among which a call may choose.
-        wanted: what the call names; None for `host`, or the only one of `hosts`.
+    A call may choose among `hosts`, a list with commas or blanks of `name` or `name:port`. `wanted`: what it names;
+    None for `host`, or the only one of `hosts`.
 
     Raises:
         HostMissing: the credential names none, several where none is wanted, or what is no name.

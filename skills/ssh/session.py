@@ -15,6 +15,12 @@ if TYPE_CHECKING:
     import asyncssh
 
 _GRACE = 2.0  # seconds in which a killed command is to end, before the connection is closed over it
+# Nothing of this machine takes part: no configuration, no keys, no agent, no known_hosts but those given.
+_NOTHING_OF_HERE: Mapping[str, Any] = {
+    **dict.fromkeys(("config", "agent_path", "gss_host", "x509_trusted_certs", "pkcs11_provider")),
+    **dict.fromkeys(("send_env", "tunnel", "proxy_command")),
+    **dict.fromkeys(("agent_forwarding", "x11_forwarding", "gss_kex", "gss_auth", "host_based_auth"), False),
+}
 
 
 class SshDenied(Permanent):
@@ -73,35 +79,12 @@ async def _open_connection(
         hosts = asyncssh.import_known_hosts(known)
     except ValueError:
         raise SshKeyUnreadable("known_hosts") from None
-    keys = await asyncio.to_thread(
-        _private_keys, secret
-    )  # the passphrase of a key is stretched for a good part of a second
-    # Nothing of this machine takes part: no configuration, no keys, no agent, no known_hosts but those given.
-    link = await asyncssh.connect(
-        machine.host,
-        machine.port,
-        config=None,
-        known_hosts=hosts,
-        username=secret.get("username", ""),
-        password=secret.get("password") or None,
-        client_keys=keys or None,
-        agent_path=None,
-        agent_forwarding=False,
-        x11_forwarding=False,
-        gss_host=None,
-        gss_kex=False,
-        gss_auth=False,
-        host_based_auth=False,
-        disable_trivial_auth=True,
-        keepalive_interval=15,
-        x509_trusted_certs=None,
-        pkcs11_provider=None,
-        env={"LC_ALL": "C.UTF-8"},
-        send_env=None,
-        tunnel=None,
-        proxy_command=None,
-    )
-    async with link:
+    # In a thread: the passphrase of a key is stretched for a good part of a second.
+    keys = await asyncio.to_thread(_private_keys, secret)
+    login = {"username": secret.get("username", ""), "password": secret.get("password") or None}
+    ours: Any = {**login, "client_keys": keys or None, "known_hosts": hosts, "env": {"LC_ALL": "C.UTF-8"}}
+    ours |= {"disable_trivial_auth": True, "keepalive_interval": 15}
+    async with await asyncssh.connect(machine.host, machine.port, **ours, **_NOTHING_OF_HERE) as link:
         yield link
 
 

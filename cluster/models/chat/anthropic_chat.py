@@ -11,7 +11,7 @@ import httpx2
 
 from cluster.basics.errors import AosError, Unavailable
 from cluster.models.chat.openai_requests import REQUIRED, as_object, as_taken, sampling_refusal
-from cluster.models.chat.reply_accumulator import ReplyAccumulator
+from cluster.models.chat.reply_accumulator import ReplyAccumulator, as_list
 from cluster.models.chat.retrying import of_status
 from cluster.models.chat.vendor_sdk import StreamingCall, own_headers
 from cluster.models.connections.endpoint_connection import ANTHROPIC_VERSION, ModelConnection, auth_headers, mask_key
@@ -23,8 +23,7 @@ class AnthropicChat:
 
     def __init__(self, connection: ModelConnection, call: StreamingCall) -> None:
         """`call` goes out through an `AnthropicCaller`; one serves all requests, as it keeps nothing of them."""
-        self._connection = connection
-        self._call = call
+        self._connection, self._call = connection, call
 
     async def stream(self, request: ChatRequest) -> AsyncIterator[ReplyDelta | ModelReply]:
         """As ChatModel."""
@@ -42,8 +41,7 @@ class AnthropicChat:
 def anthropic_body(request: ChatRequest, model: str) -> dict[str, Any]:
     """The body of a message, without what concerns streaming. `seed`, `json_only` and `form` have no counterpart.
 
-    Raises:
-        Invalid: sampling of the client's that this provider does not take.
+    Raises Invalid: sampling of the client's that this provider does not take.
     """
     if refused := _refused_sampling(request.sampling):
         raise sampling_refusal(refused)
@@ -96,9 +94,7 @@ class _Message:
     """Feeds the events of a message into what gathers replies."""
 
     def __init__(self, gathering: ReplyAccumulator) -> None:
-        self.gathering = gathering
-        self._prompt = 0
-        self._counted = False
+        self.gathering, self._prompt, self._counted = gathering, 0, False
 
     def feed(self, event: Any) -> ReplyDelta | None:
         if not isinstance(event, dict):
@@ -128,10 +124,8 @@ class _Message:
         self._prompt = sum(count for name in names if isinstance(count := usage.get(name), int))
 
     def _take_message(self, message: Mapping[str, Any]) -> ReplyDelta | None:
-        """A message that was not streamed."""
         self._begin_message(message)
-        content = message.get("content")
-        blocks = content if isinstance(content, list) else []
+        blocks = as_list(message.get("content"))
         shown = [self._take_block(n, _as_mapping(block), opening=False) for n, block in enumerate(blocks)]
         self._end_message(message, _as_mapping(message.get("usage")))
         said = [delta for delta in shown if delta is not None]
@@ -184,14 +178,9 @@ class AnthropicCaller:
 
     async def post(self, body: Mapping[str, Any], timeout: httpx2.Timeout) -> anthropic.AsyncStream[object]:
         """See `sdk.Caller`."""
-        return await self._sdk.post(
-            "/messages",
-            cast_to=object,
-            body=body,
-            options={"headers": self._headers, "timeout": timeout, "follow_redirects": False},
-            stream=True,
-            stream_cls=anthropic.AsyncStream[object],
-        )
+        how: Any = {"headers": self._headers, "timeout": timeout, "follow_redirects": False}
+        kind = anthropic.AsyncStream[object]
+        return await self._sdk.post("/messages", cast_to=object, body=body, options=how, stream=True, stream_cls=kind)
 
     def classified(self, error: Exception) -> AosError:
         """See `sdk.Caller`."""
@@ -210,21 +199,15 @@ def classify_anthropic_error(error: Exception, key: str | None) -> AosError:
 
 
 def _error_message(error: anthropic.APIStatusError) -> str:
-    inner = _as_mapping(error.body).get("error")
-    message = _as_mapping(inner).get("message")
+    message = _as_mapping(_as_mapping(error.body).get("error")).get("message")
     return message if isinstance(message, str) else str(error.body or "")
 
 
 def _content_blocks(message: ModelMessage) -> list[dict[str, Any]]:
     """A message's blocks; empty texts are refused there, so they are left out."""
     if message.role == "tool":
-        return [
-            {
-                "type": "tool_result",
-                "tool_use_id": _safe_call_id(message.tool_call_id or ""),
-                "content": message.content,
-            }
-        ]
+        id_ = _safe_call_id(message.tool_call_id or "")
+        return [{"type": "tool_result", "tool_use_id": id_, "content": message.content}]
     text: Sequence[dict[str, Any]] = [{"type": "text", "text": message.content}] if message.content.strip() else ()
     calls = (
         {"type": "tool_use", "id": _safe_call_id(call.id), "name": call.name, "input": as_object(call.arguments)}

@@ -22,8 +22,7 @@ class OpenAiChat:
 
     def __init__(self, connection: ModelConnection, call: StreamingCall) -> None:
         """`call` goes out through an `OpenAiCaller`; one serves all requests, as it keeps nothing of them."""
-        self._connection = connection
-        self._call = call
+        self._connection, self._call = connection, call
 
     async def stream(self, request: ChatRequest) -> AsyncIterator[ReplyDelta | ModelReply]:
         """As ChatModel."""
@@ -56,14 +55,9 @@ class OpenAiCaller:
     async def post(self, body: Mapping[str, Any], timeout: httpx2.Timeout) -> openai.AsyncStream[object]:
         """See `sdk.Caller`."""
         # Decoded JSON instead of the library's types: those trust the server to be OpenAI's own.
-        return await self._sdk.post(
-            self._path,
-            cast_to=object,
-            body=body,
-            options={"headers": self._headers, "params": self._query, "timeout": timeout, "follow_redirects": False},
-            stream=True,
-            stream_cls=openai.AsyncStream[object],
-        )
+        how: Any = {"headers": self._headers, "params": self._query, "timeout": timeout, "follow_redirects": False}
+        kind = openai.AsyncStream[object]
+        return await self._sdk.post(self._path, cast_to=object, body=body, options=how, stream=True, stream_cls=kind)
 
     def classified(self, error: Exception) -> AosError:
         """See `sdk.Caller`."""

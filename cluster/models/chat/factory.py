@@ -14,30 +14,19 @@ from cluster.models.ports import ChatModel
 
 
 def open_model(
-    connection: ModelConnection,
-    key: str | None,
-    client: httpx2.AsyncClient,
-    sleep: Callable[[float], Awaitable[None]],
+    connection: ModelConnection,  # its `endpoint` is used as it is, without one the likeliest candidate
+    key: str | None,  # the secret, unsealed
+    client: httpx2.AsyncClient,  # shared by all models of the process
+    sleep: Callable[[float], Awaitable[None]],  # waits between attempts
     *,
-    habits: EndpointQuirks | None = None,
-    limits: ChatTimeouts = ChatTimeouts(),
-    waits: Sequence[float] = MODEL_WAITS,
-    chance: Callable[[], float] = random.random,
+    habits: EndpointQuirks | None = None,  # what earlier calls learned of the endpoint; None learns anew
+    limits: ChatTimeouts = ChatTimeouts(),  # seconds to connect, and for a whole answer
+    waits: Sequence[float] = MODEL_WAITS,  # seconds between attempts, before jitter; () asks once
+    chance: Callable[[], float] = random.random,  # numbers from 0 to 1 for the jitter
 ) -> ChatModel:
     """A model behind a connection. Nothing is sent yet, and it costs next to nothing: open one for each call.
 
-    Args:
-        connection: where; its `endpoint` is used as it is, without one the likeliest candidate.
-        key: the secret, unsealed.
-        client: shared by all models of the process.
-        sleep: waits between attempts.
-        habits: what earlier calls learned of the endpoint; None learns anew.
-        limits: seconds to connect, and for a whole answer.
-        waits: seconds between attempts, before jitter; () asks once.
-        chance: numbers from 0 to 1 for the jitter.
-
-    Raises:
-        Invalid: the connection's URL is none.
+    Raises Invalid: the connection's URL is none.
     """
     endpoint = connection.endpoint or candidate_urls(connection.base_url, connection.provider)[0]
     known = habits or EndpointQuirks()

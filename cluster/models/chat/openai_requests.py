@@ -40,18 +40,13 @@ def openai_body(request: ChatRequest, model: str) -> dict[str, Any]:
     """The body of a chat completion, without what concerns streaming."""
     body: dict[str, Any] = {
         "model": model or "default",
-        "messages": [_chat_message(message) for message in request.messages],
+        "messages": list(map(_chat_message, request.messages)),
         "temperature": request.temperature,
         "max_tokens": request.max_tokens,
     }
     if request.tools:
-        body["tools"] = [
-            {
-                "type": "function",
-                "function": {"name": t.name, "description": t.description, "parameters": dict(t.parameters)},
-            }
-            for t in request.tools
-        ]
+        told = ({"name": t.name, "description": t.description, "parameters": dict(t.parameters)} for t in request.tools)
+        body["tools"] = [{"type": "function", "function": function} for function in told]
         if request.tool_choice is not None:
             named = {"type": "function", "function": {"name": request.tool_choice}}
             body["tool_choice"] = REQUIRED if request.tool_choice == REQUIRED else named
@@ -130,9 +125,7 @@ def in_words(request: ChatRequest) -> ChatRequest:
     A conversation begun with a model that takes tools can so go on with one that does not. Results stay with the user:
     what a tool returns is data and never has the system role.
     """
-    return replace(
-        request, tools=(), tool_choice=None, messages=tuple(_in_words(message) for message in request.messages)
-    )
+    return replace(request, tools=(), tool_choice=None, messages=tuple(map(_in_words, request.messages)))
 
 
 def _response_format(form: ResponseForm) -> dict[str, Any]:

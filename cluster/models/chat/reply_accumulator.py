@@ -9,22 +9,10 @@ from cluster.models.messages import ChatRequest, ModelReply, ReplyDelta, TokenUs
 
 LONGEST = 4_000_000  # characters; a model that is told max_tokens and goes on beyond this does not stop by itself
 
-_FINISH = {
-    "stop": "stop",
-    "eos": "stop",
-    "eos_token": "stop",
-    "end_turn": "stop",
-    "stop_sequence": "stop",
-    "complete": "stop",
-    "length": "length",
-    "max_tokens": "length",
-    "model_context_window_exceeded": "length",
-    "tool_calls": "tool_calls",
-    "tool_call": "tool_calls",
-    "function_call": "tool_calls",
-    "tool_use": "tool_calls",
-    "content_filter": "content_filter",
-    "refusal": "content_filter",
+_FINISH = {  # by what servers call it; whatever else they say is a stop
+    **dict.fromkeys(("length", "max_tokens", "model_context_window_exceeded"), "length"),
+    **dict.fromkeys(("tool_calls", "tool_call", "function_call", "tool_use"), "tool_calls"),
+    **dict.fromkeys(("content_filter", "refusal"), "content_filter"),
 }
 
 
@@ -43,22 +31,16 @@ class ReplyAccumulator:
 
     def __init__(self, request: ChatRequest) -> None:
         """The request counts earlier calls, from which missing ids are derived, and characters, if nobody counts."""
-        self._request = request
-        self._earlier = sum(len(message.tool_calls) for message in request.messages)
-        self._text: list[str] = []
-        self._reasoning: list[str] = []
-        self._calls: list[_Call] = []
-        self._size = 0
+        self._request, self._earlier = request, sum(len(message.tool_calls) for message in request.messages)
+        self._text, self._reasoning, self._calls = list[str](), list[str](), list[_Call]()
+        self._size, self._whole, self._model = 0, False, ""
         self._finish: str | None = None
-        self._whole = False
         self._usage: TokenUsage | None = None
-        self._model = ""
 
     def feed(self, chunk: Any) -> ReplyDelta | None:
         """Take a chunk of a stream, or a whole completion; what it adds to the text, None where it adds none.
 
-        Raises:
-            Unavailable: the server reports an error in the stream, or the reply has no end.
+        Raises Unavailable: the server reports an error in the stream, or the reply has no end.
         """
         if not isinstance(chunk, dict):
             raise Unavailable("the model's server sent what is no chat completion")
@@ -68,7 +50,7 @@ class ReplyAccumulator:
         if isinstance(model := chunk.get("model"), str) and model:
             self._model = model
         self._count_usage(chunk.get("usage"))
-        choice = next(iter(_as_list(chunk.get("choices"))), None)
+        choice = next(iter(as_list(chunk.get("choices"))), None)
         if not isinstance(choice, dict):
             # The count alone comes last; some servers give that and no finish reason.
             self._whole = self._whole or self._usage is not None
@@ -111,11 +93,7 @@ class ReplyAccumulator:
         self._model = model
 
     def reply(self) -> ModelReply:
-        """The whole.
-
-        Raises:
-            Unavailable: the stream ended before the reply did.
-        """
+        """The whole. Raises Unavailable: the stream ended before the reply did."""
         if self._finish is None and not self._whole:
             raise Unavailable("the model's answer broke off")
         calls = tuple(
@@ -132,7 +110,7 @@ class ReplyAccumulator:
         return ModelReply("".join(self._text), calls, finish, usage, self._model, "".join(self._reasoning))
 
     def _take_message(self, said: dict[str, Any]) -> ReplyDelta | None:
-        for call in _as_list(said.get("tool_calls")):
+        for call in as_list(said.get("tool_calls")):
             self._take_call(call)
         if isinstance(old := said.get("function_call"), dict):  # as it was before tool_calls; some servers still do it
             self._take_call({"index": 0, "function": old})
@@ -172,12 +150,9 @@ class ReplyAccumulator:
 
     def _estimate_usage(self) -> TokenUsage:
         """Four characters a token: the provider did not count."""
-        asked = sum(
-            len(m.content) + sum(len(c.name + c.arguments) for c in m.tool_calls) for m in self._request.messages
-        )
-        asked += sum(
-            len(tool.name + tool.description + json.dumps(dict(tool.parameters))) for tool in self._request.tools
-        )
+        messages, tools = self._request.messages, self._request.tools
+        asked = sum(len(m.content) + sum(len(c.name + c.arguments) for c in m.tool_calls) for m in messages)
+        asked += sum(len(tool.name + tool.description + json.dumps(dict(tool.parameters))) for tool in tools)
         return TokenUsage(-(-asked // 4), -(-self._size // 4), estimated=True)
 
 
@@ -185,10 +160,10 @@ def _join_text(value: Any) -> str:
     """Text, also where a server sends it in a list of parts."""
     if isinstance(value, str):
         return value
-    return "".join(
-        part["text"] for part in _as_list(value) if isinstance(part, dict) and isinstance(part.get("text"), str)
-    )
+    texts = (part.get("text") for part in as_list(value) if isinstance(part, dict))
+    return "".join(text for text in texts if isinstance(text, str))
 
 
-def _as_list(value: Any) -> list[Any]:
+def as_list(value: Any) -> list[Any]:
+    """The value if it is a list, else an empty one."""
     return value if isinstance(value, list) else []

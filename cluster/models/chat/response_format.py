@@ -25,26 +25,17 @@ _REF = Draft202012Validator.VALIDATORS["$ref"]
 
 @dataclass(frozen=True, slots=True)
 class ResponseForm:
-    """The response format that an answer has to have.
+    """The response format that an answer has to have."""
 
-    Attributes:
-        schema: a JSON schema of type object, see `checked_schema`; None for any JSON object.
-        name: of the schema, for the provider.
-        strict: as the client set it, for the provider.
-        tool: the one among a request's tools whose arguments are the answer where a provider takes no form.
-    """
-
+    # A JSON schema of type object, see `checked_schema`; None for any JSON object.
     schema: Mapping[str, Any] | None = None
-    name: str = "answer"
-    strict: bool | None = None
+    name: str = "answer"  # of the schema, for the provider
+    strict: bool | None = None  # as the client set it, for the provider
+    # The one among a request's tools whose arguments are the answer where a provider takes no form.
     tool: str | None = None
 
     def flaw(self, value: Any) -> str | None:
-        """The schema error of a value, in words for the model; None if it has the form.
-
-        Raises:
-            Invalid: the schema itself cannot be followed.
-        """
+        """A value's schema error in words for the model, None without one. Raises Invalid: the schema is broken."""
         if not isinstance(value, dict):
             return "it is not a JSON object"
         if self.schema is None:
@@ -66,8 +57,7 @@ class ResponseForm:
 def checked_schema(schema: Mapping[str, Any]) -> Mapping[str, Any]:
     """The schema itself, if answers can be held to it.
 
-    Raises:
-        Invalid: it is no JSON schema (draft 2020-12) of type object, too large, or uses what is not supported.
+    Raises Invalid: it is no JSON schema (draft 2020-12) of type object, too large, or uses what is not supported.
     """
     if found := _schema_keywords(schema) & _REFUSED:
         raise Invalid(f"the schema uses {', '.join(sorted(found))}, which is not supported")
@@ -98,11 +88,7 @@ def _counting_validator() -> type[Draft202012Validator]:
 
 
 def _schema_keywords(schema: Any) -> set[str]:
-    """Every key at any depth.
-
-    Raises:
-        Invalid: there are too many parts.
-    """
+    """Every key at any depth. Raises Invalid: there are too many parts."""
     found: set[str] = set()
     left = [schema]
     for parts in count(1):

@@ -26,10 +26,7 @@ class RetryingChatModel:
         waits: Sequence[float] = MODEL_WAITS,
     ) -> None:
         """`chance` gives numbers from 0 to 1; `waits` are seconds between attempts, none for a single one."""
-        self._model = model
-        self._sleep = sleep
-        self._chance = chance
-        self._waits = waits
+        self._model, self._sleep, self._chance, self._waits = model, sleep, chance, waits
 
     async def stream(self, request: ChatRequest) -> AsyncIterator[ReplyDelta | ModelReply]:
         """As the model's own; an error after the first piece rises at once, for pieces cannot be taken back."""

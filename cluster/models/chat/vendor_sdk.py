@@ -41,11 +41,9 @@ class SdkStream(Protocol):
 
     def __aiter__(self) -> AsyncIterator[object]:
         """The events."""
-        ...
 
     async def close(self) -> None:
         """Give the connection back, or break it off."""
-        ...
 
 
 class SdkCaller(Protocol):
@@ -53,16 +51,13 @@ class SdkCaller(Protocol):
 
     async def post(self, body: Mapping[str, Any], timeout: httpx2.Timeout) -> SdkStream:
         """Send; raises the library's own errors."""
-        ...
 
     @property
     def errors(self) -> tuple[type[Exception], ...]:
         """The exceptions that the library raises."""
-        ...
 
     def classified(self, error: Exception) -> AosError:
         """Translate one of `errors` into one of ours."""
-        ...
 
 
 def own_headers(ours: Mapping[str, str], theirs: Iterable[str], omit: Omit) -> dict[str, str | Omit]:
@@ -80,19 +75,15 @@ class StreamingCall:
         self, caller: SdkCaller, connection: ModelConnection, habits: EndpointQuirks, limits: ChatTimeouts
     ) -> None:
         """`habits` are shared by the calls of an endpoint; what this call learns is added to them."""
-        self._caller = caller
-        self._errors = (*_BYTES, *caller.errors)
-        self._seconds = connection.seconds
-        self._habits = habits
-        self._limits = limits
+        self._caller, self._errors = caller, (*_BYTES, *caller.errors)
+        self._seconds, self._habits, self._limits = connection.seconds, habits, limits
 
     async def events(self, body: Mapping[str, Any], wishes: Set[str] = frozenset()) -> AsyncGenerator[Any, None]:
         """The decoded events, or a whole body as the only one. Closing the generator closes the response.
 
         `wishes` are fields that a client set: an endpoint that refuses one of them refuses the call.
 
-        Raises:
-            Unavailable, Busy, Unusable, Invalid: as ChatModel.
+        Raises Unavailable, Busy, Unusable, Invalid: as ChatModel.
         """
         until = asyncio.get_running_loop().time() + self._limits.whole
         stream = await self._open_stream(dict(body), wishes)

@@ -1,7 +1,7 @@
 """Connections that no row describes: those of the connections file, and the one that LLM_BASE_URL means."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from uuid import UUID, uuid5
 
@@ -26,16 +26,11 @@ _NAMESPACE = UUID("3f0f3d0e-54a1-5b0c-8d0b-5f1c6a1f7a11")
 
 @dataclass(frozen=True, slots=True)
 class ConfiguredConnections:
-    """Connections every workspace has.
+    """Connections every workspace has."""
 
-    Attributes:
-        connections: those of the file in its order, then the settings' own.
-        keys: their secrets by id.
-        default: the id of the one that the file calls the default, else of the settings' own, else None.
-    """
-
-    connections: tuple[ModelConnection, ...] = ()
-    keys: Mapping[ConnectionId, str] = field(default_factory=dict, repr=False)
+    connections: tuple[ModelConnection, ...] = ()  # those of the file in its order, then the settings' own
+    keys: Mapping[ConnectionId, str] = field(default_factory=dict, repr=False)  # their secrets by id
+    # The id of the one that the file calls the default, else of the settings' own, else None.
     default: ConnectionId | None = None
 
 
@@ -74,8 +69,7 @@ def derived_id(name: str) -> ConnectionId:
 def load_connections(path: Path | None, llm: LlmSettings) -> ConfiguredConnections:
     """Read the file, if there is one, and add what the settings describe.
 
-    Raises:
-        InvalidSettings: the file is missing or wrong; the detail names each entry and key.
+    Raises InvalidSettings: the file is missing or wrong; the detail names each entry and key.
     """
     file = _File() if path is None else _read_file(path)
     connections: dict[str, ModelConnection] = {}
@@ -100,30 +94,17 @@ def load_connections(path: Path | None, llm: LlmSettings) -> ConfiguredConnectio
 
 
 def of_settings(llm: LlmSettings) -> ModelConnection | None:
-    """The connection that LLM_BASE_URL, LLM_DEFAULT_MODEL and LLM_API_KEY describe; None without the first.
-
-    Raises:
-        InvalidSettings: LLM_BASE_URL is no URL.
-    """
+    """The connection of LLM_BASE_URL, with its model and key; None without. Raises InvalidSettings: it is no URL."""
     if not llm.base_url:
         return None
     try:
         provider = detect_provider(llm.base_url)
     except Invalid as error:
         raise InvalidSettings(f"LLM_BASE_URL: {error.detail}") from None
-    mode = usual_auth(provider, with_key=bool(llm.api_key))
-    return ModelConnection(
-        derived_id(SETTINGS_NAME),
-        SETTINGS_NAME,
-        llm.base_url,
-        llm.model or "default",
-        provider,
-        mode,
-        tools=llm.supports_tools,
-        seconds=llm.seconds,
-        has_key=bool(llm.api_key),
-        origin="settings",
-    )
+    has_key = bool(llm.api_key)
+    how = llm.base_url, llm.model or "default", provider, usual_auth(provider, with_key=has_key)
+    named = ModelConnection(derived_id(SETTINGS_NAME), SETTINGS_NAME, *how, origin="settings")
+    return replace(named, tools=llm.supports_tools, seconds=llm.seconds, has_key=has_key)
 
 
 def _entry_connection(entry: _Entry, key: str | None, path: Path | None) -> ModelConnection:
@@ -133,22 +114,9 @@ def _entry_connection(entry: _Entry, key: str | None, path: Path | None) -> Mode
         check_auth(mode, entry.auth_header, key)
     except Invalid as error:
         raise InvalidSettings(f"{path}: {entry.name}: {error.detail}") from None
-    return ModelConnection(
-        derived_id(entry.name),
-        entry.name,
-        entry.base_url,
-        entry.model,
-        provider,
-        mode,
-        entry.auth_header,
-        entry.supports_tools,
-        entry.price_in,
-        entry.price_out,
-        entry.seconds,
-        entry.enabled,
-        has_key=key is not None,
-        origin="file",
-    )
+    same = entry.model_dump(exclude={"provider", "auth_mode", "key", "key_file", "supports_tools"})
+    made = ModelConnection(derived_id(entry.name), provider=provider, auth_mode=mode, origin="file", **same)
+    return replace(made, tools=entry.supports_tools, has_key=key is not None)
 
 
 def _read_file(path: Path) -> _File:

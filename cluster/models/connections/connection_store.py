@@ -1,7 +1,7 @@
 """The connections of a workspace: rows with sealed keys, those of the file, and the one that LLM_BASE_URL means."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -29,6 +29,7 @@ class KeepKey:
 
 
 KEEP = KeepKey()
+_KEY_PLACE = attrgetter("base_url", "provider", "auth_mode", "auth_header")  # where a key is sent, and how
 
 
 class ConnectionStore:
@@ -36,9 +37,7 @@ class ConnectionStore:
 
     def __init__(self, database: Database, vault: Vault, declared: ConfiguredConnections) -> None:
         """`declared` are those that no row describes: every workspace has them, nobody can change them here."""
-        self._db = database
-        self._vault = vault
-        self._declared = declared
+        self._db, self._vault, self._declared = database, vault, declared
         self._sql = load_queries(Path(__file__).with_suffix(".sql"))
 
     async def known(self, scope: Scope) -> list[ModelConnection]:
@@ -46,11 +45,7 @@ class ConnectionStore:
         return (await self.offered(scope))[0]
 
     async def get(self, scope: Scope, ref: str) -> ModelConnection:
-        """The connection with this id, else with this name.
-
-        Raises:
-            NotFound: there is none.
-        """
+        """The connection with this id, else with this name. Raises NotFound: there is none."""
         known = await self.known(scope)
         found = [c for c in known if c.id == ref] or [c for c in known if c.name == ref]
         if not found:
@@ -81,11 +76,7 @@ class ConnectionStore:
         return known, usable[0].id if len(usable) == 1 else None
 
     async def key(self, scope: Scope, connection: ModelConnection) -> str | None:
-        """The secret, for a call. It is not kept, shown or logged.
-
-        Raises:
-            Unusable: it cannot be opened.
-        """
+        """The secret, for a call. It is not kept, shown or logged. Raises Unusable: it cannot be opened."""
         if connection.origin != "row":
             return self._declared.keys.get(connection.id)
         if not connection.has_key:
@@ -101,14 +92,12 @@ class ConnectionStore:
     async def add(self, tx: Transaction, scope: Scope, wanted: ModelConnection, key: str | None) -> ModelConnection:
         """Store a connection; its id is made here.
 
-        Raises:
-            Invalid: its address or its way to sign in is not possible.
-            Conflict: the workspace has one of this name.
+        Raises Invalid: its address or its way to sign in is not possible; Conflict: the workspace has one of this name.
         """
         made = replace(wanted, id=ConnectionId(str(uuid4())), has_key=key is not None, endpoint=None, origin="row")
         _check_connection(made, key)
         sealed = None if key is None else self._vault.seal(key, _key_place(scope, made.id))
-        row = await tx.one(self._sql["add"], sealed_key=sealed, **_row_values(made), **scope.keys)
+        row = await tx.one(self._sql["add"], sealed_key=sealed, **asdict(made), **scope.keys)
         if row is None:
             raise Conflict(f"there is a connection {made.name!r} already")
         return replace(made, first_tenant=row["first_tenant"])
@@ -125,20 +114,14 @@ class ConnectionStore:
         """
         before = await self._require_row(tx, scope, ref)
         after = replace(before, **changes)
-        moved = (before.base_url, before.provider, before.auth_mode, before.auth_header) != (
-            after.base_url,
-            after.provider,
-            after.auth_mode,
-            after.auth_header,
-        )
-        if before.has_key and moved and isinstance(key, KeepKey):
+        if before.has_key and _KEY_PLACE(before) != _KEY_PLACE(after) and isinstance(key, KeepKey):
             raise Invalid("a connection that is moved needs its key again", fix="Send `key` along, null for none.")
         if not isinstance(key, KeepKey):
             after = replace(after, has_key=key is not None)
         _check_connection(after, None if isinstance(key, KeepKey) else key)
         if await tx.one(self._sql["name_taken"], id=after.id, name=after.name, **scope.keys) is not None:
             raise Conflict(f"there is a connection {after.name!r} already")
-        await tx.run(self._sql["change"], **_row_values(after), **scope.keys)
+        await tx.run(self._sql["change"], **asdict(after), **scope.keys)
         if not isinstance(key, KeepKey):
             sealed = None if key is None else self._vault.seal(key, _key_place(scope, after.id))
             await tx.run(self._sql["seal"], id=after.id, sealed_key=sealed, **scope.keys)
@@ -146,11 +129,7 @@ class ConnectionStore:
         return after if same else replace(after, endpoint=None)
 
     async def remove(self, tx: Transaction, scope: Scope, ref: str) -> None:
-        """Forget a connection with its key.
-
-        Raises:
-            NotFound: no row has this id.
-        """
+        """Forget a connection with its key. Raises NotFound: no row has this id."""
         found = await self._require_row(tx, scope, ref)
         await tx.run(self._sql["remove"], id=found.id, **scope.keys)
         await self.make_default(tx, scope, found.id, False)
@@ -164,21 +143,10 @@ class ConnectionStore:
         if connection.origin != "row":
             return
         async with self._db.transaction(scope) as tx:
-            await tx.run(
-                self._sql["found"],
-                id=connection.id,
-                endpoint=endpoint,
-                base_url=connection.base_url,
-                provider=connection.provider,
-                **scope.keys,
-            )
+            await tx.run(self._sql["found"], **asdict(replace(connection, endpoint=endpoint)), **scope.keys)
 
     async def rotate(self, tx: Transaction, scope: Scope) -> int:
-        """Seal every key of the workspace anew under the vault's current one; how many were.
-
-        Raises:
-            Sealed: one cannot be opened; then none is changed.
-        """
+        """Seal every key of the workspace anew; how many were. Raises Sealed: one cannot be opened; none is changed."""
         count = 0
         for row in await tx.all(self._sql["envelopes"], **scope.keys):
             fresh = self._vault.rotate(bytes(row["sealed_key"]), _key_place(scope, str(row["id"])))
@@ -205,39 +173,9 @@ def _key_place(scope: Scope, id_: str) -> str:
     return secret_place(scope.tenant, scope.workspace, "llm_connections", id_)
 
 
-def _row_values(connection: ModelConnection) -> dict[str, Any]:
-    names: Sequence[str] = (
-        "id",
-        "name",
-        "base_url",
-        "provider",
-        "model",
-        "auth_mode",
-        "auth_header",
-        "tools",
-        "price_in",
-        "price_out",
-        "seconds",
-        "enabled",
-    )
-    return {name: getattr(connection, name) for name in names}
-
-
 def _read_connection(row: Row) -> ModelConnection:
-    return ModelConnection(
-        ConnectionId(str(row["id"])),
-        row["name"],
-        row["base_url"],
-        row["model"],
-        Provider(row["provider"]),
-        AuthMode(row["auth_mode"]),
-        row["auth_header"],
-        row["supports_tools"],
-        float(row["price_in"]),
-        float(row["price_out"]),
-        float(row["seconds"]),
-        row["enabled"],
-        row["endpoint"],
-        row["has_key"],
-        first_tenant=row["first_tenant"],
-    )
+    same = ("name", "base_url", "model", "auth_header", "enabled", "endpoint", "has_key", "first_tenant")
+    values: dict[str, Any] = {name: row[name] for name in same}
+    values |= {name: float(row[name]) for name in ("price_in", "price_out", "seconds")}
+    values |= {"provider": Provider(row["provider"]), "auth_mode": AuthMode(row["auth_mode"])}
+    return ModelConnection(ConnectionId(str(row["id"])), tools=row["supports_tools"], **values)

@@ -30,29 +30,20 @@ class AddressRefused(Unusable):
 
 @dataclass(frozen=True, slots=True)
 class EgressPolicy:
-    """The addresses that stored connections may reach. What the operator configures is not asked about.
+    """The addresses that stored connections may reach. What the operator configures is not asked about."""
 
-    Attributes:
-        allow: addresses that are not public and may be used all the same: `host`, `host:port`, or a network.
-        loopback: whether people of the first tenant, who run the whole system, may use models on this machine.
-        find: names of hosts to addresses.
-    """
-
+    # Addresses that are not public and may be used all the same: `host`, `host:port`, or a network.
     allow: tuple[str, ...] = ()
+    # Whether people of the first tenant, who run the whole system, may use models on this machine.
     loopback: bool = False
-    find: Resolve = resolve_host
+    find: Resolve = resolve_host  # names of hosts to addresses
 
     async def addresses(self, host: str, port: int, *, first_tenant: bool) -> Sequence[str]:
         """The addresses to connect to: those that were checked, whatever the name means a moment later.
 
-        Args:
-            host: lower case, IPv6 without brackets.
-            port: of the connection.
-            first_tenant: whether the connection belongs to it.
+        `host`: lower case, IPv6 without brackets; `first_tenant`: whether the connection belongs to it.
 
-        Raises:
-            AddressRefused: one of them is neither public nor allowed.
-            Unavailable: the name has none.
+        Raises AddressRefused: one of them is neither public nor allowed; Unavailable: the name has none.
         """
         found = await self.find(host, port)
         if not found:
@@ -65,12 +56,7 @@ class EgressPolicy:
         return found
 
     async def check(self, base_url: str, *, first_tenant: bool) -> None:
-        """As `addresses`, for a connection that is to be stored; a name that nobody knows yet is let through.
-
-        Raises:
-            Invalid: it is no URL.
-            AddressRefused: see there.
-        """
+        """As `addresses`, for one that is to be stored; unknown names pass. Raises Invalid: no URL; AddressRefused."""
         try:
             await self.addresses(*_host_and_port(checked_url(base_url)), first_tenant=first_tenant)
         except Unavailable:
@@ -85,16 +71,13 @@ class EgressPolicy:
 def egress_of(allow: Iterable[str], listens_on: str) -> EgressPolicy:
     """From the settings `models.allow` and `http.host`: where only this machine reaches us, its people may reach it.
 
-    Raises:
-        InvalidSettings: an entry names neither a host nor a network.
+    Raises InvalidSettings: an entry names neither a host nor a network.
     """
     entries = tuple(entry.strip().lower() for entry in allow)
     for entry in entries:
         if not entry or "://" in entry or (entry.count("/") and not list(_allowed_networks((entry,)))):
-            raise InvalidSettings(
-                f"AOS_MODELS_ALLOW: {entry!r} is no host, host:port or network",
-                fix="Write for example models.lan:8080, 10.1.0.7 or 10.1.0.0/16.",
-            )
+            fix = "Write for example models.lan:8080, 10.1.0.7 or 10.1.0.0/16."
+            raise InvalidSettings(f"AOS_MODELS_ALLOW: {entry!r} is no host, host:port or network", fix=fix)
     try:
         own = is_loopback(ip_address(listens_on.strip("[]")))
     except ValueError:
@@ -104,18 +87,12 @@ def egress_of(allow: Iterable[str], listens_on: str) -> EgressPolicy:
 
 @dataclass(frozen=True, slots=True)
 class ModelClients:
-    """The process's HTTP clients for models; none follows redirects.
+    """The process's HTTP clients for models; none follows redirects."""
 
-    Attributes:
-        configured: for what the operator wrote into settings or the connections file; it reaches everything.
-        first_tenant, others: for stored connections, by whose they are; each connection is made to a checked address.
-        egress: what is checked.
-    """
-
-    configured: httpx2.AsyncClient
-    first_tenant: httpx2.AsyncClient
-    others: httpx2.AsyncClient
-    egress: EgressPolicy = EgressPolicy()
+    configured: httpx2.AsyncClient  # for what the operator wrote into settings or the connections file; reaches all
+    first_tenant: httpx2.AsyncClient  # for its stored connections; each is made to a checked address
+    others: httpx2.AsyncClient  # the same for those of other tenants
+    egress: EgressPolicy = EgressPolicy()  # what is checked
 
     def of(self, connection: ModelConnection) -> httpx2.AsyncClient:
         """The client for calls of a connection."""
@@ -184,7 +161,6 @@ class _CheckedBackend(httpcore2.AsyncNetworkBackend):
         return await self._network.connect_tcp(found[-1], port, timeout, local_address, socket_options)
 
     async def sleep(self, seconds: float) -> None:
-        """Between attempts."""
         await self._network.sleep(seconds)
 
 

@@ -47,30 +47,18 @@ Forms = Literal["none", "without_tools", "all"]
 
 @dataclass(frozen=True, slots=True)
 class ProviderTraits:
-    """Traits of a provider's API.
+    """Traits of a provider's API."""
 
-    Attributes:
-        provider: which.
-        label: for people.
-        url: matched against `host:port/path`, in lower case; empty matches nothing.
-        tools: whether it takes tools natively; else they are described in words (ReAct).
-        auth: the usual mode.
-        key_header: where AuthMode.API_KEY puts the key.
-        wire: the shape of requests.
-        base: path below the host that the API usually lives under.
-        counts_streams: whether `stream_options.include_usage` is understood.
-        forms: whether `response_format` is understood, JSON schemas included: not, in requests without tools, in all.
-    """
-
-    provider: Provider
-    label: str
-    url: str
-    tools: bool
-    auth: AuthMode
-    base: str = "/v1"
-    wire: Wire = "openai"
-    key_header: str = "X-API-Key"
-    counts_streams: bool = True
+    provider: Provider  # which
+    label: str  # for people
+    url: str  # matched against `host:port/path`, in lower case; empty matches nothing
+    tools: bool  # whether it takes tools natively; else they are described in words (ReAct)
+    auth: AuthMode  # the usual mode
+    base: str = "/v1"  # path below the host that the API usually lives under
+    wire: Wire = "openai"  # the shape of requests
+    key_header: str = "X-API-Key"  # where AuthMode.API_KEY puts the key
+    counts_streams: bool = True  # whether `stream_options.include_usage` is understood
+    # Whether `response_format` is understood, JSON schemas included: not, in requests without tools, in all.
     forms: Forms = "none"
 
 
@@ -118,35 +106,24 @@ _TAKEN = frozenset({"host", "content-length", "transfer-encoding", "connection",
 
 @dataclass(frozen=True, slots=True)
 class ModelConnection:
-    """An endpoint of a model, and its prices. The key is not in here: a connection may be shown and logged.
+    """An endpoint of a model, and its prices. The key is not in here: a connection may be shown and logged."""
 
-    Attributes:
-        id: a UUID as text.
-        base_url: as it was given; `endpoint` is what answered when candidates were probed.
-        auth_header: the header of AuthMode.CUSTOM.
-        tools: an override of the table's `supports_tools`.
-        price_in, price_out: USD for a million tokens.
-        seconds: longest silence before an answer and within it.
-        origin: a row of the workspace, an entry of the connections file, or the settings LLM_*.
-        first_tenant: whether it belongs to the tenant whose people run the whole system.
-    """
-
-    id: ConnectionId
+    id: ConnectionId  # a UUID as text
     name: str
-    base_url: str
+    base_url: str  # as it was given
     model: str
     provider: Provider
     auth_mode: AuthMode = AuthMode.BEARER
-    auth_header: str | None = None
-    tools: bool | None = None
-    price_in: float = 0.0
-    price_out: float = 0.0
-    seconds: float = 120.0
+    auth_header: str | None = None  # the header of AuthMode.CUSTOM
+    tools: bool | None = None  # an override of the table's `supports_tools`
+    price_in: float = 0.0  # USD for a million tokens
+    price_out: float = 0.0  # the same
+    seconds: float = 120.0  # longest silence before an answer and within it
     enabled: bool = True
-    endpoint: str | None = None
+    endpoint: str | None = None  # what answered when candidates of `base_url` were probed
     has_key: bool = False
-    origin: Literal["row", "file", "settings"] = "row"
-    first_tenant: bool = False
+    origin: Literal["row", "file", "settings"] = "row"  # of the workspace, of the connections file, or LLM_*
+    first_tenant: bool = False  # whether it belongs to the tenant whose people run the whole system
 
     @property
     def trait(self) -> ProviderTraits:
@@ -179,11 +156,7 @@ def detect_provider(base_url: str) -> Provider:
 
 
 def checked_url(base_url: str) -> SplitResult:
-    """The parts of a URL that a model may live at.
-
-    Raises:
-        Invalid: it is no absolute http(s) URL, or it carries credentials, which belong into the key.
-    """
+    """The parts of a model's URL. Raises Invalid: it is not absolute http(s), or has credentials (they are the key)."""
     try:
         parts = urlsplit(base_url.strip())
         _ = parts.port  # raises where it is no number
@@ -207,8 +180,7 @@ def candidate_urls(base_url: str, provider: Provider) -> tuple[str, ...]:
     root = f"{parts.scheme}://{parts.netloc}"
     usual = trait_of(provider).base
     if provider is Provider.AZURE:
-        known = "/openai" in path
-        return (f"{root}{path if known else path + usual}",)
+        return (f"{root}{path if '/openai' in path else path + usual}",)
     if provider is Provider.COHERE:
         return (f"{root}{path if path.endswith(usual) else usual}",)
     if _VERSIONED.search(path):
@@ -244,8 +216,7 @@ def usual_auth(provider: Provider, *, with_key: bool) -> AuthMode:
 def check_auth(mode: AuthMode, header: str | None, key: str | None) -> None:
     """Refuse what cannot be sent.
 
-    Raises:
-        Invalid: a custom mode without a header's name, a header that is not ours to set, a key with line breaks.
+    Raises Invalid: a custom mode without a header's name, a header that is not ours to set, a key with line breaks.
     """
     if mode is AuthMode.CUSTOM and header is None:
         raise Invalid("auth_mode custom needs auth_header")

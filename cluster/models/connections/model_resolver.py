@@ -5,6 +5,7 @@ import random
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from cluster.basics.retry import MODEL_WAITS
 from cluster.basics.scope import Scope
@@ -45,13 +46,8 @@ class ModelResolver:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`clients` are the process's for models (see `model_clients`); `waits` are those between attempts."""
-        self._connections = connections
-        self._clients = clients
-        self._settings = settings
-        self._sleep = sleep
-        self._waits = waits
-        self._chance = chance
-        self._clock = clock
+        self._connections, self._clients, self._settings = connections, clients, settings
+        self._sleep, self._waits, self._chance, self._clock = sleep, waits, chance, clock
         self._addresses: dict[Address, _Known] = {}
 
     async def offered(self, scope: Scope) -> tuple[Sequence[ModelConnection], ConnectionId | None]:
@@ -65,40 +61,26 @@ class ModelResolver:
     async def open(self, scope: Scope, connection: ModelConnection) -> ChatModel:
         """The model behind a connection; its candidates are probed where nobody knows yet which address answers.
 
-        Raises:
-            Unusable: its key cannot be opened.
-            Invalid: its URL is none.
+        Raises Unusable: its key cannot be opened; Invalid: its URL is none.
         """
         key = await self._connections.key(scope, connection)
         known = self._known_address(connection)
         endpoint = connection.endpoint or known.endpoint
         if endpoint is None and len(candidate_urls(connection.base_url, connection.provider)) > 1:
             endpoint = (await self._probe_endpoint(scope, connection, key)).endpoint
-        return await asyncio.to_thread(  # the first one imports its dialect's library
-            open_model,
-            replace(connection, endpoint=endpoint),
-            key,
-            self._clients.of(connection),
-            self._sleep,
-            habits=known.habits,
-            limits=ChatTimeouts(connect=self._settings.connect_seconds),
-            waits=self._waits,
-            chance=self._chance,
-        )
+        of = replace(connection, endpoint=endpoint), key, self._clients.of(connection), self._sleep
+        limits = ChatTimeouts(connect=self._settings.connect_seconds)
+        opener = partial(open_model, habits=known.habits, limits=limits, waits=self._waits, chance=self._chance)
+        return await asyncio.to_thread(opener, *of)  # the first one imports its dialect's library
 
     async def test(self, scope: Scope, connection: ModelConnection) -> ProbeResult:
-        """Try it now, and remember the address that answers.
-
-        Raises:
-            Unusable: its key cannot be opened.
-        """
+        """Try it now, and remember the address that answers. Raises Unusable: its key cannot be opened."""
         key = await self._connections.key(scope, connection)
         return await self._probe_endpoint(scope, connection, key)
 
     async def _probe_endpoint(self, scope: Scope, connection: ModelConnection, key: str | None) -> ProbeResult:
-        found = await probe_connection(
-            connection, key, self._clients.of(connection), self._settings.probe_seconds, self._clock
-        )
+        client, seconds = self._clients.of(connection), self._settings.probe_seconds
+        found = await probe_connection(connection, key, client, seconds, self._clock)
         if found.endpoint is not None:
             self._known_address(connection).endpoint = found.endpoint
             if found.endpoint != connection.endpoint:

@@ -63,23 +63,14 @@ _HOPELESS = frozenset({ProbeFailure.TIMEOUT, ProbeFailure.UNREACHABLE, ProbeFail
 
 @dataclass(frozen=True, slots=True)
 class ProbeResult:
-    """The result of a connection test.
+    """The result of a connection test."""
 
-    Attributes:
-        ok: whether the API answers and takes the key.
-        endpoint: the base URL that calls should go below; also told where only the key is refused.
-        models: as the endpoint lists them; empty where it has no list.
-        model_listed: whether the connection's model is among them; None where that cannot be known.
-        ms: of the request that decided.
-        reason, detail: why not.
-    """
-
-    ok: bool
-    endpoint: str | None = None
-    models: tuple[str, ...] = ()
-    model_listed: bool | None = None
-    ms: float = 0.0
-    reason: ProbeFailure | None = None
+    ok: bool  # whether the API answers and takes the key
+    endpoint: str | None = None  # the base URL that calls should go below; also told where only the key is refused
+    models: tuple[str, ...] = ()  # as the endpoint lists them; empty where it has no list
+    model_listed: bool | None = None  # whether the connection's model is among them; None where nobody knows
+    ms: float = 0.0  # of the request that decided
+    reason: ProbeFailure | None = None  # why not
     detail: str = ""
 
 
@@ -88,14 +79,8 @@ async def probe_connection(
 ) -> ProbeResult:
     """Ask each candidate for its models; one without a list is sent an empty chat, which costs nothing to refuse.
 
-    Redirects are not followed: where a connection may lead is decided before it is made, not by who answers.
-
-    Args:
-        connection: what to test; its remembered endpoint is not believed.
-        key: the secret, unsealed.
-        client: shared by all models of the process.
-        seconds: for all of it.
-        clock: seconds that grow.
+    Redirects are not followed: where a connection may lead is decided before it is made, not by who answers. The
+    endpoint that the connection remembers is not believed. `key` is unsealed; `seconds` are for all of it.
     """
     headers = {"Accept": "application/json", "User-Agent": "aos", **auth_headers(connection, key)}
     if connection.trait.wire == "anthropic":
@@ -116,10 +101,13 @@ async def probe_connection(
                 if found.reason in _HOPELESS:
                     break
     except TimeoutError:
-        failed.append(
-            ProbeResult(False, reason=ProbeFailure.TIMEOUT, detail=f"no answer within {seconds:g} s", ms=seconds * 1000)
-        )
+        late = _failed(ProbeFailure.TIMEOUT, f"no answer within {seconds:g} s")
+        failed.append(replace(late, ms=seconds * 1000))
     return max(failed, key=lambda p: _TELLING.index(p.reason) if p.reason else -1)
+
+
+def _failed(reason: ProbeFailure, detail: str, endpoint: str | None = None) -> ProbeResult:
+    return ProbeResult(False, endpoint, reason=reason, detail=detail)
 
 
 def _model_list_urls(connection: ModelConnection) -> Iterator[tuple[str, str]]:
@@ -157,28 +145,18 @@ class _Asking:
     async def chat(self, url: str, query: dict[str, str], endpoint: str, before: ProbeResult) -> ProbeResult:
         """An empty chat: refused for its body where there is an API, as before where there is none."""
         found = await self._send_probe("POST", url, query, endpoint)
-        return (
-            before
-            if found.reason in (ProbeFailure.NOT_FOUND, ProbeFailure.NO_API, ProbeFailure.SERVER_ERROR)
-            else found
-        )
+        nothing = found.reason in (ProbeFailure.NOT_FOUND, ProbeFailure.NO_API, ProbeFailure.SERVER_ERROR)
+        return before if nothing else found
 
     async def _send_probe(self, method: str, url: str, query: dict[str, str], endpoint: str) -> ProbeResult:
         started = self.clock()
-        empty: dict[str, Any] = {"json": {}} if method == "POST" else {}
+        sent: dict[str, Any] = {"json": {}} if method == "POST" else {}
+        sent |= {"params": query or None, "headers": self.headers, "timeout": self.seconds, "follow_redirects": False}
         try:
-            async with self.client.stream(
-                method,
-                url,
-                params=query or None,
-                headers=self.headers,
-                timeout=self.seconds,
-                follow_redirects=False,
-                **empty,
-            ) as response:
+            async with self.client.stream(method, url, **sent) as response:
                 body = await _read_json(response)
         except AddressRefused as error:
-            return ProbeResult(False, reason=ProbeFailure.NOT_ALLOWED, detail=f"{error.detail}. {error.hint}")
+            return _failed(ProbeFailure.NOT_ALLOWED, f"{error.detail}. {error.hint}")
         except (httpx2.RequestError, httpx2.InvalidURL, ValueError) as error:
             return self._failed_probe(error, urlsplit(url).netloc)
         ms = (self.clock() - started) * 1000
@@ -189,40 +167,32 @@ class _Asking:
         said = mask_key(_error_text(body), self.key)
         match status:
             case 401:
-                return ProbeResult(
-                    False, endpoint, reason=ProbeFailure.UNAUTHORIZED, detail=said or "the key is not accepted"
-                )
+                return _failed(ProbeFailure.UNAUTHORIZED, said or "the key is not accepted", endpoint)
             case 403:
-                return ProbeResult(
-                    False, endpoint, reason=ProbeFailure.FORBIDDEN, detail=said or "the key does not allow this"
-                )
+                return _failed(ProbeFailure.FORBIDDEN, said or "the key does not allow this", endpoint)
             case 429:
-                return ProbeResult(False, endpoint, reason=ProbeFailure.BUSY, detail=said or "too many requests")
+                return _failed(ProbeFailure.BUSY, said or "too many requests", endpoint)
             case 404 | 405:
-                return ProbeResult(
-                    False, reason=ProbeFailure.NOT_FOUND, detail=f"{response.url.copy_with(query=None)}: {status}"
-                )
+                return _failed(ProbeFailure.NOT_FOUND, f"{response.url.copy_with(query=None)}: {status}")
             case _ if 300 <= status < 400:
                 to = response.headers.get("location", "")[:200]
-                return ProbeResult(
-                    False, reason=ProbeFailure.REDIRECTED, detail=f"{status} to {to}; redirects are not followed"
-                )
+                return _failed(ProbeFailure.REDIRECTED, f"{status} to {to}; redirects are not followed")
             case _ if status >= 500:
-                return ProbeResult(False, reason=ProbeFailure.SERVER_ERROR, detail=f"{status} {said}".strip())
+                return _failed(ProbeFailure.SERVER_ERROR, f"{status} {said}".strip())
             case _ if method == "POST" and status in (400, 422):
                 return ProbeResult(True, endpoint)
             case _ if method == "GET" and status < 300 and (models := _model_names(body)) is not None:
                 return ProbeResult(True, endpoint, models)
-        return ProbeResult(False, reason=ProbeFailure.NO_API, detail=f"{status}, and no list of models")
+        return _failed(ProbeFailure.NO_API, f"{status}, and no list of models")
 
     def _failed_probe(self, error: Exception, place: str) -> ProbeResult:
         if isinstance(error, httpx2.TimeoutException):
-            return ProbeResult(False, reason=ProbeFailure.TIMEOUT, detail=f"no answer within {self.seconds:g} s")
+            return _failed(ProbeFailure.TIMEOUT, f"no answer within {self.seconds:g} s")
         if isinstance(error, httpx2.InvalidURL | ValueError):
-            return ProbeResult(False, reason=ProbeFailure.NO_API, detail=str(error)[:300])
+            return _failed(ProbeFailure.NO_API, str(error)[:300])
         tls = isinstance(error.__cause__, ssl.SSLError) or "SSL" in str(error) or "CERTIFICATE" in str(error)
         reason = ProbeFailure.TLS if tls else ProbeFailure.UNREACHABLE
-        return ProbeResult(False, reason=reason, detail=f"{place}: {str(error)[:300] or type(error).__name__}")
+        return _failed(reason, f"{place}: {str(error)[:300] or type(error).__name__}")
 
 
 async def _read_json(response: httpx2.Response) -> Any:

@@ -19,19 +19,13 @@ Encode = Callable[[Sequence[Window]], NDArray[np.float32]]
 
 @dataclass(slots=True, eq=False)
 class _Call:
-    """One caller's windows.
-
-    Attributes:
-        waiting: indices of those that no batch has yet, the longest first.
-        tokens: how many those have.
-        rows: their vectors, as far as they are known.
-    """
+    """One caller's windows."""
 
     windows: Sequence[Window]
-    waiting: deque[int]
-    tokens: int
+    waiting: deque[int]  # indices of those that no batch has yet, the longest first
+    tokens: int  # how many those have
     done: asyncio.Future[None]
-    rows: dict[int, NDArray[np.float32]] = field(default_factory=dict)
+    rows: dict[int, NDArray[np.float32]] = field(default_factory=dict)  # their vectors, as far as they are known
 
 
 class EmbeddingBatcher:
@@ -44,13 +38,9 @@ class EmbeddingBatcher:
     """
 
     def __init__(self, encode: Encode, budget: int, limit: int, *, idle: bool = True) -> None:
-        """Nothing runs yet.
+        """`encode` is called in a thread, with one batch of at most `budget` tokens, padding included.
 
-        Args:
-            encode: what the model does; called in a thread, with one batch.
-            budget: tokens of a batch, padding included.
-            limit: tokens that may wait in a lane; who comes while there are as many is refused.
-            idle: bulk work gives way to everything else.
+        Who comes while `limit` tokens wait in a lane is refused. With `idle`, bulk work gives way to everything else.
         """
         self._encode, self._budget, self._limit = encode, budget, limit
         behind = ThreadPoolExecutor(1, initializer=give_way if idle else None)
@@ -67,8 +57,7 @@ class EmbeddingBatcher:
 
         A caller that gives up takes along what no batch has yet.
 
-        Raises:
-            Overloaded: too many tokens wait in this lane.
+        Raises Overloaded: too many tokens wait in this lane.
         """
         if (waiting := self.waiting(lane)) >= self._limit:
             raise Overloaded(f"{waiting} tokens wait to be embedded already")

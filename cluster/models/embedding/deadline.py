@@ -13,9 +13,7 @@ from cluster.basics.errors import Unavailable
 from cluster.models.embedding.migration import pin_embedder
 from cluster.models.ports import Embedder, EmbedderFacts, EmbeddingLane
 
-REST_SECONDS = (
-    5.0  # after a deadline nobody asks for so long: a question has several things embedded, one after the other
-)
+REST_SECONDS = 5.0  # nobody asks for so long after a deadline: a question has several things embedded in turn
 AT_ONCE = 8  # texts that have the deadline of one; a list of more has as many times as long
 
 
@@ -25,7 +23,6 @@ class DeadlineSettings(Protocol):
     @property
     def embed_seconds(self) -> float:
         """Longest wait for a question's vector."""
-        ...
 
 
 @dataclass(slots=True)
@@ -46,20 +43,12 @@ class DeadlineEmbedder:
         self._rest = rest or _Rest()
 
     async def facts(self) -> EmbedderFacts:
-        """The facts of the embedder behind it.
-
-        Raises:
-            Unavailable: the embedder has not said so in time, or did not answer a moment ago.
-        """
+        """The facts of the embedder behind it. Raises Unavailable: it was too slow to say, or silent a moment ago."""
         async with self._in_time(1):
             return await self._embedder.facts()
 
     async def embed(self, texts: Sequence[str], lane: EmbeddingLane = EmbeddingLane.QUESTION) -> NDArray[np.float32]:
-        """As `Embedder.embed`.
-
-        Raises:
-            Unavailable: also where a question's vectors have not come in time, or did not a moment ago.
-        """
+        """As `Embedder.embed`. Raises Unavailable: also where a question's vectors are late, or were a moment ago."""
         if lane is EmbeddingLane.BULK:
             return await self._embedder.embed(texts, lane)
         async with self._in_time(len(texts)):

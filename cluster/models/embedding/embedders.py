@@ -23,8 +23,7 @@ def open_embedder(settings: EmbeddingSettings, *, idle: bool = True) -> Embedder
 
     A server is used only where it is named: one that happens to listen on a port could read every document.
 
-    Raises:
-        InvalidSettings: no such model, no GPU where one is asked for, or a server without the name of a model.
+    Raises InvalidSettings: no such model, no GPU where one is asked for, or a server without the name of a model.
     """
     if settings.base_url is None:
         return LocalEmbedder(settings, idle=idle)

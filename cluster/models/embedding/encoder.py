@@ -19,43 +19,28 @@ if TYPE_CHECKING:
 OVERLAP = 16
 POLICY = "windows of equal length, 16 tokens of overlap, token-weighted mean"
 Window = Sequence[int]
+# The model up to its last layer: for each window its tokens' vectors, shape (len(window), width).
 Layers = Callable[[Sequence[Window]], "list[Tensor]"]
-"""The model up to its last layer: for each window its tokens' vectors, shape (len(window), width)."""
 
 
 class WindowEncoder(Protocol):
-    """A model as an embedder needs it; plain functions that take the processor for a while.
-
-    Attributes:
-        device: where it computes, by torch's name.
-    """
+    """A model as an embedder needs it; plain functions that take the processor for a while."""
 
     facts: EmbedderFacts
-    device: str
+    device: str  # where it computes, by torch's name
 
     def windows(self, texts: Sequence[str]) -> list[list[Window]]:
         """The tokens of each text, in windows that the model can read whole; at least one each."""
-        ...
 
     def encode(self, windows: Sequence[Window]) -> NDArray[np.float32]:
         """Vectors of length 1: shape (len(windows), dimension)."""
-        ...
 
 
 class SentenceEncoder:
-    """A model in the layout of sentence-transformers, read from a local folder.
-
-    Attributes:
-        device: `cpu` or `cuda`.
-        is_packed: it is computed the quick way (`cluster.models.embedding.bert`), not as the library does it.
-    """
+    """A model in the layout of sentence-transformers, read from a local folder."""
 
     def __init__(self, settings: EmbeddingSettings) -> None:
-        """Load the weights; takes seconds.
-
-        Raises:
-            InvalidSettings: no such model, not one for sentences, or no GPU where one is asked for.
-        """
+        """Load the weights; takes seconds. Raises InvalidSettings: no such model, none for sentences, or no GPU."""
         import torch
         from sentence_transformers import SentenceTransformer
 
@@ -65,9 +50,8 @@ class SentenceEncoder:
         self.device = weights.choose_device(settings.gpu)
         dtype = weights.choose_dtype(settings.dtype, self.device)
         try:
-            model = SentenceTransformer(
-                str(folder), device=self.device, local_files_only=True, model_kwargs={"dtype": getattr(torch, dtype)}
-            )
+            how = {"dtype": getattr(torch, dtype)}
+            model = SentenceTransformer(str(folder), device=self.device, local_files_only=True, model_kwargs=how)
         except (OSError, ValueError, KeyError) as error:
             raise InvalidSettings(f"{settings.model}: cannot be loaded as a sentence model: {error}") from error
         # Pooling and what follows it stay in full precision: a mean over 256 rows loses digits in bfloat16.
@@ -75,7 +59,7 @@ class SentenceEncoder:
         for head in self._heads:
             head.float()
         quick = pack_bert(getattr(transformer, "auto_model", None), self.device)
-        self.is_packed = quick is not None
+        self.is_packed = quick is not None  # computed by `cluster.models.embedding.bert`, not as the library does it
         self._layers: Layers = quick or _Padded(transformer, self.device, model.tokenizer.pad_token_id or 0)
         self._tokens = model.tokenizer.backend_tokenizer
         self._tokens.no_truncation()
@@ -93,10 +77,8 @@ class SentenceEncoder:
         """The tokens of each text between the model's special tokens, in as many windows as it takes."""
         room = self.facts.window - len(self._before) - len(self._after)
         found = self._tokens.encode_batch_fast(list(texts), add_special_tokens=False)
-        return [
-            [[*self._before, *part, *self._after] for part in cut_windows(encoding.ids, room, OVERLAP)]
-            for encoding in found
-        ]
+        cut = (cut_windows(encoding.ids, room, OVERLAP) for encoding in found)
+        return [[[*self._before, *part, *self._after] for part in parts] for parts in cut]
 
     def encode(self, windows: Sequence[Window]) -> NDArray[np.float32]:
         """One pass through the model."""
@@ -112,7 +94,6 @@ class SentenceEncoder:
         return vectors.cpu().numpy().astype(np.float32, copy=False)
 
     def _special_tokens(self) -> tuple[list[int], list[int]]:
-        """The special tokens before and after a text."""
         bare = self._tokens.encode("a", add_special_tokens=False).ids
         full = self._tokens.encode("a", add_special_tokens=True).ids
         at = next(n for n in range(len(full)) if full[n : n + len(bare)] == bare)
@@ -151,6 +132,19 @@ def cut_windows(tokens: Sequence[int], room: int, overlap: int) -> list[Sequence
     step = (len(tokens) - overlap) / count
     starts = [round(n * step) for n in range(count)]
     return [tokens[start : min(start + ceil(step) + overlap, start + room)] for start in starts]
+
+
+def weighted_means(vectors: NDArray[np.float32], of: Sequence[int], weights: Sequence[int]) -> NDArray[np.float32]:
+    """A row of length 1 for each text, from 0 on: the mean of the vectors that are `of` it, by their weights."""
+    totals = np.zeros((max(of) + 1, vectors.shape[1]), dtype=np.float32)
+    np.add.at(totals, list(of), vectors * np.array(weights, dtype=np.float32)[:, None])
+    return normalize_rows(totals)
+
+
+def normalize_rows(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Each row, brought to length 1."""
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return vectors / np.maximum(lengths, np.finfo(np.float32).tiny)
 
 
 def encoder_fingerprint(*parts: object) -> str:

@@ -14,23 +14,20 @@ from cluster.basics.errors import AosError, InvalidSettings, Transient, Unavaila
 from cluster.basics.retry import waits_of
 from cluster.models.chat.retrying import of_status, retry_pause
 from cluster.models.connections.endpoint_connection import Provider, candidate_urls, detect_provider, mask_key
-from cluster.models.embedding.encoder import cut_windows, encoder_fingerprint
+from cluster.models.embedding.encoder import cut_windows, encoder_fingerprint, normalize_rows, weighted_means
 from cluster.models.model_errors import Unusable
 from cluster.models.ports import EmbedderFacts, EmbeddingLane
 from configs.sections_retrieval import EmbeddingSettings
 
 log = logging.getLogger(__name__)
 
-TEXTS = 64
-"""In one request."""
-AT_ONCE = 4
-"""Requests of one caller."""
+TEXTS = 64  # in one request
+AT_ONCE = 4  # requests of one caller
+# Fewer than in any European language: a server cuts off what exceeds its window, and most do not say so.
 CHARACTERS_A_TOKEN = 2
-"""Fewer than in any European language: a server cuts off what exceeds its window, and most do not say so."""
 OVERLAP = 32
 QUESTION_WAITS = (0.5,)
-QUESTION_SECONDS = 15.0
-"""Somebody waits; words alone find something too."""
+QUESTION_SECONDS = 15.0  # somebody waits; words alone find something too
 MOST_BYTES = 256 * 2**20
 
 
@@ -43,29 +40,16 @@ class ApiEmbedder:
 
     def __init__(
         self,
-        settings: EmbeddingSettings,
-        client: httpx2.AsyncClient,
-        sleep: Callable[[float], Awaitable[None]],
-        chance: Callable[[], float],
+        settings: EmbeddingSettings,  # with `base_url`; `model` is the name that the server knows
+        client: httpx2.AsyncClient,  # the process's
+        sleep: Callable[[float], Awaitable[None]],  # waits between attempts
+        chance: Callable[[], float],  # numbers from 0 to 1 for the jitter of the waits
     ) -> None:
-        """Nothing is sent yet.
-
-        Args:
-            settings: with `base_url`; `model` is the name that the server knows.
-            client: the process's.
-            sleep: waits between attempts.
-            chance: numbers from 0 to 1 for the jitter of the waits.
-
-        Raises:
-            InvalidSettings: no model is named.
-            Invalid: `base_url` is no URL.
-        """
+        """Nothing is sent yet. Raises InvalidSettings: no model is named; Invalid: `base_url` is no URL."""
         if settings.model == "packaged":
-            raise InvalidSettings(
-                "embedding.base_url is set, and no model of that server", fix="set EMBEDDING_MODEL to its name there"
-            )
-        self._settings, self._client = settings, client
-        self._sleep, self._chance = sleep, chance
+            fix = "set EMBEDDING_MODEL to its name there"
+            raise InvalidSettings("embedding.base_url is set, and no model of that server", fix=fix)
+        self._settings, self._client, self._sleep, self._chance = settings, client, sleep, chance
         self._urls = _embedding_urls(settings.base_url or "")
         self._facts: EmbedderFacts | None = None
 
@@ -103,11 +87,9 @@ class ApiEmbedder:
             for row, text in enumerate(whole)
             for part in cut_windows(range(len(text)), room, OVERLAP)
         ]
-        vectors = await self._embed_parts([piece for _, piece in pieces], lane)
-        totals = np.zeros((len(rows), facts.dimension), dtype=np.float32)
-        weights = np.array([[len(piece)] for _, piece in pieces], dtype=np.float32)
-        np.add.at(totals, [row for row, _ in pieces], vectors * weights)
-        return _normalize_rows(totals)[[rows[text] for text in texts]]
+        owners, parts = zip(*pieces, strict=True)
+        means = weighted_means(await self._embed_parts(parts, lane), owners, list(map(len, parts)))
+        return means[[rows[text] for text in texts]]
 
     async def _embed_parts(self, texts: Sequence[str], lane: EmbeddingLane) -> NDArray[np.float32]:
         """Several requests at a time; the first error ends the others."""
@@ -126,13 +108,11 @@ class ApiEmbedder:
 
     async def _request(self, texts: Sequence[str], lane: EmbeddingLane) -> NDArray[np.float32]:
         """One batch, sent again after what may pass."""
-        attempts = self._settings.attempts
-        waits = waits_of(attempts) if lane is EmbeddingLane.BULK else QUESTION_WAITS[: attempts - 1]
+        attempts, bulk = self._settings.attempts, lane is EmbeddingLane.BULK
+        waits = waits_of(attempts) if bulk else QUESTION_WAITS[: attempts - 1]
         for attempt, wait in enumerate((*waits, None), 1):
             try:
-                found = await self._ask_addresses(
-                    texts, self._settings.seconds if lane is EmbeddingLane.BULK else QUESTION_SECONDS
-                )
+                found = await self._ask_addresses(texts, self._settings.seconds if bulk else QUESTION_SECONDS)
                 break
             except Transient as error:
                 log.warning("embedding: attempt %d/%d failed: %s", attempt, len(waits) + 1, error)
@@ -142,7 +122,7 @@ class ApiEmbedder:
                     raise
             await self._sleep(seconds)
         self._learn_dimension(found.shape[1])
-        return _normalize_rows(found)
+        return normalize_rows(found)
 
     async def _ask_addresses(self, texts: Sequence[str], seconds: float) -> NDArray[np.float32]:
         """At the address that answers; which one it is, the first answer tells."""
@@ -162,14 +142,10 @@ class ApiEmbedder:
         key = self._settings.api_key
         body = {"model": self._settings.model, "input": list(texts), "encoding_format": "float"}
         headers = {"Authorization": f"Bearer {key}"} if key else {}
-        timeout = httpx2.Timeout(seconds, connect=min(seconds, 10))
+        how: Any = {"timeout": httpx2.Timeout(seconds, connect=min(seconds, 10)), "follow_redirects": False}
+        asked = self._client.stream("POST", url, json=body, headers=headers, **how)
         try:
-            async with (
-                asyncio.timeout(seconds),
-                self._client.stream(
-                    "POST", url, json=body, headers=headers, timeout=timeout, follow_redirects=False
-                ) as response,
-            ):
+            async with asyncio.timeout(seconds), asked as response:
                 data = await _read_body(response)
         except (httpx2.TimeoutException, TimeoutError) as error:
             raise Unavailable(f"the embedding server did not answer within {seconds:g} s") from error
@@ -185,10 +161,8 @@ class ApiEmbedder:
             stamp = encoder_fingerprint("api", settings.model, dimension)  # the server may move
             self._facts = EmbedderFacts(settings.model, dimension, settings.window, stamp)
         elif dimension != self._facts.dimension:
-            raise Unusable(
-                f"the embedding server gives {dimension} dimensions now and gave {self._facts.dimension} before: its"
-                " model is another one"
-            )
+            numbers = f"{dimension} dimensions now and gave {self._facts.dimension} before"
+            raise Unusable(f"the embedding server gives {numbers}: its model is another one")
 
 
 class _Elsewhere(Unusable):
@@ -220,8 +194,7 @@ def _refusal_error(response: httpx2.Response, data: bytes, key: str | None) -> A
 def _parse_vectors(data: bytes, count: int) -> NDArray[np.float32]:
     """The vectors in the order of the texts, by the index that each names.
 
-    Raises:
-        Unavailable: it is no such list, or a vector is empty, endless, or nothing.
+    Raises Unavailable: it is no such list, or a vector is empty, endless, or nothing.
     """
     try:
         rows = json.loads(data)["data"]
@@ -235,8 +208,3 @@ def _parse_vectors(data: bytes, count: int) -> NDArray[np.float32]:
     if not found.any(axis=1).all():
         raise Unavailable("the embedding server sent a vector of zeros")
     return found
-
-
-def _normalize_rows(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return vectors / np.maximum(lengths, np.finfo(np.float32).tiny)

@@ -8,14 +8,13 @@ from numpy.typing import NDArray
 
 from cluster.basics.single_flight import SingleFlight
 from cluster.models.embedding.batching import EmbeddingBatcher
-from cluster.models.embedding.encoder import SentenceEncoder, WindowEncoder
+from cluster.models.embedding.encoder import SentenceEncoder, WindowEncoder, weighted_means
 from cluster.models.ports import EmbedderFacts, EmbeddingLane
 from configs.sections_retrieval import EmbeddingSettings
 
-SHORT = 2_000
-"""Characters that are cut into tokens on the event loop."""
+SHORT = 2_000  # characters that are cut into tokens on the event loop
+# Tokens of a batch by device. An H100 makes 1,400 chunks/s of 2,048, 4,500 of 32,768 and 5,000 of 65,536.
 BATCH_TOKENS = {"cpu": 2_048, "cuda": 32_768}
-"""Tokens of a batch by device. An H100 makes 1,400 chunks/s of 2,048, 4,500 of 32,768 and 5,000 of 65,536."""
 
 
 class LocalEmbedder:
@@ -23,9 +22,6 @@ class LocalEmbedder:
 
     A text longer than the model's window is read in overlapping windows; its vector is their mean, weighted by their
     tokens, and brought back to length 1.
-
-    Attributes:
-        encoder: the model itself, for who needs more of it than vectors of texts.
     """
 
     def __init__(self, settings: EmbeddingSettings, encoder: WindowEncoder | None = None, *, idle: bool = True) -> None:
@@ -33,10 +29,9 @@ class LocalEmbedder:
 
         With `idle`, bulk work gives way to everything else on the machine.
 
-        Raises:
-            InvalidSettings: no such model, or no GPU where one is asked for.
+        Raises InvalidSettings: no such model, or no GPU where one is asked for.
         """
-        self.encoder = encoder or SentenceEncoder(settings)
+        self.encoder = encoder or SentenceEncoder(settings)  # for who needs more of it than vectors of texts, too
         budget = settings.batch_tokens or BATCH_TOKENS.get(self.encoder.device, BATCH_TOKENS["cpu"])
         self._batching = EmbeddingBatcher(self.encoder.encode, budget, settings.queue_tokens, idle=idle)
         questions: SingleFlight[str, NDArray[np.float32]] = SingleFlight()
@@ -53,8 +48,7 @@ class LocalEmbedder:
         Equal texts are embedded once, also those of callers who ask at the same moment. Windows of like length share a
         batch of at most `batch_tokens` tokens, padding included; on a CPU a question waits for no bulk batch.
 
-        Raises:
-            Overloaded: `queue_tokens` tokens wait in this lane.
+        Raises Overloaded: `queue_tokens` tokens wait in this lane.
         """
         if not texts:
             return np.empty((0, self.encoder.facts.dimension), dtype=np.float32)
@@ -66,16 +60,10 @@ class LocalEmbedder:
         return np.stack([found[text] for text in texts])
 
     async def _compute_vectors(self, texts: Sequence[str], lane: EmbeddingLane) -> NDArray[np.float32]:
-        """One row for each of several different texts."""
         if sum(map(len, texts)) <= SHORT:  # as quick as handing it to a thread
             parts = self.encoder.windows(texts)
         else:
             parts = await asyncio.to_thread(self.encoder.windows, texts)
         windows = [window for part in parts for window in part]
-        vectors = await self._batching.vectors(windows, lane)
-        weights = np.array([[len(window)] for window in windows], dtype=np.float32)
         owners = [row for row, part in enumerate(parts) for _ in part]
-        totals = np.zeros((len(texts), self.encoder.facts.dimension), dtype=np.float32)
-        np.add.at(totals, owners, vectors * weights)
-        lengths = np.linalg.norm(totals, axis=1, keepdims=True)
-        return totals / np.maximum(lengths, np.finfo(np.float32).tiny)
+        return weighted_means(await self._batching.vectors(windows, lane), owners, list(map(len, windows)))

@@ -30,11 +30,9 @@ class ReplaceableEmbedder(Protocol):
 
     def pinned(self, facts: EmbedderFacts) -> Embedder:
         """The same for as long as its model is this one; from then on every call raises EmbedderMoved."""
-        ...
 
     def forget(self) -> None:
         """Ask the replicas anew what they are, the next time somebody wants to know."""
-        ...
 
 
 def pin_embedder(embedder: Embedder, facts: EmbedderFacts) -> Embedder:
@@ -50,17 +48,11 @@ def forget_facts(embedder: Embedder) -> None:
 
 @dataclass(frozen=True, slots=True)
 class VectorSpace:
-    """The vector space of an index: the embedder that its vectors were made with.
+    """The vector space of an index: the embedder that its vectors were made with."""
 
-    Attributes:
-        name: the embedder, for people.
-        dimension: length of a vector.
-        fingerprint: the embedder's; empty for an index from before this was noted, of which the name has to tell.
-    """
-
-    name: str
-    dimension: int
-    fingerprint: str
+    name: str  # the embedder, for people
+    dimension: int  # length of a vector
+    fingerprint: str  # the embedder's; empty for an index from before this was noted, of which the name has to tell
 
     def is_of(self, facts: EmbedderFacts) -> bool:
         """True where this embedder's vectors can be compared with the index's."""
@@ -115,9 +107,7 @@ async def select_embedder(embedder: Embedder, made: VectorSpace) -> Embedder:
 
     What does not fit is asked anew: who was told of a model before an update would refuse its index for ever.
 
-    Raises:
-        OtherEmbedder: neither made it.
-        AosError: one does not answer or refuses, and the other did not make it.
+    Raises OtherEmbedder: neither made it; AosError: one does not answer or refuses, and the other did not make it.
     """
     try:
         return await _match_embedder(embedder, made)

@@ -24,19 +24,12 @@ _FLOAT = np.dtype("<f4")
 
 @dataclass(slots=True)
 class CacheCounters:
-    """Cache counters of the texts since the process began.
+    """Cache counters of the texts since the process began."""
 
-    Attributes:
-        hits: known already.
-        misses: embedded, and kept.
-        broken: what Redis gave was not what had been kept: embedded again.
-        away: calls that went without Redis, because it could not be reached.
-    """
-
-    hits: int = 0
-    misses: int = 0
-    broken: int = 0
-    away: int = 0
+    hits: int = 0  # known already
+    misses: int = 0  # embedded, and kept
+    broken: int = 0  # what Redis gave was not what had been kept: embedded again
+    away: int = 0  # calls that went without Redis, because it could not be reached
 
 
 class VectorCache:
@@ -158,19 +151,15 @@ class _Remembering:
     home: str
 
     async def facts(self) -> EmbedderFacts:
-        """The facts of the embedder behind the cache."""
         return await self.embedder.facts()
 
     async def embed(self, texts: Sequence[str], lane: EmbeddingLane = EmbeddingLane.QUESTION) -> NDArray[np.float32]:
-        """As `Embedder.embed`."""
         return await self.cache.remembered(self.embedder, self.home, texts, lane)
 
     def pinned(self, facts: EmbedderFacts) -> Embedder:
-        """See `ReplaceableEmbedder`."""
         return _Remembering(self.cache, pin_embedder(self.embedder, facts), self.home)
 
     def forget(self) -> None:
-        """See `ReplaceableEmbedder`."""
         forget_facts(self.embedder)
 
 

@@ -29,12 +29,9 @@ def packaged_folder() -> Path:
 def locate_weights(model: str, *, download: bool = False) -> Path:
     """The folder of a model: `packaged_folder`, a path, or a hub id that is in the local cache already.
 
-    Args:
-        model: what the settings say.
-        download: ask the hub for what is not in the cache.
+    `model`: what the settings say; `download`: ask the hub for what is not in the cache.
 
-    Raises:
-        InvalidSettings: there is no such folder, and nothing in the cache.
+    Raises InvalidSettings: there is no such folder, and nothing in the cache.
     """
     if model == "packaged":
         return packaged_folder()
@@ -48,10 +45,8 @@ def locate_weights(model: str, *, download: bool = False) -> Path:
     except HFValidationError as error:
         raise InvalidSettings(f"{model}: no such folder, and no hub id", fix="correct the path") from error
     except (LocalEntryNotFoundError, HfHubHTTPError, OSError) as error:
-        raise InvalidSettings(
-            f"{model}: not a folder and not in the local model cache",
-            fix=f"run `hf download {model}` once on a machine with network, or give the path of its folder",
-        ) from error
+        fix = f"run `hf download {model}` once on a machine with network, or give the path of its folder"
+        raise InvalidSettings(f"{model}: not a folder and not in the local model cache", fix=fix) from error
 
 
 def weights_digest(folder: Path) -> str:
@@ -69,8 +64,7 @@ def weights_digest(folder: Path) -> str:
 def choose_device(gpu: Gpu) -> str:
     """`cuda` where this process was given a GPU, else `cpu`; Ray hides the GPUs of a node from who reserved none.
 
-    Raises:
-        InvalidSettings: a GPU is insisted on and there is none; a silent CPU would hide the mistake.
+    Raises InvalidSettings: a GPU is insisted on and there is none; a silent CPU would hide the mistake.
     """
     import torch
 
@@ -79,9 +73,8 @@ def choose_device(gpu: Gpu) -> str:
     if torch.cuda.is_available():
         return "cuda"
     if gpu is True:
-        raise InvalidSettings(
-            "a GPU is asked for, but torch sees none", fix="set gpu to auto or false, or install a driver"
-        )
+        fix = "set gpu to auto or false, or install a driver"
+        raise InvalidSettings("a GPU is asked for, but torch sees none", fix=fix)
     log.info("torch sees no GPU in this process: the model computes on the CPU")
     return "cpu"
 
@@ -91,13 +84,9 @@ def choose_dtype(
 ) -> Dtype:
     """`auto` is bfloat16 where the processor multiplies it in hardware (AVX512-BF16, AMX, recent GPUs), and rightly.
 
-    Args:
-        wish: what the settings say.
-        on: what `choose_device` gave.
-        processor: its capabilities by torch's names; this machine's unless given.
+    `on`: what `choose_device` gave; `processor`: its capabilities by torch's names; this machine's unless given.
 
-    Raises:
-        InvalidSettings: bfloat16 is asked for, and this machine multiplies it wrongly.
+    Raises InvalidSettings: bfloat16 is asked for, and this machine multiplies it wrongly.
     """
     import torch
 
@@ -118,11 +107,7 @@ def choose_dtype(
 
 
 def multiplies_bfloat16(processor: Mapping[str, object]) -> bool:
-    """True where bfloat16 is quicker than float32; without these instructions it is converted there and back.
-
-    Args:
-        processor: capabilities by the names of `torch.cpu.get_capabilities`.
-    """
+    """True where bfloat16 is quicker than float32, and is not converted to it; by `torch.cpu.get_capabilities`."""
     return bool(processor.get("avx512_bf16") or processor.get("amx_bf16"))
 
 

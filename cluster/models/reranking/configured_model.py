@@ -11,10 +11,8 @@ _WEIGHTS = ("model.safetensors", "pytorch_model.bin")
 def model_of(settings: RerankSettings, *, alone: bool, cache: Path | None = None) -> str | None:
     """The cross-encoder to serve: the one that is configured, else the default where its weights are at hand.
 
-    Args:
-        settings: whose `model` and `download` decide first.
-        alone: this machine is the whole cluster; on others' nodes nobody knows what is in their caches.
-        cache: the hub's cache on this machine, unless it is in its usual place.
+    `alone`: this machine is the whole cluster; on others' nodes nobody knows what is in their caches. `cache`: the
+    hub's on this machine, unless it is in its usual place.
     """
     if settings.model is not None:
         return settings.model

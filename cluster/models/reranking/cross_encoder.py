@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,12 +21,7 @@ class CrossEncoderReranker:
     """A `Reranker` whose model lives in this process."""
 
     def __init__(self, settings: RerankSettings) -> None:
-        """Load the weights; takes seconds.
-
-        Raises:
-            InvalidSettings: the model's files are absent or do not make a cross-encoder, or there is no GPU where one
-                is asked for.
-        """
+        """Load the weights; takes seconds. Raises InvalidSettings: no files, no cross-encoder in them, or no GPU."""
         import torch
         from sentence_transformers import CrossEncoder
 
@@ -33,13 +29,8 @@ class CrossEncoderReranker:
         folder = weights.locate_weights(model, download=settings.download)
         on = weights.choose_device(settings.gpu)
         try:
-            self._model = CrossEncoder(
-                str(folder),
-                device=on,
-                max_length=settings.max_tokens,
-                local_files_only=True,
-                model_kwargs={"dtype": getattr(torch, weights.choose_dtype("auto", on))},
-            )
+            how: Any = {"model_kwargs": {"dtype": getattr(torch, weights.choose_dtype("auto", on))}, "device": on}
+            self._model = CrossEncoder(str(folder), max_length=settings.max_tokens, local_files_only=True, **how)
         except (OSError, ValueError, KeyError) as error:
             raise InvalidSettings(f"{model}: cannot be loaded as a cross-encoder: {error}") from error
         if self._model.num_labels != 1:
@@ -68,11 +59,7 @@ class MissingReranker:
         self._reason = reason
 
     async def score(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Nothing.
-
-        Raises:
-            Unavailable: always, with the reason.
-        """
+        """Nothing. Raises Unavailable: always, with the reason."""
         raise Unavailable(self._reason)
 
 

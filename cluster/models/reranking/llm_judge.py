@@ -28,11 +28,7 @@ def judge_request(query: str, texts: Sequence[str]) -> ChatRequest:
 
 
 def parse_scores(found: Any, count: int) -> NDArray[np.float32]:
-    """The scores in a reply's object: shape (count,).
-
-    Raises:
-        Unavailable: there are not exactly `count` numbers from 0 to 1; half a judgement is none.
-    """
+    """The scores in a reply, shape (count,). Raises Unavailable: they are not exactly `count` numbers from 0 to 1."""
     values = found.get("scores") if isinstance(found, dict) else None
     if not isinstance(values, list) or len(values) != count or not all(map(_is_score, values)):
         raise Unavailable(f"the model's judgement is not {count} numbers from 0 to 1")

@@ -39,11 +39,8 @@ class RemoteReranker:
             return np.empty(0, dtype=np.float32)
         if not self._settings.remote_url:
             raise Invalid("rerank.remote_enabled has no rerank.remote_url", fix="Set RAG_RERANK_URL.")
-        body: dict[str, Any] = {
-            "query": query,
-            "documents": [text[:CHARACTERS] for text in texts],
-            "top_n": min(TOP_N, len(texts)),
-        }
+        documents = [text[:CHARACTERS] for text in texts]
+        body: dict[str, Any] = {"query": query, "documents": documents, "top_n": min(TOP_N, len(texts))}
         if self._settings.remote_model:
             body["model"] = self._settings.remote_model
         return await call_with_retries(lambda: self._post_rerank(body, len(texts)), waits=WAITS, sleep=self._sleep)
@@ -87,11 +84,7 @@ def _decode_reply(status: int, data: bytes) -> Any:
 
 
 def _parse_scores(found: Any, count: int) -> NDArray[np.float32]:
-    """By the index that each result names.
-
-    Raises:
-        Unavailable: an index is none of ours or comes twice, a score is no number, or there are none.
-    """
+    """By the index that each result names. Raises Unavailable: an index not ours or twice, a score that is none."""
     rows = found.get("results") if isinstance(found, dict) else None
     scores = np.full(count, np.nan, dtype=np.float32)
     for row in rows if isinstance(rows, list) else []:

@@ -33,38 +33,23 @@ class RouteStop:
 
 @dataclass(frozen=True, slots=True)
 class ModelRoute:
-    """The way of one call.
+    """The way of one call."""
 
-    Attributes:
-        stops: in the order of asking; empty where there is nothing to ask.
-        skipped: what the agent names and is not asked, as (id or name, why).
-    """
-
-    stops: tuple[RouteStop, ...]
-    skipped: tuple[tuple[str, str], ...] = ()
+    stops: tuple[RouteStop, ...]  # in the order of asking; empty where there is nothing to ask
+    skipped: tuple[tuple[str, str], ...] = ()  # what the agent names and is not asked, as (id or name, why)
 
 
 @dataclass(frozen=True, slots=True)
 class CallRequirements:
-    """A call's requirements of its connection.
+    """A call's requirements of its connection."""
 
-    Attributes:
-        task: its kind.
-        tools: whether tools are offered natively.
-        thrifty: the budget is nearly spent: cost decides for every task, not only for simple ones.
-    """
-
-    task: Task
-    tools: bool = False
-    thrifty: bool = False
+    task: Task  # its kind
+    tools: bool = False  # whether tools are offered natively
+    thrifty: bool = False  # the budget is nearly spent: cost decides for every task, not only for simple ones
 
 
 def routing_of(config: Mapping[str, Any]) -> Routing:
-    """The routing of an agent's config.
-
-    Raises:
-        Invalid: it has an unknown key or task, or a value of the wrong type; the detail names each.
-    """
+    """The routing of an agent's config. Raises Invalid: a key, task or value that is none; the detail names each."""
     try:
         return Routing.model_validate(config.get("llm_routing") or {})
     except ValidationError as error:
@@ -79,14 +64,8 @@ def plan_route(
 
     The first is asked, and at most min(`max_fallback_attempts`, `most`) more (X-16); the system's default is the last
     of these, unless the agent itself asks it first. No connection stands twice. Where tools are offered and some of
-    these connections take them natively, the others are left out: they would never hear of the tools.
-
-    Args:
-        routing: the agent's.
-        wanted: what the call needs.
-        known: every connection of the workspace.
-        default: id or name of the system's default.
-        most: fallbacks that the system allows.
+    these connections take them natively, the others are left out: they would never hear of the tools. `known` has every
+    connection of the workspace; `default` is the id or the name of the system's.
     """
     names: dict[str, ModelConnection] = {connection.name: connection for connection in reversed(known)}
     found = names | {connection.id: connection for connection in known}  # no name can pass for another's id
@@ -101,11 +80,9 @@ def plan_route(
             skipped.append((connection.name, f"{reason}: it is disabled"))
         elif all(stop.connection.id != connection.id for stop in stops):
             stops.append(RouteStop(connection, reason))
-    if wanted.tools and any(stop.connection.supports_tools for stop in stops):
-        skipped += [
-            (s.connection.name, f"{s.reason}: takes no tools") for s in stops if not s.connection.supports_tools
-        ]
-        stops = [stop for stop in stops if stop.connection.supports_tools]
+    if wanted.tools and (able := [stop for stop in stops if stop.connection.supports_tools]):
+        skipped += [(stop.connection.name, f"{stop.reason}: takes no tools") for stop in stops if stop not in able]
+        stops = able
     return _limit_route(stops, skipped, last, 1 + min(routing.max_fallback_attempts, most))
 
 

@@ -26,15 +26,9 @@ class ConnectionSource(Protocol):
 
         The latter is None where nothing is configured.
         """
-        ...
 
     async def open(self, scope: Scope, connection: ModelConnection) -> ChatModel:
-        """The model behind it.
-
-        Raises:
-            Unusable: its key cannot be read.
-        """
-        ...
+        """The model behind it. Raises Unusable: its key cannot be read."""
 
 
 class SpendLedger(Protocol):
@@ -42,11 +36,9 @@ class SpendLedger(Protocol):
 
     async def state(self, scope: Scope, agent: str, config: Mapping[str, Any]) -> MonthlySpend:
         """This month's spend and the budgets."""
-        ...
 
     async def add(self, scope: Scope, agent: str, usage: TokenUsage, cost_usd: float) -> None:
         """Count one reply."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,23 +57,18 @@ class ModelRouter:
 
     def __init__(self, connections: ConnectionSource, purse: SpendLedger, *, most: int = 3) -> None:
         """`most` fallbacks are made, whatever an agent wishes."""
-        self._connections = connections
-        self._purse = purse
-        self._most = most
+        self._connections, self._purse, self._most = connections, purse, most
 
     async def choose(self, scope: Scope, agent: str, config: Mapping[str, Any], task: str) -> ConnectionChoice:
         """The connection that would be asked first, and why.
 
         Nothing is paid for here: the purse is asked only where its state decides the order, and by `stream` always.
 
-        Raises:
-            NoModel, Invalid: as `stream`.
-            OverBudget: as `stream`, of an agent that is `cost_aware`.
+        Raises NoModel, Invalid: as `stream`; OverBudget: as `stream`, of an agent that is `cost_aware`.
         """
         route = await self._plan_route(scope, agent, config, task, tools=False, pays=False)
-        first = route.stops[0]
-        chosen = first.connection
-        return ConnectionChoice(chosen.name, chosen.model, task, first.reason, chosen.supports_tools)
+        chosen, reason = route.stops[0].connection, route.stops[0].reason
+        return ConnectionChoice(chosen.name, chosen.model, task, reason, chosen.supports_tools)
 
     async def stream(
         self, scope: Scope, agent: str, config: Mapping[str, Any], task: str, request: ChatRequest
@@ -141,8 +128,7 @@ class _Attempt:
     """One call of one connection: what it has said so far."""
 
     def __init__(self, request: ChatRequest) -> None:
-        self.said = 0
-        self._request = request
+        self.said, self._request = 0, request
         self._reply: ModelReply | None = None
 
     async def listen(self, model: ChatModel) -> AsyncGenerator[ReplyDelta]:

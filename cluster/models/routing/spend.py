@@ -18,16 +18,11 @@ NEARLY = Decimal("0.8")  # from this part of a budget on, cost decides for every
 
 @dataclass(frozen=True, slots=True)
 class MonthlySpend:
-    """Money of this month in USD; a budget of None has no limit.
+    """Money of this month in USD; a budget of None has no limit."""
 
-    Attributes:
-        agent, tenant: what was spent; the tenant's is that of all its workspaces.
-        agent_budget, tenant_budget: what may be spent.
-    """
-
-    agent: Decimal
-    tenant: Decimal
-    agent_budget: Decimal | None
+    agent: Decimal  # what it has spent
+    tenant: Decimal  # the same of all its workspaces
+    agent_budget: Decimal | None  # what may be spent
     tenant_budget: Decimal | None
 
     @property
@@ -36,17 +31,11 @@ class MonthlySpend:
         return any(budget is not None and spent >= budget * NEARLY for spent, budget, _ in self._budget_pairs())
 
     def check(self) -> None:
-        """Refuse to spend more; a budget of 0 allows no call at all.
-
-        Raises:
-            OverBudget: which budget is spent, and what to raise.
-        """
+        """Refuse to spend more; 0 allows no call. Raises OverBudget: which budget is spent, and what to raise."""
         for spent, budget, whose in self._budget_pairs():
             if budget is not None and spent >= budget:
-                raise OverBudget(
-                    f"the {whose} has spent {spent:.4f} of {budget:.2f} USD this month",
-                    fix=f"Raise budget_usd of the {whose}, or wait for the first of the month (UTC).",
-                )
+                fix = f"Raise budget_usd of the {whose}, or wait for the first of the month (UTC)."
+                raise OverBudget(f"the {whose} has spent {spent:.4f} of {budget:.2f} USD this month", fix=fix)
 
     def _budget_pairs(self) -> tuple[tuple[Decimal, Decimal | None, str], ...]:
         return (self.agent, self.agent_budget, "agent"), (self.tenant, self.tenant_budget, "tenant")
@@ -57,41 +46,26 @@ class SpendStore:
 
     def __init__(self, database: Database, clock: Callable[[], datetime]) -> None:
         """`clock` says now, with a time zone."""
-        self._db = database
-        self._clock = clock
+        self._db, self._clock = database, clock
         self._sql = load_queries(Path(__file__).with_name("spend.sql"))
 
     async def state(self, scope: Scope, agent: str, config: Mapping[str, Any]) -> MonthlySpend:
-        """This month's spend, beside the budgets: `budget_usd` of the agent's config and of the tenant.
-
-        Raises:
-            Invalid: the agent's budget is no amount.
-        """
+        """This month's spend beside the budgets of agent and tenant. Raises Invalid: the agent's is no amount."""
         budget = budget_of(config)
         (row,) = await self._db.read(scope, self._sql["spent"], **self._agent_values(scope, agent))
         return MonthlySpend(row["agent_usd"], row["tenant_usd"], budget, row["tenant_budget"])
 
     async def add(self, scope: Scope, agent: str, usage: TokenUsage, cost_usd: float) -> None:
-        """Count one reply, in a transaction of its own.
-
-        Raises:
-            NotFound: the agent is not of this scope.
-        """
+        """Count one reply, in a transaction of its own. Raises NotFound: the agent is not of this scope."""
+        tokens = {"prompt_tokens": usage.prompt_tokens, "completion_tokens": usage.completion_tokens}
+        values = self._agent_values(scope, agent) | tokens | {"cost": Decimal(repr(cost_usd))}
         async with self._db.transaction(scope) as tx:
-            counted = await tx.run(
-                self._sql["add"],
-                **self._agent_values(scope, agent),
-                prompt_tokens=usage.prompt_tokens,
-                completion_tokens=usage.completion_tokens,
-                cost=Decimal(repr(cost_usd)),
-            )
-            if not counted:
+            if not await tx.run(self._sql["add"], **values):
                 raise NotFound(f"agent {agent}")
 
     async def by_agent(self, scope: Scope) -> list[Row]:
         """This month's calls, tokens and cost of the workspace's agents, the dearest first."""
-        month = self._current_month()
-        return await self._db.read(scope, self._sql["by_agent"], **scope.keys, month=month)
+        return await self._db.read(scope, self._sql["by_agent"], **scope.keys, month=self._current_month())
 
     def _agent_values(self, scope: Scope, agent: str) -> dict[str, Any]:
         return {**scope.keys, "agent": agent, "month": self._current_month()}
@@ -101,11 +75,7 @@ class SpendStore:
 
 
 def budget_of(config: Mapping[str, Any]) -> Decimal | None:
-    """The agent's own budget in USD a month; None where it has none.
-
-    Raises:
-        Invalid: `budget_usd` is no amount of 0 or more.
-    """
+    """The agent's own budget in USD a month; None without. Raises Invalid: `budget_usd` is no amount of 0 or more."""
     value = config.get("budget_usd")
     if value is None:
         return None

@@ -167,17 +167,11 @@ _COLON = re.compile(r":\s|\n\s*\n")
 
 @dataclass(frozen=True, slots=True)
 class TaskJudgement:
-    """The task that a message asks for, with its scores.
+    """The task that a message asks for, with its scores."""
 
-    Attributes:
-        task: the kind with the highest score.
-        scores: of each kind that a trigger was found for.
-        triggers: the words that decided, as `task: word`.
-    """
-
-    task: Task
-    scores: Mapping[Task, float]
-    triggers: tuple[str, ...]
+    task: Task  # the kind with the highest score
+    scores: Mapping[Task, float]  # of each kind that a trigger was found for
+    triggers: tuple[str, ...]  # the words that decided, as `task: word`
 
     @property
     def reason(self) -> str:
@@ -188,15 +182,10 @@ class TaskJudgement:
 def classify_task(message: str) -> TaskJudgement:
     """Judge a message; the same message is always judged the same."""
     text = " ".join(_QUOTED.sub(" … ", message[:READ_CHARACTERS]).split("\r"))
-    head, _, payload = _split_payload(text)
+    head, *payload = _COLON.split(text, maxsplit=1)
     judged = _score_tasks(head)
     # "Translate to German: please run the plan" asks for one thing; "Hello: please run it" asks after the colon.
-    return judged if judged.task is not Task.CHAT or not payload else _score_tasks(text)
-
-
-def _split_payload(text: str) -> tuple[str, str, str]:
-    mark = _COLON.search(text)
-    return (text[: mark.start()], mark.group(), text[mark.end() :]) if mark else (text, "", "")
+    return judged if judged.task is not Task.CHAT or not any(payload) else _score_tasks(text)
 
 
 def _score_tasks(text: str) -> TaskJudgement:
@@ -211,8 +200,6 @@ def _score_tasks(text: str) -> TaskJudgement:
         score = weight + (OPENING if hit.start() == begin else 0)
         scores[task] = max(scores.get(task, 0), score) + MORE * min(scores.get(task, 0), score)
         triggers.append(f"{task}: {hit.group()}")
-    best = max(scores, key=lambda task: (scores[task], -_ORDER[task]), default=Task.CHAT)
+    # The first of equals, and so the first in the table, which has the order of `Task`.
+    best = max(scores, key=lambda task: scores[task], default=Task.CHAT)
     return TaskJudgement(best if scores.get(best, 0) >= ENOUGH else Task.CHAT, scores, tuple(triggers))
-
-
-_ORDER = {task: place for place, task in enumerate(Task)}

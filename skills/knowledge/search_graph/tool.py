@@ -23,12 +23,7 @@ class GraphTool:
         self._entities = entities
 
     async def run(self, call: ToolInvocation) -> Any:
-        """Result of `EntitySource.find`.
-
-        Raises:
-            Invalid: nothing is asked, or no agent asks.
-            Unavailable: the graph cannot be reached.
-        """
+        """Result of `EntitySource.find`. Raises Invalid: nothing is asked, or by no agent; Unavailable: no graph."""
         query = str(call.arguments.get("query") or "").strip()
         if not query:
             raise Invalid("the query is empty")
