@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from configs.sections import OcrSettings, ReadSettings
-from pipelines.documents.document import CaveatKind, Page
+from pipelines.documents.document import CaveatKind, FailureReason, Page, Unreadable
 from pipelines.documents.extract.extraction_worker import ExtractionWorker
 from pipelines.documents.extract.text.web_page import markdown_blocks
 from tests.fakes import files
@@ -133,6 +133,20 @@ def test_an_svg_is_its_words(tmp_path: Path) -> None:
     bomb = '<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;">]><svg><text>&b;</text></svg>'
     (tmp_path / "a.svg").write_text(bomb)
     assert "aaaa" not in read(tmp_path / "a.svg")[0].text
+    assert CaveatKind.PARTS_SKIPPED in [one.kind for one in read(tmp_path / "a.svg")[0].caveats]
+
+
+def test_a_torn_svg_says_so_and_one_without_words_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg"><text>Valve V-9</text>\n<text>Flow 3 l')
+    (page,) = read(tmp_path / "a.svg")
+    assert page.text.startswith("Valve V-9") and [one.kind for one in page.caveats] == [CaveatKind.CUT_SHORT]
+    assert "line 2" in page.caveats[0].detail
+    (tmp_path / "a.svg").write_text('<svg><use xlink:href="#a"/><text>Valve V-9</text></svg>')
+    assert read(tmp_path / "a.svg")[0].caveats == ()
+    (tmp_path / "a.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg"><g><path d="M0 0')
+    with pytest.raises(Unreadable) as error:
+        read(tmp_path / "a.svg")
+    assert error.value.reason is FailureReason.CORRUPT
 
 
 def test_a_book_says_which_pictures_it_did_not_read(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ OFFICE = f"{{{_BASE}:office:1.0}}"
 STYLE = f"{{{_BASE}:style:1.0}}"
 DRAW = f"{{{_BASE}:drawing:1.0}}"
 PRESENTATION = f"{{{_BASE}:presentation:1.0}}"
+FORM = f"{{{_BASE}:form:1.0}}"
 SVG = f"{{{_BASE}:svg-compatible:1.0}}"
 XLINK = "{http://www.w3.org/1999/xlink}"
 _MOST = 10**9

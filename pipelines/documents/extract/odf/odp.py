@@ -7,7 +7,7 @@ from lxml import etree
 
 from pipelines.documents.document import CaveatKind
 from pipelines.documents.extract.odf.namespaces import DRAW, OFFICE, PRESENTATION, TABLE, TEXT
-from pipelines.documents.extract.odf.paragraphs import OdfText, annotation_text, check_encryption
+from pipelines.documents.extract.odf.paragraphs import GROUPS, OdfText, annotation_text, check_encryption
 from pipelines.documents.extract.odf.table import table_blocks
 from pipelines.documents.extract.office.embedded import EmbeddedDocuments, NestingBudget, open_package
 from pipelines.documents.extract.office.zip_package import Source, parse_part
@@ -27,6 +27,7 @@ def _slide_parts(
     text = OdfText(archive, gathered, embedding)
     content = parse_part(archive, "content.xml")
     text.add_styles(content)
+    text.add_controls(content)
     for at, page in enumerate(content.iter(f"{DRAW}page")):
         style = page.get(f"{DRAW}style-name")
         if text.style_property(style, "drawing-page-properties", f"{PRESENTATION}visibility") == "hidden":
@@ -37,7 +38,7 @@ def _slide_parts(
 
 
 def _shape_blocks(shape: etree._Element, text: OdfText, marks: str) -> Iterator[str]:
-    if shape.tag == f"{DRAW}g":
+    if shape.tag in GROUPS:
         for child in shape:
             yield from _shape_blocks(child, text, marks)
     elif shape.tag == f"{PRESENTATION}notes":
@@ -46,13 +47,15 @@ def _shape_blocks(shape: etree._Element, text: OdfText, marks: str) -> Iterator[
                 yield "Notes: " + "\n".join(lines)
     elif shape.tag == f"{DRAW}frame":
         yield from _frame_blocks(shape, text, marks)
+    elif shape.tag == f"{DRAW}control":
+        yield from text.shape_lines(shape)
     elif isinstance(shape.tag, str) and shape.tag.startswith(DRAW) and (lines := list(_text_lines(shape, text))):
         yield "\n".join(lines)
 
 
 def _frame_blocks(frame: etree._Element, text: OdfText, marks: str) -> Iterator[str]:
     for table in frame.iterfind(f"{TABLE}table"):
-        yield from table_blocks(table, text)
+        yield from table_blocks(table, text, lambda cell: " ".join(_text_lines(cell, text)))
     boxes = list(frame.iterfind(f"{DRAW}text-box"))
     lines = [line for box in boxes for line in _text_lines(box, text)]
     if lines and frame.get(f"{PRESENTATION}class") == "title":

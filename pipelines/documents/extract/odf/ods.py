@@ -75,6 +75,8 @@ def _take_node(node: etree._Element, reader: TableReader, text: OdfText) -> None
         parent = node.getparent()
         while parent is not None and node.getprevious() is not None:
             del parent[0]
+    elif node.tag == f"{OFFICE}forms":
+        text.add_controls(node)
     elif node.tag == f"{TABLE}shapes":
         for shape in node:
             reader.grid.notes += _shape_notes(shape, text)
@@ -82,9 +84,7 @@ def _take_node(node: etree._Element, reader: TableReader, text: OdfText) -> None
 
 def _shape_notes(shape: etree._Element, text: OdfText) -> list[str]:
     """Pictures, text boxes, and of charts the titles: their numbers stand in cells."""
-    if shape.tag == f"{DRAW}frame":
-        return text.frame_blocks(shape, chart_data=False)
-    return text.shape_lines(shape) if isinstance(shape.tag, str) else []
+    return text.shape_lines(shape, chart_data=False) if isinstance(shape.tag, str) else []
 
 
 def _cell_text(cell: etree._Element, text: OdfText, grid: CellGrid) -> str:

@@ -37,6 +37,7 @@ class _Reader:
         self._text = OdfText(archive, gathered, embedding)
         self._content = parse_part(archive, "content.xml")
         self._text.add_styles(self._content)
+        self._text.add_controls(self._content)
         styles = parse_part(archive, "styles.xml") if "styles.xml" in archive.NameToInfo else None
         self._lists = OdfLists([root for root in (styles, self._content) if root is not None])
         self._edges = list(styles.iter("{*}header", "{*}footer")) if styles is not None else []
@@ -45,8 +46,6 @@ class _Reader:
         """Headers, the body, notes, comments, footers."""
         yield from self._page_edges("header")
         body = self._content.find(f"{OFFICE}body")
-        if self._content.find(f".//{DRAW}control") is not None:
-            self._text.gathered.note(CaveatKind.PARTS_SKIPPED, "form fields and their state")
         if body is not None:
             yield from self._child_blocks(body)
         yield from self._text.notes
@@ -77,7 +76,10 @@ class _Reader:
             elif child.tag == f"{OFFICE}annotation":
                 continue
             elif child.tag not in _UNSEEN and isinstance(child.tag, str):
-                yield from self._child_blocks(child)
+                blocks = list(self._child_blocks(child))
+                if not blocks and child.find(f"{TEXT}section-source") is not None:
+                    self._text.gathered.note(CaveatKind.PARTS_SKIPPED, "a part of the document that is another file")
+                yield from blocks
 
     def _list_blocks(self, items: etree._Element) -> Iterator[str]:
         """A list as one block, broken only by headings in it, as numbered chapters are written."""

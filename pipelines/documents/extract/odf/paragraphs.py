@@ -1,5 +1,6 @@
 """Paragraphs of OpenDocument files: raised and lowered text apart, notes and comments out of the sentence, pictures."""
 
+import io
 import posixpath
 import re
 import zipfile
@@ -8,6 +9,7 @@ from collections.abc import Iterator
 from lxml import etree
 
 from pipelines.documents.document import CaveatKind, FailureReason, Unreadable
+from pipelines.documents.extract.odf.form_controls import control_texts, field_mark_text
 from pipelines.documents.extract.odf.namespaces import DRAW, OFFICE, STYLE, SVG, TEXT, XLINK, parse_count
 from pipelines.documents.extract.office.embedded import EmbeddedDocuments
 from pipelines.documents.extract.office.zip_package import DAMAGED, parse_part
@@ -22,6 +24,14 @@ _UNSEEN = frozenset(
 )
 _MOST_SPACES = 100  # a file may say a billion
 _DEEPEST_STYLE = 12
+GROUPS = (f"{DRAW}g", f"{DRAW}a")  # shapes that only hold others
+_DOCUMENTS = ("text", "spreadsheet", "presentation")
+_FOREIGN = {
+    f"{DRAW}plugin": "a video or a sound",
+    f"{DRAW}floating-frame": "a part of the document that is another file",
+    f"{DRAW}applet": "a program within the document",
+}
+_SERIES_CELLS = "//@*[local-name() = 'values-cell-range-address']"
 _STARMATH = "{*}annotation"
 
 
@@ -32,6 +42,7 @@ class OdfText:
         """Read the common styles; those of the content are added with `add_styles`."""
         self.archive, self.gathered, self.embedding = archive, gathered, embedding
         self._styles: dict[str, etree._Element] = {}
+        self._controls: dict[str, str] = {}
         self.notes: list[str] = []
         self.comments: list[str] = []
         if "styles.xml" in archive.namelist():
@@ -44,6 +55,11 @@ class OdfText:
         """Remember the styles below an element."""
         for item in root.iter(f"{STYLE}style"):
             self._styles[item.get(f"{STYLE}name", "")] = item
+
+    def add_controls(self, root: etree._Element) -> None:
+        """Remember what the form controls below an element show."""
+        for forms in root.iter(f"{OFFICE}forms"):
+            self._controls.update(control_texts(forms))
 
     def style_property(self, name: str | None, group: str, key: str) -> str | None:
         """A property of a style, or of what it inherits from."""
@@ -85,6 +101,8 @@ class OdfText:
         elif tag == f"{DRAW}frame":
             if blocks := self.frame_blocks(child):
                 yield "", "\n" + "\n".join(blocks) + "\n"
+        elif tag.endswith("}fieldmark"):
+            yield "", field_mark_text(child)
         elif tag.startswith(DRAW) and tag != f"{DRAW}a":
             yield "", "\n".join(["", *self.shape_lines(child), ""])
         else:
@@ -120,13 +138,25 @@ class OdfText:
         for child in frame:
             if child.tag == f"{DRAW}text-box":
                 blocks += self.shape_lines(child)
+            elif child.tag in _FOREIGN:
+                self.gathered.note(CaveatKind.PARTS_SKIPPED, _FOREIGN[child.tag])
             elif child.tag == f"{DRAW}image" and not objects and (mark := self._image_mark(child)):
                 blocks.append(mark)
                 break  # what follows is the same picture in another format
         return blocks
 
-    def shape_lines(self, shape: etree._Element) -> list[str]:
-        """The paragraphs in a shape or a box."""
+    def shape_lines(self, shape: etree._Element, *, chart_data: bool = True) -> list[str]:
+        """The paragraphs in a shape or a box, what a control shows, and all that stands in a group."""
+        if shape.tag == f"{DRAW}control":
+            shown = self._controls.get(shape.get(f"{DRAW}control", ""))
+            if shown is None:
+                self.gathered.note(CaveatKind.PARTS_SKIPPED, "a form control and its state")
+            return [shown] if shown else []
+        if shape.tag == f"{DRAW}frame":
+            return self.frame_blocks(shape, chart_data=chart_data)
+        if shape.tag in GROUPS:
+            parts = (child for child in shape if isinstance(child.tag, str))
+            return [line for child in parts for line in self.shape_lines(child, chart_data=chart_data)]
         return [text for one in iter_paragraphs(shape) if (text := self.inline(one).strip())]
 
     def _image_mark(self, image: etree._Element) -> str:
@@ -141,12 +171,15 @@ class OdfText:
         """A formula as it was typed, a chart's titles and numbers; other documents become further pages."""
         href = node.get(f"{XLINK}href", "").removeprefix("./").rstrip("/")
         try:
-            if (content := self._part_bytes(posixpath.join(href, "content.xml"))) is not None:
-                root = etree.fromstring(
-                    content, etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
-                )
-                found = _formula_lines(root) or list(self._chart_blocks(root, data=chart_data))
-                if not found:
+            if (root := self._object_root(node, href)) is not None:
+                body = root.find(f"{OFFICE}body")
+                kind = body[0].tag.removeprefix(OFFICE) if body is not None and len(body) else ""
+                if href and kind in _DOCUMENTS:
+                    self.embedding.add(self._object_package(href, kind), href)
+                    return []
+                own = chart_data or any("local-table" in str(one) for one in root.xpath(_SERIES_CELLS))
+                found = [] if kind not in ("", "chart") else _formula_lines(root) or list(self._chart_blocks(root, own))
+                if not found and (own or kind != "chart"):
                     self.gathered.note(CaveatKind.PARTS_SKIPPED, f"the embedded object “{href}”")
                 return found
         except DAMAGED:
@@ -158,7 +191,25 @@ class OdfText:
             self.gathered.note(CaveatKind.PARTS_SKIPPED, "a linked object that is not in the file")
         return []
 
-    def _chart_blocks(self, root: etree._Element, *, data: bool) -> Iterator[str]:
+    def _object_package(self, href: str, kind: str) -> bytes:
+        """A document that lies unpacked in this one, as a package of its own."""
+        packed = io.BytesIO()
+        with zipfile.ZipFile(packed, "w") as copy:
+            copy.writestr("mimetype", f"application/vnd.oasis.opendocument.{kind}")
+            for name in self.archive.namelist():
+                if name.startswith(f"{href}/") and not name.endswith("/"):
+                    copy.writestr(name.removeprefix(f"{href}/"), self.archive.read(name))
+        return packed.getvalue()
+
+    def _object_root(self, node: etree._Element, href: str) -> etree._Element | None:
+        """The content of an object, in the file or within the element itself."""
+        if not href:
+            return next((one for one in node if isinstance(one.tag, str)), None)
+        content = self._part_bytes(posixpath.join(href, "content.xml"))
+        parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
+        return etree.fromstring(content, parser) if content is not None else None
+
+    def _chart_blocks(self, root: etree._Element, data: bool) -> Iterator[str]:
         from pipelines.documents.extract.odf.table import table_blocks
 
         for title in root.iter("{*}title", "{*}subtitle"):

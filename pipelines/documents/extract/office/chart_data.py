@@ -1,40 +1,57 @@
 """Charts of office documents as the tables of their numbers, read from the chart's XML, of whatever type it is."""
 
+import re
 from collections.abc import Iterator
 
 from lxml import etree
 
+from pipelines.documents.document import CaveatKind
+from pipelines.documents.extract.office.ooxml import OoxmlPackage
 from pipelines.documents.extract.opened import markdown_table
+from pipelines.documents.extract.pictures.embedded_pictures import PictureCollector
 from pipelines.documents.extract.sheets.number_format import format_general, format_number, number_of
 
 _MOST_SERIES, _MOST_POINTS = 200, 5_000
+_OTHER_BOOK = re.compile(r"'?[^'!]*\[")  # `[1]Sheet1!$A$1`: what stands before the sheet's name is the file's
+_PLACEHOLDER = re.compile(r"\[[A-Z ]+\]")  # stands for a number that is there
 _PARSER = {"resolve_entities": False, "no_network": True, "load_dtd": False}
 
 
-def chart_blocks(xml: bytes, *, data: bool = True) -> list[str]:
+def chart_blocks(xml: bytes, gathered: PictureCollector, *, data: bool = True) -> list[str]:
     """A chart's titles, and with `data` a table: a row each category, a column each series.
 
-    Raises what `DAMAGED` names.
+    What is beyond the limits is noted. Raises what `DAMAGED` names.
     """
     root = etree.fromstring(xml, etree.XMLParser(**_PARSER))
     titles = list(dict.fromkeys(filter(None, map(_node_text, root.iterfind(".//{*}title")))))
     blocks = (
         ["\n".join(f"{'Chart' if not at else 'Axis'}: {title}" for at, title in enumerate(titles))] if titles else []
     )
-    if data and (table := markdown_table(_chart_rows(root))):
+    if data and (table := markdown_table(_chart_rows(root, gathered))):
         blocks.append("\n".join(table))
     return blocks
 
 
+def label_lines(package: OoxmlPackage, part: str) -> list[str]:
+    """What people wrote over a chart: in boxes, and in place of a point's number."""
+    drawings = [one.target for one in package.relations(part).values() if one.kind == "chartUserShapes"]
+    roots = [package.xml(one) for one in drawings if package.holds(one)]
+    boxes = [one for root in roots for one in root.iterfind(".//{*}txBody/{*}p")]
+    labels = package.xml(part).iterfind(".//{*}dLbl/{*}tx")
+    return [text for one in (*labels, *boxes) if (text := _node_text(one)) and not _PLACEHOLDER.search(text)]
+
+
 def has_own_data(xml: bytes) -> bool:
-    """True for a chart that holds its numbers itself: its series refer to no cells."""
+    """True for a chart that holds its numbers itself: its series refer to no cells, or to those of another file."""
     root = etree.fromstring(xml, etree.XMLParser(**_PARSER))
-    return next(root.iterfind(".//{*}ser//{*}f"), None) is None
+    references = [one.text or "" for one in root.iterfind(".//{*}ser//{*}f")]
+    return not references or any(map(_OTHER_BOOK.match, references))
 
 
-def _chart_rows(root: etree._Element) -> list[list[str]]:
+def _chart_rows(root: etree._Element, gathered: PictureCollector) -> list[list[str]]:
     """Series of all plots in one table, aligned by their categories' positions."""
-    series = [*root.iterfind(".//{*}ser"), *_extended_series(root)][:_MOST_SERIES]
+    every = [*root.iterfind(".//{*}ser"), *_extended_series(root)]
+    series = every[:_MOST_SERIES]
     names: dict[int, str] = {}
     columns: list[tuple[str, dict[int, str]]] = []
     for at, one in enumerate(series, 1):
@@ -45,9 +62,15 @@ def _chart_rows(root: etree._Element) -> list[list[str]]:
                 columns.append((title + suffix, values))
     if not columns:
         return []
-    last = min(max(index for _, values in columns for index in values), _MOST_POINTS)
+    met = {index for _, values in columns for index in values}
+    beyond = sum(index >= _MOST_POINTS for index in met)
+    if beyond or len(every) > len(series):
+        left_out = f"{len(every) - len(series)} further series and {beyond} further points of each are left out"
+        limits = f"a chart is read up to {_MOST_SERIES} series of {_MOST_POINTS} points"
+        gathered.note(CaveatKind.CUT_SHORT, f"{limits}: {left_out}")
     head = ["", *(title for title, _ in columns)]
-    return [head, *([names.get(row, ""), *(values.get(row, "") for _, values in columns)] for row in range(last + 1))]
+    count = min(max(met) + 1, _MOST_POINTS)
+    return [head, *([names.get(row, ""), *(values.get(row, "") for _, values in columns)] for row in range(count))]
 
 
 def _extended_series(root: etree._Element) -> Iterator[etree._Element]:
@@ -77,7 +100,7 @@ def _point_texts(series: etree._Element, *parts: str) -> dict[int, str]:
         for point in holder.iter("{*}pt"):
             index = point.get("idx", "")
             value = (point.findtext("{*}v") if len(point) else point.text) or ""
-            if index.isdecimal() and int(index) <= _MOST_POINTS and value:
+            if index.isdecimal() and value:
                 text = _format_value(value, point.get("formatCode") or (code.text if code is not None else "") or "")
                 found[int(index)] = f"{text} {found[int(index)]}" if int(index) in found else text
     return found

@@ -152,11 +152,11 @@ def _open_ole(data: bytes, context: ExtractionContext, nesting: NestingBudget) -
 
             return open_xls(io.BytesIO(data), context)
         if ole.exists("\1Ole10Native"):
-            return open_embedded(_packaged_file(ole.openstream("\1Ole10Native").read()), context, nesting)
+            return open_embedded(packaged_file(ole.openstream("\1Ole10Native").read()), context, nesting)
     return None
 
 
-def _packaged_file(stream: bytes) -> bytes:
+def packaged_file(stream: bytes) -> bytes:
     """The file in a packager object: behind its label, its two paths and their lengths ([MS-OLEDS] 2.3.6)."""
     for signature in (b"PK\x03\x04", _OLE):
         at = stream.find(signature, 0, 4096)

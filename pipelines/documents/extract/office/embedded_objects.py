@@ -6,15 +6,19 @@ from collections.abc import Iterator, Mapping
 from lxml import etree
 
 from pipelines.documents.document import CaveatKind
-from pipelines.documents.extract.office.chart_data import chart_blocks
+from pipelines.documents.extract.office.chart_data import chart_blocks, label_lines
 from pipelines.documents.extract.office.embedded import EmbeddedDocuments
-from pipelines.documents.extract.office.ooxml import OoxmlPackage, PartRelation
+from pipelines.documents.extract.office.ooxml import OoxmlPackage, PartRelation, named_relations
 from pipelines.documents.extract.office.zip_package import DAMAGED
 from pipelines.documents.extract.pictures.embedded_pictures import PictureCollector
 
 _FILE_NAME = re.compile(r"\S+\.(png|jpe?g|gif|bmp|tiff?|emf|wmf|svg|webp)", re.IGNORECASE)
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
-_REFERRING = ("{*}blip", "{*}imagedata", "{*}chart", "{*}relIds", "{*}OLEObject", "{*}oleObj", "{*}control")
+_REFERRING = (
+    *("{*}blip", "{*}imagedata", "{*}chart", "{*}relIds"),
+    *("{*}OLEObject", "{*}oleObj", "{*}objectEmbed", "{*}objectLink", "{*}control", "{*}contentPart"),
+)
+_DRAWN = {"chart": "chart", "chartEx": "chart", "diagramData": "diagram"}
 _OBJECTS = ("oleObject", "package", "control")
 
 
@@ -55,16 +59,15 @@ class DrawingObjects:
     def unmet(self, part: str) -> Iterator[str]:
         """Related parts that no drawing named: charts and diagrams as text, embedded documents as pages."""
         for relation in self._package.relations(part).values():
-            if relation.target in self._met or relation.external:
+            if relation.target in self._met:
                 continue
-            if relation.kind in ("oleObject", "package"):
+            if relation.kind in _OBJECTS:
                 self._add_object(relation)
-            elif relation.kind in ("chart", "chartEx", "diagramData"):
+            elif relation.kind in _DRAWN:
                 yield from self._relation_blocks(relation)
 
     def _add_object(self, relation: PartRelation) -> bool:
-        if relation.target in self._met:
-            return True
+        known = relation.target in self._met
         self._met.add(relation.target)
         if relation.external or relation.kind == "control" or not self._package.holds(relation.target):
             what = (
@@ -72,20 +75,25 @@ class DrawingObjects:
             )
             self.gathered.note(CaveatKind.PARTS_SKIPPED, what)
             return False
-        return self._embedding.add(self._package.blob(relation.target), relation.target)
+        return known or self._embedding.add(self._package.blob(relation.target), relation.target)
 
     def _relation_blocks(self, relation: PartRelation) -> list[str]:
+        self._met.add(relation.target)
         if relation.external or not self._package.holds(relation.target):
             if relation.kind == "image":
                 self.gathered.note(CaveatKind.PICTURES_UNREAD, "linked pictures that are not in the file")
+            elif relation.kind in _DRAWN:
+                self.gathered.note(CaveatKind.PARTS_SKIPPED, f"a {_DRAWN[relation.kind]} that is not in the file")
             return []
-        self._met.add(relation.target)
         data = self._package.blob(relation.target)
         try:
             if relation.kind == "image":
                 return [mark] if (mark := self.gathered.picture(data)) else []
             if relation.kind in ("chart", "chartEx"):
-                return self._note_if_empty(chart_blocks(data), "a chart")
+                blocks = chart_blocks(data, self.gathered) + label_lines(self._package, relation.target)
+                return self._note_if_empty(blocks, "a chart")
+            if relation.kind == "customXml":
+                self.gathered.note(CaveatKind.PICTURES_UNREAD, "handwriting: what it says is not in the text")
             if relation.kind == "diagramData":
                 return self._note_if_empty(list(diagram_lines(self._package.xml(relation.target))), "a diagram")
         except DAMAGED:
@@ -103,11 +111,10 @@ class DrawingObjects:
         for node in drawing.iter(*_REFERRING):
             if any(parent.tag == _FALLBACK for parent in node.iterancestors()):
                 continue
-            for name, value in node.attrib.items():
-                if "relationships}" in str(name) and value in self._relations and value not in seen:
-                    seen.add(value)
-                    if (relation := self._relations[str(value)]).kind != "hyperlink":
-                        yield relation
+            for relation in named_relations(node, self._relations):
+                if relation not in seen and relation.kind != "hyperlink":
+                    seen.add(relation)
+                    yield relation
 
 
 def diagram_lines(root: etree._Element) -> Iterator[str]:

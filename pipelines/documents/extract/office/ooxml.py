@@ -4,7 +4,7 @@ import io
 import posixpath
 import re
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import BinaryIO
 from urllib.parse import unquote
@@ -51,6 +51,22 @@ class PartRelation:
     kind: str
     target: str
     external: bool
+
+
+_KINDS = {"blip": "image", "imagedata": "image", "chart": "chart", "dm": "diagramData", "control": "control"}
+
+
+def named_relations(node: etree._Element, relations: Mapping[str, PartRelation]) -> Iterator[PartRelation]:
+    """The relationships that an element names by their ids; one that is not there is as one to another file."""
+    for name, value in node.attrib.items():
+        if "relationships}" not in str(name) or not value:
+            continue
+        if (found := relations.get(str(value))) is not None:
+            yield found
+            continue
+        place = str(name if node.tag.endswith("}relIds") else node.tag).rpartition("}")[2]
+        if place in _KINDS or place.lower() in ("oleobj", "oleobject", "objectembed"):
+            yield PartRelation(_KINDS.get(place, "oleObject"), "", external=True)
 
 
 class OoxmlPackage:

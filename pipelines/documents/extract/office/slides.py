@@ -72,7 +72,7 @@ class _Deck:
         yield from self._tree_blocks(root, "##" if inner else "#")
         yield from self._objects.unmet(part)
         for relation in self._package.relations(part).values():
-            if relation.kind in ("video", "audio", "media") and not relation.external:
+            if relation.kind in ("video", "audio", "media"):
                 self._gathered.note(CaveatKind.PARTS_SKIPPED, "a video or a sound")
                 break
         yield from self._notes_and_comments(part)
@@ -115,12 +115,12 @@ class _Deck:
     def _notes_and_comments(self, part: str) -> Iterator[str]:
         """The speaker's notes and the reviewers' comments."""
         for relation in self._package.relations(part).values():
-            if relation.kind not in ("notesSlide", "comments") or not self._package.holds(relation.target):
+            if relation.kind not in ("notesSlide", "comments"):
                 continue
             try:
                 yield from self._remark_blocks(relation)
             except DAMAGED:
-                self._gathered.note(CaveatKind.PARTS_SKIPPED, f"damaged {relation.kind}")
+                self._gathered.note(CaveatKind.PARTS_SKIPPED, f"damaged or missing {relation.kind}")
 
     def _remark_blocks(self, relation: PartRelation) -> Iterator[str]:
         root = self._package.xml(relation.target)

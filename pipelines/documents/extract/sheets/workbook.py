@@ -22,21 +22,23 @@ from pipelines.documents.extract.sheets.misnamed import open_misnamed
 from pipelines.documents.extract.sheets.number_format import format_number, shown_text
 from pipelines.documents.extract.sheets.xlsx import MOST_CELLS, XlsxWorkbook, open_book, read_cells
 
-_FORMULA = 0x0006
+_FORMULA, _BOF, _OBJECT, _TEXT_OBJECT = 0x0006, 0x0809, 0x005D, 0x01B6
+_CHART = 0x0020  # the kind of stream that a BOF record begins
+_NOTE = 0x19  # the box of a comment
+_CONTROLS = (0x0B, 0x0C, 0x0D, 0x12)  # boxes to tick, choices, fields, lists; of the arrows of filters there are many
 _HEAD = struct.Struct("<HH")
 _CELL = struct.Struct("<HHH8sH")  # row, column, format, result, options
 _CALCULATE_ON_LOAD = 0x0002
 _EMPTY_RESULT = 0x03  # in the first byte of a result that is no number, as the last two tell
 
 
-def uncalculated_formulas(data: bytes) -> int:
-    """Count a workbook's formulas without a value. Raises OSError or struct.error for a damaged container."""
+def workbook_stream(data: bytes) -> bytes:
+    """The records of a workbook of 1993 or later, in a container or without. Raises OSError or struct.error."""
     if not data.startswith(olefile.MAGIC):
-        return 0
+        return data if data.startswith(_BIFF[-1]) else b""
     with olefile.OleFileIO(io.BytesIO(data)) as container:
         name = next((one for one in ("Workbook", "Book") if container.exists(one)), None)
-        stream = container.openstream(name).read() if name else b""
-    return uncalculated_in(stream)
+        return container.openstream(name).read() if name else b""
 
 
 def uncalculated_in(stream: bytes) -> int:
@@ -44,18 +46,38 @@ def uncalculated_in(stream: bytes) -> int:
 
     An empty result alone may be right (`=""`). The layout is that of [MS-XLS] 2.4.127.
     """
-    at = formulas = empty = asking = 0
-    while at + _HEAD.size <= len(stream):
-        kind, size = _HEAD.unpack_from(stream, at)
-        at += _HEAD.size
-        if kind == _FORMULA and size >= _CELL.size and at + _CELL.size <= len(stream):
-            *_, result, options = _CELL.unpack_from(stream, at)
+    formulas = empty = asking = 0
+    for kind, data in _records(stream):
+        if kind == _FORMULA and len(data) >= _CELL.size:
+            *_, result, options = _CELL.unpack_from(data)
             is_empty = result[0] == _EMPTY_RESULT and result[6:] == b"\xff\xff"
             formulas += 1
             empty += is_empty
             asking += is_empty and bool(options & _CALCULATE_ON_LOAD)
-        at += size
     return empty if empty == formulas else asking
+
+
+def unread_objects_in(stream: bytes) -> int:
+    """Count text boxes, charts and form controls, of which none is read ([MS-XLS] 2.5.143, 2.4.181, 2.4.329)."""
+    count, kind_of_object = 0, _NOTE
+    for kind, data in _records(stream):
+        if kind == _BOF and len(data) >= 4:
+            count += int.from_bytes(data[2:4], "little") == _CHART
+        elif kind == _OBJECT and len(data) >= 6:
+            kind_of_object = int.from_bytes(data[4:6], "little")
+            count += kind_of_object in _CONTROLS
+        elif kind == _TEXT_OBJECT and len(data) >= 12:
+            count += int.from_bytes(data[10:12], "little") > 0 and kind_of_object not in (_NOTE, *_CONTROLS)
+    return count
+
+
+def _records(stream: bytes) -> Iterator[tuple[int, bytes]]:
+    at = 0
+    while at + _HEAD.size <= len(stream):
+        kind, size = _HEAD.unpack_from(stream, at)
+        at += _HEAD.size
+        yield kind, stream[at : at + size]
+        at += size
 
 
 _OLE = b"\xd0\xcf\x11\xe0"
@@ -72,6 +94,8 @@ def _book_parts(
     archive: zipfile.ZipFile, gathered: PictureCollector, embedding: EmbeddedDocuments
 ) -> Iterator[DocumentPart]:
     book = open_book(archive)
+    for kind in book.missing:
+        gathered.note(CaveatKind.PARTS_SKIPPED, f"the part “{kind}”: cells may show other values than they should")
     for sheet in book.sheets:
         yield from _sheet_parts(book, sheet, gathered, embedding)
 
@@ -87,8 +111,11 @@ def _sheet_parts(
     if book.cells_left < 0:
         detail = f"sheet “{grid.name}” is not read: the sheets before it hold more than {MOST_CELLS} cells"
         return [DocumentPart(f"## Sheet: {grid.name}", (Caveat(CaveatKind.CUT_SHORT, detail),))]
-    read_cells(book, relation.target, grid)
+    references = read_cells(book, relation.target, grid)
     read_extras(book.package, relation.target, grid, gathered, embedding)
+    for name in references.keys() - book.package.relations(relation.target).keys():
+        detail = f"{references[name]} of sheet “{grid.name}” that is not in the file"
+        gathered.note(CaveatKind.PARTS_SKIPPED, detail)
     grid.caveats += gathered.take_caveats()
     return grid_parts(grid, gathered.context.read.part_chars)
 
@@ -103,7 +130,7 @@ def open_xls(source: Source, context: ExtractionContext, nesting: NestingBudget 
         if isinstance(source, Path) and source.stat().st_size > context.read.max_unpacked_bytes:
             raise Unreadable(FailureReason.TOO_LARGE, f"more than {context.read.max_unpacked_bytes} bytes")
         data = source.read_bytes() if isinstance(source, Path) else source.read()
-        formulas = uncalculated_formulas(data)
+        stream = workbook_stream(data)
         with xlrd.open_workbook(
             None, io.StringIO(), file_contents=data, formatting_info=True, ragged_rows=True
         ) as book:
@@ -116,9 +143,12 @@ def open_xls(source: Source, context: ExtractionContext, nesting: NestingBudget 
     except (*DAMAGED, struct.error) as error:
         raise classify_package_error(error) from error
     caveats = []
-    if formulas:
+    if formulas := uncalculated_in(stream):
         detail = "formulas of which no value is stored: their cells are empty here; open and save it in Excel"
         caveats.append(Caveat(CaveatKind.FORMULAS_UNCALCULATED, detail, formulas))
+    if objects := unread_objects_in(stream):
+        detail = "text boxes, charts or form controls of an old workbook; save it as XLSX to have them read"
+        caveats.append(Caveat(CaveatKind.PARTS_SKIPPED, detail, objects))
     if any(mark in data for mark in _OLD_PICTURES):
         caveats.append(
             Caveat(CaveatKind.PICTURES_UNREAD, "pictures of an old workbook; save it as XLSX to have them read")

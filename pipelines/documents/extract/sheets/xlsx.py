@@ -21,8 +21,9 @@ MOST_CELLS = 2_000_000  # that hold something, in one workbook; the sheet that p
 _PARSING = {"resolve_entities": False, "no_network": True, "load_dtd": False}
 _FOREIGN_DATES = {*range(27, 32), 36, *range(50, 55), 57, 58}  # built-in formats that depend on an East Asian system
 _FOREIGN_TIMES = {32, 33, 34, 35, 55, 56}
-_REFERENCE = re.compile(r"\$?([A-Z]{1,3})\$?(\d{1,7})", re.IGNORECASE)
+REFERENCE = re.compile(r"\$?([A-Z]{1,3})\$?(\d{1,7})", re.IGNORECASE)
 _EDGE_CODE = re.compile(r'&(?:"[^"]*"|[LCR]|\d+|K[0-9A-Fa-f]{6}|K\d\d[+-]\d{3}|[A-Z&])')
+_REFERRING = ("drawing", "oleObject", "control")
 _COUNTING = {"page", "of", "seite", "von", "sheet", "blatt", "de", "sur", "página", "pagina", "di"}
 _ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
 
@@ -42,6 +43,7 @@ class XlsxWorkbook:
         self.base_1904 = properties is not None and properties.get("date1904") in ("1", "true")
         # Libraries that cannot calculate store 0 for every formula and ask for a calculation when the file is opened.
         self.zeros_are_guesses = calculation is not None and calculation.get("fullCalcOnLoad") in ("1", "true")
+        self.missing: list[str] = []  # kinds of parts that the workbook names and the file does not hold
         self.strings = list(self._shared_strings())
         self.formats = list(self._cell_formats())
         self.cells_left = MOST_CELLS
@@ -53,7 +55,10 @@ class XlsxWorkbook:
 
     def _part_path(self, kind: str) -> str | None:
         found = next((one.target for one in self._relations.values() if one.kind == kind and not one.external), None)
-        return found if found and self.package.holds(found) else None
+        if found and not self.package.holds(found):
+            self.missing.append(kind)
+            return None
+        return found
 
     def _shared_strings(self) -> Iterator[str]:
         part = self._part_path("sharedStrings")
@@ -100,8 +105,11 @@ def rich_text(item: etree._Element) -> str:
     return "".join(pieces)
 
 
-def read_cells(book: XlsxWorkbook, part: str, grid: CellGrid) -> None:
-    """Fill a grid from a sheet's XML, which is streamed: only what is stored costs anything."""
+def read_cells(book: XlsxWorkbook, part: str, grid: CellGrid) -> dict[str, str]:
+    """Fill a grid from a sheet's XML, which is streamed: only what is stored costs anything.
+
+    Gives the drawings, objects and controls that lie over the cells, by the ids of their parts.
+    """
     reader = _CellReader(book, grid)
     with book.package.open(part) as file:
         for event, node in etree.iterparse(file, events=("start", "end"), **_PARSING):
@@ -118,12 +126,18 @@ def read_cells(book: XlsxWorkbook, part: str, grid: CellGrid) -> None:
                 reader.layout(name, node)
             elif name in ("oddHeader", "oddFooter") and (text := _header_text(node.text or "")):
                 grid.notes.append(text)
+            elif name in _REFERRING:
+                reader.reference(name, node)
             if book.cells_left < 0:
                 detail = (
                     f"sheet “{grid.name}” ends at row {reader.row + 1}: over {MOST_CELLS} cells; split the workbook"
                 )
                 grid.caveats.append(Caveat(CaveatKind.CUT_SHORT, detail))
-                return
+                break
+    if reader.linked:
+        detail = f"linked objects that are not in the file, sheet “{grid.name}”"
+        grid.caveats.append(Caveat(CaveatKind.PARTS_SKIPPED, detail, len(reader.linked)))
+    return reader.references
 
 
 def _header_text(text: str) -> str:
@@ -141,6 +155,8 @@ class _CellReader:
         self._row_is_hidden = False
         self._shared: dict[str, Translator] = {}
         self.row = -1
+        self.references: dict[str, str] = {}
+        self.linked: set[str] = set()  # shapes that show an object of another file
 
     def begin_row(self, node: etree._Element) -> None:
         number = node.get("r", "")
@@ -149,8 +165,8 @@ class _CellReader:
         self._row_is_hidden = node.get("hidden") in ("1", "true")
 
     def cell(self, node: etree._Element) -> None:
-        place = _REFERENCE.fullmatch(node.get("r") or "")
-        self._column = _column_index(place[1]) if place else self._column + 1
+        place = REFERENCE.fullmatch(node.get("r") or "")
+        self._column = column_index(place[1]) if place else self._column + 1
         text = self._cell_text(node)
         if text and text.strip():
             self._grid.put(self.row, self._column, text)
@@ -161,15 +177,22 @@ class _CellReader:
     def layout(self, name: str, node: etree._Element) -> None:
         if name == "mergeCell":
             first, _, last = node.get("ref", "").partition(":")
-            start, end = _REFERENCE.fullmatch(first), _REFERENCE.fullmatch(last)
+            start, end = REFERENCE.fullmatch(first), REFERENCE.fullmatch(last)
             if start and end:
                 rows, columns = (
                     sorted((int(start[2]) - 1, int(end[2]) - 1)),
-                    sorted((_column_index(start[1]), _column_index(end[1]))),
+                    sorted((column_index(start[1]), column_index(end[1]))),
                 )
                 self._grid.merged.append((rows[0], columns[0], rows[1], columns[1]))
         elif node.get("hidden") in ("1", "true"):
             self._grid.hidden_columns.append((int(node.get("min", "1")) - 1, int(node.get("max", "1")) - 1))
+
+    def reference(self, name: str, node: etree._Element) -> None:
+        if name == "oleObject" and node.get("link"):
+            self.linked.add(node.get("shapeId", ""))
+        for key, value in node.attrib.items():
+            if str(key).endswith("relationships}id"):
+                self.references[str(value)] = name
 
     def _cell_text(self, node: etree._Element) -> str:
         kind, style = node.get("t", "n"), node.get("s", "0")
@@ -226,7 +249,8 @@ class _CellReader:
         return ""
 
 
-def _column_index(letters: str) -> int:
+def column_index(letters: str) -> int:
+    """0 for `A`, 26 for `AA`."""
     number = 0
     for letter in letters.upper():
         number = number * 26 + ord(letter) - 64

@@ -2,24 +2,26 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from striprtf.striprtf import remove_pict_groups as without_binaries
 from striprtf.striprtf import rtf_to_text
 
-from pipelines.documents.document import Caveat, CaveatKind, FailureReason, Unreadable
+from pipelines.documents.document import CaveatKind, FailureReason, Unreadable
+from pipelines.documents.extract.office.embedded import EmbeddedDocuments
 from pipelines.documents.extract.opened import (
+    DocumentPart,
     ExtractionContext,
     OpenedDocument,
-    UnpagedDocument,
-    join_blocks,
     markdown_table,
     storable_text,
     table_parts,
 )
+from pipelines.documents.extract.pictures.embedded_pictures import PictureCollector, split_blocks
 from pipelines.documents.extract.text.plain_text import read_bounded
 from pipelines.documents.extract.text.raised import as_subscript, as_superscript
+from pipelines.documents.extract.text.rtf_groups import PICTURE, RtfGroups, without_binaries
 
 # Marks that pass through the library as letters: none of these is in any text.
 _CELL, _ROW, _TABLE, _HIGH, _LOW, _LEVEL = "\ue000", "\ue001", "\ue002", "\ue003", "\ue004", "\ue005"
@@ -36,63 +38,43 @@ _WORDS: Final = re.compile(r"\\(cell|row|trowd|super|sub|nosupersub|plain)(0?)(?
 _SHIFTED: Final = re.compile(r"\{[^{}]*\\(?:super|sub)(?![a-z0-9])[^{}]*(?=\})")
 _RUN: Final = re.compile(f"([{_HIGH}{_LOW}])([^{_HIGH}{_LOW}{_LEVEL}\n{_CELL}]*){_LEVEL}?")
 _RAW: Final = re.compile("[\x80-\xff]")
-_PICTURE: Final = re.compile(r"\\pict(?![a-z])")
-_COPY: Final = re.compile(r"\\nonshppict(?![a-z])")
-_ASIDE: Final = re.compile(r"\{\s*(?:\\\*)?\s*\\(footnote|annotation|shptxt)(?![a-z])")
-_PROLOG: Final = re.compile(r"\{[^{}]*\\fonttbl")
-_CODE_PAGE: Final = re.compile(r"\\ansicpg\d+")
+_DAMAGED = (LookupError, ValueError, TypeError, AttributeError)
 
 
 def open_rtf(path: Path, context: ExtractionContext) -> OpenedDocument:
-    """The text in parts. Raises Unreadable: TOO_LARGE or CORRUPT."""
-    # The format itself is ASCII; its letters beyond are escaped in the code page that it names, or should be.
-    given = read_bounded(path, context).decode("latin-1")
-    pictures = len(_PICTURE.findall(given)) - len(_COPY.findall(given))
+    """The text in parts, embedded documents behind them. Raises Unreadable: TOO_LARGE or CORRUPT."""
+    gathered = PictureCollector(context)
+    embedding = EmbeddedDocuments(gathered, None)
     try:
-        source = _RAW.sub(lambda found: f"\\'{ord(found[0]):02x}", without_binaries(given))  # type: ignore[no-untyped-call]
-        source, asides = _split_asides(source)
-        text = _plain_text(source)
-        blocks = list(_text_blocks(text, context.read.part_chars))
-        blocks += [block for aside in asides for block in _text_blocks(_plain_text(aside), context.read.part_chars)]
-    except (LookupError, ValueError, TypeError, AttributeError) as error:
+        blocks = rtf_blocks(read_bounded(path, context), gathered, embedding)
+    except _DAMAGED as error:
         raise Unreadable(FailureReason.CORRUPT, f"not readable as RTF: {error}"[:200]) from error
-    return UnpagedDocument(join_blocks(blocks, context.read.part_chars), _text_caveats(pictures, text))
+    first, *others = split_blocks(blocks, context.read.part_chars) or [""]
+    caveats = tuple(replace(one, whole=True) for one in gathered.take_caveats())
+    return embedding.behind(gathered.document([DocumentPart(first, caveats), *others]))
 
 
-def _text_caveats(pictures: int, text: str) -> Iterator[Caveat]:
-    if pictures > 0:
-        yield Caveat(CaveatKind.PICTURES_UNREAD, f"{pictures} pictures in the text were not read", pictures)
-    if bad := text.count("\ufffd"):
-        yield Caveat(CaveatKind.ENCODING_UNSURE, f"{bad} letters do not fit the code page that the file names", bad)
+def rtf_blocks(data: bytes, gathered: PictureCollector, embedding: EmbeddedDocuments) -> list[str]:
+    """Headers, the text, remarks and boxes, footers: each different one of what stands beside the text once.
 
-
-def _split_asides(source: str) -> tuple[str, list[str]]:
-    """The text with its notes in brackets, and what the library leaves out as texts of their own: remarks, boxes."""
-    start = _PROLOG.search(source)
-    fonts = source[start.start() : _group_end(source, start.start())] if start else ""
-    page = _CODE_PAGE.search(source)
-    prolog = "{\\rtf1\\ansi" + (page[0] if page else "") + fonts
-    kept, asides, at = [], [], 0
-    while (found := _ASIDE.search(source, at)) is not None:
-        end = _group_end(source, found.start())
-        inner = source[found.end() : end - 1]
-        kept.append(source[at : found.start()])
-        if found[1] == "footnote":
-            kept.append("{ [" + inner.lstrip() + "]}")
-        else:
-            asides.append(f"{prolog} {inner}}}")
-        at = end
-    return "".join([*kept, source[at:]]), asides
-
-
-def _group_end(source: str, start: int) -> int:
-    """The offset after the group that begins at `start`."""
-    depth = 0
-    for brace in re.compile(r"\\.|[{}]", re.DOTALL).finditer(source, start):
-        depth += {"{": 1, "}": -1}.get(brace[0], 0)
-        if depth == 0:
-            return brace.end()
-    return len(source)
+    Raises LookupError, ValueError, TypeError or AttributeError for what is damaged.
+    """
+    # The format itself is ASCII; its letters beyond are escaped in the code page that it names, or should be.
+    source = without_binaries(data.decode("latin-1"))
+    groups = RtfGroups(_RAW.sub(lambda found: f"\\'{ord(found[0]):02x}", source), gathered, embedding)
+    headers, boxes, footers = (
+        dict.fromkeys(map(_plain_text, sources)) for sources in (groups.headers, groups.asides, groups.footers)
+    )
+    texts = [*headers, _plain_text(groups.body), *boxes]
+    every = "".join((*texts, *footers))
+    if bad := every.count("\ufffd"):
+        detail = f"{bad} letters do not fit the code page that the file names"
+        gathered.note(CaveatKind.ENCODING_UNSURE, detail, bad)
+    there = {found[0] for found in PICTURE.finditer(every)}
+    lost = [place for place in groups.pictures if place not in there]  # those of boxes go behind the text
+    limit = gathered.context.read.part_chars
+    blocks = [block for text in (*texts, *lost, *footers) for block in _text_blocks(text, limit)]
+    return [PICTURE.sub("\0\\1\0", block) for block in blocks]
 
 
 def _plain_text(source: str) -> str:

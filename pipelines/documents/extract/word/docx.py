@@ -14,9 +14,11 @@ from pipelines.documents.extract.office.zip_package import DAMAGED, Source, chec
 from pipelines.documents.extract.opened import ExtractionContext, OpenedDocument
 from pipelines.documents.extract.pictures.embedded_pictures import PictureCollector, split_blocks
 from pipelines.documents.extract.sheets.grid import CellGrid, grid_blocks
+from pipelines.documents.extract.text.rtf import rtf_blocks
 from pipelines.documents.extract.text.web_page import fit_tables
+from pipelines.documents.extract.word.form_fields import BoundData, W
 from pipelines.documents.extract.word.imported_parts import IMPORT_DAMAGED, imported_blocks
-from pipelines.documents.extract.word.inline import ALTERNATIVES, FALLBACK, InlineReader, W
+from pipelines.documents.extract.word.inline import ALTERNATIVES, FALLBACK, InlineReader
 from pipelines.documents.extract.word.numbering import ListNumbering
 from pipelines.documents.extract.word.styles import DocxStyles
 
@@ -68,11 +70,13 @@ class _Reader:
         self._styles = DocxStyles(self._side_part("styles"))
         self._lists = ListNumbering(self._styles, self._side_part("numbering"))
         self._objects = DrawingObjects(package, gathered, embedding)
+        self._bound = BoundData(package, self._relations)
         self._inline = InlineReader(self._styles, self._objects)
 
     def blocks(self) -> Iterator[str]:
         """Everything, headers first and footers last."""
         root = self._package.xml(self._part)
+        self._bound.fill_controls(root)
         body = root.find(f"{W}body")
         yield from self._edge_blocks("header")
         self._objects.within(self._part)
@@ -83,13 +87,13 @@ class _Reader:
         yield from self._edge_blocks("footer")
 
     def _side_part(self, kind: str) -> etree._Element | None:
-        """A part beside the text; a damaged one is named and does not cost the document."""
+        """A part beside the text; one that is damaged or missing is named and does not cost the document."""
         for relation in self._relations.values():
-            if relation.kind == kind and not relation.external and self._package.holds(relation.target):
+            if relation.kind == kind and not relation.external:
                 try:
                     return self._package.xml(relation.target)
                 except DAMAGED:
-                    self._gathered.note(CaveatKind.PARTS_SKIPPED, f"the damaged part “{kind}”")
+                    self._gathered.note(CaveatKind.PARTS_SKIPPED, f"the damaged or missing part “{kind}”")
         return None
 
     def _child_blocks(self, parent: etree._Element) -> Iterator[str]:
@@ -166,7 +170,9 @@ class _Reader:
             return
         data = self._package.blob(relation.target)
         try:
-            if not data.startswith(b"PK"):
+            if data.startswith(b"{\\rtf"):
+                yield from rtf_blocks(data, self._gathered, self._embedding)
+            elif not data.startswith(b"PK"):
                 blocks, doubts = imported_blocks(data, self._gathered.context)
                 for doubt in doubts:
                     self._gathered.note(doubt.kind, doubt.detail)
@@ -201,14 +207,15 @@ class _Reader:
         """Each different header or footer once."""
         seen = set()
         for relation in self._relations.values():
-            if relation.kind != kind or relation.external or not self._package.holds(relation.target):
+            if relation.kind != kind or relation.external:
                 continue
             try:
                 root = self._package.xml(relation.target)
             except DAMAGED:
-                self._gathered.note(CaveatKind.PARTS_SKIPPED, f"a damaged {kind}")
+                self._gathered.note(CaveatKind.PARTS_SKIPPED, f"a damaged or missing {kind}")
                 continue
             self._objects.within(relation.target)
+            self._bound.fill_controls(root)
             text = "\n".join(self._child_blocks(root))
             if text.strip() and text not in seen:
                 seen.add(text)

@@ -1,11 +1,9 @@
-"""Imported parts of a DOCX (altChunk): HTML, text, RTF or web archives that a program left to Word to convert."""
+"""Imported parts of a DOCX (altChunk): HTML, text or web archives that a program left to Word to convert."""
 
 import email
 import email.errors
 import email.policy
 from email.message import EmailMessage
-
-from striprtf.striprtf import rtf_to_text
 
 from pipelines.documents.document import Caveat
 from pipelines.documents.extract.opened import ExtractionContext
@@ -20,9 +18,6 @@ IMPORT_DAMAGED = (email.errors.MessageError, LookupError, ValueError, TypeError,
 def imported_blocks(data: bytes, context: ExtractionContext) -> tuple[list[str], tuple[Caveat, ...]]:
     """The blocks of an imported part that is no package, by what its bytes are, and what is in doubt about them."""
     head = data.lstrip(b"\xef\xbb\xbf \t\r\n")[:2048].lower()
-    if head.startswith(b"{\\rtf"):
-        text = rtf_to_text(data.decode("latin-1"), errors="replace")  # type: ignore[no-untyped-call]
-        return _text_paragraphs(text), ()
     if head.startswith(_MIME_STARTS):
         return _of_archive(data, context)
     if head.startswith(b"<") or b"<html" in head or b"<body" in head or b"</p>" in head:

@@ -9,6 +9,7 @@ from pipelines.documents.document import CaveatKind
 from pipelines.documents.extract.office.embedded_objects import DrawingObjects
 from pipelines.documents.extract.text.raised import as_subscript, as_superscript
 from pipelines.documents.extract.word.equations import linear_equation
+from pipelines.documents.extract.word.form_fields import EMPTY, TICKED, W, field_state, is_on
 from pipelines.documents.extract.word.styles import DocxStyles
 
 _WINGDINGS = {
@@ -54,7 +55,6 @@ def symbol_sign(font: str, code: int) -> str | None:
     return found
 
 
-W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 M = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
 _MC = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
 ALTERNATIVES = frozenset((f"{_MC}AlternateContent", f"{_MC}Choice"))
@@ -69,8 +69,6 @@ _UNSEEN = frozenset(
         ),
     )
 ) | {FALLBACK}
-_TICKED, _EMPTY = "☒", "☐"
-_OFF = ("0", "false", "off")
 _LEAST_SHIFT = 3  # half points that a run is moved up or down before it counts as raised or lowered
 _PRIVATE = re.compile("[\uf020-\uf0ff]")
 Piece = tuple[str, str]  # "" | "raised" | "lowered", and the text
@@ -106,13 +104,13 @@ class InlineReader:
             elif tag in (f"{M}oMath", f"{M}oMathPara"):
                 yield "", linear_equation(child)
             elif tag == f"{W}sdt" and (box := child.find(f"{W}sdtPr/{_CHECKBOX}")) is not None:
-                yield "", _TICKED if _is_on(box, "checked", absent=False) else _EMPTY
+                yield "", TICKED if is_on(box, "checked") else EMPTY
             elif tag in (f"{W}footnoteReference", f"{W}endnoteReference"):
                 yield "", self._note_reference(child, tag.removeprefix(W).removesuffix("Reference"))
             elif tag == f"{W}sym":
                 yield shift, self._hex_sign(child.get(f"{W}font", ""), child.get(f"{W}char", ""))
             elif tag == f"{W}fldChar":
-                yield "", _form_field(child)
+                yield "", field_state(child)
             elif tag in (f"{W}drawing", f"{W}pict", f"{W}object"):
                 yield "", self._objects.text(child)
             else:
@@ -138,7 +136,7 @@ class InlineReader:
         return "lowered" if found[1] else "raised"
 
     def _is_hidden(self, properties: etree._Element) -> bool:
-        return properties.find(f"{W}vanish") is not None and _is_on(properties, "vanish", absent=False)
+        return is_on(properties, "vanish")
 
     def _note_reference(self, node: etree._Element, kind: str) -> str:
         number = self.number(kind, node.get(f"{W}id", ""))
@@ -177,26 +175,3 @@ def join_pieces(pieces: Iterator[Piece]) -> str:
     return "".join(
         as_superscript(text) if shift == "raised" else as_subscript(text) if shift else text for shift, text in groups
     )
-
-
-def _form_field(node: etree._Element) -> str:
-    """A box to tick, or the chosen entry of a list, of the older form fields: neither is in the text."""
-    box, choice = node.find(f"{W}ffData/{W}checkBox"), node.find(f"{W}ffData/{W}ddList")
-    if box is not None:
-        ticked = _is_on(box, "checked", absent=False) if box.find(f"{W}checked") is not None else _is_on(box, "default")
-        return _TICKED if ticked else _EMPTY
-    if choice is not None:
-        entries = [item.get(f"{W}val", "") for item in choice.iterfind(f"{W}listEntry")]
-        found = choice.find(f"{W}result")
-        at = found.get(f"{W}val", "0") if found is not None else "0"
-        return entries[int(at)] if at.isdecimal() and int(at) < len(entries) else ""
-    return ""
-
-
-def _is_on(parent: etree._Element, name: str, *, absent: bool = False) -> bool:
-    """A switch: on where it stands without a value."""
-    found = parent.find(f"{{*}}{name}")
-    if found is None:
-        return absent
-    value = next((str(value) for key, value in found.attrib.items() if str(key).endswith("}val")), "1")
-    return value not in _OFF
