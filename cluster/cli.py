@@ -28,7 +28,7 @@ from cluster.console.commands import (
     vault_commands,
     why_command,
 )
-from cluster.console.commands.document_commands import AsJson, CommandSession
+from cluster.console.commands.document_commands import AsJson, CommandContext, CommandSession
 from cluster.console.login_tokens import CredentialsFile
 from configs.settings import InvalidConfiguration, load_settings
 
@@ -66,20 +66,19 @@ app.add_typer(tenancy_commands.tenants, name="tenants")
 
 @app.callback()
 def _start(
-    context: typer.Context,
+    context: CommandContext,
     url: Annotated[str | None, typer.Option(envvar="AOS_URL", help="The server; here when left out.")] = None,
     token: Annotated[str | None, typer.Option(envvar="AOS_TOKEN", help="Instead of `aos login`.")] = None,
     state_dir: Annotated[Path | None, typer.Option(envvar="AOS_STATE_DIR", hidden=True)] = None,
 ) -> None:
-    server = api.ApiClient(
-        (url or api.base_url(load_settings().http)).rstrip("/"), token, CredentialsFile.of(state_dir)
-    )
+    place = (url or api.base_url(load_settings().http)).rstrip("/")
+    server = api.ApiClient(place, token, CredentialsFile.of(state_dir))
     context.obj = CommandSession(server, Console(width=None if sys.stdout.isatty() else 120))
 
 
 @app.command()
 def up(
-    context: typer.Context,
+    context: CommandContext,
     foreground: Annotated[bool, typer.Option("--foreground", help="Stay here; for systemd and containers.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -91,18 +90,17 @@ def up(
     from cluster import supervisor
     from cluster.state import supervised
 
-    session: CommandSession = context.obj
     settings = load_settings()
     os.umask(0o077)
 
     def report(line: str) -> None:
         if not as_json:
-            session.out.print(f"  {line}", highlight=False, markup=False)
+            context.obj.out.print(f"  {line}", highlight=False, markup=False)
 
     password = supervisor.prepare_state(settings, report)
     if password is not None and not as_json:
         line = f"\nFirst administrator {settings.auth.admin_email}, password (shown once): {password}\n"
-        session.out.print(line, highlight=False, markup=False)
+        context.obj.out.print(line, highlight=False, markup=False)
         supervisor.forget_first_password(settings)
     if foreground:
         supervisor.run_supervisor(settings, report)
@@ -121,26 +119,25 @@ def up(
     shown = f"Console: {body['console']}\n" if body["console"] else ""
     shown += f"Ready: {body['url']}   API: {body['docs']}   log: {body['log']}\n"
     shown += f"Idle memory: {probes.memory_bytes(settings) / 2**30:.2f} GiB   Sign in: aos login   Stop: aos down"
-    session.print(body, as_json, shown)
+    context.obj.print(body, as_json, shown)
     supervisor.forget_first_password(settings)
 
 
 @app.command()
-def down(context: typer.Context, as_json: AsJson = False) -> None:
+def down(context: CommandContext, as_json: AsJson = False) -> None:
     """Stop everything that `aos up` started; the data stays.
 
     Example: aos down
     """
     from cluster import supervisor
 
-    session: CommandSession = context.obj
     state = load_settings().state_dir
     ran = supervisor.stop_instance(state)
-    session.print({"stopped": ran}, as_json, f"Stopped; the data stays in {state}." if ran else "Nothing ran.")
+    context.obj.print({"stopped": ran}, as_json, f"Stopped; the data stays in {state}." if ran else "Nothing ran.")
 
 
 @app.command()
-def doctor(context: typer.Context, as_json: AsJson = False) -> None:
+def doctor(context: CommandContext, as_json: AsJson = False) -> None:
     """Probe every part and print one table; exit 1 if a part is red.
 
     Example: aos doctor --json
@@ -149,9 +146,8 @@ def doctor(context: typer.Context, as_json: AsJson = False) -> None:
     from cluster.console import findings as found
     from cluster.state.settings.settings_rows import load_where_possible
 
-    session: CommandSession = context.obj
     findings = probes.run_probes(load_where_possible())
-    session.print(found.as_json(findings), as_json, found.findings_table(findings))
+    context.obj.print(found.as_json(findings), as_json, found.findings_table(findings))
     raise typer.Exit(1 if found.is_red(findings) else 0)
 
 

@@ -4,7 +4,6 @@ import json
 import re
 from base64 import urlsafe_b64decode
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from html import unescape
 from typing import Any
@@ -60,9 +59,8 @@ class ApiClient:
 
     def login(self, email: str, password: str) -> JSON:
         """Sign in and keep the tokens; the answer has `must_change_password`."""
-        answer = _read_json(
-            self._send_request("POST", "/api/auth/login", None, json={"email": email, "password": password})
-        )
+        body = {"email": email, "password": password}
+        answer = _read_json(self._send_request("POST", "/api/auth/login", None, json=body))
         self.credentials.write(self.url, LoginTokens(answer["access_token"], answer["refresh_token"]))
         return answer
 
@@ -74,11 +72,8 @@ class ApiClient:
     def request(self, method: str, path: str, **options: Any) -> JSON:
         """One call with our token; an expired one is refreshed once.
 
-        Raises:
-            Unavailable: nobody listens at the URL.
-            Unauthenticated: no token, or it is refused and cannot be refreshed.
-            Away: it is being started or repaired.
-            ApiRefusal: any other problem, with the API's own detail and fix.
+        Raises Unavailable where nobody listens at the URL, Unauthenticated without a token that is accepted,
+        ApiUnavailable while it is started or repaired, and ApiRefusal with the API's own detail and fix for the rest.
         """
         return _read_json(self._send_authorized(method, path, **options))
 
@@ -90,9 +85,9 @@ class ApiClient:
         return answer.content
 
     def _send_authorized(self, method: str, path: str, **options: Any) -> httpx.Response:
-        used = self._current_token()
+        used = self.bearer()
         answer = self._send_request(method, path, used, **options)
-        if answer.status_code == 401 and (renewed := self._renew_token()) is not None:
+        if answer.status_code == 401 and (renewed := self.renewed()) is not None:
             moved = used is not None and _workspace_in(used) != _workspace_in(renewed)
             if moved and method not in {"GET", "HEAD"}:  # it was meant for the workspace that is gone
                 raise WorkspaceMoved("the workspace that you were signed in to is gone, and nothing was done")
@@ -102,20 +97,18 @@ class ApiClient:
     def events(self, method: str, path: str, last: str | None = None, **options: Any) -> Iterator[ServerSentEvent]:
         """One call whose answer is a stream of server-sent events (WHATWG); nothing is sent twice.
 
-        Args:
-            last: id of the last event that is known already.
-
-        Raises:
-            Unavailable, Unauthenticated, ApiRefusal: as for `request`; Unavailable also where the stream breaks.
+        `last` is the id of the last event that is known. Raises as `request`, and Unavailable where the stream breaks.
         """
         headers = {"Accept": "text/event-stream"} | ({"Last-Event-ID": last} if last else {})
-        token = self._current_token()
+        options |= {"timeout": httpx.Timeout(60, connect=10)}  # the server is never silent for longer than 15 s
+        options |= {"verify": self.url.startswith("https:")}
+        token = self.bearer()
         for attempt in (1, 2):
             if token:
                 headers["Authorization"] = f"Bearer {token}"
             try:
-                with self._open_stream(method, path, headers, **options) as answer:
-                    if answer.status_code == 401 and attempt == 1 and (token := self._renew_token()) is not None:
+                with httpx.stream(method, self.url + path, headers=headers, **options) as answer:
+                    if answer.status_code == 401 and attempt == 1 and (token := self.renewed()) is not None:
                         continue
                     if not answer.is_success:
                         answer.read()
@@ -125,33 +118,18 @@ class ApiClient:
             except httpx.ConnectError as error:
                 raise self._nobody_answers(error) from error
             except httpx.TransportError as error:
-                raise Unavailable(
-                    f"the stream from {self.url} broke ({error})", fix="See how far it came: aos runs list"
-                ) from error
+                what, fix = f"the stream from {self.url} broke ({error})", "See how far it came: aos runs list"
+                raise Unavailable(what, fix=fix) from error
 
     def _nobody_answers(self, error: Exception) -> Unavailable:
         return Unavailable(f"nobody answers at {self.url} ({error})", fix="Run `aos up`, or give --url / AOS_URL.")
 
-    def _open_stream(
-        self, method: str, path: str, headers: JSON, **options: Any
-    ) -> AbstractContextManager[httpx.Response]:
-        silence = httpx.Timeout(60, connect=10)  # the server is never silent for longer than 15 s
-        secure = self.url.startswith("https:")
-        return httpx.stream(method, self.url + path, headers=headers, timeout=silence, verify=secure, **options)
-
     def bearer(self) -> str | None:
-        """Our token as it is now, for clients that send requests themselves; None where nobody is signed in."""
-        return self._current_token()
-
-    def renewed(self) -> str | None:
-        """Another token in the place of one that ran out; None where there is none to be had."""
-        return self._renew_token()
-
-    def _current_token(self) -> str | None:
+        """Our token as it is now; None where nobody is signed in."""
         stored = None if self.token else self.credentials.read(self.url)
         return self.token or (stored.access if stored else None)
 
-    def _renew_token(self) -> str | None:
+    def renewed(self) -> str | None:
         """A new access token for the stored refresh token, None where there is none or it is refused."""
         stored = None if self.token else self.credentials.read(self.url)
         if stored is None:
@@ -252,17 +230,14 @@ def base_url(http: HttpSettings) -> str:
 def _read_json(answer: httpx.Response) -> JSON:
     if answer.is_success:
         return dict(answer.json()) if answer.content else {}
-    problem: JSON = {}
     ours = "json" in answer.headers.get("content-type", "")
-    if ours:
-        body = answer.json()
-        problem = body if isinstance(body, dict) else {}
+    body = answer.json() if ours else None
+    problem: JSON = body if isinstance(body, dict) else {}
     detail = problem.get("detail") or problem.get("title") or answer.text[:500] or answer.reason_phrase
     if answer.status_code == 401:
         raise Unauthenticated(str(detail), fix="Run `aos login`, or set AOS_TOKEN.")
     # The API's own errors are JSON. What says "not found" or "server error" in plain text is the proxy before it, which
     # has no route or no replica to hand a request to.
     away = answer.status_code in (502, 503, 504) or (answer.status_code in (404, 500) and not ours)
-    raise (ApiUnavailable if away else ApiRefusal)(
-        f"{detail} ({answer.status_code})", fix=str(problem.get("fix") or "")
-    )
+    kind = ApiUnavailable if away else ApiRefusal
+    raise kind(f"{detail} ({answer.status_code})", fix=str(problem.get("fix") or ""))

@@ -9,7 +9,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from cluster.basics.errors import AosError, Unavailable
+from cluster.basics.errors import Unavailable
 from cluster.console import printing
 from cluster.console.api import JSON, ApiUnavailable
 
@@ -22,17 +22,11 @@ PATIENCE_SECONDS = 600.0  # a whole repair, Ray killed and the models loaded aga
 def poll_job(
     read: Callable[[], JSON], console: Console, quiet: bool = False, patience: float = PATIENCE_SECONDS
 ) -> JSON:
-    """Poll a job until it ends and return its last state.
+    """Poll a job until it ends and return its last state; raises what `read` raises.
 
     Args:
-        read: asks for the job.
-        console: where progress is shown.
-        quiet: shows nothing.
-        patience: seconds that the API may be away: the job goes on, or will, without anybody who watches.
-
-    Raises:
-        Unavailable: it was away for longer; the detail has the last reason.
-        AosError: whatever else `read` raises.
+        patience: seconds that the API may be away: the job goes on, or will, without anybody who watches. Raises
+            Unavailable where it was away for longer; the detail has the last reason.
     """
     started = answered = time.monotonic()
     fields = ("{task.fields[phase]}", "pages  {task.fields[rate]}", "{task.fields[failures]}")
@@ -46,7 +40,10 @@ def poll_job(
                 job = read()
             except (Unavailable, ApiUnavailable) as error:
                 if time.monotonic() - answered > patience:
-                    raise _given_up(patience, error) from error
+                    raise Unavailable(
+                        f"the API was away for {patience:.0f} s; the job is not lost ({error})",
+                        fix="Run `aos doctor`, then follow it again: aos jobs list, aos jobs watch ID.",
+                    ) from error
                 progress.update(task, failures=f"the API is away, asking again: {escape(str(error))}")
                 time.sleep(POLL_SECONDS)
                 continue
@@ -54,13 +51,14 @@ def poll_job(
             pages = job.get("pages") or {}
             done = int(pages.get("done", 0)) + int(pages.get("failed", 0))
             first = done if first is None else first
+            failed = [f"{reason} {count}" for reason, count in (job.get("failures") or {}).items()]
             progress.update(
                 task,
                 total=pages.get("expected") or None,
                 completed=done,
                 phase=f"{job['state']} {job.get('phase') or ''}".strip(),
                 rate=_format_rate(done - first, int(pages.get("expected", 0)) - done, time.monotonic() - started),
-                failures=", ".join([*_format_failures(job), *map(escape, printing.wait_lines(job)[:1])]),
+                failures=", ".join([*failed, *map(escape, printing.wait_lines(job)[:1])]),
             )
             if job["state"] in ENDED:
                 return job
@@ -113,19 +111,8 @@ def _outcome_lines(job: JSON) -> list[str]:
     return lines
 
 
-def _given_up(patience: float, last: AosError) -> Unavailable:
-    return Unavailable(
-        f"the API was away for {patience:.0f} s; the job is not lost ({last})",
-        fix="Run `aos doctor`, then follow it again: aos jobs list, aos jobs watch ID.",
-    )
-
-
 def _format_rate(done: int, left: int, seconds: float) -> str:
     if done <= 0 or seconds <= 0:
         return ""
     speed = done / seconds
     return f"{speed:.1f}/s  ETA {left / speed:.0f} s" if left > 0 else f"{speed:.1f}/s"
-
-
-def _format_failures(job: JSON) -> list[str]:
-    return [f"{reason} {count}" for reason, count in (job.get("failures") or {}).items()]

@@ -99,10 +99,8 @@ def render_notices(notices: Sequence[LicenceNotice]) -> str:
 
 def collect_notices() -> list[LicenceNotice]:
     """Of everything that is needed, by name."""
-    return sorted(
-        (package_notice(one) for one in required_distributions(direct_requirements()).values()),
-        key=lambda one: canonicalize_name(one.name),
-    )
+    found = required_distributions(direct_requirements())
+    return sorted(map(package_notice, found.values()), key=lambda one: canonicalize_name(one.name))
 
 
 def main() -> int:

@@ -15,9 +15,8 @@ DOUBTFUL = ("degraded", "partial", "failed")  # what a document can be where som
 
 def caveat_lines(found: JSON) -> list[str]:
     """The caveats of something that was read, missing or doubtful parts, a line each: kind, pages, and the detail."""
-    return [
-        f"{one['kind'].replace('_', ' ')}{_pages_suffix(one)}: {one['detail']}" for one in found.get("caveats") or ()
-    ]
+    caveats = found.get("caveats") or ()
+    return [f"{one['kind'].replace('_', ' ')}{_pages_suffix(one)}: {one['detail']}" for one in caveats]
 
 
 def _pages_suffix(caveat: JSON) -> str:
@@ -29,21 +28,23 @@ def _pages_suffix(caveat: JSON) -> str:
     return f" ({'page' if len(pages) == 1 and more <= 0 else 'pages'} {said})"
 
 
+def shorten(text: str, most: int) -> str:
+    """At most so many characters of a text, marked where it goes on."""
+    return text if len(text) <= most else f"{text[:most]} …"
+
+
 def hits_table(answer: JSON) -> Table:
     """Search results, best first, with the page each stands on."""
     engine = answer.get("keyword_engine", "?")
     count, took = answer.get("total_results", 0), answer.get("execution_time_ms", 0)
-    table = Table(
-        title=f"{count} hits in {took:.0f} ms, keyword engine {engine}", title_justify="left", show_lines=True
-    )
-    table.add_column("score", justify="right")
-    table.add_column("file")
-    table.add_column("page", justify="right")
+    title = f"{count} hits in {took:.0f} ms, keyword engine {engine}"
+    table = Table(title=title, title_justify="left", show_lines=True)
+    for name in ("score", "file", "page"):
+        table.add_column(name, justify="left" if name == "file" else "right")
     table.add_column("text", ratio=1)
     for hit in answer["results"]:
         text = " ".join(str(hit["text"]).split())
-        short = text if len(text) <= EXCERPT else text[:EXCERPT] + " …"
-        told = Text(short)
+        told = Text(shorten(text, EXCERPT))
         for line in caveat_lines(hit):
             told.append(f"\n! {line}", style="yellow")
         table.add_row(f"{hit['score']:.3f}", escape(str(hit["filename"])), str(hit["page"]), told)
@@ -68,8 +69,7 @@ def render_explain(answer: JSON) -> Group:
 
 def render_answer(body: JSON) -> Text:
     """An answer, labelled with how it was made, and its citations."""
-    text = Text()
-    text.append(f"[{body['mode']}] ", style="bold")
+    text = Text.assemble((f"[{body['mode']}] ", "bold"))
     text.append(str(body["answer"]).strip() + "\n")
     for cited in body.get("citations", []):
         text.append(f"\n[{cited['n']}] {cited['filename']}, page {cited['page']}{confidence_text(cited)}", style="cyan")
@@ -106,10 +106,9 @@ def rows_table(items: Iterable[JSON], columns: tuple[str, ...]) -> Table:
 def _cell_text(value: object) -> str:
     if value is None:
         return ""
-    if isinstance(value, list) and all(isinstance(one, dict) and "kind" in one for one in value):
-        return ", ".join(str(one["kind"]).replace("_", " ") for one in value)
-    if isinstance(value, list) and all(isinstance(one, dict) and "reason" in one for one in value):
-        return ", ".join(str(one["reason"]).replace("_", " ") for one in value)
+    for key in ("kind", "reason"):
+        if isinstance(value, list) and all(isinstance(one, dict) and key in one for one in value):
+            return ", ".join(str(one[key]).replace("_", " ") for one in value)
     if isinstance(value, dict) and "degraded" in value:
         return ", ".join(f"{value[name]} {name}" for name in DOUBTFUL if value.get(name))
     if isinstance(value, dict):

@@ -46,8 +46,6 @@ def create_console(
     """The ASGI application; it stands below /console.
 
     Args:
-        settings: how long a sign-in lasts.
-        clock: seconds that only grow.
         pages: the first has the path "".
         most_upload: bytes of one file.
         vouch: makes the word by which the API believes a browser's address; without it guesses count for the console's.
@@ -73,7 +71,7 @@ def create_console(
         footer_links=[],
         run_history=False,
         app_kwargs={"docs_url": None, "redoc_url": None},
-        auth_dependency=lambda request: _request_user(desk, request),
+        auth_dependency=lambda request: session.grant.user if (session := desk.session(request)) else None,
         max_file_size=most_upload,
         ssr_mode=False,
         enable_monitoring=False,
@@ -96,11 +94,6 @@ def draw_console(desk: ConsoleContext) -> gr.Blocks:
     blocks.state_session_capacity = MOST
     blocks.queue(default_concurrency_limit=32, max_size=LONGEST_QUEUE, api_open=False)
     return blocks
-
-
-def _request_user(desk: ConsoleContext, request: gr.Request) -> str | None:
-    session = desk.session(request)
-    return None if session is None else session.grant.user
 
 
 def _asset_routes() -> APIRouter:

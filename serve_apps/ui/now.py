@@ -1,8 +1,7 @@
 """The page Now: how every part is, what runs and waits, what failed in the last day, and what was asked of models."""
 
 import asyncio
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 from urllib.parse import parse_qsl, urlsplit
 
 import gradio as gr
@@ -27,9 +26,8 @@ from serve_apps.ui.kit.blocks import (
 )
 from serve_apps.ui.kit.charts import bar_chart
 from serve_apps.ui.kit.formats import format_duration, format_moment, format_number, format_short
-from serve_apps.ui.kit.html import SafeHtml, join_html, quiet_text, tag
-from serve_apps.ui.kit.html_component import html_part
-from serve_apps.ui.kit.page import QUIET, ConsoleContext, ConsolePage, view_or_problem
+from serve_apps.ui.kit.html import Child, Record, SafeHtml, join_html, quiet_text, tag
+from serve_apps.ui.kit.page import QUIET, ConsoleContext, ConsolePage, html_part, view_or_problem
 from serve_apps.ui.kit.problem import ApiProblem
 from serve_apps.ui.sessions import Role
 
@@ -42,12 +40,7 @@ KINDS: Final = {
     "queue": "Queues",
     "model": "Language models",
 }
-WORDS: Final[Mapping[str, str]] = {
-    "green": "works",
-    "amber": "works, look at it",
-    "red": "does not work",
-    "grey": "not in use",
-}
+WORDS: Final = {"green": "works", "amber": "works, look at it", "red": "does not work", "grey": "not in use"}
 FORBIDDEN: Final = 403
 
 
@@ -88,47 +81,28 @@ def console_link(desk: ConsoleContext, path: str) -> str | None:
 async def _now_view(desk: ConsoleContext, request: gr.Request) -> SafeHtml:
     api = desk.api(request)
     if api.session.role.reaches(Role.OPERATOR):
-        return operator_view(desk, await api.get("/api/admin/now"))
+        return _operator_view(desk, await api.get("/api/admin/now"))
     jobs, runs, documents = await asyncio.gather(
         api.get("/api/jobs", limit=8), api.get("/api/runs", limit=8), api.get("/api/documents/", limit=1)
     )
     return reader_view(desk, jobs, runs, documents)
 
 
-def operator_view(desk: ConsoleContext, body: Mapping[str, Any]) -> SafeHtml:
-    """View of the answer of /api/admin/now."""
-    jobs, waiting, pages, runs = body["jobs"], body["approvals"], body["page_failures"], body["run_failures"]
-    since = (
-        ("since ", format_moment(waiting["since"], relative=True)) if waiting["since"] else "nothing waits for a person"
-    )
+def _operator_view(desk: ConsoleContext, body: Record) -> SafeHtml:
+    jobs, waiting, cost = body["jobs"], body["approvals"], body["cost_usd"]
+    pages, runs = body["page_failures"], body["run_failures"]
+    oldest = ("since ", format_moment(waiting["since"], relative=True))
 
-    def at(path: str) -> str | None:
-        return console_link(desk, path)
+    def figure(label: str, found: Record, about: Child, colour: Colour | None = None) -> SafeHtml:
+        where = console_link(desk, found["path"])
+        return key_figure(label, format_number(found["total"]), where, about, colour if found["total"] else None)
 
     row = key_figures(
-        key_figure("Jobs at work", format_number(jobs["total"]), at(jobs["path"]), "waiting or running"),
-        key_figure(
-            "Approvals",
-            format_number(waiting["total"]),
-            at(waiting["path"]),
-            since,
-            "amber" if waiting["total"] else None,
-        ),
-        key_figure(
-            "Pages that failed",
-            format_number(pages["total"]),
-            at(pages["path"]),
-            "last 24 hours",
-            _failure_colour(pages["total"]),
-        ),
-        key_figure(
-            "Runs that failed",
-            format_number(runs["total"]),
-            at(runs["path"]),
-            "last 24 hours",
-            _failure_colour(runs["total"]),
-        ),
-        key_figure("Cost", f"{body['cost_usd']['total']:,.2f} USD", at(body["cost_usd"]["path"]), "last 24 hours"),
+        figure("Jobs at work", jobs, "waiting or running"),
+        figure("Approvals", waiting, oldest if waiting["since"] else "nothing waits for a person", "amber"),
+        figure("Pages that failed", pages, "last 24 hours", "red"),
+        figure("Runs that failed", runs, "last 24 hours", "red"),
+        key_figure("Cost", f"{cost['total']:,.2f} USD", console_link(desk, cost["path"]), "last 24 hours"),
     )
     charts = card_columns(
         _series_card(desk, "Requests", body["requests"], "accent"),
@@ -139,25 +113,19 @@ def operator_view(desk: ConsoleContext, body: Mapping[str, Any]) -> SafeHtml:
     )
     failures = _failures_card(desk, [("Pages", pages), ("Runs", runs)])
     title = page_heading("Now", ("This workspace, as of ", format_moment(body["at"]), ". It refreshes itself."))
-    return join_html(
-        title, row, card_columns(_jobs_card(desk, jobs), failures), tag("div", charts, class_="aos-charts")
-    )
+    lists = card_columns(_jobs_card(desk, jobs), failures)
+    return join_html(title, row, lists, tag("div", charts, class_="aos-charts"))
 
 
-def _failure_colour(count: int) -> Colour | None:
-    return "red" if count else None
-
-
-def _series_card(desk: ConsoleContext, title: str, series: Mapping[str, Any], colour: str) -> SafeHtml:
+def _series_card(desk: ConsoleContext, title: str, series: Record, colour: str) -> SafeHtml:
     total = link_to(format_short(series["total"]), console_link(desk, series["path"]))
     return titled_card(title, bar_chart(series["values"], f"{title} by hour", colour), aside=total)
 
 
-def _jobs_card(desk: ConsoleContext, jobs: Mapping[str, Any]) -> SafeHtml:
+def _jobs_card(desk: ConsoleContext, jobs: Record) -> SafeHtml:
     if not jobs["items"]:
-        return empty_card(
-            "Jobs", "No job waits or runs.", "What is uploaded or scanned shows up here while it is read."
-        )
+        todo = "What is uploaded or scanned shows up here while it is read."
+        return empty_card("Jobs", "No job waits or runs.", todo)
     rows = []
     for job in jobs["items"]:
         link, since = link_to(job["kind"], console_link(desk, job["path"])), job["started_at"] or job["created_at"]
@@ -166,30 +134,26 @@ def _jobs_card(desk: ConsoleContext, jobs: Mapping[str, Any]) -> SafeHtml:
     return titled_card("Jobs", data_table(("Job", "State", "Phase", "Lane", "Since"), rows))
 
 
-def _failures_card(desk: ConsoleContext, lists: list[tuple[str, Mapping[str, Any]]]) -> SafeHtml:
+def _failures_card(desk: ConsoleContext, lists: list[tuple[str, Record]]) -> SafeHtml:
     rows = [
         (what, link_to(one["reason"].replace("_", " "), console_link(desk, one["path"])), format_number(one["count"]))
         for what, found in lists
         for one in found["reasons"]
     ]
     if not rows:
-        return empty_card(
-            "Failures", "Nothing failed in the last 24 hours.", "Reasons of failed pages and runs would be here."
-        )
+        todo = "Reasons of failed pages and runs would be here."
+        return empty_card("Failures", "Nothing failed in the last 24 hours.", todo)
     return titled_card("Failures", data_table(("What", "Reason", "How often"), rows, numbers=(2,)))
 
 
-def reader_view(
-    desk: ConsoleContext, jobs: Mapping[str, Any], runs: Mapping[str, Any], documents: Mapping[str, Any]
-) -> SafeHtml:
+def reader_view(desk: ConsoleContext, jobs: Record, runs: Record, documents: Record) -> SafeHtml:
     """For who may not see everybody's figures: documents, jobs, and one's own runs."""
+    ran = runs.get("total", len(runs["items"]))
     open_jobs = [job for job in jobs["items"] if job["state"] in ("queued", "running")]
     row = key_figures(
         key_figure("Documents", format_number(documents["total"]), desk.link("documents"), "that you may read"),
         key_figure("Jobs at work", format_number(len(open_jobs)), desk.link("ingest"), "among the newest"),
-        key_figure(
-            "Your runs", format_number(runs.get("total", len(runs["items"]))), desk.link("runs"), "questions to agents"
-        ),
+        key_figure("Your runs", format_number(ran), desk.link("runs"), "questions to agents"),
     )
     rows = []
     for job in jobs["items"]:
@@ -225,27 +189,24 @@ async def _public_health(api: SessionApi) -> SafeHtml:
     return titled_card("Health", tag("div", light, "The product answers.", class_="aos-part"), quiet_text(about))
 
 
-def health_view(desk: ConsoleContext, body: Mapping[str, Any]) -> SafeHtml:
+def health_view(desk: ConsoleContext, body: Record) -> SafeHtml:
     """Every part by kind, those that need somebody first."""
-    colour = body["colour"]
+    colour: Colour = body["colour"]
     order = ["red", "amber", "green", "grey"]
     cards = []
     for kind, title in KINDS.items():
-        parts = sorted(
-            (one for one in body["parts"] if one["kind"] == kind), key=lambda one: order.index(one["colour"])
-        )
+        parts = [one for one in body["parts"] if one["kind"] == kind]
         if parts:
             models = desk.link("system", part="models") if kind == "model" else None
             more = link_to("LLM connections", models) if models else None
-            cards.append(
-                titled_card(title, tag("ul", [_health_row(one) for one in parts], class_="aos-parts"), aside=more)
-            )
+            rows = [_health_row(one) for one in sorted(parts, key=lambda one: order.index(one["colour"]))]
+            cards.append(titled_card(title, tag("ul", rows, class_="aos-parts"), aside=more))
     said = {"green": "Everything works", "amber": "Works, with something to know", "red": "Something does not work"}
     head = tag("div", tag("h2", "Health"), state_badge(said.get(colour, colour), colour), class_="aos-card-head")
     return join_html(head, tag("div", cards, class_="aos-masonry"))
 
 
-def _health_row(one: Mapping[str, Any]) -> SafeHtml:
+def _health_row(one: Record) -> SafeHtml:
     fix = tag("div", one["fix"], class_="quiet") if one["fix"] and one["colour"] != "green" else None
     about = tag("div", tag("b", one["part"]), tag("div", one["detail"] or WORDS[one["colour"]]), fix)
     took = tag("span", format_duration(one["ms"] / 1000), class_="quiet", title="Answered in") if one["ms"] else None

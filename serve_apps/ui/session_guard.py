@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Final
 from urllib.parse import quote, urlsplit
 
@@ -18,26 +19,15 @@ from serve_apps.ui.sessions import ConsoleSession, Role
 OPEN: Final = frozenset({"/sign-in", "/console.css", "/console.js", "/icon.svg"})
 WHILE_CHANGING: Final = OPEN | {"/password", "/sign-out"}
 SAFE: Final = frozenset({"GET", "HEAD"})
+EVENTS: Final = "/gradio_api/"
 # What Gradio brings along and the console has no use for: fetching other hosts, histories, endpoints for programs.
 CLOSED: Final = (
     "/monitoring",
-    "/gradio_api/proxy=",
-    "/gradio_api/runs",
-    "/gradio_api/run-history",
-    "/gradio_api/run/",
-    "/gradio_api/call/",
-    "/gradio_api/api/",
-    "/gradio_api/openapi.json",
-    "/gradio_api/info",
-    "/gradio_api/mcp",
-    "/gradio_api/profiling",
-    "/gradio_api/deep_link",
-    "/gradio_api/process_recording",
-    "/gradio_api/token",
+    *(f"{EVENTS}{name}" for name in ("proxy=", "runs", "run-history", "run/", "call/", "api/", "openapi.json", "info")),
+    *(f"{EVENTS}{name}" for name in ("mcp", "profiling", "deep_link", "process_recording", "token")),
 )
 FILE: Final = "/gradio_api/file"  # of this machine alone: Gradio would fetch an address too, and pass on what it says
 UPLOAD: Final = "/gradio_api/upload"
-EVENTS: Final = "/gradio_api/"
 CANCEL: Final = "/gradio_api/cancel"  # what a page has begun it may always end
 PLACE: Final = "x-console-workspace"  # for which a page was drawn; console.js sends it
 PAGE: Final = re.compile(rf"{PREFIX}(/[a-z-]*)?")
@@ -78,7 +68,8 @@ class SessionGuard:
         session = self._desk.session(request)
         if session is not None and path not in OPEN and not session.grant.must_change:
             if self._desk.sessions.due(session):
-                await _look_around(self._desk, request)
+                with suppress(ApiProblem):  # the page itself says what is wrong; the bar goes without the workspace
+                    await self._desk.api(request).look_around()
             session = self._desk.session(request)  # it may have ended there: signed out, disabled, another password
         refusal = self._refuse_request(request, path, session)
         if refusal is not None:
@@ -99,14 +90,13 @@ class SessionGuard:
             return None
         wants_page = request.method in SAFE and "text/html" in request.headers.get("accept", "")
         if session is None:
-            back = quote(_requested_address(request), safe="")
-            return _redirect_to(f"/sign-in?next={back}") if wants_page else _signed_out()
+            query = f"?{request.url.query}" if request.url.query else ""
+            back = quote(f"{PREFIX}{path}{query}", safe="")
+            refused = _problem_response(401, "signed_out", "You are signed out.")
+            return redirect_to(f"{PREFIX}/sign-in?next={back}") if wants_page else refused
         if session.grant.must_change and path not in WHILE_CHANGING:
-            return (
-                _redirect_to("/password")
-                if wants_page
-                else _problem_response(403, "password_change_required", "Choose a password.")
-            )
+            refused = _problem_response(403, "password_change_required", "Choose a password.")
+            return redirect_to(f"{PREFIX}/password") if wants_page else refused
         if path.startswith(UPLOAD) and not session.role.reaches(Role.DEVELOPER):
             return _problem_response(403, "forbidden", "A viewer adds no files.")
         if request.method not in SAFE and path.startswith(EVENTS) and not path.startswith(CANCEL):
@@ -114,7 +104,7 @@ class SessionGuard:
             if drawn != session.workspace:
                 return _problem_response(409, "other_workspace", other_workspace_message(session, drawn))
         if path != "/" and path.endswith("/") and path[:-1] in self._pages:
-            return _redirect_to(path[:-1])
+            return redirect_to(PREFIX + path[:-1])
         return None
 
 
@@ -167,22 +157,8 @@ def return_address(wanted: str) -> str:
     return wanted if PAGE.fullmatch(path) and wanted.isprintable() and "\\" not in wanted else f"{PREFIX}/"
 
 
-async def _look_around(desk: ConsoleContext, request: Request) -> None:
-    try:
-        await desk.api(request).look_around()
-    except ApiProblem:
-        return  # the page itself says what is wrong; the bar goes without the workspace
-
-
 def _path_below_root(scope: Scope) -> str:
-    path, root = str(scope["path"]), str(scope.get("root_path", ""))
-    below = path.removeprefix(root) if root else path
-    return below or "/"
-
-
-def _requested_address(request: Request) -> str:
-    query = request.url.query
-    return f"{PREFIX}{_path_below_root(request.scope)}" + (f"?{query}" if query else "")
+    return str(scope["path"]).removeprefix(str(scope.get("root_path", ""))) or "/"
 
 
 def _without_encoding(scope: Scope) -> Scope:
@@ -194,19 +170,15 @@ def _with_headers(send: Send) -> Send:
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)
-            for name, value in HEADERS.items():
-                headers[name] = value
+            headers.update(HEADERS)
         await send(message)
 
     return sending
 
 
-def _redirect_to(path: str) -> Response:
-    return RedirectResponse(PREFIX + path, status_code=303, headers={"Cache-Control": "no-store"})
-
-
-def _signed_out() -> Response:
-    return _problem_response(401, "signed_out", "You are signed out.")
+def redirect_to(where: str) -> Response:
+    """Answer that sends the browser on with a GET."""
+    return RedirectResponse(where, status_code=303, headers={"Cache-Control": "no-store"})
 
 
 def _problem_response(status: int, code: str, title: str) -> Response:

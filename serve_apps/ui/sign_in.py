@@ -1,11 +1,12 @@
 """Signing in and out: small pages of our own, without a script, in front of everything else."""
 
+from contextlib import suppress
 from ipaddress import ip_address
 from typing import Annotated
 from urllib.parse import quote
 
 from fastapi import APIRouter, Form, Request
-from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from fastapi.responses import HTMLResponse, Response
 
 from serve_apps.ui.kit.api import SignInClient
 from serve_apps.ui.kit.blocks import problem_card
@@ -13,7 +14,7 @@ from serve_apps.ui.kit.frame import NAME
 from serve_apps.ui.kit.html import SafeHtml, join_html, quiet_text, tag
 from serve_apps.ui.kit.page import COOKIE, PREFIX, ConsoleContext
 from serve_apps.ui.kit.problem import ApiProblem, ProblemReport
-from serve_apps.ui.session_guard import return_address
+from serve_apps.ui.session_guard import redirect_to, return_address
 from serve_apps.ui.sessions import ConsoleSession
 
 Field = Annotated[str, Form(max_length=2000)]
@@ -39,7 +40,7 @@ def sign_in_routes(desk: ConsoleContext, door: SignInClient) -> APIRouter:
         where = return_address(next)
         if session.grant.must_change:
             where = f"{PREFIX}/password?next={quote(where, safe='')}"
-        return _set_session_cookie(request, _redirect_to(where), key, desk.sessions.seconds)
+        return _set_session_cookie(request, redirect_to(where), key, desk.sessions.seconds)
 
     @router.get("/password")
     async def password_page(request: Request, next: str = "") -> Response:
@@ -49,9 +50,8 @@ def sign_in_routes(desk: ConsoleContext, door: SignInClient) -> APIRouter:
     async def password(
         request: Request, old: Field = "", new: Field = "", again: Field = "", next: Field = ""
     ) -> Response:
-        session = desk.session(request)
-        if session is None:
-            return _redirect_to(f"{PREFIX}/sign-in")
+        if (session := desk.session(request)) is None:
+            return redirect_to(f"{PREFIX}/sign-in")
         if new != again:
             return _password_form(session, next, DIFFERENT)
         async with session.refreshing:
@@ -59,34 +59,27 @@ def sign_in_routes(desk: ConsoleContext, door: SignInClient) -> APIRouter:
                 session.grant = await door.change_password(session.grant, old, new, _client_address(request))
             except ApiProblem as problem:
                 return _password_form(session, next, problem.told)
-        return _redirect_to(return_address(next))
+        return redirect_to(return_address(next))
 
     @router.post("/sign-out")
     async def sign_out(request: Request) -> Response:
         session = desk.session(request)
         desk.sessions.end(request.cookies.get(COOKIE))
         if session is not None:
-            await _log_out(door, session)
-        answer = _redirect_to(f"{PREFIX}/sign-in")
+            async with session.refreshing:  # whoever renews the token now has the one that is to die
+                with suppress(ApiProblem):  # the session is over here all the same: its tokens are forgotten
+                    await door.logout(session.grant)
+        answer = redirect_to(f"{PREFIX}/sign-in")
         answer.delete_cookie(COOKIE, path=PREFIX, httponly=True, samesite="strict")
         return answer
 
     @router.post("/workspace")
     async def workspace(request: Request, workspace: Field = "", next: Field = "") -> Response:
-        session = desk.session(request)
-        if session is not None and any(place.id == workspace for place in session.places):
+        if (session := desk.session(request)) and any(place.id == workspace for place in session.places):
             session.chosen = workspace
-        return _redirect_to(return_address(next))
+        return redirect_to(return_address(next))
 
     return router
-
-
-async def _log_out(door: SignInClient, session: ConsoleSession) -> None:
-    async with session.refreshing:  # whoever renews the token now has the one that is to die
-        try:
-            await door.logout(session.grant)
-        except ApiProblem:
-            return  # the session is over here all the same: its tokens are forgotten
 
 
 def _client_address(request: Request) -> str | None:
@@ -104,34 +97,26 @@ def _set_session_cookie(request: Request, answer: Response, key: str, seconds: f
     return answer
 
 
-def _redirect_to(where: str) -> Response:
-    return RedirectResponse(where, status_code=303, headers={"Cache-Control": "no-store"})
-
-
 def _sign_in(next_: str, email: str, told: ProblemReport | None) -> Response:
-    form = tag(
-        "form",
+    form = _door_form(
+        "sign-in",
+        next_,
+        "Sign in",
         _form_field("E-mail", "email", "email", "username", email, first=not email),
         _form_field("Password", "password", "password", "current-password", first=bool(email)),
-        tag("input", type="hidden", name="next", value=return_address(next_)),
-        tag("button", "Sign in"),
-        method="post",
-        action=f"{PREFIX}/sign-in",
     )
     return _form_page("Sign in", "Your organisation's documents, agents and their runs.", told, form)
 
 
 def _password_form(session: ConsoleSession | None, next_: str, told: ProblemReport | None) -> Response:
     forced = session is None or session.grant.must_change
-    form = tag(
-        "form",
+    form = _door_form(
+        "password",
+        next_,
+        "Change the password",
         _form_field("Present password", "old", "password", "current-password", first=True),
         _form_field("New password, at least 12 characters", "new", "password", "new-password"),
         _form_field("New password again", "again", "password", "new-password"),
-        tag("input", type="hidden", name="next", value=return_address(next_)),
-        tag("button", "Change the password"),
-        method="post",
-        action=f"{PREFIX}/password",
     )
     if forced:
         about = "The first password was only for the first time. Choose one that nobody else knows."
@@ -141,17 +126,14 @@ def _password_form(session: ConsoleSession | None, next_: str, told: ProblemRepo
     return _form_page("Change your password", about, told, join_html(form, back))
 
 
+def _door_form(path: str, next_: str, send: str, *inside: SafeHtml) -> SafeHtml:
+    back = tag("input", type="hidden", name="next", value=return_address(next_))
+    return tag("form", inside, back, tag("button", send), method="post", action=f"{PREFIX}/{path}")
+
+
 def _form_field(label: str, name: str, type_: str, autocomplete: str, value: str = "", first: bool = False) -> SafeHtml:
-    box = tag(
-        "input",
-        name=name,
-        type=type_,
-        autocomplete=autocomplete,
-        value=value,
-        required=True,
-        autofocus=first,
-        maxlength=1000,
-    )
+    typed = {"name": name, "type": type_, "autocomplete": autocomplete, "value": value}
+    box = tag("input", **typed, required=True, autofocus=first, maxlength=1000)
     return tag("label", tag("span", label), box)
 
 
@@ -163,9 +145,8 @@ def _form_page(title: str, about: str, told: ProblemReport | None, form: SafeHtm
         tag("link", rel="stylesheet", href=f"{PREFIX}/console.css"),
         tag("link", rel="icon", href=f"{PREFIX}/icon.svg", type="image/svg+xml"),
     )
-    brand = tag(
-        "div", tag("img", src=f"{PREFIX}/icon.svg", alt="", width=36, height=36), tag("b", NAME), class_="brand"
-    )
+    icon = tag("img", src=f"{PREFIX}/icon.svg", alt="", width=36, height=36)
+    brand = tag("div", icon, tag("b", NAME), class_="brand")
     refused = problem_card(told) if told else None
     inside = tag("main", brand, tag("h1", title), quiet_text(about), refused, form, class_="aos-door")
     document = join_html(SafeHtml("<!doctype html>"), tag("html", tag("head", head), tag("body", inside), lang="en"))

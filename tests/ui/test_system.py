@@ -5,12 +5,13 @@ from typing import Any
 import pytest
 
 from serve_apps.ui.kit.html import SafeHtml
+from serve_apps.ui.kit.page import query_int
 from serve_apps.ui.kit.problem import ProblemReport
 from serve_apps.ui.sessions import Role
 from serve_apps.ui.system import audit_page, config, models, people, restart_banner, skill_credentials
 from serve_apps.ui.system.forms import ActForm, field_complaints, refusal_view, secret_shown_once
 from serve_apps.ui.system.page import SECTIONS, chosen_section, find_act, offered_sections, parse_query
-from serve_apps.ui.system.section import api_route, page_query, query_int
+from serve_apps.ui.system.section import api_route, page_query
 
 HOSTILE = '"><script>alert(1)</script>'
 

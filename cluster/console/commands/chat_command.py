@@ -13,7 +13,7 @@ from rich.prompt import Confirm, Prompt
 from cluster.basics.errors import Invalid
 from cluster.console import printing
 from cluster.console.api import JSON, ApiRefusal, ServerSentEvent
-from cluster.console.commands.document_commands import AsJson, CommandSession
+from cluster.console.commands.document_commands import AsJson, CommandContext, CommandSession
 
 DONE, FAILED, WAITS = 0, 1, 3  # exit codes
 _ENDS = frozenset({"completed", "failed", "cancelled", "interrupted"})
@@ -49,7 +49,7 @@ class ChatTurn:
 
 
 def chat(
-    context: typer.Context,
+    context: CommandContext,
     agent: Annotated[str, typer.Argument(help="An agent's name or id; `assistant` is always there.")],
     message: Annotated[str | None, typer.Argument(help="Left out: one message a line, until the input ends.")] = None,
     session_key: Annotated[str | None, typer.Option("--session", help="Go on with this conversation.")] = None,
@@ -64,15 +64,14 @@ def chat(
 
     Example: aos chat assistant --session contracts
     """
-    session: CommandSession = context.obj
     if message is not None:
-        raise typer.Exit(_send_message(session, agent, message, session_key, verbose, as_json)[0])
+        raise typer.Exit(_send_message(context.obj, agent, message, session_key, verbose, as_json)[0])
     if as_json:
         raise Invalid("--json needs a message", fix='aos chat AGENT "MESSAGE" --json')
     asked = sys.stdin.isatty()
     code = DONE
-    while line := _next_line(session, asked):
-        code, session_key = _send_message(session, agent, line, session_key, verbose, False)
+    while line := _next_line(context.obj, asked):
+        code, session_key = _send_message(context.obj, agent, line, session_key, verbose, False)
     raise typer.Exit(code)
 
 
@@ -138,7 +137,8 @@ def show_events(
                 turn.session = str(data.get("session_id") or turn.session)
                 turn.state = str(data.get("state") or turn.state)
             case "tool_start":
-                session.aside(_strip_controls(f"[{data.get('name')}{_format_arguments(data)}]"))
+                given = " " + json.dumps(data["arguments"], ensure_ascii=False) if "arguments" in data else ""
+                session.aside(_strip_controls(f"[{data.get('name')}{given}]"))
             case "thinking" | "plan" | "step_start" | "skill_activity":
                 if data.get("kind") == "approval_decided":
                     turn.approval = None
@@ -166,10 +166,6 @@ def show_events(
 
 def _strip_controls(text: str) -> str:
     return text.translate(_CONTROLS)
-
-
-def _format_arguments(data: JSON) -> str:
-    return " " + json.dumps(data["arguments"], ensure_ascii=False) if "arguments" in data else ""
 
 
 def _show_question(session: CommandSession, asked: JSON) -> None:

@@ -11,7 +11,7 @@ from rich.prompt import Prompt
 from cluster.basics.errors import Conflict, Invalid, NotFound
 from cluster.console import printing
 from cluster.console.api import JSON
-from cluster.console.commands.document_commands import AsJson, CommandSession
+from cluster.console.commands.document_commands import AsJson, CommandContext, CommandSession
 
 PATH = "/api/credentials"
 COLUMNS = ("id", "name", "type", "fields", "extra", "is_active", "bound", "bindings", "expires_at")
@@ -23,19 +23,19 @@ credentials = typer.Typer(no_args_is_help=True, help="List, add, bind and remove
 
 
 @credentials.command("list")
-def list_credentials(context: typer.Context, as_json: AsJson = False) -> None:
+def list_credentials(context: CommandContext, as_json: AsJson = False) -> None:
     """Every credential; secrets are never shown, only the names of their fields. Example: aos credentials list"""
-    session: CommandSession = context.obj
-    found = session.api.request("GET", PATH, params={"limit": MANY})
-    items = [
-        item | {"fields": ", ".join(item["fields"]), "extra": _format_extra(item["extra"])} for item in found["items"]
-    ]
-    session.print(found, as_json, printing.rows_table(items, COLUMNS))
+    found = context.obj.api.request("GET", PATH, params={"limit": MANY})
+    rows = []
+    for item in found["items"]:
+        extra = ", ".join(f"{key}={value}" for key, value in item["extra"].items())
+        rows.append(item | {"fields": ", ".join(item["fields"]), "extra": extra})
+    context.obj.print(found, as_json, printing.rows_table(rows, COLUMNS))
 
 
 @credentials.command("add")
 def add_credential(
-    context: typer.Context,
+    context: CommandContext,
     name: Annotated[str, typer.Argument(help="What agents and bindings call it.")],
     type_: Annotated[
         str, typer.Argument(metavar="TYPE", help="ssh, http_basic, bearer_token, db_dsn, api_key, custom.")
@@ -54,23 +54,21 @@ def add_credential(
 
     Example: aos credentials add github bearer_token < token.txt
     """
-    session: CommandSession = context.obj
-    told = session.api.request("GET", f"{PATH}/types")
+    told = context.obj.api.request("GET", f"{PATH}/types")
     sort = next((one for one in told["items"] if one["type"] == type_), None)
     if sort is None:
         raise Invalid(f"there is no type {type_}", fix=f"One of {', '.join(one['type'] for one in told['items'])}.")
     extra = _parse_open_fields(fields or [], sort, told["secret_words"])
-    values = (
-        _prompt_secrets(session, sort, field) if sys.stdin.isatty() else _parse_secrets(sys.stdin.read(), sort, field)
-    )
+    typed = sys.stdin.isatty()
+    values = _prompt_secrets(context.obj, sort, field) if typed else _parse_secrets(sys.stdin.read(), sort, field)
     body: JSON = {"name": name, "type": type_, "values": values, "extra": extra, "bound": bound, "expires_at": expires}
-    made = session.api.request("POST", PATH, json=body)
-    session.plain(made, as_json, f"Stored {made['name']} ({made['type']}), sealed: {', '.join(made['fields'])}.")
+    made = context.obj.api.request("POST", PATH, json=body)
+    context.obj.plain(made, as_json, f"Stored {made['name']} ({made['type']}), sealed: {', '.join(made['fields'])}.")
 
 
 @credentials.command("bind")
 def bind_credential(
-    context: typer.Context,
+    context: CommandContext,
     credential: Which,
     agent: Annotated[str | None, typer.Option(help="This agent (name or id).")] = None,
     skill: Annotated[str | None, typer.Option(help="This skill.")] = None,
@@ -81,23 +79,21 @@ def bind_credential(
 
     Example: aos credentials bind web --agent Admin --skill run_command --role operator
     """
-    session: CommandSession = context.obj
-    found = _find_by_ref(session, PATH, credential, "credential")
+    found = _find_by_ref(context.obj, PATH, credential, "credential")
     body: JSON = {"skill": skill, "role": role, "agent_id": None}
     if agent is not None:
-        body["agent_id"] = _find_by_ref(session, "/api/agents", agent, "agent")["id"]
-    made = session.api.request("POST", f"{PATH}/{found['id']}/bindings", json=body)
+        body["agent_id"] = _find_by_ref(context.obj, "/api/agents", agent, "agent")["id"]
+    made = context.obj.api.request("POST", f"{PATH}/{found['id']}/bindings", json=body)
     who = ", ".join(f"{key} {made[key]}" for key in ("agent", "skill", "role") if made.get(key))
-    session.plain(made, as_json, f"{found['name']} is for {who}.")
+    context.obj.plain(made, as_json, f"{found['name']} is for {who}.")
 
 
 @credentials.command("remove")
-def remove_credential(context: typer.Context, credential: Which, as_json: AsJson = False) -> None:
+def remove_credential(context: CommandContext, credential: Which, as_json: AsJson = False) -> None:
     """Forget a credential with its bindings. Example: aos credentials remove web"""
-    session: CommandSession = context.obj
-    found = _find_by_ref(session, PATH, credential, "credential")
-    session.api.request("DELETE", f"{PATH}/{quote(found['id'], safe='')}")
-    session.plain({"id": found["id"], "status": "removed"}, as_json, f"Removed {found['name']}.")
+    found = _find_by_ref(context.obj, PATH, credential, "credential")
+    context.obj.api.request("DELETE", f"{PATH}/{quote(found['id'], safe='')}")
+    context.obj.plain({"id": found["id"], "status": "removed"}, as_json, f"Removed {found['name']}.")
 
 
 def _find_by_ref(session: CommandSession, path: str, ref: str, what: str) -> JSON:
@@ -145,7 +141,3 @@ def _parse_secrets(text: str, sort: JSON, field: str | None) -> JSON:
         field = "private_key" if is_key else next(iter(sort["secret"]), "secret")
     # The line end of `echo` is no part of a password; that of a key file is.
     return {field: text if field == "private_key" else text.rstrip("\r\n")} if text.strip() else {}
-
-
-def _format_extra(extra: JSON) -> str:
-    return ", ".join(f"{key}={value}" for key, value in extra.items())

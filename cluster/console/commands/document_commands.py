@@ -4,14 +4,14 @@ import json
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
 from rich.prompt import Prompt
 from rich.text import Text
 
-from cluster.basics.errors import AosError, Invalid
+from cluster.basics.errors import AosError, Invalid, NotFound
 from cluster.console import job_progress, printing
 from cluster.console.api import JSON, ApiClient
 
@@ -61,13 +61,25 @@ class CommandSession:
             skip, total = skip + AT_ONCE, found["total"]
         return None
 
+    def require_id(self, path: str, wanted: str, what: str, fix: str) -> str:
+        """As `find_id`; raises NotFound where there is none."""
+        if (found := self.find_id(path, wanted)) is None:
+            raise NotFound(f"no {what} is called {wanted}", fix=fix)
+        return found
+
     def aside(self, line: str, end: str = "\n") -> None:
         """A remark beside the answer."""
         self.out.print(Text(line, style="dim"), end=end, highlight=False)
 
 
+class CommandContext(typer.Context):
+    """Typer's context of a command, whose `obj` is the session."""
+
+    obj: CommandSession
+
+
 def login(
-    context: typer.Context,
+    context: CommandContext,
     email: Annotated[str, typer.Option(help="Who signs in.")] = "admin@orchestrator.local",
     password: Annotated[str | None, typer.Option(help="Asked for when left out.")] = None,
     new_password: Annotated[str | None, typer.Option(help="The new one, when it must be changed.")] = None,
@@ -76,18 +88,17 @@ def login(
 
     Example: aos login --email admin@orchestrator.local
     """
-    session: CommandSession = context.obj
-    password = password or Prompt.ask("Password", password=True, console=session.out)
-    if session.api.login(email, password).get("must_change_password"):
+    password = password or Prompt.ask("Password", password=True, console=context.obj.out)
+    if context.obj.api.login(email, password).get("must_change_password"):
         if new_password is None and not sys.stdin.isatty():
             raise Invalid("the password must be changed first", fix="Give --new-password.")
         new_password = new_password or Prompt.ask("It must be changed. New password", password=True)
-        session.api.change_password(password, new_password)
-    session.out.print(f"Signed in at {session.api.url} as {email}.")
+        context.obj.api.change_password(password, new_password)
+    context.obj.out.print(f"Signed in at {context.obj.api.url} as {email}.")
 
 
 def ingest(
-    context: typer.Context,
+    context: CommandContext,
     path: Annotated[Path, typer.Argument(help="A folder or file that the server can read.")],
     agent: Annotated[str | None, typer.Option(help="Link the documents to this agent (id or name).")] = None,
     wait: Annotated[bool, typer.Option("--wait", help="Show progress until the job ends.")] = False,
@@ -99,21 +110,16 @@ def ingest(
 
     Example: aos ingest ./scans --wait
     """
-    session: CommandSession = context.obj
     path = path.expanduser().absolute()
     if dry_run:
-        _print_estimate(session, path, agent, as_json)
+        _print_estimate(context.obj, path, agent, as_json)
         return
-    started = session.api.ingest(str(path), agent, key)
-    if not wait:
-        shown = f"Job {started['job_id']} {started['status']}. Follow it: aos jobs watch {started['job_id']}"
-        session.print(started, as_json, shown)
-        return
-    follow_job(session, started["job_id"], as_json)
+    started = context.obj.api.ingest(str(path), agent, key)
+    _print_started(context.obj, started, wait, as_json)
 
 
 def search(
-    context: typer.Context,
+    context: CommandContext,
     query: Annotated[str, typer.Argument(help="What to look for.")],
     limit: Annotated[int, typer.Option(min=1, max=100)] = 10,
     doc_type: Annotated[str | None, typer.Option(help="Only this type of file, such as pdf.")] = None,
@@ -126,20 +132,19 @@ def search(
 
     Example: aos search "termination notice" --limit 5
     """
-    session: CommandSession = context.obj
     filters = {"doc_type": doc_type, "source_file": source_file}
     body: JSON = {"query": query, "limit": limit, "filters": {k: v for k, v in filters.items() if v}}
     if agent:
         body["agent_id"] = agent
     if explain:
         body["explain"] = True
-    found = session.api.request("POST", "/api/documents/search", json=body)
+    found = context.obj.api.request("POST", "/api/documents/search", json=body)
     shown = None if as_json else printing.render_explain(found) if explain else printing.hits_table(found)
-    session.print(found, as_json, shown)
+    context.obj.print(found, as_json, shown)
 
 
 def ask(
-    context: typer.Context,
+    context: CommandContext,
     question: Annotated[str, typer.Argument(help="A question about the documents.")],
     agent: Annotated[str | None, typer.Option(help="Only what is linked to this agent.")] = None,
     as_json: AsJson = False,
@@ -148,113 +153,105 @@ def ask(
 
     Example: aos ask "When does the lease end?"
     """
-    session: CommandSession = context.obj
     body = {"question": question} | ({"agent_id": agent} if agent else {})
-    found = session.api.request("POST", "/api/ask", json=body)
-    session.print(found, as_json, None if as_json else printing.render_answer(found))
+    found = context.obj.api.request("POST", "/api/ask", json=body)
+    context.obj.print(found, as_json, None if as_json else printing.render_answer(found))
 
 
 def export(
-    context: typer.Context,
+    context: CommandContext,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="A file; else standard output.")] = None,
 ) -> None:
     """Write every document's text and metadata as JSON lines, one document a line.
 
     Example: aos export -o documents.jsonl
     """
-    session: CommandSession = context.obj
     file = sys.stdout if output is None else output.open("w", encoding="utf-8")
     count = 0
-    for item in session.api.documents():
-        file.write(json.dumps(item | {"pages": session.api.pages(item["id"])}, ensure_ascii=False) + "\n")
+    for item in context.obj.api.documents():
+        file.write(json.dumps(item | {"pages": context.obj.api.pages(item["id"])}, ensure_ascii=False) + "\n")
         count += 1
     if output is not None:
         file.close()
-        session.out.print(f"{count} documents in {output}")
+        context.obj.out.print(f"{count} documents in {output}")
 
 
 @jobs.command("list")
-def list_jobs(context: typer.Context, as_json: AsJson = False) -> None:
+def list_jobs(context: CommandContext, as_json: AsJson = False) -> None:
     """Every job, newest first, and what it waits for. Example: aos jobs list"""
     context.obj.print_items("/api/jobs", JOB_COLUMNS, as_json)
 
 
 @jobs.command("show")
-def show_job(context: typer.Context, job_id: JobId, as_json: AsJson = False) -> None:
+def show_job(context: CommandContext, job_id: JobId, as_json: AsJson = False) -> None:
     """Counts of one job, why it waits, and which documents failed or may be wrong. Example: aos jobs show ID"""
-    session: CommandSession = context.obj
-    found = session.api.request("GET", f"/api/jobs/{job_id}")
-    session.print(found, as_json, job_progress.job_summary(found))
+    found = context.obj.api.request("GET", f"/api/jobs/{job_id}")
+    context.obj.print(found, as_json, job_progress.job_summary(found))
     if not as_json:
-        _print_reasons(session, found)
+        _print_reasons(context.obj, found)
 
 
 @jobs.command("watch")
-def watch_job(context: typer.Context, job_id: JobId, as_json: AsJson = False) -> None:
+def watch_job(context: CommandContext, job_id: JobId, as_json: AsJson = False) -> None:
     """Follow a job to its end: exit 0 complete, 3 missing or doubtful parts, 1 failed. Example: aos jobs watch ID"""
-    session: CommandSession = context.obj
-    session.api.request("GET", f"/api/jobs/{job_id}")  # a server that does not run is told at once, not waited for
-    follow_job(session, job_id, as_json)
+    context.obj.api.request("GET", f"/api/jobs/{job_id}")  # a server that does not run is told at once, not waited for
+    follow_job(context.obj, job_id, as_json)
 
 
 @jobs.command("cancel")
-def cancel_job(context: typer.Context, job_id: JobId, as_json: AsJson = False) -> None:
+def cancel_job(context: CommandContext, job_id: JobId, as_json: AsJson = False) -> None:
     """Stop a job; what is done stays. Example: aos jobs cancel ID"""
     _change_job(context.obj, job_id, "cancel", as_json)
 
 
 @jobs.command("resume")
-def resume_job(context: typer.Context, job_id: JobId, as_json: AsJson = False) -> None:
+def resume_job(context: CommandContext, job_id: JobId, as_json: AsJson = False) -> None:
     """Go on with what is not done. Example: aos jobs resume ID"""
     _change_job(context.obj, job_id, "resume", as_json)
 
 
 @jobs.command("retry")
-def retry_job(context: typer.Context, job_id: JobId, as_json: AsJson = False) -> None:
+def retry_job(context: CommandContext, job_id: JobId, as_json: AsJson = False) -> None:
     """Do the failed pages again. Example: aos jobs retry ID"""
     _change_job(context.obj, job_id, "retry", as_json)
 
 
 @documents.command("list")
 def list_documents(
-    context: typer.Context, limit: Annotated[int | None, typer.Option(min=1)] = None, as_json: AsJson = False
+    context: CommandContext, limit: Annotated[int | None, typer.Option(min=1)] = None, as_json: AsJson = False
 ) -> None:
     """Every document you may see. Example: aos documents list --limit 20"""
-    session: CommandSession = context.obj
-    found = list(session.api.documents(limit))
-    session.print({"items": found, "total": len(found)}, as_json, printing.rows_table(found, DOCUMENT_COLUMNS))
+    found = list(context.obj.api.documents(limit))
+    context.obj.print({"items": found, "total": len(found)}, as_json, printing.rows_table(found, DOCUMENT_COLUMNS))
 
 
 @documents.command("show")
-def show_document(context: typer.Context, document_id: DocumentId, as_json: AsJson = False) -> None:
+def show_document(context: CommandContext, document_id: DocumentId, as_json: AsJson = False) -> None:
     """One document's metadata. Example: aos documents show ID"""
-    session: CommandSession = context.obj
-    found = session.api.request("GET", f"/api/documents/{document_id}")
+    found = context.obj.api.request("GET", f"/api/documents/{document_id}")
     shown = found | {"caveats": "\n".join(printing.caveat_lines(found))}
     pairs = [{"key": key, "value": str(value)} for key, value in shown.items()]
-    session.print(found, as_json, printing.rows_table(pairs, ("key", "value")))
+    context.obj.print(found, as_json, printing.rows_table(pairs, ("key", "value")))
 
 
 @documents.command("content")
-def document_content(context: typer.Context, document_id: DocumentId, as_json: AsJson = False) -> None:
+def document_content(context: CommandContext, document_id: DocumentId, as_json: AsJson = False) -> None:
     """One document's text, pages parted by form feeds. Example: aos documents content ID > text.txt"""
-    session: CommandSession = context.obj
-    found = session.api.pages(document_id)
+    found = context.obj.api.pages(document_id)
     if as_json:
-        session.print({"document_id": document_id, "pages": found}, True, None)
+        context.obj.print({"document_id": document_id, "pages": found}, True, None)
     else:
         sys.stdout.write("\f\n".join(str(page["text"]) for page in found) + "\n")
 
 
 @documents.command("delete")
-def delete_document(context: typer.Context, document_id: DocumentId, as_json: AsJson = False) -> None:
+def delete_document(context: CommandContext, document_id: DocumentId, as_json: AsJson = False) -> None:
     """Delete a document with its pages and vectors. Example: aos documents delete ID"""
-    session: CommandSession = context.obj
-    found = session.api.request("DELETE", f"/api/documents/{document_id}")
-    session.print(found or {"id": document_id, "status": "deleted"}, as_json, f"Deleted {document_id}.")
+    found = context.obj.api.request("DELETE", f"/api/documents/{document_id}")
+    context.obj.print(found or {"id": document_id, "status": "deleted"}, as_json, f"Deleted {document_id}.")
 
 
-def follow_job(session: CommandSession, job_id: str, as_json: bool) -> None:
+def follow_job(session: CommandSession, job_id: str, as_json: bool) -> NoReturn:
     """Show a job to its end, with what is missing or doubtful and why; the exit code says how it ended."""
     job = job_progress.poll_job(lambda: session.api.request("GET", f"/api/jobs/{job_id}"), session.out, quiet=as_json)
     session.print(job, as_json, job_progress.job_summary(job))
@@ -295,7 +292,7 @@ def _print_estimate(session: CommandSession, path: Path, agent: str | None, as_j
 
 @documents.command("process")
 def process_document(
-    context: typer.Context,
+    context: CommandContext,
     document_id: DocumentId,
     encoding: Annotated[
         str | None, typer.Option(help="Read its file again and decode it so, such as cp1250; auto: as its bytes say.")
@@ -307,9 +304,12 @@ def process_document(
 
     Example: aos documents process ID --encoding cp1250 --wait
     """
-    session: CommandSession = context.obj
     body = {"encoding": encoding} if encoding else {}
-    started = session.api.request("POST", f"/api/documents/{document_id}/process", json=body)
+    started = context.obj.api.request("POST", f"/api/documents/{document_id}/process", json=body)
+    _print_started(context.obj, started, wait, as_json)
+
+
+def _print_started(session: CommandSession, started: JSON, wait: bool, as_json: bool) -> None:
     if wait:
         follow_job(session, started["job_id"], as_json)
     shown = f"Job {started['job_id']} {started['status']}. Follow it: aos jobs watch {started['job_id']}"

@@ -6,7 +6,7 @@ import typer
 
 from cluster.console import job_progress, printing
 from cluster.console.api import JSON
-from cluster.console.commands.document_commands import AsJson, CommandSession
+from cluster.console.commands.document_commands import AsJson, CommandContext, CommandSession
 
 PATH = "/api/generations"
 COLUMNS = ("id", "role", "embedder", "chunker", "documents", "embedded", "chunks", "made_at", "verdict")
@@ -15,17 +15,16 @@ generations = typer.Typer(no_args_is_help=True, help="List the index's generatio
 
 
 @generations.command("list")
-def list_generations(context: typer.Context, as_json: AsJson = False) -> None:
+def list_generations(context: CommandContext, as_json: AsJson = False) -> None:
     """The live generation, the one before, and what is built or refused. Example: aos generations list"""
-    session: CommandSession = context.obj
-    found = session.api.request("GET", PATH)
+    found = context.obj.api.request("GET", PATH)
     rows = [{**row, "verdict": (row["report"] or {}).get("verdict")} for row in found["items"]]
-    session.print(found, as_json, printing.rows_table(rows, COLUMNS))
+    context.obj.print(found, as_json, printing.rows_table(rows, COLUMNS))
 
 
 @generations.command("build")
 def build(
-    context: typer.Context,
+    context: CommandContext,
     hold: Annotated[bool, typer.Option("--hold", help="Build and check it; `switch` uses it.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Use it whatever the gate finds.")] = False,
     wait: Annotated[bool, typer.Option("--wait", help="Show progress until the job ends.")] = False,
@@ -35,37 +34,33 @@ def build(
 
     Example: aos generations build --wait
     """
-    session: CommandSession = context.obj
     params = {name: "true" for name, wanted in (("hold", hold), ("force", force)) if wanted}
-    started = session.api.request("POST", "/api/documents/reindex-all", params=params)
+    started = context.obj.api.request("POST", "/api/documents/reindex-all", params=params)
     if not wait:
-        session.plain(started, as_json, f"Follow it: aos jobs watch {started['job_id']}")
+        context.obj.plain(started, as_json, f"Follow it: aos jobs watch {started['job_id']}")
         return
-    job = job_progress.poll_job(
-        lambda: session.api.request("GET", f"/api/jobs/{started['job_id']}"), session.out, quiet=as_json
-    )
-    session.print(job, as_json, job_progress.job_summary(job))
+    path = f"/api/jobs/{started['job_id']}"
+    job = job_progress.poll_job(lambda: context.obj.api.request("GET", path), context.obj.out, quiet=as_json)
+    context.obj.print(job, as_json, job_progress.job_summary(job))
     raise typer.Exit(job_progress.exit_code(job))
 
 
 @generations.command("switch")
 def switch(
-    context: typer.Context,
+    context: CommandContext,
     generation: Annotated[int, typer.Argument(help="Its id, from `aos generations list`.")],
     force: Annotated[bool, typer.Option("--force", help="Even where the gate refused it.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Let readers use a complete generation. Example: aos generations switch 7"""
-    session: CommandSession = context.obj
     params: dict[str, Any] = {"force": "true"} if force else {}
-    _print_switch(session, session.api.request("POST", f"{PATH}/{generation}/switch", params=params), as_json)
+    _print_switch(context.obj, context.obj.api.request("POST", f"{PATH}/{generation}/switch", params=params), as_json)
 
 
 @generations.command("rollback")
-def rollback(context: typer.Context, as_json: AsJson = False) -> None:
+def rollback(context: CommandContext, as_json: AsJson = False) -> None:
     """Let readers use the generation before, at once. Example: aos generations rollback"""
-    session: CommandSession = context.obj
-    _print_switch(session, session.api.request("POST", f"{PATH}/rollback"), as_json)
+    _print_switch(context.obj, context.obj.api.request("POST", f"{PATH}/rollback"), as_json)
 
 
 def _print_switch(session: CommandSession, made: JSON, as_json: bool) -> None:

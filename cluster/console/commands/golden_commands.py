@@ -14,7 +14,7 @@ from rich.table import Table
 from cluster.basics.errors import Invalid, NotFound
 from cluster.console import printing
 from cluster.console.api import JSON, ApiRefusal
-from cluster.console.commands.document_commands import AT_ONCE, AsJson, CommandSession
+from cluster.console.commands.document_commands import AT_ONCE, AsJson, CommandContext, CommandSession
 
 SETS = "/api/golden-sets"
 RUNS = "/api/golden-runs"
@@ -29,14 +29,14 @@ golden = typer.Typer(no_args_is_help=True, help="Measure search and answers on q
 
 
 @golden.command("sets")
-def list_sets(context: typer.Context, as_json: AsJson = False) -> None:
+def list_sets(context: CommandContext, as_json: AsJson = False) -> None:
     """Every golden set. Example: aos eval sets"""
     context.obj.print_items(SETS, COLUMNS, as_json, limit=AT_ONCE)
 
 
 @golden.command("import")
 def import_set(
-    context: typer.Context,
+    context: CommandContext,
     file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="Questions as .yaml or .jsonl.")],
     name: Annotated[
         str | None, typer.Option("--set", help="The set; made where it is missing. Else the file's name.")
@@ -50,41 +50,35 @@ def import_set(
 
     Example: aos eval import contracts.yaml --set contracts --gate
     """
-    session: CommandSession = context.obj
-    written = FORMATS.get(file.suffix.lower())
-    if written is None:
-        raise Invalid(f"{file.name} is neither .yaml nor .jsonl")
+    written = _file_format(file)
     wanted = name or file.stem
     facts = {key: value for key, value in (("gate", gate), ("least_recall", least_recall)) if value is not None}
-    set_id = session.find_id(SETS, wanted)
+    set_id = context.obj.find_id(SETS, wanted)
     if set_id is None:
-        set_id = str(session.api.request("POST", SETS, json={"name": wanted, **facts})["id"])
+        set_id = str(context.obj.api.request("POST", SETS, json={"name": wanted, **facts})["id"])
     elif facts:
-        session.api.request("PATCH", f"{SETS}/{set_id}", json=facts)
+        context.obj.api.request("PATCH", f"{SETS}/{set_id}", json=facts)
     body = {"text": file.read_text(encoding="utf-8"), "format": written, "replace": replace}
-    found = session.api.request("POST", f"{SETS}/{set_id}/import", json=body)
-    session.plain(found, as_json, f"{wanted}: {found['written']} questions written, {found['questions']} there now.")
+    found = context.obj.api.request("POST", f"{SETS}/{set_id}/import", json=body)
+    said = f"{wanted}: {found['written']} questions written, {found['questions']} there now."
+    context.obj.plain(found, as_json, said)
 
 
 @golden.command("export")
 def export_set(
-    context: typer.Context,
+    context: CommandContext,
     name: SetName,
     output: Annotated[Path, typer.Option("--output", "-o", help="A .yaml or .jsonl file.")],
 ) -> None:
     """Write a set's questions to a file. Example: aos eval export contracts -o contracts.yaml"""
-    session: CommandSession = context.obj
-    written = FORMATS.get(output.suffix.lower())
-    if written is None:
-        raise Invalid(f"{output.name} is neither .yaml nor .jsonl")
-    text = session.api.download(f"{SETS}/{_require_set_id(session, name)}/export?format={written}")
-    output.write_bytes(text)
-    session.out.print(f"{name} is in {output}")
+    written = _file_format(output)
+    output.write_bytes(context.obj.api.download(f"{SETS}/{_require_set_id(context.obj, name)}/export?format={written}"))
+    context.obj.out.print(f"{name} is in {output}")
 
 
 @golden.command("add")
 def add_question(
-    context: typer.Context,
+    context: CommandContext,
     name: SetName,
     question: Annotated[str, typer.Argument(help="What is asked.")],
     document: Annotated[
@@ -96,24 +90,22 @@ def add_question(
     as_json: AsJson = False,
 ) -> None:
     """Save one question as golden. Example: aos eval add contracts "When does it end?" --document lease.pdf"""
-    session: CommandSession = context.obj
     body: JSON = {"question": question, "answerable": not unanswerable}
     body |= {"documents": document or [], "passages": passage or [], "answers": answer or []}
-    found = session.api.request("POST", f"{SETS}/{_require_set_id(session, name)}/questions", json=body)
-    session.plain(found, as_json, f"{name}: {found['questions']} questions; this one is {found['keys'][0]}.")
+    found = context.obj.api.request("POST", f"{SETS}/{_require_set_id(context.obj, name)}/questions", json=body)
+    context.obj.plain(found, as_json, f"{name}: {found['questions']} questions; this one is {found['keys'][0]}.")
 
 
 @golden.command("remove")
-def remove_set(context: typer.Context, name: SetName, as_json: AsJson = False) -> None:
+def remove_set(context: CommandContext, name: SetName, as_json: AsJson = False) -> None:
     """Take a set away with its questions and runs. Example: aos eval remove contracts"""
-    session: CommandSession = context.obj
-    session.api.request("DELETE", f"{SETS}/{_require_set_id(session, name)}")
-    session.plain({"set": name, "status": "removed"}, as_json, f"{name} is gone.")
+    context.obj.api.request("DELETE", f"{SETS}/{_require_set_id(context.obj, name)}")
+    context.obj.plain({"set": name, "status": "removed"}, as_json, f"{name} is gone.")
 
 
 @golden.command("run")
 def run_set(
-    context: typer.Context,
+    context: CommandContext,
     name: SetName,
     answers: Annotated[bool, typer.Option("--answers/--no-answers", help="Ask for answers, too.")] = True,
     generation: Annotated[
@@ -128,39 +120,36 @@ def run_set(
 
     Example: aos eval run contracts --json > today.json
     """
-    session: CommandSession = context.obj
     body: JSON = {"concurrency": concurrency}
     body |= {"generation": generation} if generation is not None else {"answers": answers}
     body |= {"agent_id": agent} if agent else {}
-    found = session.api.request("POST", f"{SETS}/{_require_set_id(session, name)}/runs", json=body)
+    found = context.obj.api.request("POST", f"{SETS}/{_require_set_id(context.obj, name)}/runs", json=body)
     while wait and found["state"] in ("running", "interrupted"):
         time.sleep(POLL_SECONDS)
-        found = session.api.request("GET", f"{RUNS}/{found['id']}")
+        found = context.obj.api.request("GET", f"{RUNS}/{found['id']}")
         if found["state"] == "interrupted":
-            found = _resume_run(session, found["id"])
-    session.print(found, as_json, _run_table(found))
+            found = _resume_run(context.obj, found["id"])
+    context.obj.print(found, as_json, _run_table(found))
     raise typer.Exit(1 if found["state"] in ("failed", "cancelled") else 0)
 
 
 @golden.command("runs")
-def list_runs(context: typer.Context, name: SetName, as_json: AsJson = False) -> None:
+def list_runs(context: CommandContext, name: SetName, as_json: AsJson = False) -> None:
     """The runs of a set, latest first. Example: aos eval runs contracts"""
-    session: CommandSession = context.obj
     columns = ("id", "state", "done", "total", "generation_id", "fingerprint", "created_at")
-    session.print_items(f"{SETS}/{_require_set_id(session, name)}/runs", columns, as_json)
+    context.obj.print_items(f"{SETS}/{_require_set_id(context.obj, name)}/runs", columns, as_json)
 
 
 @golden.command("show")
-def show_run(context: typer.Context, run: RunId, as_json: AsJson = False) -> None:
+def show_run(context: CommandContext, run: RunId, as_json: AsJson = False) -> None:
     """Figures of a run. Example: aos eval show RUN --json > baseline.json"""
-    session: CommandSession = context.obj
-    found = session.api.request("GET", f"{RUNS}/{run}")
-    session.print(found, as_json, _run_table(found))
+    found = context.obj.api.request("GET", f"{RUNS}/{run}")
+    context.obj.print(found, as_json, _run_table(found))
 
 
 @golden.command("compare")
 def compare_runs(
-    context: typer.Context,
+    context: CommandContext,
     baseline: RunId,
     candidate: RunId,
     measure: Annotated[str, typer.Option(help="Whose questions are listed where they differ.")] = "ndcg@10",
@@ -170,21 +159,21 @@ def compare_runs(
 
     Example: aos eval compare RUN1 RUN2 --measure recall@10
     """
-    session: CommandSession = context.obj
-    found = session.api.request("GET", f"{RUNS}/{candidate}/compare/{baseline}", params={"measure": measure})
+    found = context.obj.api.request("GET", f"{RUNS}/{candidate}/compare/{baseline}", params={"measure": measure})
     rows = [
         {key: f"{value:.4g}" if isinstance(value, float) else value for key, value in row.items()}
         for row in found["differences"]
     ]
     columns = ("measure", "n", "baseline", "candidate", "delta", "low", "high", "p", "better", "worse")
-    session.print(found, as_json, printing.rows_table(rows, columns))
+    context.obj.print(found, as_json, printing.rows_table(rows, columns))
     if not as_json and found["changed"]:
-        session.print(found, False, printing.rows_table(found["changed"], ("key", "question", "baseline", "candidate")))
+        changed = printing.rows_table(found["changed"], ("key", "question", "baseline", "candidate"))
+        context.obj.print(found, False, changed)
 
 
 @golden.command("gate")
 def gate_run(
-    context: typer.Context,
+    context: CommandContext,
     run: RunId,
     baseline: Annotated[str, typer.Option(help="Another run's id, or a file that `aos eval show RUN --json` wrote.")],
     tolerance: Annotated[float, typer.Option(min=0, help="How much worse a measure may be.")] = 0.02,
@@ -195,13 +184,12 @@ def gate_run(
 
     Example: aos eval gate RUN --baseline baseline.json --measure recall@10
     """
-    session: CommandSession = context.obj
-    found = session.api.request("GET", f"{RUNS}/{run}")
-    file = Path(baseline)
-    before = _read_baseline(file) if file.is_file() else session.api.request("GET", f"{RUNS}/{_parse_run_id(baseline)}")
+    api, file = context.obj.api, Path(baseline)
+    found = api.request("GET", f"{RUNS}/{run}")
+    before = _read_baseline(file) if file.is_file() else api.request("GET", f"{RUNS}/{_parse_run_id(baseline)}")
     reasons = regression_reasons(before, found, tolerance, measure)
     verdict = {"run": run, "passed": not reasons, "reasons": reasons, "tolerance": tolerance}
-    session.plain(verdict, as_json, "\n".join(["worse:", *reasons]) if reasons else "as good as the baseline")
+    context.obj.plain(verdict, as_json, "\n".join(["worse:", *reasons]) if reasons else "as good as the baseline")
     raise typer.Exit(1 if reasons else 0)
 
 
@@ -226,10 +214,8 @@ def regression_reasons(
 
 
 def _run_table(run: JSON) -> Table:
-    table = Table(
-        title=f"{escape(run['set_name'])}, run {run['id']}: {run['state']}, {run['done']}/{run['total']}",
-        title_justify="left",
-    )
+    title = f"{escape(run['set_name'])}, run {run['id']}: {run['state']}, {run['done']}/{run['total']}"
+    table = Table(title=title, title_justify="left")
     for column in ("measure", "value", "questions"):
         table.add_column(column)
     for name, value in run["figures"].items():
@@ -238,6 +224,12 @@ def _run_table(run: JSON) -> Table:
     for one in run["failures"]:
         table.add_row("did not run", escape(one["what"]), str(one["questions"]), style="red")
     return table
+
+
+def _file_format(file: Path) -> str:
+    if (written := FORMATS.get(file.suffix.lower())) is None:
+        raise Invalid(f"{file.name} is neither .yaml nor .jsonl")
+    return written
 
 
 def _read_baseline(file: Path) -> JSON:
@@ -268,8 +260,4 @@ def _parse_run_id(text: str) -> str:
 
 
 def _require_set_id(session: CommandSession, wanted: str) -> str:
-    """The id of a set that is named by id or by name."""
-    found = session.find_id(SETS, wanted)
-    if found is None:
-        raise NotFound(f"no golden set is called {wanted}", fix="aos eval sets shows them.")
-    return found
+    return session.require_id(SETS, wanted, "golden set", "aos eval sets shows them.")

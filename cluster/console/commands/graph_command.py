@@ -7,13 +7,13 @@ from rich.text import Text
 
 from cluster.console import printing
 from cluster.console.api import JSON
-from cluster.console.commands.document_commands import AsJson, CommandSession
+from cluster.console.commands.document_commands import AsJson, CommandContext
 
 COLUMNS = ("id", "name", "type", "documents", "occurrences", "confidence")
 
 
 def graph(
-    context: typer.Context,
+    context: CommandContext,
     name: Annotated[str | None, typer.Argument(help="A name; without one what most documents speak of.")] = None,
     kind: Annotated[str | None, typer.Option("--type", help="Only this type, such as organization.")] = None,
     limit: Annotated[int, typer.Option(min=1, max=200)] = 25,
@@ -23,15 +23,14 @@ def graph(
 
     Example: aos graph "ZX Bank"
     """
-    session: CommandSession = context.obj
     wanted: JSON = {"limit": limit} | ({"search": name} if name else {}) | ({"type": kind} if kind else {})
-    found = session.api.request("GET", "/api/graph", params=wanted)
+    found = context.obj.api.request("GET", "/api/graph", params=wanted)
     if name is None or not found["items"]:
-        session.print(found, as_json, printing.rows_table(found["items"], COLUMNS))
+        context.obj.print(found, as_json, printing.rows_table(found["items"], COLUMNS))
         return
-    best = session.api.request("GET", f"/api/graph/entities/{found['items'][0]['id']}")
+    best = context.obj.api.request("GET", f"/api/graph/entities/{found['items'][0]['id']}")
     body = {"entity": best, "others": found["items"][1:]}
-    session.print(body, as_json, None if as_json else render_entity(best, found["items"][1:]))
+    context.obj.print(body, as_json, None if as_json else render_entity(best, found["items"][1:]))
 
 
 def render_entity(entity: JSON, others: list[JSON]) -> Text:
@@ -43,16 +42,16 @@ def render_entity(entity: JSON, others: list[JSON]) -> Text:
         text.append(f"\n{relation['source']['name']} ", style="not bold")
         text.append(relation["type"], style="not bold cyan")
         text.append(f" {relation['target']['name']}", style="not bold")
-        for one in relation["evidence"]:
-            text.append(f"\n    {one['filename']}, page {one['page']}: “{_quote_line(one)}”", style="not bold dim")
+        _append_evidence(text, relation["evidence"])
     if not entity["relations"]:
-        for one in entity["mentions"]:
-            text.append(f"\n    {one['filename']}, page {one['page']}: “{_quote_line(one)}”", style="not bold dim")
+        _append_evidence(text, entity["mentions"])
     if others:
         named = ", ".join(f"{one['name']} ({one['type']})" for one in others)
         text.append(f"\n\nAlso: {named}", style="not bold")
     return text
 
 
-def _quote_line(evidence: JSON) -> str:
-    return " ".join(str(evidence["quote"]).split())
+def _append_evidence(text: Text, found: list[JSON]) -> None:
+    for one in found:
+        quote = " ".join(str(one["quote"]).split())
+        text.append(f"\n    {one['filename']}, page {one['page']}: “{quote}”", style="not bold dim")

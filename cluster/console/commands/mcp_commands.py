@@ -10,7 +10,7 @@ import typer
 
 from cluster.console import printing
 from cluster.console.api import JSON, ApiClient
-from cluster.console.commands.document_commands import AsJson, CommandSession
+from cluster.console.commands.document_commands import AsJson, CommandContext
 from cluster.console.commands.skill_commands import skills
 
 if TYPE_CHECKING:
@@ -23,19 +23,18 @@ COLUMNS = ("tool", "name", "risk", "version", "description")
 T = TypeVar("T")
 
 
-def serve(context: typer.Context) -> None:
+def serve(context: CommandContext) -> None:
     """Offer search, ask, documents and agents to an assistant that starts programs, with your rights.
 
     Example: aos mcp
     """
-    session: CommandSession = context.obj
-    session.api.request("GET", "/api/workspaces")  # who is not signed in is told so now
-    asyncio.run(_serve_stdio(session.api))
+    context.obj.api.request("GET", "/api/workspaces")  # who is not signed in is told so now
+    asyncio.run(_serve_stdio(context.obj.api))
 
 
 @skills.command("mcp-tools")
 def mcp_tools(
-    context: typer.Context,
+    context: CommandContext,
     place: Annotated[list[str], typer.Argument(help="The server's URL; or, after --, a program with its arguments.")],
     credential: Annotated[str | None, typer.Option(help="Type of the credential that it needs.")] = None,
     prefix: Annotated[str, typer.Option(help="Of the skills' names.")] = "",
@@ -43,15 +42,14 @@ def mcp_tools(
     as_json: AsJson = False,
 ) -> None:
     """List an MCP server's tools, as the product sees it. Example: aos skills mcp-tools https://mcp.example.org/mcp."""
-    session: CommandSession = context.obj
     first, *rest = place
     where: JSON = {"url": first} if first.startswith(("http://", "https://")) else {"command": first, "args": rest}
     body = {**where, "prefix": prefix, "add": add} | ({} if credential is None else {"credential": credential})
-    found = session.api.request("POST", "/api/skills/mcp:discover", json=body)
+    found = context.obj.api.request("POST", "/api/skills/mcp:discover", json=body)
     rows = [{**one, "description": one["problem"] or one["description"]} for one in found["items"]]
-    session.print(found, as_json, printing.rows_table(rows, COLUMNS))
+    context.obj.print(found, as_json, printing.rows_table(rows, COLUMNS))
     if not as_json:
-        session.aside(f"{found['total']} tools, {found['added']} added")
+        context.obj.aside(f"{found['total']} tools, {found['added']} added")
 
 
 class _Bearer(httpx2.Auth):

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from cluster.console.api import JSON
-from cluster.console.commands.document_commands import AsJson, CommandSession
+from cluster.console.commands.document_commands import AsJson, CommandContext, CommandSession
 
 PATH = "/api/ocr/languages"
 
@@ -15,19 +15,18 @@ Names = Annotated[list[str] | None, typer.Argument(help="By Tesseract's names, t
 
 @ocr.command("languages")
 def languages(
-    context: typer.Context,
+    context: CommandContext,
     names: Names = None,
     default: Annotated[bool, typer.Option("--default", help="Take those of the settings again.")] = False,
     read_again: Annotated[bool, typer.Option("--read-again", help="Read what OCR has read before again.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Show them, or with names change them. Example: aos ocr languages deu eng --read-again"""
-    session: CommandSession = context.obj
     if not names and not default:
-        _print_languages(session, session.api.request("GET", PATH), as_json)
+        _print_languages(context.obj, context.obj.api.request("GET", PATH), as_json)
         return
     body: dict[str, Any] = {"languages": [] if default else names, "read_again": read_again}
-    _print_languages(session, session.api.request("PUT", PATH, json=body), as_json)
+    _print_languages(context.obj, context.obj.api.request("PUT", PATH, json=body), as_json)
 
 
 def _print_languages(session: CommandSession, found: JSON, as_json: bool) -> None:

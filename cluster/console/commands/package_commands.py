@@ -10,7 +10,7 @@ from cluster.basics.archive import MOST_TOTAL, FileBundle, pack_zip, unpack_zip
 from cluster.basics.errors import Conflict, Invalid, NotFound
 from cluster.basics.signature import new_key, sign_bundle, signer_of
 from cluster.console.api import JSON
-from cluster.console.commands.document_commands import AsJson, CommandSession
+from cluster.console.commands.document_commands import AsJson, CommandContext
 from cluster.console.commands.skill_commands import SkillName, agent_id, skills
 
 PackageFile = Annotated[Path, typer.Argument(help="A .skill file.", exists=True, dir_okay=False)]
@@ -21,71 +21,67 @@ SHIPPED = "packs"  # the folder of the packages that ship, in the package `skill
 
 @skills.command("import")
 def import_package(
-    context: typer.Context,
+    context: CommandContext,
     file: PackageFile,
     agent: Annotated[str | None, typer.Option(help="Give it the skills and the documents (id or name).")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Register a package; its documents are read. Example: aos skills import presales-agent.skill --agent sales"""
-    session: CommandSession = context.obj
-    path = f"/api/agents/{agent_id(session, agent)}/import-skill-pack" if agent else "/api/skills/import-package"
-    found = session.api.request("POST", path, files={"file": (file.name, _read_package(file))})
+    path = f"/api/agents/{agent_id(context.obj, agent)}/import-skill-pack" if agent else "/api/skills/import-package"
+    found = context.obj.api.request("POST", path, files={"file": (file.name, _read_package(file))})
     lines = [f"{found['skill']['name']}, version {found['skill']['version']}: {_describe_signer(found)}"]
     lines += [f"  script {one['name']}, version {one['version']}" for one in found["scripts"]]
     lines += [f"  {one['change']}: references/{one['path']}" for one in found["documents"]]
     lines += [f"  not used: {path}" for path in found["ignored"]]
     if found["job_id"]:
         lines.append(f"Follow its documents: aos jobs watch {found['job_id']}")
-    session.plain(found, as_json, "\n".join(lines))
+    context.obj.plain(found, as_json, "\n".join(lines))
 
 
 @skills.command("export")
-def export_package(context: typer.Context, name: SkillName, out: Out = None, as_json: AsJson = False) -> None:
+def export_package(context: CommandContext, name: SkillName, out: Out = None, as_json: AsJson = False) -> None:
     """Write a skill with its scripts and documents as a package. Example: aos skills export presales-agent"""
-    session: CommandSession = context.obj
-    target = _write_atomically(out or Path(f"{name}.skill"), session.api.download(f"/api/skills/{name}/package"))
-    session.plain({"file": str(target), "bytes": target.stat().st_size}, as_json, f"{target}, not signed")
+    target = _write_atomically(out or Path(f"{name}.skill"), context.obj.api.download(f"/api/skills/{name}/package"))
+    context.obj.plain({"file": str(target), "bytes": target.stat().st_size}, as_json, f"{target}, not signed")
 
 
 @skills.command("build")
 def build_package(
-    context: typer.Context,
+    context: CommandContext,
     folder: Annotated[Path, typer.Argument(help="Has a SKILL.md, and is called as the skill.", file_okay=False)],
     out: Out = None,
     as_json: AsJson = False,
 ) -> None:
     """Make a package of a folder. Example: aos skills build ./presales-agent"""
-    session: CommandSession = context.obj
     bundle = _read_folder(folder.resolve())
     target = _write_atomically(out or Path(f"{bundle.name}.skill"), pack_zip(bundle))
-    session.plain({"file": str(target), "files": sorted(bundle.files)}, as_json, f"{target}, {len(bundle.files)} files")
+    body = {"file": str(target), "files": sorted(bundle.files)}
+    context.obj.plain(body, as_json, f"{target}, {len(bundle.files)} files")
 
 
 @skills.command("packs")
 def build_shipped(
-    context: typer.Context,
+    context: CommandContext,
     out: Annotated[Path, typer.Option("--out", "-o", help="A folder, made if it is not there.")] = Path(),
     as_json: AsJson = False,
 ) -> None:
     """Make the packages that ship: presales, finance, infrastructure, legal. Example: aos skills packs -o packs"""
-    session: CommandSession = context.obj
     out.mkdir(parents=True, exist_ok=True)
     made: list[str] = []
     with as_file(files("skills") / SHIPPED) as root:
         for manifest in sorted(root.glob("*/*/SKILL.md")):
             bundle = _read_folder(manifest.parent)
             made.append(str(_write_atomically(out / f"{bundle.name}.skill", pack_zip(bundle))))
-    session.plain({"files": made}, as_json, "\n".join(made))
+    context.obj.plain({"files": made}, as_json, "\n".join(made))
 
 
 @skills.command("keygen")
 def make_key(
-    context: typer.Context,
+    context: CommandContext,
     out: Annotated[Path, typer.Option("--out", "-o", help="The private key's file; it must not be there.")],
     as_json: AsJson = False,
 ) -> None:
     """Make a key to sign packages with (mode 0600). Example: aos skills keygen -o skills.pem"""
-    session: CommandSession = context.obj
     pem, public = new_key()
     try:
         out.touch(mode=0o600, exist_ok=False)
@@ -93,57 +89,48 @@ def make_key(
         raise Conflict(f"{out} is there already", fix="Choose another file: what it signed would be lost.") from None
     out.write_bytes(pem)
     body = {"file": str(out), "public_key": public}
-    session.plain(body, as_json, f"{out}\nPublic key, for skills.signers of servers that are to trust it: {public}")
+    context.obj.plain(body, as_json, f"{out}\nPublic key, for skills.signers of servers that are to trust it: {public}")
 
 
 @skills.command("sign")
 def sign_package(
-    context: typer.Context,
+    context: CommandContext,
     file: PackageFile,
     key: Annotated[Path, typer.Option(help="The private key, from `aos skills keygen`.", exists=True)],
     as_json: AsJson = False,
 ) -> None:
     """Sign a package, in place. Example: aos skills sign presales-agent.skill --key skills.pem"""
-    session: CommandSession = context.obj
     signed, public = sign_bundle(unpack_zip(_read_package(file)), key.read_bytes())
     _write_atomically(file, pack_zip(signed))
-    session.plain({"file": str(file), "signed_by": public}, as_json, f"{file} is signed with {public}")
+    context.obj.plain({"file": str(file), "signed_by": public}, as_json, f"{file} is signed with {public}")
 
 
 @skills.command("verify")
 def verify_package(
-    context: typer.Context,
+    context: CommandContext,
     file: PackageFile,
     signer: Annotated[str | None, typer.Option(help="The public key that it must be signed with.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Check that a package is whole, and by whom it is signed; exit 1 if not. Example: aos skills verify x.skill."""
-    session: CommandSession = context.obj
     bundle = unpack_zip(_read_package(file))
     public = signer_of(bundle)
     if signer is not None and public != signer:
         raise Invalid(f"{file} is " + (f"signed with {public}" if public else "not signed"))
     said = f"whole, signed with {public}" if public else "not signed"
-    session.plain({"name": bundle.name, "signed_by": public}, as_json, f"{bundle.name}: {said}")
+    context.obj.plain({"name": bundle.name, "signed_by": public}, as_json, f"{bundle.name}: {said}")
 
 
 def _describe_signer(found: JSON) -> str:
-    match found["trust"]:
-        case "trusted":
-            return f"signed with the trusted key {found['signed_by']}"
-        case "unknown_key":
-            return f"signed with {found['signed_by']}, which the server does not know"
-        case _:
-            return "not signed"
+    told = {
+        "trusted": f"signed with the trusted key {found.get('signed_by')}",
+        "unknown_key": f"signed with {found.get('signed_by')}, which the server does not know",
+    }
+    return told.get(found["trust"], "not signed")
 
 
 def _read_folder(folder: Path) -> FileBundle:
-    """A folder's files, hidden ones and links left out.
-
-    Raises:
-        NotFound: it has no SKILL.md.
-        BadPackage, PackageTooLarge: it would not be taken.
-    """
+    """A folder's files, without hidden ones and links. Raises NotFound, BadPackage or PackageTooLarge."""
     if not (folder / "SKILL.md").is_file():
         raise NotFound(f"{folder} has no SKILL.md")
     found: dict[str, bytes] = {}

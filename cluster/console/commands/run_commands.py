@@ -10,7 +10,7 @@ from cluster.basics.errors import Invalid
 from cluster.console import printing
 from cluster.console.api import JSON
 from cluster.console.commands.chat_command import FAILED, WAITS, ChatTurn, follow_run
-from cluster.console.commands.document_commands import AsJson, CommandSession
+from cluster.console.commands.document_commands import AsJson, CommandContext, CommandSession
 
 RunId = Annotated[str, typer.Argument(help="The run's id, from `aos runs list`.")]
 ApprovalId = Annotated[str, typer.Argument(help="The approval's id, from `aos approvals list`.")]
@@ -26,7 +26,7 @@ approvals = typer.Typer(no_args_is_help=True, help="List and decide what agents 
 
 @runs.command("list")
 def list_runs(
-    context: typer.Context,
+    context: CommandContext,
     state: Annotated[str | None, typer.Option(help="Only in this state, such as waiting.")] = None,
     limit: Annotated[int, typer.Option(min=1, max=1000)] = 50,
     as_json: AsJson = False,
@@ -38,46 +38,42 @@ def list_runs(
 
 @runs.command("show")
 def show_run(
-    context: typer.Context,
+    context: CommandContext,
     run_id: RunId,
     full: Annotated[bool, typer.Option("--full", help="With requests and replies; for --json.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """One run with its steps, times, tokens and cost. Example: aos runs show ID"""
-    session: CommandSession = context.obj
-    found = session.api.request("GET", f"/api/runs/{run_id}", params={"full": full})
-    session.print(found, as_json, _step_table(found))
+    found = context.obj.api.request("GET", f"/api/runs/{run_id}", params={"full": full})
+    context.obj.print(found, as_json, _step_table(found))
 
 
 @runs.command("watch")
-def watch_run(context: typer.Context, run_id: RunId) -> None:
+def watch_run(context: CommandContext, run_id: RunId) -> None:
     """Follow a run to its end, also while it waits: exit 0 done, 1 failed. Example: aos runs watch ID"""
-    session: CommandSession = context.obj
     turn = ChatTurn(run=run_id)
-    follow_run(session, turn)
+    follow_run(context.obj, turn)
     raise typer.Exit(turn.exit_code)
 
 
 @runs.command("resume")
-def resume_run(context: typer.Context, run_id: RunId, as_json: AsJson = False) -> None:
+def resume_run(context: CommandContext, run_id: RunId, as_json: AsJson = False) -> None:
     """Go on with an interrupted run; what was done is not done again. Example: aos runs resume ID"""
-    session: CommandSession = context.obj
-    found = session.api.request("POST", f"/api/runs/{run_id}/resume", params={"stream": False})
-    session.plain(found, as_json, str(found["answer"]))
+    found = context.obj.api.request("POST", f"/api/runs/{run_id}/resume", params={"stream": False})
+    context.obj.plain(found, as_json, str(found["answer"]))
     waits = found["requires_approval"] or found.get("requires_input")
     raise typer.Exit(WAITS if waits else FAILED if found["error"] else 0)
 
 
 @runs.command("cancel")
-def cancel_run(context: typer.Context, run_id: RunId, as_json: AsJson = False) -> None:
+def cancel_run(context: CommandContext, run_id: RunId, as_json: AsJson = False) -> None:
     """Ask a run to end; what is done stays done. Example: aos runs cancel ID"""
-    session: CommandSession = context.obj
-    found = session.api.request("POST", f"/api/runs/{run_id}/cancel")
-    session.print(found, as_json, f"Run {run_id}: {found['state']}")
+    found = context.obj.api.request("POST", f"/api/runs/{run_id}/cancel")
+    context.obj.print(found, as_json, f"Run {run_id}: {found['state']}")
 
 
 def replay(
-    context: typer.Context,
+    context: CommandContext,
     run_id: RunId,
     with_: Annotated[list[str] | None, typer.Option("--with", help="model=CONNECTION or prompt=TEXT.")] = None,
     as_json: AsJson = False,
@@ -88,62 +84,59 @@ def replay(
 
     Example: aos replay ID --with model=small
     """
-    session: CommandSession = context.obj
     body: JSON = {}
     for given in with_ or ():
         name, _, value = given.partition("=")
         if name not in ("model", "prompt") or not value:
             raise Invalid(f"--with {given}", fix="Give --with model=CONNECTION or --with prompt=TEXT.")
         body[name] = value
-    found = session.api.request("POST", f"/api/runs/{run_id}/replay", json=body)
+    found = context.obj.api.request("POST", f"/api/runs/{run_id}/replay", json=body)
     other = found.get("diverged")
     shown = f"The same, in {found.get('steps', 0)} steps and {found.get('events', 0)} events."
     if other:
         where = f"step {other['step']}" if other.get("step") else f"event {other.get('event')}"
         shown = f"Diverges at {where}, {other.get('name', '')}\n  recorded: {_shorten_json(other.get('recorded'))}\n"
         shown += f"  now:      {_shorten_json(other.get('now'))}"
-    session.plain(found, as_json, shown)
+    context.obj.plain(found, as_json, shown)
     raise typer.Exit(DIVERGES if other else 0)
 
 
 @approvals.command("list")
 def list_approvals(
-    context: typer.Context,
+    context: CommandContext,
     state: Annotated[str, typer.Option(help="pending, approved, rejected, expired, or all.")] = "pending",
     as_json: AsJson = False,
 ) -> None:
     """Approval requests, the oldest first. Example: aos approvals list."""
-    session: CommandSession = context.obj
     params = {} if state == "all" else {"state": state}
-    found = session.api.request("GET", "/api/approvals", params=params)
+    found = context.obj.api.request("GET", "/api/approvals", params=params)
     rows = [item | {"arguments": _shorten_json(item["arguments"])} for item in found["items"]]
-    session.print(found, as_json, printing.rows_table(rows, APPROVAL_COLUMNS))
+    context.obj.print(found, as_json, printing.rows_table(rows, APPROVAL_COLUMNS))
 
 
 @approvals.command("approve")
 def approve(
-    context: typer.Context,
+    context: CommandContext,
     approval_id: ApprovalId,
     arguments: Annotated[str | None, typer.Option(help="Edited arguments, as a JSON object.")] = None,
     notes: Notes = "",
     as_json: AsJson = False,
 ) -> None:
     """Allow an action; its run goes on by itself. Example: aos approvals approve ID"""
-    body: JSON = {"decision": "approve", "notes": notes}
-    if arguments is not None:
-        body["arguments"] = _parse_json(arguments)
+    edited: JSON = {} if arguments is None else {"arguments": _parse_json(arguments)}
+    body = {"decision": "approve", "notes": notes, **edited}
     _send_decision(context.obj, approval_id, body, as_json)
 
 
 @approvals.command("reject")
-def reject(context: typer.Context, approval_id: ApprovalId, notes: Notes = "", as_json: AsJson = False) -> None:
+def reject(context: CommandContext, approval_id: ApprovalId, notes: Notes = "", as_json: AsJson = False) -> None:
     """Forbid an action; the agent is told, and goes on. Example: aos approvals reject ID --notes later"""
     _send_decision(context.obj, approval_id, {"decision": "reject", "notes": notes}, as_json)
 
 
 @approvals.command("reconcile")
 def reconcile(
-    context: typer.Context,
+    context: CommandContext,
     approval_id: ApprovalId,
     found: Annotated[str, typer.Argument(help="happened, run (it did not happen: run it), or give_up.")],
     result: Annotated[str | None, typer.Option(help="What the tool gave, as JSON; with happened.")] = None,
@@ -153,9 +146,8 @@ def reconcile(
     """Say what became of an action that broke off half-way. Example: aos approvals reconcile ID happened"""
     if found not in ("happened", "run", "give_up"):
         raise Invalid(f"{found} is none of happened, run, give_up")
-    body: JSON = {"decision": found, "notes": notes}
-    if result is not None:
-        body["result"] = _parse_json(result)
+    gave: JSON = {} if result is None else {"result": _parse_json(result)}
+    body = {"decision": found, "notes": notes, **gave}
     _send_decision(context.obj, approval_id, body, as_json)
 
 
@@ -174,8 +166,7 @@ def _step_table(run: JSON) -> Table:
 
 
 def _shorten_json(value: object) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 200 else f"{text[:200]} …"
+    return printing.shorten(json.dumps(value, ensure_ascii=False), 200)
 
 
 def _parse_json(text: str) -> Any:

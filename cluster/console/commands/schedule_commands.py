@@ -4,9 +4,9 @@ from typing import Annotated
 
 import typer
 
-from cluster.basics.errors import Invalid, NotFound
+from cluster.basics.errors import Invalid
 from cluster.console.api import JSON
-from cluster.console.commands.document_commands import AT_ONCE, AsJson, CommandSession
+from cluster.console.commands.document_commands import AT_ONCE, AsJson, CommandContext, CommandSession
 
 Job = Annotated[str, typer.Argument(help="The job's name or id, from `aos schedules list`.")]
 COLUMNS = ("name", "agent", "action", "cron", "timezone", "enabled", "next_at", "last_at", "last_status", "owner")
@@ -16,14 +16,14 @@ schedules = typer.Typer(no_args_is_help=True, help="List, add, remove and run wh
 
 
 @schedules.command("list")
-def list_schedules(context: typer.Context, as_json: AsJson = False) -> None:
+def list_schedules(context: CommandContext, as_json: AsJson = False) -> None:
     """Every scheduled job, when it is due next and how it ended last. Example: aos schedules list"""
     context.obj.print_items(PATH, COLUMNS, as_json, limit=AT_ONCE)
 
 
 @schedules.command("add")
 def add_schedule(
-    context: typer.Context,
+    context: CommandContext,
     name: Annotated[str, typer.Argument(help="What it is called.")],
     agent: Annotated[str, typer.Argument(help="The agent's name or id.")],
     cron: Annotated[str, typer.Argument(help="Minute, hour, day of month, month, day of week.")],
@@ -37,32 +37,25 @@ def add_schedule(
     """Talk to an agent by the clock. Example: aos schedules add morning assistant "0 6 * * *" --message hi"""
     if academy == (message is not None):
         raise Invalid("what is to be done?", fix="Give --message TEXT or --academy.")
-    session: CommandSession = context.obj
     body: JSON = {"name": name, "agent": agent, "cron": cron, "timezone": timezone}
     body |= {"action": "academy", "payload": {}} if academy else {"action": "message", "payload": {"message": message}}
-    made = session.api.request("POST", PATH, json=body)
-    session.plain(made, as_json, f"{name} is due at {made['next_at']}.")
+    made = context.obj.api.request("POST", PATH, json=body)
+    context.obj.plain(made, as_json, f"{name} is due at {made['next_at']}.")
 
 
 @schedules.command("remove")
-def remove_schedule(context: typer.Context, job: Job, as_json: AsJson = False) -> None:
+def remove_schedule(context: CommandContext, job: Job, as_json: AsJson = False) -> None:
     """Take a job away with its history. Example: aos schedules remove morning"""
-    session: CommandSession = context.obj
-    session.api.request("DELETE", f"{PATH}/{_find_schedule_id(session, job)}")
-    session.plain({"job": job, "status": "removed"}, as_json, f"{job} is gone.")
+    context.obj.api.request("DELETE", f"{PATH}/{_find_schedule_id(context.obj, job)}")
+    context.obj.plain({"job": job, "status": "removed"}, as_json, f"{job} is gone.")
 
 
 @schedules.command("run")
-def run_schedule(context: typer.Context, job: Job, as_json: AsJson = False) -> None:
+def run_schedule(context: CommandContext, job: Job, as_json: AsJson = False) -> None:
     """Let it be due now; its own times stay. Example: aos schedules run morning"""
-    session: CommandSession = context.obj
-    asked = session.api.request("POST", f"{PATH}/{_find_schedule_id(session, job)}/run")
-    session.plain(asked, as_json, f"{job} is due. See how it ends: aos schedules list")
+    asked = context.obj.api.request("POST", f"{PATH}/{_find_schedule_id(context.obj, job)}/run")
+    context.obj.plain(asked, as_json, f"{job} is due. See how it ends: aos schedules list")
 
 
 def _find_schedule_id(session: CommandSession, wanted: str) -> str:
-    """The id of a job that is named by id or by name."""
-    found = session.find_id(PATH, wanted)
-    if found is None:
-        raise NotFound(f"no scheduled job is called {wanted}", fix="aos schedules list shows them.")
-    return found
+    return session.require_id(PATH, wanted, "scheduled job", "aos schedules list shows them.")

@@ -9,7 +9,7 @@ from rich.prompt import Prompt
 
 from cluster.basics.errors import Invalid
 from cluster.console import printing
-from cluster.console.commands.document_commands import AT_ONCE, AsJson, CommandSession
+from cluster.console.commands.document_commands import AT_ONCE, AsJson, CommandContext, CommandSession
 
 COLUMNS = ("documents", "pages", "chunks", "agents", "conversations", "open_jobs", "open_runs")
 
@@ -22,22 +22,21 @@ tenants = typer.Typer(no_args_is_help=True, help="List, make and delete tenants 
 
 
 @workspaces.command("list")
-def list_workspaces(context: typer.Context, as_json: AsJson = False) -> None:
+def list_workspaces(context: CommandContext, as_json: AsJson = False) -> None:
     """The workspaces you belong to. Example: aos workspaces list"""
     context.obj.print_items("/api/workspaces", ("id", "name", "role", "created_at"), as_json, limit=AT_ONCE)
 
 
 @workspaces.command("add")
-def add_workspace(context: typer.Context, name: str, as_json: AsJson = False) -> None:
+def add_workspace(context: CommandContext, name: str, as_json: AsJson = False) -> None:
     """Make a workspace in your tenant. Example: aos workspaces add claims"""
-    session: CommandSession = context.obj
-    made = session.api.request("POST", "/api/workspaces", json={"name": name})
-    session.print(made, as_json, f"Made {made['name']}: {made['id']}")
+    made = context.obj.api.request("POST", "/api/workspaces", json={"name": name})
+    context.obj.print(made, as_json, f"Made {made['name']}: {made['id']}")
 
 
 @workspaces.command("delete")
 def delete_workspace(
-    context: typer.Context, workspace: Which, confirm: Confirm = None, dry_run: DryRun = False, as_json: AsJson = False
+    context: CommandContext, workspace: Which, confirm: Confirm = None, dry_run: DryRun = False, as_json: AsJson = False
 ) -> None:
     """Delete a workspace with its documents, agents, conversations and keys; the audit trail stays.
 
@@ -47,24 +46,22 @@ def delete_workspace(
 
 
 @tenants.command("list")
-def list_tenants(context: typer.Context, as_json: AsJson = False) -> None:
+def list_tenants(context: CommandContext, as_json: AsJson = False) -> None:
     """Your tenant and those below it. Example: aos tenants list"""
     context.obj.print_items("/api/tenants", ("id", "name", "parent_id", "created_at"), as_json, limit=AT_ONCE)
 
 
 @tenants.command("add")
-def add_tenant(context: typer.Context, name: str, admin_email: str, as_json: AsJson = False) -> None:
+def add_tenant(context: CommandContext, name: str, admin_email: str, as_json: AsJson = False) -> None:
     """Make a tenant below yours; its first password is shown once. Example: aos tenants add acme boss@acme.example"""
-    session: CommandSession = context.obj
-    made = session.api.request("POST", "/api/tenants", json={"name": name, "admin_email": admin_email})
-    session.print(
-        made, as_json, f"Made {made['name']}: {made['id']}\n{admin_email}, first password: {made['password']}"
-    )
+    made = context.obj.api.request("POST", "/api/tenants", json={"name": name, "admin_email": admin_email})
+    said = f"Made {made['name']}: {made['id']}\n{admin_email}, first password: {made['password']}"
+    context.obj.print(made, as_json, said)
 
 
 @tenants.command("delete")
 def delete_tenant(
-    context: typer.Context, tenant: Which, confirm: Confirm = None, dry_run: DryRun = False, as_json: AsJson = False
+    context: CommandContext, tenant: Which, confirm: Confirm = None, dry_run: DryRun = False, as_json: AsJson = False
 ) -> None:
     """Delete a tenant below yours with its workspaces and people; the audit trail stays.
 

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from cluster.basics.errors import InvalidSettings
-from cluster.console.commands.document_commands import AsJson, CommandSession
+from cluster.console.commands.document_commands import AsJson, CommandContext
 from configs.settings import load_settings
 
 vault = typer.Typer(no_args_is_help=True, help="Replace the key that secrets are sealed with.")
@@ -19,7 +19,7 @@ def _vault() -> None:
 
 @vault.command("rotate")
 def rotate_vault(
-    context: typer.Context,
+    context: CommandContext,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count what would be sealed anew.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -34,7 +34,6 @@ def rotate_vault(
     from cluster.state.rotation import rotate_keys
     from cluster.state.vault import Vault, key_file, vault_of
 
-    session: CommandSession = context.obj
     settings = load_settings()
     admin = postgres_endpoints(settings)[1]
     if admin is None:
@@ -44,7 +43,7 @@ def rotate_vault(
 
     def report(table: str, done: int, total: int) -> None:
         if not as_json:
-            session.aside(f"{table}: {done:,} of {total:,}")
+            context.obj.aside(f"{table}: {done:,} of {total:,}")
 
     found = asyncio.run(rotate_keys(admin, keys, file, report, dry_run=dry_run))
     told = ("total", "old", "resealed", "failed")
@@ -52,5 +51,5 @@ def rotate_vault(
     verb = "would be sealed" if dry_run else "sealed"
     lines = [f"{name}: {one.resealed:,} {verb} anew, of {one.total:,}" for name, one in found.items()]
     lines += [f"  {id_} cannot be opened: {why}" for one in found.values() for id_, why in one.failed.items()]
-    session.plain(body, as_json, "\n".join(lines))
+    context.obj.plain(body, as_json, "\n".join(lines))
     raise typer.Exit(3 if any(one.failed for one in found.values()) else 0)

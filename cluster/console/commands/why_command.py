@@ -7,13 +7,13 @@ from rich.text import Text
 
 from cluster.console import printing
 from cluster.console.api import JSON
-from cluster.console.commands.document_commands import AsJson, CommandSession
+from cluster.console.commands.document_commands import AsJson, CommandContext
 
 HASH = 12  # characters of a file's SHA-256: as many as people compare
 
 
 def why(
-    context: typer.Context,
+    context: CommandContext,
     answer: Annotated[str, typer.Argument(help="An answer's id, which `aos ask` prints.")],
     as_json: AsJson = False,
 ) -> None:
@@ -21,9 +21,8 @@ def why(
 
     Example: aos why 7d9f0c52-3c1e-4a4f-9a55-0d6f3a2b1c11
     """
-    session: CommandSession = context.obj
-    found = session.api.request("GET", f"/api/answers/{answer}/why")
-    session.print(found, as_json, None if as_json else render_reasons(found))
+    found = context.obj.api.request("GET", f"/api/answers/{answer}/why")
+    context.obj.print(found, as_json, None if as_json else render_reasons(found))
 
 
 def render_reasons(body: JSON) -> Text:
@@ -39,9 +38,8 @@ def render_reasons(body: JSON) -> Text:
         if claim["basis"] == "attributed":
             text.append("    found by its words: the model quoted nothing for it\n", style="not bold dim")
         for n in claim["citations"]:
-            text.append(
-                _describe_citation(cited[n]) if n in cited else f"    [{n}] is not kept\n", style="not bold cyan"
-            )
+            said = _describe_citation(cited[n]) if n in cited else f"    [{n}] is not kept\n"
+            text.append(said, style="not bold cyan")
     for stated in body["conflicts"]:
         said = "; ".join(f"[{one['n']}] {one['value'] or 'not shown'}" for one in stated)
         text.append(f"\nThe sources contradict each other: {said}\n", style="not bold yellow")
@@ -54,9 +52,8 @@ def _describe_citation(one: JSON) -> str:
     if one["withheld"] and one["filename"] is None:
         return f"    [{one['n']}] {one['withheld']}\n"
     sure = "" if one["ocr_confidence"] is None else f", confidence {one['ocr_confidence']:.2f}"
-    box = "".join(
-        f", box {x0:.2f},{y0:.2f}–{x1:.2f},{y1:.2f} on page {number}" for number, x0, y0, x1, y1 in one["boxes"]
-    )
+    boxes = (f", box {x0:.2f},{y0:.2f}–{x1:.2f},{y1:.2f} on page {at}" for at, x0, y0, x1, y1 in one["boxes"])
+    box = "".join(boxes)
     old = "" if one["is_current"] else " (an earlier version)"
     lines = [
         f"[{one['n']}] {one['filename']}{old}, page {one['page']}, characters {one['start']}–{one['end']}{box}",

@@ -5,28 +5,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 TASKS: Final = (
-    "chat",
-    "rag_answer",
-    "tool_call",
-    "planning",
-    "reasoning",
-    "code_gen",
-    "summarize",
-    "translate",
-    "extract",
-    "classify",
+    *("chat", "rag_answer", "tool_call", "planning", "reasoning"),
+    *("code_gen", "summarize", "translate", "extract", "classify"),
 )
 PLAIN: Final = ("name", "description", "system_prompt", "whole_workspace", "auto_link_uploads")
-NUMBERS: Final = (
-    "temperature",
-    "max_tokens",
-    "max_iterations",
-    "timeout_seconds",
-    "rag_top_k",
-    "deep_planning_max_steps",
-    "budget_usd",
-)
 WHOLE: Final = frozenset({"max_tokens", "max_iterations", "rag_top_k", "deep_planning_max_steps"})
+NUMBERS: Final = (
+    *("temperature", "max_tokens", "max_iterations", "timeout_seconds"),
+    *("rag_top_k", "deep_planning_max_steps", "budget_usd"),
+)
 PLANNING: Final = ("deep_planning_enabled", "deep_planning_style")
 ROUTING: Final = ("primary_connection_id", "fallback_chain", "cost_aware", "max_fallback_attempts")
 KEYS: Final = (*PLAIN, *NUMBERS, *PLANNING, "tools", *ROUTING, *(f"task_{task}" for task in TASKS))

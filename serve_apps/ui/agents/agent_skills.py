@@ -1,18 +1,17 @@
 """The tab Skills of an agent: what it has, what it could have by category and risk, and both ways between them."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final
 
 import gradio as gr
 
 from serve_apps.ui.agents.edit import agent_asked, may_edit
-from serve_apps.ui.agents.views import skills_view
+from serve_apps.ui.agents.views import skills_view, status_line
 from serve_apps.ui.kit.api import SessionApi
 from serve_apps.ui.kit.blocks import problem_card, titled_card
-from serve_apps.ui.kit.html import SafeHtml, join_html, tag
-from serve_apps.ui.kit.html_component import html_part
-from serve_apps.ui.kit.page import QUIET, ConsoleContext
+from serve_apps.ui.kit.html import Record, SafeHtml, join_html, tag
+from serve_apps.ui.kit.page import QUIET, ConsoleContext, html_part
 from serve_apps.ui.kit.problem import ApiProblem
 
 ALL: Final = "All categories"
@@ -22,6 +21,7 @@ RISKS: Final[Mapping[str, str]] = {
     "write": "They change something",
     "destructive": "What they take away does not come back",
 }
+Send = Callable[[SessionApi, str, str], Awaitable[Any]]  # one skill, at the path of the agent's
 Line = tuple[str, str, str, str]  # name, category, risk, description
 
 
@@ -63,9 +63,8 @@ class SkillsTab:
         with gr.Row():
             self.words = gr.Textbox(label="Search", placeholder="a name, a category, what it does", min_width=240)
             self.category = gr.Dropdown([ALL], value=ALL, label="Category", min_width=180)
-        self.groups = {
-            risk: gr.CheckboxGroup([], label=about, elem_classes="aos-list") for risk, about in RISKS.items()
-        }
+        groups = {risk: gr.CheckboxGroup([], label=about, elem_classes="aos-list") for risk, about in RISKS.items()}
+        self.groups = groups
         self.give = gr.Button("Give it the chosen skills", variant="primary", elem_classes="aos-narrow")
 
     @property
@@ -75,7 +74,7 @@ class SkillsTab:
 
     async def load(self, request: gr.Request) -> list[Any]:
         """All of it."""
-        return await self._reload_after(request, None)
+        return await self._reload_after(request)
 
     def narrow(self, catalogue: Sequence[Line], words: str, category: str, *chosen: Sequence[str]) -> list[Any]:
         """The offers that fit."""
@@ -86,34 +85,31 @@ class SkillsTab:
     async def attach(self, request: gr.Request, *chosen: Sequence[str]) -> list[Any]:
         """Give the agent what is chosen."""
         names = [name for group in chosen for name in group or ()]
-        return await self._reload_after(
-            request, lambda api, id_: _attempt_each(names, "given", lambda name: _attach_skill(api, id_, name))
-        )
+        return await self._reload_after(request, names, "given", lambda api, at, name: api.post(at, {"name": name}))
 
     async def detach(self, request: gr.Request, names: Sequence[str]) -> list[Any]:
         """Take away what is chosen."""
         return await self._reload_after(
-            request,
-            lambda api, id_: _attempt_each(names or (), "taken away", lambda name: _detach_skill(api, id_, name)),
+            request, names or (), "taken away", lambda api, at, name: api.delete(f"{at}/{name}")
         )
 
-    async def _reload_after(self, request: gr.Request, act: Any) -> list[Any]:
+    async def _reload_after(
+        self, request: gr.Request, names: Sequence[str] = (), done: str = "", send: Send | None = None
+    ) -> list[Any]:
         id_ = agent_asked(request)
         if id_ is None:
             return [gr.skip()] * len(self.outputs)
         try:
-            api = self._desk.api(request)
+            api, at = self._desk.api(request), f"/api/agents/{id_}/skills"
             if not may_edit(api):
                 return [gr.skip()] * len(self.outputs)
-            said = SafeHtml("") if act is None else await act(api, id_)
-            held, all_ = await asyncio.gather(api.get(f"/api/agents/{id_}/skills"), api.get("/api/skills"))
+            said = SafeHtml("") if send is None else await _send_each(api, at, names, done, send)
+            held, all_ = await asyncio.gather(api.get(at), api.get("/api/skills"))
         except ApiProblem as problem:
             return [gr.skip(), problem_card(problem.told), *[gr.skip()] * (len(self.outputs) - 2)]
-        return [*self._catalogue_updates(held, all_["items"], said)]
+        return self._catalogue_updates(held, all_["items"], said)
 
-    def _catalogue_updates(
-        self, held: Mapping[str, Any], all_: Sequence[Mapping[str, Any]], said: SafeHtml
-    ) -> list[Any]:
+    def _catalogue_updates(self, held: Record, all_: Sequence[Record], said: SafeHtml) -> list[Any]:
         names = [one["name"] for one in held["items"]]
         categories = {one["name"]: one["category"] for one in all_}
         catalogue = [
@@ -140,25 +136,17 @@ def draw_skills_tab(desk: ConsoleContext, blocks: gr.Blocks) -> None:
     shelf.take.click(shelf.detach, shelf.away, shelf.outputs, **QUIET)
 
 
-async def _attempt_each(names: Sequence[str], done: str, act: Any) -> SafeHtml:
-    """Run an action for each name and report successes and refusals; one refusal does not stop the others."""
+async def _send_each(api: SessionApi, at: str, names: Sequence[str], done: str, send: Send) -> SafeHtml:
+    """What went and what was refused; one refusal does not stop the others."""
     went, refused = list[str](), list[SafeHtml]()
     for name in names:
         try:
-            await act(name)
+            await send(api, at, name)
             went.append(name)
         except ApiProblem as problem:
             refused.append(problem_card(problem.told))
     said = f"{', '.join(went)}: {done}." if went else "Choose at least one skill." if not refused else ""
-    return join_html(tag("p", said, class_="aos-said", role="status") if said else None, refused)
-
-
-async def _attach_skill(api: SessionApi, agent: str, name: str) -> None:
-    await api.post(f"/api/agents/{agent}/skills", {"name": name})
-
-
-async def _detach_skill(api: SessionApi, agent: str, name: str) -> None:
-    await api.delete(f"/api/agents/{agent}/skills/{name}")
+    return join_html(status_line(said) if said else None, refused)
 
 
 def _choices_update(risk: str, choices: list[tuple[str, str]], chosen: Sequence[str]) -> Any:

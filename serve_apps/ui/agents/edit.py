@@ -3,35 +3,29 @@
 import asyncio
 from collections.abc import Mapping
 from typing import Any, Final
-from uuid import UUID
 
 import gradio as gr
 
 from serve_apps.ui.agents.agent_form import KEYS, field_errors, patch_body, values_of
 from serve_apps.ui.agents.form_fields import fill_fields, mark_wrong_fields
-from serve_apps.ui.agents.views import HERE, address_of, agents_view, head_view, read_only_view
+from serve_apps.ui.agents.views import HERE, address_of, agents_view, head_view, read_only_view, status_line
 from serve_apps.ui.kit.api import SessionApi
 from serve_apps.ui.kit.blocks import empty_state, link_to, page_heading, problem_card
-from serve_apps.ui.kit.html import SafeHtml, join_html, tag
-from serve_apps.ui.kit.page import ConsoleContext
+from serve_apps.ui.kit.html import join_html
+from serve_apps.ui.kit.page import ConsoleContext, query_int, query_uuid
 from serve_apps.ui.kit.problem import ApiProblem, ProblemReport
 from serve_apps.ui.sessions import Role
 
 PAGE: Final = 50
 NOTHING: Final = "Nothing was changed."
 NAMELESS: Final = ProblemReport("The agent needs a name.", "", "Type one.", 422, "invalid")
-OTHER_NAME: Final = ProblemReport(
-    "This is not its name.", "", "Type the agent's name as it stands above.", 422, "invalid"
-)
+RETYPE: Final = "Type the agent's name as it stands above."
+OTHER_NAME: Final = ProblemReport("This is not its name.", "", RETYPE, 422, "invalid")
 
 
 def agent_asked(request: gr.Request) -> str | None:
     """The id in the page's address, if it is one."""
-    given = dict(request.query_params).get("id", "")
-    try:
-        return str(UUID(given))
-    except ValueError:
-        return None
+    return query_uuid(dict(request.query_params), "id") or None
 
 
 def may_edit(api: SessionApi) -> bool:
@@ -49,7 +43,7 @@ async def load_agent_page(desk: ConsoleContext, request: gr.Request) -> list[Any
         if "new" in query and may_edit(api):
             about = ("Everything else is set afterwards. ", link_to("All agents", HERE))
             return [page_heading("New agent", about), gr.update(visible=True), gr.update(visible=False)]
-        skip = int(query["skip"]) if query.get("skip", "").isdigit() else 0
+        skip = query_int(query)
         body = await api.get("/api/agents", skip=skip, limit=PAGE)
         shown = agents_view(desk, body, skip, PAGE, may_make=may_edit(api))
     except ApiProblem as problem:
@@ -131,7 +125,7 @@ class AgentEditor:
         agent = known["agent"]
         body = patch_body(agent, dict(zip(self.keys, typed, strict=True)), known["base"])
         if not body:
-            return [gr.skip(), gr.skip(), _status_line(NOTHING), *mark_wrong_fields(self.keys, {})]
+            return [gr.skip(), gr.skip(), status_line(NOTHING), *mark_wrong_fields(self.keys, {})]
         try:
             now = await self._desk.api(request).patch(f"/api/agents/{agent['id']}", body)
         except ApiProblem as problem:
@@ -140,12 +134,8 @@ class AgentEditor:
         config = body.pop("config", {})
         names = ", ".join(key.replace("_", " ") for key in (*body, *config))
         known = {**known, "agent": now}
-        return [known, head_view(self._desk, now), _status_line(f"Saved: {names}."), *self._field_updates(known)]
+        return [known, head_view(self._desk, now), status_line(f"Saved: {names}."), *self._field_updates(known)]
 
     def _field_updates(self, known: Mapping[str, Any]) -> list[Any]:
         values = values_of(known["agent"], known["base"])
         return fill_fields(self.keys, values, known["connections"], known["base"])
-
-
-def _status_line(text: str) -> SafeHtml:
-    return tag("p", text, class_="aos-said", role="status")

@@ -52,22 +52,19 @@ _SIGNS: Final = str.maketrans({"`": "\u2032", "*": "\u2217"})
 _LONE: Final = re.compile(r"(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
 
 
-def number_field(key: str) -> Any:
-    """A field for a number that may be left out."""
+def _number_field(key: str) -> Any:
     label, about, step = NUMBERS[key]
     return gr.Number(None, label=label, info=about, step=step, min_width=180)
 
 
 def instruction_fields() -> Fields:
     """Fields for name, description and system prompt."""
-    made: Fields = {
+    info = INFO["system_prompt"]
+    return {
         "name": gr.Textbox(label="Name", info=INFO["name"], max_length=200),
         "description": gr.Textbox(label="Description", info=INFO["description"], max_length=20_000, lines=1),
-        "system_prompt": gr.Textbox(
-            label="Prompt", info=INFO["system_prompt"], lines=12, max_lines=40, max_length=20_000
-        ),
+        "system_prompt": gr.Textbox(label="Prompt", info=info, lines=12, max_lines=40, max_length=20_000),
     }
-    return made
 
 
 def scope_fields() -> Fields:
@@ -85,16 +82,11 @@ def planning_fields() -> Fields:
     with gr.Row():
         info, choices = INFO["deep_planning_enabled"], [FOLLOW, ("yes", "on"), ("no", "off")]
         made["deep_planning_enabled"] = gr.Dropdown(choices, value="", label="Plans first", info=info, min_width=180)
-        made["deep_planning_style"] = gr.Dropdown(
-            [FOLLOW, "structured", "concise"],
-            value="",
-            label="Style of plans",
-            info=INFO["deep_planning_style"],
-            min_width=180,
-        )
-        made["deep_planning_max_steps"] = number_field("deep_planning_max_steps")
+        info, choices = INFO["deep_planning_style"], [FOLLOW, ("structured", "structured"), ("concise", "concise")]
+        made["deep_planning_style"] = gr.Dropdown(choices, value="", label="Style of plans", info=info, min_width=180)
+        made["deep_planning_max_steps"] = _number_field("deep_planning_max_steps")
     with gr.Row():
-        made |= {key: number_field(key) for key in ("max_iterations", "timeout_seconds", "rag_top_k", "budget_usd")}
+        made |= {key: _number_field(key) for key in ("max_iterations", "timeout_seconds", "rag_top_k", "budget_usd")}
     made["tools"] = gr.CheckboxGroup([], label="Tools that every agent has", info=INFO["tools"])
     return made
 
@@ -103,17 +95,14 @@ def model_fields() -> Fields:
     """Fields for model connections, fallbacks, tasks and sampling."""
     made: Fields = {}
     with gr.Row():
-        made["primary_connection_id"] = gr.Dropdown(
-            [DEFAULT], value="", label="Connection", info=INFO["primary_connection_id"], min_width=240
-        )
-        made["fallback_chain"] = gr.Dropdown(
-            [], value=[], multiselect=True, label="Then", info=INFO["fallback_chain"], min_width=240
-        )
+        info = INFO["primary_connection_id"]
+        made["primary_connection_id"] = gr.Dropdown([DEFAULT], value="", label="Connection", info=info, min_width=240)
+        info = INFO["fallback_chain"]
+        made["fallback_chain"] = gr.Dropdown([], value=[], multiselect=True, label="Then", info=info, min_width=240)
     with gr.Row():
-        made |= {key: number_field(key) for key in ("temperature", "max_tokens")}
-        made["max_fallback_attempts"] = gr.Number(
-            3, label="Fallbacks", info=INFO["max_fallback_attempts"], step=1, min_width=180
-        )
+        made |= {key: _number_field(key) for key in ("temperature", "max_tokens")}
+        info = INFO["max_fallback_attempts"]
+        made["max_fallback_attempts"] = gr.Number(3, label="Fallbacks", info=info, step=1, min_width=180)
     made["cost_aware"] = gr.Checkbox(False, label="Cheapest model for simple tasks", info=INFO["cost_aware"])
     with gr.Accordion("A connection of its own for a kind of task", open=False), gr.Row():
         for task in TASKS:
@@ -125,33 +114,19 @@ def fill_fields(
     keys: Sequence[str], values: Mapping[str, Any], connections: Sequence[tuple[str, str]], base: Sequence[str]
 ) -> list[Any]:
     """Updates of the fields: their values and choices, and nothing wrong with any of them."""
-    choices: dict[str, Any] = {
-        "tools": list(base),
-        "fallback_chain": _with_missing(connections, values["fallback_chain"]),
-    }
+    chain = _with_missing(connections, values["fallback_chain"])
+    choices: dict[str, Any] = {"tools": list(base), "fallback_chain": chain}
     for key in ("primary_connection_id", *(f"task_{task}" for task in TASKS)):
         first = DEFAULT if key == "primary_connection_id" else ("as for the others", "")
         choices[key] = [first, *_with_missing(connections, [values[key]])]
-    return [
-        gr.update(
-            value=values[key],
-            info=INFO.get(key),
-            elem_classes=[],
-            **({"choices": choices[key]} if key in choices else {}),
-        )
-        for key in keys
-    ]
+    listed = {key: {"choices": choices[key]} if key in choices else {} for key in keys}
+    return [gr.update(value=values[key], info=INFO.get(key), elem_classes=[], **listed[key]) for key in keys]
 
 
 def mark_wrong_fields(keys: Sequence[str], wrong: Mapping[str, str]) -> list[Any]:
     """Updates that write at each field what is wrong with it, and take away what was written there before."""
-    return [
-        gr.update(
-            info=escape_hint(wrong[key]) if key in wrong else INFO.get(key),
-            elem_classes=["aos-wrong"] if key in wrong else [],
-        )
-        for key in keys
-    ]
+    told = {key: escape_hint(wrong[key]) if key in wrong else INFO.get(key) for key in keys}
+    return [gr.update(info=told[key], elem_classes=["aos-wrong"] if key in wrong else []) for key in keys]
 
 
 def escape_hint(text: str) -> str:

@@ -1,25 +1,24 @@
 """The tab Documents of an agent: those that are linked to it, those that could be, a page of each at a time."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 import gradio as gr
 
 from serve_apps.ui.agents.edit import agent_asked, may_edit
+from serve_apps.ui.agents.views import status_line
 from serve_apps.ui.kit.blocks import problem_card
 from serve_apps.ui.kit.formats import format_count
-from serve_apps.ui.kit.html import SafeHtml, tag
-from serve_apps.ui.kit.html_component import html_part
-from serve_apps.ui.kit.page import QUIET, ConsoleContext
+from serve_apps.ui.kit.html import Record, SafeHtml, tag
+from serve_apps.ui.kit.page import QUIET, ConsoleContext, html_part
 from serve_apps.ui.kit.problem import ApiProblem
 
 LIMIT: Final = 20
 
 
-def document_label(one: Mapping[str, Any]) -> str:
+def document_label(one: Record) -> str:
     """A document in a line."""
-    pages = one["page_count"]
-    about = format_count(pages, "page") if pages else one["status"]
+    about = format_count(one["page_count"], "page") if one["page_count"] else one["status"]
     return f"{one['filename']} · {one['file_type']}, {about}"
 
 
@@ -87,13 +86,13 @@ class DocumentPicker:
     async def act(self, request: gr.Request, chosen: Sequence[str]) -> SafeHtml:
         """Link or unlink; all of them or none."""
         if not chosen:
-            return tag("p", "Choose at least one document.", class_="aos-said", role="status")
+            return status_line("Choose at least one document.")
         body = {"agent_id": agent_asked(request), "document_ids": list(chosen), "action": self.action}
         try:
             made = await self._desk.api(request).post("/api/documents/links", body)
         except ApiProblem as problem:
             return problem_card(problem.told)
-        return tag("p", f"{made['changed']} {self.action}ed.", class_="aos-said", role="status")
+        return status_line(f"{made['changed']} {self.action}ed.")
 
 
 def draw_documents_tab(desk: ConsoleContext, blocks: gr.Blocks) -> None:

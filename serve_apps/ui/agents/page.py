@@ -9,8 +9,7 @@ from serve_apps.ui.agents.edit import AgentEditor, agent_asked, create_agent, de
 from serve_apps.ui.agents.views import rules_view
 from serve_apps.ui.kit.blocks import loading_notice
 from serve_apps.ui.kit.html import SafeHtml
-from serve_apps.ui.kit.html_component import html_part
-from serve_apps.ui.kit.page import QUIET, ConsoleContext, ConsolePage, view_or_problem
+from serve_apps.ui.kit.page import QUIET, ConsoleContext, ConsolePage, html_part, view_or_problem
 from serve_apps.ui.sessions import Role
 
 # Where somebody is sent once something is made or gone; nothing of it comes from a person.
@@ -90,9 +89,8 @@ def _save_button() -> tuple[gr.Button, gr.HTML]:
 
 
 def _draw_deletion(desk: ConsoleContext, go: gr.Textbox) -> None:
-    typed = gr.Textbox(
-        label="Its name, to be sure", info="Its conversations and their runs go with it. Its documents stay."
-    )
+    about = "Its conversations and their runs go with it. Its documents stay."
+    typed = gr.Textbox(label="Its name, to be sure", info=about)
     said = html_part()
     button = gr.Button("Delete this agent", variant="stop", elem_classes="aos-narrow")
 

@@ -55,7 +55,6 @@ class TurnProgress:
     approval: Json | None = None
     asked: Json | None = None  # what the agent wants to know; the next message of the conversation answers it
     error: ProblemReport | None = None
-    finish: str = ""
 
     @property
     def over(self) -> bool:
@@ -75,18 +74,24 @@ def fold_event(turn: TurnProgress, told: StreamEvent) -> None:
     data, content = told.data.get("data") or {}, str(told.data.get("content") or "")
     kind = data.get("kind")
     if kind == "text":
-        _append_text(turn, content, whole="." not in (told.id or ""))
+        turn.piece += content
+        if "." not in (told.id or ""):  # the part is whole
+            turn.text, turn.piece = turn.text + turn.piece, ""
     elif kind == "thinking":
         turn.piece = ""
         turn.thoughts.append(content)
     elif kind == "status":
-        _apply_status(turn, data)
+        turn.run = str(data.get("run_id") or turn.run)
+        turn.session = str(data.get("session_id") or turn.session)
+        turn.state = str(data.get("state") or turn.state)
     elif kind in ("tool_call", "tool_result"):
         _apply_tool_event(turn, kind, data)
     elif kind in ("plan", "step_start", "step_end"):
         _apply_plan_event(turn, kind, data)
     elif kind == "error":
-        turn.error, turn.state = _event_problem(data), "failed"
+        title, detail, fix = (str(data.get(name) or "") for name in ("title", "detail", "fix"))
+        turn.error = ProblemReport(title, detail, fix, 0, str(data.get("code") or "failed"))
+        turn.state = "failed"
     elif kind == "done":
         _apply_answer(turn, data)
     else:
@@ -123,24 +128,6 @@ async def load_stored_turn(api: SessionApi, run: str) -> TurnProgress:
     return turn
 
 
-def _event_problem(data: Mapping[str, Any]) -> ProblemReport:
-    title, detail, fix = (str(data.get(name) or "") for name in ("title", "detail", "fix"))
-    return ProblemReport(title, detail, fix, 0, str(data.get("code") or "failed"))
-
-
-def _append_text(turn: TurnProgress, content: str, whole: bool) -> None:
-    if whole:
-        turn.text, turn.piece = turn.text + turn.piece + content, ""
-    else:
-        turn.piece += content
-
-
-def _apply_status(turn: TurnProgress, data: Mapping[str, Any]) -> None:
-    turn.run = str(data.get("run_id") or turn.run)
-    turn.session = str(data.get("session_id") or turn.session)
-    turn.state = str(data.get("state") or turn.state)
-
-
 def _apply_tool_event(turn: TurnProgress, kind: str, data: Mapping[str, Any]) -> None:
     id_, name = str(data.get("id", "")), str(data.get("name", ""))
     if kind == "tool_call":
@@ -169,21 +156,16 @@ def _apply_answer(turn: TurnProgress, data: Mapping[str, Any]) -> None:
     turn.text, turn.piece = str(data.get("answer", turn.text)), ""
     turn.citations = [dict(one) for one in data.get("citations", turn.citations)]
     turn.trace = [dict(one) for one in data.get("agent_trace", ())]
-    turn.finish, turn.state = str(data.get("finish_reason", "stop")), "completed"
+    turn.state = "completed"
 
 
 def _apply_detail(turn: TurnProgress, kind: str, data: Mapping[str, Any]) -> None:
     match kind:
         case "route":
             turn.path = str(data.get("path", ""))
-        case "model":
-            turn.models.append(dict(data))
-        case "fallback":
-            turn.fallbacks.append(dict(data))
-        case "retrieved":
-            turn.found.append(dict(data))
-        case "citation":
-            turn.citations.append(dict(data))
+        case "model" | "fallback" | "retrieved" | "citation":
+            kept = {"model": turn.models, "fallback": turn.fallbacks, "retrieved": turn.found}
+            kept.get(kind, turn.citations).append(dict(data))
         case "approval_required":
             turn.approval, turn.state = dict(data.get("approval") or {}), "waiting"
         case "approval_decided":

@@ -3,14 +3,14 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from serve_apps.ui.chat.chat_events import TurnProgress, load_stored_turn
 from serve_apps.ui.chat.turn_view import answer_section, question_section
 from serve_apps.ui.kit.api import SessionApi
 from serve_apps.ui.kit.blocks import empty_state, list_pager
 from serve_apps.ui.kit.formats import format_count, format_moment
-from serve_apps.ui.kit.html import SafeHtml, join_html, quiet_span, tag
+from serve_apps.ui.kit.html import Record, SafeHtml, join_html, quiet_span, tag
 from serve_apps.ui.kit.page import ConsoleContext
 from serve_apps.ui.kit.problem import ApiProblem
 
@@ -38,27 +38,24 @@ class ChatExchange:
 
 def exchanges_view(desk: ConsoleContext, exchanges: Sequence[ChatExchange], *, live: bool = False) -> SafeHtml:
     """Messages and answers in order; the last one may still be written."""
-    last = len(exchanges) - 1
-    return join_html([_exchange_view(desk, one, live=live and n == last) for n, one in enumerate(exchanges)])
-
-
-def _exchange_view(desk: ConsoleContext, one: ChatExchange, *, live: bool) -> SafeHtml:
-    notice = tag("p", one.notice, class_="aos-notice") if one.notice else None
-    asked = question_section(one.question) if one.question else None
-    return join_html(asked, notice, answer_section(desk, one.turn, one.agent, live=live))
+    shown: list[SafeHtml | None] = []
+    for n, one in enumerate(exchanges, 1):
+        shown.append(question_section(one.question) if one.question else None)
+        shown.append(tag("p", one.notice, class_="aos-notice") if one.notice else None)
+        shown.append(answer_section(desk, one.turn, one.agent, live=live and n == len(exchanges)))
+    return join_html(shown)
 
 
 async def load_conversation(
-    api: SessionApi, session: Mapping[str, Any], agents: Mapping[str, str], after: int
+    api: SessionApi, session: Record, agents: Mapping[str, str], after: int
 ) -> list[ChatExchange]:
     """Load a conversation's messages after a message; raises Problem."""
     id_, agent = session["id"], agents.get(str(session["agent_id"]), "agent")
     body = await api.get(f"/api/sessions/{id_}/messages", after=after, limit=MESSAGES)
     exchanges = group_by_run(body["items"], agent)
     recent = in_full(exchanges)
-    for one, turn in zip(
-        recent, await asyncio.gather(*(_load_full_turn(api, one.turn) for one in recent)), strict=True
-    ):
+    turns = await asyncio.gather(*(_load_full_turn(api, one.turn) for one in recent))
+    for one, turn in zip(recent, turns, strict=True):
         one.turn = turn
     return exchanges
 
@@ -69,7 +66,7 @@ def in_full(exchanges: Sequence[ChatExchange]) -> list[ChatExchange]:
     return list(last.values())[-IN_FULL:]
 
 
-def group_by_run(messages: Sequence[Mapping[str, Any]], agent: str) -> list[ChatExchange]:
+def group_by_run(messages: Sequence[Record], agent: str) -> list[ChatExchange]:
     """Messages by the run that they belong to, in order."""
     found: list[ChatExchange] = []
     for message in messages:
@@ -98,25 +95,17 @@ async def _load_full_turn(api: SessionApi, before: TurnProgress) -> TurnProgress
     return turn
 
 
-def conversation_list(desk: ConsoleContext, body: Mapping[str, Any], current: str, skip: int) -> SafeHtml:
+def conversation_list(desk: ConsoleContext, body: Record, current: str, skip: int) -> SafeHtml:
     """One's own conversations, the one used last first."""
     if not body["items"]:
         return empty_state("No conversation yet.", "What you ask here is kept, and can be gone on with later.")
-    rows = [
-        tag(
-            "a",
-            tag("span", one["title"] or "Untitled", class_="title"),
-            quiet_span(_message_count(one["messages"]), format_moment(one["updated_at"], relative=True)),
-            href=desk.link("chat", session=one["id"], skip=skip or None),
-            aria_current="true" if one["id"] == current else None,
-        )
-        for one in body["items"]
-    ]
+    rows = []
+    for one in body["items"]:
+        title = tag("span", one["title"] or "Untitled", class_="title")
+        used = format_moment(one["updated_at"], relative=True)
+        about = quiet_span(f"{format_count(one['messages'], 'message')}, ", used)
+        where, here = desk.link("chat", session=one["id"], skip=skip or None), one["id"] == current
+        rows.append(tag("a", title, about, href=where, aria_current="true" if here else None))
     pages = list_pager(str(desk.link("chat", session=current or None)), skip, LISTED, body["total"])
-    return join_html(
-        tag("nav", rows, class_="aos-sessions", aria_label="Conversations"), pages if body["total"] > LISTED else None
-    )
-
-
-def _message_count(messages: int) -> str:
-    return f"{format_count(messages, 'message')}, "
+    shown = tag("nav", rows, class_="aos-sessions", aria_label="Conversations")
+    return join_html(shown, pages if body["total"] > LISTED else None)

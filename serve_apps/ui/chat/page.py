@@ -15,7 +15,7 @@ from serve_apps.ui.chat.turn_view import COMMAND
 from serve_apps.ui.kit.api import SessionApi, StreamEvent
 from serve_apps.ui.kit.blocks import problem_card
 from serve_apps.ui.kit.decision_form import Updates, send_decision
-from serve_apps.ui.kit.page import QUIET, ConsoleContext, ConsolePage
+from serve_apps.ui.kit.page import QUIET, ConsoleContext, ConsolePage, query_int
 from serve_apps.ui.kit.problem import ApiProblem
 from serve_apps.ui.kit.rating import thanks_notice
 from serve_apps.ui.sessions import Role
@@ -122,16 +122,21 @@ class ChatHandlers:
             files = (await api.get("/api/documents/", limit=FILES))["items"]
             names = {str(one["id"]): str(one["name"]) for one in agents}
             session = await api.get(f"/api/sessions/{query['session']}") if query.get("session") else None
-            exchanges = (
-                [] if session is None else await load_conversation(api, session, names, _message_offset(query, session))
-            )
-            chosen = names.get(str(session["agent_id"])) if session else query.get("agent")
+            exchanges: list[ChatExchange] = []
+            wanted = query.get("agent")
+            if session is not None:  # the last messages, unless the address asks for earlier ones
+                last = max(0, int(session["messages"]) - MESSAGES)
+                after = query_int(query, "after") if "after" in query else last
+                exchanges = await load_conversation(api, session, names, after)
+                wanted = names.get(str(session["agent_id"]))
+            known = list(names.values())
+            chosen = next((one for one in (wanted, FIRST_AGENT, *known) if one in known), None)
             yield {
-                room.agent: gr.update(choices=list(names.values()), value=_choose_agent(list(names.values()), chosen)),
+                room.agent: gr.update(choices=known, value=chosen),
                 room.files: gr.update(choices=[(str(one["filename"]), str(one["id"])) for one in files], value=[]),
                 room.session: query.get("session", ""),
                 room.message: gr.update(value=query["message"]) if "message" in query else gr.skip(),
-                **await self._list_updates(api, query.get("session", ""), _query_number(query, "skip"), session),
+                **await self._list_updates(api, query.get("session", ""), query_int(query), session),
                 **room.rested(self._desk, exchanges, _may_decide(api)),
             }
         except ApiProblem as problem:
@@ -227,9 +232,8 @@ class ChatHandlers:
         """The list anew, as there is a message more."""
         try:
             api = self._desk.api(request)
-            return await self._list_updates(
-                api, session, 0, await api.get(f"/api/sessions/{session}") if session else None
-            )
+            shown = await api.get(f"/api/sessions/{session}") if session else None
+            return await self._list_updates(api, session, 0, shown)
         except ApiProblem as problem:
             return {self._room.others: problem_card(problem.told)}
 
@@ -257,21 +261,6 @@ class ChatHandlers:
         if shown is not None:
             found |= {room.about: gr.update(visible=True), room.title: shown["title"]}
         return found
-
-
-def _choose_agent(names: list[str], wanted: str | None) -> str | None:
-    usual = next((one for one in (wanted, FIRST_AGENT) if one in names), None)
-    return usual or (names[0] if names else None)
-
-
-def _message_offset(query: dict[str, str], session: Any) -> int:
-    """The last messages, unless the address asks for earlier ones."""
-    return _query_number(query, "after") if "after" in query else max(0, int(session["messages"]) - MESSAGES)
-
-
-def _query_number(query: dict[str, str], name: str) -> int:
-    text = query.get(name, "0")
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
 
 
 def _may_decide(api: SessionApi) -> bool:

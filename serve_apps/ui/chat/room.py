@@ -8,8 +8,7 @@ import gradio as gr
 from serve_apps.ui.chat.conversations import ChatExchange, exchanges_view
 from serve_apps.ui.kit.blocks import empty_state, page_heading
 from serve_apps.ui.kit.decision_form import DecisionForm, Updates
-from serve_apps.ui.kit.html_component import html_part
-from serve_apps.ui.kit.page import ConsoleContext
+from serve_apps.ui.kit.page import ConsoleContext, html_part
 from serve_apps.ui.kit.rating import rating_buttons
 
 AUTO, DOCUMENTS = "auto", "documents"
@@ -91,8 +90,7 @@ class ChatComponents:
     def rested(self, desk: ConsoleContext, exchanges: list[ChatExchange], may_decide: bool) -> Updates:
         """Nothing moves: the turn is over, or waits for a person."""
         if not exchanges:
-            hint = "Choose an agent and ask. Its sources open at the very place."
-            past = empty_state("Nothing was said yet.", hint)
+            past = empty_state("Nothing was said yet.", "Choose an agent and ask. Its sources open at the very place.")
             return {self.exchanges: [], self.past: past, **self._writing_buttons(False)}
         turn = exchanges[-1].turn
         form = self.form.closed() if turn.approval is None else self.form.opened(turn.approval, may_decide)

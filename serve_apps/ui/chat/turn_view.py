@@ -1,7 +1,7 @@
 """A turn as it is shown: plan, tools, the answer with its sources, what it took, and what went wrong."""
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from serve_apps.ui.chat.chat_events import ToolCallState, TurnProgress
 from serve_apps.ui.kit.blocks import Colour, link_to, problem_card, state_badge
@@ -43,8 +43,8 @@ def answer_section(desk: ConsoleContext, turn: TurnProgress, agent: str, *, live
         tag("header", tag("b", agent), _turn_badges(turn)),
         _fallback_notices(turn),
         _thoughts_section(turn),
-        plan_section(turn),
-        tool_sections(turn),
+        _plan_section(turn),
+        _tool_sections(turn),
         render_markdown(text, citation_marks(desk, turn.citations)) if text else None,
         writing if live else None,
         asks(turn),
@@ -52,7 +52,7 @@ def answer_section(desk: ConsoleContext, turn: TurnProgress, agent: str, *, live
         searched_section(desk, turn),
         problem_card(turn.error) if turn.error else None,
         _ending_notice(turn),
-        None if live else turn_footer(desk, turn),
+        None if live else _turn_footer(desk, turn),
         class_="aos-answer" + (" live" if live else ""),
         aria_label=f"{agent} answers",
     )
@@ -80,46 +80,34 @@ def _turn_badges(turn: TurnProgress) -> list[SafeHtml]:
 def _fallback_notices(turn: TurnProgress) -> list[SafeHtml]:
     """Fallbacks: what was left, what was taken instead, and why."""
     told: list[Child] = [
-        (tag("b", one.get("left", "A model")), " did not do: ", one.get("why", ""), ". ", _replacement_text(one))
+        (tag("b", one.get("left", "A model")), " did not do: ", one.get("why", ""), ". ", instead)
         for one in turn.fallbacks
+        for instead in [(tag("b", one["taken"]), " was asked instead.") if one.get("taken") else None]
     ]
     for what, those in (("The search went without a part of itself: ", turn.found), ("Made another way: ", turn.trace)):
         told += [(what, one["fallback"]) for one in those if one.get("fallback")]
     return list(dict.fromkeys(tag("p", one, class_="aos-notice") for one in told))
 
 
-def _replacement_text(one: Mapping[str, Any]) -> Child:
-    return (tag("b", one["taken"]), " was asked instead.") if one.get("taken") else None
-
-
 def _thoughts_section(turn: TurnProgress) -> SafeHtml | None:
     thoughts = [one for one in turn.thoughts if one.strip()]
-    if not thoughts:
-        return None
-    return _folded_section("Thoughts", None, [tag("p", one) for one in thoughts])
+    return _folded_section("Thoughts", None, [tag("p", one) for one in thoughts]) if thoughts else None
 
 
-def plan_section(turn: TurnProgress) -> SafeHtml | None:
-    """The steps that were planned, with what became of each."""
+def _plan_section(turn: TurnProgress) -> SafeHtml | None:
     if not turn.plan:
         return None
-    steps = [
-        tag(
-            "li",
-            tag("span", one.get("label") or one.get("description") or one.get("id", "")),
-            state_badge(str(outcome).lower(), OUTCOMES.get(str(outcome).lower(), "grey")) if outcome else None,
-            quiet_text(one["note"]) if one.get("note") else None,
-        )
-        for one in turn.plan
-        for outcome in (one.get("outcome", ""),)
-    ]
-    return _folded_section(
-        f"Plan of {format_count(len(steps), 'step')}", None, tag("ol", steps, class_="aos-plan"), is_open=not turn.over
-    )
+    steps = []
+    for one in turn.plan:
+        label = one.get("label") or one.get("description") or one.get("id", "")
+        outcome = str(one.get("outcome") or "").lower()
+        badge = state_badge(outcome, OUTCOMES.get(outcome, "grey")) if outcome else None
+        steps.append(tag("li", tag("span", label), badge, quiet_text(one["note"]) if one.get("note") else None))
+    title, shown = f"Plan of {format_count(len(steps), 'step')}", tag("ol", steps, class_="aos-plan")
+    return _folded_section(title, None, shown, is_open=not turn.over)
 
 
-def tool_sections(turn: TurnProgress) -> list[SafeHtml]:
-    """Every call of a tool: its arguments as a table, what it gave, and how long it took."""
+def _tool_sections(turn: TurnProgress) -> list[SafeHtml]:
     waits = turn.approval is not None or turn.asked is not None
     return [_call_section(one, waits=waits and n == len(turn.calls)) for n, one in enumerate(turn.calls, 1)]
 
@@ -167,17 +155,15 @@ def _ending_notice(turn: TurnProgress) -> SafeHtml | None:
     return tag("p", told, class_="aos-notice") if told else None
 
 
-def turn_footer(desk: ConsoleContext, turn: TurnProgress) -> SafeHtml:
-    """Tokens and cost of the turn, and a link to its run."""
+def _turn_footer(desk: ConsoleContext, turn: TurnProgress) -> SafeHtml:
     used = turn.tokens_in + turn.tokens_out
     tokens = f"{format_number(turn.tokens_in)} tokens in, {format_number(turn.tokens_out)} out" if used else None
     cost = f"{turn.cost:,.4f} USD" if turn.cost else None
     run = desk.link("runs", id=turn.run) if turn.run else None
     unasked = tag("span", "no model was asked") if turn.state == "completed" else None
     whole = link_to("Everything that happened", run) if run else None
-    return tag(
-        "div", tag("span", tokens) if tokens else unasked, tag("span", cost) if cost else None, whole, class_="foot"
-    )
+    paid = tag("span", cost) if cost else None
+    return tag("div", tag("span", tokens) if tokens else unasked, paid, whole, class_="foot")
 
 
 def _folded_section(title: Child, aside: Child, inside: Child, *, is_open: bool = False) -> SafeHtml:

@@ -9,7 +9,7 @@ from serve_apps.ui.kit.api import SessionApi
 from serve_apps.ui.kit.blocks import data_table, empty_state, link_to, list_pager, page_heading, state_badge
 from serve_apps.ui.kit.caveats import in_short
 from serve_apps.ui.kit.formats import format_moment, format_number, format_size
-from serve_apps.ui.kit.html import SafeHtml, join_html, tag
+from serve_apps.ui.kit.html import Record, SafeHtml, join_html, tag
 from serve_apps.ui.kit.page import PREFIX, ConsoleContext
 from serve_apps.ui.sessions import Role
 
@@ -17,24 +17,8 @@ HERE: Final = f"{PREFIX}/documents"
 A_PAGE: Final = 50
 STATUSES: Final = ("pending", "processing", "completed", "degraded", "partial", "embedding_pending", "failed")
 TYPES: Final = (
-    "pdf",
-    "image",
-    "docx",
-    "xlsx",
-    "pptx",
-    "odt",
-    "ods",
-    "odp",
-    "rtf",
-    "html",
-    "markdown",
-    "text",
-    "csv",
-    "xls",
-    "email",
-    "msg",
-    "epub",
-    "code",
+    *("pdf", "image", "docx", "xlsx", "pptx", "odt", "ods", "odp", "rtf"),
+    *("html", "markdown", "text", "csv", "xls", "email", "msg", "epub", "code"),
 )
 FILTERS: Final = ("search", "status", "type", "from", "to", "zone")
 
@@ -50,15 +34,15 @@ async def document_catalogue(desk: ConsoleContext, api: SessionApi, query: Mappi
     return document_table(desk, body, wanted, api.session.role)
 
 
-def document_table(desk: ConsoleContext, body: Mapping[str, Any], wanted: Mapping[str, str], role: Role) -> SafeHtml:
+def document_table(desk: ConsoleContext, body: Record, wanted: Mapping[str, str], role: Role) -> SafeHtml:
     """Heading, filters and table of the documents that the API answered."""
     total, address = body["total"], HERE + (f"?{urlencode(wanted)}" if wanted else "")
-    add = desk.link("ingest")
-    actions = [tag("a", "Add documents", href=add, class_="aos-button primary")] if add and _may_add(role) else []
+    add = desk.link("ingest") if role.reaches(Role.DEVELOPER) else None
+    actions = [tag("a", "Add documents", href=add, class_="aos-button primary")] if add else []
     count = f"{format_number(total)} {'found' if wanted else 'in this workspace'}"
     head = page_heading("Documents", count, *actions)
     if not body["items"]:
-        shown = _empty_list(wanted, add if _may_add(role) else None)
+        shown = _empty_list(wanted, add)
     else:
         columns = ("Name", "Type", "State", "Pages", "Size", "Added")
         shown = data_table(columns, [_document_row(one) for one in body["items"]], numbers=(3, 4))
@@ -68,35 +52,21 @@ def document_table(desk: ConsoleContext, body: Mapping[str, Any], wanted: Mappin
 
 def document_filters(wanted: Mapping[str, str]) -> SafeHtml:
     """The form of the list; without a script it is one all the same."""
-    search = tag(
-        "input",
-        name="search",
-        type="search",
-        value=wanted.get("search", ""),
-        maxlength=200,
-        id="search",
-        placeholder="Name or description",
-    )
-    return tag(
-        "form",
+    named = {"name": "search", "type": "search", "id": "search", "placeholder": "Name or description"}
+    search = tag("input", **named, value=wanted.get("search", ""), maxlength=200)
+    find = tag("button", "Search", class_="aos-button primary", id="find")
+    clear = tag("a", "Clear", href=HERE, class_="aos-button") if wanted else None
+    inside = (
         tag("label", tag("span", "Search"), search, class_="wide"),
         _choice_field("State", "status", STATUSES, wanted),
         _choice_field("Type", "type", TYPES, wanted),
         _day_field("Added from", "from", wanted),
         _day_field("Added until", "to", wanted),
         tag("input", type="hidden", name="zone", value=wanted.get("zone", ""), data_zone=True),
-        tag(
-            "div",
-            tag("button", "Search", class_="aos-button primary", id="find"),
-            tag("a", "Clear", href=HERE, class_="aos-button") if wanted else None,
-            class_="actions",
-        ),
-        class_="doc-filters",
-        method="get",
-        action=HERE,
-        role="search",
-        data_at_once=True,
+        tag("div", find, clear, class_="actions"),
     )
+    sent = {"method": "get", "action": HERE, "role": "search"}
+    return tag("form", inside, class_="doc-filters", **sent, data_at_once=True)
 
 
 def _choice_field(label: str, name: str, values: tuple[str, ...], wanted: Mapping[str, str]) -> SafeHtml:
@@ -113,7 +83,7 @@ def _day_field(label: str, name: str, wanted: Mapping[str, str]) -> SafeHtml:
     return tag("label", tag("span", label), box)
 
 
-def _document_row(one: Mapping[str, Any]) -> tuple[Any, ...]:
+def _document_row(one: Record) -> tuple[Any, ...]:
     name = link_to(one["filename"], f"{HERE}?id={one['id']}")
     why = one["failure"]["reason"].replace("_", " ") if one["failure"] else in_short(one)
     state = tag("div", state_badge(one["status"]), tag("div", why, class_="quiet") if why else None)
@@ -124,15 +94,9 @@ def _document_row(one: Mapping[str, Any]) -> tuple[Any, ...]:
 def _empty_list(wanted: Mapping[str, str], add: str | None) -> SafeHtml:
     if wanted:
         return empty_state("No document fits.", ("Change the filters, or ", link_to("show all documents", HERE), "."))
-    if add:
-        return empty_state(
-            "No documents yet.", ("Upload files or scan a folder on the page ", link_to("Ingest", add), ".")
-        )
-    return empty_state("No documents yet.", "Somebody who may upload adds them; then they can be searched here.")
-
-
-def _may_add(role: Role) -> bool:
-    return role.reaches(Role.DEVELOPER)
+    upload = "Upload files or scan a folder on the page ", link_to("Ingest", add), "."
+    wait = "Somebody who may upload adds them; then they can be searched here."
+    return empty_state("No documents yet.", upload if add else wait)
 
 
 def day_start(wanted: Mapping[str, str], name: str, later: int) -> str | None:

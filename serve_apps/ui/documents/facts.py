@@ -1,7 +1,7 @@
 """Facts on one document: versions, pages by the confidence of their reading, agents, failures, deletion."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final
 from urllib.parse import urlencode
 
 from serve_apps.ui.documents.viewer import confidence_class
@@ -16,7 +16,7 @@ from serve_apps.ui.kit.blocks import (
 )
 from serve_apps.ui.kit.caveats import caveat_kinds, caveat_note, in_short
 from serve_apps.ui.kit.formats import format_count, format_moment, format_number, format_percent, format_size
-from serve_apps.ui.kit.html import SafeHtml, join_html, quiet_span, quiet_text, tag
+from serve_apps.ui.kit.html import Record, SafeHtml, join_html, quiet_span, quiet_text, tag
 from serve_apps.ui.kit.page import PREFIX, ConsoleContext
 from serve_apps.ui.sessions import Role
 
@@ -33,40 +33,33 @@ def document_address(document: str, **more: object) -> str:
     return f"{HERE}?{urlencode({'id': document, **{k: v for k, v in more.items() if v is not None}})}"
 
 
-def document_heading(document: Mapping[str, Any], role: Role) -> SafeHtml:
+def document_heading(document: Record, role: Role) -> SafeHtml:
     """Name and state, and what may be done."""
     pages = document["pages"]
-    about = (
-        state_badge(document["status"]),
-        " ",
-        document["file_type"],
-        ", ",
-        format_size(document["file_size"]),
-        ", ",
-        f"{format_number(pages['stored'])} of {format_count(pages['expected'], 'page')}, ",
-        f"{format_count(document['chunk_count'], 'passage')}, ",
-        "added ",
-        format_moment(document["upload_date"], relative=True),
+    said = (
+        f" {document['file_type']}, {format_size(document['file_size'])}, "
+        f"{format_number(pages['stored'])} of {format_count(pages['expected'], 'page')}, "
+        f"{format_count(document['chunk_count'], 'passage')}, added "
     )
+    about = state_badge(document["status"]), said, format_moment(document["upload_date"], relative=True)
     actions = [tag("a", "All documents", href=HERE, class_="aos-button")]
     if role.reaches(Role.DEVELOPER):
         title = "Cut and embed its text again; it is not read again"
-        actions.append(action_button("Process again", "process", id_="process", title=title))
+        actions.append(_action_button("Process again", "process", id_="process", title=title))
     if role.reaches(Role.OPERATOR):
-        actions.append(action_button("Delete …", "impact", id_="impact"))
+        actions.append(_action_button("Delete …", "impact", id_="impact"))
     caveats = caveat_note("What is missing, or may be wrong, in its text:", document.get("caveats") or ())
     return join_html(page_heading(document["filename"], about, *actions), _failure_notice(document), caveats)
 
 
-def action_button(
+def _action_button(
     label: str, what: str, value: str = "", *, id_: str, kind: str = "", title: str | None = None
 ) -> SafeHtml:
-    """A button that asks this page for something."""
     class_ = f"aos-button {kind}".strip()
     return tag("button", label, type="button", class_=class_, data_act=what, value=value, id=id_, title=title)
 
 
-def _failure_notice(document: Mapping[str, Any]) -> SafeHtml | None:
+def _failure_notice(document: Record) -> SafeHtml | None:
     failure = document["failure"]
     if not failure:
         return None
@@ -76,57 +69,49 @@ def _failure_notice(document: Mapping[str, Any]) -> SafeHtml | None:
     return tag("div", tag("strong", title), detail, fix, class_="aos-problem", role="note")
 
 
-def pages_card(document: Mapping[str, Any], version: str, lines: Mapping[str, Any], first: int, at: int) -> SafeHtml:
+def pages_card(document: Record, version: str, lines: Record, first: int, at: int) -> SafeHtml:
     """Every page as a small field in the colour of its confidence; pages that failed are crossed."""
     total = lines["total"]
     fields = [_page_cell(document["id"], version, one, at) for one in lines["items"]]
-    more = None
-    if total > len(fields):
-        last = first + len(fields)
-        earlier = link_to("← earlier", document_address(document["id"], version=version, page=first)) if first else None
-        where = document_address(document["id"], version=version, page=last + 1)
-        later = link_to("later →", where) if last < total else None
-        more = quiet_text(earlier, f" pages {first + 1:,} to {last:,} of {total:,} ", later)
+    last = first + len(fields)
+    earlier, later = (document_address(document["id"], version=version, page=one) for one in (first, last + 1))
+    back = link_to("← earlier", earlier) if first else None
+    on = link_to("later →", later) if last < total else None
+    more = quiet_text(back, f" pages {first + 1:,} to {last:,} of {total:,} ", on) if total > len(fields) else None
     return titled_card("Pages", tag("nav", fields, class_="doc-strip", aria_label="Pages by confidence"), more)
 
 
-def _page_cell(document: str, version: str, one: Mapping[str, Any], at: int) -> SafeHtml:
+def _page_cell(document: str, version: str, one: Record, at: int) -> SafeHtml:
     failed, sure = one["failure"], one["confidence"]
     if failed:
         class_, said = "failed", f"failed: {str(failed.get('reason')).replace('_', ' ')}"
     else:
         class_ = "native" if sure is None else confidence_class(sure)
-        said = f"{one['engine']}, {format_percent(sure)} sure"
-        said = said if sure is not None else f"{one['engine']}"
+        said = f"{one['engine']}" + (f", {format_percent(sure)} sure" if sure is not None else "")
     if doubtful := in_short(one):
         class_, said = f"{class_} doubtful", f"{said}, {doubtful.lower()}"
-    label = f"Page {one['number']}: {said}"
-    here = "page" if one["number"] == at else None
-    where = document_address(document, version=version, page=one["number"])
-    return tag(
-        "a", format_number(one["number"]), href=where, class_=class_, title=label, aria_label=label, aria_current=here
-    )
+    number = one["number"]
+    told = {"title": f"Page {number}: {said}", "aria_label": f"Page {number}: {said}"}
+    where, here = document_address(document, version=version, page=number), "page" if number == at else None
+    return tag("a", format_number(number), href=where, class_=class_, **told, aria_current=here)
 
 
-def failed_card(document: str, version: str, failed: Mapping[str, Any], ingest: str | None) -> SafeHtml | None:
+def failed_card(document: str, version: str, failed: Record, ingest: str | None) -> SafeHtml | None:
     """Pages that could not be read, with what mends that."""
     if not failed["total"]:
         return None
     rows = []
     for one in failed["items"]:
         where = document_address(document, version=version, page=one["number"])
-        rows.append((link_to(f"Page {one['number']:,}", where), _failure_cell(one["failure"]), one["fix"]))
+        detail = tag("div", one["failure"].get("detail"), class_="quiet")
+        why = tag("div", str(one["failure"].get("reason")).replace("_", " "), detail)
+        rows.append((link_to(f"Page {one['number']:,}", where), why, one["fix"]))
     more = f"{failed['total'] - len(rows):,} more failed." if failed["total"] > len(rows) else None
     retry = quiet_text(more, " Retry them with their job on ", link_to("Ingest", ingest), ".")
     return titled_card("Pages that failed", data_table(("Page", "Reason", "What to try"), rows), retry)
 
 
-def _failure_cell(failure: Mapping[str, Any]) -> SafeHtml:
-    detail = tag("div", failure.get("detail"), class_="quiet")
-    return tag("div", str(failure.get("reason")).replace("_", " "), detail)
-
-
-def versions_card(document: str, versions: Sequence[Mapping[str, Any]], shown: str | None) -> SafeHtml:
+def versions_card(document: str, versions: Sequence[Record], shown: str | None) -> SafeHtml:
     """Versions that were read under this name, newest first."""
     if not versions:
         return empty_card("Versions", "Nothing was read yet.", "A version appears once its file was opened.")
@@ -142,41 +127,34 @@ def versions_card(document: str, versions: Sequence[Mapping[str, Any]], shown: s
     return titled_card("Versions", data_table(("Read", "Pages", "Passages", "Size", "SHA-256"), rows, numbers=(2, 3)))
 
 
-def agents_card(
-    desk: ConsoleContext, document: Mapping[str, Any], agents: Sequence[Mapping[str, Any]], role: Role
-) -> SafeHtml:
+def agents_card(desk: ConsoleContext, document: Record, agents: Sequence[Record], role: Role) -> SafeHtml:
     """Agents that search it, and those that could."""
     linked = {one["id"] for one in document["agents"]}
-    whole = [one for one in agents if one["whole_workspace"]]
     may = role.reaches(Role.DEVELOPER)
     rows: list[SafeHtml] = []
     for one in document["agents"]:
         title = f"{one['name']} no longer searches it"
-        off = action_button("Unlink", "unlink", one["id"], id_=f"unlink-{one['id']}", title=title) if may else None
+        off = _action_button("Unlink", "unlink", one["id"], id_=f"unlink-{one['id']}", title=title) if may else None
         rows.append(tag("li", link_to(one["name"], desk.link("agents", id=one["id"])), off))
-    for one in whole:
-        if one["id"] not in linked:
+    for one in agents:
+        if one["whole_workspace"] and one["id"] not in linked:
             link = link_to(one["name"], desk.link("agents", id=one["id"]))
             rows.append(tag("li", link, quiet_span("reads the whole workspace")))
     todo = "Link it to one below." if may else "Somebody who may build agents links it."
     shown = tag("ul", rows, class_="doc-lines") if rows else empty_state("No agent searches it.", todo)
     free = [one for one in agents if one["id"] not in linked and not one["whole_workspace"]]
-    form = None
-    if may and free:
-        options = [tag("option", one["name"], value=one["id"]) for one in free]
-        choice = tag("select", options, name="agent", aria_label="Agent to link it to", id="agent")
-        form = tag("form", choice, action_button("Link", "link", id_="link"), class_="doc-inline")
-    return titled_card("Agents that search it", shown, form)
+    options = [tag("option", one["name"], value=one["id"]) for one in free]
+    choice = tag("select", options, name="agent", aria_label="Agent to link it to", id="agent")
+    form = tag("form", choice, _action_button("Link", "link", id_="link"), class_="doc-inline")
+    return titled_card("Agents that search it", shown, form if may and free else None)
 
 
-def origin_card(document: Mapping[str, Any]) -> SafeHtml:
+def origin_card(document: Record) -> SafeHtml:
     """Origin of the document, and who may see it."""
+    source = document["source_type"]
     rows = [
         ("Origin", document["origin"]),
-        (
-            "Came by",
-            {"folder": "scan of a folder", "upload": "upload"}.get(document["source_type"], document["source_type"]),
-        ),
+        ("Came by", "scan of a folder" if source == "folder" else source),
         ("Read", format_moment(document["processed_date"])),
         ("May be seen by", ", ".join(document["readers"]) or "everybody in the workspace"),
         ("Tags", ", ".join(document["tags"]) or None),
@@ -187,7 +165,7 @@ def origin_card(document: Mapping[str, Any]) -> SafeHtml:
     return titled_card("About", tag("dl", pairs, class_="doc-pairs"))
 
 
-def encoding_card(document: Mapping[str, Any], role: Role) -> SafeHtml | None:
+def encoding_card(document: Record, role: Role) -> SafeHtml | None:
     """Character encoding of a text, and a form to choose another one."""
     chosen, doubted = document["metadata"].get("encoding"), "encoding_unsure" in caveat_kinds(document)
     if not (document["file_type"] in DECODED or chosen or doubted):
@@ -196,42 +174,31 @@ def encoding_card(document: Mapping[str, Any], role: Role) -> SafeHtml | None:
     if not role.reaches(Role.DEVELOPER):
         return titled_card("Encoding", tag("p", said))
     names = tag("datalist", [tag("option", value=one) for one in ENCODINGS], id="encodings")
-    box = tag(
-        "input",
-        name="encoding",
-        id="encoding",
-        list="encodings",
-        maxlength=40,
-        placeholder="auto",
-        value=chosen or "",
-        aria_label="Encoding to read it in; empty: as its bytes say",
-    )
-    form = tag("form", box, names, action_button("Read again", "decode", id_="decode"), class_="doc-inline")
+    known = {"name": "encoding", "id": "encoding", "list": "encodings", "placeholder": "auto", "value": chosen or ""}
+    box = tag("input", **known, maxlength=40, aria_label="Encoding to read it in; empty: as its bytes say")
+    form = tag("form", box, names, _action_button("Read again", "decode", id_="decode"), class_="doc-inline")
     return titled_card("Encoding", tag("p", said, class_="doc-gap"), form)
 
 
-def impact_card(document: Mapping[str, Any], impact: Mapping[str, Any]) -> SafeHtml:
+def impact_card(document: Record, impact: Record) -> SafeHtml:
     """Preview of what a deletion would take along."""
     agents = ", ".join(impact["agents"])
+    stays = "not the file: it stays in its folder, and comes back with the next scan"
     counts = [
         f"{format_count(impact['versions'], 'version')} with {format_count(impact['pages'], 'page')} of text",
         f"{format_count(impact['chunks'], 'passage')} and {format_count(impact['embeddings'], 'vector')}: "
         "nobody finds it any more",
         f"its links to {agents}" if agents else "no links to agents",
-        "the file itself"
-        if document["source_type"] == "upload"
-        else "not the file: it stays in its folder, and comes back with the next scan",
+        "the file itself" if document["source_type"] == "upload" else stays,
     ]
     keep = tag("a", "Keep it", href=document_address(document["id"]), class_="aos-button")
-    return tag(
-        "div",
+    delete = _action_button("Delete for good", "delete", id_="delete", kind="danger")
+    inside = (
         tag("strong", f"Delete {document['filename']}? This goes with it, for good:"),
         tag("ul", [tag("li", one) for one in counts]),
-        tag("div", action_button("Delete for good", "delete", id_="delete", kind="danger"), keep, class_="actions"),
-        class_="aos-problem",
-        role="alertdialog",
-        aria_label="Delete this document",
+        tag("div", delete, keep, class_="actions"),
     )
+    return tag("div", inside, class_="aos-problem", role="alertdialog", aria_label="Delete this document")
 
 
 def done_notice(text: SafeHtml | str) -> SafeHtml:

@@ -1,7 +1,6 @@
 """The page Documents: find one, look at its pages as they were read, link it to agents, process it again, delete it."""
 
 import asyncio
-from collections.abc import Awaitable
 from typing import Any, Final
 
 import gradio as gr
@@ -29,18 +28,15 @@ def draw_documents_page(desk: ConsoleContext, blocks: gr.Blocks) -> None:
     body, turns = interactive_html(loading_notice("Looking …")), RenderMarker()
 
     async def first(request: gr.Request) -> SafeHtml:
-        return turns.mark(await view_or_problem(_page_body(desk, desk_api(request), opening_action(request))))
+        return turns.mark(await view_or_problem(_page_body(desk, desk.api(request), opening_action(request))))
 
     async def show(request: gr.Request, event: gr.EventData) -> SafeHtml:
-        return turns.mark(await view_or_problem(_page_body(desk, desk_api(request), parse_action(event))))
+        return turns.mark(await view_or_problem(_page_body(desk, desk.api(request), parse_action(event))))
 
     async def do(request: gr.Request, event: gr.EventData) -> SafeHtml:
         asked = parse_action(event)
         gone = HERE if asked.act == "delete" else None
-        return turns.mark(await _act_on_document(desk, desk_api(request), asked), gone)
-
-    def desk_api(request: gr.Request) -> SessionApi:
-        return desk.api(request)
+        return turns.mark(await _act_on_document(desk, desk.api(request), asked), gone)
 
     blocks.load(first, None, body, **QUIET)
     body.select(show, None, body, **QUIET)
@@ -53,12 +49,9 @@ PAGE = ConsolePage(
 
 
 async def _page_body(desk: ConsoleContext, api: SessionApi, asked: PageAction) -> SafeHtml:
-    id_ = asked.query.get("id")
-    return await (
-        _document_view(desk, api, id_, asked)
-        if id_
-        else document_catalogue(desk, api, asked.query, asked.number("skip"))
-    )
+    if id_ := asked.query.get("id"):
+        return await _document_view(desk, api, id_, asked)
+    return await document_catalogue(desk, api, asked.query, asked.number("skip"))
 
 
 async def _act_on_document(desk: ConsoleContext, api: SessionApi, asked: PageAction) -> SafeHtml:
@@ -72,9 +65,8 @@ async def _act_on_document(desk: ConsoleContext, api: SessionApi, asked: PageAct
             case "process":
                 job = await api.post(f"/api/documents/{document}/process")
                 where = desk.link("ingest", job=job["job_id"])
-                said = facts.done_notice(
-                    join_html("Its text is cut and embedded again: ", link_to("see the job", where), ".")
-                )
+                link = link_to("see the job", where)
+                said = facts.done_notice(join_html("Its text is cut and embedded again: ", link, "."))
             case "decode":
                 body = {"encoding": asked.fields.get("encoding", "").strip() or "auto"}
                 job = await api.post(f"/api/documents/{document}/process", body)
@@ -87,10 +79,8 @@ async def _act_on_document(desk: ConsoleContext, api: SessionApi, asked: PageAct
                 said = facts.impact_card(row, impact)
             case "delete":
                 gone = await api.delete(f"/api/documents/{document}")
-                said = facts.done_notice(
-                    f"Deleted, with {format_count(gone['pages'], 'page')} "
-                    f"and {format_count(gone['chunks'], 'passage')}."
-                )
+                lost = f"{format_count(gone['pages'], 'page')} and {format_count(gone['chunks'], 'passage')}"
+                said = facts.done_notice(f"Deleted, with {lost}.")
                 return join_html(said, await view_or_problem(document_catalogue(desk, api, {}, 0)))
             case _:
                 said = empty_state("Nothing was asked for.", "Load the page again.")
@@ -125,20 +115,16 @@ async def _document_view(desk: ConsoleContext, api: SessionApi, id_: str, asked:
     at = f"{path}/versions/{version}/pages"
     strip, failed, view = await asyncio.gather(
         api.get(at, skip=begin, limit=STRIP),
-        api.get(at, failed=True, limit=FAILED) if document["pages"]["failed"] else _no_failures(),
+        _load_failures(api, at, document),
         view_or_problem(_viewer_section(api, document, version, number, asked)),
     )
-    below = [facts.failed_card(id_, version, failed, desk.link("ingest"))]
-    return join_html(
-        head, view, facts.pages_card(document, version, strip, begin, number), *below, card_columns(*cards)
-    )
+    failures = facts.failed_card(id_, version, failed, desk.link("ingest"))
+    pages = facts.pages_card(document, version, strip, begin, number)
+    return join_html(head, view, pages, failures, card_columns(*cards))
 
 
-def _no_failures() -> Awaitable[dict[str, Any]]:
-    async def none() -> dict[str, Any]:
-        return NOTHING
-
-    return none()
+async def _load_failures(api: SessionApi, at: str, document: dict[str, Any]) -> dict[str, Any]:
+    return await api.get(at, failed=True, limit=FAILED) if document["pages"]["failed"] else NOTHING
 
 
 async def _viewer_section(
@@ -150,9 +136,7 @@ async def _viewer_section(
     earlier = None
     if not current:
         where = facts.document_address(document["id"], page=number)
-        earlier = facts.done_notice(
-            join_html("This is not the version that readers see now. ", link_to("Show that one", where), ".")
-        )
-    return join_html(
-        earlier, page_viewer(page, document["file_type"], parse_passage(asked.query), at, pictured=current)
-    )
+        link = link_to("Show that one", where)
+        earlier = facts.done_notice(join_html("This is not the version that readers see now. ", link, "."))
+    shown = page_viewer(page, document["file_type"], parse_passage(asked.query), at, pictured=current)
+    return join_html(earlier, shown)

@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Any, Final
+from typing import Final
 from urllib.parse import urlencode
 
 from serve_apps.ui.documents.passage import LinkedPassage, PageWord, complete_passage, words_of
 from serve_apps.ui.kit.blocks import empty_state
 from serve_apps.ui.kit.caveats import caveat_note
 from serve_apps.ui.kit.formats import format_duration, format_percent
-from serve_apps.ui.kit.html import SafeHtml, join_html, quiet_span, quiet_text, tag
+from serve_apps.ui.kit.html import Record, SafeHtml, join_html, quiet_span, quiet_text, tag
 from serve_apps.ui.kit.page import PREFIX
 from serve_apps.ui.pictures import picture_address
 
@@ -20,24 +20,16 @@ SHARP: Final = 130
 MOST_WORDS: Final = 6000
 
 
-def page_viewer(
-    page: Mapping[str, Any], kind: str, passage: LinkedPassage, at: Mapping[str, object], pictured: bool
-) -> SafeHtml:
-    """Picture and text of one page.
-
-    Args:
-        at: of the address, what stays when another page is shown.
-        pictured: whether there is a picture of this version.
-    """
+def page_viewer(page: Record, kind: str, passage: LinkedPassage, at: Mapping[str, object], pictured: bool) -> SafeHtml:
+    """Picture, where there is one of this version, and text of one page; `at` stays in the address of other pages."""
     words = words_of(page["words"][:MOST_WORDS])
     passage = complete_passage(passage, words)
     drawn = kind in PICTURED and pictured
-    text = tag(
-        "div", _text_view(page["text"], words, passage), class_="doc-text doc-scroll", tabindex=0, aria_label="Text"
-    )
-    sheet = _picture_sheet(page, words, passage) if drawn else None
-    text = text if page["text"] else _no_text(page)
-    shown = [sheet if sheet is not None else _no_picture(kind, pictured), text]
+    read = _text_view(page["text"], words, passage)
+    text = tag("div", read, class_="doc-text doc-scroll", tabindex=0, aria_label="Text")
+    earlier = quiet_text("This is an earlier version: its text is kept, its picture is not shown. ")
+    sheet = earlier if kind in PICTURED else None
+    shown = [_picture_sheet(page, words, passage) if drawn else sheet, text if page["text"] else _no_text(page)]
     class_ = "doc-viewer boxes" + (" heat" if page["confidence"] is not None and words else "")
     bar, caveats = _viewer_bar(page, at, bool(words), drawn), caveat_note("On this page:", page.get("caveats") or ())
     pair, label = tag("div", shown, class_="doc-pair" if drawn else "doc-one"), f"Page {page['number']}"
@@ -49,57 +41,43 @@ def confidence_class(confidence: float) -> str:
     return next(name for least, name, _ in LEVELS if confidence >= least or name == "c0")
 
 
-def _viewer_bar(page: Mapping[str, Any], at: Mapping[str, object], words: bool, drawn: bool) -> SafeHtml:
+def _viewer_bar(page: Record, at: Mapping[str, object], words: bool, drawn: bool) -> SafeHtml:
     number, count = page["number"], page["page_count"]
     back = _step_link("←", "Previous page", number - 1, at) if number > 1 else _disabled_step("←")
     on = _step_link("→", "Next page", number + 1, at) if number < count else _disabled_step("→")
-    jump = tag(
-        "form",
-        tag("label", "Page ", tag("input", name="page", type="number", min=1, max=count, value=number, id="to-page")),
-        [tag("input", type="hidden", name=name, value=str(value)) for name, value in at.items() if value],
-        quiet_span(f"of {count:,}"),
-        class_="doc-jump",
-        method="get",
-        action=f"{PREFIX}/documents",
-    )
+    box = tag("input", name="page", type="number", min=1, max=count, value=number, id="to-page")
+    kept = [tag("input", type="hidden", name=name, value=str(value)) for name, value in at.items() if value]
+    asked = tag("label", "Page ", box), kept, quiet_span(f"of {count:,}")
+    jump = tag("form", asked, class_="doc-jump", method="get", action=f"{PREFIX}/documents")
     sure = page["confidence"]
     how = join_html(
         f"Read by {page['engine']}" if page["engine"] else "Not read",
         f", {format_percent(sure)} sure" if sure is not None else None,
         f", in {format_duration(page['ms'] / 1000)}",
     )
-    heat = sure is not None and words
-    switches = [
-        _layer_switch("boxes", "Word boxes", True) if words and drawn else None,
-        _layer_switch("heat", "Confidence", True) if heat else None,
-        _confidence_legend() if heat else None,
-    ]
+    legend = [tag("span", tag("i", class_=name), said) for _, name, said in LEVELS]
+    heat = tag("span", legend, class_="doc-legend", title="How sure the engine was of a word")
+    switches = [_layer_switch("boxes", "Word boxes")] if words and drawn else []
+    switches += [_layer_switch("heat", "Confidence"), heat] if sure is not None and words else []
     steps = tag("div", back, jump, on, class_="doc-steps")
     return tag("div", steps, quiet_span(how), tag("div", switches, class_="doc-switches"), class_="doc-bar")
 
 
 def _step_link(sign: str, label: str, number: int, at: Mapping[str, object]) -> SafeHtml:
     asked = urlencode({name: value for name, value in {**at, "page": number}.items() if value})
-    where = f"{PREFIX}/documents?{asked}"
-    return tag(
-        "a", sign, href=where, class_="aos-button", aria_label=label, title=label, id=label.lower().replace(" ", "-")
-    )
+    told = {"aria_label": label, "title": label, "id": label.lower().replace(" ", "-")}
+    return tag("a", sign, href=f"{PREFIX}/documents?{asked}", class_="aos-button", **told)
 
 
 def _disabled_step(sign: str) -> SafeHtml:
     return tag("span", sign, class_="aos-button", aria_disabled="true")
 
 
-def _layer_switch(name: str, label: str, on: bool) -> SafeHtml:
-    return tag("label", tag("input", type="checkbox", checked=on, data_shows=name, id=f"shows-{name}"), " ", label)
+def _layer_switch(name: str, label: str) -> SafeHtml:
+    return tag("label", tag("input", type="checkbox", checked=True, data_shows=name, id=f"shows-{name}"), " ", label)
 
 
-def _confidence_legend() -> SafeHtml:
-    parts = [tag("span", tag("i", class_=name), said) for _, name, said in LEVELS]
-    return tag("span", parts, class_="doc-legend", title="How sure the engine was of a word")
-
-
-def _picture_sheet(page: Mapping[str, Any], words: Sequence[PageWord], passage: LinkedPassage) -> SafeHtml:
+def _picture_sheet(page: Record, words: Sequence[PageWord], passage: LinkedPassage) -> SafeHtml:
     number = page["number"]
     picture = tag("img", src=picture_address(page["document_id"], number, SHARP), alt=f"Page {number} as it looks")
     over = []
@@ -145,17 +123,8 @@ def _plain_parts(text: str, start: int, end: int, passage: LinkedPassage) -> lis
     ]
 
 
-def _no_text(page: Mapping[str, Any]) -> SafeHtml:
-    failure = page["failure"]
-    if failure:
-        return empty_state(
-            f"This page could not be read: {str(failure.get('reason')).replace('_', ' ')}.",
-            str(failure.get("detail") or "Retry its job on the page Ingest."),
-        )
+def _no_text(page: Record) -> SafeHtml:
+    if failure := page["failure"]:
+        what = f"This page could not be read: {str(failure.get('reason')).replace('_', ' ')}."
+        return empty_state(what, str(failure.get("detail") or "Retry its job on the page Ingest."))
     return empty_state("No text on this page.", "It is blank, or holds only pictures in which no letters were found.")
-
-
-def _no_picture(kind: str, pictured: bool) -> SafeHtml | None:
-    if kind in PICTURED and not pictured:
-        return quiet_text("This is an earlier version: its text is kept, its picture is not shown. ")
-    return None

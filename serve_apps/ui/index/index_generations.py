@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from serve_apps.ui.index.report import Questions, report_view
 from serve_apps.ui.kit.api import SessionApi
@@ -18,7 +18,7 @@ from serve_apps.ui.kit.blocks import (
     titled_card,
 )
 from serve_apps.ui.kit.formats import format_count, format_moment, format_number, format_size
-from serve_apps.ui.kit.html import SafeHtml, join_html, quiet_text, tag
+from serve_apps.ui.kit.html import Record, SafeHtml, join_html, quiet_text, tag
 from serve_apps.ui.kit.page import ConsoleContext
 from serve_apps.ui.sessions import Role
 
@@ -39,21 +39,18 @@ MOST_SETS: Final = 10
 class IndexState:
     """Snapshot of the index: generations, statistics, and the golden questions that a report names."""
 
-    body: Mapping[str, Any]
-    stats: Mapping[str, Any]
+    body: Record
+    stats: Record
     questions: Questions
 
 
 async def load_index_state(api: SessionApi) -> IndexState:
     """Asked for together; questions only as far as a report names them and one may read them."""
     body, stats = await asyncio.gather(api.get("/api/generations"), api.get("/api/documents/vector-store/stats"))
-    fallen = {
-        one["name"] for item in body["items"] for one in (item["report"] or {"golden": []})["golden"] if one.get("fell")
-    }
-    known: Questions = {}
-    if fallen and api.session.role.reaches(Role.OPERATOR):
-        known = await _load_questions(api, fallen)
-    return IndexState(body, stats, known)
+    reports = [item["report"] for item in body["items"] if item["report"]]
+    fallen = {one["name"] for report in reports for one in report["golden"] if one.get("fell")}
+    reads = fallen and api.session.role.reaches(Role.OPERATOR)
+    return IndexState(body, stats, await _load_questions(api, fallen) if reads else {})
 
 
 async def _load_questions(api: SessionApi, names: set[str]) -> Questions:
@@ -71,15 +68,10 @@ def index_view(desk: ConsoleContext, held: IndexState) -> SafeHtml:
     """The figures of what is searched, and a card for every generation."""
     items = held.body["items"]
     if not items:
-        return join_html(
-            _index_figures(desk, held),
-            empty_state("There is no index yet.", "It is made when the first document is read: upload or scan one."),
-        )
-    return join_html(
-        _index_figures(desk, held),
-        _embedder_mismatch(held.body),
-        tag("div", [_generation_card(one, held.questions) for one in items]),
-    )
+        todo = "It is made when the first document is read: upload or scan one."
+        return join_html(_index_figures(desk, held), empty_state("There is no index yet.", todo))
+    cards = tag("div", [_generation_card(one, held.questions) for one in items])
+    return join_html(_index_figures(desk, held), _embedder_mismatch(held.body), cards)
 
 
 def _index_figures(desk: ConsoleContext, held: IndexState) -> SafeHtml:
@@ -99,7 +91,7 @@ def _index_figures(desk: ConsoleContext, held: IndexState) -> SafeHtml:
     )
 
 
-def _embedder_mismatch(body: Mapping[str, Any]) -> SafeHtml | None:
+def _embedder_mismatch(body: Record) -> SafeHtml | None:
     """Note where the configured embedder or chunker differs from the live index; None where they match."""
     live = next((one for one in body["items"] if one["role"] == "live"), None)
     made_now = body["configured"]
@@ -108,17 +100,15 @@ def _embedder_mismatch(body: Mapping[str, Any]) -> SafeHtml | None:
         return tag("p", state_badge("embedder away", "amber"), said, class_="lab-fallback")
     if live is None or made_now["live"]:
         return None
-    return tag(
-        "p",
-        state_badge("settings changed", "amber"),
-        f" The live index was made with {live['embedder']} ({live['dimension']}); ",
-        f"an index made now would be made with {made_now['embedder']} ({made_now['dimension']}), chunks of ",
-        f"{made_now['chunk_size']} characters. Re-index to bring both together.",
-        class_="lab-fallback",
+    said = (
+        f" The live index was made with {live['embedder']} ({live['dimension']}); "
+        f"an index made now would be made with {made_now['embedder']} ({made_now['dimension']}), chunks of "
+        f"{made_now['chunk_size']} characters. Re-index to bring both together."
     )
+    return tag("p", state_badge("settings changed", "amber"), said, class_="lab-fallback")
 
 
-def _generation_card(one: Mapping[str, Any], questions: Questions) -> SafeHtml:
+def _generation_card(one: Record, questions: Questions) -> SafeHtml:
     words, colour = ROLES.get(one["role"], (one["role"], "grey"))
     facts = [
         ("Embedder", one["embedder"]),
@@ -129,20 +119,17 @@ def _generation_card(one: Mapping[str, Any], questions: Questions) -> SafeHtml:
         ("Cut by", one["chunker"]),
     ]
     listed = tag("dl", [tag("div", tag("dt", name), tag("dd", value)) for name, value in facts], class_="index-facts")
-    times = [("made ", format_moment(one["made_at"], relative=True))]
-    if one["checked_at"]:
-        times.append(("checked ", format_moment(one["checked_at"], relative=True)))
-    if one["switched_at"]:
-        said = "live since " if one["role"] == "live" else "switched "
-        times.append((said, format_moment(one["switched_at"], relative=True)))
-    when = tag("p", [tag("span", *pair) for pair in times], class_="quiet lab-facts")
+    switched = "live since " if one["role"] == "live" else "switched "
+    events = (("made ", one["made_at"]), ("checked ", one["checked_at"]), (switched, one["switched_at"]))
+    times = [tag("span", what, format_moment(at, relative=True)) for what, at in events if at]
+    when = tag("p", times, class_="quiet lab-facts")
     said = " Somebody let it pass although the gate refused it."
     forced = tag("p", state_badge("forced", "amber"), said) if one["forced_by"] else None
     report = report_view(one["report"], questions) if one["report"] else None
     return titled_card(f"Generation {one['id']}", when, listed, forced, report, aside=state_badge(words, colour))
 
 
-def switchable_generations(body: Mapping[str, Any]) -> list[tuple[str, str]]:
+def switchable_generations(body: Record) -> list[tuple[str, str]]:
     """(what is shown, id) of the generations that readers may be given."""
     return [
         (f"Generation {one['id']}: {one['embedder']}, {ROLES.get(one['role'], (one['role'], ''))[0]}", str(one["id"]))
@@ -151,14 +138,12 @@ def switchable_generations(body: Mapping[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-def switch_view(body: Mapping[str, Any], wanted: str | None) -> SafeHtml:
+def switch_view(body: Record, wanted: str | None) -> SafeHtml:
     """Preview of a generation switch: its effects before it is made."""
     to = next((one for one in body["items"] if str(one["id"]) == wanted), None)
     if to is None:
-        return empty_state(
-            "No other generation can be used.",
-            "Re-index and hold it back, and it can be looked at before readers use it.",
-        )
+        todo = "Re-index and hold it back, and it can be looked at before readers use it."
+        return empty_state("No other generation can be used.", todo)
     now = next((one for one in body["items"] if one["role"] == "live"), None)
     rows = [("", "Now", "Afterwards")]
     names = (
@@ -184,7 +169,7 @@ def switch_view(body: Mapping[str, Any], wanted: str | None) -> SafeHtml:
     return tag("div", told, warn, quiet_text(about))
 
 
-def switched_view(made: Mapping[str, Any], desk: ConsoleContext) -> SafeHtml:
+def switched_view(made: Record, desk: ConsoleContext) -> SafeHtml:
     """Report of a generation switch that was made."""
     count = format_count(made["carried"], "document")
     carried = f" Taken over: {count} that came since it was built." if made["carried"] else ""
@@ -208,7 +193,7 @@ async def run_reindex(desk: ConsoleContext, api: SessionApi, hold: bool, force: 
         await asyncio.sleep(POLL_SECONDS)
 
 
-def _reindex_progress(desk: ConsoleContext, job: Mapping[str, Any]) -> SafeHtml:
+def _reindex_progress(desk: ConsoleContext, job: Record) -> SafeHtml:
     documents = job["documents"]
     title = link_to("Re-indexing", desk.link("ingest", job=job["id"]))
     over = job["state"] in OVER

@@ -1,29 +1,22 @@
 """Semantic cache statistics (hits, misses, refusals), and the language of the stemmer."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from serve_apps.ui.kit.blocks import data_table, empty_state, key_figure, key_figures, titled_card
 from serve_apps.ui.kit.formats import format_count, format_duration, format_number, format_percent
-from serve_apps.ui.kit.html import SafeHtml, join_html, quiet_text, tag
+from serve_apps.ui.kit.html import Record, SafeHtml, join_html, quiet_text, tag
 
 
-def cache_view(stats: Mapping[str, Any]) -> SafeHtml:
+def cache_view(stats: Record) -> SafeHtml:
     """Hits, misses, and near questions that were refused, with why."""
     asked = stats["hits"] + stats["misses"]
     of_all = f"{format_number(stats['hits'])} of {format_count(asked, 'question')}"
+    places = f"in {format_count(stats['places'], 'set')} of conditions"
     row = key_figures(
         key_figure("Answered from memory", format_percent(stats["hit_rate"]), None, of_all),
         key_figure("Misses", format_number(stats["misses"]), None, "worked out"),
         key_figure("Near misses refused", format_number(stats["refused"]), None, "alike, but another question"),
         key_figure("Passed by", format_number(stats["bypasses"]), None, "not asked, or away"),
         key_figure("Shared", format_number(stats["shared"]), None, "asked at the same moment"),
-        key_figure(
-            "Remembered",
-            format_number(stats["entries"]),
-            None,
-            f"in {format_count(stats['places'], 'set')} of conditions",
-        ),
+        key_figure("Remembered", format_number(stats["entries"]), None, places),
     )
     if not asked:
         todo = "Questions asked twice are answered from memory, as long as no document changed."
@@ -38,8 +31,7 @@ def cache_view(stats: Mapping[str, Any]) -> SafeHtml:
     return join_html(row, _hit_balance(stats), _refusal_table(stats), quiet_text(said), garbage)
 
 
-def _hit_balance(stats: Mapping[str, Any]) -> SafeHtml:
-    """Hits, misses and what passed the cache by, as one bar."""
+def _hit_balance(stats: Record) -> SafeHtml:
     parts = [
         ("from memory", stats["hits"], "hit"),
         ("worked out", stats["misses"] - stats["refused"], "miss"),
@@ -55,25 +47,21 @@ def _hit_balance(stats: Mapping[str, Any]) -> SafeHtml:
     return tag("div", tag("span"), bar, tag("ul", legend), class_="lab-times")
 
 
-def _refusal_table(stats: Mapping[str, Any]) -> SafeHtml | None:
+def _refusal_table(stats: Record) -> SafeHtml | None:
     found = sorted(stats.get("refusals", {}).items(), key=lambda pair: -pair[1])
     if not found:
         return None
     rows = [(why, format_number(count)) for why, count in found]
-    return titled_card(
-        "Why near questions were refused", data_table(("What parts them", "How often"), rows, numbers=(1,))
-    )
+    shown = data_table(("What parts them", "How often"), rows, numbers=(1,))
+    return titled_card("Why near questions were refused", shown)
 
 
-def language_view(body: Mapping[str, Any]) -> SafeHtml:
+def language_view(body: Record) -> SafeHtml:
     """Stemming language in use now, and the effect of a change."""
     cut = body["chunks"]
     said = "" if cut is None else f" The words of {format_count(cut, 'passage')} were cut anew."
     done = tag("p", tag("b", "Changed."), said, class_="lab-done", role="status") if said else None
-    plain, name = body["language"] == "simple", str(body["language"]).title()
-    said = (
-        "No endings are cut: only the same words are found."
-        if plain
-        else f"Words are compared without {name} endings, so that plural and singular find each other."
-    )
-    return join_html(done, quiet_text(said))
+    name = str(body["language"]).title()
+    said = f"Words are compared without {name} endings, so that plural and singular find each other."
+    plain = "No endings are cut: only the same words are found."
+    return join_html(done, quiet_text(plain if body["language"] == "simple" else said))

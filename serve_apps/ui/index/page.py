@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator
 from typing import Any, Final
-from uuid import UUID
 
 import gradio as gr
 
@@ -18,8 +17,7 @@ from serve_apps.ui.index.sets import sets_view
 from serve_apps.ui.index.settings import draw_cache, draw_gate, draw_language
 from serve_apps.ui.kit.blocks import loading_notice, page_heading, problem_card
 from serve_apps.ui.kit.html import SafeHtml
-from serve_apps.ui.kit.html_component import html_part
-from serve_apps.ui.kit.page import QUIET, ConsoleContext, ConsolePage, view_or_problem
+from serve_apps.ui.kit.page import QUIET, ConsoleContext, ConsolePage, html_part, query_int, query_uuid, view_or_problem
 from serve_apps.ui.kit.problem import ApiProblem
 from serve_apps.ui.sessions import Role
 
@@ -43,12 +41,15 @@ def draw_index_page(desk: ConsoleContext, blocks: gr.Blocks) -> None:
             draw_language(desk, blocks)
 
     async def show(request: gr.Request) -> SafeHtml:
-        return await view_or_problem(_load_generations(desk, request))
+        try:
+            return index_view(desk, await load_index_state(desk.api(request)))
+        except ApiProblem as problem:
+            return problem_card(problem.told)
 
     async def show_sets(request: gr.Request) -> list[Any]:
         query = dict(request.query_params)
-        chosen, skip = _uuid_or_empty(query.get("set", "")), query.get("skip", "0")
-        html = await view_or_problem(_load_sets(desk, request, chosen, int(skip) if skip.isdecimal() else 0))
+        chosen = query_uuid(query, "set")
+        html = await view_or_problem(_load_sets(desk, request, chosen, query_int(query)))
         return [html, gr.update(selected="sets") if chosen else gr.skip()]
 
     blocks.load(show, None, body, **QUIET)
@@ -56,19 +57,8 @@ def draw_index_page(desk: ConsoleContext, blocks: gr.Blocks) -> None:
     gr.Timer(REFRESH_SECONDS).tick(show, None, body, **QUIET)
 
 
-async def _load_generations(desk: ConsoleContext, request: gr.Request) -> SafeHtml:
-    return index_view(desk, await load_index_state(desk.api(request)))
-
-
 async def _load_sets(desk: ConsoleContext, request: gr.Request, chosen: str, skip: int) -> SafeHtml:
     return await sets_view(desk, desk.api(request), chosen, skip)
-
-
-def _uuid_or_empty(value: str) -> str:
-    try:
-        return str(UUID(value))
-    except ValueError:
-        return ""
 
 
 ICON: Final = (
@@ -81,25 +71,23 @@ PAGE = ConsolePage("index", "Index", Role.DEVELOPER, draw_index_page, ICON)
 def draw_actions(desk: ConsoleContext, blocks: gr.Blocks, body: gr.HTML) -> None:
     """Shown to operators; `body` is filled anew after each."""
     with gr.Row(visible=False) as actions:
-        with gr.Accordion("Build a new index", open=False):
-            hold = gr.Checkbox(False, label="Hold it back: build and check it, but do not give it to readers")
-            force = gr.Checkbox(False, label="Use it whatever the gate finds")
-            build = gr.Button("Re-index everything", variant="primary")
-            building = html_part()
-        with gr.Accordion("Switch or go back", open=False, elem_id="index-switch") as switching:
-            to = gr.Dropdown([], value=None, label="Give readers")
-            change = html_part()
-            sure = gr.Checkbox(False, label="I have read what changes", interactive=False)
-            forced = gr.Checkbox(False, label="Even though the gate refused it", visible=False)
-            go = gr.Button("Switch", variant="stop", interactive=False)
-            done = html_part()
-    _bind_build_events(desk, build, [hold, force], building, body)
-    _bind_switch_events(desk, blocks, actions, switching, to, change, sure, forced, go, done, body)
+        _draw_build(desk, body)
+        _draw_switch(desk, body)
+
+    async def who(request: gr.Request) -> Update:
+        session = desk.session(request)
+        return gr.update(visible=session is not None and session.role.reaches(Role.OPERATOR))
+
+    blocks.load(who, None, actions, **QUIET)
 
 
-def _bind_build_events(
-    desk: ConsoleContext, build: gr.Button, asked: list[Any], building: gr.HTML, body: gr.HTML
-) -> None:
+def _draw_build(desk: ConsoleContext, body: gr.HTML) -> None:
+    with gr.Accordion("Build a new index", open=False):
+        hold = gr.Checkbox(False, label="Hold it back: build and check it, but do not give it to readers")
+        force = gr.Checkbox(False, label="Use it whatever the gate finds")
+        build = gr.Button("Re-index everything", variant="primary")
+        building = html_part()
+
     async def begin(request: gr.Request, hold: bool, force: bool) -> AsyncIterator[list[Any]]:
         try:
             api = desk.api(request)
@@ -109,22 +97,18 @@ def _bind_build_events(
         except ApiProblem as problem:
             yield [problem_card(problem.told), gr.skip()]
 
-    build.click(begin, asked, [building, body], **QUIET)
+    build.click(begin, [hold, force], [building, body], **QUIET)
 
 
-def _bind_switch_events(
-    desk: ConsoleContext,
-    blocks: gr.Blocks,
-    actions: gr.Row,
-    switching: gr.Accordion,
-    to: gr.Dropdown,
-    change: gr.HTML,
-    sure: gr.Checkbox,
-    forced: gr.Checkbox,
-    go: gr.Button,
-    done: gr.HTML,
-    body: gr.HTML,
-) -> None:
+def _draw_switch(desk: ConsoleContext, body: gr.HTML) -> None:
+    with gr.Accordion("Switch or go back", open=False, elem_id="index-switch") as switching:
+        to = gr.Dropdown([], value=None, label="Give readers")
+        change = html_part()
+        sure = gr.Checkbox(False, label="I have read what changes", interactive=False)
+        forced = gr.Checkbox(False, label="Even though the gate refused it", visible=False)
+        go = gr.Button("Switch", variant="stop", interactive=False)
+        done = html_part()
+
     async def look(request: gr.Request, wanted: str | None) -> list[Any]:
         """The choices as they are now, and what the chosen one would change; nothing is confirmed any more."""
         try:
@@ -142,10 +126,6 @@ def _bind_switch_events(
             gr.update(visible=refused, value=False),
         ]
 
-    async def who(request: gr.Request) -> Update:
-        session = desk.session(request)
-        return gr.update(visible=session is not None and session.role.reaches(Role.OPERATOR))
-
     async def switch(request: gr.Request, wanted: str | None, read: bool, force: bool) -> list[Any]:
         if not wanted or not read:
             return [gr.skip(), gr.skip()]
@@ -157,12 +137,8 @@ def _bind_switch_events(
         except ApiProblem as problem:
             return [problem_card(problem.told), gr.skip()]
 
-    def ready(read: bool) -> Update:
-        return gr.update(interactive=bool(read))
-
     shown = [to, change, sure, forced]
-    blocks.load(who, None, actions, **QUIET)
     switching.expand(look, to, shown, **QUIET)
     to.input(look, to, shown, **QUIET)
-    sure.change(ready, sure, go, **QUIET)
+    sure.change(lambda read: gr.update(interactive=bool(read)), sure, go, **QUIET)
     go.click(switch, [to, sure, forced], [done, body], **QUIET).then(look, to, shown, **QUIET)

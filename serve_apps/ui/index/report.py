@@ -1,17 +1,17 @@
 """The gate's report as a picture: how much of what was expected the next index finds, and what fell."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import Final
 
 from serve_apps.ui.kit.blocks import Colour, state_badge
 from serve_apps.ui.kit.formats import format_count, format_duration, format_number, format_percent
-from serve_apps.ui.kit.html import SafeHtml, quiet_text, tag
+from serve_apps.ui.kit.html import Record, SafeHtml, quiet_text, tag
 
 VERDICTS: Final[Mapping[str, Colour]] = {"passed": "green", "refused": "red", "forced": "amber"}
 Questions = Mapping[tuple[str, str], str]  # (set, key) to the question's text
 
 
-def report_view(report: Mapping[str, Any], questions: Questions) -> SafeHtml:
+def report_view(report: Record, questions: Questions) -> SafeHtml:
     """Every measure as a bar from nothing to all, with marks for what was demanded and what was before."""
     measured = [*([report["items"]] if report["items"] else []), *report["golden"]]
     documents = quiet_text(
@@ -27,7 +27,7 @@ def report_view(report: Mapping[str, Any], questions: Questions) -> SafeHtml:
     return tag("div", tag("p", tag("b", "The gate "), verdict), why, documents, alone, bars, class_="index-report")
 
 
-def _recall_meter(one: Mapping[str, Any], at: int, questions: Questions) -> SafeHtml:
+def _recall_meter(one: Record, at: int, questions: Questions) -> SafeHtml:
     golden = one["name"] != "known items"
     depth = 10 if golden else at
     asked = format_count(one["asked"], "question") if golden else f"{format_number(one['asked'])} of its own passages"
@@ -36,7 +36,8 @@ def _recall_meter(one: Mapping[str, Any], at: int, questions: Questions) -> Safe
     if one["before"] is None:
         marks.append(("when the live index was built", one["baseline"], "before"))
     known = [(label, value, kind) for label, value, kind in marks if value is not None]
-    fill = tag("i", style=f"width:{_css_width(one['recall'])}", class_="fill low" if _is_low(one, known) else "fill")
+    low = any(one["recall"] < value - 1e-9 for _, value, _ in known)
+    fill = tag("i", style=f"width:{_css_width(one['recall'])}", class_="fill low" if low else "fill")
     ticks = [
         tag("b", style=f"left:{_css_width(value)}", class_=kind, title=f"{label} {format_percent(value)}")
         for label, value, kind in known
@@ -47,19 +48,11 @@ def _recall_meter(one: Mapping[str, Any], at: int, questions: Questions) -> Safe
         told.append(f"{one['skipped']} skipped, as their documents are not there")
     bar = tag("div", fill, ticks, class_="index-bar", role="img", aria_label=", ".join(told))
     lines = tag("small", " · ".join(told), class_="quiet")
-    fallen = _fallen_questions(one["name"], one.get("fell") or [], questions)
+    keys = one.get("fell") or []
+    listed = [tag("li", questions.get((one["name"], key), f"question {key}")) for key in keys]
+    title_ = tag("b", f"{format_count(len(keys), 'question')} fell")
+    fallen = tag("div", title_, tag("ol", listed), class_="index-fell") if keys else None
     return tag("div", tag("div", tag("b", title)), bar, lines, fallen, class_="index-measure")
-
-
-def _is_low(one: Mapping[str, Any], known: Sequence[tuple[str, float, str]]) -> bool:
-    return any(one["recall"] < value - 1e-9 for _, value, _ in known)
-
-
-def _fallen_questions(name: str, keys: Sequence[str], questions: Questions) -> SafeHtml | None:
-    if not keys:
-        return None
-    listed = [tag("li", questions.get((name, key), f"question {key}")) for key in keys]
-    return tag("div", tag("b", f"{format_count(len(keys), 'question')} fell"), tag("ol", listed), class_="index-fell")
 
 
 def _css_width(share: float) -> str:

@@ -1,12 +1,12 @@
 """Golden sets that guard the index: which there are, what they demand, and their questions."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final
 
 from serve_apps.ui.kit.api import SessionApi
 from serve_apps.ui.kit.blocks import data_table, empty_card, link_to, list_pager, state_badge, titled_card
 from serve_apps.ui.kit.formats import format_moment, format_number, format_percent
-from serve_apps.ui.kit.html import SafeHtml, join_html, tag
+from serve_apps.ui.kit.html import Record, SafeHtml, join_html, tag
 from serve_apps.ui.kit.page import ConsoleContext
 from serve_apps.ui.sessions import Role
 
@@ -24,13 +24,10 @@ async def sets_view(desk: ConsoleContext, api: SessionApi, chosen: str, skip: in
     return join_html(listed, _question_table(desk, one, asked, skip))
 
 
-def _sets_table(desk: ConsoleContext, items: Sequence[Mapping[str, Any]]) -> SafeHtml:
+def _sets_table(desk: ConsoleContext, items: Sequence[Record]) -> SafeHtml:
     if not items:
-        todo = join_html(
-            "Save a question that was answered well in the ",
-            link_to("search lab", desk.link("search")),
-            ", and let its set guard the index.",
-        )
+        lab = link_to("search lab", desk.link("search"))
+        todo = "Save a question that was answered well in the ", lab, ", and let its set guard the index."
         return empty_card("Golden sets", "There is no golden set.", todo)
     rows = [
         (
@@ -47,7 +44,7 @@ def _sets_table(desk: ConsoleContext, items: Sequence[Mapping[str, Any]]) -> Saf
     return titled_card("Golden sets", data_table(names, rows, numbers=(1, 3)))
 
 
-def _question_table(desk: ConsoleContext, one: Mapping[str, Any], asked: Mapping[str, Any], skip: int) -> SafeHtml:
+def _question_table(desk: ConsoleContext, one: Record, asked: Record, skip: int) -> SafeHtml:
     rows = []
     for one in asked["items"]:
         right = state_badge("answerable", "green") if one["answerable"] else state_badge("no answer is right", "amber")

@@ -1,6 +1,6 @@
 """Golden sets as guards, the cache and the language of words: components, and what operators may change."""
 
-from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import gradio as gr
@@ -9,13 +9,10 @@ from serve_apps.ui.index.memory import cache_view, language_view
 from serve_apps.ui.index.sets import sets_view
 from serve_apps.ui.kit.blocks import empty_card, empty_state, loading_notice, problem_card, titled_card
 from serve_apps.ui.kit.formats import format_count
-from serve_apps.ui.kit.html import SafeHtml, quiet_text, tag
-from serve_apps.ui.kit.html_component import html_part
-from serve_apps.ui.kit.page import QUIET, ConsoleContext, view_or_problem
+from serve_apps.ui.kit.html import Record, SafeHtml, quiet_text, tag
+from serve_apps.ui.kit.page import QUIET, ConsoleContext, html_part, view_or_problem
 from serve_apps.ui.kit.problem import ApiProblem
 from serve_apps.ui.sessions import Role
-
-Update = dict[str, Any]
 
 
 def _is_operator(desk: ConsoleContext, request: gr.Request) -> bool:
@@ -33,23 +30,19 @@ def draw_gate(desk: ConsoleContext, blocks: gr.Blocks, sets: gr.HTML) -> None:
         kept = html_part()
 
     async def begin(request: gr.Request) -> list[Any]:
-        if not _is_operator(desk, request):
-            return [gr.skip(), gr.skip(), gr.skip(), gr.skip()]
-        try:
-            items = await _load_golden_sets(desk, request)
-        except ApiProblem:
-            return [gr.skip(), gr.skip(), gr.skip(), gr.skip()]  # the list above says what is wrong
-        first = items[0] if items else None
-        choices = [(one["name"], str(one["id"])) for one in items]
-        chosen = gr.update(choices=choices, value=choices[0][1] if choices else None)
-        return [gr.update(visible=True), chosen, *_gate_values(first)]
+        with suppress(ApiProblem):  # the list above says what is wrong
+            if _is_operator(desk, request):
+                items = await _load_golden_sets(desk, request)
+                choices = [(one["name"], str(one["id"])) for one in items]
+                chosen = gr.update(choices=choices, value=choices[0][1] if choices else None)
+                return [gr.update(visible=True), chosen, *_gate_values(items[0] if items else None)]
+        return [gr.skip()] * 4
 
     async def choose(request: gr.Request, wanted: str | None) -> list[Any]:
-        try:
+        with suppress(ApiProblem):
             items = await _load_golden_sets(desk, request)
-        except ApiProblem:
-            return [gr.skip(), gr.skip()]
-        return _gate_values(next((one for one in items if str(one["id"]) == wanted), None))
+            return _gate_values(next((one for one in items if str(one["id"]) == wanted), None))
+        return [gr.skip()] * 2
 
     async def save(request: gr.Request, wanted: str | None, guards: bool, percent: float) -> list[Any]:
         if not wanted:
@@ -68,13 +61,13 @@ def draw_gate(desk: ConsoleContext, blocks: gr.Blocks, sets: gr.HTML) -> None:
     keep.click(save, [set_, gate, least], [kept, sets], **QUIET)
 
 
-async def _load_golden_sets(desk: ConsoleContext, request: gr.Request) -> list[Mapping[str, Any]]:
+async def _load_golden_sets(desk: ConsoleContext, request: gr.Request) -> list[Record]:
     body = await desk.api(request).get("/api/golden-sets", limit=100)
-    found: list[Mapping[str, Any]] = body["items"]
+    found: list[Record] = body["items"]
     return found
 
 
-def _gate_values(one: Mapping[str, Any] | None) -> list[Any]:
+def _gate_values(one: Record | None) -> list[Any]:
     if one is None:
         return [False, 0]
     return [bool(one["gate"]), round((one["least_recall"] or 0) * 100)]
@@ -107,7 +100,7 @@ def draw_cache(desk: ConsoleContext, blocks: gr.Blocks) -> None:
         return [said, await view_or_problem(_cache_card(desk, request)), False]
 
     blocks.load(show, None, [shown, frame], **QUIET)
-    sure.change(_enable_button, sure, clear, **QUIET)
+    sure.change(lambda agreed: gr.update(interactive=bool(agreed)), sure, clear, **QUIET)
     clear.click(forget, sure, [done, shown, sure], **QUIET)
 
 
@@ -115,16 +108,11 @@ async def _cache_card(desk: ConsoleContext, request: gr.Request) -> SafeHtml:
     return titled_card("Semantic cache", cache_view(await desk.api(request).get("/api/rag/cache/stats")))
 
 
-def _enable_button(agreed: bool) -> Update:
-    return gr.update(interactive=bool(agreed))
-
-
 def draw_language(desk: ConsoleContext, blocks: gr.Blocks) -> None:
     """By which language words are cut."""
     with gr.Row(equal_height=True):
-        language = gr.Dropdown(
-            [], value=None, label="Language of the workspace's words", interactive=True, min_width=220
-        )
+        label = "Language of the workspace's words"
+        language = gr.Dropdown([], value=None, label=label, interactive=True, min_width=220)
         change = gr.Button("Change the language", visible=False, min_width=160)
     shown = html_part(loading_notice())
 
@@ -138,11 +126,10 @@ def draw_language(desk: ConsoleContext, blocks: gr.Blocks) -> None:
         return [box, gr.update(visible=may), language_view(body)]
 
     async def save(request: gr.Request, wanted: str | None) -> SafeHtml:
-        return await view_or_problem(_change_language(desk, request, wanted or ""))
+        try:
+            return language_view(await desk.api(request).put("/api/search/language", {"language": wanted or ""}))
+        except ApiProblem as problem:
+            return problem_card(problem.told)
 
     blocks.load(begin, None, [language, change, shown], **QUIET)
     change.click(save, language, shown, **QUIET)
-
-
-async def _change_language(desk: ConsoleContext, request: gr.Request, wanted: str) -> SafeHtml:
-    return language_view(await desk.api(request).put("/api/search/language", {"language": wanted}))

@@ -1,8 +1,8 @@
 """One job: how far each stage is, how fast and how long still, by which engines, and what failed and why."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final
 from urllib.parse import urlencode
 
 from serve_apps.ui.kit.api import SessionApi
@@ -21,7 +21,7 @@ from serve_apps.ui.kit.blocks import (
 )
 from serve_apps.ui.kit.caveats import caveat_list
 from serve_apps.ui.kit.formats import format_count, format_duration, format_moment, format_number, format_percent
-from serve_apps.ui.kit.html import SafeHtml, join_html, tag
+from serve_apps.ui.kit.html import Record, SafeHtml, join_html, tag
 from serve_apps.ui.kit.page import PREFIX, ConsoleContext
 from serve_apps.ui.sessions import Role
 
@@ -54,9 +54,11 @@ async def job_view(desk: ConsoleContext, api: SessionApi, id_: str, skip: int) -
         api.get(f"/api/jobs/{id_}/progress", engines=count),
         api.get(f"/api/jobs/{id_}/failures", skip=skip, limit=A_PAGE),
     )
+    mend = tag("p", tag("b", "What to try: "), "Mend the cause, then resume the job.")
+    error = tag("strong", "The job failed."), tag("p", job["error"]), mend
     shown = join_html(
         _job_head(job, pace, api.session.role, failed),
-        _job_error(job),
+        tag("div", error, class_="aos-problem", role="note") if job["error"] else None,
         _waits(job),
         _job_figures(job, pace, failed),
         card_columns(_stage_table(pace["stages"], ended), _engine_table(pace["engines"], ended)),
@@ -66,7 +68,7 @@ async def job_view(desk: ConsoleContext, api: SessionApi, id_: str, skip: int) -
     return shown, not ended
 
 
-def title_of(job: Mapping[str, Any], about: str | None) -> str:
+def title_of(job: Record, about: str | None) -> str:
     """A job's kind and subject in a few words."""
     kind = KINDS.get(job["kind"], str(job["kind"]).capitalize())
     return f"{kind} of {about}" if about else kind
@@ -77,7 +79,7 @@ def act_button(label: str, what: str, id_: str, kind: str = "", value: str = "")
     return tag("button", label, type="button", class_=f"aos-button {kind}".strip(), data_act=what, value=value, id=id_)
 
 
-def _job_head(job: Mapping[str, Any], pace: Mapping[str, Any], role: Role, failed: int) -> SafeHtml:
+def _job_head(job: Record, pace: Record, role: Role, failed: int) -> SafeHtml:
     state = job["state"]
     actions = [tag("a", "All jobs", href=HERE, class_="aos-button")]
     if role.reaches(Role.OPERATOR):
@@ -95,14 +97,7 @@ def _job_head(job: Mapping[str, Any], pace: Mapping[str, Any], role: Role, faile
     return page_heading(title_of(job, pace["about"]), about, *actions)
 
 
-def _job_error(job: Mapping[str, Any]) -> SafeHtml | None:
-    if not job["error"]:
-        return None
-    fix = tag("p", tag("b", "What to try: "), "Mend the cause, then resume the job.")
-    return tag("div", tag("strong", "The job failed."), tag("p", job["error"]), fix, class_="aos-problem", role="note")
-
-
-def _waits(job: Mapping[str, Any]) -> SafeHtml | None:
+def _waits(job: Record) -> SafeHtml | None:
     """Reasons for which a job does not get on, the most important first."""
     found = job.get("waits") or []
     if not found:
@@ -111,36 +106,28 @@ def _waits(job: Mapping[str, Any]) -> SafeHtml | None:
     return titled_card("What it waits for", data_table(("Reason", "What", "What to do"), rows))
 
 
-def _job_figures(job: Mapping[str, Any], pace: Mapping[str, Any], failed: int) -> SafeHtml:
+def _job_figures(job: Record, pace: Record, failed: int) -> SafeHtml:
     pages, documents = job["pages"], job["documents"]
     running = job["state"] not in ENDED
     rate, same = pace["pages_per_second"], documents["unchanged"]
     whole = f"of {format_number(documents['expected'])}, {format_number(same)} unchanged"
-    left = key_figure("Time left", format_duration(pace["seconds_left"]), about="at this pace") if running else None
+    outcome = job.get("outcome") or {}
+    doubtful = outcome.get("degraded", 0) + outcome.get("partial", 0)
+    pages_so = f"documents, with {format_count(outcome.get('pages_with_caveats', 0), 'such page')}"
+    left = key_figure("Time left", format_duration(pace["seconds_left"]), about="at this pace")
+    took = key_figure("Took", format_duration(pace["elapsed_seconds"]), about="from its start")
+    speed, span = "–" if rate is None else f"{rate:,.2f}", "last minute" if running else "in all"
     return key_figures(
         key_figure("Pages read", format_number(pages["done"]), about=f"of {format_number(pages['expected'])}"),
         key_figure("Documents", format_number(same + documents["done"]), about=whole),
-        key_figure("Failed", format_number(failed), about="pages and files", colour="red" if failed else None),
-        _doubt_figure(job),
-        key_figure(
-            "Pages a second", "–" if rate is None else f"{rate:,.2f}", about="last minute" if running else "in all"
-        ),
-        left or key_figure("Took", format_duration(pace["elapsed_seconds"]), about="from its start"),
+        key_figure("Failed", format_number(failed), None, "pages and files", "red" if failed else None),
+        key_figure("Partial or doubtful", format_number(doubtful), None, pages_so, "amber" if doubtful else None),
+        key_figure("Pages a second", speed, about=span),
+        left if running else took,
     )
 
 
-def _doubt_figure(job: Mapping[str, Any]) -> SafeHtml:
-    """Documents that lack something or may be wrong, and the pages that make them so."""
-    outcome = job.get("outcome") or {}
-    count = outcome.get("degraded", 0) + outcome.get("partial", 0)
-    about = f"documents, with {format_count(outcome.get('pages_with_caveats', 0), 'such page')}"
-    return key_figure("Partial or doubtful", format_number(count), about=about, colour="amber" if count else None)
-
-
-def _doubtful_table(
-    desk: ConsoleContext, job: str, documents: Sequence[Mapping[str, Any]], skip: int
-) -> SafeHtml | None:
-    """Table of partial or degraded documents with their caveats."""
+def _doubtful_table(desk: ConsoleContext, job: str, documents: Sequence[Record], skip: int) -> SafeHtml | None:
     if not documents:
         return None
     rows = []
@@ -153,7 +140,7 @@ def _doubtful_table(
     return titled_card("Read, but not wholly or not surely", shown, _failure_pager(job, skip, len(documents)))
 
 
-def _stage_table(stages: Sequence[Mapping[str, Any]], ended: bool) -> SafeHtml:
+def _stage_table(stages: Sequence[Record], ended: bool) -> SafeHtml:
     if not stages:
         what = "It found nothing to do." if ended else "It has not begun."
         return empty_card("Stages", what, "Stages show up once files were counted.")
@@ -167,11 +154,10 @@ def _stage_table(stages: Sequence[Mapping[str, Any]], ended: bool) -> SafeHtml:
     return titled_card("Stages", data_table(("Stage", "Done"), rows))
 
 
-def _engine_table(engines: Sequence[Mapping[str, Any]] | None, ended: bool) -> SafeHtml:
+def _engine_table(engines: Sequence[Record] | None, ended: bool) -> SafeHtml:
     if engines is None:
-        return empty_card(
-            "Engines", "Counted at the end.", "The job is too large to count its pages every few seconds."
-        )
+        todo = "The job is too large to count its pages every few seconds."
+        return empty_card("Engines", "Counted at the end.", todo)
     if not engines:
         todo = "Only its index was made, or nothing new was found." if ended else "They show up with the first pages."
         return empty_card("Engines", "No page was read by it.", todo)
@@ -183,11 +169,12 @@ def _engine_table(engines: Sequence[Mapping[str, Any]] | None, ended: bool) -> S
 
 
 def _failure_table(
-    desk: ConsoleContext, job: str, groups: Sequence[Mapping[str, Any]], units: Sequence[Mapping[str, Any]], skip: int
+    desk: ConsoleContext, job: str, groups: Sequence[Record], units: Sequence[Record], skip: int
 ) -> SafeHtml:
     rows = []
     for one in groups:
-        name = tag("div", tag("b", one["title"]), tag("div", _stage_label(one["stage"]), class_="quiet"))
+        stage = tag("div", STAGES.get(one["stage"], (one["stage"],))[0], class_="quiet")
+        name = tag("div", tag("b", one["title"]), stage)
         stays = state_badge("may pass", "amber") if one["retryable"] else state_badge("stays", "grey")
         rows.append((name, format_number(one["count"]), one["fix"], stays))
     reasons = data_table(("Reason", "How often", "What to do", "On a retry"), rows, numbers=(1,))
@@ -200,21 +187,14 @@ def _failure_table(
     shown = data_table(("File", "Page", "Reason", "Detail"), failed_ones, numbers=(1,))
     todo = "They belong to documents for other readers, or to files without a document."
     listed = shown if failed_ones else empty_state("None that you may see.", todo)
-    return join_html(
-        titled_card("Failures by reason", reasons),
-        titled_card("What failed", listed, _failure_pager(job, skip, len(units))),
-    )
-
-
-def _stage_label(name: str) -> str:
-    return STAGES.get(name, (name, ""))[0]
+    failed = titled_card("What failed", listed, _failure_pager(job, skip, len(units)))
+    return join_html(titled_card("Failures by reason", reasons), failed)
 
 
 def _failure_pager(job: str, skip: int, count: int) -> SafeHtml | None:
     """Back and forth; how many there are in all is not told by the API."""
-    back = f"{HERE}?{urlencode({'job': job, 'skip': max(0, skip - A_PAGE)})}" if skip else None
-    on = f"{HERE}?{urlencode({'job': job, 'skip': skip + A_PAGE})}" if count == A_PAGE else None
-    if back is None and on is None:
-        return None
-    earlier, later = link_to("← Earlier", back) if back else None, link_to("Later →", on) if on else None
-    return tag("nav", earlier, later, class_="aos-pager", aria_label="Pages of failures")
+    at = f"{HERE}?{urlencode({'job': job})}&skip="
+    earlier = link_to("← Earlier", f"{at}{max(0, skip - A_PAGE)}") if skip else None
+    later = link_to("Later →", f"{at}{skip + A_PAGE}") if count == A_PAGE else None
+    shown = tag("nav", earlier, later, class_="aos-pager", aria_label="Pages of failures")
+    return shown if earlier or later else None

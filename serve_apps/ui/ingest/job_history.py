@@ -16,7 +16,7 @@ from serve_apps.ui.kit.blocks import (
     titled_card,
 )
 from serve_apps.ui.kit.formats import format_moment, format_number
-from serve_apps.ui.kit.html import SafeHtml, join_html, quiet_span, tag
+from serve_apps.ui.kit.html import Record, SafeHtml, join_html, quiet_span, tag
 
 A_PAGE: Final = 20
 STATES: Final = ("", "queued", "running", "partial", "failed", "cancelled", "completed")
@@ -33,7 +33,7 @@ async def load_job_history(api: SessionApi, query: Mapping[str, str], skip: int)
     return job_list_view(body, about, state, skip)
 
 
-def job_list_view(body: Mapping[str, Any], about: Mapping[str, str | None], state: str, skip: int) -> SafeHtml:
+def job_list_view(body: Record, about: Mapping[str, str | None], state: str, skip: int) -> SafeHtml:
     """The job list as HTML: tabs by state, a table, and a pager."""
     tabs = []
     for one in STATES:
@@ -41,12 +41,9 @@ def job_list_view(body: Mapping[str, Any], about: Mapping[str, str | None], stat
         tabs.append(tag("a", (one or "all").capitalize(), href=where, aria_current=here, id=f"state-{one or 'all'}"))
     nav = tag("nav", tabs, class_="aos-tabs", aria_label="Jobs by state")
     if not body["items"]:
-        shown = (
-            empty_state(f"No job is {state}.", link_to("Show all jobs", HERE))
-            if state
-            else empty_state("No job yet.", "Upload files or scan a folder above; every job is kept here.")
-        )
-        return titled_card("Jobs", nav, shown)
+        none = empty_state("No job yet.", "Upload files or scan a folder above; every job is kept here.")
+        fits = empty_state(f"No job is {state}.", link_to("Show all jobs", HERE))
+        return titled_card("Jobs", nav, fits if state else none)
     rows = [_job_row(one, about.get(one["id"])) for one in body["items"]]
     shown = data_table(("Job", "State", "Pages", "Documents", "Failed", "Doubtful", "Begun"), rows, numbers=(4, 5))
     address = HERE + (f"?{urlencode({'state': state})}" if state else "")
@@ -54,25 +51,21 @@ def job_list_view(body: Mapping[str, Any], about: Mapping[str, str | None], stat
     return titled_card("Jobs", nav, shown, turn, aside=quiet_span(f"{format_number(body['total'])} in all"))
 
 
-def _job_row(one: Mapping[str, Any], about: str | None) -> tuple[Any, ...]:
+def _job_row(one: Record, about: str | None) -> tuple[Any, ...]:
     pages, documents = one["pages"], one["documents"]
     failed, outcome = pages["failed"] + documents["failed"], one.get("outcome") or {}
     doubtful = outcome.get("degraded", 0) + outcome.get("partial", 0)
+    found = (one.get("waits") or [])[:1]  # the most important reason why it waits
+    waits = [tag("div", why["reason"].replace("_", " "), title=why["detail"], class_="quiet") for why in found]
     return (
         link_to(title_of(one, about), f"{HERE}?job={one['id']}"),
-        tag("div", state_badge(one["state"]), _waits(one)),
+        tag("div", state_badge(one["state"]), waits),
         _progress_bar(pages),
         _progress_bar(documents),
         tag("b", format_number(failed), class_="value red") if failed else "0",
         tag("b", format_number(doubtful), class_="value amber") if doubtful else "0",
         format_moment(one["started_at"] or one["created_at"], relative=True),
     )
-
-
-def _waits(one: Mapping[str, Any]) -> SafeHtml | None:
-    """The most important reason why it waits."""
-    found = one.get("waits") or []
-    return tag("div", found[0]["reason"].replace("_", " "), title=found[0]["detail"], class_="quiet") if found else None
 
 
 def _progress_bar(counts: Mapping[str, int]) -> SafeHtml:

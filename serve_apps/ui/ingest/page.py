@@ -12,9 +12,8 @@ from serve_apps.ui.ingest.send import send_files, too_large
 from serve_apps.ui.kit.api import SessionApi
 from serve_apps.ui.kit.blocks import empty_state, loading_notice, page_heading, problem_card, titled_card
 from serve_apps.ui.kit.html import SafeHtml, join_html, tag
-from serve_apps.ui.kit.html_component import html_part
 from serve_apps.ui.kit.living import PageAction, RenderMarker, interactive_html, opening_action, parse_action
-from serve_apps.ui.kit.page import QUIET, ConsoleContext, ConsolePage, view_or_problem
+from serve_apps.ui.kit.page import QUIET, ConsoleContext, ConsolePage, html_part, view_or_problem
 from serve_apps.ui.kit.problem import ApiProblem
 from serve_apps.ui.sessions import Role
 
@@ -25,10 +24,8 @@ ACTS: Final = frozenset({"cancel", "resume", "retry"})
 def draw_ingest_page(desk: ConsoleContext, blocks: gr.Blocks) -> None:
     """Ways in above, jobs below; an address with a job shows that job and nothing else."""
     turns, at = RenderMarker(), gr.State({})
-    head, said = (
-        html_part(loading_notice()),
-        html_part(),
-    )  # what was said of an act stays until the next one, whatever refreshes
+    head = html_part(loading_notice())
+    said = html_part()  # what was said of an act stays until the next one, whatever refreshes
     with gr.Row(visible=False, elem_classes="doc-ways") as ways:
         with gr.Column(min_width=320, elem_classes="doc-upload"):
             html_part(tag("div", tag("h2", "Upload files"), class_="aos-card-head"))
@@ -83,10 +80,7 @@ PAGE = ConsolePage("ingest", "Ingest", Role.VIEWER, draw_ingest_page, "M12 3v12M
 def _entry_visibility(api: SessionApi, asked: PageAction) -> list[Any]:
     """Uploads are for developers, scans for operators; neither is beside a job."""
     role, home = api.session.role, "job" not in asked.query
-    return [
-        gr.update(visible=home and role.reaches(Role.DEVELOPER)),
-        gr.update(visible=home and role.reaches(Role.OPERATOR)),
-    ]
+    return [gr.update(visible=home and role.reaches(least)) for least in (Role.DEVELOPER, Role.OPERATOR)]
 
 
 async def _page_updates(desk: ConsoleContext, api: SessionApi, asked: PageAction, turns: RenderMarker) -> list[Any]:
@@ -96,15 +90,12 @@ async def _page_updates(desk: ConsoleContext, api: SessionApi, asked: PageAction
         try:
             shown, live = await job_view(desk, api, id_, asked.number("skip"))
         except ApiProblem as problem:
-            shown, live = join_html(_home_link(), problem_card(problem.told)), False
+            home = tag("p", tag("a", "All jobs", href=HERE, class_="aos-button"), class_="doc-gap")
+            shown, live = join_html(home, problem_card(problem.told)), False
         return [join_html(), turns.mark(shown), dict(asked.query), gr.Timer(EVERY_SECONDS, active=live)]
     about = "Files become pages, pages become text that can be found and cited."
     shown = await view_or_problem(load_job_history(api, asked.query, asked.number("skip")))
     return [page_heading("Ingest", about), turns.mark(shown), dict(asked.query), gr.Timer(EVERY_SECONDS, active=True)]
-
-
-def _home_link() -> SafeHtml:
-    return tag("p", tag("a", "All jobs", href=HERE, class_="aos-button"), class_="doc-gap")
 
 
 async def _run_act(api: SessionApi, asked: PageAction) -> SafeHtml:
@@ -127,9 +118,8 @@ async def _survey_folder(desk: ConsoleContext, api: SessionApi, asked: PageActio
                 yield await folder_chooser(api, asked.value)
                 return
             case "estimate":
-                yield titled_card(
-                    "Scan a folder", loading_notice(f"Looking into {path}: it takes up to twenty seconds …")
-                )
+                looking = loading_notice(f"Looking into {path}: it takes up to twenty seconds …")
+                yield titled_card("Scan a folder", looking)
                 found = await api.post("/api/documents/batch-scan", {**body, "dry_run": True})
                 said = estimate_view({**found, "agent": agent})
             case "scan":

@@ -1,14 +1,12 @@
 """Scanning a folder of the server: choose it, see what it would take, then start."""
 
 import asyncio
-from collections.abc import Mapping
-from typing import Any
 
 from serve_apps.ui.ingest.job import act_button
 from serve_apps.ui.kit.api import SessionApi
 from serve_apps.ui.kit.blocks import empty_state, key_figure, key_figures, problem_card, state_badge, titled_card
 from serve_apps.ui.kit.formats import format_count, format_duration, format_number
-from serve_apps.ui.kit.html import Child, SafeHtml, join_html, quiet_text, tag
+from serve_apps.ui.kit.html import Child, Record, SafeHtml, quiet_text, tag
 from serve_apps.ui.kit.problem import ApiProblem
 
 SHOWN = 60
@@ -26,67 +24,44 @@ async def folder_chooser(api: SessionApi, path: str, said: SafeHtml | None = Non
     return scan_form(place, agents["items"], said, agent)
 
 
-def scan_form(place: Mapping[str, Any], agents: list[Mapping[str, Any]], said: SafeHtml | None, agent: str) -> SafeHtml:
+def scan_form(place: Record, agents: list[Record], said: SafeHtml | None, agent: str) -> SafeHtml:
     """Form to scan a folder: path, subfolders, agent, and the buttons to estimate and start."""
     path = place["path"]
-    confined = join_html(
-        "Folders on the server, at or below ", tag("code", place["base"]), ". Files stay where they are."
-    )
-    box = tag(
-        "input", name="folder", value=path or ".", maxlength=4096, id="folder", autocomplete="off", spellcheck="false"
-    )
+    confined = "Folders on the server, at or below ", tag("code", place["base"]), ". Files stay where they are."
+    plain = {"autocomplete": "off", "spellcheck": "false"}
+    box = tag("input", name="folder", value=path or ".", maxlength=4096, id="folder", **plain)
+    names = [one["name"] for one in agents if not one["whole_workspace"]]
     options = [tag("option", "none", value="")]
-    options += [
-        tag("option", one["name"], value=one["name"], selected=one["name"] == agent)
-        for one in agents
-        if not one["whole_workspace"]
-    ]
+    options += [tag("option", name, value=name, selected=name == agent) for name in names]
     who = tag("label", tag("span", "Link to agent"), tag("select", options, name="agent", id="scan-agent"))
     first, now = act_button("Estimate first", "estimate", "estimate", "primary"), act_button("Scan now", "scan", "scan")
     buttons = tag("div", first, now, class_="actions")
-    asked = tag(
-        "form", tag("label", tag("span", "Folder or file"), box, class_="wide"), who, buttons, class_="doc-filters"
-    )
-    return titled_card(
-        "Scan a folder", tag("p", confined, class_="quiet doc-gap"), asked, _folder_contents(place), said
-    )
+    folder = tag("label", tag("span", "Folder or file"), box, class_="wide")
+    asked, about = tag("form", folder, who, buttons, class_="doc-filters"), tag("p", confined, class_="quiet doc-gap")
+    return titled_card("Scan a folder", about, asked, _folder_contents(place), said)
 
 
-def estimate_view(found: Mapping[str, Any]) -> SafeHtml:
+def estimate_view(found: Record) -> SafeHtml:
     """Result of a dry run: files, pages, time, and the files left out with their reasons."""
     if not found["files"]:
         return empty_state("There are no files in this folder.", "Choose another one; hidden files are left out.")
     about, least = "" if found["exact"] else "about ", "" if found["complete"] else "at least "
+    known = f"{about}{format_number(found['unchanged'])} known, unchanged"
     row = key_figures(
-        key_figure(
-            "Files",
-            least + format_number(found["files"]),
-            about=f"{about}{format_number(found['unchanged'])} known, unchanged",
-        ),
+        key_figure("Files", least + format_number(found["files"]), about=known),
         key_figure("Pages to read", about + format_number(found["pages"]), about="of files that are new or changed"),
         key_figure("Time", _time_estimate(found), about=_pace_note(found)),
     )
-    kinds = [state_badge(f"{format_number(count)} {kind}", "grey") for kind, count in sorted(found["kinds"].items())]
-    bad = [
-        state_badge(f"{format_number(count)} {reason}", "amber") for reason, count in sorted(found["reasons"].items())
-    ]
-    passed = [
-        state_badge(f"{format_number(count)} {kind.replace('_', ' ')}", "grey")
-        for kind, count in sorted(found.get("passed_over", {}).items())
-    ]
-    seen = (
-        None
-        if found["exact"]
-        else f"Looked into {format_number(found['looked_at'])} of the files, spread over all; the rest is inferred."
-    )
+    passed = {kind.replace("_", " "): count for kind, count in found.get("passed_over", {}).items()}
+    seen = f"Looked into {format_number(found['looked_at'])} of the files, spread over all; the rest is inferred."
     cut = f"There was no time to walk all of it: it holds {least}{format_count(found['files'], 'file')}."
     start = act_button("Start this scan", "scan", "start", "primary")
     lines: list[Child] = [
-        tag("p", "Kinds: ", _spaced_children(kinds)) if kinds else None,
-        tag("p", "Cannot be read: ", _spaced_children(bad)) if bad else None,
-        tag("p", "Passed over: ", _spaced_children(passed)) if passed else None,
+        _count_badges("Kinds: ", found["kinds"]),
+        _count_badges("Cannot be read: ", found["reasons"], bad=True),
+        _count_badges("Passed over: ", passed),
         None if found["complete"] else tag("p", tag("b", cut), " The other figures are of those."),
-        quiet_text(seen) if seen else None,
+        None if found["exact"] else quiet_text(seen),
     ]
     hidden = tag("input", type="hidden", name="folder", value=found["root"])
     agent = tag("input", type="hidden", name="agent", value=found.get("agent", ""))
@@ -94,19 +69,19 @@ def estimate_view(found: Mapping[str, Any]) -> SafeHtml:
     return tag("div", head, row, lines, tag("form", hidden, agent, start), class_="doc-estimate", role="status")
 
 
-def _time_estimate(found: Mapping[str, Any]) -> str:
+def _time_estimate(found: Record) -> str:
     if not found["pages"]:
         return "none"
     return "not known" if found["seconds"] is None else f"about {format_duration(max(1.0, found['seconds']))}"
 
 
-def _pace_note(found: Mapping[str, Any]) -> str:
+def _pace_note(found: Record) -> str:
     if found["pages_per_second"] is None:
         return "no job has read pages here yet"
     return f"at {found['pages_per_second']:,.2f} pages a second, as the last {format_count(found['jobs'], 'job')}"
 
 
-def _folder_contents(place: Mapping[str, Any]) -> SafeHtml:
+def _folder_contents(place: Record) -> SafeHtml:
     path = place["path"]
     up = path.rpartition("/")[0]
     buttons = [act_button("↑ up", "open", "up", "small", up)] if path else []
@@ -117,5 +92,6 @@ def _folder_contents(place: Mapping[str, Any]) -> SafeHtml:
     return tag("div", quiet_text(said), tag("div", buttons, class_="doc-folders"), class_="doc-gap")
 
 
-def _spaced_children(those: list[SafeHtml]) -> list[Child]:
-    return [part for one in those for part in (one, " ")]
+def _count_badges(title: str, counts: Record, bad: bool = False) -> SafeHtml | None:
+    told = [f"{format_number(counts[name])} {name}" for name in sorted(counts)]
+    return tag("p", title, [(state_badge(one, "amber" if bad else "grey"), " ") for one in told]) if told else None

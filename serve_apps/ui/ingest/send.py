@@ -52,7 +52,7 @@ async def send_files(desk: ConsoleContext, api: SessionApi, paths: Sequence[str]
     tasks = [asyncio.create_task(_send_file(api, file, slots)) for file in files]
     try:
         while True:
-            yield uploads_view(desk, files)
+            yield _uploads_view(desk, files)
             if all(file.ended for file in files):
                 return
             await asyncio.sleep(LOOK_SECONDS)
@@ -62,32 +62,19 @@ async def send_files(desk: ConsoleContext, api: SessionApi, paths: Sequence[str]
             task.cancel()
 
 
-def uploads_view(desk: ConsoleContext, files: Sequence[FileUpload]) -> SafeHtml:
-    """A line a file: what it is at, and the reason where it was refused."""
+def _uploads_view(desk: ConsoleContext, files: Sequence[FileUpload]) -> SafeHtml:
     ended = sum(file.ended for file in files)
-    rows = [
-        (_name_link(desk, file), format_size(file.bytes), _state_badge(file), _upload_note(desk, file))
-        for file in files
-    ]
+    rows = []
+    for file in files:
+        name = link_to(file.name, desk.link("documents", id=file.document) if file.document else None)
+        badge = state_badge("known already", "grey") if file.state == "duplicate" else state_badge(file.state)
+        rows.append((name, format_size(file.bytes), badge, _upload_note(desk, file)))
     done = "The file is done" if ended == 1 else f"All {ended} files are done"
     said = f"{ended} of {format_count(len(files), 'file')} done" if ended < len(files) else done
-    hint = (
-        "Keep this page open until every file is sent; what was sent goes on by itself." if ended < len(files) else ""
-    )
+    hint = quiet_text("Keep this page open until every file is sent; what was sent goes on by itself.")
     lines = data_table(("File", "Size", "State", ""), rows, caption=said, numbers=(1,))
-    return tag(
-        "div", progress_bar(ended, len(files), "Files"), lines, quiet_text(hint) if hint else None, role="status"
-    )
-
-
-def _name_link(desk: ConsoleContext, file: FileUpload) -> SafeHtml:
-    return link_to(file.name, desk.link("documents", id=file.document) if file.document else None)
-
-
-def _state_badge(file: FileUpload) -> SafeHtml:
-    if file.state == "duplicate":
-        return state_badge("known already", "grey")
-    return state_badge(file.state)
+    bar = progress_bar(ended, len(files), "Files")
+    return tag("div", bar, lines, hint if ended < len(files) else None, role="status")
 
 
 def _upload_note(desk: ConsoleContext, file: FileUpload) -> Child:
@@ -113,10 +100,8 @@ async def _send_file(api: SessionApi, file: FileUpload, slots: asyncio.Semaphore
             file.state, file.trouble = "refused", problem.told
             return
         except OSError as error:
-            gone = ProblemReport(
-                "The file is gone from the console.", str(error.strerror), "Choose it again.", 0, "gone"
-            )
-            file.state, file.trouble = "refused", gone
+            title, fix = "The file is gone from the console.", "Choose it again."
+            file.state, file.trouble = "refused", ProblemReport(title, str(error.strerror), fix, 0, "gone")
             return
     file.document, file.job = body["document_id"], body["job_id"]
     file.state = "queued" if file.job else "duplicate"
@@ -165,10 +150,9 @@ async def _explain_doubts(api: SessionApi, file: FileUpload) -> None:
         file.trouble = problem.told
         return
     for one in [one for document in told.get("caveats") or () for one in serious_caveats(document)][:1]:
+        title, detail = f"{caveat_title(one)}{caveat_pages(one)}.", str(one["detail"])
         fix = "Look at its page on Documents, which has all that is known."
-        file.trouble = ProblemReport(
-            f"{caveat_title(one)}{caveat_pages(one)}.", str(one["detail"]), fix, 0, str(one["kind"])
-        )
+        file.trouble = ProblemReport(title, detail, fix, 0, str(one["kind"]))
 
 
 def _update_from_job(file: FileUpload, job: dict[str, object]) -> None:

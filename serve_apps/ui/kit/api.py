@@ -2,8 +2,8 @@
 
 import json
 import re
-from collections.abc import AsyncIterable, AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import quote
@@ -88,10 +88,8 @@ class SignInClient:
     async def _post_json(
         self, path: str, body: JSON, headers: dict[str, str], seconds: float = ANSWER_SECONDS
     ) -> httpx.Response:
-        try:
+        with _transport_problems():
             answer = await self._client.post(path, json=body, headers=headers, timeout=seconds)
-        except httpx.TransportError as error:
-            raise problem_from_transport(error) from error
         if not answer.is_success:
             raise problem_from_answer(answer)
         return answer
@@ -140,11 +138,9 @@ class SessionApi:
         headers = {"Accept": "text/event-stream"} | ({"Last-Event-ID": last} if last else {})
         silence = httpx.Timeout(SILENCE_SECONDS, connect=10)
         async with self._open_answer(method, path, whole=False, headers=headers, timeout=silence, **options) as answer:
-            try:
+            with _transport_problems():
                 async for told in parse_events(answer.aiter_lines()):
                     yield told
-            except httpx.TransportError as error:
-                raise problem_from_transport(error) from error
 
     async def look_around(self) -> None:
         """Ask which workspaces there are, and the role in each; one that is gone is no longer the chosen one."""
@@ -157,9 +153,8 @@ class SessionApi:
                 self.session.chosen = None
             self._workspace = None
             body = await self.get("/api/workspaces", limit=100)
-        self.session.places = tuple(
-            WorkspaceMembership(one["id"], one["name"], Role(one["role"])) for one in body["items"]
-        )
+        places = (WorkspaceMembership(one["id"], one["name"], Role(one["role"])) for one in body["items"])
+        self.session.places = tuple(places)
 
     async def _request_json(self, method: str, path: str, **options: Any) -> JSON:
         async with self._open_answer(method, path, **options) as answer:
@@ -181,7 +176,8 @@ class SessionApi:
                         raise workspace_gone()
                     continue
                 if whole or not answer.is_success:
-                    await _read_body(answer)
+                    with _transport_problems():
+                        await answer.aread()
                 if not answer.is_success:
                     raise problem_from_answer(answer)
                 yield answer
@@ -197,10 +193,8 @@ class SessionApi:
             request = self._client.build_request(method, _quote_path(path), **{**options, "headers": headers})
         except httpx.InvalidURL as error:  # it is too long
             raise no_such_thing() from error
-        try:
+        with _transport_problems():
             return await self._client.send(request, stream=True)
-        except httpx.TransportError as error:
-            raise problem_from_transport(error) from error
 
     async def _renew_grant(self, used: TokenGrant) -> None:
         """New tokens, once for all that wait for them: a refresh token that comes twice ends the whole login."""
@@ -240,10 +234,7 @@ async def parse_events(lines: AsyncIterable[str]) -> AsyncIterator[StreamEvent]:
 
 
 def _quote_path(path: str) -> str:
-    """The path of a route, whatever id a page took from its address; what is quoted already stays as it is.
-
-    Raises Problem: it would lead elsewhere.
-    """
+    """The path of a route, what is quoted already as it is. Raises Problem where an id would lead elsewhere."""
     if _ELSEWHERE.search(path):
         raise no_such_thing()
     return quote(path, safe="/:@%", errors="replace")
@@ -261,8 +252,9 @@ def _drop_empty(query: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in query.items() if value is not None and value != ""}
 
 
-async def _read_body(answer: httpx.Response) -> None:
+@contextmanager
+def _transport_problems() -> Iterator[None]:
     try:
-        await answer.aread()
+        yield
     except httpx.TransportError as error:
         raise problem_from_transport(error) from error

@@ -3,30 +3,16 @@
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from serve_apps.ui.kit.html import Child, SafeHtml, join_html, quiet_span, quiet_text, tag
+from serve_apps.ui.kit.html import Child, SafeHtml, quiet_span, quiet_text, tag
 from serve_apps.ui.kit.problem import ProblemReport
 
 Colour = Literal["green", "amber", "red", "grey", "blue"]
 # What the states of jobs, runs, documents and approvals look like; others are grey.
 STATES: dict[str, Colour] = {
-    "completed": "green",
-    "succeeded": "green",
-    "approved": "green",
-    "active": "green",
-    "ok": "green",
-    "running": "blue",
-    "processing": "blue",
-    "indexing": "blue",
-    "reading": "blue",
-    "partial": "amber",
-    "degraded": "amber",
-    "waiting_approval": "amber",
-    "pending": "amber",
-    "awaiting_input": "amber",
-    "failed": "red",
-    "rejected": "red",
-    "refused": "red",
-    "expired": "red",
+    **dict.fromkeys(("completed", "succeeded", "approved", "active", "ok"), "green"),
+    **dict.fromkeys(("running", "processing", "indexing", "reading"), "blue"),
+    **dict.fromkeys(("partial", "degraded", "waiting_approval", "pending", "awaiting_input"), "amber"),
+    **dict.fromkeys(("failed", "rejected", "refused", "expired"), "red"),
 }
 
 
@@ -69,14 +55,9 @@ def key_figure(
     label: str, value: str, address: str | None = None, about: Child = None, colour: Colour | None = None
 ) -> SafeHtml:
     """A key figure; the whole of it is a link where it leads somewhere."""
-    inside = join_html(
-        tag("span", label, class_="label"),
-        tag("span", value, class_=f"value {colour or ''}".strip()),
-        quiet_span(about) if about else None,
-    )
-    if address is None:
-        return tag("div", inside, class_="aos-figure")
-    return tag("a", inside, class_="aos-figure", href=address)
+    figure = tag("span", value, class_=f"value {colour or ''}".strip())
+    inside = tag("span", label, class_="label"), figure, quiet_span(about) if about else None
+    return tag("div" if address is None else "a", inside, class_="aos-figure", href=address)
 
 
 def key_figures(*those: SafeHtml) -> SafeHtml:
@@ -119,7 +100,7 @@ def progress_bar(done: int, total: int, label: str = "") -> SafeHtml:
 
 def problem_card(told: ProblemReport) -> SafeHtml:
     """Card of a problem: what happened, and what to try."""
-    known = f"{told.code}" + (f", {told.status}" if told.status else "")
+    known = told.code + (f", {told.status}" if told.status else "")
     detail = tag("p", told.detail) if told.detail and told.detail != told.title else None
     fix = tag("p", tag("b", "What to try: "), told.fix) if told.fix else None
     return tag("div", tag("strong", told.title), detail, fix, tag("code", known), class_="aos-problem", role="alert")
@@ -130,8 +111,7 @@ def list_pager(address: str, skip: int, limit: int, total: int) -> SafeHtml:
     joint = "&" if "?" in address else "?"
 
     def step(label: str, to: int, usable: bool) -> SafeHtml:
-        where = f"{address}{joint}skip={max(0, to)}" if usable else None
-        return link_to(label, where) if usable else quiet_span(label)
+        return link_to(label, f"{address}{joint}skip={max(0, to)}") if usable else quiet_span(label)
 
     shown = f"{min(skip + 1, total):,}–{min(skip + limit, total):,} of {total:,}"
     back, on = step("← Newer", skip - limit, skip > 0), step("Older →", skip + limit, skip + limit < total)

@@ -1,13 +1,13 @@
 """Caveats in words, of what was not read or may be wrong: beside documents, pages, jobs, passages and sources."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from serve_apps.ui.kit.blocks import Colour, state_badge
 from serve_apps.ui.kit.formats import format_number
-from serve_apps.ui.kit.html import SafeHtml, quiet_span, tag
+from serve_apps.ui.kit.html import Record, SafeHtml, quiet_span, tag
 
-Caveat = Mapping[str, Any]
+Caveat = Record
 TITLES: Final[Mapping[str, str]] = {
     "pictures_unread": "Pictures were not read",
     "parts_skipped": "Parts were not read",
@@ -34,37 +34,34 @@ def caveat_title(caveat: Caveat) -> str:
     return TITLES.get(kind, kind.replace("_", " ").capitalize())
 
 
-def serious_caveats(found: Mapping[str, Any]) -> list[Caveat]:
+def serious_caveats(found: Record) -> list[Caveat]:
     """Caveats that count: no mere notes."""
     return [one for one in found.get("caveats") or () if one["weight"] != "note"]
 
 
-def caveat_kinds(found: Mapping[str, Any]) -> frozenset[str]:
+def caveat_kinds(found: Record) -> frozenset[str]:
     """Kinds of the caveats that something has."""
     return frozenset(str(one["kind"]) for one in found.get("caveats") or ())
 
 
-def in_short(found: Mapping[str, Any]) -> str | None:
+def in_short(found: Record) -> str | None:
     """The kinds of what counts, for a line of a list."""
     return ", ".join(dict.fromkeys(caveat_title(one) for one in serious_caveats(found))) or None
 
 
-def caveat_badges(found: Mapping[str, Any]) -> list[SafeHtml]:
+def caveat_badges(found: Record) -> list[SafeHtml]:
     """One for each kind beside a passage or a source; the detail shows when one points at it."""
-    return [
-        tag("span", state_badge(caveat_title(one), "amber"), title=str(one["detail"])) for one in serious_caveats(found)
-    ]
+    serious = serious_caveats(found)
+    return [tag("span", state_badge(caveat_title(one), "amber"), title=str(one["detail"])) for one in serious]
 
 
 def caveat_list(caveats: Sequence[Caveat]) -> SafeHtml | None:
     """Each with where it is and its detail."""
-    if not caveats:
-        return None
     shown = []
-    for one in caveats:
+    for one in caveats or ():
         badge = state_badge(caveat_title(one), COLOURS.get(one["weight"], "grey"))
         shown.append(tag("li", badge, quiet_span(caveat_pages(one)), tag("div", one["detail"])))
-    return tag("ul", shown, class_="aos-caveats")
+    return tag("ul", shown, class_="aos-caveats") if shown else None
 
 
 def caveat_note(heading: str, caveats: Sequence[Caveat]) -> SafeHtml | None:

@@ -21,18 +21,6 @@ def bar_chart(values: Sequence[float], label: str, colour: str = "accent") -> Sa
         drawn.append(
             tag("rect", x=round(n * step + GAP / 2, 2), y=round(HEIGHT - tall, 2), **size, rx=1, class_=class_)
         )
-    return _chart_frame(drawn, values, label, f"chart {colour}")
-
-
-def _chart_frame(drawn: Sequence[SafeHtml], values: Sequence[float], label: str, class_: str) -> SafeHtml:
     said = f"{label}: {format_short(sum(values))} in all, at most {format_short(max(values, default=0.0))}"
-    return tag(
-        "svg",
-        tag("title", said),
-        drawn,
-        class_=class_,
-        viewBox=f"0 0 {WIDTH} {HEIGHT}",
-        preserveAspectRatio="none",
-        role="img",
-        aria_label=said,
-    )
+    shape = {"viewBox": f"0 0 {WIDTH} {HEIGHT}", "preserveAspectRatio": "none"}
+    return tag("svg", tag("title", said), drawn, class_=f"chart {colour}", **shape, role="img", aria_label=said)

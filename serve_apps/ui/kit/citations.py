@@ -1,15 +1,15 @@
 """Citations as chips that lead to the place on the page, and the addresses of such places."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final
 
 from serve_apps.ui.kit.caveats import caveat_badges
 from serve_apps.ui.kit.formats import format_percent
-from serve_apps.ui.kit.html import SafeHtml, tag
+from serve_apps.ui.kit.html import Record, SafeHtml, tag
 from serve_apps.ui.kit.page import ConsoleContext
 
 DOUBTFUL: Final = 0.8  # below this much confidence of the OCR a reader is told to look at the page
-Cited = Mapping[str, Any]
+Cited = Record
 
 
 def citation_address(desk: ConsoleContext, cited: Cited) -> str | None:
@@ -17,14 +17,8 @@ def citation_address(desk: ConsoleContext, cited: Cited) -> str | None:
     page = cited.get("page")
     boxes = [box[1:] for box in cited.get("boxes") or () if box[0] == page]
     drawn = ";".join(",".join(f"{number:g}" for number in box) for box in boxes)
-    return desk.link(
-        "documents",
-        id=cited["document_id"],
-        page=page,
-        boxes=drawn or None,
-        start=cited.get("start"),
-        end=cited.get("end"),
-    )
+    place = {"page": page, "boxes": drawn or None, "start": cited.get("start"), "end": cited.get("end")}
+    return desk.link("documents", id=cited["document_id"], **place)
 
 
 def citation_marks(desk: ConsoleContext, citations: Sequence[Cited]) -> dict[int, str | None]:
@@ -34,11 +28,8 @@ def citation_marks(desk: ConsoleContext, citations: Sequence[Cited]) -> dict[int
 
 def citation_chips(desk: ConsoleContext, citations: Sequence[Cited]) -> SafeHtml | None:
     """One chip a citation, with its quote."""
-    if not citations:
-        return None
-    return tag(
-        "ul", [tag("li", _citation_chip(desk, one)) for one in citations], class_="aos-chips", aria_label="Sources"
-    )
+    chips = [tag("li", _citation_chip(desk, one)) for one in citations]
+    return tag("ul", chips, class_="aos-chips", aria_label="Sources") if chips else None
 
 
 def _citation_chip(desk: ConsoleContext, one: Cited) -> SafeHtml:

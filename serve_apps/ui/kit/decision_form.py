@@ -11,7 +11,7 @@ from serve_apps.ui.kit.api import SessionApi
 from serve_apps.ui.kit.blocks import state_badge, titled_card
 from serve_apps.ui.kit.formats import format_moment
 from serve_apps.ui.kit.html import SafeHtml, join_html, quiet_text, tag
-from serve_apps.ui.kit.html_component import html_part
+from serve_apps.ui.kit.page import html_part
 from serve_apps.ui.kit.problem import ApiProblem, ProblemReport
 from serve_apps.ui.kit.value_tables import value_view
 
@@ -29,17 +29,13 @@ def decision_card(asked: Asked, may_decide: bool) -> SafeHtml:
     about = tag("p", asked["reason"]) if asked.get("reason") else None
     until = asked.get("expires_at")
     left = quiet_text("Without a decision it expires ", format_moment(until, relative=True), ".")
-    body = value_view(asked.get("arguments") or {}) if uncertain or not may_decide or _has_many_fields(asked) else None
+    arguments = asked.get("arguments") or {}
+    body = value_view(arguments) if uncertain or not may_decide or len(arguments) > MOST_FIELDS else None
     who = None if may_decide else tag("p", "An operator or administrator decides this; it then goes on by itself.")
     return titled_card(title, about, body, who, left if until and not uncertain else None, aside=state_badge("pending"))
 
 
-def _has_many_fields(asked: Asked) -> bool:
-    return len(asked.get("arguments") or {}) > MOST_FIELDS
-
-
-def argument_text(value: Any) -> str:
-    """An argument as it is edited: text as it is, anything else as JSON."""
+def _argument_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
@@ -51,7 +47,7 @@ def edited_arguments(asked: Asked, texts: Sequence[str]) -> dict[str, Any] | Non
     before: dict[str, Any] = dict(asked.get("arguments") or {})
     after = dict(before)
     for (name, value), text in zip(list(before.items())[:MOST_FIELDS], texts, strict=False):
-        if text == argument_text(value):
+        if text == _argument_text(value):
             continue
         after[name] = text if isinstance(value, str) else _parse_argument(name, text)
     return None if after == before else after
@@ -90,9 +86,8 @@ class DecisionForm:
         asked = gr.State(None)
         with gr.Column(visible=False, elem_classes="aos-decide") as around:
             about = html_part()
-            fields = tuple(
-                gr.Textbox(visible=False, label=f"Argument {n + 1}", max_lines=8) for n in range(MOST_FIELDS)
-            )
+            labels = [f"Argument {n + 1}" for n in range(MOST_FIELDS)]
+            fields = tuple(gr.Textbox(visible=False, label=label, max_lines=8) for label in labels)
             notes = gr.Textbox(label="Reason, or a remark for the record", max_lines=4)
             with gr.Row(elem_classes="aos-buttons"):
                 choices = {
@@ -113,27 +108,19 @@ class DecisionForm:
         """Shown, with what is asked; `trouble` is why the last decision was not taken."""
         uncertain = asked.get("category") == RECONCILE
         editable = [] if uncertain or not may_decide else list((asked.get("arguments") or {}).items())[:MOST_FIELDS]
-        shown_fields: Updates = {}
-        for n, box in enumerate(self.fields):
-            if n >= len(editable):
-                shown_fields[box] = gr.update(visible=False, value="")
-                continue
-            name, value = editable[n]
-            lines = min(8, max(1, argument_text(value).count("\n") + 1))
-            shown_fields[box] = gr.update(
-                visible=True, label=name.replace("_", " "), value=argument_text(value), lines=lines
-            )
+        shown_fields: Updates = {box: gr.update(visible=False, value="") for box in self.fields}
+        for box, (name, value) in zip(self.fields, editable, strict=False):
+            text, label = _argument_text(value), name.replace("_", " ")
+            shown_fields[box] = gr.update(visible=True, label=label, value=text, lines=min(8, text.count("\n") + 1))
         offered = ("happened", "run", "give_up") if uncertain else ("approve", "reject")
-        buttons = {
-            button: gr.update(visible=may_decide and choice in offered) for choice, button in self.choices.items()
-        }
+        seen = {name: may_decide and name in offered for name in self.choices}
         return {
             self.around: gr.update(visible=True),
             self.asked: dict(asked),
             self.about: join_html(trouble, decision_card(asked, may_decide)),
             **shown_fields,
             self.notes: gr.update(visible=may_decide, value=""),
-            **buttons,
+            **{button: gr.update(visible=seen[name]) for name, button in self.choices.items()},
         }
 
     def closed(self) -> Updates:

@@ -25,18 +25,14 @@ def frame_document(
     title = tag("title", f"{page.title} · {NAME}")
     document = FOREIGN.sub(b"", document)
     document = document.replace(b"</head>", join_html(HEAD, title).encode() + b"</head>", 1)
-    around = join_html(
-        tag("a", "Skip to the page", href="#main", class_="aos-skip"),
-        _top_bar(session, page),
-        _page_nav(page, pages, session),
-    )
+    skip = tag("a", "Skip to the page", href="#main", class_="aos-skip")
+    around = join_html(skip, _top_bar(session, page), _page_nav(page, pages, session))
     return document.replace(b"<gradio-app", around.encode() + b'<gradio-app id="main" role="main"', 1)
 
 
 def _top_bar(session: ConsoleSession, page: ConsolePage) -> SafeHtml:
-    brand = tag(
-        "a", tag("img", src=f"{PREFIX}/icon.svg", alt="", width=22, height=22), tag("b", NAME), href=f"{PREFIX}/"
-    )
+    icon = tag("img", src=f"{PREFIX}/icon.svg", alt="", width=22, height=22)
+    brand = tag("a", icon, tag("b", NAME), href=f"{PREFIX}/")
     out = tag("form", tag("button", "Sign out"), method="post", action=f"{PREFIX}/sign-out")
     where = f"{PREFIX}/password?{urlencode({'next': page.address})}"
     password = tag("a", "Password", href=where, title="Change your password", class_="own")
@@ -44,9 +40,8 @@ def _top_bar(session: ConsoleSession, page: ConsolePage) -> SafeHtml:
     role = tag("span", session.role, class_="aos-badge grey")
     right = tag("div", _workspace_choice(session, page), person, role, password, out, class_="right")
     # console.js sends the workspace along with whatever the page asks for.
-    return tag(
-        "header", brand, right, class_="aos-bar", data_title=f"{page.title} · {NAME}", data_workspace=session.workspace
-    )
+    known = {"data_title": f"{page.title} · {NAME}", "data_workspace": session.workspace}
+    return tag("header", brand, right, class_="aos-bar", **known)
 
 
 def _workspace_choice(session: ConsoleSession, page: ConsolePage) -> SafeHtml | None:
@@ -62,10 +57,9 @@ def _workspace_choice(session: ConsoleSession, page: ConsolePage) -> SafeHtml | 
 
 
 def _page_nav(current: ConsolePage, pages: tuple[ConsolePage, ...], session: ConsoleSession) -> SafeHtml:
-    offered = [one for one in pages if session.role.reaches(one.least)]
-    icons = [tag("svg", tag("path", d=one.icon), viewBox="0 0 24 24", aria_hidden="true") for one in offered]
-    links = [
-        tag("a", icon, tag("span", one.title), href=one.address, aria_current="page" if one is current else None)
-        for one, icon in zip(offered, icons, strict=True)
-    ]
+    links = []
+    for one in (one for one in pages if session.role.reaches(one.least)):
+        icon = tag("svg", tag("path", d=one.icon), viewBox="0 0 24 24", aria_hidden="true")
+        here = "page" if one is current else None
+        links.append(tag("a", icon, tag("span", one.title), href=one.address, aria_current=here))
     return tag("nav", links, class_="aos-nav", aria_label="Pages")

@@ -1,8 +1,8 @@
 """HTML that is safe by construction: what is not `SafeHtml` already is escaped, wherever it comes from."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from html import escape
-from typing import Final
+from typing import Any, Final
 
 VOID: Final = frozenset({"br", "img", "input", "hr", "meta", "link", "circle", "line", "path", "rect", "polyline"})
 # Gradio hands values through templates of its own, which read braces and dollars; as entities they are only text.
@@ -17,6 +17,7 @@ class SafeHtml(str):
     __slots__ = ()
 
 
+Record = Mapping[str, Any]  # an object of the API's JSON, which pages show
 Child = SafeHtml | str | int | float | None | Iterable["Child"]
 
 
@@ -24,8 +25,7 @@ class UnsafeLink(ValueError):
     """A link of the console leads to the console: it begins with /, ? or #."""
 
 
-def escape_text(value: object) -> SafeHtml:
-    """Anything as text."""
+def _escape_text(value: object) -> SafeHtml:
     return SafeHtml(escape(str(value), quote=True).translate(_TEMPLATE))
 
 
@@ -64,7 +64,7 @@ def _child_html(child: Child) -> str:
     if isinstance(child, SafeHtml):
         return child
     if isinstance(child, str | int | float):
-        return escape_text(child)
+        return _escape_text(child)
     return join_html(*child)
 
 
@@ -74,7 +74,7 @@ def _attribute_html(key: str, value: str | int | float | bool) -> str:
         return f" {name}"
     if name in _LINKS and not _leads_home(str(value)):
         raise UnsafeLink(str(value))
-    return f' {name}="{escape_text(value)}"'
+    return f' {name}="{_escape_text(value)}"'
 
 
 def _leads_home(link: str) -> bool:

@@ -9,54 +9,41 @@ import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 from urllib.parse import parse_qsl
 
 import gradio as gr
 
 from serve_apps.ui.kit.html import SafeHtml, tag
+from serve_apps.ui.kit.page import html_part, query_int
 
 SCRIPT: Final = Path(__file__).with_name("living.js")
 
 
 @dataclass(frozen=True, slots=True)
 class PageAction:
-    """Action that a person triggered on the page.
+    """Action that a person triggered on the page."""
 
-    Attributes:
-        query: of the page's address.
-        act, value: of the button; empty where a page was only to be shown.
-        fields: of the form around the button.
-    """
-
-    query: Mapping[str, str]
-    act: str = ""
+    query: Mapping[str, str]  # of the page's address
+    act: str = ""  # of the button, as its value; empty where a page was only to be shown
     value: str = ""
-    fields: Mapping[str, str] = field(default_factory=dict)
+    fields: Mapping[str, str] = field(default_factory=dict)  # of the form around the button
 
     def number(self, name: str, least: int = 0) -> int:
         """A whole number of the query, `least` where there is none."""
-        text = self.query.get(name, "")
-        return max(least, int(text)) if text.isascii() and text.isdecimal() and len(text) < 10 else least
+        return max(least, query_int(self.query, name))
 
 
 def interactive_html(value: SafeHtml | None = None, visible: bool = True) -> gr.HTML:
-    """As `part`, with the script; its events are `select` (show) and `click` (act)."""
-    return gr.HTML(
-        value,
-        elem_classes="aos-page",
-        padding=False,
-        apply_default_css=False,
-        visible=visible,
-        js_on_load=SCRIPT.read_text(encoding="utf-8"),
-    )
+    """As `html_part`, with the script; its events are `select` (show) and `click` (act)."""
+    return html_part(value, visible, SCRIPT.read_text(encoding="utf-8"))
 
 
 def parse_action(event: gr.EventData) -> PageAction:
     """From what the script sent: whatever it is, only text of it is taken."""
     told = event._data if isinstance(event._data, dict) else {}
     fields = told.get("fields")
-    query, act, value = (_text_field(told, name) for name in ("query", "act", "value"))
+    query, act, value = (one if isinstance(one := told.get(name), str) else "" for name in ("query", "act", "value"))
     sent = {str(name): str(value) for name, value in fields.items()} if isinstance(fields, dict) else {}
     return PageAction(dict(parse_qsl(query.removeprefix("?"))), act, value, sent)
 
@@ -76,8 +63,3 @@ class RenderMarker:
     def mark(self, inside: SafeHtml, address: str | None = None) -> SafeHtml:
         """The same HTML in a frame that is new each time; `address` becomes that of the window."""
         return tag("div", inside, data_turn=next(self._turns), data_address=address)
-
-
-def _text_field(told: Mapping[str, Any], name: str) -> str:
-    value = told.get(name)
-    return value if isinstance(value, str) else ""

@@ -17,8 +17,7 @@ Marks = Mapping[int, str | None]
 
 def render_markdown(text: str, marks: Marks | None = None) -> SafeHtml:
     """Paragraphs, lists, tables and code; `[n]` becomes a link where `marks` knows its address."""
-    known = marks or {}
-    return tag("div", list(_render_blocks(text[:MOST].splitlines(), known)), class_="aos-prose")
+    return tag("div", list(_render_blocks(text[:MOST].splitlines(), marks or {})), class_="aos-prose")
 
 
 def _render_blocks(lines: list[str], marks: Marks) -> Iterator[SafeHtml]:
@@ -67,9 +66,8 @@ def _render_list(lines: list[str], pattern: re.Pattern[str], marks: Marks) -> Sa
 
 
 def _render_paragraph(lines: list[str], marks: Marks) -> SafeHtml:
-    return tag(
-        "p", [[_render_inline(line, marks), tag("br") if n < len(lines) - 1 else None] for n, line in enumerate(lines)]
-    )
+    first, *others = (_render_inline(line, marks) for line in lines)
+    return tag("p", first, [(tag("br"), line) for line in others])
 
 
 def _table_begins(lines: list[str], at: int) -> bool:
@@ -85,11 +83,9 @@ def _render_table(head: str, rows: list[str], marks: Marks) -> SafeHtml:
 
 
 def _render_inline(text: str, marks: Marks) -> SafeHtml:
-    parts: list[SafeHtml | str] = []
-    end = 0
+    parts, end = list[SafeHtml | str](), 0
     for found in INLINE.finditer(text):
-        parts.append(text[end : found.start()])
-        parts.append(_render_match(found, marks))
+        parts += [text[end : found.start()], _render_match(found, marks)]
         end = found.end()
     return join_html(*parts, text[end:])
 

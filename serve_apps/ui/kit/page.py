@@ -20,6 +20,9 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 from urllib.parse import urlencode
+from uuid import UUID
+
+import gradio as gr
 
 from serve_apps.ui.kit.api import SessionApi, SignInClient
 from serve_apps.ui.kit.blocks import problem_card
@@ -90,6 +93,27 @@ class ConsoleContext:
             return None
         asked = urlencode({name: value for name, value in query.items() if value is not None})
         return f"{PREFIX}/{path}" + (f"?{asked}" if asked else "")
+
+
+def html_part(value: SafeHtml | None = None, visible: bool = True, script: str | None = None) -> gr.HTML:
+    """Component that shows HTML of ours, without Gradio's styles; declared in a page's `draw`, filled by its events."""
+    return gr.HTML(
+        value, elem_classes="aos-page", padding=False, apply_default_css=False, js_on_load=script, visible=visible
+    )
+
+
+def query_int(query: Mapping[str, str], name: str = "skip") -> int:
+    """A whole number of an address's query; 0 where there is none."""
+    text = query.get(name, "")
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
+
+
+def query_uuid(query: Mapping[str, str], name: str) -> str:
+    """An id of an address's query; empty where there is none of the right form."""
+    try:
+        return str(UUID(query.get(name, "")))
+    except ValueError:
+        return ""
 
 
 async def view_or_problem(view: Awaitable[SafeHtml]) -> SafeHtml:

@@ -56,9 +56,8 @@ def _records_table(value: Sequence[Mapping[str, Any]], depth: int) -> SafeHtml:
         tag("tr", [tag("td", value_view(one[name], depth + 1) if name in one else "") for name in names])
         for one in value[:MOST_ROWS]
     ]
-    return tag(
-        "div", tag("table", head, rows, _more_row(len(value), len(names)), class_="aos-value"), class_="aos-scroll"
-    )
+    table = tag("table", head, rows, _more_row(len(value), len(names)), class_="aos-value")
+    return tag("div", table, class_="aos-scroll")
 
 
 def _more_row(count: int, columns: int) -> SafeHtml | None:

@@ -14,7 +14,7 @@ async def show_while_waiting(view: Awaitable[SafeHtml], what: str) -> AsyncItera
     passed = 0.0
     try:
         while not task.done():
-            yield working_bar(what, passed)
+            yield _working_bar(what, passed)
             await asyncio.wait({task}, timeout=TICK_SECONDS)
             passed += TICK_SECONDS
         yield task.result()
@@ -23,7 +23,6 @@ async def show_while_waiting(view: Awaitable[SafeHtml], what: str) -> AsyncItera
             task.cancel()
 
 
-def working_bar(what: str, seconds: float) -> SafeHtml:
-    """A bar that moves, and for how long it does."""
+def _working_bar(what: str, seconds: float) -> SafeHtml:
     said = f"{what} {seconds:.0f} s" if seconds >= 1 else what
     return tag("div", tag("progress", aria_label=what), tag("span", said), class_="aos-working", role="status")

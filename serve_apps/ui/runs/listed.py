@@ -17,8 +17,8 @@ from serve_apps.ui.kit.blocks import (
     titled_card,
 )
 from serve_apps.ui.kit.formats import format_duration, format_moment, format_number
-from serve_apps.ui.kit.html import Child, SafeHtml, quiet_span, tag
-from serve_apps.ui.kit.page import PREFIX, ConsoleContext
+from serve_apps.ui.kit.html import Child, Record, SafeHtml, quiet_span, tag
+from serve_apps.ui.kit.page import PREFIX, ConsoleContext, query_int
 from serve_apps.ui.sessions import Role
 
 LIMIT: Final = 25
@@ -38,24 +38,13 @@ WHOSE: Final = {"": "everybody's", "1": "only mine"}
 Query = Mapping[str, str]
 
 
-def filter_form(query: Query, agents: Sequence[Mapping[str, Any]], everybody: bool) -> SafeHtml:
+def filter_form(query: Query, agents: Sequence[Record], everybody: bool) -> SafeHtml:
     """A form whose answer is the same page with another address."""
     names = {"": "any agent"} | {str(one["id"]): str(one["name"]) for one in agents}
-    choices = [
-        _choice_field("state", "State", STATES, query),
-        _choice_field("agent", "Agent", names, query),
-        _choice_field("thumb", "Feedback", THUMBS, query),
-        _choice_field("mine", "Whose", WHOSE, query) if everybody else None,
-    ]
-    return tag(
-        "form",
-        choices,
-        tag("button", "Show"),
-        class_="aos-runfilter",
-        method="get",
-        action=f"{PREFIX}/runs",
-        role="search",
-    )
+    choices = [("state", "State", STATES), ("agent", "Agent", names), ("thumb", "Feedback", THUMBS)]
+    choices += [("mine", "Whose", WHOSE)] if everybody else []
+    fields, where = [_choice_field(*one, query) for one in choices], f"{PREFIX}/runs"
+    return tag("form", fields, tag("button", "Show"), class_="aos-runfilter", method="get", action=where, role="search")
 
 
 def _choice_field(name: str, label: str, options: Mapping[str, str], query: Query) -> SafeHtml:
@@ -64,15 +53,9 @@ def _choice_field(name: str, label: str, options: Mapping[str, str], query: Quer
     return tag("label", tag("span", label), tag("select", drawn, name=name))
 
 
-def query_number(query: Query, name: str) -> int:
-    """A number of the address; 0 where it is none."""
-    text = query.get(name, "0")
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
-
-
 async def runs_view(desk: ConsoleContext, api: SessionApi, query: Query) -> SafeHtml:
     """A page of runs, newest first; raises Problem."""
-    skip, state = query_number(query, "skip"), query.get("state", "")
+    skip, state = query_int(query), query.get("state", "")
     chosen = {"agent_id": query.get("agent"), "thumb": query.get("thumb"), "mine": query.get("mine")}
     chosen["state"] = "waiting" if state == WAITING else state
     found = api.get("/api/runs", skip=skip, limit=LIMIT, **chosen)
@@ -83,7 +66,7 @@ async def runs_view(desk: ConsoleContext, api: SessionApi, query: Query) -> Safe
 
 
 def run_list_view(
-    desk: ConsoleContext, body: Mapping[str, Any], names: Mapping[str, str], address: str, skip: int, *, filtered: bool
+    desk: ConsoleContext, body: Record, names: Mapping[str, str], address: str, skip: int, *, filtered: bool
 ) -> SafeHtml:
     """The runs of an answer of the API."""
     if not body["items"]:
@@ -92,13 +75,13 @@ def run_list_view(
     rows = [
         (
             link_to(format_moment(run["created_at"], relative=True), desk.link("runs", id=run["id"])),
-            state_badge(_shown_state(run)),
+            state_badge(WAITING if run["state"] == "waiting" else str(run["state"])),
             names.get(str(run["agent_id"]), "a deleted agent"),
             state_badge(run["path"], "grey"),
             format_duration(run_seconds(run)),
             format_number(run["prompt_tokens"] + run["completion_tokens"]),
-            _cost_text(run["cost_usd"]),
-            thumbs_summary(run),
+            f"{run['cost_usd']:.4f}" if run["cost_usd"] else "–",
+            _thumbs_summary(run),
             _outcome_text(run),
         )
         for run in body["items"]
@@ -108,30 +91,20 @@ def run_list_view(
     return tag("section", shown, list_pager(address, skip, LIMIT, body["total"]), class_="aos-card aos-runs")
 
 
-def thumbs_summary(run: Mapping[str, Any]) -> Child:
-    """Opinions in two numbers."""
-    told = [
-        f"{run[name]} {sign}" for sign, name in (("good", "thumbs_up"), ("not good", "thumbs_down")) if run.get(name)
-    ]
+def _thumbs_summary(run: Record) -> Child:
+    signs = {"thumbs_up": "good", "thumbs_down": "not good"}
+    told = [f"{run[name]} {sign}" for name, sign in signs.items() if run.get(name)]
     return ", ".join(told) or quiet_span("–")
 
 
-def run_seconds(run: Mapping[str, Any]) -> float | None:
+def run_seconds(run: Record) -> float | None:
     """Seconds from its start to its end; None while it is not over."""
     if not run["started_at"] or not run["finished_at"]:
         return None
     return (datetime.fromisoformat(run["finished_at"]) - datetime.fromisoformat(run["started_at"])).total_seconds()
 
 
-def _shown_state(run: Mapping[str, Any]) -> str:
-    return WAITING if run["state"] == "waiting" else str(run["state"])
-
-
-def _cost_text(usd: float) -> str:
-    return f"{usd:.4f}" if usd else "–"
-
-
-def _outcome_text(run: Mapping[str, Any]) -> Child:
+def _outcome_text(run: Record) -> Child:
     told = run["error"] or {}
     if told:
         return tag("span", told.get("title") or told.get("code") or "failed", class_="aos-cut")
@@ -143,29 +116,21 @@ async def load_pending_approvals(api: SessionApi, query: Query) -> tuple[list[An
     """Pending approval requests, oldest first, and their count; empty for a role that may not decide."""
     if not api.session.role.reaches(Role.OPERATOR):
         return [], 0
-    body = await api.get("/api/approvals", state="pending", skip=query_number(query, "skip"), limit=LIMIT)
+    body = await api.get("/api/approvals", state="pending", skip=query_int(query), limit=LIMIT)
     return body["items"], int(body["total"])
 
 
-def waiting_view(
-    desk: ConsoleContext, items: Sequence[Mapping[str, Any]], total: int, chosen: str, skip: int
-) -> SafeHtml:
+def waiting_view(desk: ConsoleContext, items: Sequence[Record], total: int, chosen: str, skip: int) -> SafeHtml:
     """The list of what waits; the one that the form is about is marked."""
     if not items:
         return empty_state("Nothing waits for a person.", "Actions that need a decision stand here, the oldest first.")
-    rows = [
-        (
-            tag("b", one["tool"])
-            if one["id"] == chosen
-            else link_to(one["tool"], desk.link("runs", state=WAITING, approval=one["id"], skip=skip or None)),
-            tag("span", ", ".join(f"{name}: {value}" for name, value in one["arguments"].items()), class_="aos-cut"),
-            one["reason"],
-            format_moment(one["created_at"], relative=True),
-            format_moment(one["expires_at"], relative=True),
-            link_to("Run", desk.link("runs", id=one["run_id"])),
-        )
-        for one in items
-    ]
+    rows = []
+    for one in items:
+        where = desk.link("runs", state=WAITING, approval=one["id"], skip=skip or None)
+        tool = tag("b", one["tool"]) if one["id"] == chosen else link_to(one["tool"], where)
+        given = tag("span", ", ".join(f"{name}: {value}" for name, value in one["arguments"].items()), class_="aos-cut")
+        times = (format_moment(one[at], relative=True) for at in ("created_at", "expires_at"))
+        rows.append((tool, given, one["reason"], *times, link_to("Run", desk.link("runs", id=one["run_id"]))))
     names = ("Action", "With", "Why it asks", "Asked", "Expires", "")
     pages = list_pager(f"{PREFIX}/runs?state={WAITING}", skip, LIMIT, total) if total > LIMIT else None
     return titled_card(f"{format_number(total)} waiting", data_table(names, rows), pages)

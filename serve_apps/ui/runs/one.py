@@ -1,15 +1,16 @@
 """One run: what was asked, how it ended and why, its trace, its events, its approvals and opinions."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from serve_apps.ui.chat.chat_events import TurnProgress, fold_stream
 from serve_apps.ui.chat.turn_view import answer_section, question_section
 from serve_apps.ui.kit.api import SessionApi, StreamEvent
 from serve_apps.ui.kit.blocks import (
+    Colour,
     data_table,
     empty_card,
     key_figure,
@@ -21,7 +22,7 @@ from serve_apps.ui.kit.blocks import (
     titled_card,
 )
 from serve_apps.ui.kit.formats import format_count, format_duration, format_moment, format_number
-from serve_apps.ui.kit.html import SafeHtml, join_html, tag
+from serve_apps.ui.kit.html import Record, SafeHtml, join_html, tag
 from serve_apps.ui.kit.page import ConsoleContext
 from serve_apps.ui.kit.problem import ApiProblem, ProblemReport
 from serve_apps.ui.kit.value_tables import value_view
@@ -30,6 +31,7 @@ from serve_apps.ui.runs.waterfall import waterfall_chart
 from serve_apps.ui.sessions import Role
 
 FORBIDDEN: Final = 403
+COLOURS: Final[dict[str, Colour]] = {"failed": "red", "interrupted": "amber", "waiting": "amber", "completed": "green"}
 ALIVE: Final = frozenset({"queued", "running"})
 NOT_MINE: Final = (
     "What is said in this run is for whose turn it is, and for administrators. You see states and figures."
@@ -47,13 +49,13 @@ RESUME: Final = ProblemReport(
 class RunView:
     """A run as this person may see it; `turn` and `events` are None where they may only watch."""
 
-    run: Mapping[str, Any]
+    run: Record
     agent: str
     question: str
     turn: TurnProgress | None
     events: Sequence[StreamEvent]
-    approvals: Sequence[Mapping[str, Any]]
-    feedback: Sequence[Mapping[str, Any]]
+    approvals: Sequence[Record]
+    feedback: Sequence[Record]
 
     @property
     def readable(self) -> bool:
@@ -61,7 +63,7 @@ class RunView:
         return self.turn is not None
 
     @property
-    def pending(self) -> Mapping[str, Any] | None:
+    def pending(self) -> Record | None:
         """The pending approval request of the run, if any."""
         found = next((one for one in self.approvals if one["state"] == "pending"), None)
         return found or (self.turn.approval if self.turn and self.run["state"] == "waiting" else None)
@@ -75,30 +77,29 @@ async def load_run(api: SessionApi, id_: str) -> RunView:
         if problem.told.status != FORBIDDEN:
             raise
         run, readable = await api.get(f"/api/runs/{id_}"), False
-    agents, opinions, approvals, told, question = await asyncio.gather(
+    agents, opinions, approvals, (turn, events), question = await asyncio.gather(
         api.get("/api/agents", limit=1000),
         api.get(f"/api/runs/{id_}/feedback"),
         _load_approvals(api, id_),
-        _load_turn(api, run) if readable else _no_turn(),
-        _load_question(api, run) if readable else _no_question(),
+        _load_turn(api, run, readable),
+        _load_question(api, run, readable),
     )
-    turn, events = told
     names = {str(one["id"]): str(one["name"]) for one in agents["items"]}
     agent = names.get(str(run["agent_id"]), "a deleted agent")
     return RunView(run, agent, question, turn, events, approvals, opinions["items"])
 
 
-async def _load_approvals(api: SessionApi, id_: str) -> Sequence[Mapping[str, Any]]:
+async def _load_approvals(api: SessionApi, id_: str) -> Sequence[Record]:
     if not api.session.role.reaches(Role.OPERATOR):
         return []
-    items: Sequence[Mapping[str, Any]] = (await api.get("/api/approvals", run_id=id_))["items"]
+    items: Sequence[Record] = (await api.get("/api/approvals", run_id=id_))["items"]
     return items
 
 
-async def _load_turn(api: SessionApi, run: Mapping[str, Any]) -> tuple[TurnProgress | None, list[StreamEvent]]:
+async def _load_turn(api: SessionApi, run: Record, readable: bool) -> tuple[TurnProgress | None, list[StreamEvent]]:
     turn, events = TurnProgress(run=str(run["id"])), list[StreamEvent]()
-    if run["state"] in ALIVE:
-        return turn, events
+    if run["state"] in ALIVE or not readable:
+        return turn if readable else None, events
     stream = api.stream("GET", f"/api/runs/{run['id']}/events", params={"verbose": "debug"})
     async with aclosing(fold_stream(stream, turn)) as heard:
         async for told in heard:
@@ -107,16 +108,10 @@ async def _load_turn(api: SessionApi, run: Mapping[str, Any]) -> tuple[TurnProgr
     return turn, events
 
 
-async def _no_turn() -> tuple[TurnProgress | None, list[StreamEvent]]:
-    return None, []
-
-
-async def _no_question() -> str:
-    return ""
-
-
-async def _load_question(api: SessionApi, run: Mapping[str, Any]) -> str:
+async def _load_question(api: SessionApi, run: Record, readable: bool) -> str:
     """The message that the run answers; empty where the conversation is gone or another's."""
+    if not readable:
+        return ""
     try:
         body = await api.get(f"/api/sessions/{run['session_id']}/messages", limit=1000)
     except ApiProblem:
@@ -131,15 +126,12 @@ def run_head(desk: ConsoleContext, seen: RunView) -> SafeHtml:
     back = link_to("All runs", desk.link("runs"))
     chat = link_to("Open the conversation", desk.link("chat", session=run["session_id"])) if seen.readable else None
     models = [step for step in run["steps"] if step["kind"] == "model"]
+    took, (read, wrote) = run_seconds(run), (run[f"{kind}_tokens"] for kind in ("prompt", "completion"))
+    tokens = f"{format_number(read)} tokens in, {format_number(wrote)} out"
     figured = key_figures(
-        key_figure("State", str(run["state"]), None, state_badge(run["path"], "grey"), _state_colour(run["state"])),
-        key_figure(
-            "Took",
-            format_duration(run_seconds(run) if run_seconds(run) is not None else run["ms"] / 1000),
-            None,
-            "from start to end",
-        ),
-        key_figure("Model calls", format_number(len(models)), None, _token_counts(run)),
+        key_figure("State", str(run["state"]), None, state_badge(run["path"], "grey"), COLOURS.get(run["state"])),
+        key_figure("Took", format_duration(run["ms"] / 1000 if took is None else took), None, "from start to end"),
+        key_figure("Model calls", format_number(len(models)), None, tokens),
         key_figure("Tools and searches", format_number(len(run["steps"]) - len(models)), None, "other steps"),
         key_figure("Cost in USD", f"{run['cost_usd']:,.4f}", None, "as the providers count"),
     )
@@ -147,15 +139,7 @@ def run_head(desk: ConsoleContext, seen: RunView) -> SafeHtml:
     return join_html(page_heading("Run", about, back, chat), figured, _failure_card(run))
 
 
-def _token_counts(run: Mapping[str, Any]) -> str:
-    return f"{format_number(run['prompt_tokens'])} tokens in, {format_number(run['completion_tokens'])} out"
-
-
-def _state_colour(state: str) -> Any:
-    return {"failed": "red", "interrupted": "amber", "waiting": "amber", "completed": "green"}.get(state)
-
-
-def _failure_card(run: Mapping[str, Any]) -> SafeHtml | None:
+def _failure_card(run: Record) -> SafeHtml | None:
     if run["state"] == "interrupted":
         return problem_card(RESUME)
     told = run["error"]
@@ -163,26 +147,21 @@ def _failure_card(run: Mapping[str, Any]) -> SafeHtml | None:
         return None
     words = [str(told.get(name) or "") for name in ("title", "detail", "fix")]
     words[2] = words[2] or "Look at the last step of the trace; asking again often helps where a service was busy."
-    return problem_card(
-        ProblemReport(words[0] or "The run failed.", words[1], words[2], 0, str(told.get("code") or "failed"))
-    )
+    title, code = words[0] or "The run failed.", str(told.get("code") or "failed")
+    return problem_card(ProblemReport(title, words[1], words[2], 0, code))
 
 
 def run_body(desk: ConsoleContext, seen: RunView) -> SafeHtml:
     """Trace, conversation, approvals, opinions and events."""
     trace = titled_card("Trace", waterfall_chart(seen.run["steps"], seen.run["started_at"]))
     if seen.turn is None:
-        return join_html(tag("p", NOT_MINE, class_="aos-notice"), trace, approvals_card(seen), feedback_card(seen))
-    talked = titled_card(
-        "What was said",
-        question_section(seen.question) if seen.question else None,
-        answer_section(desk, seen.turn, seen.agent),
-    )
-    return join_html(trace, talked, approvals_card(seen), feedback_card(seen), events_card(seen))
+        return join_html(tag("p", NOT_MINE, class_="aos-notice"), trace, _approvals_card(seen), _feedback_card(seen))
+    asked = question_section(seen.question) if seen.question else None
+    talked = titled_card("What was said", asked, answer_section(desk, seen.turn, seen.agent))
+    return join_html(trace, talked, _approvals_card(seen), _feedback_card(seen), _events_card(seen))
 
 
-def approvals_card(seen: RunView) -> SafeHtml | None:
-    """Table of the run's approval requests and decisions."""
+def _approvals_card(seen: RunView) -> SafeHtml | None:
     if not seen.approvals:
         return None
     rows = []
@@ -190,13 +169,11 @@ def approvals_card(seen: RunView) -> SafeHtml | None:
         arguments, at = value_view(one["decided_arguments"] or one["arguments"]), one["decided_at"] or one["created_at"]
         what, state = tag("code", one["tool"]), state_badge(one["state"])
         rows.append((what, state, arguments, one["notes"] or "–", format_moment(at), state_badge(one["execution"])))
-    return titled_card(
-        "Approvals", data_table(("Action", "Decision", "Arguments", "Remark", "When", "Carried out"), rows)
-    )
+    columns = ("Action", "Decision", "Arguments", "Remark", "When", "Carried out")
+    return titled_card("Approvals", data_table(columns, rows))
 
 
-def feedback_card(seen: RunView) -> SafeHtml | None:
-    """Table of user feedback on the answer."""
+def _feedback_card(seen: RunView) -> SafeHtml | None:
     if not seen.feedback:
         return None
     rows = [
@@ -206,8 +183,7 @@ def feedback_card(seen: RunView) -> SafeHtml | None:
     return titled_card("Feedback", data_table(("Opinion", "Word", "When"), rows))
 
 
-def events_card(seen: RunView) -> SafeHtml:
-    """Every event in its own words; it opens to all that it holds."""
+def _events_card(seen: RunView) -> SafeHtml:
     if not seen.events:
         return empty_card("Events", "They are shown when the run rests.", "It goes on just now.")
     rows = [_event_row(one) for one in seen.events if isinstance(one.data, dict)]
@@ -220,21 +196,19 @@ def _event_row(told: StreamEvent) -> SafeHtml:
     content = str(told.data.get("content") or "")
     plain = {name: value for name, value in data.items() if isinstance(value, str | int | float)}
     short = content or ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in plain.items())
-    summary = tag(
-        "summary", tag("span", tag("b", told.id or "–"), " ", kind), tag("span", short[:160], class_="aos-cut quiet")
-    )
+    head = tag("span", tag("b", told.id or "–"), " ", kind)
+    summary = tag("summary", head, tag("span", short[:160], class_="aos-cut quiet"))
     full = value_view({**({"said": content} if content else {}), **data})
     return tag("details", summary, tag("div", full, class_="inside"), class_="aos-more")
 
 
-def replay_report_card(report: Mapping[str, Any], changed: bool) -> SafeHtml:
+def replay_report_card(report: Record, changed: bool) -> SafeHtml:
     """Report of a replay: identical, or the first step or event that diverged from the record."""
     count = f"{format_count(report['events'], 'event')} and {format_count(report['steps'], 'step')}"
     if report["same"]:
         told = "Nothing that the model decided is different." if changed else "It came out the same, byte for byte."
-        return titled_card(
-            "Replay", tag("p", told), tag("p", f"{count} were walked again."), aside=state_badge("identical", "green")
-        )
+        walked = tag("p", f"{count} were walked again.")
+        return titled_card("Replay", tag("p", told), walked, aside=state_badge("identical", "green"))
     other = report["diverged"]
     where = f"step {other['step']}" if other["step"] is not None else f"event {other['event']}"
     pair = (("Recorded", other["recorded"]), ("Now", other["now"]))

@@ -10,8 +10,7 @@ from serve_apps.ui.kit.api import SessionApi
 from serve_apps.ui.kit.blocks import loading_notice, problem_card
 from serve_apps.ui.kit.decision_form import DecisionForm, Updates, send_decision
 from serve_apps.ui.kit.html import join_html
-from serve_apps.ui.kit.html_component import html_part
-from serve_apps.ui.kit.page import QUIET, ConsoleContext, ConsolePage
+from serve_apps.ui.kit.page import QUIET, ConsoleContext, ConsolePage, html_part, query_int
 from serve_apps.ui.kit.problem import ApiProblem
 from serve_apps.ui.kit.rating import rating_buttons, thanks_notice
 from serve_apps.ui.runs.listed import (
@@ -19,7 +18,6 @@ from serve_apps.ui.runs.listed import (
     filter_form,
     list_heading,
     load_pending_approvals,
-    query_number,
     runs_view,
     waiting_view,
 )
@@ -146,7 +144,7 @@ class RunPageEvents:
         }
 
     async def _waiting_updates(self, api: SessionApi, query: dict[str, str]) -> Updates:
-        board, skip = self._board, query_number(query, "skip")
+        board, skip = self._board, query_int(query)
         items, total = await load_pending_approvals(api, query)
         chosen = next((one for one in items if one["id"] == query.get("approval")), items[0] if items else None)
         form = board.form.closed() if chosen is None else board.form.opened(chosen, True)

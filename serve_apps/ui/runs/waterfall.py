@@ -1,13 +1,13 @@
 """A run's steps as a waterfall: when each began, how long it took, what it cost, and what was asked and answered."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 from serve_apps.ui.kit.blocks import empty_state, state_badge
 from serve_apps.ui.kit.formats import format_duration, format_number
-from serve_apps.ui.kit.html import SafeHtml, quiet_text, tag
+from serve_apps.ui.kit.html import Record, SafeHtml, quiet_text, tag
 from serve_apps.ui.kit.value_tables import value_view
 
 WIDE: Final = 1000
@@ -26,7 +26,7 @@ class StepBar:
     kind: str
 
 
-def place_bars(steps: Sequence[Mapping[str, Any]], began: str | None) -> tuple[list[StepBar], float]:
+def place_bars(steps: Sequence[Record], began: str | None) -> tuple[list[StepBar], float]:
     """Every step's bar, and how long all of it took.
 
     A step is written down at its end, one under way at its begin; a person was asked when the step before had ended.
@@ -44,12 +44,11 @@ def place_bars(steps: Sequence[Mapping[str, Any]], began: str | None) -> tuple[l
     return bars, max([bar.start + bar.seconds for bar in bars], default=0.0)
 
 
-def waterfall_chart(steps: Sequence[Mapping[str, Any]], began: str | None) -> SafeHtml:
+def waterfall_chart(steps: Sequence[Record], began: str | None) -> SafeHtml:
     """A row for each step, which opens to what was asked and what came back."""
     if not steps:
-        return empty_state(
-            "Nothing was asked of a model or a tool.", "It ended before its first step, or has not begun."
-        )
+        why = "It ended before its first step, or has not begun."
+        return empty_state("Nothing was asked of a model or a tool.", why)
     bars, total = place_bars(steps, began)
     rows = [_step_row(step, bar, total or 1.0) for step, bar in zip(steps, bars, strict=True)]
     used = dict.fromkeys(bar.kind for bar in bars)
@@ -58,7 +57,7 @@ def waterfall_chart(steps: Sequence[Mapping[str, Any]], began: str | None) -> Sa
     return tag("div", tag("p", legend, class_="legend quiet"), scale, rows, class_="aos-waterfall")
 
 
-def _step_row(step: Mapping[str, Any], bar: StepBar, total: float) -> SafeHtml:
+def _step_row(step: Record, bar: StepBar, total: float) -> SafeHtml:
     wide = max(LEAST, bar.seconds / total * WIDE)
     left = min(bar.start / total * WIDE, WIDE - wide)
     took = format_duration(bar.seconds) if step["state"] != "started" else "not ended"
@@ -68,22 +67,18 @@ def _step_row(step: Mapping[str, Any], bar: StepBar, total: float) -> SafeHtml:
     drawn = tag("svg", tag("title", said), box, **shape, role="img", aria_label=said)
     state = state_badge(step["state"]) if step["state"] != "done" else None
     name = tag("span", tag("b", step["seq"]), step["name"].replace("_", " "), state, class_="name")
-    head = tag(
-        "summary", name, drawn, tag("span", took, class_="took"), tag("span", _usage_text(step), class_="used quiet")
-    )
+    used = tag("span", _usage_text(step), class_="used quiet")
+    head = tag("summary", name, drawn, tag("span", took, class_="took"), used)
     return tag("details", head, tag("div", _step_details(step), class_="inside"), class_="step")
 
 
-def _usage_text(step: Mapping[str, Any]) -> str:
-    tokens = step["prompt_tokens"] + step["completion_tokens"]
-    parts = [
-        f"{format_number(step['prompt_tokens'])} + {format_number(step['completion_tokens'])} tokens" if tokens else "",
-        f"{step['cost_usd']:.4f} USD" if step["cost_usd"] else "",
-    ]
-    return ", ".join(part for part in parts if part)
+def _usage_text(step: Record) -> str:
+    read, wrote = step["prompt_tokens"], step["completion_tokens"]
+    parts = [f"{format_number(read)} + {format_number(wrote)} tokens"] if read + wrote else []
+    return ", ".join(parts + ([f"{step['cost_usd']:.4f} USD"] if step["cost_usd"] else []))
 
 
-def _step_details(step: Mapping[str, Any]) -> list[SafeHtml]:
+def _step_details(step: Record) -> list[SafeHtml]:
     asked, answered = step.get("request"), step.get("reply")
     if asked is None and answered is None:
         return [quiet_text("What was said in this step is for whose turn it is, and for administrators.")]

@@ -1,14 +1,15 @@
 """An answer with its citations, and the chain each of its claims hangs on: down to the job that read the page."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from serve_apps.ui.kit.blocks import Colour, data_table, link_to, state_badge, titled_card
 from serve_apps.ui.kit.caveats import caveat_badges, caveat_note, serious_caveats
 from serve_apps.ui.kit.formats import format_count, format_moment, format_percent
-from serve_apps.ui.kit.html import SafeHtml, join_html, quiet_text, tag
+from serve_apps.ui.kit.html import Record, SafeHtml, join_html, quiet_text, tag
 from serve_apps.ui.kit.page import ConsoleContext
 from serve_apps.ui.pictures import picture_address
+from serve_apps.ui.search.passage_view import box_query
 
 MODES: Final[Mapping[str, tuple[str, Colour]]] = {
     "extractive": ("word for word", "green"),
@@ -17,16 +18,16 @@ MODES: Final[Mapping[str, tuple[str, Colour]]] = {
 }
 DPI: Final = 60
 FOUND: Final = "Found by its words: the model quoted nothing for it."
-Citation = Mapping[str, Any]
+Citation = Record
 
 
-def answer_view(desk: ConsoleContext, answer: Mapping[str, Any], why: Mapping[str, Any]) -> SafeHtml:
+def answer_view(desk: ConsoleContext, answer: Record, why: Record) -> SafeHtml:
     """The answer with its conflicts, its dropped claims, and the evidence chain of each claim."""
     said = join_html(_answer_card(desk, answer), _conflicts_card(desk, answer, why), _dropped_card(answer["dropped"]))
-    return join_html(said, evidence_chains(desk, why))
+    return join_html(said, _evidence_chains(desk, why))
 
 
-def _answer_card(desk: ConsoleContext, answer: Mapping[str, Any]) -> SafeHtml:
+def _answer_card(desk: ConsoleContext, answer: Record) -> SafeHtml:
     words, colour = MODES.get(answer["mode"], (answer["mode"], "grey"))
     aside = tag("span", state_badge(words, colour), f" {answer['model']}" if answer["model"] else "")
     fell = tag("p", state_badge("fallback", "amber"), " ", answer["fallback"], class_="lab-fallback")
@@ -36,9 +37,9 @@ def _answer_card(desk: ConsoleContext, answer: Mapping[str, Any]) -> SafeHtml:
         said = tag("strong", "The documents do not say it.")
         body = tag("div", said, tag("p", answer["abstained"]), tag("p", todo), class_="aos-empty")
         return titled_card("Answer", body, fallback, aside=aside)
-    cited = {one["n"]: one for one in answer["citations"]}
+    places = {one["n"]: _citation_address(desk, one) for one in answer["citations"]}
     claims = [
-        tag("p", claim["text"], [tag("sup", _citation_link(desk, cited.get(n), n)) for n in claim["citations"]])
+        tag("p", claim["text"], [tag("sup", link_to(f"[{n}]", places.get(n))) for n in claim["citations"]])
         for claim in answer["claims"]
     ]
     said = tag("div", claims or tag("p", answer["answer"]), class_="lab-answer")
@@ -52,18 +53,11 @@ def _cited_doubts(citations: Sequence[Citation]) -> SafeHtml | None:
     return caveat_note("Of the pages that are cited:", list(once.values()))
 
 
-def _citation_link(desk: ConsoleContext, cited: Citation | None, n: int) -> SafeHtml:
-    return link_to(f"[{n}]", _citation_address(desk, cited) if cited else None)
-
-
 def _citation_address(desk: ConsoleContext, cited: Citation) -> str | None:
-    if cited["document_id"] is None:
-        return None
-    boxes = ";".join(",".join(f"{edge:.4f}" for edge in box[1:]) for box in cited["boxes"] if box[0] == cited["page"])
-    return desk.link("documents", id=cited["document_id"], page=cited["page"], boxes=boxes or None)
+    return None if cited["document_id"] is None else desk.link("documents", **box_query(cited))
 
 
-def _conflicts_card(desk: ConsoleContext, answer: Mapping[str, Any], why: Mapping[str, Any]) -> SafeHtml | None:
+def _conflicts_card(desk: ConsoleContext, answer: Record, why: Record) -> SafeHtml | None:
     if not answer["conflicts"]:
         return None
     cited = {one["n"]: one for one in why["citations"]}
@@ -71,28 +65,21 @@ def _conflicts_card(desk: ConsoleContext, answer: Mapping[str, Any], why: Mappin
     for stated in (one for row in answer["conflicts"] for one in row):
         n = stated["n"]
         where = _citation_address(desk, cited[n]) if n in cited else None
-        rows.append((tag("b", stated["value"] or "–"), link_to(_source_name(cited.get(n)), where), f"[{n}]"))
+        known = n in cited and cited[n]["filename"] is not None
+        source = f"{cited[n]['filename']}, p. {cited[n]['page']}" if known else "a passage you may not read"
+        rows.append((tag("b", stated["value"] or "–"), link_to(source, where), f"[{n}]"))
     shown = data_table(("What is said", "Where", "Citation"), rows)
     return titled_card("The sources contradict each other", shown, aside=state_badge("look at both", "amber"))
-
-
-def _source_name(cited: Citation | None) -> str:
-    if cited is None or cited["filename"] is None:
-        return "a passage you may not read"
-    return f"{cited['filename']}, p. {cited['page']}"
 
 
 def _dropped_card(dropped: Sequence[Mapping[str, str]]) -> SafeHtml | None:
     if not dropped:
         return None
-    rows = [(one["text"], one["why"]) for one in dropped]
-    return titled_card(
-        "Left out, because nothing supports it", data_table(("A model wrote", "Why it is not shown"), rows)
-    )
+    shown = data_table(("A model wrote", "Why it is not shown"), [(one["text"], one["why"]) for one in dropped])
+    return titled_card("Left out, because nothing supports it", shown)
 
 
-def evidence_chains(desk: ConsoleContext, why: Mapping[str, Any]) -> SafeHtml:
-    """Every claim with a row of stations for each of its citations."""
+def _evidence_chains(desk: ConsoleContext, why: Record) -> SafeHtml:
     if not why["claims"]:
         return SafeHtml("")
     cited = {one["n"]: one for one in why["citations"]}
@@ -105,45 +92,31 @@ def evidence_chains(desk: ConsoleContext, why: Mapping[str, Any]) -> SafeHtml:
         head = tag("div", badge, " ", text, found, class_="lab-claim")
         shown.append(tag("li", head, links))
     behind = why["corpus_now"] - why["corpus_version"]
-    about = (
-        "The documents have not changed since."
-        if not behind
-        else f"The documents changed {format_count(behind, 'time')} since this answer."
-    )
+    changed = f"The documents changed {format_count(behind, 'time')} since this answer."
+    about = changed if behind else "The documents have not changed since."
     index = f"Generation {why['generation']}. " if why["generation"] is not None else ""
     return titled_card("Why it says that", quiet_text(index, about), tag("ol", shown, class_="lab-why"))
 
 
 def _evidence_chain(desk: ConsoleContext, one: Citation) -> SafeHtml:
     if one["withheld"]:
-        return tag(
-            "div", _chain_station("Passage", state_badge("withheld", "amber"), one["withheld"]), class_="lab-chain"
-        )
-    chunk, job = one["chunk"], one["job"]
-    passage = _chain_station(
-        f"Passage [{one['n']}]", tag("q", one["quote"] or ""), _chunk_place(chunk) if chunk else None, kind="quote"
-    )
-    page = _chain_station(
-        "Page", link_to(f"{one['filename']}, p. {one['page']}", _citation_address(desk, one)), _page_thumbnail(one)
-    )
-    file = _chain_station(
-        "File",
-        tag("code", (one["file_hash"] or "–")[:12], title=f"SHA-256 {one['file_hash']}"),
-        state_badge("current version", "green") if one["is_current"] else state_badge("an older version", "amber"),
-    )
-    if job is None:
-        made = _chain_station("Job", "not known any more")
-    else:
-        made = _chain_station(
-            "Job",
-            link_to(job["kind"], desk.link("ingest", job=job["id"])),
-            state_badge(job["state"]),
-            format_moment(job["finished_at"]),
-        )
+        withheld = _chain_station("Passage", state_badge("withheld", "amber"), one["withheld"])
+        return tag("div", withheld, class_="lab-chain")
+    job, place = one["job"], _chunk_place(one["chunk"]) if one["chunk"] else None
+    passage = _chain_station(f"Passage [{one['n']}]", tag("q", one["quote"] or ""), place, kind="quote")
+    where = link_to(f"{one['filename']}, p. {one['page']}", _citation_address(desk, one))
+    page = _chain_station("Page", where, _page_thumbnail(one))
+    hash_ = tag("code", (one["file_hash"] or "–")[:12], title=f"SHA-256 {one['file_hash']}")
+    current = state_badge("current version", "green")
+    file = _chain_station("File", hash_, current if one["is_current"] else state_badge("an older version", "amber"))
+    made = _chain_station("Job", "not known any more")
+    if job is not None:
+        link = link_to(job["kind"], desk.link("ingest", job=job["id"]))
+        made = _chain_station("Job", link, state_badge(job["state"]), format_moment(job["finished_at"]))
     return tag("div", passage, page, _engine_station(one), file, made, class_="lab-chain")
 
 
-def _chunk_place(chunk: Mapping[str, Any]) -> str:
+def _chunk_place(chunk: Record) -> str:
     headings = " › ".join(chunk["headings"] or [])
     number = f"chunk {chunk['index'] + 1}" if chunk["index"] is not None else "cut anew since"
     return f"{number}: {headings}" if headings else number
@@ -151,11 +124,9 @@ def _chunk_place(chunk: Mapping[str, Any]) -> str:
 
 def _engine_station(one: Citation) -> SafeHtml:
     sure = one["ocr_confidence"]
-    read = (
-        state_badge(f"{format_percent(sure)} sure", "green" if sure >= 0.9 else "amber")
-        if sure is not None
-        else tag("small", "text of the file itself")
-    )
+    read = tag("small", "text of the file itself")
+    if sure is not None:
+        read = state_badge(f"{format_percent(sure)} sure", "green" if sure >= 0.9 else "amber")
     tried = [attempt["engine"] for attempt in one["attempts"] or [] if not attempt.get("kept")]
     also = tag("small", f"tried before: {', '.join(tried)}") if tried else None
     when = tag("small", format_moment(one["read_at"]))
@@ -167,7 +138,6 @@ def _chain_station(title: str, *inside: SafeHtml | str | None, kind: str = "") -
 
 
 def _page_thumbnail(one: Citation) -> SafeHtml | None:
-    """The page in small, with the quoted place marked; only where it has places."""
     boxes = [box for box in one["boxes"] if box[0] == one["page"]]
     if not boxes or one["document_id"] is None:
         return None
@@ -175,7 +145,6 @@ def _page_thumbnail(one: Citation) -> SafeHtml | None:
         tag("i", style=f"left:{x0:.2%};top:{y0:.2%};width:{x1 - x0:.2%};height:{y1 - y0:.2%}")
         for _, x0, y0, x1, y1 in boxes
     ]
-    picture = tag(
-        "img", src=picture_address(one["document_id"], one["page"], DPI), alt=f"Page {one['page']}", loading="lazy"
-    )
+    source = picture_address(one["document_id"], one["page"], DPI)
+    picture = tag("img", src=source, alt=f"Page {one['page']}", loading="lazy")
     return tag("span", picture, marks, class_="lab-thumb")

@@ -51,9 +51,8 @@ class LabQuery:
 
     def query(self) -> dict[str, object]:
         """For a link: what is not as usual."""
-        plain = LabQuery()
-        names = [one.name for one in fields(self)]
-        return {name: getattr(self, name) for name in names if getattr(self, name) != getattr(plain, name)}
+        said = {one.name: (getattr(self, one.name), one.default) for one in fields(self)}
+        return {name: value for name, (value, usual) in said.items() if value != usual}
 
     def values(self) -> list[Any]:
         """As the form's fields have them; dates and choices that are empty are nothing."""
@@ -62,6 +61,8 @@ class LabQuery:
 
     def body(self) -> dict[str, Any]:
         """The request of a search."""
+        filters = {"doc_type": self.type, "source_file": self.file}
+        filters |= {"upload_date_from": self.since, "upload_date_to": self.until}
         body: dict[str, Any] = {
             "query": self.question,
             "limit": min(100, self.shown * 3),
@@ -72,17 +73,7 @@ class LabQuery:
             "enhance": SWITCH[self.enhance],
             "preset": None if self.preset == "none" else self.preset,
             "agent_id": self.agent or None,
-            "filters": self._filter_values() or None,
+            "cache": False if self.cache == "off" else None,
+            "filters": {name: value for name, value in filters.items() if value} or None,
         }
-        if self.cache == "off":
-            body["cache"] = False
         return {name: value for name, value in body.items() if value is not None}
-
-    def _filter_values(self) -> dict[str, str]:
-        wanted = {
-            "doc_type": self.type,
-            "source_file": self.file,
-            "upload_date_from": self.since,
-            "upload_date_to": self.until,
-        }
-        return {name: value for name, value in wanted.items() if value}

@@ -8,17 +8,9 @@ import gradio as gr
 
 from serve_apps.ui.kit.blocks import loading_notice, problem_card
 from serve_apps.ui.kit.html import SafeHtml
-from serve_apps.ui.kit.html_component import html_part
-from serve_apps.ui.kit.page import QUIET, ConsoleContext, view_or_problem
+from serve_apps.ui.kit.page import QUIET, ConsoleContext, html_part, view_or_problem
 from serve_apps.ui.kit.problem import ApiProblem
-from serve_apps.ui.search.golden_sets import (
-    GoldenSelection,
-    evaluate_set,
-    golden_sets,
-    make_set,
-    runs_view,
-    save_question,
-)
+from serve_apps.ui.search.golden_sets import GoldenSelection, evaluate_set, golden_sets, runs_view, save_question
 from serve_apps.ui.sessions import Role
 
 Update = dict[str, Any]
@@ -40,38 +32,13 @@ def draw_bench(desk: ConsoleContext, blocks: gr.Blocks) -> GoldenBench:
             with gr.Row(visible=False, equal_height=True) as running:
                 answers = gr.Checkbox(True, label="Ask for answers, too", min_width=160)
                 run = gr.Button("Run the evaluation", variant="primary", min_width=160)
-        with gr.Accordion("Save a question", open=False, elem_id="lab-save"):
-            question = gr.Textbox(label="Golden question", max_length=4_000)
-            documents = gr.CheckboxGroup([], label="Documents that hold the answer (of those the last search found)")
-            expected = gr.Textbox(label="Right answers, one a line", lines=2)
-            answerable = gr.Checkbox(
-                True, label="The documents hold an answer; without the tick it is right to say that they do not"
-            )
-            save = gr.Button("Save as golden question", variant="primary")
-            saved = html_part()
+        bench = _draw_saving(desk, set_)
         with gr.Accordion("New golden set", open=False, visible=False) as making:
             name = gr.Textbox(label="Name of the new set", max_length=200)
             make = gr.Button("Make the set")
             made = html_part()
     runs = html_part(loading_notice())
-    _bind_set_events(desk, blocks, set_, running, making, runs, name, make, made, frame)
-    _bind_saving(desk, save, [set_, question, documents, expected, answerable], saved)
-    _bind_evaluation(desk, run, set_, answers, runs)
-    return GoldenBench(question, documents)
 
-
-def _bind_set_events(
-    desk: ConsoleContext,
-    blocks: gr.Blocks,
-    set_: gr.Dropdown,
-    running: gr.Row,
-    making: gr.Accordion,
-    runs: gr.HTML,
-    name: gr.Textbox,
-    make: gr.Button,
-    made: gr.HTML,
-    frame: gr.Column,
-) -> None:
     async def begin(request: gr.Request) -> list[Any]:
         chosen = GoldenSelection.of(dict(request.query_params))
         try:
@@ -82,14 +49,9 @@ def _bind_set_events(
         ids = [id_ for _, id_ in known]
         value = chosen.set if chosen.set in ids else next(iter(ids), None)
         shown = chosen if value == chosen.set else GoldenSelection(value or "")
-        operates = api.session.role.reaches(Role.OPERATOR)
-        return [
-            gr.update(choices=known, value=value),
-            gr.update(visible=operates),
-            gr.update(visible=operates),
-            await view_or_problem(runs_view(desk, api, shown)),
-            gr.update(visible=api.session.role.reaches(Role.DEVELOPER)),
-        ]
+        operates, builds = (gr.update(visible=api.session.role.reaches(one)) for one in (Role.OPERATOR, Role.DEVELOPER))
+        view = await view_or_problem(runs_view(desk, api, shown))
+        return [gr.update(choices=known, value=value), operates, operates, view, builds]
 
     async def choose(request: gr.Request, chosen: str | None) -> SafeHtml:
         return await view_or_problem(_load_runs(desk, request, chosen))
@@ -97,7 +59,7 @@ def _bind_set_events(
     async def add(request: gr.Request, wanted: str) -> list[Any]:
         try:
             api = desk.api(request)
-            id_ = await make_set(api, wanted)
+            id_ = str((await api.post("/api/golden-sets", {"name": wanted}))["id"])
             known = await golden_sets(api)
         except ApiProblem as problem:
             return [gr.skip(), problem_card(problem.told), gr.skip()]
@@ -107,13 +69,24 @@ def _bind_set_events(
     blocks.load(begin, None, [set_, running, making, runs, frame], **QUIET)
     set_.input(choose, set_, runs, **QUIET)
     make.click(add, name, [set_, made, runs], **QUIET)
+    _bind_evaluation(desk, run, set_, answers, runs)
+    return bench
 
 
 async def _load_runs(desk: ConsoleContext, request: gr.Request, chosen: str | None) -> SafeHtml:
     return await runs_view(desk, desk.api(request), GoldenSelection(chosen or ""))
 
 
-def _bind_saving(desk: ConsoleContext, save: gr.Button, inputs: list[Any], saved: gr.HTML) -> None:
+def _draw_saving(desk: ConsoleContext, set_: gr.Dropdown) -> GoldenBench:
+    with gr.Accordion("Save a question", open=False, elem_id="lab-save"):
+        question = gr.Textbox(label="Golden question", max_length=4_000)
+        documents = gr.CheckboxGroup([], label="Documents that hold the answer (of those the last search found)")
+        expected = gr.Textbox(label="Right answers, one a line", lines=2)
+        about = "The documents hold an answer; without the tick it is right to say that they do not"
+        answerable = gr.Checkbox(True, label=about)
+        save = gr.Button("Save as golden question", variant="primary")
+        saved = html_part()
+
     async def keep(
         request: gr.Request, set_: str | None, question: str, documents: list[str], expected: str, answerable: bool
     ) -> list[Any]:
@@ -124,7 +97,8 @@ def _bind_saving(desk: ConsoleContext, save: gr.Button, inputs: list[Any], saved
         except ApiProblem as problem:
             return [problem_card(problem.told), gr.skip()]
 
-    save.click(keep, inputs, [saved, inputs[0]], **QUIET)
+    save.click(keep, [set_, question, documents, expected, answerable], [saved, set_], **QUIET)
+    return GoldenBench(question, documents)
 
 
 def _bind_evaluation(

@@ -35,7 +35,11 @@ def bump_chart(passages: Sequence[RankedPassage], shown: int, on: Collection[str
     titles, height = [_column_title(stage, on) for stage in STAGES], HEAD + rows * ROW
     label = "How each passage moved through the stages"
     chart = tag("svg", band, titles, lines[::-1], height=height, width="100%", role="group", aria_label=label)
-    names = [tag("li", _name_link(one), class_=f"hue-{passage_hue(one)}") for one in passages]
+    names = []
+    for one in passages:
+        said = (tag("b", one.place, class_="lab-number"), tag("span", one.name))
+        link = tag("a", said, href=f"#{passage_anchor(one)}", title=one.name)
+        names.append(tag("li", link, class_=f"hue-{passage_hue(one)}"))
     return tag("div", chart, tag("ol", names), class_="lab-bump")
 
 
@@ -63,20 +67,12 @@ def _passage_stops(passages: Sequence[RankedPassage], shown: int, on: Collection
     ]
 
 
-def _name_link(one: RankedPassage) -> SafeHtml:
-    number = tag("b", one.place, class_="lab-number")
-    return tag("a", number, tag("span", one.name), href=f"#{passage_anchor(one)}", title=one.name)
-
-
 def _column_title(stage: str, on: Collection[str]) -> SafeHtml:
     at, taken = f"{(STAGES.index(stage) + 0.5) * COLUMN:g}%", stage in on
     if taken or stage == STAGES[LAST]:
         return tag("text", TITLES[stage] if taken else "Result", x=at, y=16, text_anchor="middle", class_="title")
-    said = [
-        tag("text", word, x=at, y=y, text_anchor="middle", class_="title off")
-        for word, y in ((TITLES[stage], 10), ("off", 23))
-    ]
-    return tag("g", said)
+    off = {"x": at, "text_anchor": "middle", "class_": "title off"}
+    return tag("g", tag("text", TITLES[stage], y=10, **off), tag("text", "off", y=23, **off))
 
 
 def _passage_line(one: RankedPassage, way: Stops, on: Collection[str]) -> SafeHtml:
@@ -90,15 +86,8 @@ def _passage_line(one: RankedPassage, way: Stops, on: Collection[str]) -> SafeHt
     dots = [_rank_dot(stage, rank, row, one, on) for stage, (rank, row) in way.items()]
     ranks = [f"{TITLES[stage].lower()} {one.ranks[stage]}" for stage in STAGES if stage in one.ranks]
     told = f"{one.name}: " + ", ".join([*ranks, f"in the end {one.place}"])
-    return tag(
-        "a",
-        tag("title", told),
-        parts,
-        dots,
-        href=f"#{passage_anchor(one)}",
-        class_=f"way hue-{passage_hue(one)}",
-        aria_label=told,
-    )
+    where, class_ = f"#{passage_anchor(one)}", f"way hue-{passage_hue(one)}"
+    return tag("a", tag("title", told), parts, dots, href=where, class_=class_, aria_label=told)
 
 
 def _rank_dot(stage: str, rank: int, row: int, one: RankedPassage, on: Collection[str]) -> SafeHtml:

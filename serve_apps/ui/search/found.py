@@ -1,12 +1,12 @@
 """Search results: a summary of the stages, the bump chart, and the passages with their scores."""
 
-from collections.abc import Collection, Mapping
-from typing import Any, Final
+from collections.abc import Collection
+from typing import Final
 
 from serve_apps.ui.kit.blocks import Colour, empty_state, link_to, state_badge, titled_card
 from serve_apps.ui.kit.caveats import caveat_badges
 from serve_apps.ui.kit.formats import format_percent
-from serve_apps.ui.kit.html import SafeHtml, join_html, tag
+from serve_apps.ui.kit.html import Record, SafeHtml, join_html, tag
 from serve_apps.ui.kit.page import ConsoleContext
 from serve_apps.ui.search.asked import LabQuery
 from serve_apps.ui.search.bump import bump_chart, passage_anchor, passage_hue
@@ -27,49 +27,40 @@ HOW: Final = (
 LONG: Final = 300  # characters of a passage that are shown before it is opened
 
 
-def found_view(desk: ConsoleContext, asked: LabQuery, found: Mapping[str, Any]) -> SafeHtml:
+def found_view(desk: ConsoleContext, asked: LabQuery, found: Record) -> SafeHtml:
     """All of it, top down: where it comes from, how it moved, what it says."""
     passages, on = explained_passages(found), took_part(found)
-    head = titled_card("What happened", search_summary(found, desk.link("index")), aside=_search_link(desk, asked))
+    link = link_to("Link to this search", desk.link("search", **asked.query()))
+    head = titled_card("What happened", search_summary(found, desk.link("index")), aside=link)
     if not passages:
         return join_html(head, _no_result(asked, found))
     chosen = notable_passages(passages, asked.shown)
-    chart = titled_card(
-        "Passages through the stages", tag("p", HOW, class_="quiet lab-how"), bump_chart(chosen, asked.shown, on)
-    )
-    listed = titled_card(
-        "Passages, best first", tag("ol", [passage_item(desk, one, on) for one in chosen], class_="lab-passages")
-    )
+    how = tag("p", HOW, class_="quiet lab-how")
+    chart = titled_card("Passages through the stages", how, bump_chart(chosen, asked.shown, on))
+    items = tag("ol", [_passage_item(desk, one, on) for one in chosen], class_="lab-passages")
+    listed = titled_card("Passages, best first", items)
     most = next((stage["detail"] for stage in found["explain"]["stages"] if stage["name"] == "pack"), "")
     return join_html(head, chart, listed, packed_context_card(found["packed"], most))
 
 
-def _search_link(desk: ConsoleContext, asked: LabQuery) -> SafeHtml:
-    return link_to("Link to this search", desk.link("search", **asked.query()))
-
-
-def _no_result(asked: LabQuery, found: Mapping[str, Any]) -> SafeHtml:
+def _no_result(asked: LabQuery, found: Record) -> SafeHtml:
     narrowed = any((asked.type, asked.file, asked.since, asked.until, asked.agent))
     if narrowed:
         return empty_state("No passage was found.", "The filters may leave nothing over: try it without them.")
     if asked.preset != "none":
         return empty_state("No passage is similar enough.", "Try it without a least similarity.")
     if found["generation"] is None:
-        return empty_state(
-            "Nothing is indexed yet.", "Upload documents first; they can be searched once they are read."
-        )
+        todo = "Upload documents first; they can be searched once they are read."
+        return empty_state("Nothing is indexed yet.", todo)
     return empty_state("No passage was found.", "Try other words, or the strategy hybrid.")
 
 
-def passage_item(desk: ConsoleContext, one: RankedPassage, on: Collection[str]) -> SafeHtml:
-    """A passage with what each stage thought of it."""
+def _passage_item(desk: ConsoleContext, one: RankedPassage, on: Collection[str]) -> SafeHtml:
     hit = one.hit
     number = tag("b", one.place, class_=f"lab-number hue-{passage_hue(one)}")
     if hit is None:
-        head = link_to(one.name, desk.link("documents", id=one.document))
-        return tag(
-            "li", tag("div", number, head, class_="lab-passage-head"), _stage_scores(one, on), id=passage_anchor(one)
-        )
+        head = tag("div", number, link_to(one.name, desk.link("documents", id=one.document)), class_="lab-passage-head")
+        return tag("li", head, _stage_scores(one, on), id=passage_anchor(one))
     where = link_to(tag("b", one.name), desk.link("documents", **box_query(hit)))
     about = [state_badge(hit["engine"], "grey")]
     if hit["ocr_confidence"] is not None:
@@ -88,10 +79,8 @@ def passage_item(desk: ConsoleContext, one: RankedPassage, on: Collection[str]) 
 def _passage_text(text: str) -> SafeHtml:
     if len(text) <= LONG:
         return tag("p", text, class_="lab-text")
-    cut = text[:LONG].rsplit(" ", 1)[0]
-    return tag(
-        "details", tag("summary", tag("span", f"{cut} …", class_="lab-text short")), tag("p", text, class_="lab-text")
-    )
+    cut = tag("span", f"{text[:LONG].rsplit(' ', 1)[0]} …", class_="lab-text short")
+    return tag("details", tag("summary", cut), tag("p", text, class_="lab-text"))
 
 
 def _stage_scores(one: RankedPassage, on: Collection[str]) -> SafeHtml:

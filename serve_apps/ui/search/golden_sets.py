@@ -3,14 +3,13 @@
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
-from uuid import UUID
+from typing import Final
 
 from serve_apps.ui.kit.api import SessionApi
 from serve_apps.ui.kit.blocks import empty_state, link_to, progress_bar, titled_card
 from serve_apps.ui.kit.formats import format_count
-from serve_apps.ui.kit.html import SafeHtml, join_html, quiet_text, tag
-from serve_apps.ui.kit.page import ConsoleContext
+from serve_apps.ui.kit.html import Record, SafeHtml, join_html, quiet_text, tag
+from serve_apps.ui.kit.page import ConsoleContext, query_uuid
 from serve_apps.ui.search.trend import comparison_view, results_view, runs_table, trend_charts
 from serve_apps.ui.sessions import Role
 
@@ -31,14 +30,7 @@ class GoldenSelection:
     @classmethod
     def of(cls, query: Mapping[str, str]) -> "GoldenSelection":
         """Only ids of the right form go into the API's paths."""
-        return cls(*(_uuid_or_empty(query.get(name, "")) for name in ("set", "run", "baseline")))
-
-
-def _uuid_or_empty(value: str) -> str:
-    try:
-        return str(UUID(value))
-    except ValueError:
-        return ""
+        return cls(*(query_uuid(query, name) for name in ("set", "run", "baseline")))
 
 
 async def golden_sets(api: SessionApi) -> list[tuple[str, str]]:
@@ -49,7 +41,7 @@ async def golden_sets(api: SessionApi) -> list[tuple[str, str]]:
     return [(_set_label(one), str(one["id"])) for one in body["items"]]
 
 
-def _set_label(one: Mapping[str, Any]) -> str:
+def _set_label(one: Record) -> str:
     return f"{one['name']} ({one['questions']})" + (", guards the index" if one["gate"] else "")
 
 
@@ -71,24 +63,16 @@ async def save_question(
     return tag("p", tag("b", "Saved."), held, class_="lab-done", role="status")
 
 
-async def make_set(api: SessionApi, name: str) -> str:
-    """A new set; returns its id."""
-    made = await api.post("/api/golden-sets", {"name": name})
-    return str(made["id"])
-
-
 async def runs_view(desk: ConsoleContext, api: SessionApi, chosen: GoldenSelection) -> SafeHtml:
     """Trend and table of a set's runs; one of them, or two beside each other, where the link says so."""
     if not api.session.role.reaches(Role.DEVELOPER):
-        return empty_state(
-            "Golden questions are for developers.", "Tell one of them which question was answered well or badly."
-        )
+        todo = "Tell one of them which question was answered well or badly."
+        return empty_state("Golden questions are for developers.", todo)
     if not api.session.role.reaches(Role.OPERATOR):
         return empty_state("Runs are for operators.", "You can save golden questions; an operator runs the set.")
     if not chosen.set:
-        return empty_state(
-            "No set is chosen.", "A golden set holds questions whose answers are known. Choose one, or make one."
-        )
+        todo = "A golden set holds questions whose answers are known. Choose one, or make one."
+        return empty_state("No set is chosen.", todo)
     body = await api.get(f"/api/golden-sets/{chosen.set}/runs", limit=RUNS)
 
     def address(run: str, baseline: str | None) -> str | None:
@@ -119,11 +103,9 @@ async def evaluate_set(
         return
     run = await api.post(f"/api/golden-sets/{set_}/runs", {"answers": answers})
     while run["state"] in UNFINISHED and not run["finished_at"]:
-        yield titled_card(
-            "The set is being run",
-            progress_bar(run["done"], run["total"], "questions asked"),
-            quiet_text("You can leave: it goes on, and is in the list of runs afterwards."),
-        )
+        bar = progress_bar(run["done"], run["total"], "questions asked")
+        leave = quiet_text("You can leave: it goes on, and is in the list of runs afterwards.")
+        yield titled_card("The set is being run", bar, leave)
         await asyncio.sleep(POLL_SECONDS)
         run = await api.get(f"/api/golden-runs/{run['id']}")
     yield await runs_view(desk, api, GoldenSelection(set_, str(run["id"])))

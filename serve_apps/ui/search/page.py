@@ -1,15 +1,15 @@
 """The page Search lab: what is asked on top; below it the stages, an answer with its reasons, and golden questions."""
 
 from collections.abc import AsyncIterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
 import gradio as gr
 
 from serve_apps.ui.kit.blocks import empty_state, page_heading
-from serve_apps.ui.kit.html import SafeHtml
-from serve_apps.ui.kit.html_component import html_part
-from serve_apps.ui.kit.page import QUIET, ConsoleContext, ConsolePage, view_or_problem
+from serve_apps.ui.kit.html import Record, SafeHtml
+from serve_apps.ui.kit.page import QUIET, ConsoleContext, ConsolePage, html_part, view_or_problem
 from serve_apps.ui.kit.problem import ApiProblem
 from serve_apps.ui.kit.waiting import show_while_waiting
 from serve_apps.ui.search.answer_view import answer_view
@@ -123,11 +123,9 @@ def _bind_search(
     async def begin(request: gr.Request) -> list[Any]:
         query = dict(request.query_params)
         agents: list[tuple[str, str]] = []
-        try:
+        with suppress(ApiProblem):  # without them one searches everything; the search itself says what is wrong
             body = await desk.api(request).get("/api/agents", limit=100)
             agents = [(one["name"], str(one["id"])) for one in body["items"]]
-        except ApiProblem:
-            agents = []  # without them one searches everything; the search itself says what is wrong
         asked = LabQuery.of(query)
         # Who writes before this is there keeps what they wrote.
         values = asked.values() if asked.query() else [gr.skip() for _ in fields]
@@ -141,7 +139,7 @@ def _bind_search(
         if not asked.question:
             yield [NOTHING, gr.update(visible=False), gr.skip(), gr.skip()]
             return
-        found: list[Mapping[str, Any]] = []
+        found: list[Record] = []
 
         async def look() -> SafeHtml:
             found.append(await desk.api(request).post("/api/documents/search", asked.body()))
@@ -163,9 +161,7 @@ def _bind_search(
     for event in (form.search.click, form.question.submit):
         turned = event(lambda: gr.update(selected="stages"), None, tabs, **QUIET)
         running.append(turned.then(search, fields, outputs, **CALL))
-    form.stop.click(
-        lambda: [_stopped_notice(), gr.update(visible=False)], None, [stages, form.stop], cancels=running, **QUIET
-    )
+    form.stop.click(_stopped_updates, None, [stages, form.stop], cancels=running, **QUIET)
 
 
 def _bind_ask(desk: ConsoleContext, form: SearchForm, tabs: gr.Tabs, answer: gr.HTML) -> None:
@@ -187,17 +183,15 @@ def _bind_ask(desk: ConsoleContext, form: SearchForm, tabs: gr.Tabs, answer: gr.
 
     turned = form.ask.click(lambda: gr.update(selected="answer"), None, tabs, **QUIET)
     running = turned.then(ask, list(form.fields), [answer, form.stop], **CALL)
-    form.stop.click(
-        lambda: [_stopped_notice(), gr.update(visible=False)], None, [answer, form.stop], cancels=[running], **QUIET
-    )
+    form.stop.click(_stopped_updates, None, [answer, form.stop], cancels=[running], **QUIET)
 
 
-def _stopped_notice() -> SafeHtml:
-    return empty_state("Stopped.", "Nothing was kept of it; ask again whenever you like.")
+def _stopped_updates() -> list[Any]:
+    notice = empty_state("Stopped.", "Nothing was kept of it; ask again whenever you like.")
+    return [notice, gr.update(visible=False)]
 
 
-def _tick_documents(found: Mapping[str, Any] | None) -> Update:
-    """The documents that were found, the best one ticked."""
+def _tick_documents(found: Record | None) -> Update:
     names = list(dict.fromkeys(hit["filename"] for hit in found["results"]))[:LISTED] if found else []
     return gr.update(choices=names, value=names[:1])
 

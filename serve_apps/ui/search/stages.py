@@ -1,11 +1,11 @@
 """Views of the search stages: where results came from, timings, what was left out, and the packed context."""
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
-from serve_apps.ui.kit.blocks import Colour, state_badge, titled_card
+from serve_apps.ui.kit.blocks import Colour, link_to, state_badge, titled_card
 from serve_apps.ui.kit.formats import format_count, format_duration, format_number, format_percent
-from serve_apps.ui.kit.html import SafeHtml, join_html, tag
+from serve_apps.ui.kit.html import Record, SafeHtml, join_html, tag
 
 # Parts of the time in the order in which they happen; `total` is the whole.
 PARTS: Final = ("resolve", "cache", "enhance", "keyword", "vector", "fuse", "filter", "rerank", "load", "pack")
@@ -13,34 +13,32 @@ OUTCOMES: Final[Mapping[str, Colour]] = {"hit": "green", "miss": "blue", "bypass
 OF_STAGE: Final = {"fuse": "fused", "rerank": "rerank"}
 
 
-def took_part(found: Mapping[str, Any]) -> set[str]:
+def took_part(found: Record) -> set[str]:
     """The stages of the chart that were on."""
     on = {OF_STAGE.get(stage["name"], stage["name"]) for stage in found["explain"]["stages"] if stage["on"]}
     scored = {name for one in found["explain"]["candidates"] for name in one["scores"]}
     return on | ({"fused"} if "fused" in scored else set())
 
 
-def search_summary(found: Mapping[str, Any], generations: str | None) -> SafeHtml:
+def search_summary(found: Record, generations: str | None) -> SafeHtml:
     """The cache's decision, what there was to choose from, the index, and what was left out."""
     explain = found["explain"]
     index = f"generation {found['generation']}" if found["generation"] is not None else "no index yet"
-    where = tag("a", index, href=generations) if generations else tag("span", index)
     told = [
         _cache_decision(explain["cache"]),
         tag("span", tag("b", format_number(found["total_results"])), " passages found"),
-        tag("span", "Index: ", where),
+        tag("span", "Index: ", link_to(index, generations)),
         tag("span", f"Words by {found['keyword_engine']}, meaning by {found['vector']}"),
     ]
     if explain["min_similarity"] is not None:
         told.append(tag("span", f"Least similarity {explain['min_similarity']:g}"))
     fell = tag("p", state_badge("fallback", "amber"), " ", found["fallback"], class_="lab-fallback")
     fallback = fell if found["fallback"] else None
-    return join_html(
-        tag("div", told, class_="lab-facts"), fallback, timing_bar(found["timings_ms"]), stage_strip(explain)
-    )
+    facts = tag("div", told, class_="lab-facts")
+    return join_html(facts, fallback, _timing_bar(found["timings_ms"]), _stage_strip(explain))
 
 
-def _cache_decision(decision: Mapping[str, Any] | None) -> SafeHtml:
+def _cache_decision(decision: Record | None) -> SafeHtml:
     if decision is None:
         return tag("span", state_badge("no cache", "grey"))
     near = decision["similarity"]
@@ -55,8 +53,7 @@ def _cache_decision(decision: Mapping[str, Any] | None) -> SafeHtml:
     return tag("span", state_badge(f"cache {outcome}", OUTCOMES.get(outcome, "grey")), " ", "; ".join(told))
 
 
-def timing_bar(spent: Mapping[str, float]) -> SafeHtml:
-    """A bar of what took how long, and the same in words."""
+def _timing_bar(spent: Mapping[str, float]) -> SafeHtml:
     parts = [(name, spent[name]) for name in PARTS if spent.get(name, 0) > 0]
     parts += [(name, ms) for name, ms in spent.items() if name not in (*PARTS, "total") and ms > 0]
     total = max(spent.get("total", 0.0), 0.001)
@@ -84,37 +81,28 @@ def _format_ms(ms: float) -> str:
     return f"{ms:.1f} ms" if ms < 10 else format_duration(ms / 1000)
 
 
-def stage_strip(explain: Mapping[str, Any]) -> SafeHtml:
-    """The stages one after another: on or off, with what, and how many passages were left."""
-    stages = [
-        tag(
-            "li",
-            tag("b", stage["name"].replace("_", " ")),
-            tag("span", "off" if not stage["on"] else f"{stage['kept']} left" if stage["kept"] is not None else ""),
-            tag("small", stage["detail"].removeprefix("off: "), title=stage["detail"]),
-            class_=None if stage["on"] else "off",
-        )
-        for stage in explain["stages"]
-    ]
-    said = None
-    if explain["variations"]:
-        listed = [tag("li", one) for one in explain["variations"]]
-        said = tag("div", tag("b", "Also searched for, as a model put it"), tag("ul", listed), class_="lab-variations")
+def _stage_strip(explain: Record) -> SafeHtml:
+    stages = []
+    for stage in explain["stages"]:
+        left = "off" if not stage["on"] else f"{stage['kept']} left" if stage["kept"] is not None else ""
+        detail = tag("small", stage["detail"].removeprefix("off: "), title=stage["detail"])
+        name, class_ = tag("b", stage["name"].replace("_", " ")), None if stage["on"] else "off"
+        stages.append(tag("li", name, tag("span", left), detail, class_=class_))
+    listed = tag("ul", [tag("li", one) for one in explain["variations"]])
+    also = tag("b", "Also searched for, as a model put it"), listed
+    said = tag("div", also, class_="lab-variations") if explain["variations"] else None
     return join_html(tag("ol", stages, class_="lab-stages", aria_label="Stages"), said)
 
 
-def packed_context_card(packed: Mapping[str, Any] | None, most: str) -> SafeHtml | None:
+def packed_context_card(packed: Record | None, most: str) -> SafeHtml | None:
     """The packed context; `most` is the stage's own account of its budget."""
     if packed is None:
         return None
     facts = [
-        tag("span", most),
-        tag(
-            "span",
-            f"{format_count(len(packed['chunks']), 'passage')} of {format_count(len(packed['sources']), 'document')}",
-        ),
-        tag("span", f"diversity {format_percent(packed['diversity_score'])}"),
-        tag("span", f"{format_percent(packed['information_gain'])} of the value of all candidates"),
+        most,
+        f"{format_count(len(packed['chunks']), 'passage')} of {format_count(len(packed['sources']), 'document')}",
+        f"diversity {format_percent(packed['diversity_score'])}",
+        f"{format_percent(packed['information_gain'])} of the value of all candidates",
     ]
     text = tag("details", tag("summary", "Show the context"), tag("pre", packed["formatted_context"], tabindex=0))
-    return titled_card("Packed context", tag("div", facts, class_="lab-facts"), text)
+    return titled_card("Packed context", tag("div", [tag("span", one) for one in facts], class_="lab-facts"), text)

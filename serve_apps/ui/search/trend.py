@@ -2,13 +2,14 @@
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from serve_apps.ui.kit.blocks import data_table, empty_state, link_to, progress_bar, state_badge, titled_card
 from serve_apps.ui.kit.formats import format_count, format_duration, format_moment, format_number
-from serve_apps.ui.kit.html import SafeHtml, join_html, quiet_span, quiet_text, tag
+from serve_apps.ui.kit.html import Record, SafeHtml, join_html, quiet_span, quiet_text, tag
 
-Run = Mapping[str, Any]
+Run = Record
+Told = Callable[[float | None], str]  # a figure in words
 Address = Callable[[str, str | None], str | None]  # of a run, compared with a baseline or not
 
 HIGH: Final = 84  # pixels of a chart
@@ -34,29 +35,18 @@ def trend_charts(runs: Sequence[Run], address: Address) -> SafeHtml:
     ended = [run for run in reversed(runs) if run["figures"]]
     if not ended:
         return SafeHtml("")
-    charts = [
-        trend_chart("nDCG@10", ended, lambda run: _figure_value(run, "ndcg@10", "mean"), address, _share_text, 1.0),
-        trend_chart("Recall@10", ended, lambda run: _figure_value(run, "recall@10", "mean"), address, _share_text, 1.0),
-        trend_chart(
-            "Search p50", ended, lambda run: _figure_value(run, "search_ms", "p50"), address, _duration_text, None
-        ),
-        trend_chart(
-            "Answer p50", ended, lambda run: _figure_value(run, "answer_ms", "p50"), address, _duration_text, None
-        ),
-    ]
-    return tag("div", [one for one in charts if one is not None], class_="aos-columns lab-trends")
+    shares = (("nDCG@10", "ndcg@10"), ("Recall@10", "recall@10"))
+    times = (("Search p50", "search_ms"), ("Answer p50", "answer_ms"))
+    charts = [_trend_chart(title, ended, (name, "mean"), address, _share_text, 1.0) for title, name in shares]
+    charts += [_trend_chart(title, ended, (name, "p50"), address, _duration_text, None) for title, name in times]
+    return tag("div", charts, class_="aos-columns lab-trends")
 
 
-def trend_chart(
-    title: str,
-    runs: Sequence[Run],
-    value: Callable[[Run], float | None],
-    address: Address,
-    told: Callable[[float | None], str],
-    most: float | None,
+def _trend_chart(
+    title: str, runs: Sequence[Run], figure: tuple[str, str], address: Address, told: Told, most: float | None
 ) -> SafeHtml | None:
-    """A line through what `value` says of each run; every point leads to its run."""
-    points = [(run, found) for run in runs if (found := value(run)) is not None]
+    """A line through a figure of each run; every point leads to its run."""
+    points = [(run, found) for run in runs if (found := _figure_value(run, *figure)) is not None]
     if not points:
         return None
     top = most or max(found for _, found in points) * 1.15 or 1.0
@@ -79,67 +69,50 @@ def trend_chart(
     zero = tag("line", x1=0, x2="100%", y1=HIGH - EDGE, y2=HIGH - EDGE, class_="zero")
     svg = tag("svg", zero, lines, dots, width="100%", height=HIGH, class_="lab-line", role="group", aria_label=title)
     change = points[-1][1] - points[-2][1] if len(points) > 1 else None
-    about = f"{told(points[-1][1])}" + (f" ({_signed_text(change, told)})" if change else "")
+    about = told(points[-1][1]) + (f" ({'+' if change > 0 else '−'}{told(abs(change))})" if change else "")
     return titled_card(title, svg, aside=tag("b", about))
 
 
 def runs_table(runs: Sequence[Run], total: int, address: Address) -> SafeHtml:
     """The runs with their figures; each can be compared with the one before it."""
     if not runs:
-        return empty_state(
-            "This set has not been run yet.",
-            "Run the evaluation: every question is put to the search, and the figures are kept.",
-        )
+        todo = "Run the evaluation: every question is put to the search, and the figures are kept."
+        return empty_state("This set has not been run yet.", todo)
     rows = []
     for n, run in enumerate(runs):
         before = next((str(one["id"]) for one in runs[n + 1 :] if one["figures"]), None)
         state = state_badge("running", "blue") if run["state"] == "running" else state_badge(run["state"])
         done = progress_bar(run["done"], run["total"]) if not run["finished_at"] else format_number(run["total"])
-        rows.append(
-            (
-                link_to(format_moment(run["created_at"]), address(str(run["id"]), None)),
-                state,
-                done,
-                run["generation_id"] or "–",
-                _share_text(_figure_value(run, "ndcg@10", "mean")),
-                _share_text(_figure_value(run, "recall@10", "mean")),
-                _duration_text(_figure_value(run, "search_ms", "p50")),
-                _compare_link(run, before, address),
-            )
-        )
+        when = link_to(format_moment(run["created_at"]), address(str(run["id"]), None))
+        shares = (_share_text(_figure_value(run, name, "mean")) for name in ("ndcg@10", "recall@10"))
+        took = _duration_text(_figure_value(run, "search_ms", "p50"))
+        compare = None
+        if before is not None and run["figures"]:
+            compare = link_to("compare with the one before", address(str(run["id"]), before))
+        rows.append((when, state, done, run["generation_id"] or "–", *shares, took, compare))
     names = ("When", "State", "Questions", "Generation", "nDCG@10", "Recall@10", "Search", "")
     more = quiet_text(f"The latest {len(runs)} of {total} runs.") if total > len(runs) else None
     return join_html(data_table(names, rows, numbers=(2, 3, 4, 5, 6)), more)
 
 
-def _compare_link(run: Run, before: str | None, address: Address) -> SafeHtml | None:
-    if before is None or not run["figures"]:
-        return None
-    return link_to("compare with the one before", address(str(run["id"]), before))
-
-
-def results_view(run: Run, items: Sequence[Mapping[str, Any]]) -> SafeHtml:
+def results_view(run: Run, items: Sequence[Record]) -> SafeHtml:
     """One run: every question, what it found, and what it did not."""
     failures = [tag("li", f"{one['what']} ({format_count(one['questions'], 'question')})") for one in run["failures"]]
-    missing = (
-        tag("div", tag("strong", "Parts did not run"), tag("ul", failures), class_="lab-fallback") if failures else None
-    )
+    told = tag("div", tag("strong", "Parts did not run"), tag("ul", failures), class_="lab-fallback")
+    missing = told if failures else None
     rows = []
     for one in items:
-        told = one["measured"]
-        shares = (share_meter(told.get(name)) for name in ("ndcg@10", "recall@10"))
-        took, found = _duration_text(told.get("search_ms")), _document_names(one["retrieved"])
+        measured, names = one["measured"], one["retrieved"]
+        shares = (_share_meter(measured.get(name)) for name in ("ndcg@10", "recall@10"))
+        found = tag("span", ", ".join(names[:3]) or "nothing", title=", ".join(names))
+        took = _duration_text(measured.get("search_ms"))
         rows.append((one["question"], *shares, took, found, _answer_cell(one)))
-    names = ("Question", "nDCG@10", "Recall@10", "Search", "Found first", "Answer")
-    shown = data_table(names, rows, numbers=(3,))
+    columns = ("Question", "nDCG@10", "Recall@10", "Search", "Found first", "Answer")
+    shown = data_table(columns, rows, numbers=(3,))
     return titled_card(("Run of ", format_moment(run["created_at"])), missing, shown, aside=state_badge(run["state"]))
 
 
-def _document_names(found: Sequence[str]) -> SafeHtml:
-    return tag("span", ", ".join(found[:3]) or "nothing", title=", ".join(found))
-
-
-def _answer_cell(one: Mapping[str, Any]) -> SafeHtml:
+def _answer_cell(one: Record) -> SafeHtml:
     if one["failures"]:
         return tag("span", state_badge("did not run", "red"), " ", "; ".join(one["failures"]))
     if one["mode"] is None:
@@ -151,15 +124,14 @@ def _answer_cell(one: Mapping[str, Any]) -> SafeHtml:
     return tag("span", state_badge(said, "green" if right else "red"), text)
 
 
-def share_meter(value: float | None) -> SafeHtml:
-    """A share from 0 to 1 as a bar with its number."""
+def _share_meter(value: float | None) -> SafeHtml:
     if value is None:
         return quiet_span("–")
     fill = tag("i", style=f"width:{max(0.0, min(1.0, value)) * 100:.0f}%")
     return tag("span", tag("span", fill, class_="lab-track"), f"{value:.2f}", class_="lab-meter")
 
 
-def comparison_view(found: Mapping[str, Any]) -> SafeHtml:
+def comparison_view(found: Record) -> SafeHtml:
     """Two runs: what became better or worse, and on which questions."""
     now, before = (format_moment(found[run]["created_at"]) for run in ("candidate", "baseline"))
     head = quiet_text("Run of ", now, " against that of ", before, ".")
@@ -182,7 +154,7 @@ def comparison_view(found: Mapping[str, Any]) -> SafeHtml:
     return titled_card("Comparison", head, settings, whole, _changed_questions(found))
 
 
-def _chance_badge(one: Mapping[str, Any]) -> SafeHtml:
+def _chance_badge(one: Record) -> SafeHtml:
     if not one["better"] and not one["worse"]:
         return state_badge("the same", "grey")
     if one["low"] > 0 or one["high"] < 0:
@@ -190,7 +162,7 @@ def _chance_badge(one: Mapping[str, Any]) -> SafeHtml:
     return state_badge("may be chance", "grey")
 
 
-def _changed_questions(found: Mapping[str, Any]) -> SafeHtml:
+def _changed_questions(found: Record) -> SafeHtml:
     name = NAMES.get(found["measure"], found["measure"])
     if not found["changed"]:
         return quiet_text(f"No question differs in {name}.")
@@ -206,13 +178,10 @@ def dumbbell_chart(before: float, now: float) -> SafeHtml:
     """Two shares on one line: a ring before, a dot now."""
     left, right = sorted((before, now))
     bar = tag("i", style=f"left:{left * 100:.1f}%;width:{(right - left) * 100:.1f}%")
-    ring, dot = (
-        tag("b", style=f"left:{value * 100:.1f}%", class_=kind) for value, kind in ((before, "before"), (now, "now"))
-    )
-    kind = "better" if now > before else "worse"
-    return tag(
-        "span", bar, ring, dot, class_=f"lab-dumbbell {kind}", role="img", aria_label=f"from {before:.2f} to {now:.2f}"
-    )
+    ring = tag("b", style=f"left:{before * 100:.1f}%", class_="before")
+    dot = tag("b", style=f"left:{now * 100:.1f}%", class_="now")
+    said, kind = f"from {before:.2f} to {now:.2f}", "better" if now > before else "worse"
+    return tag("span", bar, ring, dot, class_=f"lab-dumbbell {kind}", role="img", aria_label=said)
 
 
 def _delta_value(value: float) -> SafeHtml:
@@ -230,7 +199,3 @@ def _share_text(value: float | None) -> str:
 
 def _duration_text(ms: float | None) -> str:
     return "–" if ms is None else format_duration(ms / 1000)
-
-
-def _signed_text(change: float, told: Callable[[float | None], str]) -> str:
-    return ("+" if change > 0 else "−") + told(abs(change))

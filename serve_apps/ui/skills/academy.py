@@ -6,6 +6,7 @@ from typing import Any, Final
 import gradio as gr
 
 from serve_apps.ui.kit.blocks import (
+    Colour,
     data_table,
     empty_state,
     link_to,
@@ -15,9 +16,8 @@ from serve_apps.ui.kit.blocks import (
     titled_card,
 )
 from serve_apps.ui.kit.formats import format_count, format_moment, format_number, format_percent
-from serve_apps.ui.kit.html import SafeHtml, join_html, tag
-from serve_apps.ui.kit.html_component import html_part
-from serve_apps.ui.kit.page import QUIET, ConsoleContext, view_or_problem
+from serve_apps.ui.kit.html import Record, SafeHtml, join_html, tag
+from serve_apps.ui.kit.page import QUIET, ConsoleContext, html_part, view_or_problem
 from serve_apps.ui.kit.problem import ApiProblem, ProblemReport
 from serve_apps.ui.kit.waiting import show_while_waiting
 from serve_apps.ui.sessions import Role
@@ -32,7 +32,7 @@ WHY: Final[Mapping[str, str]] = {
 NOBODY: Final = ApiProblem(ProblemReport("No agent was chosen.", "", "Choose who is to study.", 422, "invalid"))
 
 
-def step_of(standing: Mapping[str, Any], open_jobs: int) -> int:
+def step_of(standing: Record, open_jobs: int) -> int:
     """Number of the four steps that are done."""
     if standing["track"] is None:
         return 0
@@ -43,8 +43,7 @@ def step_of(standing: Mapping[str, Any], open_jobs: int) -> int:
     return 1 if open_jobs else 2
 
 
-def tracks_view(tracks: Sequence[Mapping[str, Any]]) -> SafeHtml:
-    """Table of the tracks that an agent can study."""
+def _tracks_view(tracks: Sequence[Record]) -> SafeHtml:
     rows = []
     for one in tracks:
         own = one["questions"] is None
@@ -53,37 +52,28 @@ def tracks_view(tracks: Sequence[Mapping[str, Any]]) -> SafeHtml:
     return titled_card("Tracks", data_table(("Track", "Quiz", "Answered by"), rows))
 
 
-def standing_view(
-    desk: ConsoleContext, agent: str, standing: Mapping[str, Any], jobs: Sequence[Mapping[str, Any]]
-) -> SafeHtml:
+def standing_view(desk: ConsoleContext, agent: str, standing: Record, jobs: Sequence[Record]) -> SafeHtml:
     """An agent's status: steps done, and its last examination."""
     if standing["track"] is None:
         return empty_state("This agent is not enrolled.", "Choose a track and enrol it: its documents are read first.")
     open_ = [job for job in jobs if job["state"] in ("queued", "running")]
     done = step_of(standing, len(open_))
     ways = ["done"] * done + ["now"] + [None] * len(STEPS)
-    steps = [
-        tag("li", name, class_=way, aria_current="step" if way == "now" else None)
-        for name, way in zip(STEPS, ways, strict=False)
-    ]
+    named = zip(STEPS, ways, strict=False)
+    steps = [tag("li", name, class_=way, aria_current="step" if way == "now" else None) for name, way in named]
     reading = []
     for job in open_:
         link, read = link_to(f"Reading, {job['kind']}", desk.link("ingest", job=job["id"])), job["documents"]
         reading.append(tag("div", link, progress_bar(read["done"], read["expected"], "documents")))
-    status = state_badge(standing["status"] or "enrolled", _status_colour(standing["status"]))
+    colours: dict[str, Colour] = {"graduated": "green", "demoted": "red"}
+    status = state_badge(standing["status"] or "enrolled", colours.get(standing["status"], "blue"))
     about = tag("p", "Track ", tag("b", standing["track"]), ", enrolled ", format_moment(standing["enrolled_at"]), ".")
     where = link_to("The agent", desk.link("agents", id=agent))
-    return join_html(
-        titled_card("Its way", about, tag("ol", steps, class_="aos-steps"), reading, where, aside=status),
-        _report_card(standing["report"]),
-    )
+    card = titled_card("Its way", about, tag("ol", steps, class_="aos-steps"), reading, where, aside=status)
+    return join_html(card, _report_card(standing["report"]))
 
 
-def _status_colour(status: str | None) -> Any:
-    return {"graduated": "green", "demoted": "red"}.get(status or "", "blue")
-
-
-def _report_card(report: Mapping[str, Any] | None) -> SafeHtml | None:
+def _report_card(report: Record | None) -> SafeHtml | None:
     if report is None:
         return None
     missed = sum(len(one["missed"]) for one in report["questions"])
@@ -92,17 +82,13 @@ def _report_card(report: Mapping[str, Any] | None) -> SafeHtml | None:
         f"{format_percent(report['score'])} of the expected facts were said with their source; "
         f"{format_percent(report['pass_mark'])} are needed. {format_number(missed)} missed."
     )
-    questions = sorted(report["questions"], key=lambda one: not one["missed"])
-    rows = [
-        (
-            join_html(tag("b", one["question"]), tag("div", one["answer"], class_="quiet")),
-            f"{one['found']} of {one['expected']}",
-            [tag("div", tag("b", miss["fact"]), " ", WHY.get(miss["why"], miss["why"])) for miss in one["missed"]]
-            or state_badge("complete", "green"),
-            [tag("div", f"{place['file']}, page {place['page']}") for place in one["cited"]] or "nothing",
-        )
-        for one in questions
-    ]
+    rows = []
+    for one in sorted(report["questions"], key=lambda one: not one["missed"]):
+        asked = tag("b", one["question"]), tag("div", one["answer"], class_="quiet")
+        misses = [tag("div", tag("b", miss["fact"]), " ", WHY.get(miss["why"], miss["why"])) for miss in one["missed"]]
+        cited = [tag("div", f"{place['file']}, page {place['page']}") for place in one["cited"]] or "nothing"
+        facts = f"{one['found']} of {one['expected']}"
+        rows.append((asked, facts, misses or state_badge("complete", "green"), cited))
     shown = data_table(("Question and answer", "Facts", "Missed, and why", "Cited"), rows)
     return titled_card("Last examination", tag("p", said, " ", format_moment(report["at"])), shown, aside=passed)
 
@@ -132,13 +118,13 @@ class AcademyTab:
         may = api.session.role.reaches(Role.OPERATOR)
         names = [one["track"] for one in tracks if one["questions"] is not None]
         chosen = gr.update(choices=names, value=names[0] if names else None, visible=may)
-        return [tracks_view(tracks), chosen, gr.update(visible=may), gr.update(visible=may)]
+        return [_tracks_view(tracks), chosen, gr.update(visible=may), gr.update(visible=may)]
 
     async def look(self, request: gr.Request, agent: str | None, jobs: Sequence[str]) -> tuple[SafeHtml, Any]:
         """Refresh the agent's status; the timer repeats it while its documents are ingested."""
         if not agent:
             return empty_state("Choose an agent.", "Its way through the academy is shown here."), gr.Timer(active=False)
-        found: list[Mapping[str, Any]] = []
+        found: list[Record] = []
 
         async def view() -> SafeHtml:
             api = self._desk.api(request)

@@ -9,9 +9,8 @@ import gradio as gr
 
 from serve_apps.ui.kit.blocks import Colour, data_table, empty_state, link_to, problem_card, state_badge, titled_card
 from serve_apps.ui.kit.formats import format_number
-from serve_apps.ui.kit.html import SafeHtml, join_html, quiet_text
-from serve_apps.ui.kit.html_component import html_part
-from serve_apps.ui.kit.page import QUIET, ConsoleContext
+from serve_apps.ui.kit.html import Record, SafeHtml, join_html, quiet_text
+from serve_apps.ui.kit.page import QUIET, ConsoleContext, html_part
 from serve_apps.ui.kit.problem import ApiProblem
 from serve_apps.ui.kit.waiting import show_while_waiting
 
@@ -38,16 +37,15 @@ def draw_import_tab(desk: ConsoleContext) -> gr.Dropdown:
     result = html_part()
 
     async def bring(request: gr.Request, file: str | None, agent: str, over: bool) -> AsyncIterator[SafeHtml]:
-        async for step in show_while_waiting(
-            _import_package(desk, request, file, agent, over), "The package is looked at …"
-        ):
+        view = _import_package(desk, request, file, agent, over)
+        async for step in show_while_waiting(view, "The package is looked at …"):
             yield step
 
     button.click(bring, [file, agent, over], result, **QUIET)
     return agent
 
 
-def imported_view(desk: ConsoleContext, made: Mapping[str, Any]) -> SafeHtml:
+def imported_view(desk: ConsoleContext, made: Record) -> SafeHtml:
     """Report of an import: skills, documents, and ignored files."""
     skills = [made["skill"], *made["scripts"]]
     rows = []
@@ -63,16 +61,10 @@ def imported_view(desk: ConsoleContext, made: Mapping[str, Any]) -> SafeHtml:
     job = made["job_id"] and link_to("Follow how they are read", desk.link("ingest", job=made["job_id"]))
     ignored = f"Not used: {', '.join(made['ignored'])}." if made["ignored"] else None
     trust = state_badge(*TRUST.get(made["trust"], (made["trust"], "grey")))
-    return join_html(
-        titled_card("Imported", data_table(("Skill", "Type", "", "Agent"), rows), quiet_text(ignored), aside=trust),
-        titled_card(
-            f"Documents: {format_number(len(documents))}",
-            data_table(("File", "What it is to the workspace"), documents),
-            job,
-        )
-        if documents
-        else None,
-    )
+    shown = data_table(("Skill", "Type", "", "Agent"), rows)
+    files = data_table(("File", "What it is to the workspace"), documents)
+    read = titled_card(f"Documents: {format_number(len(documents))}", files, job) if documents else None
+    return join_html(titled_card("Imported", shown, quiet_text(ignored), aside=trust), read)
 
 
 async def _import_package(

@@ -1,15 +1,14 @@
 """The tab Catalogue: every skill there is, searched and filtered, a page at a time."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 import gradio as gr
 
 from serve_apps.ui.kit.blocks import loading_notice, problem_card, titled_card
-from serve_apps.ui.kit.html import SafeHtml
-from serve_apps.ui.kit.html_component import html_part
-from serve_apps.ui.kit.page import QUIET, ConsoleContext
+from serve_apps.ui.kit.html import Record
+from serve_apps.ui.kit.page import QUIET, ConsoleContext, html_part
 from serve_apps.ui.kit.problem import ApiProblem
 from serve_apps.ui.skills.views import list_view
 
@@ -18,11 +17,8 @@ ANY: Final = ""
 FILTERS: Final = ("category", "type", "risk")
 
 
-def filter_skills(
-    all_: Sequence[Mapping[str, Any]], words: str | None, category: str, type_: str, risk: str
-) -> list[Mapping[str, Any]]:
-    """Skills with all the words in name, category or description, that pass the filters. A category holds those below
-    it."""
+def filter_skills(all_: Sequence[Record], words: str | None, category: str, type_: str, risk: str) -> list[Record]:
+    """Skills with all the words in name, category or description, and of the filters; a category has those below it."""
     wanted = (words or "").lower().split()
     return [
         one
@@ -34,7 +30,7 @@ def filter_skills(
     ]
 
 
-def filter_choices(all_: Sequence[Mapping[str, Any]], key: str) -> list[tuple[str, str]]:
+def filter_choices(all_: Sequence[Record], key: str) -> list[tuple[str, str]]:
     """Options of a filter, each with its number of skills."""
     if key == "category":
         tops = Counter(one["category"].partition("/")[0] or "Other" for one in all_)
@@ -89,10 +85,8 @@ def draw_catalogue_tab(desk: ConsoleContext, blocks: gr.Blocks) -> None:
     on.click(after, [skip, words, *picks], shown, **QUIET)
 
 
-def _page_updates(desk: ConsoleContext, found: Sequence[Mapping[str, Any]], total: int, skip: int) -> list[Any]:
-    body: SafeHtml = list_view(desk, found[skip : skip + LIMIT], total)
-    last = min(skip + LIMIT, len(found))
-    aside = f"{skip + 1}–{last} of {len(found)}" if found else "none"
-    several = len(found) > LIMIT
-    turn = [gr.update(interactive=more, visible=several) for more in (skip > 0, last < len(found))]
-    return [skip, titled_card("Skills", body, aside=aside), *turn]
+def _page_updates(desk: ConsoleContext, found: Sequence[Record], total: int, skip: int) -> list[Any]:
+    last, count = min(skip + LIMIT, len(found)), len(found)
+    aside = f"{skip + 1}–{last} of {count}" if found else "none"
+    turn = [gr.update(interactive=more, visible=count > LIMIT) for more in (skip > 0, last < count)]
+    return [skip, titled_card("Skills", list_view(desk, found[skip : skip + LIMIT], total), aside=aside), *turn]

@@ -6,8 +6,7 @@ import gradio as gr
 
 from serve_apps.ui.kit.blocks import page_heading, problem_card
 from serve_apps.ui.kit.html import SafeHtml
-from serve_apps.ui.kit.html_component import html_part
-from serve_apps.ui.kit.page import QUIET, ConsoleContext, ConsolePage
+from serve_apps.ui.kit.page import QUIET, ConsoleContext, ConsolePage, html_part
 from serve_apps.ui.kit.problem import ApiProblem
 from serve_apps.ui.sessions import Role
 from serve_apps.ui.skills import academy, bring, catalogue, trial

@@ -8,13 +8,7 @@ from typing import Any, Final, Literal
 from serve_apps.ui.kit.problem import ApiProblem, ProblemReport
 
 Sort = Literal["text", "choice", "whole", "number", "yes_no", "lines", "json"]
-_SORTS: Final[Mapping[str, Sort]] = {
-    "string": "text",
-    "integer": "whole",
-    "number": "number",
-    "boolean": "yes_no",
-    "object": "json",
-}
+_SORTS: Final[Mapping[str, Sort]] = {"string": "text", "integer": "whole", "number": "number", "boolean": "yes_no"}
 _BOUNDS: Final = (
     ("minimum", "at least"),
     ("exclusiveMinimum", "more than"),
@@ -78,9 +72,8 @@ def kind_of(one: Mapping[str, Any]) -> str:
     items = one.get("items")
     if type_ == "array" and isinstance(items, Mapping):
         return f"list of {kind_of(items)}"
-    return {"string": "text", "integer": "whole number", "boolean": "yes or no", None: "anything"}.get(
-        type_, str(type_)
-    )
+    names = {"string": "text", "integer": "whole number", "boolean": "yes or no", None: "anything"}
+    return names.get(type_, str(type_))
 
 
 def _schema_field(name: str, one: Mapping[str, Any], required: bool) -> FormField:
@@ -93,11 +86,9 @@ def _schema_field(name: str, one: Mapping[str, Any], required: bool) -> FormFiel
 def _field_kind(one: Mapping[str, Any]) -> Sort:
     if one.get("enum"):
         return "choice"
-    if one.get("type") == "array":
-        items = one.get("items")
-        plain = isinstance(items, Mapping) and items.get("type") == "string"
-        return "lines" if plain else "json"
-    type_ = one.get("type")
+    type_, items = one.get("type"), one.get("items")
+    if type_ == "array" and isinstance(items, Mapping) and items.get("type") == "string":
+        return "lines"
     return _SORTS.get(type_, "json") if isinstance(type_, str) else "text" if type_ is None else "json"
 
 

@@ -1,6 +1,6 @@
 """A skill tried from its page: a form made from its parameters, one call with one's own rights, what came of it."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from typing import Any, Final
 
 import gradio as gr
@@ -9,9 +9,8 @@ from serve_apps.ui.agents.form_fields import escape_hint
 from serve_apps.ui.kit.api import SessionApi
 from serve_apps.ui.kit.blocks import empty_state, problem_card, titled_card
 from serve_apps.ui.kit.formats import format_duration
-from serve_apps.ui.kit.html import SafeHtml, tag
-from serve_apps.ui.kit.html_component import html_part
-from serve_apps.ui.kit.page import QUIET, ConsoleContext
+from serve_apps.ui.kit.html import Record, SafeHtml, tag
+from serve_apps.ui.kit.page import QUIET, ConsoleContext, html_part
 from serve_apps.ui.kit.problem import ApiProblem
 from serve_apps.ui.kit.value_tables import value_view
 from serve_apps.ui.kit.waiting import show_while_waiting
@@ -20,7 +19,7 @@ from serve_apps.ui.skills.schema import YES_NO, FormField, schema_fields, typed_
 NOBODY: Final = ("nobody: no documents, no credentials of an agent", "")
 
 
-def why_not(skill: Mapping[str, Any]) -> str:
+def why_not(skill: Record) -> str:
     """Reason that a skill cannot be tried here; empty where it can."""
     if skill["type"] == "internal":
         return "It is a text that stands in the prompt of an agent; nothing is called."
@@ -51,19 +50,14 @@ def draw_trial(desk: ConsoleContext, skill: gr.State, people: gr.State) -> None:
             return
         form = schema_fields(one["parameters"])
         boxes = [_input_component(field) for field in form]
-        agent = gr.Dropdown(
-            [NOBODY, *((name, id_) for name, id_ in people)],
-            value="",
-            label="As if it were called by",
-            info="Its documents and its credentials are used; your role is yours.",
-        )
+        about = "Its documents and its credentials are used; your role is yours."
+        agent = gr.Dropdown([NOBODY, *people], value="", label="As if it were called by", info=about)
         button = gr.Button("Call it", variant="primary", elem_classes="aos-narrow")
         result = html_part()
 
         async def call(request: gr.Request, agent: str, *typed: Any) -> AsyncIterator[SafeHtml]:
-            async for step in show_while_waiting(
-                _call_skill(desk, request, one["name"], form, agent, typed), "It is called …"
-            ):
+            view = _call_skill(desk, request, one["name"], form, agent, typed)
+            async for step in show_while_waiting(view, "It is called …"):
                 yield step
 
         button.click(call, [agent, *boxes], result, **QUIET)
@@ -87,21 +81,16 @@ def _input_component(field: FormField) -> Any:
     info = escape_hint(". ".join(part for part in (field.about.rstrip("."), field.limits) if part)) or None
     match field.sort:
         case "choice":
-            return gr.Dropdown(
-                [("–", ""), *((str(one), one) for one in field.choices)],
-                value=field.default or "",
-                label=label,
-                info=info,
-            )
+            choices = [("–", ""), *((str(one), one) for one in field.choices)]
+            return gr.Dropdown(choices, value=field.default or "", label=label, info=info)
         case "yes_no":
             told = next((word for word, value in YES_NO.items() if value is field.default), "")
             return gr.Dropdown([("–", ""), *YES_NO], value=told, label=label, info=info)
         case "whole" | "number":
             return gr.Number(field.default, label=label, info=info)
         case "lines":
-            return gr.Textbox(
-                "\n".join(map(str, field.default or ())), label=label, info=_append_hint(info, "one a line"), lines=2
-            )
+            text = "\n".join(map(str, field.default or ()))
+            return gr.Textbox(text, label=label, info=_append_hint(info, "one a line"), lines=2)
         case "json":
             return gr.Textbox(label=label, info=_append_hint(info, "as JSON"), lines=2)
         case "text":

@@ -1,9 +1,9 @@
 """Read-only views of skills: the list, and one skill with its parameters and versions."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
-from serve_apps.ui.agents.views import risk_badge, spaced_category
+from serve_apps.ui.agents.views import named_skill, risk_badge, spaced_category
 from serve_apps.ui.kit.blocks import (
     card_columns,
     data_table,
@@ -14,7 +14,7 @@ from serve_apps.ui.kit.blocks import (
     titled_card,
 )
 from serve_apps.ui.kit.formats import format_count, format_duration, format_moment
-from serve_apps.ui.kit.html import Child, SafeHtml, join_html, tag
+from serve_apps.ui.kit.html import Child, Record, SafeHtml, join_html, tag
 from serve_apps.ui.kit.page import PREFIX, ConsoleContext
 from serve_apps.ui.kit.value_tables import value_view
 from serve_apps.ui.skills.schema import kind_of, schema_fields
@@ -22,17 +22,14 @@ from serve_apps.ui.skills.schema import kind_of, schema_fields
 HERE: Final = f"{PREFIX}/skills"
 
 
-def list_view(desk: ConsoleContext, found: Sequence[Mapping[str, Any]], total: int) -> SafeHtml:
+def list_view(desk: ConsoleContext, found: Sequence[Record], total: int) -> SafeHtml:
     """A page of the catalogue."""
     if not found:
         todo = "Search for fewer words, or take a filter away."
         return empty_state(f"None of the {format_count(total, 'skill')} is like that.", todo)
     rows = [
         (
-            join_html(
-                link_to(one["name"], desk.link("skills", skill=one["name"])),
-                tag("div", one["description"], class_="quiet"),
-            ),
+            named_skill(desk, one["name"], one["description"]),
             spaced_category(one["category"]),
             one["type"],
             risk_badge(one["risk"]),
@@ -44,17 +41,17 @@ def list_view(desk: ConsoleContext, found: Sequence[Mapping[str, Any]], total: i
     return data_table(("Skill", "Category", "Type", "Risk", "Credential", "Origin"), rows)
 
 
-def skill_view(skill: Mapping[str, Any]) -> SafeHtml:
+def skill_view(skill: Record) -> SafeHtml:
     """One skill: what it does, takes and needs, and what it was before."""
     newest = skill["versions"][0]
     origin = "ships with AOS" if skill["origin"] == "shipped" else "was made in this workspace"
-    head = page_heading(
-        skill["name"], (skill["description"], " ", link_to("All skills", HERE)), risk_badge(skill["risk"])
-    )
+    about = skill["description"], " ", link_to("All skills", HERE)
+    head = page_heading(skill["name"], about, risk_badge(skill["risk"]))
+    roles = "everybody" if len(skill["permissions"]) == 4 else ", ".join(skill["permissions"]) or "nobody"
     facts: list[tuple[str, Child]] = [
         ("Type", skill["type"]),
         ("Category", spaced_category(skill["category"])),
-        ("May be used by", _role_names(skill)),
+        ("May be used by", roles),
         ("Time limit", format_duration(skill["timeout"])),
         ("Credential", (skill["credential"] or "none").replace("_", " ")),
         ("Origin", f"It {origin}."),
@@ -71,34 +68,24 @@ def skill_view(skill: Mapping[str, Any]) -> SafeHtml:
     return join_html(head, card_columns(taken, titled_card("About", data_table(("", ""), facts))), more, versions)
 
 
-def parameters_view(schema: Mapping[str, Any]) -> SafeHtml:
+def parameters_view(schema: Record) -> SafeHtml:
     """JSON Schema as a table."""
     lines = schema_fields(schema)
     if not lines:
         return empty_state("It takes no parameters.", "It is called as it is.")
     properties = schema["properties"]
-    rows = [
-        (
-            join_html(tag("b", one.name), tag("div", "needed", class_="quiet") if one.required else None),
-            kind_of(properties[one.name] if isinstance(properties[one.name], Mapping) else {}),
-            join_html(tag("div", one.about) if one.about else None, _allowed_values(one.choices, one.limits)),
-            "–" if one.default is None else str(one.default),
-        )
-        for one in lines
-    ]
+    rows = []
+    for one in lines:
+        name = tag("b", one.name), tag("div", "needed", class_="quiet") if one.required else None
+        kind = kind_of(properties[one.name] if isinstance(properties[one.name], Mapping) else {})
+        allowed = ", ".join(map(str, one.choices)) or one.limits
+        said = tag("div", allowed, class_="quiet") if allowed else None
+        about = tag("div", one.about) if one.about else None, said
+        rows.append((name, kind, about, "–" if one.default is None else str(one.default)))
     return data_table(("Parameter", "Is", "Meaning", "Default"), rows)
 
 
-def _allowed_values(choices: Sequence[Any], limits: str) -> SafeHtml | None:
-    said = ", ".join(map(str, choices)) if choices else limits
-    return tag("div", said, class_="quiet") if said else None
-
-
-def _role_names(skill: Mapping[str, Any]) -> str:
-    return "everybody" if len(skill["permissions"]) == 4 else ", ".join(skill["permissions"]) or "nobody"
-
-
-def _version_table(versions: Sequence[Mapping[str, Any]]) -> SafeHtml:
+def _version_table(versions: Sequence[Record]) -> SafeHtml:
     rows = []
     for n, one in enumerate(versions):
         number = join_html(str(one["version"]), " ", state_badge("newest", "green") if n == 0 else None)

@@ -7,8 +7,7 @@ import gradio as gr
 
 from serve_apps.ui.kit.blocks import link_to, problem_card, titled_card
 from serve_apps.ui.kit.html import SafeHtml, join_html, quiet_text, tag
-from serve_apps.ui.kit.html_component import html_part
-from serve_apps.ui.kit.page import QUIET, ConsoleContext
+from serve_apps.ui.kit.page import QUIET, ConsoleContext, html_part
 from serve_apps.ui.kit.problem import ApiProblem, ProblemReport
 from serve_apps.ui.kit.value_tables import value_view
 from serve_apps.ui.kit.waiting import show_while_waiting
@@ -106,7 +105,5 @@ class SkillWorkbench:
 def _trial_result(made: dict[str, Any]) -> SafeHtml:
     loaded = "It loads and has a run; without a sample nothing more was tried."
     gave = tag("p", loaded) if made["tried"] == "loaded" else value_view(made["sample_result"])
-    return join_html(
-        titled_card("What it gave", gave),
-        titled_card("What models are told it takes", parameters_view(made["parameters"])),
-    )
+    takes = titled_card("What models are told it takes", parameters_view(made["parameters"]))
+    return join_html(titled_card("What it gave", gave), takes)

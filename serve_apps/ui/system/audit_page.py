@@ -4,37 +4,25 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from serve_apps.ui.kit.api import SessionApi
-from serve_apps.ui.kit.blocks import data_table, empty_state, link_to, state_badge, status_dot, titled_card
+from serve_apps.ui.kit.blocks import Colour, data_table, empty_state, link_to, state_badge, status_dot, titled_card
 from serve_apps.ui.kit.formats import format_count, format_moment
-from serve_apps.ui.kit.html import SafeHtml, join_html, quiet_span, tag
+from serve_apps.ui.kit.html import Record, SafeHtml, join_html, quiet_span, tag
+from serve_apps.ui.kit.page import query_int
 from serve_apps.ui.sessions import Role
 from serve_apps.ui.system.forms import ActForm, fact_list, query_form
-from serve_apps.ui.system.section import Query, SystemSection, page_address, query_int
+from serve_apps.ui.system.section import Query, SystemSection, page_address
 
 PAGE_OF: Final = 50
 FILTERS: Final = ("actor", "action", "object", "outcome", "from", "to")
-OUTCOMES: Final = ("done", "denied", "failed")
 ACTIONS: Final = (
-    "session",
-    "user",
-    "api_key",
-    "credential",
-    "llm_connection",
-    "schedule",
-    "settings",
-    "restart",
-    "document",
-    "agent",
-    "skill",
-    "workspace",
-    "tenant",
-    "approval",
+    *("session", "user", "api_key", "credential", "llm_connection", "schedule", "settings", "restart"),
+    *("document", "agent", "skill", "workspace", "tenant", "approval"),
 )
+COLOURS: Final[Mapping[str, Colour]] = {"done": "green", "denied": "amber", "failed": "red"}
 _FORM: Final = ActForm("audit")
 
 
-async def show(api: SessionApi, asked: Query) -> SafeHtml:
-    """A page of the newest that fit; the entries on it are checked, or all there are."""
+async def _show(api: SessionApi, asked: Query) -> SafeHtml:
     wanted = {name: asked.get(name) for name in FILTERS}
     before = query_int(asked, "before") or None
     verify = "chain" if asked.get("verify") == "chain" else None
@@ -42,7 +30,7 @@ async def show(api: SessionApi, asked: Query) -> SafeHtml:
     return join_html(chain(body, asked), titled_card("Trail", _filters(asked), entries(body), _pages(body, asked)))
 
 
-def chain(body: Mapping[str, Any], asked: Query) -> SafeHtml:
+def chain(body: Record, asked: Query) -> SafeHtml:
     """Card of the audit chain's check: unbroken, or where it breaks."""
     whole = body["verified"] == "chain"
     what = f"all {format_count(body['newest'], 'entry', 'entries')}" if whole else "the entries on this page"
@@ -62,37 +50,30 @@ def _filters(asked: Query) -> SafeHtml:
         _FORM.text("actor", "Who", asked.get("actor", ""), hint="E-mail, id, or worker"),
         _FORM.text("action", "Did what", asked.get("action", ""), hint="user, or user.add", options=ACTIONS),
         _FORM.text("object", "To which object", asked.get("object", "")),
-        _FORM.choice("outcome", "Outcome", (("", "any"), *((one, one) for one in OUTCOMES)), asked.get("outcome", "")),
+        _FORM.choice("outcome", "Outcome", (("", "any"), *((one, one) for one in COLOURS)), asked.get("outcome", "")),
         _FORM.text("from", "From", kind="datetime-local", data_iso=asked.get("from", "")),
         _FORM.text("to", "To", kind="datetime-local", data_iso=asked.get("to", "")),
     )
 
 
-def entries(body: Mapping[str, Any]) -> SafeHtml:
+def entries(body: Record) -> SafeHtml:
     """One row each, with the state of its link in the chain."""
     if not body["items"]:
         return empty_state("No entry fits.", "Take a filter away, or choose a longer time.")
     rows = []
     for one in body["items"]:
         who, did = one["actor_email"] or one["actor"], join_html(tag("b", one["action"]), _details(one))
-        light = tag("span", status_dot(*_light(one)), f" {one['seq']}", title=one["hash"])
-        rows.append((format_moment(one["at"]), who, did, _object(one["object"]), _outcome(one["outcome"]), light))
+        what, outcome = one["object"], one["outcome"]
+        object_ = tag("span", what if len(what) <= 14 else what[:8] + "…", title=what)
+        bad = status_dot("red", "altered, or the one before it is gone")
+        light = status_dot("green", "intact") if one["intact"] else bad
+        chained = tag("span", light, f" {one['seq']}", title=one["hash"])
+        badge = state_badge(outcome, COLOURS.get(outcome, "grey"))
+        rows.append((format_moment(one["at"]), who, did, object_, badge, chained))
     return data_table(("When", "Who", "Did what", "To", "Outcome", "Chain"), rows)
 
 
-def _light(one: Mapping[str, Any]) -> tuple[Any, str]:
-    return ("green", "intact") if one["intact"] else ("red", "altered, or the one before it is gone")
-
-
-def _outcome(outcome: str) -> SafeHtml:
-    return state_badge(outcome, {"done": "green", "denied": "amber", "failed": "red"}.get(outcome, "grey"))  # type: ignore[arg-type]
-
-
-def _object(text: str) -> SafeHtml:
-    return tag("span", text if len(text) <= 14 else text[:8] + "…", title=text)
-
-
-def _details(one: Mapping[str, Any]) -> SafeHtml | None:
+def _details(one: Record) -> SafeHtml | None:
     if not one["detail"]:
         return None
     known = fact_list((name.replace("_", " "), plain(value)) for name, value in one["detail"].items())
@@ -110,14 +91,13 @@ def plain(value: Any) -> str:
     return "none" if value is None else str(value)
 
 
-def _pages(body: Mapping[str, Any], asked: Query) -> SafeHtml:
+def _pages(body: Record, asked: Query) -> SafeHtml:
     kept = {name: asked.get(name) for name in FILTERS}
     newest = link_to("← Newest", page_address("audit", **kept)) if query_int(asked, "before") else tag("span")
-    older = (
-        link_to("Older →", page_address("audit", **kept, before=body["next_before"])) if body["next_before"] else None
-    )
+    before = body["next_before"]
+    older = link_to("Older →", page_address("audit", **kept, before=before)) if before else tag("span")
     count = quiet_span(f"{format_count(body['newest'], 'entry', 'entries')} in the trail")
-    return tag("nav", newest, count, older or tag("span"), class_="aos-pager", aria_label="Pages of the list")
+    return tag("nav", newest, count, older, class_="aos-pager", aria_label="Pages of the list")
 
 
-SECTION = SystemSection("audit", "Audit", Role.ADMIN, show)
+SECTION = SystemSection("audit", "Audit", Role.ADMIN, _show)

@@ -6,7 +6,7 @@ from typing import Any, Final
 from serve_apps.ui.kit.api import SessionApi
 from serve_apps.ui.kit.blocks import empty_state, state_badge, titled_card
 from serve_apps.ui.kit.formats import format_moment
-from serve_apps.ui.kit.html import Child, SafeHtml, join_html, quiet_span, quiet_text, tag
+from serve_apps.ui.kit.html import Child, Record, SafeHtml, join_html, quiet_span, quiet_text, tag
 from serve_apps.ui.sessions import Role
 from serve_apps.ui.system import restart_banner
 from serve_apps.ui.system.forms import ActForm
@@ -26,15 +26,14 @@ SHORT: Final = frozenset({
     "ai", "api", "cors", "cpu", "cpus", "db", "dpi", "ef", "gpu", "http", "id", "ip", "k1", "llm", "mcp", "nfs", "ocr",
     "pdf", "rrf", "sql", "ttl", "url", "vllm",
 })  # fmt: skip
-Setting = Mapping[str, Any]
+Setting = Record
 
 
-async def show_config(api: SessionApi, asked: Query) -> SafeHtml:
-    """Every setting, those that people ask for first."""
+async def _show_config(api: SessionApi, asked: Query) -> SafeHtml:
     return config_form(await api.get(PATH))
 
 
-def config_form(body: Mapping[str, Any]) -> SafeHtml:
+def config_form(body: Record) -> SafeHtml:
     """The answer of the API as a form; only what was changed in it is sent."""
     coloured = [_coloured_group(group) for group in body["groups"] if group["colour"] != OTHER]
     others = [_folded_group(group) for group in body["groups"] if group["colour"] == OTHER and group["keys"]]
@@ -45,14 +44,8 @@ def config_form(body: Mapping[str, Any]) -> SafeHtml:
         tag("button", "Save", type="submit", class_="aos-button primary", disabled=True),
         class_="aos-save",
     )
-    search = tag(
-        "input",
-        type="search",
-        data_filter="#other-settings",
-        placeholder="Search by name, key or description",
-        aria_label="Search the other settings",
-        class_="aos-search",
-    )
+    told = {"placeholder": "Search by name, key or description", "aria_label": "Search the other settings"}
+    search = tag("input", type="search", data_filter="#other-settings", **told, class_="aos-search")
     found = tag("span", class_="quiet", data_found=True, role="status")
     rest = titled_card("All other settings", tag("div", search, found), tag("div", others, id="other-settings"))
     form = FORM.bare(tag("div", coloured, class_="aos-groups"), rest, save, changed=True, version=str(body["version"]))
@@ -67,16 +60,15 @@ def _left_out(rows: Mapping[str, str]) -> SafeHtml | None:
     return titled_card("Stored settings that do not count", tag("ul", listed), aside=state_badge("look at it", "amber"))
 
 
-def _coloured_group(group: Mapping[str, Any]) -> SafeHtml:
+def _coloured_group(group: Record) -> SafeHtml:
     said = _same_reasons(group["keys"])
     fields = [setting_field(one, named=one["name"], told=one["why"] in said) for one in group["keys"]]
     head = join_html(tag("h2", group["title"]), quiet_text(group["about"]))
     return tag("section", head, fields, _fixed_reasons(said, group["keys"]), class_=f"aos-group {group['colour']}")
 
 
-def _folded_group(group: Mapping[str, Any]) -> SafeHtml:
-    count = quiet_span(len(group["keys"]))
-    about = quiet_text(group["about"])
+def _folded_group(group: Record) -> SafeHtml:
+    count, about = quiet_span(len(group["keys"])), quiet_text(group["about"])
     said = _same_reasons(group["keys"])
     fields = [setting_field(one, group["title"], told=one["why"] in said) for one in group["keys"]]
     summary = tag("summary", tag("b", setting_label(group["title"])), " ", count)
@@ -92,9 +84,7 @@ def _same_reasons(settings: Sequence[Setting]) -> set[str]:
 
 def _fixed_reasons(said: set[str], settings: Sequence[Setting]) -> list[SafeHtml]:
     whose = {why: ", ".join(one["name"] for one in settings if one["why"] == why) for why in sorted(said)}
-    return [
-        tag("p", tag("code", names), " not here: ", why, ".", class_="aos-why quiet") for why, names in whose.items()
-    ]
+    return [tag("p", tag("code", said), " not here: ", why, ".", class_="aos-why quiet") for why, said in whose.items()]
 
 
 def setting_label(name: str) -> str:
@@ -107,60 +97,36 @@ def setting_label(name: str) -> str:
 def setting_field(one: Setting, group: str = "", *, named: str = "", told: bool = False) -> SafeHtml:
     """A setting: its name, its value where it may be changed, and what there is to know about it.
 
-    Args:
-        group: where it stands, for the search.
-        named: another name than the key's last part.
-        told: whether why it cannot be changed is said elsewhere.
+    The search also finds it by its `group`; `named` is another name than the key's last part; with `told` it is said
+    elsewhere why it cannot be changed.
     """
     name = setting_label(named or one["key"].rpartition(".")[2])
     words = " ".join((group, one["key"], one["name"], name)).lower()
     label = join_html(tag("b", name), tag("span", "changed, not saved", class_="aos-dirty"))
-    box = _setting_input(one) if one["editable"] else _fixed_value(one)
+    shown = MASK if one["secret"] and one["value"] else _written_value(one["value"]).replace("\n", ", ") or "not set"
+    box = _setting_input(one) if one["editable"] else tag("output", shown, class_="aos-fixed")
     return tag("div", FORM.around(one["key"], label, box, _setting_notes(one, told)), data_words=words)
 
 
 def _setting_input(one: Setting) -> SafeHtml:
-    id_ = f"{FORM.act}-{one['key']}".replace(".", "-")
-    name, value = one["key"], written_value(one["value"])
-    said = f"{id_}-said"
+    known, value = FORM.known(one["key"]), _written_value(one["value"])
     if one["secret"]:
-        return tag(
-            "input",
-            id=id_,
-            name=name,
-            type="password",
-            value=MASK if one["value"] else "",
-            data_masked=True,
-            autocomplete="new-password",
-            aria_describedby=said,
-        )
+        known |= {"type": "password", "value": MASK if one["value"] else "", "autocomplete": "new-password"}
+        return tag("input", **known, data_masked=True)
     if one["type"] in ("switch", "choice"):
-        known = [True, False] if one["type"] == "switch" else list(one["choices"])
-        options = [(written_value(each), _choice_label(each)) for each in known]
+        each_of = (True, False) if one["type"] == "switch" else one["choices"]
+        labels = [("off", "on")[each] if isinstance(each, bool) else str(each) for each in each_of]
+        options = [(_written_value(each), label) for each, label in zip(each_of, labels, strict=True)]
         if one["nullable"] or value not in dict(options):
             options = [("", "not set"), *options]
         listed = [tag("option", said_, value=each, selected=each == value) for each, said_ in options]
-        return tag("select", listed, id=id_, name=name, aria_describedby=said)
+        return tag("select", listed, **known)
     if one["type"] == "list":
         rows = min(8, max(2, len(one["value"] or ()) + 1))
-        return tag("textarea", "\n" + value, id=id_, name=name, rows=rows, aria_describedby=said)
+        return tag("textarea", "\n" + value, **known, rows=rows)
     numeric = one["type"] in ("integer", "number")
-    return tag(
-        "input",
-        id=id_,
-        name=name,
-        type="text",
-        inputmode="decimal" if numeric else None,
-        value=value,
-        placeholder="not set" if one["nullable"] else None,
-        autocomplete="off",
-        aria_describedby=said,
-    )
-
-
-def _fixed_value(one: Setting) -> SafeHtml:
-    shown = MASK if one["secret"] and one["value"] else written_value(one["value"]).replace("\n", ", ") or "not set"
-    return tag("output", shown, class_="aos-fixed")
+    hint, mode = "not set" if one["nullable"] else None, "decimal" if numeric else None
+    return tag("input", **known, type="text", inputmode=mode, value=value, placeholder=hint, autocomplete="off")
 
 
 def _setting_notes(one: Setting, told: bool) -> SafeHtml:
@@ -172,23 +138,17 @@ def _setting_notes(one: Setting, told: bool) -> SafeHtml:
     lines: list[Child] = [tag("code", one["name"]), " ", source, when, back]
     if not one["editable"]:
         return join_html(lines, None if told else tag("span", "Not here: ", one["why"], class_="aos-note"))
-    return join_html(
-        lines, tag("span", " ".join(part for part in (_bounds_text(one), change_reach(one)) if part), class_="aos-note")
-    )
+    return join_html(lines, tag("span", f"{_bounds_text(one)} {change_reach(one)}".strip(), class_="aos-note"))
 
 
 def _bounds_text(one: Setting) -> str:
     least, above, most = one["minimum"], one["above"], one["maximum"]
-    told = [
-        f"at least {least:g}" if least is not None else f"above {above:g}" if above is not None else "",
-        f"at most {most:g}" if most is not None else "",
-    ]
-    said = ", ".join(part for part in told if part)
-    choices = (
-        f"One a line, of: {', '.join(map(str, one['choices']))}." if one["type"] == "list" and one["choices"] else ""
-    )
-    lines = "One a line." if one["type"] == "list" and not choices else ""
-    return " ".join(part for part in (f"{said.capitalize()}." if said else "", choices, lines) if part)
+    known = ((least, "at least"), (above if least is None else None, "above"), (most, "at most"))
+    bounds = ", ".join(f"{said} {value:g}" for value, said in known if value is not None)
+    told = [f"{bounds.capitalize()}."] if bounds else []
+    if one["type"] == "list":
+        told.append(f"One a line, of: {', '.join(map(str, one['choices']))}." if one["choices"] else "One a line.")
+    return " ".join(told)
 
 
 def change_reach(one: Setting) -> str:
@@ -201,13 +161,12 @@ def change_reach(one: Setting) -> str:
     return f"Live in {live}; needs a restart of {restart}." if live else f"Needs a restart of {restart}."
 
 
-def written_value(value: Any) -> str:
-    """A value as it stands in a field."""
+def _written_value(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, bool):
         return "true" if value else "false"
-    return "\n".join(written_value(item) for item in value) if isinstance(value, list) else str(value)
+    return "\n".join(_written_value(item) for item in value) if isinstance(value, list) else str(value)
 
 
 def read_value(text: str, one: Setting) -> Any:
@@ -219,17 +178,13 @@ def read_value(text: str, one: Setting) -> Any:
     if one["type"] == "switch":
         return {"true": True, "false": False}.get(text, text)
     if one["type"] == "choice":
-        return next((choice for choice in one["choices"] if written_value(choice) == text), text)
+        return next((choice for choice in one["choices"] if _written_value(choice) == text), text)
     if one["type"] in ("integer", "number"):
         try:
             return int(text) if one["type"] == "integer" else float(text)
         except ValueError:
             return text
     return None if one["nullable"] and not text else text
-
-
-def _choice_label(value: Any) -> str:
-    return {True: "on", False: "off"}[value] if isinstance(value, bool) else str(value)
 
 
 async def save_settings(api: SessionApi, values: Values) -> ActResult:
@@ -242,18 +197,17 @@ async def save_settings(api: SessionApi, values: Values) -> ActResult:
     return ActResult(saved_notice(after))
 
 
-def saved_notice(after: Mapping[str, Any]) -> SafeHtml:
+def saved_notice(after: Record) -> SafeHtml:
     """Notice that lists the changed settings and when each takes effect."""
     changed: Sequence[str] = after["changed"]
     if not changed:
         return empty_state("Nothing was changed.", "What was sent is what counts already, or is decided by a file.")
     known = {one["key"]: one for group in after["groups"] for one in group["keys"]}
-    lines = [
-        tag("li", tag("code", name), ": ", change_reach(known[name]) if name in known else "gone.") for name in changed
-    ]
+    reach = {name: change_reach(known[name]) if name in known else "gone." for name in changed}
+    lines = [tag("li", tag("code", name), ": ", said) for name, said in reach.items()]
     return success_note(tag("strong", f"{len(changed)} saved" if len(changed) > 1 else "Saved"), tag("ul", lines))
 
 
 SECTION = SystemSection(
-    "config", "Configuration", Role.ADMIN, show_config, {"config.save": save_settings, **restart_banner.ACTS}
+    "config", "Configuration", Role.ADMIN, _show_config, {"config.save": save_settings, **restart_banner.ACTS}
 )

@@ -33,44 +33,34 @@ class ActForm:
         **more: str | int | float | bool | None,
     ) -> SafeHtml:
         """A line of text; `options` are suggested."""
-        id_ = self._field_id(name)
-        suggested = [tag("option", value=option) for option in options]
-        box = tag(
-            "input",
-            id=id_,
-            name=name,
-            type=kind,
-            value=value,
-            required=required,
-            placeholder=hint or None,
-            autocomplete="new-password" if kind == "password" else "off",
-            aria_describedby=f"{id_}-said",
-            list=f"{id_}-options" if suggested else None,
-            **more,
-        )
-        listed = tag("datalist", suggested, id=f"{id_}-options") if suggested else None
+        suggested, id_ = [tag("option", value=option) for option in options], f"{self._field_id(name)}-options"
+        more |= {"placeholder": hint or None, "list": id_ if suggested else None}
+        more |= {"autocomplete": "new-password" if kind == "password" else "off"}
+        box = tag("input", **self.known(name), type=kind, value=value, required=required, **more)
+        listed = tag("datalist", suggested, id=id_) if suggested else None
         return self.around(name, label, join_html(box, listed), about)
 
     def area(self, name: str, label: Child, value: str = "", about: Child = None, *, rows: int = 3) -> SafeHtml:
         """Several lines of text."""
-        id_ = self._field_id(name)
         # The first line break after the tag is not part of the value.
-        box = tag("textarea", "\n" + value, id=id_, name=name, rows=rows, aria_describedby=f"{id_}-said")
+        box = tag("textarea", "\n" + value, **self.known(name), rows=rows)
         return self.around(name, label, box, about)
 
     def choice(
         self, name: str, label: Child, options: Sequence[Option], value: str = "", about: Child = None
     ) -> SafeHtml:
         """A select field; each option is a value and its label."""
-        id_ = self._field_id(name)
         listed = [tag("option", said, value=one, selected=one == value) for one, said in options]
-        return self.around(name, label, tag("select", listed, id=id_, name=name, aria_describedby=f"{id_}-said"), about)
+        return self.around(name, label, tag("select", listed, **self.known(name)), about)
 
     def switch(self, name: str, label: Child, value: bool = False, about: Child = None) -> SafeHtml:
         """Yes or no."""
-        id_ = self._field_id(name)
-        box = tag("input", id=id_, name=name, type="checkbox", checked=value, aria_describedby=f"{id_}-said")
+        box = tag("input", **self.known(name), type="checkbox", checked=value)
         return self.around(name, tag("span", box, " ", label), None, about)
+
+    def known(self, name: str) -> dict[str, str]:
+        """Attributes by which a field is sent, and found by its label and by what is wrong with it."""
+        return {"id": self._field_id(name), "name": name, "aria_describedby": f"{self._field_id(name)}-said"}
 
     def around(self, name: str, label: Child, box: Child, about: Child = None) -> SafeHtml:
         """A field with its label, what there is to know, and a place for what is wrong with it."""
@@ -81,9 +71,7 @@ class ActForm:
 
     def kept(self, **values: str) -> SafeHtml:
         """A hidden field that is sent along."""
-        return join_html(
-            *(tag("input", type="hidden", name=key, value=value, data_always=True) for key, value in values.items())
-        )
+        return join_html([tag("input", type="hidden", name=key, value=values[key], data_always=True) for key in values])
 
     def __call__(
         self, *inside: Child, send: str, colour: str = "primary", changed: bool = False, **kept: str
@@ -94,10 +82,8 @@ class ActForm:
 
     def bare(self, *inside: Child, changed: bool = False, **kept: str) -> SafeHtml:
         """The form with buttons of its own."""
-        only = "changed" if changed else None
-        return tag(
-            "form", self.kept(**kept), inside, class_="aos-form", data_act=self.act, data_only=only, novalidate=changed
-        )
+        how = {"data_act": self.act, "data_only": "changed" if changed else None, "novalidate": changed}
+        return tag("form", self.kept(**kept), inside, class_="aos-form", **how)
 
     def button(self, send: str, colour: str = "", **kept: str) -> SafeHtml:
         """A form that is only its button."""

@@ -6,7 +6,7 @@ from typing import Any, Final
 from serve_apps.ui.kit.api import SessionApi
 from serve_apps.ui.kit.blocks import data_table, empty_card, link_to, state_badge, titled_card
 from serve_apps.ui.kit.formats import format_count, format_duration
-from serve_apps.ui.kit.html import Child, SafeHtml, join_html, quiet_text, tag
+from serve_apps.ui.kit.html import Child, Record, SafeHtml, join_html, quiet_text, tag
 from serve_apps.ui.kit.problem import ApiProblem, ProblemReport
 from serve_apps.ui.sessions import Role
 from serve_apps.ui.system.forms import ActForm, action_link, choice_tiles, fact_list, field_grid
@@ -59,24 +59,22 @@ MODES: Final = (
     ("custom", "a header of its own"),
     ("none", "no key"),
 )
-Connection = Mapping[str, Any]
+Connection = Record
 
 
-async def show_connections(api: SessionApi, asked: Query) -> SafeHtml:
-    """One connection, the form for another, or the list."""
+async def _show_connections(api: SessionApi, asked: Query) -> SafeHtml:
     if "new" in asked:
-        return new_connection_form((await api.get("/api/llm-connections/providers"))["items"], asked["new"])
+        return _new_connection_form((await api.get("/api/llm-connections/providers"))["items"], asked["new"])
     items = (await api.get("/api/llm-connections"))["items"]
     if "id" not in asked:
-        return connection_list(items)
+        return _connection_list(items)
     one = next((one for one in items if one["id"] == asked["id"]), None)
     if one is None:
         raise missing_problem("connection")
-    return connection_view(one)
+    return _connection_view(one)
 
 
-def connection_list(items: Sequence[Connection]) -> SafeHtml:
-    """Every connection, with its test."""
+def _connection_list(items: Sequence[Connection]) -> SafeHtml:
     new = action_link("Add a connection", page_address("models", new="choose"))
     if not items:
         todo = join_html("Without one, answers are quoted from documents and agents cannot talk. ", new)
@@ -87,9 +85,8 @@ def connection_list(items: Sequence[Connection]) -> SafeHtml:
         name = join_html(link_to(one["name"], page_address("models", id=one["id"])), " ", default)
         test, address = TEST.button("Test", id=one["id"], name=one["name"]), tag("code", one["base_url"])
         rows.append((name, one["provider"], one["model"], address, _state_badge(one), test))
-    return titled_card(
-        "Model connections", data_table(("Name", "Provider", "Model", "Address", "State", ""), rows), aside=new
-    )
+    shown = data_table(("Name", "Provider", "Model", "Address", "State", ""), rows)
+    return titled_card("Model connections", shown, aside=new)
 
 
 def _state_badge(one: Connection) -> SafeHtml:
@@ -98,8 +95,7 @@ def _state_badge(one: Connection) -> SafeHtml:
     return state_badge("on, with key" if one["has_key"] else "on, without key", "green")
 
 
-def new_connection_form(providers: Sequence[Mapping[str, Any]], wanted: str) -> SafeHtml:
-    """First the provider, then the form that fits it."""
+def _new_connection_form(providers: Sequence[Record], wanted: str) -> SafeHtml:
     chosen = next((one for one in providers if one["provider"] == wanted), None)
     back = link_to("← All connections", page_address("models"))
     if chosen is None:
@@ -108,17 +104,14 @@ def new_connection_form(providers: Sequence[Mapping[str, Any]], wanted: str) -> 
         return join_html(back, choice_tiles("Which provider?", tiles))
     place = PLACES.get(chosen["provider"], "")
     whole = "…" not in place
-    form = ADD(
-        field_grid(
-            ADD.text("name", "Name", chosen["label"], required=True),
-            ADD.text("base_url", "Address", place if whole else "", required=True, kind="url", hint=place),
-            ADD.text("model", "Model", required=True, about="As the provider calls it."),
-            ADD.text("key", "Key", kind="password", about="Stored sealed, never shown again."),
-        ),
-        tag("details", tag("summary", "More"), field_grid(*_more_fields(ADD, {"auth_mode": chosen["auth_mode"]}))),
-        send="Add",
-        provider=chosen["provider"],
+    fields = field_grid(
+        ADD.text("name", "Name", chosen["label"], required=True),
+        ADD.text("base_url", "Address", place if whole else "", required=True, kind="url", hint=place),
+        ADD.text("model", "Model", required=True, about="As the provider calls it."),
+        ADD.text("key", "Key", kind="password", about="Stored sealed, never shown again."),
     )
+    rest = field_grid(*_more_fields(ADD, {"auth_mode": chosen["auth_mode"]}))
+    form = ADD(fields, tag("details", tag("summary", "More"), rest), send="Add", provider=chosen["provider"])
     return join_html(back, titled_card(f"Connect {chosen['label']}", form))
 
 
@@ -133,16 +126,15 @@ def _more_fields(form: ActForm, one: Connection) -> list[SafeHtml]:
     ]
 
 
-def connection_view(one: Connection) -> SafeHtml:
-    """A connection, with what can be done."""
-    back = link_to("← All connections", page_address("models"))
+def _connection_view(one: Connection) -> SafeHtml:
+    back, at = link_to("← All connections", page_address("models")), one["endpoint"]
     known = fact_list(
         (
             ("State", _state_badge(one)),
             ("Provider", one["provider"]),
             ("Model", one["model"]),
             ("Address", tag("code", one["base_url"])),
-            ("Answers at", tag("code", one["endpoint"]) if one["endpoint"] else "not known before the first test"),
+            ("Answers at", tag("code", at) if at else "not known before the first test"),
             ("Tools", "natively" if one["supports_tools"] else "described in words"),
         )
     )
@@ -153,48 +145,31 @@ def connection_view(one: Connection) -> SafeHtml:
         where = "the settings LLM_*" if one["origin"] == "settings" else "the file of connections"
         fixed = quiet_text(f"It is configured in {where} and is changed there.")
         return join_html(back, titled_card(one["name"], known, fixed, test, aside=aside))
-    delete = DELETE.confirmed(
-        "Delete …", "Its key is forgotten; agents that name it use their next one.", "Delete", **id_
-    )
+    warning = "Its key is forgotten; agents that name it use their next one."
+    delete = DELETE.confirmed("Delete …", warning, "Delete", **id_)
     head = titled_card(one["name"], known, tag("div", test, delete, class_="aos-row"), aside=aside)
-    form = CHANGE(
-        field_grid(
-            CHANGE.text("name", "Name", one["name"]),
-            CHANGE.text(
-                "base_url", "Address", one["base_url"], kind="url", about="Another address needs the key again."
-            ),
-            CHANGE.text("model", "Model", one["model"]),
-            CHANGE.switch("enabled", "In use", one["enabled"]),
-            *_more_fields(CHANGE, one),
-        ),
-        send="Save",
-        changed=True,
-        id=one["id"],
+    fields = field_grid(
+        CHANGE.text("name", "Name", one["name"]),
+        CHANGE.text("base_url", "Address", one["base_url"], "Another address needs the key again.", kind="url"),
+        CHANGE.text("model", "Model", one["model"]),
+        CHANGE.switch("enabled", "In use", one["enabled"]),
+        *_more_fields(CHANGE, one),
     )
-    said = "Stored sealed and never shown. " + (
-        "There is one; the new one takes its place." if one["has_key"] else "There is none."
-    )
-    key = KEY(
-        KEY.text("key", "New key", kind="password", required=True, about=said), send="Store the key", colour="", **id_
-    )
+    form = CHANGE(fields, send="Save", changed=True, id=one["id"])
+    held = "There is one; the new one takes its place." if one["has_key"] else "There is none."
+    about = f"Stored sealed and never shown. {held}"
+    new = KEY.text("key", "New key", kind="password", required=True, about=about)
+    key = KEY(new, send="Store the key", colour="", **id_)
     return join_html(back, head, titled_card("Change", form), titled_card("Key", key))
 
 
 def body_of(values: Values) -> dict[str, Any]:
     """Request body from a form's texts; an unparsable number is sent as text for the API to refuse."""
-    found: dict[str, Any] = {}
-    for name, text in values.items():
-        if name in ("enabled", "default"):
-            found[name] = text == "true"
-        elif name in ("price_in", "price_out", "seconds"):
-            found[name] = _number_or_text(text)
-        elif name in ("name", "base_url", "model", "provider") or (
-            name in ("key", "auth_mode", "auth_header") and text
-        ):
-            found[name] = text
-        elif name == "auth_mode":
-            found[name] = None
-    return found
+    found: dict[str, Any] = {name: values[name] for name in ("name", "base_url", "model", "provider") if name in values}
+    found |= {name: values[name] for name in ("key", "auth_header") if values.get(name)}
+    found |= {name: values[name] == "true" for name in ("enabled", "default") if name in values}
+    found |= {name: _number_or_text(values[name]) for name in ("price_in", "price_out", "seconds") if name in values}
+    return found | ({"auth_mode": values["auth_mode"] or None} if "auth_mode" in values else {})
 
 
 def _number_or_text(text: str) -> float | str:
@@ -204,44 +179,37 @@ def _number_or_text(text: str) -> float | str:
         return text
 
 
-async def add_connection(api: SessionApi, values: Values) -> ActResult:
-    """Add it, and see at once whether it answers."""
+async def _add_connection(api: SessionApi, values: Values) -> ActResult:
     made = await api.post("/api/llm-connections", body_of(values))
     found = await api.post(api_route("llm-connections", made["id"], "test"))
-    return ActResult(
-        join_html(success_note(tag("strong", made["name"]), " is added."), probe_result(made["name"], found)),
-        page_query("models", id=made["id"]),
-    )
+    said = join_html(success_note(tag("strong", made["name"]), " is added."), probe_result(made["name"], found))
+    return ActResult(said, page_query("models", id=made["id"]))
 
 
-async def change_connection(api: SessionApi, values: Values) -> ActResult:
-    """Save what was changed."""
+async def _change_connection(api: SessionApi, values: Values) -> ActResult:
     body = body_of({name: value for name, value in values.items() if name != "id"})
     after = await api.patch(api_route("llm-connections", values["id"]), body)
     return act_done(tag("strong", after["name"]), " is saved. Calls that have begun go on as they began.")
 
 
-async def rotate_key(api: SessionApi, values: Values) -> ActResult:
-    """Another key."""
+async def _rotate_key(api: SessionApi, values: Values) -> ActResult:
     if not values.get("key"):
         raise ApiProblem(ProblemReport("There is no key.", "key: type it first", "", 422, "invalid"))
     await api.put(api_route("llm-connections", values["id"], "key"), {"key": values["key"]})
     return act_done("The new key is stored; the next call is signed with it.")
 
 
-async def delete_connection(api: SessionApi, values: Values) -> ActResult:
-    """Forget it."""
+async def _delete_connection(api: SessionApi, values: Values) -> ActResult:
     await api.delete(api_route("llm-connections", values["id"]))
     return act_done(f"{values.get('name', 'It')} is deleted, and its key.", to=page_query("models"))
 
 
-async def probe_connection(api: SessionApi, values: Values) -> ActResult:
-    """Ask it for its models."""
+async def _probe_connection(api: SessionApi, values: Values) -> ActResult:
     found = await api.post(api_route("llm-connections", values["id"], "test"))
     return ActResult(probe_result(values.get("name", "It"), found))
 
 
-def probe_result(name: str, found: Mapping[str, Any]) -> SafeHtml:
+def probe_result(name: str, found: Record) -> SafeHtml:
     """Result of a connection test: latency and models, or the error with its fix."""
     took = format_duration(found["latency_ms"] / 1000)
     if not found["ok"]:
@@ -251,13 +219,11 @@ def probe_result(name: str, found: Mapping[str, Any]) -> SafeHtml:
         detail = tag("p", found["detail"]) if found["detail"] else None
         todo = tag("p", tag("b", "What to try: "), fix)
         return tag("div", said, detail, todo, class_="aos-problem", role="alert")
-    listed = _model_listing(found)
-    return success_note(
-        tag("strong", f"{name} answers in {took}"), tag("p", "at ", tag("code", found["endpoint"] or "?")), listed
-    )
+    at = tag("p", "at ", tag("code", found["endpoint"] or "?"))
+    return success_note(tag("strong", f"{name} answers in {took}"), at, _model_listing(found))
 
 
-def _model_listing(found: Mapping[str, Any]) -> Child:
+def _model_listing(found: Record) -> Child:
     models = found["models"]
     if found["model_listed"] is False:
         some = ", ".join(models[:MOST_LISTED]) + (" …" if len(models) > MOST_LISTED else "")
@@ -269,12 +235,12 @@ SECTION = SystemSection(
     "models",
     "Models",
     Role.OPERATOR,
-    show_connections,
+    _show_connections,
     {
-        ADD.act: add_connection,
-        CHANGE.act: change_connection,
-        KEY.act: rotate_key,
-        TEST.act: probe_connection,
-        DELETE.act: delete_connection,
+        ADD.act: _add_connection,
+        CHANGE.act: _change_connection,
+        KEY.act: _rotate_key,
+        TEST.act: _probe_connection,
+        DELETE.act: _delete_connection,
     },
 )

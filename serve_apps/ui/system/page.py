@@ -1,17 +1,15 @@
 """The page System, put together: its parts as tabs by URL, their forms, and restarts that are watched."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import parse_qsl, urlencode
 
 import gradio as gr
 
-from serve_apps.ui.kit.api import SessionApi
 from serve_apps.ui.kit.blocks import loading_notice
-from serve_apps.ui.kit.html import SafeHtml, join_html, tag
-from serve_apps.ui.kit.html_component import html_part
-from serve_apps.ui.kit.page import QUIET, ConsoleContext, ConsolePage, view_or_problem
+from serve_apps.ui.kit.html import Record, SafeHtml, join_html, tag
+from serve_apps.ui.kit.page import QUIET, ConsoleContext, ConsolePage, html_part, view_or_problem
 from serve_apps.ui.kit.problem import ApiProblem, ProblemReport
 from serve_apps.ui.sessions import Role
 from serve_apps.ui.system import (
@@ -60,10 +58,11 @@ def draw_system_page(desk: ConsoleContext, blocks: gr.Blocks) -> None:
         return SafeHtml(), *await _page_updates(desk, request, dict(request.query_params))
 
     async def go(request: gr.Request, event: gr.EventData) -> tuple[Any, ...]:
-        return SafeHtml(), *await _page_updates(desk, request, parse_query(_event_data(event).get("query")))
+        return SafeHtml(), *await _page_updates(desk, request, parse_query(getattr(event, "query", None)))
 
     async def act(request: gr.Request, event: gr.EventData) -> AsyncIterator[tuple[Any, ...]]:
-        async for shown in _act_updates(desk, request, _event_data(event)):
+        sent = {name: getattr(event, name, None) for name in ("act", "values", "query")}
+        async for shown in _act_updates(desk, request, sent):
             yield shown
 
     async def look(request: gr.Request) -> tuple[SafeHtml, Any]:
@@ -72,7 +71,7 @@ def draw_system_page(desk: ConsoleContext, blocks: gr.Blocks) -> None:
     all_ = [said, body, rolling, timer]
     blocks.load(load, None, all_, **QUIET)
     # The script sends one change of place after the other, and every act counts.
-    again: Mapping[str, Any] = {**QUIET, "trigger_mode": "multiple"}
+    again: Record = {**QUIET, "trigger_mode": "multiple"}
     body.click(go, None, all_, **again).then(None, None, None, js=ANSWERED % "go")
     body.submit(act, None, all_, **again).then(None, None, None, js=ANSWERED % "act")
     timer.tick(look, None, [rolling, timer], **QUIET)
@@ -106,9 +105,7 @@ def chosen_section(role: Role, wanted: Query) -> SystemSection:
 
 def find_act(role: Role, name: object) -> Act | None:
     """The act of a form by its name, among those of the role; the API checks the permission."""
-    return next(
-        (act for section in offered_sections(role) for known, act in section.acts.items() if known == name), None
-    )
+    return next((one.acts[name] for one in offered_sections(role) if isinstance(name, str) and name in one.acts), None)
 
 
 def section_frame(role: Role, current: SystemSection, wanted: Query, inside: SafeHtml) -> SafeHtml:
@@ -141,28 +138,23 @@ async def _page_updates(desk: ConsoleContext, request: gr.Request, wanted: Query
     return await view_or_problem(view()), rolling, timer
 
 
-async def _act_updates(
-    desk: ConsoleContext, request: gr.Request, sent: Mapping[str, Any]
-) -> AsyncIterator[tuple[Any, ...]]:
+async def _act_updates(desk: ConsoleContext, request: gr.Request, sent: Record) -> AsyncIterator[tuple[Any, ...]]:
     """First that it is at work, then what came of it; what was typed stays where it was refused."""
     stay = gr.skip()
     yield act_notice(ActResult(loading_notice("At work …"))), stay, stay, stay
     given = sent.get("values")
     values = {str(name): str(value) for name, value in given.items()} if isinstance(given, dict) else {}
     try:
-        done = await _run_act(desk.api(request), sent.get("act"), values)
+        api = desk.api(request)
+        act = find_act(api.session.role, sent.get("act"))
+        if act is None:
+            raise ApiProblem(UNKNOWN)
+        done = await act(api, values)
     except ApiProblem as problem:
         yield act_notice(ActResult(refusal_view(problem.told))), stay, stay, stay
         return
     where = parse_query(sent.get("query") if done.to is None else done.to)
     yield act_notice(done), *await _page_updates(desk, request, where)
-
-
-async def _run_act(api: SessionApi, name: object, values: Mapping[str, str]) -> ActResult:
-    act = find_act(api.session.role, name)
-    if act is None:
-        raise ApiProblem(UNKNOWN)
-    return await act(api, values)
 
 
 async def _restart_progress(desk: ConsoleContext, request: gr.Request) -> tuple[SafeHtml, Any]:
@@ -173,7 +165,3 @@ async def _restart_progress(desk: ConsoleContext, request: gr.Request) -> tuple[
         # While the gateway is restarted it may not answer for a moment; what it refuses it refuses again.
         return SafeHtml(), gr.Timer(active=not 400 <= problem.told.status < 500)
     return shown, gr.Timer(active=rolls)
-
-
-def _event_data(event: gr.EventData) -> Mapping[str, Any]:
-    return {name: getattr(event, name, None) for name in ("act", "values", "query")}

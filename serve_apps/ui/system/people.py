@@ -1,12 +1,13 @@
 """People: who belongs to the workspace and with which role, first passwords, and who may not sign in any more."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from serve_apps.ui.kit.api import SessionApi
 from serve_apps.ui.kit.blocks import data_table, empty_state, link_to, list_pager, state_badge, titled_card
 from serve_apps.ui.kit.formats import format_moment
-from serve_apps.ui.kit.html import SafeHtml, join_html, quiet_text, tag
+from serve_apps.ui.kit.html import Record, SafeHtml, join_html, quiet_text, tag
+from serve_apps.ui.kit.page import query_int
 from serve_apps.ui.sessions import Role
 from serve_apps.ui.system.forms import ActForm, action_link, fact_list, field_grid, query_form, secret_shown_once
 from serve_apps.ui.system.section import (
@@ -19,7 +20,6 @@ from serve_apps.ui.system.section import (
     missing_problem,
     page_address,
     page_query,
-    query_int,
     success_note,
     tenant_admin,
 )
@@ -36,27 +36,24 @@ MAY: Final = {
 ROLES: Final = tuple((role.value, f"{role.value}: {MAY[role.value]}") for role in Role)
 SAME: Final = ("", "stays as it is")
 FIRST: Final = "It is for the first sign-in only and shown this once. Hand it over on a safe way."
-User = Mapping[str, Any]
+User = Record
 
 
-async def show_people(api: SessionApi, asked: Query) -> SafeHtml:
-    """One person, the form for another, or the list."""
+async def _show_people(api: SessionApi, asked: Query) -> SafeHtml:
     changes = await tenant_admin(api)
     if "who" in asked:
-        return person_view(await _find_person(api, asked["who"]), api.session.email, changes)
+        return _person_view(await _find_person(api, asked["who"]), api.session.email, changes)
     if "new" in asked:
-        return titled_card("Add somebody", new_person_form())
+        return titled_card("Add somebody", _new_person_form())
     everywhere = "true" if asked.get("everywhere") and changes else None
     body = await api.get("/api/users", q=asked.get("q"), everywhere=everywhere, skip=query_int(asked), limit=PAGE_OF)
-    return people_list(body, asked, changes)
+    return _people_list(body, asked, changes)
 
 
-def people_list(body: Mapping[str, Any], asked: Query, changes: bool) -> SafeHtml:
-    """Everybody, a page at a time."""
+def _people_list(body: Record, asked: Query, changes: bool) -> SafeHtml:
     search = ActForm("people.filter").text("q", "Part of the e-mail", asked.get("q", ""), kind="search")
-    whole = ActForm("people.filter").choice(
-        "everywhere", "Of", (("", "this workspace"), ("true", "the whole tenant")), asked.get("everywhere", "")
-    )
+    places = (("", "this workspace"), ("true", "the whole tenant"))
+    whole = ActForm("people.filter").choice("everywhere", "Of", places, asked.get("everywhere", ""))
     new = action_link("Add somebody", page_address("people", new=1)) if changes else None
     bar = query_form("people", search, whole if changes else None)
     if not body["items"]:
@@ -80,21 +77,17 @@ def _state_badge(one: User) -> SafeHtml:
     return state_badge("first password", "amber") if one["must_change_password"] else state_badge("active")
 
 
-def new_person_form() -> SafeHtml:
-    """The form for somebody new."""
-    return ADD(
-        field_grid(
-            ADD.text("email", "E-mail", kind="email", required=True),
-            ADD.choice("role", "Role in this workspace", ROLES, "viewer"),
-            ADD.choice("tenant_role", "Role across the tenant", (("", "viewer, or as it is"), *ROLES)),
-            ADD.text("password", "First password", kind="password", about="Left empty, one is made and shown once."),
-        ),
-        send="Add",
+def _new_person_form() -> SafeHtml:
+    fields = field_grid(
+        ADD.text("email", "E-mail", kind="email", required=True),
+        ADD.choice("role", "Role in this workspace", ROLES, "viewer"),
+        ADD.choice("tenant_role", "Role across the tenant", (("", "viewer, or as it is"), *ROLES)),
+        ADD.text("password", "First password", kind="password", about="Left empty, one is made and shown once."),
     )
+    return ADD(fields, send="Add")
 
 
-def person_view(one: User, mine: str, changes: bool) -> SafeHtml:
-    """Somebody, with what can be done."""
+def _person_view(one: User, mine: str, changes: bool) -> SafeHtml:
     back = link_to("← All people", page_address("people"))
     here, across = one["role"] or "not a member", one["tenant_role"]
     facts = (("Role here", here), ("Across the tenant", across), ("Since", format_moment(one["created_at"])))
@@ -107,36 +100,26 @@ def person_view(one: User, mine: str, changes: bool) -> SafeHtml:
     here = CHANGE.choice("role", "Role in this workspace", choices, one["role"] or "")
     across = CHANGE.choice("tenant_role", "Role across the tenant", ROLES, one["tenant_role"])
     roles = CHANGE(field_grid(here, across), send="Save the roles", changed=True, **id_)
-    reset = RESET.confirmed(
-        "Reset the password …",
+    about = (
         "Every session ends at once, running streams within five seconds, and API keys made in a session of the last "
-        "weeks are revoked and named. A new first password is made and shown once.",
-        "Reset it",
-        **id_,
+        "weeks are revoked and named. A new first password is made and shown once."
     )
-    keeping = RESET.confirmed(
-        "Reset it, keep API keys …",
-        "As above, but API keys go on: for somebody who has only forgotten the password.",
-        "Reset, keep keys",
-        keep_keys="true",
-        **id_,
-    )
+    reset = RESET.confirmed("Reset the password …", about, "Reset it", **id_)
+    about = "As above, but API keys go on: for somebody who has only forgotten the password."
+    keeping = RESET.confirmed("Reset it, keep API keys …", about, "Reset, keep keys", keep_keys="true", **id_)
     access = tag("div", reset, keeping, _access_actions(one, id_), class_="aos-row")
     return join_html(back, head, titled_card("Roles", roles), titled_card("Access", access))
 
 
 def _access_actions(one: User, id_: Mapping[str, str]) -> SafeHtml:
-    leave = LEAVE.confirmed(
-        "Remove …", "They leave this workspace. Their account, and what they made, stays.", "Remove", **id_
-    )
+    stays = "They leave this workspace. Their account, and what they made, stays."
+    leave = LEAVE.confirmed("Remove …", stays, "Remove", **id_)
     if one["disabled"]:
         return join_html(SWITCH.button("Let them sign in again", disabled="false", **id_), leave)
-    off = SWITCH.confirmed(
-        "Disable …", "They are signed out at once, keys included.", "Disable", disabled="true", **id_
-    )
-    out = SIGN_OUT.confirmed(
-        "Sign out …", "Every session ends at once. Password and API keys stay as they are.", "Sign out", **id_
-    )
+    about = "They are signed out at once, keys included."
+    off = SWITCH.confirmed("Disable …", about, "Disable", disabled="true", **id_)
+    ends = "Every session ends at once. Password and API keys stay as they are."
+    out = SIGN_OUT.confirmed("Sign out …", ends, "Sign out", **id_)
     return join_html(out, off, leave)
 
 
@@ -149,19 +132,16 @@ async def _find_person(api: SessionApi, email: str) -> User:
     return one
 
 
-async def add_person(api: SessionApi, values: Values) -> ActResult:
-    """Give somebody a role here."""
+async def _add_person(api: SessionApi, values: Values) -> ActResult:
     made = await api.post("/api/users", {name: value for name, value in values.items() if value})
     if made["password"] is None:
         said = "was added." if made["fresh"] else "was in the tenant already and belongs to the workspace now."
         return act_done(tag("strong", made["email"]), " ", said, to=page_query("people"))
-    return act_done(
-        secret_shown_once(f"First password of {made['email']}", made["password"], FIRST), to=page_query("people")
-    )
+    first = secret_shown_once(f"First password of {made['email']}", made["password"], FIRST)
+    return act_done(first, to=page_query("people"))
 
 
-async def change_roles(api: SessionApi, values: Values) -> ActResult:
-    """Other roles."""
+async def _change_roles(api: SessionApi, values: Values) -> ActResult:
     roles = {name: values[name] for name in ("role", "tenant_role") if values.get(name)}
     if not roles:
         return ActResult(empty_state("Nothing was changed.", "Choose another role first."))
@@ -169,14 +149,12 @@ async def change_roles(api: SessionApi, values: Values) -> ActResult:
     return act_done(f"{after['email']} is {after['role'] or 'no member'} here, {after['tenant_role']} in the tenant.")
 
 
-async def set_sign_in(api: SessionApi, values: Values) -> ActResult:
-    """Let somebody sign in, or not."""
+async def _set_sign_in(api: SessionApi, values: Values) -> ActResult:
     after = await api.patch(api_route("users", values["id"]), {"disabled": values.get("disabled") == "true"})
     return act_done(f"{after['email']} {'is disabled and signed out' if after['disabled'] else 'may sign in again'}.")
 
 
-async def reset_password(api: SessionApi, values: Values) -> ActResult:
-    """A new first password, and what became of the API keys."""
+async def _reset_password(api: SessionApi, values: Values) -> ActResult:
     keep = values.get("keep_keys") == "true"
     made = await api.post(api_route("users", values["id"], "password"), {"keep_keys": keep})
     shown = success_note(secret_shown_once(f"First password of {made['email']}", made["password"] or "", FIRST))
@@ -184,7 +162,7 @@ async def reset_password(api: SessionApi, values: Values) -> ActResult:
     return ActResult(join_html(shown, revoked, _key_table("These API keys go on", made["kept_keys"])))
 
 
-def _key_table(title: str, keys: Sequence[Mapping[str, Any]]) -> SafeHtml | None:
+def _key_table(title: str, keys: Sequence[Record]) -> SafeHtml | None:
     if not keys:
         return None
     rows = []
@@ -195,31 +173,28 @@ def _key_table(title: str, keys: Sequence[Mapping[str, Any]]) -> SafeHtml | None
     return titled_card(title, data_table(("Name", "Begins with", "Role", "Made", "Last used"), rows))
 
 
-async def sign_out(api: SessionApi, values: Values) -> ActResult:
-    """Every session of somebody ends."""
+async def _sign_out(api: SessionApi, values: Values) -> ActResult:
     await api.delete(api_route("users", values["id"], "sessions"))
     return act_done(f"{values.get('email', 'This person')} is signed out everywhere; password and API keys stay.")
 
 
-async def remove_member(api: SessionApi, values: Values) -> ActResult:
-    """Out of this workspace."""
+async def _remove_member(api: SessionApi, values: Values) -> ActResult:
     await api.delete(api_route("users", values["id"]))
-    return act_done(
-        f"{values.get('email', 'This person')} does not belong to this workspace any more.", to=page_query("people")
-    )
+    who = values.get("email", "This person")
+    return act_done(f"{who} does not belong to this workspace any more.", to=page_query("people"))
 
 
 SECTION = SystemSection(
     "people",
     "People",
     Role.ADMIN,
-    show_people,
+    _show_people,
     {
-        ADD.act: add_person,
-        CHANGE.act: change_roles,
-        SWITCH.act: set_sign_in,
-        SIGN_OUT.act: sign_out,
-        RESET.act: reset_password,
-        LEAVE.act: remove_member,
+        ADD.act: _add_person,
+        CHANGE.act: _change_roles,
+        SWITCH.act: _set_sign_in,
+        SIGN_OUT.act: _sign_out,
+        RESET.act: _reset_password,
+        LEAVE.act: _remove_member,
     },
 )

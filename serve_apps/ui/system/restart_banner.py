@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 from serve_apps.ui.kit.api import SessionApi
 from serve_apps.ui.kit.blocks import Colour, data_table, progress_bar, state_badge, titled_card
 from serve_apps.ui.kit.formats import format_duration, format_moment
-from serve_apps.ui.kit.html import SafeHtml, join_html, quiet_text, tag
+from serve_apps.ui.kit.html import Record, SafeHtml, join_html, quiet_text, tag
 from serve_apps.ui.system.forms import ActForm
 from serve_apps.ui.system.section import Act, ActResult, Values, success_note
 
@@ -23,9 +23,12 @@ PARTS: Final = (
     ("console", "Console"),
 )
 WHOLE: Final = "whole"
+COUNTS: Final = (
+    "Saved settings count there after a restart. Replicas are replaced one by one; nothing that runs is cut off."
+)
 
 
-def waiting_parts(needs: Sequence[Mapping[str, Any]]) -> SafeHtml | None:
+def waiting_parts(needs: Sequence[Record]) -> SafeHtml | None:
     """The parts that saved settings wait for."""
     if not needs:
         return None
@@ -33,17 +36,11 @@ def waiting_parts(needs: Sequence[Mapping[str, Any]]) -> SafeHtml | None:
         (tag("b", need["part"]), tag("code", ", ".join(need["keys"])), format_moment(need["since"], relative=True))
         for need in needs
     ]
-    about = (
-        "Saved settings count there after a restart. Replicas are replaced one by one; nothing that runs is cut off."
-    )
     ask = WAITING.confirmed("Restart them …", "Each part is replaced replica by replica.", "Restart now")
-    hard = None
-    if any(need["part"] == WHOLE for need in needs):
-        hard = tag(
-            "p", "“whole” can only be started anew by hand, where it was started: ", tag("code", "aos down && aos up")
-        )
+    by_hand = "“whole” can only be started anew by hand, where it was started: ", tag("code", "aos down && aos up")
+    hard = tag("p", by_hand) if any(need["part"] == WHOLE for need in needs) else None
     shown, needed = data_table(("Part", "For", "Since"), rows), state_badge("restart needed", "amber")
-    return titled_card("Waiting for a restart", quiet_text(about), shown, hard, ask, aside=needed)
+    return titled_card("Waiting for a restart", quiet_text(COUNTS), shown, hard, ask, aside=needed)
 
 
 def by_choice() -> SafeHtml:
@@ -53,21 +50,18 @@ def by_choice() -> SafeHtml:
     return tag("details", tag("summary", "Restart a part"), form, class_="aos-card aos-fold")
 
 
-async def restart_waiting(api: SessionApi, values: Values) -> ActResult:
-    """Restart what waits."""
-    return ActResult(hint_notice(await api.post("/api/admin/restart-hint", {})))
+async def _restart_waiting(api: SessionApi, values: Values) -> ActResult:
+    return ActResult(_hint_notice(await api.post("/api/admin/restart-hint", {})))
 
 
-async def restart_chosen(api: SessionApi, values: Values) -> ActResult:
-    """Restart what was chosen."""
-    return ActResult(hint_notice(await api.post("/api/admin/restart-hint", {"parts": [values.get("part", "")]})))
+async def _restart_chosen(api: SessionApi, values: Values) -> ActResult:
+    return ActResult(_hint_notice(await api.post("/api/admin/restart-hint", {"parts": [values.get("part", "")]})))
 
 
-ACTS: Final[Mapping[str, Act]] = {WAITING.act: restart_waiting, CHOSEN.act: restart_chosen}
+ACTS: Final[Mapping[str, Act]] = {WAITING.act: _restart_waiting, CHOSEN.act: _restart_chosen}
 
 
-def hint_notice(hint: Mapping[str, Any]) -> SafeHtml:
-    """Result of a restart request: begun, queued, or the command to run by hand."""
+def _hint_notice(hint: Record) -> SafeHtml:
     said = {
         "rolling": "The restart has begun.",
         "asked": "The restart was asked for.",
@@ -85,7 +79,7 @@ async def progress_of(api: SessionApi) -> tuple[SafeHtml, bool]:
     return (latest_restarts(items[:SHOWN]), rolls) if items else (SafeHtml(), False)
 
 
-def latest_restarts(items: Sequence[Mapping[str, Any]]) -> SafeHtml:
+def latest_restarts(items: Sequence[Record]) -> SafeHtml:
     """Each with how far it is: asked for, taken up by the supervisor, done."""
     rows = []
     for one in items:
@@ -94,7 +88,7 @@ def latest_restarts(items: Sequence[Mapping[str, Any]]) -> SafeHtml:
     return titled_card("Restarts", data_table(("Parts", "State", "How far", "Asked for"), rows))
 
 
-def restart_state(one: Mapping[str, Any]) -> tuple[str, Colour]:
+def restart_state(one: Record) -> tuple[str, Colour]:
     """In a word and a colour."""
     if one["error"]:
         return "failed", "red"
@@ -103,7 +97,7 @@ def restart_state(one: Mapping[str, Any]) -> tuple[str, Colour]:
     return ("rolling", "blue") if one["taken_at"] else ("waiting", "amber")
 
 
-def _restart_progress(one: Mapping[str, Any]) -> SafeHtml:
+def _restart_progress(one: Record) -> SafeHtml:
     if one["error"]:
         return join_html(one["error"])
     if one["done_at"]:

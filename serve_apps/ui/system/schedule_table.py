@@ -6,7 +6,8 @@ from typing import Any, Final
 from serve_apps.ui.kit.api import SessionApi
 from serve_apps.ui.kit.blocks import Colour, data_table, empty_card, link_to, list_pager, state_badge, titled_card
 from serve_apps.ui.kit.formats import format_moment
-from serve_apps.ui.kit.html import SafeHtml, join_html, quiet_span, tag
+from serve_apps.ui.kit.html import Record, SafeHtml, join_html, quiet_span, tag
+from serve_apps.ui.kit.page import query_int
 from serve_apps.ui.sessions import ConsoleSession, Role
 from serve_apps.ui.system.forms import ActForm, action_link, fact_list, field_grid
 from serve_apps.ui.system.section import (
@@ -19,7 +20,6 @@ from serve_apps.ui.system.section import (
     find_listed,
     page_address,
     page_query,
-    query_int,
     success_note,
 )
 
@@ -44,37 +44,32 @@ ENDED: Final[Mapping[str, Colour]] = {
     "cancelled": "grey",
 }
 WHEN: Final = "Minute, hour, day, month, weekday: 0 2 * * * is every day at 2:00, 0 7 * * 1-5 Monday to Friday at 7:00."
-Schedule = Mapping[str, Any]
+Schedule = Record
 
 
-async def show_schedules(api: SessionApi, asked: Query) -> SafeHtml:
-    """One schedule with its history, the form for another, or the list."""
+async def _show_schedules(api: SessionApi, asked: Query) -> SafeHtml:
     if "id" in asked:
         one = await find_listed(api, "/api/scheduler/jobs", asked["id"], "schedule")
         runs = await api.get(api_route("scheduler", "jobs", one["id"], "runs"), skip=query_int(asked), limit=RUNS_OF)
-        return schedule_view(one, runs, query_int(asked), api.session)
+        return _schedule_view(one, runs, query_int(asked), api.session)
     builds = api.session.role.reaches(Role.DEVELOPER)
     if "new" in asked and builds:
         agents = (await api.get("/api/agents", limit=1000))["items"]
-        return new_schedule_form([one["name"] for one in agents], api.session.role)
+        return _new_schedule_form([one["name"] for one in agents], api.session.role)
     body = await api.get("/api/scheduler/jobs", skip=query_int(asked), limit=PAGE_OF)
-    return schedule_list(body, query_int(asked), builds)
+    return _schedule_list(body, query_int(asked), builds)
 
 
-def schedule_list(body: Mapping[str, Any], skip: int, builds: bool) -> SafeHtml:
-    """All by name, with when each ran and runs next."""
+def _schedule_list(body: Record, skip: int, builds: bool) -> SafeHtml:
     new = action_link("Add a schedule", page_address("schedules", new=1)) if builds else None
     if not body["items"]:
         todo = "It sends an agent a message at set times, such as a summary every Monday. "
         return empty_card("Schedules", "Nothing runs by the clock.", join_html(todo, new))
     rows = []
     for one in body["items"]:
-        link, due = (
-            link_to(one["name"], page_address("schedules", id=one["id"])),
-            format_moment(one["next_at"], relative=True),
-        )
-        times = join_html(tag("code", one["cron"]), " ", one["timezone"]), due, _last_run(one)
-        rows.append((link, one["agent"], *times, _state_badge(one), one["owner"]))
+        link = link_to(one["name"], page_address("schedules", id=one["id"]))
+        when, due = (tag("code", one["cron"]), " ", one["timezone"]), format_moment(one["next_at"], relative=True)
+        rows.append((link, one["agent"], when, due, _last_run(one), _state_badge(one), one["owner"]))
     paged = list_pager(page_address("schedules"), skip, PAGE_OF, body["total"]) if body["total"] > PAGE_OF else None
     shown = data_table(("Name", "Agent", "When", "Next", "Last", "State", "Runs as"), rows)
     return titled_card("Schedules", shown, paged, aside=new)
@@ -94,24 +89,19 @@ def _state_badge(one: Schedule) -> SafeHtml:
     return state_badge("on", "green") if one["enabled"] else state_badge("paused", "grey")
 
 
-def new_schedule_form(agents: Sequence[str], role: Role) -> SafeHtml:
-    """The form for another."""
+def _new_schedule_form(agents: Sequence[str], role: Role) -> SafeHtml:
     back = link_to("← All schedules", page_address("schedules"))
     if not agents:
         return join_html(back, empty_card("Add a schedule", "There is no agent.", "Make one first."))
     actions = ACTIONS if role.reaches(Role.OPERATOR) else ACTIONS[:1]
-    form = ADD(
-        field_grid(
-            ADD.text("name", "Name", required=True),
-            ADD.choice("agent", "Agent", [(one, one) for one in agents]),
-            ADD.choice("action", "What is done", actions),
-            *_time_fields(ADD, "", ""),
-        ),
-        ADD.area(
-            "message", "Message to the agent", about="It runs as you, with the rights that you have when it runs."
-        ),
-        send="Add",
+    fields = field_grid(
+        ADD.text("name", "Name", required=True),
+        ADD.choice("agent", "Agent", [(one, one) for one in agents]),
+        ADD.choice("action", "What is done", actions),
+        *_time_fields(ADD, "", ""),
     )
+    about = "It runs as you, with the rights that you have when it runs."
+    form = ADD(fields, ADD.area("message", "Message to the agent", about=about), send="Add")
     return join_html(back, titled_card("Add a schedule", form))
 
 
@@ -122,42 +112,35 @@ def _time_fields(form: ActForm, cron: str, zone: str) -> list[SafeHtml]:
     ]
 
 
-def schedule_view(one: Schedule, runs: Mapping[str, Any], skip: int, who: ConsoleSession) -> SafeHtml:
-    """A schedule, what can be done with it, and what became of its due times."""
+def _schedule_view(one: Schedule, runs: Record, skip: int, who: ConsoleSession) -> SafeHtml:
     mine = one["owner"] == who.email
+    said = "for its owner only" if one["payload"] is None else one["payload"].get("message", "–")
     known = fact_list(
         (
             ("State", _state_badge(one)),
             ("Agent", one["agent"]),
             ("What", dict(ACTIONS).get(one["action"], one["action"])),
-            (
-                "When",
-                join_html(tag("code", one["cron"]), " ", one["timezone"], " ", quiet_span(TIMES.get(one["cron"], ""))),
-            ),
+            ("When", (tag("code", one["cron"]), " ", one["timezone"], " ", quiet_span(TIMES.get(one["cron"], "")))),
             ("Next", format_moment(one["next_at"])),
             ("Last", _last_run(one)),
             ("Runs as", f"{one['owner']}, at most {one['role']}"),
-            (
-                "Message",
-                (one["payload"] or {}).get("message", "–") if one["payload"] is not None else "for its owner only",
-            ),
+            ("Message", said),
         )
     )
     back = link_to("← All schedules", page_address("schedules"))
     head = titled_card(one["name"], known, tag("div", _schedule_actions(one, mine, who.role), class_="aos-row"))
-    return join_html(back, head, _change_form(one) if mine else None, run_history(one, runs, skip))
+    return join_html(back, head, _change_form(one) if mine else None, _run_history(one, runs, skip))
 
 
 def _schedule_actions(one: Schedule, mine: bool, role: Role) -> list[SafeHtml | None]:
     id_ = {"id": one["id"], "name": one["name"]}
     keeps = mine or role.reaches(Role.OPERATOR)
+    delete = DELETE.confirmed("Delete …", "Its history goes with it; what it led to stays.", "Delete", **id_)
     on = SWITCH.button("Resume", "primary", enabled="true", **id_) if mine and not one["enabled"] else None
     return [
         RUN.button("Run now", "primary", **id_) if mine else None,
         SWITCH.button("Pause", enabled="false", **id_) if keeps and one["enabled"] else on,
-        DELETE.confirmed("Delete …", "Its history goes with it; what it led to stays.", "Delete", **id_)
-        if keeps
-        else None,
+        delete if keeps else None,
     ]
 
 
@@ -170,12 +153,10 @@ def _change_form(one: Schedule) -> SafeHtml:
     return titled_card("Change", form)
 
 
-def run_history(one: Schedule, runs: Mapping[str, Any], skip: int) -> SafeHtml:
-    """Table of past due times with their outcome, the latest first."""
+def _run_history(one: Schedule, runs: Record, skip: int) -> SafeHtml:
     if not runs["items"]:
-        return empty_card(
-            "History", "It has not run yet.", "It shows up here with its first due time, or with “Run now”."
-        )
+        todo = "It shows up here with its first due time, or with “Run now”."
+        return empty_card("History", "It has not run yet.", todo)
     rows = []
     for run in runs["items"]:
         state, ended = run["status"], format_moment(run["ended_at"], relative=True)
@@ -186,14 +167,13 @@ def run_history(one: Schedule, runs: Mapping[str, Any], skip: int) -> SafeHtml:
     return titled_card("History", data_table(("Due", "State", "Attempts", "Ended", "What came of it"), rows), paged)
 
 
-def _led_to(run: Mapping[str, Any]) -> SafeHtml:
+def _led_to(run: Record) -> SafeHtml:
     if run["run_id"]:
         return join_html("run ", tag("code", run["run_id"][:8], title=run["run_id"]))
     return join_html("job ", tag("code", run["job_id"][:8], title=run["job_id"])) if run["job_id"] else tag("span", "–")
 
 
-async def add_schedule(api: SessionApi, values: Values) -> ActResult:
-    """Make one."""
+async def _add_schedule(api: SessionApi, values: Values) -> ActResult:
     body: dict[str, Any] = {name: values.get(name, "") for name in ("name", "agent", "cron", "timezone", "action")}
     if values.get("message"):
         body["payload"] = {"message": values["message"]}
@@ -202,33 +182,28 @@ async def add_schedule(api: SessionApi, values: Values) -> ActResult:
     return ActResult(said, page_query("schedules", id=made["id"]))
 
 
-async def change_schedule(api: SessionApi, values: Values) -> ActResult:
-    """Save what was changed."""
+async def _change_schedule(api: SessionApi, values: Values) -> ActResult:
     body: dict[str, Any] = {name: values[name] for name in ("name", "cron", "timezone") if name in values}
     if "message" in values:
         body["payload"] = {"message": values["message"]}
     after = await api.patch(api_route("scheduler", "jobs", values["id"]), body)
-    return act_done(
-        tag("strong", after["name"]), " is saved; due ", format_moment(after["next_at"], relative=True), "."
-    )
+    due = format_moment(after["next_at"], relative=True)
+    return act_done(tag("strong", after["name"]), " is saved; due ", due, ".")
 
 
-async def toggle_schedule(api: SessionApi, values: Values) -> ActResult:
-    """Pause it, or let it go on."""
+async def _toggle_schedule(api: SessionApi, values: Values) -> ActResult:
     after = await api.patch(api_route("scheduler", "jobs", values["id"]), {"enabled": values.get("enabled") == "true"})
     return act_done(tag("strong", after["name"]), " goes on." if after["enabled"] else " is paused.")
 
 
-async def run_schedule(api: SessionApi, values: Values) -> ActResult:
-    """Let it be due now."""
+async def _run_schedule(api: SessionApi, values: Values) -> ActResult:
     await api.post(api_route("scheduler", "jobs", values["id"], "run"))
     again = link_to("look again", page_address("schedules", id=values["id"]))
     said = " is due now. Its history shows what comes of it: "
     return act_done(tag("strong", values.get("name", "It")), said, again, ".")
 
 
-async def delete_schedule(api: SessionApi, values: Values) -> ActResult:
-    """Take it away."""
+async def _delete_schedule(api: SessionApi, values: Values) -> ActResult:
     await api.delete(api_route("scheduler", "jobs", values["id"]))
     return act_done(f"{values.get('name', 'It')} is deleted.", to=page_query("schedules"))
 
@@ -237,12 +212,12 @@ SECTION = SystemSection(
     "schedules",
     "Schedules",
     Role.VIEWER,
-    show_schedules,
+    _show_schedules,
     {
-        ADD.act: add_schedule,
-        CHANGE.act: change_schedule,
-        SWITCH.act: toggle_schedule,
-        RUN.act: run_schedule,
-        DELETE.act: delete_schedule,
+        ADD.act: _add_schedule,
+        CHANGE.act: _change_schedule,
+        SWITCH.act: _toggle_schedule,
+        RUN.act: _run_schedule,
+        DELETE.act: _delete_schedule,
     },
 )

@@ -56,12 +56,6 @@ def api_route(*parts: str) -> str:
     return "/api/" + "/".join(quote(part, safe="") for part in parts)
 
 
-def query_int(asked: Query, name: str = "skip") -> int:
-    """A number of the query; 0 where there is none."""
-    text = asked.get(name, "")
-    return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
-
-
 def success_note(*said: Any) -> SafeHtml:
     """Something was done."""
     return tag("div", said, class_="aos-good", role="status")

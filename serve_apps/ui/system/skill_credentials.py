@@ -6,7 +6,8 @@ from typing import Any, Final
 from serve_apps.ui.kit.api import SessionApi
 from serve_apps.ui.kit.blocks import data_table, empty_card, empty_state, link_to, list_pager, state_badge, titled_card
 from serve_apps.ui.kit.formats import format_count, format_moment
-from serve_apps.ui.kit.html import Child, SafeHtml, join_html, quiet_text, tag
+from serve_apps.ui.kit.html import Child, Record, SafeHtml, join_html, quiet_text, tag
+from serve_apps.ui.kit.page import query_int
 from serve_apps.ui.sessions import Role
 from serve_apps.ui.system.forms import ActForm, action_link, choice_tiles, fact_list, field_grid
 from serve_apps.ui.system.section import (
@@ -19,7 +20,6 @@ from serve_apps.ui.system.section import (
     find_listed,
     page_address,
     page_query,
-    query_int,
 )
 
 PAGE_OF: Final = 50
@@ -37,46 +37,42 @@ LONG: Final = frozenset({"private_key", "known_hosts"})
 SECRET, OPEN = "secret:", "open:"
 PAIRS: Final = "One a line: name=value."
 ANY: Final = ("", "any")
-Credential = Mapping[str, Any]
+Credential = Record
 
 
-async def show_credentials(api: SessionApi, asked: Query) -> SafeHtml:
-    """One credential, the form for another, or the list."""
+async def _show_credentials(api: SessionApi, asked: Query) -> SafeHtml:
     admin = api.session.role.reaches(Role.ADMIN)
     if "new" in asked and admin:
-        return new_credential_form((await api.get("/api/credentials/types"))["items"], asked["new"])
+        return _new_credential_form((await api.get("/api/credentials/types"))["items"], asked["new"])
     if "id" in asked:
         return await _show_credential(api, asked["id"], admin)
     body = await api.get("/api/credentials", skip=query_int(asked), limit=PAGE_OF)
-    return credential_list(body, query_int(asked), admin)
+    return _credential_list(body, query_int(asked), admin)
 
 
 async def _show_credential(api: SessionApi, id_: str, admin: bool) -> SafeHtml:
     one = await find_listed(api, "/api/credentials", id_, "credential")
     bound = (await api.get(api_route("credentials", id_, "bindings")))["items"]
     if not admin:
-        return credential_view(one, bound)
+        return _credential_view(one, bound)
     agents = (await api.get("/api/agents", limit=1000))["items"]
     skills = (await api.get("/api/skills", limit=1000))["items"]
     kinds = (await api.get("/api/credentials/types"))["items"]
-    known: dict[str, Mapping[str, Any]] = {kind["type"]: kind for kind in kinds}
+    known: dict[str, Record] = {kind["type"]: kind for kind in kinds}
     kind = known[one["type"]]
     choices = ([(each["id"], each["name"]) for each in agents], [(each["name"], each["name"]) for each in skills])
-    return join_html(credential_view(one, bound, admin=True), _binding_form(one, *choices), _rotation_form(one, kind))
+    return join_html(_credential_view(one, bound, admin=True), _binding_form(one, *choices), _rotation_form(one, kind))
 
 
-def credential_list(body: Mapping[str, Any], skip: int, admin: bool) -> SafeHtml:
-    """All by name, without secrets."""
+def _credential_list(body: Record, skip: int, admin: bool) -> SafeHtml:
     new = action_link("Add a credential", page_address("credentials", new="choose")) if admin else None
     if not body["items"]:
         todo = join_html("Skills that sign in somewhere need one. ", new or "An administrator adds it.")
         return empty_card("Credentials", "There is no credential.", todo)
     rows = []
     for one in body["items"]:
-        link, kind = (
-            link_to(one["name"], page_address("credentials", id=one["id"])),
-            LABELS.get(one["type"], one["type"]),
-        )
+        link = link_to(one["name"], page_address("credentials", id=one["id"]))
+        kind = LABELS.get(one["type"], one["type"])
         fields, changed = ", ".join(one["fields"]), format_moment(one["updated_at"], relative=True)
         rows.append((link, kind, fields, _open_to(one), _state_badge(one), changed))
     paged = list_pager(page_address("credentials"), skip, PAGE_OF, body["total"]) if body["total"] > PAGE_OF else None
@@ -93,21 +89,16 @@ def _open_to(one: Credential) -> str:
 def _state_badge(one: Credential) -> SafeHtml:
     if not one["is_active"]:
         return state_badge("off", "grey")
-    return join_html(
-        state_badge("on", "green"),
-        join_html(" until ", format_moment(one["expires_at"])) if one["expires_at"] else None,
-    )
+    until = (" until ", format_moment(one["expires_at"])) if one["expires_at"] else None
+    return join_html(state_badge("on", "green"), until)
 
 
-def new_credential_form(kinds: Sequence[Mapping[str, Any]], wanted: str) -> SafeHtml:
-    """First the type, then the form that fits it."""
+def _new_credential_form(kinds: Sequence[Record], wanted: str) -> SafeHtml:
     back = link_to("← All credentials", page_address("credentials"))
     kind = next((one for one in kinds if one["type"] == wanted), None)
     if kind is None:
         fields = {one["type"]: ", ".join([*one["open"], *one["secret"]]) or "fields of your own" for one in kinds}
-        tiles = (
-            (LABELS.get(type_, type_), said, page_address("credentials", new=type_)) for type_, said in fields.items()
-        )
+        tiles = ((LABELS.get(one, one), said, page_address("credentials", new=one)) for one, said in fields.items())
         return join_html(back, choice_tiles("Which type?", tiles))
     form = ADD(
         field_grid(
@@ -122,7 +113,7 @@ def new_credential_form(kinds: Sequence[Mapping[str, Any]], wanted: str) -> Safe
     return join_html(back, titled_card(LABELS.get(kind["type"], kind["type"]), form))
 
 
-def _credential_fields(form: ActForm, kind: Mapping[str, Any]) -> list[SafeHtml]:
+def _credential_fields(form: ActForm, kind: Record) -> list[SafeHtml]:
     needed = {name for group in kind["needs"] if len(group) == 1 for name in group}
     either = [" or ".join(group).replace("_", " ") for group in kind["needs"] if len(group) > 1]
     found = [_credential_field(form, OPEN + name, name in needed, secret=False) for name in kind["open"]]
@@ -141,8 +132,7 @@ def _credential_field(form: ActForm, name: str, needed: bool, *, secret: bool) -
     return form.text(name, label, about=about, kind="password" if secret else "text", required=needed)
 
 
-def credential_view(one: Credential, bound: Sequence[Mapping[str, Any]], admin: bool = False) -> SafeHtml:
-    """Details of one credential without its secrets, and its bindings."""
+def _credential_view(one: Credential, bound: Sequence[Record], admin: bool = False) -> SafeHtml:
     known = fact_list(
         (
             ("Type", LABELS.get(one["type"], one["type"])),
@@ -157,25 +147,19 @@ def credential_view(one: Credential, bound: Sequence[Mapping[str, Any]], admin: 
     id_ = {"id": one["id"], "name": one["name"]}
     acts: Child = None
     if admin:
-        on, opened = ("false", "Switch off") if one["is_active"] else ("true", "Switch on"), one["bound"]
-        acts = tag(
-            "div",
-            CHANGE.button(on[1], is_active=on[0], **id_),
-            CHANGE.button(
-                "Open to all calls" if opened else "Only for bindings", bound="false" if opened else "true", **id_
-            ),
-            DELETE.confirmed(
-                "Delete …", "Skills that need it are refused from then on. Its bindings go with it.", "Delete", **id_
-            ),
-            class_="aos-row",
-        )
+        on = CHANGE.button("Switch on", is_active="true", **id_)
+        off = CHANGE.button("Switch off", is_active="false", **id_)
+        shut = CHANGE.button("Only for bindings", bound="true", **id_)
+        opened = CHANGE.button("Open to all calls", bound="false", **id_)
+        about = "Skills that need it are refused from then on. Its bindings go with it."
+        delete = DELETE.confirmed("Delete …", about, "Delete", **id_)
+        acts = tag("div", off if one["is_active"] else on, opened if one["bound"] else shut, delete, class_="aos-row")
     back = link_to("← All credentials", page_address("credentials"))
-    return join_html(
-        back, titled_card(one["name"], known, acts), titled_card("Who may use it", _binding_table(one, bound, admin))
-    )
+    who = titled_card("Who may use it", _binding_table(one, bound, admin))
+    return join_html(back, titled_card(one["name"], known, acts), who)
 
 
-def _binding_table(one: Credential, bound: Sequence[Mapping[str, Any]], admin: bool) -> SafeHtml:
+def _binding_table(one: Credential, bound: Sequence[Record], admin: bool) -> SafeHtml:
     if not bound:
         what = "Nobody may use it yet." if one["bound"] else "Every call of this workspace may use it."
         return empty_state(what, "Bind it to an agent, a skill or a role; then only those may use it.")
@@ -195,10 +179,9 @@ def _binding_form(one: Credential, agents: Sequence[tuple[str, str]], skills: Se
     return titled_card("Bind it", quiet_text("Calls that fit all three may use it."), form)
 
 
-def _rotation_form(one: Credential, kind: Mapping[str, Any]) -> SafeHtml:
-    about = quiet_text(
-        "All fields are replaced, so give them all again. Calls that have begun go on with the old ones."
-    )
+def _rotation_form(one: Credential, kind: Record) -> SafeHtml:
+    said = "All fields are replaced, so give them all again. Calls that have begun go on with the old ones."
+    about = quiet_text(said)
     form = ROTATE(*_credential_fields(ROTATE, kind), send="Replace the secrets", id=one["id"])
     return tag("details", tag("summary", "Rotate"), about, form, class_="aos-card aos-fold")
 
@@ -215,8 +198,7 @@ def credential_content(values: Values) -> dict[str, dict[str, str]]:
     return {"values": {**sealed, **shown}}
 
 
-async def add_credential(api: SessionApi, values: Values) -> ActResult:
-    """Store one."""
+async def _add_credential(api: SessionApi, values: Values) -> ActResult:
     body: dict[str, Any] = {
         "name": values.get("name", ""),
         "type": values.get("type", ""),
@@ -229,36 +211,30 @@ async def add_credential(api: SessionApi, values: Values) -> ActResult:
     return act_done(tag("strong", made["name"]), " is sealed and stored.", to=page_query("credentials", id=made["id"]))
 
 
-async def change_credential(api: SessionApi, values: Values) -> ActResult:
-    """Switch it off or on, open or close it."""
+async def _change_credential(api: SessionApi, values: Values) -> ActResult:
     body = {name: values[name] == "true" for name in ("is_active", "bound") if name in values}
     after = await api.patch(api_route("credentials", values["id"]), body)
-    return act_done(
-        tag("strong", after["name"]), " is for ", _open_to(after), " and ", "on." if after["is_active"] else "off."
-    )
+    said = f" is for {_open_to(after)} and {'on' if after['is_active'] else 'off'}."
+    return act_done(tag("strong", after["name"]), said)
 
 
-async def rotate_secrets(api: SessionApi, values: Values) -> ActResult:
-    """Other secrets."""
+async def _rotate_secrets(api: SessionApi, values: Values) -> ActResult:
     after = await api.patch(api_route("credentials", values["id"]), credential_content(values))
     return act_done("The secrets of ", tag("strong", after["name"]), " are replaced.")
 
 
-async def delete_credential(api: SessionApi, values: Values) -> ActResult:
-    """Forget it."""
+async def _delete_credential(api: SessionApi, values: Values) -> ActResult:
     await api.delete(api_route("credentials", values["id"]))
     return act_done(f"{values.get('name', 'It')} is deleted.", to=page_query("credentials"))
 
 
-async def bind_credential(api: SessionApi, values: Values) -> ActResult:
-    """Let somebody use it."""
+async def _bind_credential(api: SessionApi, values: Values) -> ActResult:
     body = {name: values[name] for name in ("agent_id", "skill", "role") if values.get(name)}
     await api.post(api_route("credentials", values["id"], "bindings"), body)
     return act_done("It is bound; nobody else may use it.")
 
 
-async def unbind_credential(api: SessionApi, values: Values) -> ActResult:
-    """Take a binding back."""
+async def _unbind_credential(api: SessionApi, values: Values) -> ActResult:
     await api.delete(api_route("credentials", values["id"], "bindings", values["binding"]))
     return act_done("The binding is taken back.")
 
@@ -267,13 +243,13 @@ SECTION = SystemSection(
     "credentials",
     "Credentials",
     Role.OPERATOR,
-    show_credentials,
+    _show_credentials,
     {
-        ADD.act: add_credential,
-        CHANGE.act: change_credential,
-        ROTATE.act: rotate_secrets,
-        DELETE.act: delete_credential,
-        BIND.act: bind_credential,
-        UNBIND.act: unbind_credential,
+        ADD.act: _add_credential,
+        CHANGE.act: _change_credential,
+        ROTATE.act: _rotate_secrets,
+        DELETE.act: _delete_credential,
+        BIND.act: _bind_credential,
+        UNBIND.act: _unbind_credential,
     },
 )

@@ -1,12 +1,13 @@
 """Workspaces that one belongs to, and tenants below one's own."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final
 
 from serve_apps.ui.kit.api import SessionApi
 from serve_apps.ui.kit.blocks import card_columns, data_table, link_to, state_badge, titled_card
 from serve_apps.ui.kit.formats import format_moment
-from serve_apps.ui.kit.html import SafeHtml, join_html, quiet_text, tag
+from serve_apps.ui.kit.html import Record, SafeHtml, join_html, quiet_text, tag
+from serve_apps.ui.kit.page import query_int
 from serve_apps.ui.sessions import Role
 from serve_apps.ui.system.forms import ActForm, secret_shown_once
 from serve_apps.ui.system.section import (
@@ -17,7 +18,6 @@ from serve_apps.ui.system.section import (
     act_done,
     api_route,
     page_address,
-    query_int,
     tenant_admin,
 )
 
@@ -27,31 +27,24 @@ ERASE_WORKSPACE, ERASE_TENANT = ActForm("tenants.erase-workspace"), ActForm("ten
 FIRST: Final = "It is for the first sign-in only and shown this once."
 
 
-async def show_tenants(api: SessionApi, asked: Query) -> SafeHtml:
-    """Lists, and forms for who may use them."""
+async def _show_tenants(api: SessionApi, asked: Query) -> SafeHtml:
     skip = query_int(asked)
     spaces = (await api.get("/api/workspaces", skip=skip, limit=PAGE_OF + 1))["items"]
     here = api.session.place.id if api.session.place else ""
-    listed = workspace_list(spaces, here, skip)
+    listed = _workspace_list(spaces, here, skip)
     if not await tenant_admin(api):
         return listed
     below = (await api.get("/api/tenants", limit=1000))["items"]
     others = [(one["id"], one["name"]) for one in spaces if one["id"] != here]
     children = [(one["id"], one["name"]) for one in below if one["parent_id"] is not None and one is not below[0]]
-    return join_html(
-        card_columns(listed, tenant_list(below)),
-        card_columns(_new_workspace(), _new_tenant()),
-        card_columns(
-            _erase_form(
-                ERASE_WORKSPACE, "Delete a workspace", "Its documents, agents, conversations and keys go.", others
-            ),
-            _erase_form(ERASE_TENANT, "Delete a tenant", "Its workspaces and people go, too.", children),
-        ),
-    )
+    lists, new = card_columns(listed, _tenant_list(below)), card_columns(_new_workspace(), _new_tenant())
+    about = "Its documents, agents, conversations and keys go."
+    erase = _erase_form(ERASE_WORKSPACE, "Delete a workspace", about, others)
+    erase_tenant = _erase_form(ERASE_TENANT, "Delete a tenant", "Its workspaces and people go, too.", children)
+    return join_html(lists, new, card_columns(erase, erase_tenant))
 
 
-def workspace_list(items: Sequence[Mapping[str, Any]], here: str, skip: int) -> SafeHtml:
-    """Table of the user's workspaces; the bar above chooses among them."""
+def _workspace_list(items: Sequence[Record], here: str, skip: int) -> SafeHtml:
     rows = []
     for one in items[:PAGE_OF]:
         mark = state_badge("you are here", "blue") if one["id"] == here else None
@@ -64,8 +57,7 @@ def workspace_list(items: Sequence[Mapping[str, Any]], here: str, skip: int) -> 
     return titled_card("Workspaces", about, data_table(("Name", "Your role", "Since"), rows), pages)
 
 
-def tenant_list(items: Sequence[Mapping[str, Any]]) -> SafeHtml:
-    """The own one, and those made below it."""
+def _tenant_list(items: Sequence[Record]) -> SafeHtml:
     known = {one["id"]: one["name"] for one in items}
     rows = []
     for one in items:
@@ -96,13 +88,11 @@ def _erase_form(form: ActForm, title: str, about: str, those: Sequence[tuple[str
     return titled_card(title, quiet_text(about, " This cannot be undone; the audit trail stays."), shown)
 
 
-async def erase_workspace(api: SessionApi, values: Values) -> ActResult:
-    """A workspace of the own tenant, with all that is in it."""
+async def _erase_workspace(api: SessionApi, values: Values) -> ActResult:
     return await _erase_and_report(api, api_route("workspaces", values.get("id", "")), values)
 
 
-async def erase_tenant(api: SessionApi, values: Values) -> ActResult:
-    """A tenant below the own one, with all that is in it."""
+async def _erase_tenant(api: SessionApi, values: Values) -> ActResult:
     return await _erase_and_report(api, api_route("tenants", values.get("id", "")), values)
 
 
@@ -113,15 +103,13 @@ async def _erase_and_report(api: SessionApi, path: str, values: Values) -> ActRe
     return act_done(tag("strong", gone["name"]), f" is deleted, with {documents} documents.")
 
 
-async def add_workspace(api: SessionApi, values: Values) -> ActResult:
-    """A workspace of the own tenant."""
+async def _add_workspace(api: SessionApi, values: Values) -> ActResult:
     made = await api.post("/api/workspaces", {"name": values.get("name", "")})
     await api.look_around()
     return act_done(tag("strong", made["name"]), " is made. The bar offers it from the next page on.")
 
 
-async def add_tenant(api: SessionApi, values: Values) -> ActResult:
-    """A tenant below the own one."""
+async def _add_tenant(api: SessionApi, values: Values) -> ActResult:
     sent = {name: values.get(name, "") for name in ("name", "admin_email")}
     made = await api.post("/api/tenants", sent)
     if made["password"] is None:
@@ -133,11 +121,11 @@ SECTION = SystemSection(
     "tenants",
     "Workspaces",
     Role.VIEWER,
-    show_tenants,
+    _show_tenants,
     {
-        WORKSPACE.act: add_workspace,
-        TENANT.act: add_tenant,
-        ERASE_WORKSPACE.act: erase_workspace,
-        ERASE_TENANT.act: erase_tenant,
+        WORKSPACE.act: _add_workspace,
+        TENANT.act: _add_tenant,
+        ERASE_WORKSPACE.act: _erase_workspace,
+        ERASE_TENANT.act: _erase_tenant,
     },
 )
