@@ -1,4 +1,4 @@
-"""`delegate`: another agent of the workspace carries a task out; and skills that a model carries out (SK-17)."""
+"""`delegate`: another agent of the workspace carries a task out; and skills that a model carries out."""
 
 from collections.abc import Mapping
 from typing import Any, Protocol

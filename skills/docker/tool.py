@@ -1,4 +1,4 @@
-"""Skills that ask a container engine for one of a few operations, by the name in their options (SK-04)."""
+"""Skills that ask a container engine for one of a few operations, by the name in their options."""
 
 import re
 from collections.abc import Mapping

@@ -18,7 +18,7 @@ TOKEN_URL = "token_url"  # an address, for all its name
 MOST_FIELDS = 32
 MOST_CHARACTERS = 16_000  # of a value: a private key with its certificate fits
 FIELD = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}")
-# Kinds that act on whole machines use only what somebody gave them on purpose (AU-07).
+# Kinds that act on whole machines use only what somebody gave them on purpose.
 POWERFUL = frozenset({Kind.SSH, Kind.SHELL})
 
 _ADD = "An administrator adds one: POST /api/credentials, or `aos credentials add`."
@@ -51,7 +51,7 @@ class CredentialFields:
     needs: tuple[tuple[str, ...], ...] = ()  # groups of names; of each group one has to be given
 
 
-# CV-03. Any other field may be given as well; without a place here it is sealed, unless it was given in `extra`.
+# Any other field may be given as well; without a place here it is sealed, unless it was given in `extra`.
 SORTS: Mapping[CredentialType, CredentialFields] = MappingProxyType(
     {
         CredentialType.SSH: CredentialFields(
@@ -184,7 +184,7 @@ def discover_credential(
         Credential
     ],  # of the workspace; those that are off, ran out or are of another conversation are none
 ) -> DiscoveredCredential:
-    """The one credential that a call may use (CV-04): named by the agent, else bound, else by type and name.
+    """The one credential that a call may use: named by the agent, else bound, else by type and name.
 
     Raises CredentialMissing, AmbiguousCredential, CredentialForbidden: none, several, or not for this caller.
     """

@@ -61,7 +61,7 @@ class CredentialOpener(Protocol):
     """Opens the one credential that a call is entitled to."""
 
     async def open(self, call: ToolInvocation, manifest: Manifest) -> Secret:
-        """The secret of the type that the manifest names, discovered in three tiers (CV-04).
+        """The secret of the type that the manifest names, discovered in three tiers.
 
         Raises:
             CredentialMissing: the agent has none of this type.

@@ -30,7 +30,7 @@ class BadManifest(Invalid):
 
 
 class Kind(StrEnum):
-    """Kinds of skills, by their executor (X-12: one canonical list, every other name is an alias)."""
+    """Kinds of skills, by their executor (one canonical list, every other name is an alias)."""
 
     INTERNAL = "internal"  # its text is part of the prompt; it is never called
     SSH = "ssh"
@@ -72,7 +72,7 @@ class Risk(StrEnum):
 
 
 class CredentialType(StrEnum):
-    """The sorts of secrets (CV-03)."""
+    """The sorts of secrets."""
 
     SSH = "ssh"  # username, password or private_key, passphrase; host, port, known_hosts
     HTTP_BASIC = "http_basic"  # username, password

@@ -1,4 +1,4 @@
-"""A `.skill` package: a skill, the documents it stands on and its scripts, in one ZIP that may be signed (SK-06)."""
+"""A `.skill` package: a skill, the documents it stands on and its scripts, in one ZIP that may be signed."""
 
 from base64 import b64decode
 from binascii import Error as NotBase64

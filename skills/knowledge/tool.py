@@ -18,7 +18,7 @@ class KnowledgeOptions(BaseModel):
     """Options of a search skill: the least cosine similarity where a call names none; usually none.
 
     A cut by similarity hides the right document where a question is worded otherwise: of 300 questions to SciFact 0.65
-    hid it in 60 %, 0.7 in 75 %. So passages are cut by their rank and by their fused score (X-24 is an option).
+    hid it in 60 %, 0.7 in 75 %. So passages are cut by their rank and by their fused score (a similarity is an option).
     """
 
     model_config = ConfigDict(extra="forbid")

@@ -1,4 +1,4 @@
-"""A skill written in Python: `def run(payload) -> dict`, carried out in the sandbox and nowhere else (SK-10)."""
+"""A skill written in Python: `def run(payload) -> dict`, carried out in the sandbox and nowhere else."""
 
 import logging
 from typing import Any

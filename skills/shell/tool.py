@@ -1,4 +1,4 @@
-"""Skills that start a program here: one that settings, and for free commands a credential, allow by path (AU-07)."""
+"""Skills that start a program here: one that settings, and for free commands a credential, allow by path."""
 
 from typing import Any
 

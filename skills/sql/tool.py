@@ -1,4 +1,4 @@
-"""Skills that ask a database: a query from the manifest, or one that is written for the call (SK-16)."""
+"""Skills that ask a database: a query from the manifest, or one that is written for the call."""
 
 import asyncio
 from typing import Any, Literal

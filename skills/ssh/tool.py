@@ -1,4 +1,4 @@
-"""Skills over SSH: a command line from the manifest, a machine from the credential, a key that is known (AU-07)."""
+"""Skills over SSH: a command line from the manifest, a machine from the credential, a key that is known."""
 
 from typing import Any
 

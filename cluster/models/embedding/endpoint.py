@@ -73,7 +73,7 @@ class ApiEmbedder:
 
         Raises:
             Unavailable, Overloaded: no answer, too slow, 5xx, 429, or a body that is no list of vectors.
-            Unusable: the key, the model, or vectors of another dimension than before (X-04).
+            Unusable: the key, the model, or vectors of another dimension than before.
             Invalid: any other refusal; trying again will not help.
         """
         facts = await self.facts()

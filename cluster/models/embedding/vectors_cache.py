@@ -175,7 +175,7 @@ def pack_vector(name: str, vector: NDArray[np.float32]) -> bytes:
 
 
 def unpack_vector(name: str, value: bytes | None, dimension: int) -> NDArray[np.float32] | None:
-    """Decode a packed vector; None for anything else, and for a vector of another dimension (X-04)."""
+    """Decode a packed vector; None for anything else, and for a vector of another dimension."""
     if not isinstance(value, bytes) or len(value) != _CHECKSUM + dimension * _FLOAT.itemsize:
         return None
     if value[:_CHECKSUM] != _vector_checksum(name, value[_CHECKSUM:]):

@@ -1,4 +1,4 @@
-"""The cross-encoder to serve: the configured one, else the default wherever its weights are at hand (X-23)."""
+"""The cross-encoder to serve: the configured one, else the default wherever its weights are at hand."""
 
 from pathlib import Path
 

@@ -12,7 +12,7 @@ from cluster.models.routing.tasks import SIMPLE, Task
 
 
 class Routing(BaseModel):
-    """`llm_routing` of an agent's config (MR-05); connections are named by id or by name."""
+    """`llm_routing` of an agent's config; connections are named by id or by name."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -62,7 +62,7 @@ def plan_route(
 ) -> ModelRoute:
     """Order the connections: the task's own, the cheapest (cost_aware), the primary, the chain, the system's default.
 
-    The first is asked, and at most min(`max_fallback_attempts`, `most`) more (X-16); the system's default is the last
+    The first is asked, and at most min(`max_fallback_attempts`, `most`) more; the system's default is the last
     of these, unless the agent itself asks it first. No connection stands twice. Where tools are offered and some of
     these connections take them natively, the others are left out: they would never hear of the tools. `known` has every
     connection of the workspace; `default` is the id or the name of the system's.

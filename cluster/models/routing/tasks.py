@@ -1,6 +1,6 @@
 """Classifies a message as one of ten kinds of task by its trigger words; no model is asked.
 
-The trigger words are the documents' (MR-02); weights, their variants in other languages, the rules for what does not
+The trigger words are the documents'; weights, their variants in other languages, the rules for what does not
 count and the order of ties are our own, as no source has them.
 """
 

@@ -1,4 +1,4 @@
-"""`request_user_input`: an agent asks the person it talks to, and its turn ends until their next message (HI-06)."""
+"""`request_user_input`: an agent asks the person it talks to, and its turn ends until their next message."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

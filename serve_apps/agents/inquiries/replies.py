@@ -1,4 +1,4 @@
-"""A person's next message as the answer to what their agent has asked: the run that waits goes on with it (HI-06)."""
+"""A person's next message as the answer to what their agent has asked: the run that waits goes on with it."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Earlier conversations and facts, found by meaning and by words (ME-07); without vectors by words alone."""
+"""Earlier conversations and facts, found by meaning and by words; without vectors by words alone."""
 
 import asyncio
 import logging

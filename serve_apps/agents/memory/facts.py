@@ -1,4 +1,4 @@
-"""Facts of a conversation: extracted with a summary by one call of a model, or kept at once where asked for (ME-06)."""
+"""Facts of a conversation: extracted with a summary by one call of a model, or kept at once where asked for."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence

@@ -25,7 +25,7 @@ class ToolArguments(RootModel[dict[str, Any]]):
 
 
 async def run_action(work: PlannedTurn, step: PlanStep) -> StepResult:
-    """{tool_id, result, succeeded, error}. The plan supplies arguments; a model only where they do not fit (X-19).
+    """{tool_id, result, succeeded, error}. The plan supplies arguments; a model only where they do not fit.
 
     Raises ApprovalPending where a person has to decide first.
     """

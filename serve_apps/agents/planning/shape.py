@@ -44,7 +44,7 @@ _OTHER_NAMES = {"formulaverification": "formula", "formula_verification": "formu
 
 @dataclass(frozen=True, slots=True)
 class PlanStep:
-    """One step of a plan (PL-09)."""
+    """One step of a plan."""
 
     id: str
     label: str

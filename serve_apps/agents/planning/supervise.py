@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import BaseModel, field_validator
 
-REPLAN_WAITS = (0.5, 1.0, 2.0)  # seconds before the first, second, third new plan (PL-06)
+REPLAN_WAITS = (0.5, 1.0, 2.0)  # seconds before the first, second, third new plan
 
 # Codes and details, not classes: what is recorded has only those, and a resumed turn must decide as before.
 _ANOTHER_WAY = frozenset(

@@ -1,4 +1,4 @@
-"""The answer of a planned turn, by priority and never by chance (EX-13)."""
+"""The answer of a planned turn, by priority and never by chance."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from serve_apps.agents.planning.shape import StepExecutor
 from serve_apps.agents.planning.supervise import StepOutcome
 from serve_apps.agents.planning.work import StepResult
 
-DEFAULT, CRITICISED, FALLBACK = 0.9, 0.6, 0.5  # confidence (EX-14)
+DEFAULT, CRITICISED, FALLBACK = 0.9, 0.6, 0.5  # confidence
 
 NO_INFORMATION = "I found no information about that in the documents."
 NOTHING_DONE = "I could not carry this out."

@@ -25,7 +25,7 @@ from serve_apps.agents.turn.tool_call import ToolResult
 from serve_apps.agents.turn_ports import Journal, Json, Turn
 from skills.framework.catalogue import ToolCatalog
 
-REPAIRS = 2  # times a model is told what is wrong with its JSON (PL-09)
+REPAIRS = 2  # times a model is told what is wrong with its JSON
 
 Shape = TypeVar("Shape", bound=BaseModel)
 Sleep = Callable[[float], Awaitable[None]]
@@ -33,7 +33,7 @@ Sleep = Callable[[float], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class PlanLimits:
-    """Planning limits of an agent: its own config, else the settings (PL-02, PL-03)."""
+    """Planning limits of an agent: its own config, else the settings."""
 
     enabled: bool
     steps: int

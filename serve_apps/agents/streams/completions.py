@@ -1,4 +1,4 @@
-"""A run as OpenAI's chat completions: whole, or in chunks that stock clients read (ST-04)."""
+"""A run as OpenAI's chat completions: whole, or in chunks that stock clients read."""
 
 import json
 from collections.abc import Iterable, Sequence

@@ -1,4 +1,4 @@
-"""Events as clients read them: S3's server-sent events and S4's stream chunks, from one table over all kinds (X-10)."""
+"""Events as clients read them: S3's server-sent events and S4's stream chunks, from one table over all kinds."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -185,7 +185,7 @@ def s4(event: Event, fresh: str, verbosity: Verbosity = Verbosity.DEFAULT) -> St
 
 
 def split_verbosity_flag(message: str) -> tuple[str, Verbosity | None]:
-    """The message without a leading `[VERBOSE]` or `[DEBUG]`, and what it asks for (ST-05)."""
+    """The message without a leading `[VERBOSE]` or `[DEBUG]`, and what it asks for."""
     start = message.lstrip()
     for verbosity in (Verbosity.VERBOSE, Verbosity.DEBUG):
         mark = f"[{verbosity.name}]"

@@ -15,7 +15,7 @@ VectorEngine = Literal["hnsw", "exact", "off"]
 Strategy = Literal["hybrid", "vector", "keyword"]
 CacheOutcome = Literal["hit", "miss", "bypass"]
 
-# Least cosine similarities by who asks, as the product was specified with them; a caller names one, none is
+# Least cosine similarities by who asks, as the product was specified with them; a caller names one, none is
 # applied unasked.
 LEAST_SIMILARITY: Mapping[str, float] = MappingProxyType(
     {"general": 0.5, "search_knowledge": 0.65, "semantic_search": 0.7, "conversation": 0.4}

@@ -107,7 +107,7 @@ class PdfPages:
         return replace(result, caveats=(*result.caveats, *self._remaining_caveats(page, number, native, notes, result)))
 
     def _draws_anything(self, page: pdfium.PdfPage, objects: Sequence[pdfium.PdfObject]) -> bool:
-        """IN-10: whether there is anything to see on a page without text, stamps included."""
+        """True if there is anything to see on a page without text, stamps included."""
         return raw.FPDFPage_GetAnnotCount(page) > 0 or any(item.type != raw.FPDF_PAGEOBJ_TEXT for item in objects)
 
     def _by_text(
