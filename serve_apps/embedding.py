@@ -41,8 +41,7 @@ class EmbedderReplica:
     async def embed(self, texts: Sequence[str], lane: str, place: int, fingerprint: str) -> NDArray[np.float32]:
         """One row of length 1 for each text: shape (len(texts), dimension).
 
-        Raises:
-            EmbedderMoved: the one there has another fingerprint; the caller remembers a model from before an update.
+        Raises EmbedderMoved: the one there has another fingerprint; the caller remembers a model from before an update.
         """
         embedder = self._embedder_at(place)
         if (await embedder.facts()).fingerprint != fingerprint:

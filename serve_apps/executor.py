@@ -24,9 +24,8 @@ class Executor:
         """Connections are opened on the replica's event loop."""
         snapshots = logs.follow_log_level(SettingsSnapshots(load_with_rows()))
         settings = snapshots.view()
-        self._base = build_container(
-            settings, handles.build_embedder(settings), handles.build_reranker(settings), snapshots
-        )
+        models = handles.build_embedder(settings), handles.build_reranker(settings)
+        self._base = build_container(settings, *models, snapshots)
         self._workshop = TurnRuntime(settings, self._base)
         answer_from_here(connect.liveness_folder(settings.state_dir), "executor")
         self._opened = asyncio.get_running_loop().create_task(self._open_runtime())

@@ -26,7 +26,6 @@ class KeyGuard:
     """Answers 401 to whoever does not send the key; ray.serve.llm itself answers everybody."""
 
     def __init__(self, app: App, key: str) -> None:
-        """Guard every HTTP route of an ASGI application."""
         self._app = app
         self._sent = f"Bearer {key}".encode()
 
@@ -48,11 +47,7 @@ class KeyGuard:
 
 
 def llm_config(settings: Settings) -> dict[str, Any]:
-    """The arguments of ray.serve.llm.LLMConfig.
-
-    Raises:
-        InvalidSettings: no model is configured.
-    """
+    """The arguments of ray.serve.llm.LLMConfig. Raises InvalidSettings: no model is configured."""
     vllm = settings.vllm
     if vllm.model is None:
         raise InvalidSettings("vllm.model is not set", fix="Set AOS_VLLM_MODEL to a path or a hub id.")
@@ -99,9 +94,8 @@ def build(args: dict[str, Any]) -> "serve.Application":
         app: Any  # FastAPI
 
         async def __serve_build_asgi_app__(self) -> Any:
-            key = (
-                load_settings().vllm.api_key
-            )  # read here: a class travels through Ray's store with all that it encloses
+            # Read here: a class travels through Ray's store with all that it encloses.
+            key = load_settings().vllm.api_key
             if key is not None:
                 self.app.add_middleware(KeyGuard, key=key)
             return self.app

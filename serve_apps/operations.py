@@ -1,6 +1,8 @@
 """The cluster as the gateway's operators see it: probes of the parts, what Serve runs, whether a plan holds."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import httpx
@@ -8,7 +10,6 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from cluster import connect, deploy, doctor
 from cluster.basics.errors import Unavailable
-from cluster.console.findings import HealthFinding
 from cluster.dashboard import RayDashboard
 from cluster.state.settings.snapshots import SettingsSnapshots
 from configs.sections import Settings
@@ -25,7 +26,6 @@ class OurCluster:
     """A `Cluster`, asked through Ray's own HTTP API."""
 
     def __init__(self, snapshots: SettingsSnapshots) -> None:
-        """Nothing is asked yet."""
         self._snapshots = snapshots
 
     def check(self, settings: Settings) -> None:
@@ -35,20 +35,12 @@ class OurCluster:
     def probes(self) -> Mapping[str, Probe]:
         """See `Cluster`."""
         settings = self._snapshots.began
-        return {part: _part_probe(part, settings) for part in PARTS}
+        return {part: partial(doctor.run_probe, part, settings) for part in PARTS}
 
     def deployments(self) -> Sequence[ServeDeployment]:
         """See `Cluster`."""
         ray = connect.ray_dashboard(self._snapshots.began)
-        found = ray.get(deploy.APPLICATIONS, _parse_deployments)
-        return _with_load(found, _scrape_loads(ray))
-
-
-def _part_probe(part: str, settings: Settings) -> Probe:
-    def probe() -> list[HealthFinding]:
-        return doctor.run_probe(part, settings)
-
-    return probe
+        return _with_load(ray.get(deploy.APPLICATIONS, _parse_deployments), _scrape_loads(ray))
 
 
 def _parse_deployments(body: Mapping[str, Any]) -> list[ServeDeployment]:
@@ -103,16 +95,7 @@ def _with_load(
 ) -> Sequence[ServeDeployment]:
     def one(deployment: ServeDeployment) -> ServeDeployment:
         load = loads.get((deployment.application, deployment.name), {})
-        counts = [None if name not in load else round(load[name]) for name in (QUEUED, ONGOING)]
-        return ServeDeployment(
-            deployment.application,
-            deployment.name,
-            deployment.status,
-            deployment.message,
-            deployment.running,
-            deployment.wanted,
-            counts[0],
-            counts[1],
-        )
+        queued, ongoing = (None if name not in load else round(load[name]) for name in (QUEUED, ONGOING))
+        return replace(deployment, queued=queued, ongoing=ongoing)
 
     return [one(deployment) for deployment in found]

@@ -25,9 +25,8 @@ class Orchestrator:
         """Connections are opened on the replica's event loop."""
         snapshots = logs.follow_log_level(SettingsSnapshots(load_with_rows()))
         settings = snapshots.view()
-        self._base = build_container(
-            settings, handles.build_embedder(settings), handles.build_reranker(settings), snapshots
-        )
+        models = handles.build_embedder(settings), handles.build_reranker(settings)
+        self._base = build_container(settings, *models, snapshots)
         here = TurnRuntime(settings, self._base).carrier
         elsewhere = RemoteCarrier(handles.RemoteDeployment(*handles.EXECUTOR))
         self._desk = build_turn_intake(

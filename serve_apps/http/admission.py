@@ -44,11 +44,7 @@ class AdmissionQueue:
 
     @asynccontextmanager
     async def place(self) -> AsyncIterator[None]:
-        """A place for as long as the block runs.
-
-        Raises:
-            Crowded: the answer would come too late.
-        """
+        """A place for as long as the block runs. Raises Crowded: the answer would come too late."""
         if not self._free:
             await self._wait_for_place()
         else:

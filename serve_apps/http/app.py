@@ -22,7 +22,6 @@ from serve_apps.http.routes.agents import (
     approvals,
     chat,
     packages,
-    rag,
     remote_skills,
     runs,
     schedules,
@@ -37,7 +36,6 @@ from serve_apps.http.routes.documents import (
     ingest,
     jobs,
     ocr_languages,
-    reprocess,
     scanning,
     search,
     versions,
@@ -61,50 +59,16 @@ from serve_apps.http.streams import websocket
 from serve_apps.http.tracing import TracingMiddleware
 
 # Fixed paths below /api/documents/ come before those with an id.
-ROUTERS: tuple[APIRouter, ...] = (
-    health.router,
-    login_routes.router,
-    accounts.router,
-    deletion.router,
-    agents.router,
-    trials.router,
-    packages.router,
-    remote_skills.router,
-    skills.router,
-    connections.router,
-    credentials.router,
-    search.router,
-    rag.router,
-    ocr_languages.router,
-    answers.router,
-    ingest.router,
-    reprocess.router,
-    scanning.router,
-    documents.router,
-    versions.router,
-    graph.router,
-    generations.router,
-    golden.router,
-    golden_runs.router,
-    jobs.router,
-    audit.router,
-    config.router,
-    restarts.router,
-    now.router,
-    metrics.router,
-    chat.router,
-    runs.router,
-    sessions.router,
-    approvals.router,
-    schedules.router,
-    academy.router,
-    openai_routes.router,
-    mcp_routes.router,
-    websocket.router,
+_ROUTES = (
+    *(health, login_routes, accounts, deletion),
+    *(agents, trials, packages, remote_skills, skills, connections, credentials),
+    *(search, ocr_languages, answers, ingest, scanning, documents, versions, graph),
+    *(generations, golden, golden_runs, jobs, audit, config, restarts, now, metrics),
+    *(chat, runs, sessions, approvals, schedules, academy, openai_routes, mcp_routes, websocket),
 )
-UPLOADS = re.compile(
-    r"/api/(documents/upload|skills/import-package|(universal-)?agents/[^/]+/import-skill-pack)"
-)  # what takes a file
+ROUTERS: tuple[APIRouter, ...] = tuple(module.router for module in _ROUTES)
+# What takes a file.
+UPLOADS = re.compile(r"/api/(documents/upload|skills/import-package|(universal-)?agents/[^/]+/import-skill-pack)")
 MULTIPART_ROOM = 64 * 1024  # headers and the other fields of an upload
 
 DESCRIPTION = """Documents of any kind go in, every page accounted for; cited answers come out.
@@ -116,8 +80,7 @@ Errors are problem details (RFC 9457) with a `code` and a `fix`. `X-Workspace` c
 def create_app(parts: AppDependencies) -> FastAPI:
     """The ASGI application. Its start opens the database, its end closes it.
 
-    Raises:
-        MatrixMismatch: a route names no permission.
+    Raises MatrixMismatch: a route names no permission.
     """
 
     @asynccontextmanager

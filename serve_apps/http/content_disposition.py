@@ -81,12 +81,9 @@ class FormRequest(Request):
 
     def form(self, **limits: Any) -> Any:
         """The form; see Starlette's."""
-        content_type = self.headers.get("content-type", "")
-        return (
-            self._parse_form(limits)
-            if content_type.lower().startswith("multipart/form-data")
-            else super().form(**limits)
-        )
+        if self.headers.get("content-type", "").lower().startswith("multipart/form-data"):
+            return self._parse_form(limits)
+        return super().form(**limits)
 
     async def _parse_form(self, limits: dict[str, Any]) -> FormData:
         try:

@@ -1,8 +1,10 @@
 """Everything the API is made of, put together at the edge and handed in."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
 from cluster.basics.telemetry import Telemetry
 from cluster.models.connections.connection_store import ConnectionStore
@@ -12,10 +14,10 @@ from cluster.state.agent_store import AgentStore
 from cluster.state.approvals import ApprovalStore
 from cluster.state.audit import AuditLog
 from cluster.state.conversations import ConversationStore
-from cluster.state.db.postgres import Database
+from cluster.state.db.postgres import Database, Transaction
 from cluster.state.feedback import FeedbackStore
 from cluster.state.identity.accounts import AccountStore
-from cluster.state.identity.identity import IdentityStore
+from cluster.state.identity.identity import IdentityStore, WorkspaceMember
 from cluster.state.work.job_queries import JobQueries
 from cluster.state.work.jobs import JobLedger
 from cluster.state.work.run_queries import RunQueries
@@ -29,6 +31,7 @@ from pipelines.documents.store.library import DocumentLibrary
 from serve_apps.agents.academy.school import Academy
 from serve_apps.agents.approval import ApprovalPolicy
 from serve_apps.agents.memory.remember import ConversationMemory
+from serve_apps.agents.turn.knowledge import PassageSearch
 from serve_apps.agents.turn_ports import TurnOrchestrator
 from serve_apps.http.admission import AdmissionQueue
 from serve_apps.http.auth.passwords import BoundedPasswordHasher
@@ -37,8 +40,9 @@ from serve_apps.http.auth.throttle import LoginThrottle
 from serve_apps.http.auth.tokens import TokenSigner
 from serve_apps.http.erasure import DataEraser
 from serve_apps.http.operator_deps import OperatorDependencies
-from serve_apps.http.ports import AnswererPort, CachePort, DocumentSearchPort, PicturesPort, ReplaysPort, ToolboxPort
+from serve_apps.http.ports import AnswererPort, CachePort, ReplaysPort, ToolboxPort
 from serve_apps.http.routes.documents.folder_surveys import FolderSurveys
+from serve_apps.http.routes.documents.pictures import OneByOne
 from serve_apps.http.streams.sse import StreamPacing
 from serve_apps.retrieval.answers.stored_answers import StoredAnswers
 from serve_apps.retrieval.golden.golden_runs import GoldenRuns
@@ -74,14 +78,14 @@ class AppDependencies:
     agent_store: AgentStore
     links: AgentLinks
     blobs: BlobStore
-    search: DocumentSearchPort
+    search: PassageSearch
     answerer: AnswererPort
     cache: CachePort
     answers: StoredAnswers
     switchover: IndexSwitchover
     golden: GoldenSets
     golden_runs: GoldenRuns
-    pictures: PicturesPort
+    pictures: OneByOne
     embedder: Embedder
     connections: ConnectionStore
     credentials: CredentialStore
@@ -119,3 +123,12 @@ class AppDependencies:
     telemetry: Telemetry = field(default_factory=Telemetry.off)
     openers: tuple[Callable[[], Awaitable[None]], ...] = ()
     closers: tuple[Callable[[], Awaitable[None]], ...] = ()
+
+    @asynccontextmanager
+    async def audited(
+        self, me: WorkspaceMember, action: str, about: str, detail: Mapping[str, Any] | None = None
+    ) -> AsyncIterator[Transaction]:
+        """A transaction of the member's that ends with an entry in the audit trail."""
+        async with self.database.transaction(me.scope) as tx:
+            yield tx
+            await self.audit.record(tx, me.scope, action, about, detail=detail)

@@ -62,8 +62,7 @@ class DataEraser:
     async def contents(self, scope: Scope, workspace: str) -> WorkspaceInventory:
         """Count the contents of a workspace of the scope's tenant, whoever may read them.
 
-        Raises:
-            NotFound: no such workspace in this tenant.
+        Raises NotFound: no such workspace in this tenant.
         """
         inside = Scope.of_worker(scope.tenant, WorkspaceId(workspace))
         async with self._db.transaction(inside) as tx:
@@ -92,11 +91,7 @@ class DataEraser:
         return str(child["name"]), [await self.contents(inside, str(row["id"])) for row in rows]
 
     async def erase_workspace(self, tenant: str, contents: WorkspaceInventory) -> None:
-        """Delete one workspace.
-
-        Raises:
-            StillWorking: jobs or runs have not ended.
-        """
+        """Delete one workspace. Raises StillWorking: jobs or runs have not ended."""
         if contents.open_jobs or contents.open_runs:
             raise StillWorking(f"{contents.name}: {contents.open_jobs} jobs, {contents.open_runs} runs")
         named = {"workspace": contents.id}
@@ -112,8 +107,7 @@ class DataEraser:
     async def erase_tenant(self, tenant: str, workspaces: list[WorkspaceInventory]) -> None:
         """Delete a tenant, workspace by workspace, then its people.
 
-        Raises:
-            StillWorking: jobs or runs have not ended; nothing was deleted yet.
+        Raises StillWorking: jobs or runs have not ended; nothing was deleted yet.
         """
         for contents in workspaces:
             if contents.open_jobs or contents.open_runs:

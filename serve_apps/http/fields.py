@@ -17,11 +17,7 @@ MOST_DEPTH = 64
 
 
 def storable_text(text: str) -> str:
-    """The text itself.
-
-    Raises:
-        ValueError: it holds NUL or a lone surrogate.
-    """
+    """The text itself. Raises ValueError: it holds NUL or a lone surrogate."""
     if "\0" in text:
         raise ValueError("must not contain NUL characters")
     if not is_storable(text):
@@ -32,8 +28,7 @@ def storable_text(text: str) -> str:
 def split_comma_list(text: str) -> list[str]:
     """The parts of a comma-separated list, trimmed, each once and in order.
 
-    Raises:
-        ValueError: there are too many, or one is too long.
+    Raises ValueError: there are too many, or one is too long.
     """
     parts = list(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
     if len(parts) > MOST_TAGS or any(len(part) > 200 for part in parts):
@@ -44,8 +39,7 @@ def split_comma_list(text: str) -> list[str]:
 def storable_json(value: Any) -> Any:
     """The value itself.
 
-    Raises:
-        ValueError: a string in it cannot be stored, a number is not finite, or it is nested too deeply.
+    Raises ValueError: a string in it cannot be stored, a number is not finite, or it is nested too deeply.
     """
     left: list[tuple[Any, int]] = [(value, 0)]
     while left:
@@ -83,8 +77,6 @@ DocumentKey = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
 ChunkKey = DocumentKey
 
 DocumentInPath = Annotated[DocumentKey, Path(description="32 hex digits.")]
-JobInPath = Annotated[UUID, Path()]
-KeyInPath = Annotated[UUID, Path()]
 PageInPath = Annotated[int, Path(ge=1, le=1_000_000, description="1-based.")]
 AgentInQuery = Annotated[Text | None, Query(max_length=MOST_AGENT, description="An agent's UUID or its display name.")]
 Skip = Annotated[int, Query(ge=0, le=1_000_000_000)]

@@ -21,18 +21,15 @@ Probe = Callable[[], Sequence[HealthFinding]]
 class ServeDeployment:
     """One Serve deployment.
 
-    Attributes:
-        status: of its application, such as RUNNING.
-        running, wanted: replicas.
-        queued, ongoing: requests that wait for a replica, and that replicas work on; None where Ray does not tell.
+    `queued` requests wait for a replica, `ongoing` are those that replicas work on; None where Ray does not tell.
     """
 
     application: str
     name: str
-    status: str
+    status: str  # of its application, such as RUNNING
     message: str
-    running: int
-    wanted: int
+    running: int  # replicas
+    wanted: int  # replicas
     queued: int | None = None
     ongoing: int | None = None
 
@@ -43,8 +40,7 @@ class ClusterView(Protocol):
     def check(self, settings: Settings) -> None:
         """Check that this configuration could be deployed.
 
-        Raises:
-            InvalidSettings: it could not; the detail says why.
+        Raises InvalidSettings: it could not; the detail says why.
         """
         ...
 
@@ -53,11 +49,7 @@ class ClusterView(Protocol):
         ...
 
     def deployments(self) -> Sequence[ServeDeployment]:
-        """Every Serve deployment.
-
-        Raises:
-            Unavailable: Ray does not answer.
-        """
+        """Every Serve deployment. Raises Unavailable: Ray does not answer."""
         ...
 
 
@@ -78,13 +70,7 @@ class NoCluster:
 
 @dataclass(frozen=True, slots=True)
 class OperatorDependencies:
-    """Attributes:
-    upkeep: this process' figures and settings.
-    restarts: those that were asked for.
-    system: counts over everything.
-    cluster: what is below.
-    threads: where its calls block; a few of their own, so that a part that hangs holds up nobody else's work.
-    """
+    """Parts of the operator routes; calls that block have a few `threads` of their own, and hold up nobody's work."""
 
     upkeep: ProcessServices
     restarts: RestartRequests

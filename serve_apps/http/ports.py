@@ -1,22 +1,12 @@
-"""Ports of the API: search, answers, pictures of pages, the agents' tools and replays."""
+"""Ports of the API: answers, their cache, the agents' tools and replays."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, Protocol
 
 from cluster.basics.scope import Scope
 from cluster.models.messages import ToolSpec
 from serve_apps.retrieval.answers.answerer import CitedAnswer
 from serve_apps.retrieval.cache.semantic_cache import SemanticCacheStats
-from serve_apps.retrieval.search.query import SearchQuery, SearchResults
-
-
-class DocumentSearchPort(Protocol):
-    """Finds passages: serve_apps.retrieval.search.pipeline.SearchPipeline."""
-
-    async def run(self, scope: Scope, query: SearchQuery) -> SearchResults:
-        """The best passages that the scope may see."""
-        ...
 
 
 class AnswererPort(Protocol):
@@ -31,27 +21,14 @@ class CachePort(Protocol):
     """Semantic cache of searches and answers: serve_apps.retrieval.cache.semantic_cache.SemanticCache."""
 
     async def get_stats(self, workspace: str) -> SemanticCacheStats:
-        """Count entries, hits and misses.
-
-        Raises:
-            Unavailable: it cannot be reached.
-        """
+        """Count entries, hits and misses. Raises Unavailable: it cannot be reached."""
         ...
 
     async def invalidate(self, workspace: str, agent_id: str | None = None) -> int:
         """Forget a workspace's entries, or only those of one agent; returns how many there were.
 
-        Raises:
-            Unavailable: it cannot be reached.
+        Raises Unavailable: it cannot be reached.
         """
-        ...
-
-
-class PicturesPort(Protocol):
-    """Draws pages: serve_apps.http.routes.documents.pictures.OneByOne."""
-
-    async def draw(self, path: Path, file_hash: str, kind: str, number: int, dpi: int) -> bytes:
-        """A PNG of one 1-based page, from bytes that still have this hash."""
         ...
 
 
@@ -71,7 +48,6 @@ class ReplaysPort(Protocol):
     ) -> Mapping[str, Any]:
         """Result of the replay as JSON; `diverged` is null or the first step that differs.
 
-        Raises:
-            NotFound: no such run.
+        Raises NotFound: no such run.
         """
         ...

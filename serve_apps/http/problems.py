@@ -124,16 +124,9 @@ def problem_response(
         at = [one["at"] for one in more.get("errors") or ()]
         shaped = openai_errors.openai_error(status, code, message, at)
         return Response(json.dumps(shaped, ensure_ascii=True), status, SECURITY_HEADERS, "application/json")
-    body = {
-        "type": f"urn:aos:problem:{code}",
-        "title": title,
-        "status": status,
-        "detail": detail,
-        "code": code,
-        "fix": fix,
-        "instance": request.url.path,
-        **{name: value for name, value in more.items() if value is not None},
-    }
+    body = {"type": f"urn:aos:problem:{code}", "title": title, "status": status, "detail": detail, "code": code}
+    body |= {"fix": fix, "instance": request.url.path}
+    body |= {name: value for name, value in more.items() if value is not None}
     # The headers here, too: what nobody named is answered outside of all middleware.
     # Escaped to ASCII: a validation message may quote a lone surrogate, which UTF-8 cannot hold.
     return Response(json.dumps(body, ensure_ascii=True), status, SECURITY_HEADERS, MEDIA_TYPE)
@@ -198,15 +191,8 @@ def _error_response(path: str, title: str) -> dict[str, Any]:
 def _handle_known_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, AosError)
     reason = getattr(error, "reason", None)
-    answer = problem_response(
-        request,
-        error.status,
-        error.code,
-        error.title,
-        error.detail,
-        error.hint,
-        reason=None if reason is None else str(reason),
-    )
+    told = {"reason": None if reason is None else str(reason)}
+    answer = problem_response(request, error.status, error.code, error.title, error.detail, error.hint, **told)
     if error.status == 401:
         answer.headers["WWW-Authenticate"] = "Bearer"
     if error.status in (429, 503):
@@ -218,15 +204,8 @@ def _handle_invalid_request(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     errors = explain_invalid_fields(error.errors())
     detail = "; ".join(f"{one['at']}: {one['message']}" for one in errors[:5])
-    return problem_response(
-        request,
-        422,
-        "invalid",
-        "The request is not valid.",
-        detail,
-        "Correct the fields that `errors` names; /docs shows what is expected.",
-        errors=errors[:50],
-    )
+    fix = "Correct the fields that `errors` names; /docs shows what is expected."
+    return problem_response(request, 422, "invalid", "The request is not valid.", detail, fix, errors=errors[:50])
 
 
 def explain_invalid_fields(errors: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
@@ -273,12 +252,5 @@ def _handle_unexpected_error(request: Request, error: Exception) -> Response:
     """An error that nobody named: logged with an id that the answer carries, and nothing else told."""
     id_ = uuid4().hex
     log.error("unexpected error %s on %s %s", id_, request.method, request.url.path, exc_info=error)
-    return problem_response(
-        request,
-        500,
-        "internal",
-        "Something went wrong here.",
-        f"error {id_}",
-        "Report this id together with the server's log.",
-        error_id=id_,
-    )
+    title, fix = "Something went wrong here.", "Report this id together with the server's log."
+    return problem_response(request, 500, "internal", title, f"error {id_}", fix, error_id=id_)

@@ -122,12 +122,8 @@ class JobShape(BaseModel):
         """From a row of the job desk, whose `progress` has a stage each for survey, read and index."""
         progress: Mapping[str, Mapping[str, int]] = row["progress"]
         survey, index = progress.get("survey", _NOTHING), progress.get("index", _NOTHING)
-        documents = {
-            "expected": max(survey["expected"], index["expected"]),
-            "done": index["done"],
-            "failed": survey["failed"] + index["failed"],
-            "unchanged": survey["unchanged"] + index["unchanged"],
-        }
+        documents = {name: survey[name] + index[name] for name in ("failed", "unchanged")}
+        documents |= {"expected": max(survey["expected"], index["expected"]), "done": index["done"]}
         return cls(
             pages=Counts(**progress.get("read", _NOTHING)),
             documents=Counts(**documents),
@@ -136,7 +132,7 @@ class JobShape(BaseModel):
             caveats=row.get("caveats") or {},
             **{name: row[name] for name in _JOB_COLUMNS},
             passed_over=row["payload"].get("passed_over", {}),
-            waits=[WaitShape(reason=one.reason, detail=one.detail, fix=one.fix) for one in row["waits"]],
+            waits=[copy_fields(WaitShape, one) for one in row["waits"]],
         )
 
 

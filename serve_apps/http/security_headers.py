@@ -10,7 +10,6 @@ class SecurityHeaders:
     """ASGI middleware that adds them where an answer has none of its own."""
 
     def __init__(self, app: ASGIApp) -> None:
-        """`app` answers."""
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -10,7 +10,6 @@ class TracingMiddleware:
     """ASGI middleware. The span ends with the response, that of a stream with its last byte."""
 
     def __init__(self, app: ASGIApp, telemetry: Telemetry) -> None:
-        """`app` answers."""
         self._app, self._telemetry = app, telemetry
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

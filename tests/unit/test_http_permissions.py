@@ -1,6 +1,12 @@
 """Who may call which route, written down a second time: a permission that changes has to change here, too."""
 
+import inspect
+from typing import get_args
+
+from serve_apps.http.app import ROUTERS
 from serve_apps.http.auth import permissions
+from serve_apps.http.auth.guard import GuardedRoute
+from serve_apps.http.fields import RequestBody
 from tests.fakes.http import MATRIX
 
 EXPECTED = {
@@ -218,3 +224,17 @@ def test_au_04_every_route_has_the_permission_that_was_decided_for_it() -> None:
     expected = {tuple(line.split()): name for name, lines in EXPECTED.items() for line in lines.strip().splitlines()}
     names = {name: getattr(permissions, name) for name in EXPECTED}
     assert {key: names[name] for key, name in expected.items()} == MATRIX
+
+
+def test_every_body_stands_where_the_guard_compares_its_scope() -> None:
+    """X-39: `GuardedRoute` knows body and member by these names; who signs in with a body has no member yet."""
+    looked_at = 0
+    for route in (route for router in ROUTERS for route in router.routes if isinstance(route, GuardedRoute)):
+        takes = inspect.signature(route.endpoint).parameters
+        kinds = {name: (one.annotation, *get_args(one.annotation)) for name, one in takes.items()}
+        bodies = [n for n, of in kinds.items() if any(isinstance(c, type) and issubclass(c, RequestBody) for c in of)]
+        if bodies and "me" not in takes:
+            assert route.path in {"/api/auth/login", "/api/auth/refresh", "/api/auth/logout"}
+        assert bodies in ([], ["body"]), route.path
+        looked_at += len(bodies)
+    assert looked_at > 50

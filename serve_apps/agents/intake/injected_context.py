@@ -28,16 +28,14 @@ class ContextInjector:
     async def inject(self, scope: Scope, documents: Sequence[str]) -> str:
         """The context of the documents that a turn names; empty where it names none.
 
-        Raises:
-            NotFound: one is not there, or the user may not see it.
+        Raises NotFound: one is not there, or the user may not see it.
         """
         wanted = list(dict.fromkeys(documents))[:MOST]
         if not wanted:
             return ""
-        named = {**scope.keys}
         async with self._db.transaction(scope) as tx:
-            workspace = await tx.one(self._sql["workspace"], **named)
-            rows = await tx.all(self._sql["files"], documents=wanted, most=LONGEST, **named)
+            workspace = await tx.one(self._sql["workspace"], **scope.keys)
+            rows = await tx.all(self._sql["files"], documents=wanted, most=LONGEST, **scope.keys)
         found = {row["id"]: row for row in rows}
         if missing := [one for one in wanted if one not in found]:
             raise NotFound(f"document {missing[0]}")

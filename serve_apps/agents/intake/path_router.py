@@ -68,11 +68,7 @@ class RouteDecision:
 
 
 def read_rules(file: File) -> PathRules:
-    """Read and compile the table.
-
-    Raises:
-        InvalidSettings: with the place and the reason.
-    """
+    """Read and compile the table. Raises InvalidSettings: with the place and the reason."""
     try:
         table = _Table.model_validate(yaml.safe_load(file.read_text(encoding="utf-8")))
         patterns = _Patterns(table.sets, table.gap)

@@ -122,8 +122,7 @@ def read_demanded_answer(form: ResponseForm, content: str, parsed: ParsedReply) 
 
     It is a call of `ANSWER`, or the text itself: bare, behind FINAL ANSWER, or in the only code block.
 
-    Raises:
-        Invalid: the schema cannot be followed.
+    Raises Invalid: the schema cannot be followed.
     """
     call = next((call for call in parsed.calls if call.name == ANSWER), None)
     if call is not None and call.problem is not None:

@@ -21,14 +21,12 @@ class RightsCheck:
     replays go without it, as nothing is done there."""
 
     def __init__(self, identity: IdentityStore, audit: AuditLog) -> None:
-        """Collaborators are injected."""
         self._identity, self._audit = identity, audit
 
     async def narrow_turn(self, turn: Turn) -> Turn:
         """The turn with the rights that are left; whom it delegates to has no others.
 
-        Raises:
-            NoMember: the user is gone, disabled, or no member of the workspace; the refusal is in the audit trail.
+        Raises NoMember: the user is gone, disabled, or no member of the workspace; the refusal is in the audit trail.
         """
         scope = turn.scope
         if scope.user is None:  # the system itself

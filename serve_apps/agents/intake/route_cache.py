@@ -33,12 +33,7 @@ class CachedRoute:
     @property
     def data(self) -> Mapping[str, Any]:
         """The data of a ROUTE event: path, rule, words, cached."""
-        return {
-            "path": str(self.routed.path),
-            "rule": self.routed.rule,
-            "words": list(self.routed.words),
-            "cached": self.cached,
-        }
+        return {**_route_json(self.routed), "cached": self.cached}
 
 
 class CachedRouter:
@@ -60,9 +55,8 @@ class CachedRouter:
         if known is not None:
             return CachedRoute(known, "hit")
         routed = route_message(message, self._rules)
-        value = {"path": str(routed.path), "rule": routed.rule, "words": list(routed.words)}
         if found.state in ("hit", "miss"):
-            await self._memo.put(key, value)
+            await self._memo.put(key, _route_json(routed))
         return CachedRoute(routed, "miss" if found.state == "hit" else found.state)
 
     def _parse_route(self, value: Any) -> RouteDecision | None:
@@ -71,3 +65,7 @@ class CachedRouter:
                 fits = path in set(TurnPath) and rule in self._names and all(isinstance(word, str) for word in words)
                 return RouteDecision(TurnPath(path), rule, tuple(words)) if fits else None
         return None
+
+
+def _route_json(routed: RouteDecision) -> dict[str, Any]:
+    return {"path": str(routed.path), "rule": routed.rule, "words": list(routed.words)}

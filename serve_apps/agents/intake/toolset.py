@@ -35,8 +35,7 @@ def freeze_skills(config: Mapping[str, Any], skills: list[AttachedSkill]) -> dic
 def attached_skills(config: Mapping[str, Any]) -> tuple[Manifest, ...]:
     """The skills that were frozen into a config.
 
-    Raises:
-        BadManifest: by a version of this program that described skills otherwise.
+    Raises BadManifest: by a version of this program that described skills otherwise.
     """
     return tuple(thaw_skill(one) for one in config.get(KEY) or ())
 

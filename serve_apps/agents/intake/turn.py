@@ -1,6 +1,7 @@
 """A turn frozen to JSON and back: what a run is resumed and replayed from."""
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 from cluster.basics.scope import Role, Scope, TenantId, UserId, WorkspaceId
@@ -11,41 +12,19 @@ from serve_apps.agents.turn_ports import AgentId, AgentSnapshot, RunId, SessionI
 
 def dump_turn(turn: Turn) -> dict[str, Any]:
     """JSON that holds everything that decides what happens, the user's rights included."""
-    frozen: dict[str, Any] = normalize_json(
-        {
-            "run": turn.run,
-            "scope": dump_scope(turn.scope),
-            "session": turn.session,
-            "agent": {
-                "id": turn.agent.id,
-                "name": turn.agent.name,
-                "system_prompt": turn.agent.system_prompt,
-                "description": turn.agent.description,
-                "config": turn.agent.config,
-            },
-            "message": turn.message,
-            "history": [message_to_json(message) for message in turn.history],
-            "memory": turn.memory,
-            "path": turn.path,
-            "options": turn.options,
-            "depth": turn.depth,
-            "ancestors": turn.ancestors,
-        }
-    )
+    history = [message_to_json(message) for message in turn.history]
+    frozen: dict[str, Any] = normalize_json({**asdict(turn), "history": history})
     return frozen
 
 
 def load_turn(frozen: Any) -> Turn:
     """The turn, equal to the one that was frozen."""
     found = normalize_json(frozen)  # jsonb keeps an order of keys of its own, and prompts may show it
-    agent = found["agent"]
     return Turn(
         run=RunId(found["run"]),
         scope=load_scope(found["scope"]),
         session=SessionId(found["session"]),
-        agent=AgentSnapshot(
-            AgentId(agent["id"]), agent["name"], agent["system_prompt"], agent["description"], agent["config"]
-        ),
+        agent=AgentSnapshot(**found["agent"]),
         message=found["message"],
         history=tuple(message_from_json(message) for message in found["history"]),
         memory=found["memory"],
@@ -58,13 +37,7 @@ def load_turn(frozen: Any) -> Turn:
 
 def dump_scope(scope: Scope) -> dict[str, Any]:
     """A scope as JSON; whoever reads it back trusts the writer."""
-    return {
-        "tenant": scope.tenant,
-        "workspace": scope.workspace,
-        "principals": scope.principals,
-        "user": scope.user,
-        "role": scope.role,
-    }
+    return asdict(scope)
 
 
 def load_scope(found: Mapping[str, Any]) -> Scope:

@@ -42,8 +42,7 @@ class RunCarrier(Protocol):
     def carry(self, turn: Turn) -> AsyncIterator[Event]:
         """Claim the turn's run and tell its events; closing the iterator interrupts it.
 
-        Raises:
-            NotFound, Conflict: the run is gone, or cannot be claimed now.
+        Raises NotFound, Conflict: the run is gone, or cannot be claimed now.
         """
         ...
 
@@ -73,15 +72,7 @@ class TurnIntake:
         settings: AgentSettings,
         new_id: Callable[[], UUID],
     ) -> None:
-        """Collaborators are injected.
-
-        Args:
-            records: rows.
-            router: decides the path, without a model.
-            carriers: one for each path.
-            settings: lease of runs.
-            new_id: makes the ids of runs; also the seed of all that is random in one.
-        """
+        """`new_id` makes the ids of runs; one is also the seed of all that is random in its run."""
         self._records, self._router, self._carriers = records, router, carriers
         self._settings, self._new_id = settings, new_id
         self._injector = ContextInjector(records.database)
@@ -130,8 +121,7 @@ class TurnIntake:
             attended: somebody reads along; a run that nobody reads is carried out in the background.
             hold: looks, in the transaction that stores, whether it still may.
 
-        Raises:
-            NotFound, Conflict: no such agent or session here; the session is closed or belongs to another agent.
+        Raises NotFound, Conflict: no such agent or session here; the session is closed or belongs to another agent.
         """
         incoming = await self._masked(incoming)
         agent = await self._find_agent(scope, incoming.agent)
@@ -171,10 +161,8 @@ class TurnIntake:
 
     async def _resumed(self, scope: Scope, incoming: IncomingMessage) -> Resumed | None:
         """The turn that a message goes on with, as it answers what was asked; None where it begins one."""
-        records = self._records
-        replies = Replies(
-            records.database, records.runs, records.approvals, records.memory, self._settings.lease_seconds
-        )
+        records, lease = self._records, self._settings.lease_seconds
+        replies = Replies(records.database, records.runs, records.approvals, records.memory, lease)
         question = await replies.pending(scope, incoming)
         if question is None:
             return None
@@ -198,16 +186,13 @@ class TurnIntake:
     async def _choose_path(self, incoming: IncomingMessage) -> tuple[TurnPath, Mapping[str, Any]]:
         """By rule; who brings tools of their own wants a model, whatever the words are."""
         if incoming.options.get("tools") or incoming.options.get("trailing"):
-            return TurnPath.GENERAL, {
-                "path": "general",
-                "rule": "client_tools",
-                "words": [],
-                "cached": "off: not asked",
-            }
-        if named(incoming.options) and not command_of(incoming.message)[0]:  # only a model reads what is named
-            return TurnPath.GENERAL, {"path": "general", "rule": "named_files", "words": [], "cached": "off: not asked"}
-        traced = await self._router.route(incoming.message)
-        return traced.routed.path, traced.data
+            rule = "client_tools"
+        elif named(incoming.options) and not command_of(incoming.message)[0]:  # only a model reads what is named
+            rule = "named_files"
+        else:
+            traced = await self._router.route(incoming.message)
+            return traced.routed.path, traced.data
+        return TurnPath.GENERAL, {"path": "general", "rule": rule, "words": [], "cached": "off: not asked"}
 
     async def _recall_history(
         self, scope: Scope, session: ConversationSession, incoming: IncomingMessage

@@ -48,13 +48,7 @@ _SPENT = {
 
 @dataclass(frozen=True, slots=True)
 class TurnServices:
-    """Services that a turn runs with.
-
-    Attributes:
-        agents: for delegation; None where there is none.
-        clock: seconds; decides only how text is cut into pieces.
-        skills: makes tools of those that an agent was given.
-    """
+    """Services that a turn runs with."""
 
     models: ChatModels
     tools: ToolCatalog
@@ -62,9 +56,9 @@ class TurnServices:
     places: QuotePlaces
     policy: ApprovalPolicy
     settings: AgentSettings
-    agents: AgentFinder | None = None
-    clock: Callable[[], float] = monotonic
-    skills: SkillGuard | None = None
+    agents: AgentFinder | None = None  # for delegation; None where there is none
+    clock: Callable[[], float] = monotonic  # seconds; decides only how text is cut into pieces
+    skills: SkillGuard | None = None  # makes tools of those that an agent was given
 
 
 class Conversation:
@@ -136,9 +130,8 @@ class Conversation:
             self.trace.append({"step": "retrieval", "sources": len(found)})
         specs = self.offer.specs
         self.react = bool(specs) and not choice.supports_tools
-        self.sampling = replace(
-            self.sampling, tools=() if self.react else specs, stop=stop_sequences() if self.react else ()
-        )
+        stop = stop_sequences() if self.react else ()
+        self.sampling = replace(self.sampling, tools=() if self.react else specs, stop=stop)
         rules = prompt.build_system_prompt(
             turn.agent,
             grounded=len(self._sources) > 0 or any(is_search_tool(tool) for tool in self.offer.own),
@@ -256,9 +249,8 @@ class Conversation:
         tools = inquiring(tools, self.turn, self.journal)
         if crew.agents is None or DELEGATE in tools:
             return tools
-        bound = TurnDelegations(
-            self.turn, self.journal, crew.agents, carry_out, self.allowance, crew.settings.max_depth
-        )
+        deepest = crew.settings.max_depth
+        bound = TurnDelegations(self.turn, self.journal, crew.agents, carry_out, self.allowance, deepest)
         return add_delegation(tools, self.turn.agent.config, bound)
 
     def _planning_section(self) -> str:

@@ -36,7 +36,6 @@ class DemandPolicy(ReplyPolicy):
     """
 
     def __init__(self, demand: ResponseDemand) -> None:
-        """`demand` is the turn's."""
         self._demand = demand
         self._repeated: set[type[NotCalled | NotInForm]] = set()
 
@@ -72,8 +71,7 @@ class DemandPolicy(ReplyPolicy):
     ) -> ParsedReply | TurnOutcome | None:
         """The reply where it is a step on the way, the end where it is what was demanded.
 
-        Raises:
-            NotCalled, NotInForm: it is not, and was said already.
+        Raises NotCalled, NotInForm: it is not, and was said already.
         """
         form, choice = self._demand.form, self._demand.choice
         others = tuple(call for call in parsed.calls if form is None or call.name != ANSWER)
@@ -99,8 +97,7 @@ class DemandPolicy(ReplyPolicy):
     ) -> None:
         """Say once more what was demanded.
 
-        Raises:
-            NotCalled, NotInForm: it was said already, or there is no round left to say it in.
+        Raises NotCalled, NotInForm: it was said already, or there is no round left to say it in.
         """
         talk.trace.append({"step": "demand", "code": error.code, "unmet": error.detail[:300]})
         await talk.tell("", reply, parsed)

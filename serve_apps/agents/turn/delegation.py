@@ -1,6 +1,7 @@
 """Delegation: another agent's turn inside this one's journal, so that one walk resumes both."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from dataclasses import asdict
 from typing import Any, Protocol
 from uuid import UUID, uuid5
 
@@ -54,11 +55,7 @@ class AgentFinder(Protocol):
     """The agents of a workspace."""
 
     async def find(self, scope: Scope, name: str) -> AgentSnapshot:
-        """An agent by its id or its display name.
-
-        Raises:
-            NotFound: there is no such agent here.
-        """
+        """An agent by its id or its display name. Raises NotFound: there is no such agent here."""
         ...
 
 
@@ -157,19 +154,9 @@ class TurnDelegations:
         self._may_go_deeper()
 
         async def find(_: str) -> Json:
-            found = await self._agents.find(turn.scope, agent)
-            return {
-                "id": found.id,
-                "name": found.name,
-                "system_prompt": found.system_prompt,
-                "description": found.description,
-                "config": found.config,
-            }
+            return asdict(await self._agents.find(turn.scope, agent))
 
-        found = await self._journal.step(AGENT, "find", {"agent": agent}, find)
-        other = AgentSnapshot(
-            AgentId(found["id"]), found["name"], found["system_prompt"], found["description"], found["config"]
-        )
+        other = AgentSnapshot(**await self._journal.step(AGENT, "find", {"agent": agent}, find))
         above = (*turn.ancestors, turn.agent.id)
         if other.id in above:
             raise DelegationCycle(f"{other.name} waits for this answer itself")
@@ -197,22 +184,11 @@ class TurnDelegations:
         turn = self._turn
         self._made += 1
         run = RunId(str(uuid5(UUID(turn.run), f"{self._made} {key}")))
-        inner = Turn(
-            run,
-            turn.scope,
-            turn.session,
-            other,
-            task,
-            depth=turn.depth + 1,
-            ancestors=above,
-            options={name: turn.options[name] for name in ("use_rag",) if name in turn.options},
-        )
+        options = {name: turn.options[name] for name in ("use_rag",) if name in turn.options}
+        below: dict[str, Any] = {"depth": turn.depth + 1, "ancestors": above, "options": options}
+        inner = Turn(run, turn.scope, turn.session, other, task, **below)
         outcome = await self._carry_out(inner, InnerJournal(self._journal, run, other.name), self._allowance)
         told = ("n", "filename", "page", "quote", "caveats")
         cited = [{name: one[name] for name in told if one.get(name)} for one in outcome.citations]
-        return {
-            "agent": other.name,
-            "answer": outcome.answer,
-            "finish_reason": outcome.finish_reason,
-            "citations": cited,
-        }
+        ended = {"answer": outcome.answer, "finish_reason": outcome.finish_reason}
+        return {"agent": other.name, **ended, "citations": cited}

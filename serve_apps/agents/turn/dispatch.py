@@ -53,10 +53,8 @@ class ToolDispatch:
 def dispatch_tool(message: str, tools: Sequence[Tool], threshold: float) -> ToolDispatch | None:
     """The reading tool that a message asks for, if there is exactly one and its arguments are certain.
 
-    Args:
-        message: the user's own words, never a model's or a document's.
-        tools: all that the agent has; one without `CallEffect.READ` is never called, whatever fits second best.
-        threshold: least score, 0 to 1.
+    `message` holds the user's own words, never a model's or a document's; `tools` are all that the agent has, of which
+    one without `CallEffect.READ` is never called, whatever fits second best; `threshold` is the least score, 0 to 1.
     """
     if _NEGATED.search(message):
         return None
@@ -135,11 +133,8 @@ def _only_candidate(message: str, key: str, schema: Any, *, alone: bool) -> Any:
     allowed = schema_types(schema)
     if isinstance(schema.get("enum"), list):
         folded = message.casefold()
-        named = [
-            one
-            for one in schema["enum"]
-            if isinstance(one, str) and re.search(rf"\b{re.escape(one.casefold())}\b", folded)
-        ]
+        words = [one for one in schema["enum"] if isinstance(one, str)]
+        named = [one for one in words if re.search(rf"\b{re.escape(one.casefold())}\b", folded)]
         return named[0] if len(named) == 1 else None
     if allowed == ["string"] and schema.get("format") in _FORMATS:
         return _only_distinct(_FORMATS[schema["format"]].findall(message))

@@ -24,12 +24,9 @@ _CITED = ("n", "chunk_id", "document_id", "version_id", "filename", "page", "quo
 _FOUND = ("chunk_id", "document_id", "version_id", "filename", "page", "score")
 _ALONE = (
     "No language model is configured, so I can only show what is there: sentences of the documents that answer a "
-    "question"
-    " asked in their words, passages by their words and meaning (/search), and figures of this workspace such as "
-    "documents,"
-    " jobs and runs (/metrics). Summaries, conversation and tasks need a model: an administrator adds a connection, "
-    "or sets"
-    " LLM_BASE_URL and LLM_DEFAULT_MODEL."
+    "question asked in their words, passages by their words and meaning (/search), and figures of this workspace such "
+    "as documents, jobs and runs (/metrics). Summaries, conversation and tasks need a model: an administrator adds a "
+    "connection, or sets LLM_BASE_URL and LLM_DEFAULT_MODEL."
 )
 
 
@@ -103,8 +100,7 @@ class DocumentsHandler:
 
 
 def _emit_retrieved(journal: Journal, given: Json) -> None:
-    told = {name: given[name] for name in ("sources", "generation", "fallback")}
-    journal.emit(EventKind.RETRIEVED, **told)
+    journal.emit(EventKind.RETRIEVED, **{name: given[name] for name in ("sources", "generation", "fallback")})
 
 
 def _nearest_text(sources: Sequence[Json], why: str) -> str:

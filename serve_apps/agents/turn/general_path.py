@@ -11,7 +11,6 @@ class ToolLoopHandler:
     """The `Handler` of GENERAL, and of every turn that is delegated."""
 
     def __init__(self, crew: TurnServices) -> None:
-        """`crew` is shared by all turns."""
         self._crew = crew
 
     async def __call__(self, turn: Turn, journal: Journal) -> TurnOutcome:
@@ -24,11 +23,7 @@ async def run_conversation(
 ) -> TurnOutcome:
     """Carry a turn out: at most `max_rounds` replies within `seconds`; waiting for people does not count.
 
-    Args:
-        turn: frozen; what happens is a function of it and of the journal.
-        journal: remembers every effect.
-        crew: models, tools, documents, the list of approvals.
-        above: what the delegating turn has left; it is used up here too.
+    What happens is a function of turn and journal. `above` is what the delegating turn has left, and is used up too.
 
     Raises:
         ApprovalPending: a person has to decide first.

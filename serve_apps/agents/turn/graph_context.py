@@ -17,14 +17,10 @@ class GraphEntities:
     async def find(self, scope: Scope, agent: str, query: str, limit: int) -> Json:
         """{relations, entities}: relations first, as an observation is cut at its end.
 
-        Raises:
-            Unavailable: Postgres cannot be reached.
+        Raises Unavailable: Postgres cannot be reached.
         """
         found = await self._graph.ask(scope, agent, query, limit)
-        return {
-            "relations": [_edge_data(edge) for edge in found.edges],
-            "entities": [_node_data(node) for node in found.nodes],
-        }
+        return {"relations": list(map(_edge_data, found.edges)), "entities": list(map(_node_data, found.nodes))}
 
 
 def _node_data(node: EntityNode) -> Json:
@@ -33,12 +29,8 @@ def _node_data(node: EntityNode) -> Json:
 
 
 def _edge_data(edge: RelationEdge) -> Json:
-    return {
-        "source": edge.source.name,
-        "relation": edge.type,
-        "target": edge.target.name,
-        "evidence": [_evidence_data(one) for one in edge.evidence],
-    }
+    said = {"source": edge.source.name, "relation": edge.type, "target": edge.target.name}
+    return {**said, "evidence": list(map(_evidence_data, edge.evidence))}
 
 
 def _evidence_data(one: EvidenceQuote) -> Json:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 from cluster.basics.errors import AosError
@@ -27,11 +28,7 @@ class PassageSearch(Protocol):
     """Finds passages; `SearchPipeline` is the one with an index."""
 
     async def run(self, scope: Scope, query: SearchQuery) -> SearchResults:
-        """Search and show.
-
-        Raises:
-            Unavailable: Postgres cannot be reached.
-        """
+        """Search and show. Raises Unavailable: Postgres cannot be reached."""
         ...
 
 
@@ -81,7 +78,6 @@ class SourceList:
     """All that a turn may quote: what was retrieved for it, then what its tools found, numbered as they come."""
 
     def __init__(self) -> None:
-        """None yet."""
         self._known: list[SourcePassage] = []
 
     def __len__(self) -> int:
@@ -134,19 +130,13 @@ class AgentKnowledge:
         """As the knowledge tools want it: {passages, generation, fallback}; `fallback` says what was left out.
 
         Args:
-            scope: whose documents; readers are checked.
-            agent: only what is linked to it.
-            query: in natural language.
-            limit: most passages.
             min_similarity: least cosine similarity to the query; None admits all.
-            strategy: which legs are run.
             round_robin: each document's best passage before any document's second.
             history: what was said before; a follow-up question is read together with the last two messages.
             documents: only in these, of those that are linked; empty for all.
             least_share: of the best fused score; what is below at the end of the list is left out.
 
-        Raises:
-            Unavailable: the search cannot be reached.
+        Raises Unavailable: the search cannot be reached.
         """
         # An agent asks again in other words by itself, and what its run asks of models stands in its journal. What it
         # answers from are the best passages, wherever they stand.
@@ -173,29 +163,14 @@ class AgentKnowledge:
         """
         if limit < 1 or not turn.message.strip():
             return []
-
         said = tuple(one.content for one in turn.history[-LAST:])
         history, documents = (said if is_follow_up(turn.message) else ()), named(turn.options)
-
         request: dict[str, Json] = {"query": turn.message, "agent": turn.agent.id, "limit": limit}
         request |= {"history": list(history)} if history else {}
         request |= {"documents": list(documents)} if documents else {}
+        find = partial(self.find, turn.scope, turn.agent.id, turn.message, limit, None, history=history, least_share=0)
         try:
-            found = await journal.step(
-                RETRIEVAL,
-                "recall",
-                request,
-                lambda _: self.find(
-                    turn.scope,
-                    turn.agent.id,
-                    turn.message,
-                    limit,
-                    None,
-                    history=history,
-                    least_share=0,
-                    documents=documents,
-                ),
-            )
+            found = await journal.step(RETRIEVAL, "recall", request, lambda _: find(documents=documents))
         except ENDINGS:
             raise
         except AosError as error:
@@ -203,12 +178,8 @@ class AgentKnowledge:
             journal.emit(EventKind.RETRIEVED, sources=[], generation=None, fallback=why)
             return []
         numbered = sources.add(found["passages"])
-        journal.emit(
-            EventKind.RETRIEVED,
-            sources=[{"n": one.n, **{name: getattr(one, name) for name in _SHOWN}} for one in numbered],
-            generation=found["generation"],
-            fallback=found["fallback"],
-        )
+        shown = [{"n": one.n, **{name: getattr(one, name) for name in _SHOWN}} for one in numbered]
+        journal.emit(EventKind.RETRIEVED, sources=shown, generation=found["generation"], fallback=found["fallback"])
         return numbered
 
 

@@ -25,17 +25,11 @@ class OutOfTime(Permanent):
 
 @dataclass(slots=True)
 class TurnAllowance:
-    """Remaining rounds and time of a turn and all turns below it.
+    """Remaining rounds and time of a turn and all turns below it."""
 
-    Attributes:
-        rounds: model replies that may still be asked for.
-        ends_ms: when the journal's `spent_ms` reaches it, time is up; waiting for people does not count.
-        payer: whose budget pays: the agent that the user talks to.
-    """
-
-    rounds: int
-    ends_ms: int
-    payer: AgentSnapshot
+    rounds: int  # model replies that may still be asked for
+    ends_ms: int  # when the journal's `spent_ms` reaches it, time is up; waiting for people does not count
+    payer: AgentSnapshot  # whose budget pays: the agent that the user talks to
 
     def seconds(self, journal: Journal) -> float:
         """Left, 0 or more."""
@@ -43,9 +37,8 @@ class TurnAllowance:
 
     def narrowed(self, rounds: int, seconds: float, journal: Journal) -> "TurnAllowance":
         """Allowance of a turn below: no more than is left, and no more than its own agent is allowed."""
-        return TurnAllowance(
-            min(self.rounds, rounds), min(self.ends_ms, journal.spent_ms + round(seconds * 1000)), self.payer
-        )
+        ends_ms = min(self.ends_ms, journal.spent_ms + round(seconds * 1000))
+        return TurnAllowance(min(self.rounds, rounds), ends_ms, self.payer)
 
 
 def agent_limit(config: Mapping[str, Any], name: str, otherwise: float) -> float:
@@ -58,8 +51,7 @@ def agent_limit(config: Mapping[str, Any], name: str, otherwise: float) -> float
 async def stream_in_time(items: AsyncIterator[Item], seconds: float) -> AsyncGenerator[Item]:
     """The same items, as long as they come before the time is up; the source is closed at the end in any case.
 
-    Raises:
-        OutOfTime: they did not.
+    Raises OutOfTime: they did not.
     """
     ends = asyncio.get_running_loop().time() + seconds
     async with aclosing(cast(AsyncGenerator[Item], items)) as source:
@@ -77,11 +69,7 @@ async def stream_in_time(items: AsyncIterator[Item], seconds: float) -> AsyncGen
 
 
 async def in_time(work: Awaitable[Item], seconds: float, what: str) -> Item:
-    """The result, if it comes in time.
-
-    Raises:
-        OutOfTime: it did not, and was cancelled.
-    """
+    """The result, if it comes in time. Raises OutOfTime: it did not, and was cancelled."""
     try:
         async with asyncio.timeout(seconds) as limit:
             return await work

@@ -50,16 +50,8 @@ class SamplingOptions:
 
     def request(self, messages: list[ModelMessage]) -> ChatRequest:
         """The request for a reply to these."""
-        return ChatRequest(
-            tuple(messages),
-            self.tools,
-            self.temperature,
-            self.max_tokens,
-            self.stop,
-            sampling=self.sampling,
-            tool_choice=self.choice,
-            form=self.form,
-        )
+        wishes = (self.tools, self.temperature, self.max_tokens, self.stop)
+        return ChatRequest(tuple(messages), *wishes, sampling=self.sampling, tool_choice=self.choice, form=self.form)
 
 
 def turn_option(turn: Turn, name: str, otherwise: Any) -> Any:
@@ -125,12 +117,9 @@ async def stream_reply(
                 reply = said
     assert reply is not None, "a journal's stream ends with a reply"
     # As it will come back from the record, so that it is read the same way then.
-    clean = [
-        replace(one, name=normalize_json(one.name), arguments=normalize_json(one.arguments)) for one in reply.tool_calls
-    ]
-    return replace(
-        reply, content=normalize_json(reply.content), reasoning=normalize_json(reply.reasoning), tool_calls=tuple(clean)
-    )
+    clean = normalize_json
+    calls = tuple(replace(one, name=clean(one.name), arguments=clean(one.arguments)) for one in reply.tool_calls)
+    return replace(reply, content=clean(reply.content), reasoning=clean(reply.reasoning), tool_calls=calls)
 
 
 async def _in_time(said: AsyncIterator[Said], seconds: float) -> AsyncGenerator[Said]:
@@ -150,10 +139,5 @@ async def _in_time(said: AsyncIterator[Said], seconds: float) -> AsyncGenerator[
 def told_usage(journal: Journal, reply: ModelReply) -> None:
     """Tell what a reply cost."""
     usage = reply.usage
-    journal.emit(
-        EventKind.USAGE,
-        prompt_tokens=usage.prompt_tokens,
-        completion_tokens=usage.completion_tokens,
-        cost_usd=reply.cost_usd,
-        connection=reply.connection,
-    )
+    tokens = {"prompt_tokens": usage.prompt_tokens, "completion_tokens": usage.completion_tokens}
+    journal.emit(EventKind.USAGE, **tokens, cost_usd=reply.cost_usd, connection=reply.connection)

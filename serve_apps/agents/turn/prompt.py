@@ -71,11 +71,7 @@ def build_system_prompt(agent: AgentSnapshot, *, grounded: bool, plan: str, reac
     """The system prompt: base, internal skills, rules for passages, deep planning, ReAct; sections that are empty fall
     out, the order never changes.
 
-    Args:
-        agent: its own prompt comes first.
-        grounded: whether passages are there or may come.
-        plan: as `planning_section` gives it, or empty.
-        react: how to call tools in text, or empty where they are offered natively.
+    `grounded`: passages are there or may come; `react` is empty where tools are offered natively.
     """
     base = agent.system_prompt.strip() or f"You are {agent.name}. {agent.description}".strip()
     skills = internal_skills(agent.config)

@@ -41,22 +41,13 @@ class StoredPlaces:
     """Places on the pages that are stored, for readers who may see them."""
 
     def __init__(self, database: Database) -> None:
-        """Queries are those of answers."""
         self._database = database
 
     async def describe(self, scope: Scope, quotes: Sequence[Mapping[str, Any]]) -> Json:
-        """As `QuotePlaces.describe`.
-
-        Raises:
-            Unavailable: Postgres cannot be reached.
-        """
+        """As `QuotePlaces.describe`. Raises Unavailable: Postgres cannot be reached."""
         async with self._database.transaction(scope) as tx:
-            rows = await tx.all(
-                SQL["pages"],
-                **scope.keys,
-                versions=[quote["version_id"] for quote in quotes],
-                numbers=[quote["page"] for quote in quotes],
-            )
+            versions, numbers = ([quote[name] for quote in quotes] for name in ("version_id", "page"))
+            rows = await tx.all(SQL["pages"], **scope.keys, versions=versions, numbers=numbers)
         found = {(row["version_id"], row["number"]): row for row in rows}
         described: list[Json] = []
         for quote in quotes:
@@ -124,23 +115,11 @@ class QuoteChecker:
         for known in self.citations:
             if (known["version_id"], known["page"], known["start"], known["end"]) == wanted:
                 return int(known["n"])
-        self.citations.append(
-            {
-                "n": len(self.citations) + 1,
-                "document_id": source.document_id,
-                "version_id": source.version_id,
-                "chunk_id": source.chunk_id,
-                "filename": source.filename,
-                "page": page,
-                "quote": source.at(place),
-                "start": start,
-                "end": end,
-                "boxes": [],
-                "ocr_confidence": None,
-                "caveats": [],
-                "url": f"/api/documents/{source.document_id}/pages/{page}",
-            }
-        )
+        said = {name: getattr(source, name) for name in ("document_id", "version_id", "chunk_id", "filename")}
+        said |= {"page": page, "quote": source.at(place), "start": start, "end": end}
+        said |= {"boxes": [], "ocr_confidence": None, "caveats": []}
+        url = f"/api/documents/{source.document_id}/pages/{page}"
+        self.citations.append({"n": len(self.citations) + 1, **said, "url": url})
         return len(self.citations)
 
 

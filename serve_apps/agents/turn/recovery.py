@@ -33,8 +33,7 @@ _BEEN = r"(?:has|have)(?: now| just| already| also)?(?: successfully)? been(?: s
 # What a model says instead of acting.
 FUTURE: dict[str, str] = {
     "i would": (
-        rf"\b(?:{_SUBJECT} would|i'd|i’d)\b(?! (?:love|like to know"
-        rf"|be happy|recommend|suggest|appreciate|need))"
+        rf"\b(?:{_SUBJECT} would|i'd|i’d)\b(?! (?:love|like to know|be happy|recommend|suggest|appreciate|need))"
     ),
     # What it will remember is remembered as it says so (`memory.facts.promised`): that is no announcement.
     "i will": (
@@ -53,27 +52,23 @@ FUTURE: dict[str, str] = {
     "here are the steps": r"\b(?:here are|follow) (?:the |these |a few )?(?:simple )?steps\b",
     "you should": r"\byou should (?!be\b|have (?:received|seen)\b|see\b|receive\b|know\b|note\b)[a-z]+",
     "you can run": (
-        r"\byou can (?:then |now |simply )?(?:run|use|call"
-        r"|execute|create|send|do this|do that|try|follow)\b"
+        r"\byou can (?:then |now |simply )?(?:run|use|call|execute|create|send|do this|do that|try|follow)\b"
     ),
     "you could": r"\byou could (?:then |simply |also )?(?:run|use|call|execute|create|send|try)\b",
     "you need to": (
-        r"\byou(?:'ll|’ll| will)?(?: first)? need to (?:run|use"
-        r"|call|execute|create|send|open|go|click|install|set)\b"
+        r"\byou(?:'ll|’ll| will)?(?: first)? need to (?:run|use|call|execute|create|send|open|go|click|install|set)\b"
     ),
     "you would": r"\byou(?:'d|’d| would) (?:need|have|want) to\b",
     "simply run": r"\b(?:simply|just|first,?|then,?) (?:run|execute|call|open|click|use|type)\b",
     "the next step": r"\bthe (?:next|first) step (?:is|would be|will be)\b",
     "to do this": r"\bto (?:do|accomplish|achieve) (?:this|that|so),? (?:you|we|i|one)\b",
     "the following call": (
-        r"\b(?:use|call|run|execute|make) the following (?:function"
-        r"|tool|command|call|code|request)\b"
+        r"\b(?:use|call|run|execute|make) the following (?:function|tool|command|call|code|request)\b"
     ),
     "this call will": r"\bthis (?:call|function|command|code|request|script) (?:will|would|should)\b",
     "once it runs": r"\bonce (?:i|we|you|it|this) (?:have |has |is |runs?|executes?|gets? )",
     "would you like me to": (
-        r"\b(?:would you like|do you want|shall i"
-        r"|should i)(?: me)?(?: to)? (?:proceed|go ahead|do (?:it|this|that))\b"
+        r"\b(?:would you like|do you want|shall i|should i)(?: me)?(?: to)? (?:proceed|go ahead|do (?:it|this|that))\b"
     ),
     "one moment": r"\b(?:one moment|just a moment|hold on|please wait|give me a (?:moment|second|minute))\b",
     "working on it": (
@@ -82,70 +77,31 @@ FUTURE: dict[str, str] = {
     ),
 }
 
+# Separated by commas, forms of one verb by bars.
 _DONE_VERBS = (
-    *(
-        "created",
-        "added",
-        "saved",
-        "sent",
-        "updated",
-        "changed",
-        "modified",
-        "deleted",
-        "removed",
-        "cancelled|canceled",
-    ),
-    *(
-        "booked",
-        "scheduled",
-        "rescheduled",
-        "configured",
-        "installed",
-        "deployed",
-        "uploaded",
-        "downloaded",
-        "executed",
-    ),
-    *("completed", "processed", "submitted", "published", "registered", "enabled|disabled|activated|deactivated"),
-    *(
-        "assigned",
-        "moved|renamed|copied",
-        "imported|exported",
-        "generated",
-        "restarted|started|stopped",
-        "upgraded|downgraded",
-    ),
-    *(
-        "refunded|charged|credited",
-        "transferred|forwarded",
-        "issued|applied",
-        "reset|restored",
-        "merged|committed|pushed",
-    ),
+    "created, added, saved, sent, updated, changed, modified, deleted, removed, cancelled|canceled, booked, "
+    "scheduled, rescheduled, configured, installed, deployed, uploaded, downloaded, executed, completed, processed, "
+    "submitted, published, registered, enabled|disabled|activated|deactivated, assigned, moved|renamed|copied, "
+    "imported|exported, generated, restarted|started|stopped, upgraded|downgraded, refunded|charged|credited, "
+    "transferred|forwarded, issued|applied, reset|restored, merged|committed|pushed"
 )
 _DID_VERBS = (
-    *("created", "added", "saved|stored|recorded|written|wrote", "sent|emailed|messaged|notified", "updated|edited"),
-    *("changed|modified|adjusted|corrected|fixed", "deleted|removed|cleared", "cancelled|canceled", "booked|reserved"),
-    *("scheduled|rescheduled", "configured|set up", "installed|deployed", "uploaded|downloaded", "executed|run|ran"),
-    *(
-        "completed|finished",
-        "processed|submitted|filed",
-        "searched|looked up|checked|queried",
-        "read|retrieved|fetched",
-    ),
-    *("analysed|analyzed|calculated|computed", "generated|prepared|drafted", "transferred|forwarded|escalated"),
-    *("enabled|disabled|activated|deactivated", "opened|closed|started|stopped|restarted", "applied|issued|refunded"),
+    "created, added, saved|stored|recorded|written|wrote, sent|emailed|messaged|notified, updated|edited, "
+    "changed|modified|adjusted|corrected|fixed, deleted|removed|cleared, cancelled|canceled, booked|reserved, "
+    "scheduled|rescheduled, configured|set up, installed|deployed, uploaded|downloaded, executed|run|ran, "
+    "completed|finished, processed|submitted|filed, searched|looked up|checked|queried, read|retrieved|fetched, "
+    "analysed|analyzed|calculated|computed, generated|prepared|drafted, transferred|forwarded|escalated, "
+    "enabled|disabled|activated|deactivated, opened|closed|started|stopped|restarted, applied|issued|refunded"
 )
 
 # What a model says as if it had acted: "has been created" for each verb, "I have created", and phrases of their own.
 PAST: dict[str, str] = (
-    {f"has been {verb.split('|')[0]}": rf"\b{_BEEN} (?:{verb})\b" for verb in _DONE_VERBS}
-    | {f"i have {verb.split('|')[0]}": rf"\b{_HAVE} (?:{verb})\b" for verb in _DID_VERBS}
+    {f"has been {verb.split('|')[0]}": rf"\b{_BEEN} (?:{verb})\b" for verb in _DONE_VERBS.split(", ")}
+    | {f"i have {verb.split('|')[0]}": rf"\b{_HAVE} (?:{verb})\b" for verb in _DID_VERBS.split(", ")}
     | {
         "successfully done": r"\bsuccessfully [a-z]+(?:ed|ent|uilt|et up|un|one)\b",
         "i successfully": (
-            r"\bi (?:just |now )?(?:created|sent|updated|deleted"
-            r"|booked|scheduled|cancelled|canceled|added|saved|ran)\b"
+            r"\bi (?:just |now )?(?:created|sent|updated|deleted|booked|scheduled|cancelled|canceled|added|saved|ran)\b"
         ),
         "was successful": r"\b(?:was|were|is) (?:a success\b|successful(?:ly)?\b)",
         "done!": r"(?:^|[\n.!] ?)(?:all |it's |it is |and )?done\s*[!.✅]",
@@ -178,8 +134,7 @@ PAST: dict[str, str] = (
             r"|an|your|the) (?:confirmation|e-?mail|notification|refund|message)\b"
         ),
         "refund on its way": (
-            r"\b(?:refund|payment|e-?mail|message|order)s? (?:is"
-            r"|are) (?:on (?:its|their) way|being processed)\b"
+            r"\b(?:refund|payment|e-?mail|message|order)s? (?:is|are) (?:on (?:its|their) way|being processed)\b"
         ),
     }
 )
@@ -207,17 +162,11 @@ _WANTS_KNOWLEDGE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class FalseClaim:
-    """A claim that nothing stands behind.
+    """A claim that nothing stands behind."""
 
-    Attributes:
-        kind: `past`: it says that it was done; `future`: it says what it, or the user, would do.
-        pattern: the name of the pattern in `PAST` or `FUTURE`.
-        quote: the words.
-    """
-
-    kind: Literal["past", "future"]
-    pattern: str
-    quote: str
+    kind: Literal["past", "future"]  # it says that it was done; what it, or the user, would do
+    pattern: str  # its name in `PAST` or `FUTURE`
+    quote: str  # the words
 
 
 def find_claim(text: str) -> FalseClaim | None:

@@ -84,15 +84,7 @@ class StreamFilter:
         guard: StreamGuard,
         lead: str = "",
     ) -> None:
-        """Nothing is shown yet.
-
-        Args:
-            show: takes pieces.
-            clock: seconds.
-            quotes: checks citation marks.
-            guard: what is held back.
-            lead: put before the first piece, to part it from an earlier text.
-        """
+        """`show` takes pieces, `clock` gives seconds; `lead` is put before the first piece, to part it from a text."""
         self._show, self._clock, self._quotes, self._guard, self._lead = show, clock, quotes, guard, lead
         quotes.fenced = False  # an earlier text may have ended within its code
         self._cited = len(quotes.sources) > 0

@@ -50,20 +50,13 @@ class ToolRequest:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """Result of a tool call.
-
-    Attributes:
-        result: JSON that the tool gave; None with an error.
-        error: for the model; None if it went well.
-        approved: False where a person said no.
-        final: the same call would fail again.
-    """
+    """Result of a tool call."""
 
     call: ToolRequest
-    result: Json = None
-    error: str | None = None
-    approved: bool = True
-    final: bool = False
+    result: Json = None  # JSON that the tool gave; None with an error
+    error: str | None = None  # for the model; None if it went well
+    approved: bool = True  # False where a person said no
+    final: bool = False  # the same call would fail again
 
     @property
     def observation(self) -> str:
@@ -80,11 +73,9 @@ async def run_tool(
     tool that writes is not cut off when `seconds` (those that the turn has left) are over: nobody would know what it
     has done.
 
-    Raises:
-        ApprovalPending: a person has to decide, or to say whether it happened.
+    Raises ApprovalPending: a person has to decide, or to say whether it happened.
     """
-    arguments = dict(wanted.arguments)
-    journal.emit(EventKind.TOOL_CALL, id=wanted.id, name=wanted.name, arguments=arguments, tier=wanted.tier)
+    _emit_call(journal, wanted)
     before = journal.spent_ms
     try:
         allowed, asked = await _approve_call(journal, policy, tool, wanted)
@@ -103,8 +94,7 @@ async def run_tool(
 
 def not_run(journal: Journal, wanted: ToolRequest, why: str) -> ToolResult:
     """A call that cannot be carried out, told like one that failed."""
-    arguments = dict(wanted.arguments)
-    journal.emit(EventKind.TOOL_CALL, id=wanted.id, name=wanted.name, arguments=arguments, tier=wanted.tier)
+    _emit_call(journal, wanted)
     done = ToolResult(wanted, error=why, final=True)
     _emit_result(journal, done, 0)
     return done
@@ -164,10 +154,8 @@ async def _perform_call(
     async def perform(key: str) -> Json:
         call = ToolInvocation(turn.scope, turn.agent.id, key, arguments, turn.session)
         try:
-            value = await (
-                tool.run(call) if tool.effect is CallEffect.WRITE else in_time(tool.run(call), seconds, name)
-            )
-            return _as_recordable(value)
+            work = tool.run(call)
+            return _as_recordable(await (work if tool.effect is CallEffect.WRITE else in_time(work, seconds, name)))
         except (ArithmeticError, AttributeError, LookupError, OSError, TypeError, ValueError) as error:
             if isinstance(error, AosError):
                 raise
@@ -186,6 +174,11 @@ def _as_recordable(value: Json) -> Json:
     if len(text) <= KEPT:
         return value
     return f"{as_text(value)[:KEPT]}\n[cut: {len(text):,} characters in all]"
+
+
+def _emit_call(journal: Journal, wanted: ToolRequest) -> None:
+    arguments = dict(wanted.arguments)
+    journal.emit(EventKind.TOOL_CALL, id=wanted.id, name=wanted.name, arguments=arguments, tier=wanted.tier)
 
 
 def _emit_result(journal: Journal, done: ToolResult, ms: int) -> None:

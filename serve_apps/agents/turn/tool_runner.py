@@ -46,8 +46,7 @@ class ToolRunner:
     async def each(self, calls: Sequence[tuple[ToolRequest, str | None]]) -> list[tuple[ToolRequest, str]]:
         """Carry calls out, each with what is wrong with it beforehand or None; gives each with its observation.
 
-        Raises:
-            ApprovalPending: a person has to decide; what came before is recorded.
+        Raises ApprovalPending: a person has to decide; what came before is recorded.
         """
         self._journal.emit(EventKind.STATUS, state="executing")
         return [(wanted, self._observation_text(await self._run_call(wanted, problem))) for wanted, problem in calls]
@@ -70,9 +69,8 @@ class ToolRunner:
         else:
             self.ran += 1
             self._made[wanted.name].append(key)
-            done = await run_tool(
-                self._turn, self._journal, self._policy, tool, wanted, self._allowance.seconds(self._journal)
-            )
+            left = self._allowance.seconds(self._journal)
+            done = await run_tool(self._turn, self._journal, self._policy, tool, wanted, left)
             if done.error is not None:
                 self._failed[key] = (done.error, done.final or key in self._failed)
         self._trace_call(done)
@@ -106,10 +104,8 @@ class ToolRunner:
 
 def native_reply(content: str, calls: Sequence[ToolRequest]) -> ModelMessage:
     """Assistant message with native calls; arguments and names as every provider takes them back."""
-    made = (
-        ToolCall(call.id, _NO_NAME.sub("_", call.name)[:64] or "unknown", dump_canonical(call.arguments))
-        for call in calls
-    )
+    names = (_NO_NAME.sub("_", call.name)[:64] or "unknown" for call in calls)
+    made = (ToolCall(call.id, name, dump_canonical(call.arguments)) for call, name in zip(calls, names, strict=True))
     return ModelMessage("assistant", content, tuple(made))
 
 

@@ -1,7 +1,7 @@
 """Route guard: every route checks credentials and role before it reads the body."""
 
 from collections.abc import Callable, Coroutine
-from functools import partial
+from functools import partial, wraps
 from typing import Annotated, Any, cast
 from uuid import UUID
 
@@ -19,6 +19,7 @@ from serve_apps.http.auth.revocation import AuthenticatedCaller, CredentialEnded
 from serve_apps.http.auth.tokens import KEY_START
 from serve_apps.http.content_disposition import FormRequest
 from serve_apps.http.deps import AppDependencies
+from serve_apps.http.fields import RequestBody
 from serve_apps.http.problems import PasswordChangeRequired, ScopeMismatch
 from skills.framework.credentials import CredentialForbidden
 
@@ -29,10 +30,14 @@ CURL = b"application/x-www-form-urlencoded"
 IN_TRAIL = "on record already"  # a note (PEP 678) on a refusal that its own row tells more exactly
 PASSWORD_ROUTE = "/api/auth/password"
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
+Endpoint = Callable[..., Coroutine[Any, Any, Any]]
 
 
 class GuardedRoute(APIRoute):
-    """A route that nobody enters whom its permission does not let in."""
+    """A route that nobody enters whom its permission does not let in, and whose body names no other scope."""
+
+    def __init__(self, path: str, endpoint: Endpoint, **options: Any) -> None:
+        super().__init__(path, _in_own_scope(endpoint), **options)
 
     def get_route_handler(self) -> Handler:
         """Wrap FastAPI's handler."""
@@ -60,6 +65,17 @@ class GuardedRoute(APIRoute):
         return guarded
 
 
+def _in_own_scope(endpoint: Endpoint) -> Endpoint:
+    @wraps(endpoint)
+    async def compared(**given: Any) -> Any:
+        body, member = given.get("body"), given.get("me")
+        if isinstance(body, RequestBody) and member is not None:
+            require_same_scope(member, body.tenant_id, body.workspace_id)
+        return await endpoint(**given)
+
+    return compared
+
+
 def _read_as_json(request: Request) -> None:
     """`curl -d` calls what it sends a form where nobody says otherwise; a route without a form takes it as JSON."""
     headers = request.scope["headers"]
@@ -80,15 +96,8 @@ async def authorize_caller(
 ) -> AuthenticatedCaller:
     """Authenticate a credential, check its role against the permission, and return how to re-check it.
 
-    Args:
-        connection: a request or a socket.
-        parts: the app's.
-        key: method (`WS` for sockets) and path template.
-        access: the route's.
-        credential: an access token or an API key.
-
-    Raises:
-        Unauthenticated, Forbidden, NotFound: not let in; denials are audited.
+    `key` is the route's method (`WS` for sockets) and path template, `credential` an access token or an API key.
+    Raises Unauthenticated, Forbidden, NotFound: not let in; denials are audited.
     """
     entry = await _authenticate_credential(parts, credential, connection.headers.get("x-workspace"))
     member = entry.member
@@ -145,8 +154,7 @@ async def _authenticate_credential(parts: AppDependencies, credential: str, want
 def check_age(parts: AppDependencies, credential: str) -> None:
     """Refuse an access token that has run out since it was let in.
 
-    Raises:
-        TokenRefused: it has; API keys do not run out.
+    Raises TokenRefused: it has; API keys do not run out.
     """
     if not credential.startswith(KEY_START):
         parts.tokens.verify(credential, parts.clock())
@@ -162,8 +170,7 @@ def _parse_workspace_id(wanted: str) -> WorkspaceId:
 def require_same_scope(member: WorkspaceMember, tenant: object, workspace: object, user: object = None) -> None:
     """A tenant, workspace or user that a request names is compared with the token's, never believed (X-39).
 
-    Raises:
-        ScopeMismatch: it is another one.
+    Raises ScopeMismatch: it is another one.
     """
     if (
         (tenant is not None and str(tenant) != member.tenant)

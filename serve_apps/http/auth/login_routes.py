@@ -17,7 +17,7 @@ from serve_apps.http.auth.tokens import TokenClaims
 from serve_apps.http.deps import AppDependencies
 from serve_apps.http.fields import Email, Password, RequestBody
 from serve_apps.http.problems import ScopeMismatch
-from serve_apps.http.response_shapes import Session
+from serve_apps.http.response_shapes import Session, copy_fields
 
 router = APIRouter(route_class=GuardedRoute, tags=["auth"])
 
@@ -112,13 +112,12 @@ async def logout(body: LogoutRequest, parts: Its) -> Response:
     except SignInAgain:
         return Response(status_code=204)
     await _check_login_scope(parts, member, body, "session.end")
-    async with parts.database.transaction(member.scope) as tx:
+    detail = {"everywhere": True} if body.everywhere else {}
+    async with parts.audited(member, "session.end", member.user, detail) as tx:
         if body.everywhere:
             await parts.identity.end_all(tx, member.tenant, member.user)
         else:
             await parts.identity.end(tx, member, last.hash)
-        detail = {"everywhere": True} if body.everywhere else {}
-        await parts.audit.record(tx, member.scope, "session.end", member.user, detail=detail)
     return Response(status_code=204)
 
 
@@ -129,7 +128,6 @@ async def password(body: PasswordChange, request: Request, me: Me, parts: Its) -
     API keys go on: GET /api/api-keys lists them, and an administrator's reset of the password revokes those made
     meanwhile.
     """
-    require_same_scope(me, body.tenant_id, body.workspace_id)
     guesses = GuessLimiter(parts.throttle, me.email, _client_address(request, parts))
     await guesses.check()
     known = await parts.identity.credentials_of(me)
@@ -142,9 +140,8 @@ async def password(body: PasswordChange, request: Request, me: Me, parts: Its) -
     if body.new_password == body.current_password:
         raise Invalid("the new password is the old one")
     hashed = await parts.passwords.hash(body.new_password)
-    async with parts.database.transaction(me.scope) as tx:
+    async with parts.audited(me, "password.change", me.user) as tx:
         await parts.identity.change_password(tx, me, hashed)
-        await parts.audit.record(tx, me.scope, "password.change", me.user)
     member = await parts.identity.member(me.tenant, me.user, me.workspace)
     if member is None:
         raise Unauthenticated
@@ -152,11 +149,7 @@ async def password(body: PasswordChange, request: Request, me: Me, parts: Its) -
 
 
 def check_password(text: str) -> None:
-    """Refuse what is short or published.
-
-    Raises:
-        Invalid: with what to do.
-    """
+    """Refuse what is short or published. Raises Invalid: with what to do."""
     if len(text) < LEAST_PASSWORD or text in KNOWN_DEFAULT_SECRETS:
         raise Invalid("this password is too easy", fix=f"Choose at least {LEAST_PASSWORD} characters of your own.")
 
@@ -184,22 +177,14 @@ async def _check_login_scope(parts: AppDependencies, member: WorkspaceMember, bo
 async def _start_session(parts: AppDependencies, member: WorkspaceMember) -> Session:
     now, family = parts.clock(), uuid4()
     text, expires = parts.tokens.refresh(now)
-    async with parts.database.transaction(member.scope) as tx:
+    async with parts.audited(member, "session.begin", member.user) as tx:
         await parts.identity.remember(tx, member, RefreshToken(secret_hash(text), expires, family), now)
-        await parts.audit.record(tx, member.scope, "session.begin", member.user)
     return _issue_tokens(parts, replace(member, session=str(family)), text)
 
 
 def _issue_tokens(parts: AppDependencies, member: WorkspaceMember, refresh_token: str) -> Session:
     assert member.session is not None
     claims = TokenClaims(member.user, member.tenant, member.workspace, member.session, member.token_version)
-    return Session(
-        access_token=parts.tokens.access(claims, parts.clock()),
-        refresh_token=refresh_token,
-        expires_in=parts.tokens.access_seconds,
-        must_change_password=member.must_change_password,
-        tenant_id=member.tenant,
-        workspace_id=member.workspace,
-        user_id=member.user,
-        role=member.role,
-    )
+    ids = {"tenant_id": member.tenant, "workspace_id": member.workspace, "user_id": member.user}
+    tokens = {"access_token": parts.tokens.access(claims, parts.clock()), "refresh_token": refresh_token}
+    return copy_fields(Session, member, **ids, **tokens, expires_in=parts.tokens.access_seconds)

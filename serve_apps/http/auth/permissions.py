@@ -38,20 +38,14 @@ async def _checked_before() -> None:
 
 @dataclass(frozen=True)
 class AccessRule(params.Depends):
-    """A permission, as routes name it: `dependencies=[READ]`.
-
-    Attributes:
-        roles: one of these is needed in the workspace; empty where nobody has to be signed in.
-        tenant_wide: it reaches beyond the workspace, so the role is needed in the tenant as well.
-        person: an API key does not do; it would outlive the person who made it.
-        system: it concerns the whole system, which the people of the first tenant run.
-    """
+    """A permission, as routes name it: `dependencies=[READ]`."""
 
     dependency: Callable[..., Any] | None = _checked_before
+    # One of these is needed in the workspace; empty where nobody has to be signed in.
     roles: frozenset[Role] = frozenset()
-    tenant_wide: bool = False
-    person: bool = False
-    system: bool = False
+    tenant_wide: bool = False  # it reaches beyond the workspace, so the role is needed in the tenant as well
+    person: bool = False  # an API key does not do; it would outlive the person who made it
+    system: bool = False  # it concerns the whole system, which the people of the first tenant run
 
     @property
     def public(self) -> bool:
@@ -82,11 +76,7 @@ class MatrixMismatch(AosError):
 
 
 def access_rule(path: str, dependencies: Iterable[params.Depends]) -> AccessRule:
-    """The rule among the dependencies of a route.
-
-    Raises:
-        MatrixMismatch: there is not exactly one.
-    """
+    """The rule among the dependencies of a route. Raises MatrixMismatch: there is not exactly one."""
     rules = [one for one in dependencies if isinstance(one, AccessRule)]
     if len(rules) != 1:
         raise MatrixMismatch(f"{path} names {len(rules)} permissions; one is needed, such as dependencies=[READ]")
@@ -96,8 +86,7 @@ def access_rule(path: str, dependencies: Iterable[params.Depends]) -> AccessRule
 def collect_permissions(routes: Iterable[BaseRoute]) -> dict[RouteKey, AccessRule]:
     """The permission matrix: method and path template of every route, with the roles that may use it.
 
-    Raises:
-        MatrixMismatch: a route names no permission.
+    Raises MatrixMismatch: a route names no permission.
     """
     matrix: dict[RouteKey, AccessRule] = {}
     for route in routes:
@@ -111,11 +100,7 @@ def collect_permissions(routes: Iterable[BaseRoute]) -> dict[RouteKey, AccessRul
 
 
 def check_access(member: WorkspaceMember, access: AccessRule) -> None:
-    """Check that the member's role allows it.
-
-    Raises:
-        Forbidden: with what would be needed.
-    """
+    """Check that the member's role allows it. Raises Forbidden: with what would be needed."""
     needed = " or ".join(sorted(access.roles))
     if member.role not in access.roles:
         raise Forbidden(f"this needs the role {needed}; yours here is {member.role}")

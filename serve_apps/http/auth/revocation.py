@@ -12,6 +12,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from cluster.basics.errors import AosError, Transient, Unauthenticated
 from cluster.state.identity.identity import WorkspaceMember
+from serve_apps.http.streams.response import first_of
 from serve_apps.http.streams.sse import encode_event
 
 log = logging.getLogger("aos.http")
@@ -90,7 +91,6 @@ class WatchedResponse(Response):
     """Another response, which is cut off when the credential that asked for it has ended."""
 
     def __init__(self, response: Response, watch: RevocationWatch, entry: AuthenticatedCaller) -> None:
-        """`response` is sent as it is until then."""
         super().__init__(status_code=response.status_code)
         self.raw_headers = response.raw_headers
         self._response, self._watch, self._entry = response, watch, entry
@@ -98,8 +98,7 @@ class WatchedResponse(Response):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send until all is sent, nobody reads, or the credential has ended.
 
-        Raises:
-            CredentialEnded: before anything was sent.
+        Raises CredentialEnded: before anything was sent.
         """
         started: list[Message] = []
 
@@ -108,10 +107,7 @@ class WatchedResponse(Response):
                 started.append(message)
             await send(message)
 
-        sending = asyncio.create_task(self._response(scope, receive, noting))
-        ending = asyncio.create_task(self._watch.ended(self._entry))
-        try:
-            await asyncio.wait({sending, ending}, return_when=asyncio.FIRST_COMPLETED)
+        async with first_of(self._response(scope, receive, noting), self._watch.ended(self._entry)) as (sending, _):
             if sending.done():
                 try:
                     sending.result()
@@ -120,10 +116,6 @@ class WatchedResponse(Response):
                     # A job that is gone because its tenant is: its reader hears of the end, and not of the job.
                     if not started or await self._entry.look() == self._entry.member:
                         raise
-        finally:
-            for task in (sending, ending):
-                task.cancel()
-            await asyncio.wait({sending, ending})
         if not started:
             raise CredentialEnded
         with suppress(TimeoutError, OSError):
@@ -145,6 +137,5 @@ def revocation_event(start: Message) -> bytes:
 
 def is_streaming(response: Response) -> bool:
     """True for a response that stays open while events happen: server-sent events and long-lived protocols."""
-    return isinstance(response, LongLived) or (
-        isinstance(response, StreamingResponse) and response.media_type == EVENTS
-    )
+    tells_events = isinstance(response, StreamingResponse) and response.media_type == EVENTS
+    return tells_events or isinstance(response, LongLived)

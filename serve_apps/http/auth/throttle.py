@@ -28,7 +28,6 @@ class TooManyAttempts(Transient):
     code, status = "too_many_attempts", 429
 
     def __init__(self, seconds: float) -> None:
-        """`seconds` are to be waited."""
         self.retry_after = max(1, round(seconds))
         super().__init__(f"wait {self.retry_after} seconds")
 
@@ -37,11 +36,7 @@ class LoginThrottle(Protocol):
     """After some free failures in a row each further one doubles the wait."""
 
     async def check(self, who: str) -> None:
-        """Refuse while there is something to wait for.
-
-        Raises:
-            TooManyAttempts: with the seconds.
-        """
+        """Refuse while there is something to wait for. Raises TooManyAttempts: with the seconds."""
         ...
 
     async def failed(self, who: str, room: int = 1) -> None:
@@ -160,7 +155,6 @@ class SharedThrottle:
     """
 
     def __init__(self, redis: Redis, process: ProcessThrottle) -> None:
-        """`process` counts while Redis is away."""
         self._process, self._redis = process, RedisLink(redis, fallback="login throttle: fallback process_counts")
 
     async def check(self, who: str) -> None:

@@ -31,18 +31,13 @@ class TokenRefused(Unauthenticated):
 
 @dataclass(frozen=True, slots=True)
 class TokenClaims:
-    """Claims of a verified access token: user, tenant, and the workspace of the sign-in.
-
-    Attributes:
-        session: the login that it descends from, a UUID; the token is good while that one lasts.
-        version: the user's `token_version` when it was made; their rights have not changed since.
-    """
+    """Claims of a verified access token: user, tenant, and the workspace of the sign-in."""
 
     user: UserId
     tenant: TenantId
     workspace: WorkspaceId
-    session: str
-    version: int
+    session: str  # the login that it descends from, a UUID; the token is good while that one lasts
+    version: int  # the user's `token_version` when it was made; their rights have not changed since
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,19 +77,10 @@ class TokenSigner:
     def verify(self, token: str, now: datetime) -> TokenClaims:
         """Claims of the token, if it is ours, of the right type and unexpired; `member_by_token` has the rest.
 
-        Raises:
-            TokenRefused: for every reason alike.
+        Raises TokenRefused: for every reason alike.
         """
         try:
-            # The moment comes from our clock, not from the library's.
-            body: dict[str, Any] = jwt.decode(
-                token,
-                self._secret,
-                algorithms=[ALGORITHM],
-                audience=AUDIENCE,
-                issuer=ISSUER,
-                options={"require": ["exp", "iat", "sub"], "verify_exp": False, "verify_iat": False},
-            )
+            body = self._decode(token, AUDIENCE, "exp", "iat", "sub")
             if body.get("type") != "access" or not float(body["iat"]) - 60 <= now.timestamp() < float(body["exp"]):
                 raise TokenRefused
             user, tenant, workspace, session = (str(UUID(str(body.get(name)))) for name in ("sub", "tid", "wid", "sid"))
@@ -112,17 +98,17 @@ class TokenSigner:
     def vouched(self, word: str, now: datetime) -> str | None:
         """The address that the console vouches for; None where it is not the console's word, or an old one."""
         try:
-            body: dict[str, Any] = jwt.decode(
-                word,
-                self._secret,
-                algorithms=[ALGORITHM],
-                audience=FROM_CONSOLE,
-                issuer=ISSUER,
-                options={"require": ["exp", "sub"], "verify_exp": False, "verify_iat": False},
-            )
+            body = self._decode(word, FROM_CONSOLE, "exp", "sub")
             return str(body["sub"]) if now.timestamp() < float(body["exp"]) else None
         except (jwt.InvalidTokenError, ValueError, TypeError):
             return None
+
+    def _decode(self, token: str, audience: str, *required: str) -> dict[str, Any]:
+        # The moment comes from our clock, not from the library's.
+        options: Any = {"require": list(required), "verify_exp": False, "verify_iat": False}
+        return jwt.decode(
+            token, self._secret, algorithms=[ALGORITHM], audience=audience, issuer=ISSUER, options=options
+        )
 
     def refresh(self, now: datetime) -> tuple[str, datetime]:
         """A new opaque refresh token and when it runs out."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from uuid import uuid4
 
 from fastapi import APIRouter, FastAPI, Request, Response
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 from starlette.types import Receive, Scope, Send
 
@@ -45,7 +45,6 @@ class PassThroughResponse(LongLived):
     """A response that the protocol's own server writes."""
 
     def __init__(self, manager: "StreamableHTTPSessionManager") -> None:
-        """`manager` reads the request and answers it."""
         super().__init__()
         self._manager = manager
 
@@ -102,13 +101,8 @@ def _mcp_server() -> "Server[Any]":
 
     async def listed(context: Any, _: Any) -> ListToolsResult:
         role = _request_member(context.request).role
-        return ListToolsResult(
-            tools=[
-                _describe_tool(name, one)
-                for name, one in OFFERS.items()
-                if role in _access_rule(context.request, one).roles
-            ]
-        )
+        allowed = {name: one for name, one in OFFERS.items() if role in _access_rule(context.request, one).roles}
+        return ListToolsResult(tools=[_describe_tool(name, one) for name, one in allowed.items()])
 
     async def called(context: Any, params: Any) -> CallToolResult:
         with _Bugs(params.name):
@@ -123,8 +117,7 @@ def _mcp_server() -> "Server[Any]":
 async def _carried_out(request: Request, name: str, arguments: dict[str, Any]) -> "CallToolResult":
     """Run a tool and wrap its result for MCP.
 
-    Raises:
-        AosError: there is no such tool, the arguments are wrong, the caller may not, or it failed.
+    Raises AosError: there is no such tool, the arguments are wrong, the caller may not, or it failed.
     """
     from mcp.types import CallToolResult, TextContent
 
@@ -153,17 +146,13 @@ def _parse_arguments(offer: McpTool, arguments: dict[str, Any]) -> Any:
 def _describe_tool(name: str, offer: McpTool) -> "Tool":
     from mcp.types import Tool, ToolAnnotations
 
-    hints = ToolAnnotations(
-        read_only_hint=offer.reads,
-        destructive_hint=offer.destroys,
-        idempotent_hint=offer.reads,
-        open_world_hint=offer.open,
-    )
+    does = {"read_only_hint": offer.reads, "destructive_hint": offer.destroys, "idempotent_hint": offer.reads}
+    hints = ToolAnnotations(**does, open_world_hint=offer.open)
     return Tool(
         name=name,
         description=offer.description,
-        input_schema=_json_schema(offer.takes, "validation"),
-        output_schema=_json_schema(offer.gives, "serialization"),
+        input_schema=offer.takes.model_json_schema(mode="validation"),
+        output_schema=offer.gives.model_json_schema(mode="serialization"),
         annotations=hints,
     )
 
@@ -193,10 +182,6 @@ class _Bugs:
             id_ = uuid4().hex
             log.error("unexpected error %s in the MCP tool %s", id_, self._tool[:100], exc_info=error)
             raise MCPError(INTERNAL_ERROR, f"Something went wrong here: error {id_}") from None
-
-
-def _json_schema(shape: type[BaseModel], mode: Any) -> dict[str, Any]:
-    return shape.model_json_schema(mode=mode)
 
 
 def _access_rule(request: Request, offer: McpTool) -> AccessRule:

@@ -9,19 +9,17 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from cluster.state.identity.identity import WorkspaceMember
 from pipelines.documents.document import Status
-from serve_apps.agents.streams.collect import ReplyCollector
 from serve_apps.http.auth.permissions import RouteKey
 from serve_apps.http.deps import AppDependencies
 from serve_apps.http.fields import DocumentKey, Name, Question, Text
-from serve_apps.http.response_shapes import CaveatShape
+from serve_apps.http.response_shapes import CaveatShape, copy_fields
 from serve_apps.http.routes.agents import agents, answers
 from serve_apps.http.routes.agents.chat_shapes import Problem
-from serve_apps.http.routes.documents import documents, reprocess
+from serve_apps.http.routes.documents import documents, ingest
 from serve_apps.http.routes.documents import search as asking
 from serve_apps.http.routes.documents.document_shapes import DocumentList
 from serve_apps.http.routes.documents.passages import Found
-from serve_apps.http.streams.response import await_first_event, close_events
-from serve_apps.http.streams.turn_response import Said, SessionKey, incoming_message
+from serve_apps.http.streams.turn_response import Said, SessionKey, gather_turn, incoming_message
 
 AgentName = Annotated[Name | None, Field(description="An agent's UUID or its display name: only its documents.")]
 Some = Annotated[int, Field(ge=1, le=200)]
@@ -144,25 +142,16 @@ class McpChatReply(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class McpTool:
-    """A tool.
-
-    Attributes:
-        route: whose permissions it has.
-        takes, gives: shapes of arguments and result.
-        run: carries it out with the caller's rights; raises AosError.
-        reads: nothing is changed by it.
-        destroys: something may be lost by it.
-        open: it may reach beyond this system.
-    """
+    """A tool, which `run` carries out with the caller's rights; it raises AosError."""
 
     description: str
-    route: RouteKey
+    route: RouteKey  # whose permissions it has
     takes: type[BaseModel]
     gives: type[BaseModel]
     run: Callable[[Any, WorkspaceMember, AppDependencies], Awaitable[BaseModel]]
-    reads: bool = True
-    destroys: bool = False
-    open: bool = False
+    reads: bool = True  # nothing is changed by it
+    destroys: bool = False  # something may be lost by it
+    open: bool = False  # it may reach beyond this system
 
 
 async def _search_documents(given: SearchArguments, me: WorkspaceMember, parts: AppDependencies) -> BaseModel:
@@ -179,50 +168,23 @@ async def _list_documents(given: ListArguments, me: WorkspaceMember, parts: AppD
 
 async def _read_page(given: PageArguments, me: WorkspaceMember, parts: AppDependencies) -> BaseModel:
     found = await documents.page(given.document_id, given.page, me, parts)
-    return McpPageText(
-        document_id=found.document_id,
-        version_id=found.version_id,
-        filename=found.filename,
-        page=given.page,
-        page_count=found.page_count,
-        text=found.text,
-        confidence=found.confidence,
-        failure=None if found.failure is None else dict(found.failure),
-        caveats=found.caveats,
-    )
+    return copy_fields(McpPageText, found, page=given.page)
 
 
 async def _reprocess_document(given: ReprocessArguments, me: WorkspaceMember, parts: AppDependencies) -> BaseModel:
-    return await reprocess.process(given.document_id, me, parts, reprocess.Reading(encoding=given.encoding))
+    return await ingest.process(given.document_id, me, parts, ingest.Reading(encoding=given.encoding))
 
 
 async def _list_agents(given: AgentsArguments, me: WorkspaceMember, parts: AppDependencies) -> BaseModel:
     found = await agents.agents(me, parts, given.skip, given.limit)
-    lines = [
-        AgentLine(id=str(one.id), name=one.name, description=one.description, documents=one.documents)
-        for one in found.items
-    ]
-    return AgentLines(items=lines, total=found.total)
+    return AgentLines(items=[copy_fields(AgentLine, one, id=str(one.id)) for one in found.items], total=found.total)
 
 
 async def _chat_with_agent(given: ChatArguments, me: WorkspaceMember, parts: AppDependencies) -> BaseModel:
     message, _ = incoming_message(given.agent, given.message, given.session_id, person=False)
-    found, events = ReplyCollector(), await await_first_event(parts.orchestrator.process(me.scope, message))
-    try:
-        async for event in events:
-            found.add(event)
-    finally:
-        await close_events(events)  # whoever hangs up stops the model
-    return McpChatReply(
-        conversation_id=found.session,
-        run_id=found.run,
-        answer=found.answer,
-        citations=found.citations,
-        tools_used=found.tools_used,
-        requires_approval=found.approval is not None,
-        approval_request=found.approval,
-        error=None if found.error is None else Problem(**found.error),
-    )
+    found = await gather_turn(parts.orchestrator.process(me.scope, message))
+    names = {"conversation_id": found.session, "run_id": found.run, "approval_request": found.approval}
+    return copy_fields(McpChatReply, found, requires_approval=found.approval is not None, **names)
 
 
 OFFERS: Mapping[str, McpTool] = MappingProxyType(
@@ -245,7 +207,7 @@ OFFERS: Mapping[str, McpTool] = MappingProxyType(
         ),
         "reprocess_document": McpTool(
             "Cut and embed a document's stored text again, as a job; with an encoding its file is read again.",
-            ("POST", "/api/documents/{document_id}/reprocess"), ReprocessArguments, reprocess.Processing,
+            ("POST", "/api/documents/{document_id}/reprocess"), ReprocessArguments, ingest.Processing,
             _reprocess_document, reads=False,
         ),
         "list_agents": McpTool(

@@ -3,6 +3,7 @@
 import base64
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -13,7 +14,6 @@ from cluster.basics.errors import AosError, Invalid, NotFound
 from cluster.models.embedding.migration import pin_embedder
 from cluster.models.messages import ModelMessage, ToolCall
 from cluster.models.ports import EmbeddingLane
-from serve_apps.agents.events import Event
 from serve_apps.agents.intake.response_demand import ANSWER, answer_tool, form_of
 from serve_apps.agents.streams.collect import ReplyCollector
 from serve_apps.agents.streams.completions import END, CompletionChunks, completion_body
@@ -102,21 +102,17 @@ async def completions(body: CompletionRequest, request: Request, me: Me, parts: 
         agent = _default_agent(body.model)
     message, verbosity = _incoming_message(body, str(agent))
     events = parts.orchestrator.process(me.scope, message)
-    created = int(parts.clock().timestamp())
+    created, stops = int(parts.clock().timestamp()), StopSequences(body.stops())
     if not body.stream:
         found = await collect_turn(request, events)
         if found.error is not None:
             raise RunFailed(found.error)
-        return JSONResponse(
-            completion_body(found, _completion_id(found.run), body.model, created, StopSequences(body.stops()))
-        )
+        return JSONResponse(completion_body(found, _completion_id(found.run), body.model, created, stops))
     begun = await await_first_event(events)
     run = ReplyCollector()
     run.add(begun.first)
     usage = body.stream_options is not None and body.stream_options.include_usage
-    chunks = CompletionChunks(
-        _completion_id(run.run), body.model, created, usage, verbosity, StopSequences(body.stops())
-    )
+    chunks = CompletionChunks(_completion_id(run.run), body.model, created, usage, verbosity, stops)
     about = {"aos": {"run_id": run.run, "session_id": run.session}}
     return CancellingStreamResponse(_completion_lines(begun, chunks, about, parts.pace.beat), begun)
 
@@ -131,19 +127,14 @@ async def _completion_lines(
             async for event in beats:
                 if event is None:
                     yield BEAT
-                    continue
-                for chunk in _new_chunks(chunks, reading, event):
-                    yield data_line(chunk)
+                elif (fresh := reading.take(event)) is not None:
+                    for chunk in chunks.add(event, fresh):
+                        yield data_line(chunk)
     except Exception:
         for chunk in chunks.add(BUG, ""):
             yield data_line(chunk)
         raise
     yield f"data: {END}\n\n"
-
-
-def _new_chunks(chunks: CompletionChunks, reading: StreamCursor, event: Event) -> list[dict[str, Any]]:
-    fresh = reading.take(event)
-    return [] if fresh is None else list(chunks.add(event, fresh))
 
 
 @router.get("/v1/models", dependencies=[READ])
@@ -219,9 +210,7 @@ def _incoming_message(body: CompletionRequest, agent: str) -> tuple[IncomingMess
         trailing=[_message_json(one) for one in body.messages[at + 1 :]] or None,
     )
     history = tuple(map(_to_message, body.messages[:at]))
-    return IncomingMessage(
-        message.agent, message.message, message.session, history, message.options, message.person
-    ), verbosity
+    return replace(message, history=history), verbosity
 
 
 def _answer_format(body: CompletionRequest) -> str | None:

@@ -20,11 +20,7 @@ class FewReplays:
     async def replay(
         self, scope: Scope, run: str, *, model: str | None = None, prompt: str | None = None
     ) -> Mapping[str, Any]:
-        """See `ReplaysPort`.
-
-        Raises:
-            Overloaded: so many are under way.
-        """
+        """See `ReplaysPort`. Raises Overloaded: so many are under way."""
         if self._walking >= self._most:
             raise Overloaded(f"{self._walking} replays are under way here")
         self._walking += 1

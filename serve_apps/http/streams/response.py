@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Coroutine
-from contextlib import suppress
+from contextlib import asynccontextmanager, suppress
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from fastapi import Request
@@ -52,6 +52,19 @@ class CancellingStreamResponse(StreamingResponse):
             raise error
 
 
+@asynccontextmanager
+async def first_of(*work: Coroutine[Any, Any, Any]) -> AsyncIterator[list[asyncio.Task[Any]]]:
+    """Tasks, of which one is done when the block begins; all are cancelled and over when it has ended."""
+    tasks = [asyncio.create_task(one) for one in work]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        yield tasks
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
+
+
 async def with_heartbeat(events: AsyncIterator[Event], seconds: float) -> AsyncGenerator[Event | None, None]:
     """The events, and None whenever nothing happened for so long. Closing it closes the events."""
     waiting: asyncio.Future[Event] | None = None
@@ -77,8 +90,7 @@ async def with_heartbeat(events: AsyncIterator[Event], seconds: float) -> AsyncG
 async def while_read(request: Request, work: Coroutine[Any, Any, T]) -> T:
     """The work's result, for a request whose body was read; the work is cancelled when the client leaves.
 
-    Raises:
-        ReaderGone: nobody waits for it any more.
+    Raises ReaderGone: nobody waits for it any more.
     """
     working = asyncio.create_task(work)
     leaving = asyncio.create_task(_wait_for_disconnect(request))
@@ -105,7 +117,6 @@ class AcceptedEvents:
     """
 
     def __init__(self, first: Event, rest: AsyncIterator[Event]) -> None:
-        """`rest` comes after `first`."""
         self.first = first
         self._rest, self._seq, self._over = rest, 0, False
 
@@ -135,11 +146,7 @@ def error_event(seq: int, error: AosError) -> Event:
 
 
 async def await_first_event(events: AsyncIterator[Event]) -> AcceptedEvents:
-    """Wait for the first event: STATUS `accepted`.
-
-    Raises:
-        AosError: the turn was not accepted.
-    """
+    """Wait for the first event: STATUS `accepted`. Raises AosError: the turn was not accepted."""
     return AcceptedEvents(await anext(events), events)
 
 

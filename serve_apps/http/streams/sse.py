@@ -53,16 +53,12 @@ class EventSource(Protocol):
 class StreamPacing:
     """Timing of a stream, in seconds.
 
-    Attributes:
-        poll: pause between looks.
-        longest: life of one stream; its reader comes back with Last-Event-ID. Below Serve's limit of a request, so
-            that the stream ends between two events and not inside of one.
-        beat: a stream is never silent for longer.
+    `longest` is below Serve's limit of a request, so that a stream ends between two events and not inside of one.
     """
 
-    poll: float = 0.4
-    longest: float = 540.0
-    beat: float = HEARTBEAT_SECONDS
+    poll: float = 0.4  # between looks
+    longest: float = 540.0  # life of one stream; its reader comes back with Last-Event-ID
+    beat: float = HEARTBEAT_SECONDS  # a stream is never silent for longer
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,11 +99,7 @@ async def stream_stored_events(
     It ends when the job or run has ended and everything was told. What was taken up again after an end has later
     events, so an end in the stream counts only where it stands there now. No connection is held while waiting.
 
-    Args:
-        feed: whose events.
-        after: number of the last event the reader has.
-        pace: how often to look, and for how long.
-        clock: seconds that only grow.
+    `after` is the number of the last event that the reader has; `clock` gives seconds that only grow.
     """
     told_at, last = clock(), ""
     end = told_at + pace.longest

@@ -65,24 +65,19 @@ def wants_stream(request: Request, stream: bool | None) -> bool:
 
 
 async def collect_turn(request: Request, events: AsyncIterator[Event]) -> ReplyCollector:
-    """The whole turn; a client that leaves ends it.
+    """The whole turn; a client that leaves ends it, as ReaderGone. Raises AosError: the turn was not accepted."""
+    return await while_read(request, gather_turn(events))
 
-    Raises:
-        AosError: the turn was not accepted.
-        ReaderGone: nobody waits any more.
-    """
 
-    async def gather() -> ReplyCollector:
-        found = ReplyCollector()
-        begun = await await_first_event(events)
-        try:
-            async for event in begun:
-                found.add(event)
-        finally:
-            await close_events(begun)
-        return found
-
-    return await while_read(request, gather())
+async def gather_turn(events: AsyncIterator[Event]) -> ReplyCollector:
+    """The whole turn; whoever hangs up stops its model. Raises AosError: the turn was not accepted."""
+    found, begun = ReplyCollector(), await await_first_event(events)
+    try:
+        async for event in begun:
+            found.add(event)
+    finally:
+        await close_events(begun)
+    return found
 
 
 async def stream_turn(
@@ -90,15 +85,8 @@ async def stream_turn(
 ) -> CancellingStreamResponse:
     """The turn as server-sent events; the first event is waited for.
 
-    Args:
-        events: of the turn.
-        verbosity: how much is told.
-        how: `s3` or `s4`.
-        beat: seconds after which silence is interrupted by a comment.
-        reading: what the reader has already.
-
-    Raises:
-        AosError: the turn was not accepted.
+    After `beat` seconds silence is interrupted by a comment; `reading` is what the reader has already.
+    Raises AosError: the turn was not accepted.
     """
     begun = await await_first_event(events)
     return CancellingStreamResponse(_turn_frames(begun, verbosity, how, beat, reading or StreamCursor()), begun)
@@ -117,10 +105,7 @@ async def _turn_frames(
             async for event in beats:
                 if event is None:
                     yield BEAT
-                    continue
-                fresh = reading.take(event)
-                chunk = None if fresh is None else how(event, fresh, verbosity)
-                if chunk is not None:
+                elif (fresh := reading.take(event)) is not None and (chunk := how(event, fresh, verbosity)) is not None:
                     yield chunk_frame(chunk, reading.id)
     except Exception:
         if (chunk := how(BUG, "", verbosity)) is not None:

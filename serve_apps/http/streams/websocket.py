@@ -16,7 +16,14 @@ from serve_apps.http.auth.permissions import READ, SOCKET
 from serve_apps.http.auth.revocation import AuthenticatedCaller, CredentialEnded
 from serve_apps.http.deps import AppDependencies
 from serve_apps.http.fields import RequestBody
-from serve_apps.http.streams.response import BUG, AcceptedEvents, await_first_event, error_event, with_heartbeat
+from serve_apps.http.streams.response import (
+    BUG,
+    AcceptedEvents,
+    await_first_event,
+    error_event,
+    first_of,
+    with_heartbeat,
+)
 from serve_apps.http.streams.turn_response import AgentKey, Documents, Said, SessionKey, Verbose, incoming_message
 
 router = APIRouter(tags=["chat"])
@@ -78,16 +85,12 @@ async def agent(socket: WebSocket) -> None:
     except WebSocketDisconnect:
         return
     talk = SocketConversation(socket, parts, entry)
-    hearing, ending = asyncio.create_task(talk.hear_all()), asyncio.create_task(talk.ended())
     try:
-        await asyncio.wait({hearing, ending}, return_when=asyncio.FIRST_COMPLETED)
-        if hearing.done():
-            hearing.result()
-            return
+        async with first_of(talk.hear_all(), talk.ended()) as (hearing, _):
+            if hearing.done():
+                hearing.result()
+                return
     finally:
-        for task in (hearing, ending):
-            task.cancel()
-        await asyncio.wait({hearing, ending})
         await talk.end()
     with suppress(TimeoutError):
         async with asyncio.timeout(FAREWELL_SECONDS):
@@ -120,14 +123,8 @@ class SocketConversation:
         """Wait until the credential has ended: the one that was shown last, if there was a newer one."""
         while True:
             self._renewed.clear()
-            ending = asyncio.create_task(self._parts.watch.ended(self._entry))
-            renewed = asyncio.create_task(self._renewed.wait())
-            try:
-                await asyncio.wait({ending, renewed}, return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                for task in (ending, renewed):
-                    task.cancel()
-                await asyncio.wait({ending, renewed})
+            async with first_of(self._parts.watch.ended(self._entry), self._renewed.wait()):
+                pass
             if not self._renewed.is_set():
                 return
 
@@ -157,14 +154,8 @@ class SocketConversation:
             check_age(self._parts, self._entry.credential)
             if not self._over and self._turn is not None and not self._turn.done():
                 raise Conflict("a turn is running", fix="Wait for its last chunk, or send {type: cancel}.")
-            message, verbosity = incoming_message(
-                said.agent_id,
-                said.message,
-                said.session_id,
-                said.verbose,
-                stream=said.stream,
-                documents=said.document_ids,
-            )
+            chosen: dict[str, Any] = {"stream": said.stream, "documents": said.document_ids}
+            message, verbosity = incoming_message(said.agent_id, said.message, said.session_id, said.verbose, **chosen)
             if self._turn is not None:
                 await asyncio.wait({self._turn}, timeout=CLOSING_SECONDS)
             await self.end()

@@ -4,13 +4,13 @@ from datetime import datetime
 from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Query
 from pydantic import BaseModel
 
 from cluster.basics.errors import NotFound
 from serve_apps.agents.academy.register import AcademyStatus
 from serve_apps.agents.academy.school import KEY
-from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
+from serve_apps.http.auth.guard import GuardedRoute, Its, Me
 from serve_apps.http.auth.permissions import OPERATE, READ
 from serve_apps.http.fields import JsonObject, RequestBody
 from skills.quiz import Track, quiz_of, shipped_quiz
@@ -18,7 +18,6 @@ from skills.quiz_skill import quiz_skill
 
 router = APIRouter(route_class=GuardedRoute, tags=["academy"])
 
-AgentInPath = Annotated[UUID, Path()]
 Wait = Annotated[float, Query(ge=0, le=60, allow_inf_nan=False, description="Seconds to wait for the references.")]
 
 
@@ -116,9 +115,8 @@ async def track_quiz(track: Track, parts: Its) -> dict[str, Any]:
 
 @router.post("/api/agents/{agent_id}/academy/enrol", status_code=202, dependencies=[OPERATE])
 @router.post("/api/universal-agents/{agent_id}/academy/enrol", status_code=202, dependencies=[OPERATE])
-async def enrol(agent_id: AgentInPath, body: EnrolRequest, me: Me, parts: Its) -> Enrolled:
+async def enrol(agent_id: UUID, body: EnrolRequest, me: Me, parts: Its) -> Enrolled:
     """Begin a track: what is linked to the agent is read again where it changed, and embedded."""
-    require_same_scope(me, body.tenant_id, body.workspace_id)
     quiz = None if body.quiz is None else quiz_of({"track": body.track, **body.quiz})
     jobs = await parts.school.enrol(me.scope, str(agent_id), body.track, quiz)
     row, _, _ = await parts.school.standing(me.scope, str(agent_id))
@@ -127,7 +125,7 @@ async def enrol(agent_id: AgentInPath, body: EnrolRequest, me: Me, parts: Its) -
 
 @router.post("/api/agents/{agent_id}/academy/quiz", dependencies=[OPERATE])
 @router.post("/api/universal-agents/{agent_id}/academy/quiz", dependencies=[OPERATE])
-async def quiz(agent_id: AgentInPath, me: Me, parts: Its, wait: Wait = 0) -> Standing:
+async def quiz(agent_id: UUID, me: Me, parts: Its, wait: Wait = 0) -> Standing:
     """Examine the agent now. Who passes graduates; who had graduated and fails is demoted. 409 while it still reads."""
     await parts.school.examine(me.scope, str(agent_id), wait=wait)
     return await standing(agent_id, me, parts)
@@ -135,7 +133,7 @@ async def quiz(agent_id: AgentInPath, me: Me, parts: Its, wait: Wait = 0) -> Sta
 
 @router.get("/api/agents/{agent_id}/academy", dependencies=[READ])
 @router.get("/api/universal-agents/{agent_id}/academy", dependencies=[READ])
-async def standing(agent_id: AgentInPath, me: Me, parts: Its) -> Standing:
+async def standing(agent_id: UUID, me: Me, parts: Its) -> Standing:
     """Show an agent's academy status with its latest report."""
     row, enrolment, last = await parts.school.standing(me.scope, str(agent_id))
     status = row["metadata"].get(KEY)

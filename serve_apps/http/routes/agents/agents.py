@@ -4,15 +4,15 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from fastapi import APIRouter, Path, Query, Response
+from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from cluster.basics.errors import Invalid
 from cluster.models.routing.fallback_order import Routing
 from cluster.state.agent_store import AgentChange, NewAgent
 from configs.sections import AgentSettings
-from serve_apps.agents.approval import ApprovalPattern, ApprovalPolicy, Decision
-from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
+from serve_apps.agents.approval import ApprovalPolicy, Decision
+from serve_apps.http.auth.guard import GuardedRoute, Its, Me
 from serve_apps.http.auth.permissions import OPERATE, READ
 from serve_apps.http.fields import AnyJson, JsonObject, Limit, Name, Prose, RequestBody, Skip, Text, storable_json
 from serve_apps.http.response_shapes import Agent, AgentList, copy_fields
@@ -21,7 +21,6 @@ from skills.framework.manifest import Kind, Manifest, Risk
 
 router = APIRouter(route_class=GuardedRoute, tags=["agents"])
 
-AgentInPath = Annotated[UUID, Path()]
 Metadata = Annotated[JsonObject, Field(max_length=100)]
 
 
@@ -140,7 +139,6 @@ async def agents(me: Me, parts: Its, skip: Skip = 0, limit: Limit = 100) -> Agen
 @router.post("/api/agents", status_code=201, dependencies=[OPERATE])
 async def add_agent(body: AgentRequest, me: Me, parts: Its) -> Agent:
     """Make an agent. Without `whole_workspace` it sees no document until one is linked to it."""
-    require_same_scope(me, body.tenant_id, body.workspace_id)
     _within_caps(body.config, parts.agents)
     config = {key: value for key, value in body.config.given().items() if value is not None}
     wanted = copy_fields(NewAgent, body, config=config)
@@ -151,32 +149,29 @@ async def add_agent(body: AgentRequest, me: Me, parts: Its) -> Agent:
 
 
 @router.get("/api/agents/{agent_id}", dependencies=[READ])
-async def agent(agent_id: AgentInPath, me: Me, parts: Its) -> Agent:
+async def agent(agent_id: UUID, me: Me, parts: Its) -> Agent:
     """One agent."""
     return Agent(**await parts.agent_store.show(me.scope, str(agent_id)))
 
 
 @router.patch("/api/agents/{agent_id}", dependencies=[OPERATE])
 @router.patch("/api/universal-agents/{agent_id}", dependencies=[OPERATE])
-async def change_agent(agent_id: AgentInPath, body: AgentPatch, me: Me, parts: Its) -> Agent:
+async def change_agent(agent_id: UUID, body: AgentPatch, me: Me, parts: Its) -> Agent:
     """Change an agent; turns that have begun go on with the one they began with."""
-    require_same_scope(me, body.tenant_id, body.workspace_id)
     _within_caps(body.config, parts.agents)
     config = body.config.given()
     wanted = copy_fields(AgentChange, body, config=config)
     detail = {"fields": sorted(body.model_fields_set), "config": sorted(config), "metadata": sorted(body.metadata)}
-    async with parts.database.transaction(me.scope) as tx:
+    async with parts.audited(me, "agent.change", str(agent_id), detail) as tx:
         row = await parts.agent_store.change(tx, me.scope, str(agent_id), wanted)
-        await parts.audit.record(tx, me.scope, "agent.change", str(agent_id), detail=detail)
     return Agent(**row)
 
 
 @router.delete("/api/agents/{agent_id}", status_code=204, dependencies=[OPERATE])
-async def delete_agent(agent_id: AgentInPath, me: Me, parts: Its) -> Response:
+async def delete_agent(agent_id: UUID, me: Me, parts: Its) -> Response:
     """Delete an agent with its conversations; its documents stay."""
-    async with parts.database.transaction(me.scope) as tx:
+    async with parts.audited(me, "agent.delete", str(agent_id)) as tx:
         await parts.agent_store.delete(tx, me.scope, str(agent_id))
-        await parts.audit.record(tx, me.scope, "agent.delete", str(agent_id))
     return Response(status_code=204)
 
 
@@ -209,7 +204,7 @@ class Rule(BaseModel):
         last = next((one for one in found if not one.when), None)
         decision = "refuse" if last is None else last.decision
         reason = "Nothing in the approval list allows it." if last is None else last.reason
-        conditions = [_condition_shape(one) for one in some]
+        conditions = [copy_fields(Condition, one) for one in some]
         what = {"tool": manifest.name, "source": source, "type": manifest.kind, "risk": manifest.risk}
         return cls(**what, decision=decision, reason=reason, conditions=conditions)
 
@@ -240,7 +235,7 @@ class LinkedDocuments(BaseModel):
 
 
 @router.get("/api/agents/{agent_id}/rules", dependencies=[READ])
-async def rules(agent_id: AgentInPath, me: Me, parts: Its) -> Rules:
+async def rules(agent_id: UUID, me: Me, parts: Its) -> Rules:
     """List which calls of an agent's tools run, wait or are refused. A call that was recovered from what a
     model only said it did waits for a person wherever it changes something, whatever stands here."""
     row = await parts.agent_store.show(me.scope, str(agent_id))
@@ -249,14 +244,13 @@ async def rules(agent_id: AgentInPath, me: Me, parts: Its) -> Rules:
     given = [one.stored.manifest for one in held if one.stored is not None]
     base = [shipped_skill(name) for name in BASE if listed is None or name in listed]
     found = [Rule.of(parts.policy, one, "base") for one in base]
-    return Rules(
-        items=found + [Rule.of(parts.policy, one, "attached") for one in given if one.kind is not Kind.INTERNAL]
-    )
+    found += [Rule.of(parts.policy, one, "attached") for one in given if one.kind is not Kind.INTERNAL]
+    return Rules(items=found)
 
 
 @router.get("/api/agents/{agent_id}/documents", dependencies=[READ])
 async def agent_documents(
-    agent_id: AgentInPath,
+    agent_id: UUID,
     me: Me,
     parts: Its,
     skip: Skip = 0,
@@ -268,8 +262,3 @@ async def agent_documents(
     await parts.agent_store.show(me.scope, str(agent_id))
     rows, total = await parts.links.documents(me.scope, str(agent_id), search, skip, limit, linked=linked)
     return LinkedDocuments(items=[LinkedDocument(**row, linked=linked) for row in rows], total=total)
-
-
-def _condition_shape(pattern: ApprovalPattern) -> Condition:
-    when = {path: list(values) for path, values in pattern.when.items()}
-    return Condition(when=when, decision=pattern.decision, reason=pattern.reason)

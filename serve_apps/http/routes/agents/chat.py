@@ -91,7 +91,7 @@ class ShortReply(BaseModel):
 @router.post("/api/v1/agents/process", response_model=AgentResponse, responses=STREAM, dependencies=[READ])
 async def process(body: ProcessRequest, request: Request, me: Me, parts: Its) -> Response | AgentResponse:
     """Process a message, whole or as stream chunks."""
-    require_same_scope(me, body.tenant_id, body.workspace_id, body.user_id)
+    require_same_scope(me, None, None, body.user_id)
     stream = wants_stream(request, body.stream)
     message, verbosity = incoming_message(
         body.agent_id, body.message, body.session_id, stream=stream, documents=body.document_ids
@@ -129,7 +129,6 @@ async def stream(session_id: SessionInPath, me: Me, parts: Its, last_event_id: L
 @router.post("/v1/agent/chat", dependencies=[READ])
 async def short_chat(body: ShortChat, request: Request, me: Me, parts: Its) -> ShortReply:
     """Ask the default agent."""
-    require_same_scope(me, body.tenant_id, body.workspace_id)
     message, _ = incoming_message("", body.question, body.session_id, use_rag=body.use_rag)
     found = await collect_turn(request, parts.orchestrator.process(me.scope, message))
     sure = _NOT_STATED if found.confidence is None else found.confidence
@@ -142,19 +141,10 @@ AgentInPath = Annotated[Text, Path(max_length=MOST_AGENT, description="An agent'
 @router.post("/api/chat/{agent_id}", response_model=ChatReply, responses=STREAM, dependencies=[READ])
 async def chat(agent_id: AgentInPath, body: ChatRequest, request: Request, me: Me, parts: Its) -> Response | ChatReply:
     """Say something to an agent. Whoever closes the connection stops it; POST /api/runs/{id}/resume goes on."""
-    require_same_scope(me, body.tenant_id, body.workspace_id)
     stream = wants_stream(request, body.stream)
-    message, verbosity = incoming_message(
-        agent_id,
-        body.message,
-        body.session(),
-        body.verbose,
-        stream=stream,
-        temperature=body.temperature,
-        max_tokens=body.max_tokens,
-        use_rag=body.use_rag,
-        documents=body.document_ids,
-    )
+    chosen = body.model_dump(include={"temperature", "max_tokens", "use_rag"})
+    chosen |= {"stream": stream, "documents": body.document_ids}
+    message, verbosity = incoming_message(agent_id, body.message, body.session(), body.verbose, **chosen)
     events = parts.orchestrator.process(me.scope, message)
     if stream:
         return await stream_turn(events, verbosity, s3, parts.pace.beat)

@@ -4,7 +4,7 @@ import asyncio
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Path, Query, Response, UploadFile
+from fastapi import APIRouter, Query, Response, UploadFile
 from pydantic import BaseModel
 
 from cluster.basics.archive import MOST_ENTRIES, PackageTooLarge
@@ -14,7 +14,7 @@ from serve_apps.http.auth.guard import GuardedRoute, Its, Me
 from serve_apps.http.auth.permissions import OPERATE, READ
 from serve_apps.http.deps import AppDependencies
 from serve_apps.http.fields import AgentInQuery, storable_json
-from serve_apps.http.routes.agents.skill_checks import check_skill, skill_audit_detail
+from serve_apps.http.routes.agents.skill_checks import attach_skill, check_skill, register_skill
 from serve_apps.http.routes.agents.skill_shapes import SkillInPath, SkillShape
 from serve_apps.http.routes.documents.package_references import (
     Change,
@@ -30,7 +30,6 @@ from skills.framework.skill_store import StoredSkill
 
 router = APIRouter(route_class=GuardedRoute, tags=["skills"])
 
-AgentInPath = Annotated[UUID, Path()]
 Over = Annotated[bool, Query(description="Also skills of these names that came from elsewhere.")]
 MEDIA_TYPE = "application/zip"
 
@@ -89,7 +88,7 @@ async def import_package(
     dependencies=[OPERATE],
 )
 async def import_skill_pack(
-    agent_id: AgentInPath, file: UploadFile, me: Me, parts: Its, response: Response, replace: Over = False
+    agent_id: UUID, file: UploadFile, me: Me, parts: Its, response: Response, replace: Over = False
 ) -> Imported:
     """As import-package, and give the agent the skills and the documents."""
     await parts.agent_store.show(me.scope, str(agent_id))
@@ -153,15 +152,12 @@ async def _register_package(
     name, kept, created, attached = package.manifest.name, list[StoredSkill](), list[str](), list[str]()
     async with parts.database.transaction(me.scope) as tx:
         for manifest in (package.manifest, *package.scripts):
-            one, new = await parts.skills.register(tx, me.scope, manifest, name, over=over)
+            one, new = await register_skill(parts, tx, me, manifest, name, over=over)
             kept.append(one)
             if new:
                 created.append(manifest.name)
-                await parts.audit.record(tx, me.scope, "skill.register", manifest.name, detail=skill_audit_detail(one))
-            if agent is not None and (await parts.skills.attach(tx, me.scope, agent, manifest.name))[1]:
+            if agent is not None and await attach_skill(parts, tx, me, agent, manifest.name):
                 attached.append(manifest.name)
-                detail = {"skill": manifest.name, "version": one.manifest.version, "pinned": False}
-                await parts.audit.record(tx, me.scope, "skill.attach", agent, detail=detail)
         job = await enqueue_references(parts, tx, me, name, references, agent)
         named = [one.document for one in references if one.location][:100]
         detail = {"agent": agent, "trust": str(package.trust), "signed_by": package.signed_by, "documents": named}

@@ -8,14 +8,11 @@ from fastapi import APIRouter
 from pydantic import BaseModel, Field, StringConstraints
 
 from cluster.basics.scope import Role
-from cluster.basics.scope import Scope as Caller
-from cluster.state.db.postgres import Transaction
-from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
+from serve_apps.http.auth.guard import GuardedRoute, Its, Me
 from serve_apps.http.auth.permissions import OPERATE
-from serve_apps.http.deps import AppDependencies
 from serve_apps.http.fields import JsonObject, RequestBody, Text
 from serve_apps.http.response_shapes import copy_fields
-from serve_apps.http.routes.agents.skill_checks import skill_audit_detail
+from serve_apps.http.routes.agents.skill_checks import register_skill
 from serve_apps.http.routes.agents.skill_shapes import MOST_SECONDS
 from skills.framework.contract import ToolInvocation
 from skills.framework.manifest import CredentialType, Risk, manifest_of, options_of
@@ -90,7 +87,6 @@ async def discover_mcp(body: DiscoverRequest, me: Me, parts: Its) -> FoundTools:
     A tool reads only where its server says so; one that says nothing writes. What a skill stands on is kept with it: a
     server that changes a tool later is not called until the tool is added anew.
     """
-    require_same_scope(me, body.tenant_id, body.workspace_id)
     agent = None if body.agent_id is None else str(body.agent_id)
     if agent is not None:
         await parts.agent_store.show(me.scope, agent)
@@ -108,16 +104,8 @@ async def discover_mcp(body: DiscoverRequest, me: Me, parts: Its) -> FoundTools:
         async with parts.database.transaction(me.scope) as tx:
             for one in found:
                 if one.manifest is not None:
-                    versions[one.tool], new = await _register_tool(parts, tx, me.scope, one)
+                    stored, new = await register_skill(parts, tx, me, one.manifest)
+                    versions[one.tool] = stored.manifest.version
                     added += new
     shown = [FoundTool.of(one, versions.get(one.tool)) for one in found]
     return FoundTools(items=shown, total=len(shown), added=added)
-
-
-async def _register_tool(parts: AppDependencies, tx: Transaction, scope: Caller, one: OfferedTool) -> tuple[int, bool]:
-    assert one.manifest is not None
-    stored, new = await parts.skills.register(tx, scope, one.manifest)
-    if new:
-        detail = skill_audit_detail(stored)
-        await parts.audit.record(tx, scope, "skill.register", stored.manifest.name, detail=detail)
-    return stored.manifest.version, new

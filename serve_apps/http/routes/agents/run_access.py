@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import Header, Path, Response
+from fastapi import Header, Response
 
 from cluster.basics.errors import Forbidden, Invalid, NotFound
 from cluster.basics.scope import Role, Scope
@@ -25,7 +25,6 @@ ENDED_STATES = frozenset({RunState.COMPLETED, RunState.FAILED, RunState.CANCELLE
 # These see that the runs of others are there, and cancel them; what is said in them is read as sessions are.
 WATCHERS = frozenset({Role.OPERATOR, Role.ADMIN})
 
-RunInPath = Annotated[UUID, Path()]
 LastEventId = Annotated[str | None, Header(max_length=40, description="`seq` or `seq.characters`, as it was sent.")]
 
 

@@ -14,14 +14,13 @@ from cluster.state.identity.identity import WorkspaceMember
 from cluster.state.work.run_record import RunState
 from serve_apps.agents.streams.encode import StreamCursor, Verbosity, s3
 from serve_apps.agents.turn_ports import RunId
-from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
+from serve_apps.http.auth.guard import GuardedRoute, Its, Me
 from serve_apps.http.auth.permissions import READ
 from serve_apps.http.fields import Limit, Name, Prose, RequestBody, Skip, storable_text
 from serve_apps.http.routes.agents.chat_shapes import STREAM, ChatReply
 from serve_apps.http.routes.agents.run_access import (
     WATCHERS,
     LastEventId,
-    RunInPath,
     _may_read,
     readers_of,
     reading_of,
@@ -119,7 +118,7 @@ async def runs(
 
 
 @router.get("/api/runs/{run_id}", dependencies=[READ])
-async def run(run_id: RunInPath, me: Me, parts: Its, full: bool = False) -> RunTrace:
+async def run(run_id: UUID, me: Me, parts: Its, full: bool = False) -> RunTrace:
     """One run with its trace: what was asked of models and tools, how long it took and what it cost.
 
     `full` is for whose turn it is, and for administrators.
@@ -132,7 +131,7 @@ async def run(run_id: RunInPath, me: Me, parts: Its, full: bool = False) -> RunT
 
 @router.get("/api/runs/{run_id}/events", response_class=Response, responses={**STREAM, 204: {}}, dependencies=[READ])
 async def events(
-    run_id: RunInPath, me: Me, parts: Its, last_event_id: LastEventId = None, verbose: Verbose = False
+    run_id: UUID, me: Me, parts: Its, last_event_id: LastEventId = None, verbose: Verbose = False
 ) -> Response:
     """The run's events from any point on, followed to its end; 204 where all is told."""
     row = await require_readable_run(me, parts, run_id)
@@ -141,12 +140,7 @@ async def events(
 
 @router.post("/api/runs/{run_id}/resume", response_model=ChatReply, responses=STREAM, dependencies=[READ])
 async def resume(
-    run_id: RunInPath,
-    request: Request,
-    me: Me,
-    parts: Its,
-    stream: bool | None = None,
-    last_event_id: LastEventId = None,
+    run_id: UUID, request: Request, me: Me, parts: Its, stream: bool | None = None, last_event_id: LastEventId = None
 ) -> Response | ChatReply:
     """Go on with an interrupted run: its events from the first, what was done is not done again.
 
@@ -161,7 +155,7 @@ async def resume(
 
 
 @router.post("/api/runs/{run_id}/cancel", status_code=202, dependencies=[READ])
-async def cancel(run_id: RunInPath, me: Me, parts: Its) -> RunShape:
+async def cancel(run_id: UUID, me: Me, parts: Its) -> RunShape:
     """Ask a run to end; what it has done stays done."""
     await require_visible_run(me, parts, run_id)
     await parts.orchestrator.cancel(me.scope, RunId(str(run_id)))
@@ -169,12 +163,11 @@ async def cancel(run_id: RunInPath, me: Me, parts: Its) -> RunShape:
 
 
 @router.post("/api/runs/{run_id}/replay", dependencies=[READ])
-async def replay(run_id: RunInPath, body: ReplayRequest, me: Me, parts: Its) -> dict[str, Any]:
+async def replay(run_id: UUID, body: ReplayRequest, me: Me, parts: Its) -> dict[str, Any]:
     """Walk the run again from its journal; with another model or prompt, tell the first step that diverges.
 
     Another model or prompt asks models in earnest, for money: that is for operators.
     """
-    require_same_scope(me, body.tenant_id, body.workspace_id)
     await require_readable_run(me, parts, run_id)
     if (body.model is not None or body.prompt is not None) and me.role not in WATCHERS:
         raise Forbidden("a replay with another model or prompt needs the role operator or admin")
@@ -220,7 +213,7 @@ class FeedbackList(BaseModel):
 
 
 @router.get("/api/runs/{run_id}/feedback", dependencies=[READ])
-async def feedback(run_id: RunInPath, me: Me, parts: Its) -> FeedbackList:
+async def feedback(run_id: UUID, me: Me, parts: Its) -> FeedbackList:
     """List the feedback on a run's answer."""
     row = await require_visible_run(me, parts, run_id)
     rows = await parts.feedback.of_run(me.scope, str(run_id))
@@ -228,18 +221,16 @@ async def feedback(run_id: RunInPath, me: Me, parts: Its) -> FeedbackList:
 
 
 @router.post("/api/runs/{run_id}/feedback", dependencies=[READ])
-async def give(run_id: RunInPath, body: FeedbackRequest, me: Me, parts: Its) -> FeedbackShape:
+async def give(run_id: UUID, body: FeedbackRequest, me: Me, parts: Its) -> FeedbackShape:
     """Say what one thinks of an answer that one may read."""
-    require_same_scope(me, body.tenant_id, body.workspace_id)
     run = await require_readable_run(me, parts, run_id)
-    async with parts.database.transaction(me.scope) as tx:
+    async with parts.audited(me, "run.feedback", str(run_id), {"thumb": body.thumb}) as tx:
         given = await parts.feedback.give(tx, me.scope, str(run_id), body.thumb, body.word)
-        await parts.audit.record(tx, me.scope, "run.feedback", str(run_id), detail={"thumb": body.thumb})
     return _feedback_shape(me, run, given)
 
 
 @router.delete("/api/runs/{run_id}/feedback", status_code=204, dependencies=[READ])
-async def take_back(run_id: RunInPath, me: Me, parts: Its) -> Response:
+async def take_back(run_id: UUID, me: Me, parts: Its) -> Response:
     """Take one's own opinion back; where there is none, nothing happens."""
     await require_readable_run(me, parts, run_id)
     async with parts.database.transaction(me.scope) as tx:

@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import APIRouter, Path, Response
+from fastapi import APIRouter, Response
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from cluster.basics.errors import Forbidden, Invalid
@@ -12,13 +12,12 @@ from cluster.basics.scope import Role
 from cluster.state.db.postgres import Row
 from cluster.state.identity.identity import WorkspaceMember, least_role
 from cluster.state.work.schedules import Action, NewSchedule, ScheduleChange
-from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
+from serve_apps.http.auth.guard import GuardedRoute, Its, Me
 from serve_apps.http.auth.permissions import BUILD, READ
 from serve_apps.http.fields import Limit, Name, Question, RequestBody, Skip, Text
 
 router = APIRouter(route_class=GuardedRoute, tags=["scheduler"])
 
-ScheduleInPath = Annotated[UUID, Path()]
 Cron = Annotated[Text, StringConstraints(strip_whitespace=True, max_length=200)]
 Zone = Annotated[Text, StringConstraints(min_length=1, max_length=100)]
 _KEEPERS = frozenset({Role.OPERATOR, Role.ADMIN})  # they stop what others left behind, and examine agents
@@ -133,7 +132,6 @@ async def schedules(me: Me, parts: Its, skip: Skip = 0, limit: Limit = 100) -> S
 @router.post("/api/scheduler/jobs", status_code=201, dependencies=[BUILD])
 async def add_schedule(body: ScheduleRequest, me: Me, parts: Its) -> ScheduleShape:
     """Let something be done by the clock, as you, with the rights that you have when it runs and have now."""
-    require_same_scope(me, body.tenant_id, body.workspace_id)
     agent = await parts.agent_store.resolve(me.scope, body.agent)
     assert agent is not None
     payload = _validate_payload(body.action, body.payload, me)
@@ -146,9 +144,8 @@ async def add_schedule(body: ScheduleRequest, me: Me, parts: Its) -> ScheduleSha
 
 
 @router.patch("/api/scheduler/jobs/{schedule_id}", dependencies=[BUILD])
-async def change_schedule(schedule_id: ScheduleInPath, body: SchedulePatch, me: Me, parts: Its) -> ScheduleShape:
+async def change_schedule(schedule_id: UUID, body: SchedulePatch, me: Me, parts: Its) -> ScheduleShape:
     """Change a job; a due time that has begun is ended as it began."""
-    require_same_scope(me, body.tenant_id, body.workspace_id)
     row = await parts.schedules.show(me.scope, str(schedule_id))
     fields = sorted(body.model_fields_set - {"tenant_id", "workspace_id"})
     mine = str(row["owner_id"]) == me.user
@@ -157,43 +154,38 @@ async def change_schedule(schedule_id: ScheduleInPath, body: SchedulePatch, me: 
     payload = None if body.payload is None else _validate_payload(Action(row["action"]), body.payload, me)
     change = ScheduleChange(body.name, body.cron, body.timezone, payload, body.enabled)
     role = least_role(Role(row["role"]), me.role) if mine else None
-    async with parts.database.transaction(me.scope) as tx:
+    async with parts.audited(me, "schedule.change", str(schedule_id), {"fields": fields}) as tx:
         await parts.schedules.change(tx, me.scope, str(schedule_id), change, parts.clock(), role)
-        await parts.audit.record(tx, me.scope, "schedule.change", str(schedule_id), detail={"fields": fields})
     return ScheduleShape.of(await parts.schedules.show(me.scope, str(schedule_id)), me)
 
 
 @router.delete("/api/scheduler/jobs/{schedule_id}", status_code=204, dependencies=[BUILD])
-async def remove_schedule(schedule_id: ScheduleInPath, me: Me, parts: Its) -> Response:
+async def remove_schedule(schedule_id: UUID, me: Me, parts: Its) -> Response:
     """Take a job away with its history; what it led to stays."""
     row = await parts.schedules.show(me.scope, str(schedule_id))
     if str(row["owner_id"]) != me.user and me.role not in _KEEPERS:
         raise Forbidden(f"it runs as {row['owner']}", fix="Its owner or an operator may take it away.")
-    async with parts.database.transaction(me.scope) as tx:
+    async with parts.audited(me, "schedule.remove", str(schedule_id), {"name": row["name"]}) as tx:
         await parts.schedules.remove(tx, me.scope, str(schedule_id))
-        await parts.audit.record(tx, me.scope, "schedule.remove", str(schedule_id), detail={"name": row["name"]})
     return Response(status_code=204)
 
 
 @router.post("/api/scheduler/jobs/{schedule_id}/run", status_code=202, dependencies=[BUILD])
-async def run_schedule(schedule_id: ScheduleInPath, me: Me, parts: Its) -> Asked:
+async def run_schedule(schedule_id: UUID, me: Me, parts: Its) -> Asked:
     """Let it be due now, enabled or not; its own times stay as they are."""
     row = await parts.schedules.show(me.scope, str(schedule_id))
     if str(row["owner_id"]) != me.user:
         raise Forbidden(f"it runs as {row['owner']}", fix="Only its owner lets it run.")
     if least_role(Role(row["role"]), me.role) is not Role(row["role"]):
         raise Forbidden(f"it has the rights of {row['role']}; yours here are fewer")
-    async with parts.database.transaction(me.scope) as tx:
+    async with parts.audited(me, "schedule.run", str(schedule_id), {"name": row["name"]}) as tx:
         due = await parts.schedules.ask(tx, me.scope, str(schedule_id))
-        await parts.audit.record(tx, me.scope, "schedule.run", str(schedule_id), detail={"name": row["name"]})
     parts.wake()
     return Asked(schedule_id=schedule_id, due_at=due)
 
 
 @router.get("/api/scheduler/jobs/{schedule_id}/runs", dependencies=[READ])
-async def schedule_runs(
-    schedule_id: ScheduleInPath, me: Me, parts: Its, skip: Skip = 0, limit: Limit = 100
-) -> ScheduleRuns:
+async def schedule_runs(schedule_id: UUID, me: Me, parts: Its, skip: Skip = 0, limit: Limit = 100) -> ScheduleRuns:
     """List the due times of a schedule with their outcomes, latest first."""
     rows, total = await parts.schedules.runs(me.scope, str(schedule_id), skip, limit)
     return ScheduleRuns(items=[ScheduleRun(**row) for row in rows], total=total)

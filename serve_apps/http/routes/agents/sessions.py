@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from cluster.state import conversations
 from cluster.state.conversations import Speaker, Status
 from cluster.state.work.run_record import RunState
-from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
+from serve_apps.http.auth.guard import GuardedRoute, Its, Me
 from serve_apps.http.auth.permissions import READ
 from serve_apps.http.deps import AppDependencies
 from serve_apps.http.fields import AgentInQuery, Key, Limit, Name, RequestBody, SessionInPath, Skip
@@ -158,11 +158,9 @@ async def messages(
 @router.patch("/api/sessions/{session_id}", dependencies=[READ])
 async def change(session_id: SessionInPath, body: SessionPatch, me: Me, parts: Its) -> SessionShape:
     """Rename one's own conversation, close it, or open it again."""
-    require_same_scope(me, body.tenant_id, body.workspace_id)
     found = await parts.conversations.show(me.scope, session_id)
-    async with parts.database.transaction(me.scope) as tx:
+    async with parts.audited(me, "session.change", found.id, {"status": body.status}) as tx:
         await parts.conversations.change(tx, me.scope, found.id, title=body.title, status=body.status)
-        await parts.audit.record(tx, me.scope, "session.change", found.id, detail={"status": body.status})
     return SessionShape.of(await parts.conversations.show(me.scope, found.id))
 
 
@@ -176,7 +174,6 @@ async def delete(session_id: SessionInPath, me: Me, parts: Its) -> Response:
 @router.post("/v1/agent/sessions", status_code=201, dependencies=[READ])
 async def begin(body: SessionRequest, me: Me, parts: Its) -> SessionOpened:
     """Begin a conversation."""
-    require_same_scope(me, body.tenant_id, body.workspace_id)
     agent = await parts.agent_store.resolve(me.scope, body.agent_id)
     async with parts.database.transaction(me.scope) as tx:
         opened = await parts.conversations.open(tx, me.scope, body.session_id, agent, body.title or "")
@@ -200,7 +197,6 @@ async def _pending(parts: AppDependencies, me: Me, session: conversations.Conver
 
 async def _delete_session(parts: AppDependencies, me: Me, wanted: str) -> None:
     found = await parts.conversations.show(me.scope, wanted)
-    async with parts.database.transaction(me.scope) as tx:
+    async with parts.audited(me, "session.delete", found.id, {"messages": found.messages}) as tx:
         await parts.conversations.delete(tx, me.scope, found.id)
-        await parts.audit.record(tx, me.scope, "session.delete", found.id, detail={"messages": found.messages})
     await parts.memory.forget(me.scope, found.id)

@@ -1,8 +1,9 @@
-"""Checks that a skill has to pass before it is stored, and its line in the audit log."""
+"""Checks that a skill has to pass before it is stored, and its lines in the audit log."""
 
 from typing import Any
 
 from cluster.state.audit import Outcome
+from cluster.state.db.postgres import Transaction
 from cluster.state.identity.identity import WorkspaceMember
 from serve_apps.http.deps import AppDependencies
 from skills.framework.builtin import build_tool
@@ -43,13 +44,31 @@ async def on_record(
         await parts.audit.record(tx, me.scope, "skill.try", manifest.name, outcome, detail)
 
 
-def skill_audit_detail(stored: StoredSkill) -> dict[str, Any]:
-    """Audit detail of a skill."""
-    manifest = stored.manifest
-    return {
-        "skill": manifest.name,
-        "version": manifest.version,
-        "kind": str(manifest.kind),
-        "risk": str(manifest.risk),
-        "sha256": stored.sha256,
-    }
+async def register_skill(
+    parts: AppDependencies,
+    tx: Transaction,
+    me: WorkspaceMember,
+    manifest: Manifest,
+    package: str | None = None,
+    *,
+    over: bool = True,
+) -> tuple[StoredSkill, bool]:
+    """As `SkillStore.register`; a new version is in the trail."""
+    stored, new = await parts.skills.register(tx, me.scope, manifest, package, over=over)
+    if new:
+        kept = stored.manifest
+        detail = {"skill": kept.name, "version": kept.version, "kind": str(kept.kind), "risk": str(kept.risk)}
+        detail |= {"sha256": stored.sha256}
+        await parts.audit.record(tx, me.scope, "skill.register", kept.name, detail=detail)
+    return stored, new
+
+
+async def attach_skill(
+    parts: AppDependencies, tx: Transaction, me: WorkspaceMember, agent: str, name: str, version: int | None = None
+) -> bool:
+    """As `SkillStore.attach`, and in the trail where it changed something."""
+    stored, changed = await parts.skills.attach(tx, me.scope, agent, name, version)
+    if changed:
+        detail = {"skill": name, "version": stored.manifest.version, "pinned": version is not None}
+        await parts.audit.record(tx, me.scope, "skill.attach", agent, detail=detail)
+    return changed

@@ -14,7 +14,7 @@ from serve_apps.agents.skill_audit import AuditTrail
 from serve_apps.agents.turn.limits import in_time
 from serve_apps.agents.turn.tool_call import BadArguments, schema_error
 from serve_apps.agents.turn_errors import ToolRefused
-from serve_apps.http.auth.guard import IN_TRAIL, GuardedRoute, Its, Me, require_same_scope
+from serve_apps.http.auth.guard import IN_TRAIL, GuardedRoute, Its, Me
 from serve_apps.http.auth.permissions import BUILD, OPERATE
 from serve_apps.http.deps import AppDependencies
 from serve_apps.http.fields import JsonObject, RequestBody
@@ -69,7 +69,6 @@ async def test_skill(skill_name: SkillInPath, body: TestRequest, me: Me, parts: 
     """Call a skill that only reads, with one's own rights. Where the approval list refuses it, so does this; where the
     list asks a person, that person is whoever calls this. What writes or takes away is refused (409): it needs an
     approval in a run. Every call is in the audit trail, without its arguments."""
-    require_same_scope(me, body.tenant_id, body.workspace_id)
     manifest = (await parts.skills.versions(me.scope, skill_name))[0].manifest
     agent = None if body.agent_id is None else str(body.agent_id)
     if agent is not None:
@@ -93,7 +92,6 @@ async def test_skill(skill_name: SkillInPath, body: TestRequest, me: Me, parts: 
 async def try_script(body: OnTheSpot, me: Me, parts: Its) -> TriedScript:
     """Dry run of `skills:create_and_attach` for a script, with nothing kept: it is tried in the sandbox with its
     sample, or only loaded where there is none (422 with the script's own error)."""
-    require_same_scope(me, body.tenant_id, body.workspace_id)
     manifest = body.manifest()
     how, given = await check_skill(parts, me, manifest, body.sample_payload)
     await on_record(parts, me, manifest, Outcome.DONE, {"tried": how})

@@ -11,11 +11,11 @@ from pydantic import AwareDatetime
 from cluster.basics.errors import NotFound
 from pipelines.documents.document import Span, Status
 from pipelines.documents.store.blobs import Location
-from pipelines.documents.store.library import DeletionImpact, DocumentFilter
+from pipelines.documents.store.library import DocumentFilter
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me
 from serve_apps.http.auth.permissions import OPERATE, READ
 from serve_apps.http.fields import AgentInQuery, ChunkKey, DocumentInPath, Limit, PageInPath, Skip, Text
-from serve_apps.http.response_shapes import CaveatShape, copy_fields
+from serve_apps.http.response_shapes import copy_fields
 from serve_apps.http.routes.documents.document_shapes import (
     Content,
     Deleted,
@@ -84,12 +84,7 @@ async def content(
         page_count=count,
         content="\f".join(page.text for page in texts),
         pages=[
-            PageContent(
-                number=page.number,
-                html=highlight_spans(page.text, page.marks),
-                failure=page.failure,
-                caveats=[CaveatShape(**one) for one in page.caveats],
-            )
+            copy_fields(PageContent, page, html=highlight_spans(page.text, page.marks), caveats=list(page.caveats))
             for page in texts
         ],
         next_page=last + 1 if last < count and texts else None,
@@ -127,7 +122,7 @@ async def image(
 @router.get("/api/documents/{document_id}/delete-impact", dependencies=[READ])
 async def delete_impact(document_id: DocumentInPath, me: Me, parts: Its) -> Deleted:
     """Count what a deletion would take along."""
-    return _deletion_shape(document_id, await parts.library.impact(me.scope, document_id))
+    return copy_fields(Deleted, await parts.library.impact(me.scope, document_id), document_id=document_id)
 
 
 @router.delete("/api/documents/{document_id}", dependencies=[OPERATE])
@@ -139,19 +134,13 @@ async def delete(document_id: DocumentInPath, me: Me, parts: Its) -> Deleted:
         await parts.audit.record(tx, me.scope, "document.delete", document_id, detail=detail)
     for location in locations:
         await asyncio.to_thread(parts.blobs.delete, Location(location))
-    return _deletion_shape(document_id, impact)
-
-
-def _deletion_shape(document: str, impact: DeletionImpact) -> Deleted:
-    return copy_fields(Deleted, impact, document_id=document)
+    return copy_fields(Deleted, impact, document_id=document_id)
 
 
 def highlight_spans(text: str, spans: Iterable[Span]) -> str:
     """The text escaped, with `<mark>` around the spans; overlapping and touching spans become one.
 
-    Args:
-        text: of one page.
-        spans: of the same page; what lies outside the text is cut off.
+    Both are of one page; what lies outside the text is cut off.
     """
     out, at = [], 0
     for start, end in _merge_spans(text, spans):

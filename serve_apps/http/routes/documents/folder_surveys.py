@@ -56,8 +56,7 @@ class FolderSurveys:
     async def survey(self, read: ReadSettings, root: Path) -> FolderSurvey:
         """Survey a folder; a survey that is cancelled stops at the next file, and has its place until then.
 
-        Raises:
-            Crowded: so many are under way.
+        Raises Crowded: so many are under way.
         """
         if self._running >= self._most:
             raise Crowded(f"{self._running} folders are being looked at here", WALK_SECONDS + LOOK_SECONDS)

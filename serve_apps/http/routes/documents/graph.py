@@ -105,9 +105,8 @@ async def search(
 ) -> EntityList:
     """Entities that a text names; without one those that most documents speak of."""
     agent = await parts.agent_store.resolve(me.scope, agent_id)
-    found = await parts.graph.search(
-        me.scope, EntityFilter(_search_text(search), kind, agent), min(skip, 10_000), limit
-    )
+    wanted = EntityFilter(_search_text(search), kind, agent)
+    found = await parts.graph.search(me.scope, wanted, min(skip, 10_000), limit)
     return EntityList(items=[copy_fields(EntityShape, node) for node in found.nodes], total=found.total)
 
 

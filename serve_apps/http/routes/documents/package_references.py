@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from io import BytesIO
 from pathlib import PurePosixPath
@@ -27,22 +27,15 @@ Change = Literal["new", "changed", "unchanged", "arriving"]
 
 @dataclass(frozen=True, slots=True)
 class PackageReference:
-    """A document of a package.
+    """A document of a package; `location` and `kind` are of bytes that were stored for it, where some were."""
 
-    Attributes:
-        path: below `references/`.
-        change: `arriving` where these bytes came before and their job has not ended.
-        location, kind: of bytes that were stored for it; None and empty where nothing was.
-        job: what reads it, where something does already.
-    """
-
-    path: str
+    path: str  # below `references/`
     origin: str
     document: DocumentId
-    change: Change
+    change: Change  # `arriving` where these bytes came before and their job has not ended
     location: Location | None = None
     kind: str = ""
-    job: str | None = None
+    job: str | None = None  # what reads it, where something does already
 
 
 def origins_of(name: str) -> str:
@@ -127,7 +120,7 @@ async def _store_reference(
         kept = await store_upload(parts.blobs, me, UploadFile(BytesIO(content)), _reference_filename(one.path))
     except FileRefused as error:
         raise type(error)(error.reason, f"references/{one.path}: {error.detail}", fix=error.hint) from error
-    return PackageReference(one.path, one.origin, one.document, one.change, kept.location, kept.kind)
+    return replace(one, location=kept.location, kind=kept.kind)
 
 
 def _detect_change(parts: AppDependencies, held: StoredBytes | None, content: bytes) -> tuple[Change, str | None]:

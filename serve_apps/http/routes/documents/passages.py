@@ -7,10 +7,10 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from pipelines.documents.document import PageBox, PlacedCaveat, Span
+from pipelines.documents.document import PageBox, PlacedCaveat
 from pipelines.documents.store.page_codec import placed_to_json
 from serve_apps.http.response_shapes import PlacedCaveatShape, copy_fields
-from serve_apps.retrieval.search.query import RAGResult, SearchHit, SearchResults
+from serve_apps.retrieval.search.query import SearchHit, SearchResults
 
 PREVIEW_CHUNKS = 6
 PREVIEW_CHARACTERS = 2_000
@@ -138,6 +138,7 @@ class Found(BaseModel):
 
 def search_response(asked: str, results: SearchResults, *, grouped: bool = False) -> Found:
     """Results as they are sent; `asked` is the question as it came."""
+    packed = results.packed
     return copy_fields(
         Found,
         results,
@@ -146,7 +147,7 @@ def search_response(asked: str, results: SearchResults, *, grouped: bool = False
         execution_time_ms=results.timings_ms.get("total", sum(results.timings_ms.values())),
         results=[hit_shape(hit) for hit in results.hits],
         documents=by_document(results.hits) if grouped else None,
-        packed=_packed_shape(results.packed) if results.packed else None,
+        packed=packed and copy_fields(PackedShape, packed, chunks=[hit_shape(hit) for hit in packed.chunks]),
         explain=explain_results(results) if results.query.explain else None,
     )
 
@@ -154,7 +155,8 @@ def search_response(asked: str, results: SearchResults, *, grouped: bool = False
 def hit_shape(hit: SearchHit) -> HitShape:
     """A passage as it is sent."""
     boxes, caveats = box_coordinates(hit.boxes), caveat_shapes(hit.caveats)
-    return copy_fields(HitShape, hit, spans=_span_tuples(hit.spans), boxes=boxes, caveats=caveats, url=_page_url(hit))
+    spans = [(span.page, span.start, span.end) for span in hit.spans]
+    return copy_fields(HitShape, hit, spans=spans, boxes=boxes, caveats=caveats, url=_page_url(hit))
 
 
 def by_document(hits: Sequence[SearchHit]) -> list[DocumentFound]:
@@ -205,10 +207,6 @@ def caveat_shapes(caveats: Sequence[PlacedCaveat]) -> list[PlacedCaveatShape]:
     return [PlacedCaveatShape(**one) for one in placed_to_json(caveats)]
 
 
-def _packed_shape(packed: RAGResult) -> PackedShape:
-    return copy_fields(PackedShape, packed, chunks=[hit_shape(hit) for hit in packed.chunks])
-
-
 def _json_value(value: Any) -> str | list[str] | None:
     if isinstance(value, datetime):
         return value.isoformat()
@@ -217,7 +215,3 @@ def _json_value(value: Any) -> str | list[str] | None:
 
 def _page_url(hit: SearchHit) -> str:
     return f"/api/documents/{hit.document_id}/pages/{hit.page}"
-
-
-def _span_tuples(spans: Sequence[Span]) -> list[tuple[int, int, int]]:
-    return [(span.page, span.start, span.end) for span in spans]

@@ -32,7 +32,7 @@ class OneByOne:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="pictures")
 
     async def draw(self, path: Path, file_hash: str, kind: str, number: int, dpi: int) -> bytes:
-        """A PNG of one page.
+        """A PNG of one 1-based page, from bytes that still have this hash.
 
         Raises:
             FileChanged: the bytes are not those with this hash any more, or are gone.

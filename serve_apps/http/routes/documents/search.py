@@ -1,18 +1,20 @@
-"""Search the documents; the cache of what was asked; the language that words are compared in."""
+"""Search the documents; the cache of what was asked; the language that words are compared in; an agent's chunks."""
 
 from dataclasses import asdict
 from datetime import UTC, date, datetime, time
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from cluster.basics.scope import Scope
-from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
+from serve_apps.http.auth.guard import GuardedRoute, Its, Me
 from serve_apps.http.auth.permissions import OPERATE, READ
-from serve_apps.http.fields import DocumentKey, Name, Question, RequestBody, Text
+from serve_apps.http.fields import MOST_AGENT, DocumentKey, Name, Question, RequestBody, Text
 from serve_apps.http.response_shapes import copy_fields
+from serve_apps.http.routes.documents.document_shapes import Stats
 from serve_apps.http.routes.documents.passages import Found, search_response
+from serve_apps.retrieval.search.inspect_chunks import sample_index
 from serve_apps.retrieval.search.query import (
     BUDGETS,
     LEAST_SIMILARITY,
@@ -110,7 +112,6 @@ class SearchRequest(Narrowed, RequestBody):
 @router.post("/api/documents/search", dependencies=[READ])
 async def search(body: SearchRequest, me: Me, parts: Its) -> Found:
     """Search by words and by meaning."""
-    require_same_scope(me, body.tenant_id, body.workspace_id)
     async with parts.admission.place():
         agent = await parts.agent_store.resolve(me.scope, body.agent_id)
         results = await parts.search.run(me.scope, body.asked(agent))
@@ -142,7 +143,6 @@ async def language(me: Me, parts: Its) -> Language:
 @router.put("/api/search/language", dependencies=[OPERATE])
 async def change_language(body: LanguageRequest, me: Me, parts: Its) -> Language:
     """Compare words in another language from now on; answers once every chunk's words are cut anew."""
-    require_same_scope(me, body.tenant_id, body.workspace_id)
     languages = StemmingLanguages(parts.database)
     async with parts.database.transaction(Scope.of_worker(me.scope.tenant, me.scope.workspace)) as tx:
         chunks = await languages.change(tx, me.scope, body.language)
@@ -191,3 +191,47 @@ async def forget(me: Me, parts: Its, agent_id: Name | None = None) -> Forgotten:
         detail = {"agent": agent, "forgotten": forgotten}
         await parts.audit.record(tx, me.scope, "cache.clear", agent or me.workspace, detail=detail)
     return Forgotten(forgotten=forgotten, agent_id=agent)
+
+
+AgentInPath = Annotated[Text, Path(max_length=MOST_AGENT, description="An agent's UUID or its display name.")]
+
+
+class SampleShape(BaseModel):
+    """A chunk as it lies in the index; `text` is its beginning."""
+
+    chunk_id: str
+    document_id: str
+    filename: str
+    page: int
+    chunk_index: int
+    text: str
+    characters: int
+    embedded: bool
+
+
+class Debug(BaseModel):
+    """Searchable content of an agent, as far as the caller may see it."""
+
+    agent_id: str
+    collection: Stats
+    chunk_count: int
+    dimensions: int | None
+    generation: dict[str, Any]
+    sample_chunks: list[SampleShape]
+
+
+@router.get("/api/rag/debug/{agent_id}", dependencies=[READ])
+async def debug(
+    agent_id: AgentInPath,
+    me: Me,
+    parts: Its,
+    samples: Annotated[int, Query(ge=0, le=50, description="Chunks to show.")] = 5,
+) -> Debug:
+    """Collection, chunks, dimensions and generation behind an agent's searches, with some chunks."""
+    agent = await parts.agent_store.resolve(me.scope, agent_id)
+    assert agent is not None
+    stats = Stats(**await parts.library.stats(me.scope, agent))
+    chunks = await sample_index(parts.database, me.scope, agent, samples)
+    shown, size = [SampleShape(**asdict(one)) for one in chunks], stats.generation.get("dimension")
+    known = {"collection": stats, "chunk_count": stats.chunks, "generation": stats.generation}
+    return Debug(agent_id=agent, dimensions=size, sample_chunks=shown, **known)

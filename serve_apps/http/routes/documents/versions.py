@@ -98,10 +98,8 @@ async def page(
     """One page of this version, whatever readers see now."""
     row = await VersionHistory(parts.database).page(me.scope, document_id, version_id, number)
     image = f"/api/documents/{document_id}/versions/{version_id}/pages/{number}/image"
-    name, count = row["filename"], row["page_count"]
-    return PageShape(
-        document_id=document_id, version_id=version_id, filename=name, page_count=count, image=image, **row["page"]
-    )
+    known = {"version_id": version_id, "filename": row["filename"], "page_count": row["page_count"]}
+    return PageShape(document_id=document_id, image=image, **known, **row["page"])
 
 
 @router.get(

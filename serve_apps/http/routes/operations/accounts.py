@@ -4,17 +4,18 @@ import secrets
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Path, Query, Response
+from fastapi import APIRouter, Query, Response
 from pydantic import Field
 
 from cluster.basics.errors import Forbidden
 from cluster.basics.scope import Role
 from cluster.state.identity.identity import least_role
-from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
+from serve_apps.http.auth.guard import GuardedRoute, Its, Me
 from serve_apps.http.auth.login_routes import check_password
 from serve_apps.http.auth.permissions import ADMINISTER, BUILD, KEYS, READ, TENANT, check_access
 from serve_apps.http.auth.tokens import new_key
-from serve_apps.http.fields import Email, KeyInPath, Limit, Name, Password, RequestBody, Skip, Text
+from serve_apps.http.deps import AppDependencies
+from serve_apps.http.fields import Email, Limit, Name, Password, RequestBody, Skip, Text
 from serve_apps.http.response_shapes import (
     ApiKey,
     ApiKeys,
@@ -40,7 +41,6 @@ Given = Annotated[
 
 PartOfEmail = Annotated[Text | None, Query(max_length=254, description="Part of the e-mail address.")]
 Everywhere = Annotated[bool, Query(description="Everybody of the tenant.")]
-UserInPath = Annotated[UUID, Path()]
 
 
 class TenantRequest(RequestBody):
@@ -100,9 +100,7 @@ async def tenants(me: Me, parts: Its, skip: Skip = 0, limit: Limit = 100) -> Ten
 @router.post("/api/tenants", status_code=201, dependencies=[TENANT])
 async def add_tenant(body: TenantRequest, me: Me, parts: Its) -> NewTenant:
     """Make a tenant with a workspace `default` and an administrator."""
-    require_same_scope(me, body.tenant_id, body.workspace_id)
-    made, text = _first_password(body.password)
-    hashed = await parts.passwords.hash(text)
+    made, hashed = await _first_password(parts, body.password)
     async with parts.database.transaction(me.scope) as tx:
         # First the record: from then on the transaction acts inside the new tenant, whose trail is another.
         await parts.audit.record(tx, me.scope, "tenant.add", body.name)
@@ -120,7 +118,6 @@ async def workspaces(me: Me, parts: Its, skip: Skip = 0, limit: Limit = 100) -> 
 @router.post("/api/workspaces", status_code=201, dependencies=[TENANT])
 async def add_workspace(body: WorkspaceRequest, me: Me, parts: Its) -> Workspace:
     """Make a workspace in the own tenant."""
-    require_same_scope(me, body.tenant_id, body.workspace_id)
     async with parts.database.transaction(me.scope) as tx:
         row = await parts.accounts.add_workspace(tx, me.scope, body.name)
         await parts.audit.record(tx, me.scope, "workspace.add", str(row["id"]), detail={"name": body.name})
@@ -141,9 +138,7 @@ async def users(
 @router.post("/api/users", status_code=201, dependencies=[TENANT])
 async def add_user(body: UserRequest, me: Me, parts: Its, response: Response) -> NewUser:
     """Give somebody a role in the workspace; 200 where they were in the tenant already."""
-    require_same_scope(me, body.tenant_id, body.workspace_id)
-    made, text = _first_password(body.password)
-    hashed = await parts.passwords.hash(text)
+    made, hashed = await _first_password(parts, body.password)
     async with parts.database.transaction(me.scope) as tx:
         user, fresh = await parts.accounts.add_user(tx, me.scope, body.email, body.role, body.tenant_role, hashed)
         detail = {"email": body.email, "role": body.role, "tenant_role": body.tenant_role}
@@ -153,31 +148,27 @@ async def add_user(body: UserRequest, me: Me, parts: Its, response: Response) ->
 
 
 @router.patch("/api/users/{user_id}", dependencies=[TENANT])
-async def change_user(user_id: UserInPath, body: UserPatch, me: Me, parts: Its) -> User:
+async def change_user(user_id: UUID, body: UserPatch, me: Me, parts: Its) -> User:
     """Change somebody's roles, or whether they may sign in; who is disabled is signed out at once, keys included.
 
     Their access tokens end with any change; with other roles a refresh gives new ones.
     """
-    require_same_scope(me, body.tenant_id, body.workspace_id)
-    async with parts.database.transaction(me.scope) as tx:
+    detail = body.model_dump(include={"role", "tenant_role", "disabled"}, exclude_none=True)
+    async with parts.audited(me, "user.change", str(user_id), detail) as tx:
         row = await parts.accounts.change_user(
             tx, me.scope, str(user_id), role=body.role, tenant_role=body.tenant_role, disabled=body.disabled
         )
-        detail = body.model_dump(include={"role", "tenant_role", "disabled"}, exclude_none=True)
-        await parts.audit.record(tx, me.scope, "user.change", str(user_id), detail=detail)
     return User(**row)
 
 
 @router.post("/api/users/{user_id}/password", dependencies=[TENANT])
-async def reset_password(user_id: UserInPath, body: PasswordReset, me: Me, parts: Its) -> NewPassword:
+async def reset_password(user_id: UUID, body: PasswordReset, me: Me, parts: Its) -> NewPassword:
     """Give somebody a new first password; every session of theirs ends, and they choose their own at the next login.
 
     API keys made in sessions of the last weeks are revoked with them and named in the answer, as whoever was in the
     account may have made them; `keep_keys` leaves them. Older ones go on and are named too.
     """
-    require_same_scope(me, body.tenant_id, body.workspace_id)
-    made, text = _first_password(body.password)
-    hashed = await parts.passwords.hash(text)
+    made, hashed = await _first_password(parts, body.password)
     async with parts.database.transaction(me.scope) as tx:
         reset = await parts.accounts.reset_password(tx, me.scope, str(user_id), hashed, keep_keys=body.keep_keys)
         detail = {"revoked_keys": [str(key["id"]) for key in reset.revoked]}
@@ -188,19 +179,17 @@ async def reset_password(user_id: UserInPath, body: PasswordReset, me: Me, parts
 
 
 @router.delete("/api/users/{user_id}/sessions", status_code=204, dependencies=[TENANT])
-async def sign_out(user_id: UserInPath, me: Me, parts: Its) -> None:
+async def sign_out(user_id: UUID, me: Me, parts: Its) -> None:
     """End every session of somebody, access tokens included; their password and API keys go on."""
-    async with parts.database.transaction(me.scope) as tx:
+    async with parts.audited(me, "session.end", str(user_id), {"everywhere": True}) as tx:
         await parts.accounts.sign_out(tx, me.scope, str(user_id))
-        await parts.audit.record(tx, me.scope, "session.end", str(user_id), detail={"everywhere": True})
 
 
 @router.delete("/api/users/{user_id}", status_code=204, dependencies=[TENANT])
-async def remove_user(user_id: UserInPath, me: Me, parts: Its) -> None:
+async def remove_user(user_id: UUID, me: Me, parts: Its) -> None:
     """Take somebody out of this workspace; their account and what they made stay, their access tokens end."""
-    async with parts.database.transaction(me.scope) as tx:
+    async with parts.audited(me, "user.leave", str(user_id)) as tx:
         await parts.accounts.leave(tx, me.scope, str(user_id))
-        await parts.audit.record(tx, me.scope, "user.leave", str(user_id))
 
 
 @router.get("/api/api-keys", dependencies=[BUILD])
@@ -214,7 +203,6 @@ async def api_keys(me: Me, parts: Its, skip: Skip = 0, limit: Limit = 100) -> Ap
 @router.post("/api/api-keys", status_code=201, dependencies=[KEYS])
 async def add_api_key(body: ApiKeyRequest, me: Me, parts: Its) -> NewApiKey:
     """Make a key for a machine. It is shown this once."""
-    require_same_scope(me, body.tenant_id, body.workspace_id)
     role = me.role if body.role is None else body.role
     if least_role(role, me.role) is not role:
         raise Forbidden(f"a key cannot have the role {role}; yours here is {me.role}")
@@ -226,18 +214,17 @@ async def add_api_key(body: ApiKeyRequest, me: Me, parts: Its) -> NewApiKey:
 
 
 @router.delete("/api/api-keys/{key_id}", status_code=204, dependencies=[KEYS])
-async def revoke_api_key(key_id: KeyInPath, me: Me, parts: Its) -> None:
+async def revoke_api_key(key_id: UUID, me: Me, parts: Its) -> None:
     """End a key at once; one's own, or anybody's for an administrator."""
     owner = None if me.role is Role.ADMIN else me.user
-    async with parts.database.transaction(me.scope) as tx:
+    async with parts.audited(me, "api_key.revoke", str(key_id)) as tx:
         await parts.accounts.revoke_key(tx, me.scope, str(key_id), owner)
-        await parts.audit.record(tx, me.scope, "api_key.revoke", str(key_id))
 
 
-def _first_password(given: str | None) -> tuple[str | None, str]:
-    """First password to show (only one generated here) and to hash."""
+async def _first_password(parts: AppDependencies, given: str | None) -> tuple[str | None, str]:
+    """First password to show (only one generated here), and its hash."""
     if given is not None:
         check_password(given)
-        return None, given
+        return None, await parts.passwords.hash(given)
     made = secrets.token_urlsafe(15)
-    return made, made
+    return made, await parts.passwords.hash(made)

@@ -10,11 +10,11 @@ from redis.asyncio import Redis
 
 from cluster.basics.errors import Conflict, Invalid
 from cluster.state.db.embedded import redis_endpoint
-from cluster.state.settings.settings_rows import RestartNeed, SettingsRows, StoredSettings
-from configs.keys import Kind, Part, SettingGroup, SettingKey, setting_groups, setting_keys, value_of
+from cluster.state.settings.settings_rows import SettingsRows, StoredSettings
+from configs.keys import Kind, Part, SettingKey, setting_groups, setting_keys, value_of
 from configs.sections import Settings
 from configs.settings import InvalidConfiguration, LayeredSettings, Source
-from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
+from serve_apps.http.auth.guard import GuardedRoute, Its, Me
 from serve_apps.http.auth.permissions import SYSTEM, SYSTEM_STATE
 from serve_apps.http.deps import AppDependencies
 from serve_apps.http.fields import AnyJson, RequestBody
@@ -105,7 +105,6 @@ async def config(me: Me, parts: Its) -> Config:
 @router.put("/api/admin/config", dependencies=[SYSTEM])
 async def change_config(body: ConfigRequest, me: Me, parts: Its) -> Config:
     """Change settings: the whole of them is checked before anything is written, and only what differs is."""
-    require_same_scope(me, body.tenant_id, body.workspace_id)
     rows = parts.operating.upkeep.rows
     kept = await rows.kept()
     before, left_out = rows.layers(kept)
@@ -115,18 +114,15 @@ async def change_config(body: ConfigRequest, me: Me, parts: Its) -> Config:
         after = _validate_settings(rows, {**standing, **changes})
         await parts.operating.blocking(lambda: _check_startable(after, parts))
         known = setting_keys()
-        stored = {
-            name: value if value is None or known[name].secret else value_of(after, name)
-            for name, value in changes.items()
+        as_given = {name for name, value in changes.items() if value is None or known[name].secret}
+        stored = {name: changes[name] if name in as_given else value_of(after, name) for name in changes}
+        detail = {
+            "keys": sorted(name for name, value in stored.items() if value is not None),
+            "removed": sorted(name for name, value in stored.items() if value is None),
         }
-        async with parts.database.transaction(me.scope) as tx:
+        async with parts.audited(me, "settings.change", "system_settings", detail) as tx:
             await rows.write(tx, body.version, stored)
             await rows.need(tx, _restarts_needed(stored))
-            detail = {
-                "keys": sorted(name for name, value in stored.items() if value is not None),
-                "removed": sorted(name for name, value in stored.items() if value is None),
-            }
-            await parts.audit.record(tx, me.scope, "settings.change", "system_settings", detail=detail)
         await parts.operating.upkeep.watch.look()
     shown = await _config_shape(me, parts)
     return shown.model_copy(update={"changed": sorted(changes)})
@@ -157,14 +153,10 @@ def _changed_settings(before: LayeredSettings, kept: StoredSettings, values: Map
             if name in kept.values:
                 found[name] = None
         elif value != value_of(before.settings, name):
-            _require_settable(key, before.source(name))
+            if why := _why_not(key, before.source(name)):
+                raise SettingFixed(f"{name}: {why}")
             found[name] = value
     return found
-
-
-def _require_settable(key: SettingKey, source: Source) -> None:
-    if why := _why_not(key, source):
-        raise SettingFixed(f"{key.name}: {why}")
 
 
 def _why_not(key: SettingKey, source: Source) -> str:
@@ -216,21 +208,15 @@ async def _config_shape(me: Me, parts: AppDependencies) -> Config:
     store = await parts.operating.system.store(me.scope)
     generation = None if store is None or store["generation"] is None else f"embeddings_{store['generation']}"
     known = setting_keys()
-    shown = [_group_shape(group, known, found, kept) for group in setting_groups()]
+    shown = [
+        copy_fields(GroupShape, group, keys=[_key_shape(known[name], found, kept) for name in group.keys])
+        for group in setting_groups()
+    ]
     for group in shown:
         if group.id == "database":
             group.keys += _vector_db(generation)
-    return Config(version=kept.version, groups=shown, needs_restart=_need_shapes(needs), left_out=dict(left_out))
-
-
-def _need_shapes(needs: Iterable[RestartNeed]) -> list[NeedShape]:
-    return [NeedShape(part=Part(need.part), keys=list(need.keys), since=need.since) for need in needs]
-
-
-def _group_shape(
-    group: SettingGroup, known: Mapping[str, SettingKey], found: LayeredSettings, kept: StoredSettings
-) -> GroupShape:
-    return copy_fields(GroupShape, group, keys=[_key_shape(known[name], found, kept) for name in group.keys])
+    restarts = [copy_fields(NeedShape, one) for one in needs]
+    return Config(version=kept.version, groups=shown, needs_restart=restarts, left_out=dict(left_out))
 
 
 def _key_shape(key: SettingKey, found: LayeredSettings, kept: StoredSettings) -> KeyShape:
@@ -238,44 +224,19 @@ def _key_shape(key: SettingKey, found: LayeredSettings, kept: StoredSettings) ->
     why = _why_not(key, source)
     if key.secret:
         value = None if value is None else MASK
-    return copy_fields(
-        KeyShape,
-        key,
-        key=key.name,
-        name=key.environment,
-        type=key.kind,
-        value=value,
-        source=source,
-        editable=not why,
-        why=why,
-        changed_at=kept.changed.get(key.name),
-    )
+    shown = {"value": value, "source": source, "changed_at": kept.changed.get(key.name)}
+    names = {"key": key.name, "name": key.environment, "type": key.kind}
+    return copy_fields(KeyShape, key, **names, **shown, editable=not why, why=why)
 
 
 def _vector_db(generation: str | None) -> list[KeyShape]:
     """Read-only rows on the vector store: no settings of ours, but what an operator looks for among them."""
     values = ("pgvector, in the Postgres above", generation)
     whys = ("vectors are stored in Postgres", "the live index of this workspace; a re-index makes another")
+    rest: dict[str, Any] = {"type": "text", "source": Source.DEFAULT, "editable": False, "secret": False}
+    rest |= dict.fromkeys(("default", "minimum", "maximum", "above", "pattern", "changed_at"))
+    rest |= {"nullable": True, "choices": [], "live": [], "restart": []}
     return [
-        KeyShape(
-            key=key,
-            name=key.upper().replace(".", "_"),
-            type="text",
-            value=value,
-            default=None,
-            source=Source.DEFAULT,
-            editable=False,
-            why=why,
-            secret=False,
-            nullable=True,
-            minimum=None,
-            maximum=None,
-            above=None,
-            choices=[],
-            pattern=None,
-            live=[],
-            restart=[],
-            changed_at=None,
-        )
+        KeyShape(key=key, name=key.upper().replace(".", "_"), value=value, why=why, **rest)
         for key, value, why in zip(VECTOR_DB, values, whys, strict=True)
     ]

@@ -3,7 +3,7 @@
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from fastapi import APIRouter, Path, Response
+from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field, StringConstraints
 
 from cluster.models.connections.connection_store import KEEP
@@ -18,9 +18,8 @@ from cluster.models.connections.endpoint_connection import (
     detect_provider,
     usual_auth,
 )
-from cluster.models.connections.probe import ProbeResult
 from cluster.state.identity.identity import WorkspaceMember
-from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
+from serve_apps.http.auth.guard import GuardedRoute, Its, Me
 from serve_apps.http.auth.permissions import OPERATE
 from serve_apps.http.deps import AppDependencies
 from serve_apps.http.fields import Name, RequestBody, Text
@@ -28,7 +27,6 @@ from serve_apps.http.response_shapes import copy_fields
 
 router = APIRouter(route_class=GuardedRoute, tags=["models"])
 
-ConnectionInPath = Annotated[UUID, Path()]
 Url = Annotated[Text, StringConstraints(strip_whitespace=True, min_length=1, max_length=2_000)]
 # Not stripped, and refused elsewhere by name: a message about a key must not quote it.
 Key = Annotated[str, Field(max_length=4_000, json_schema_extra={"writeOnly": True, "format": "password"})]
@@ -143,11 +141,6 @@ class TestResult(BaseModel):
     reason: str | None
     detail: str
 
-    @classmethod
-    def of(cls, found: ProbeResult) -> "TestResult":
-        """From the value."""
-        return copy_fields(cls, found, latency_ms=found.ms)
-
 
 @router.get("/api/llm-connections", dependencies=[OPERATE])
 async def connections(me: Me, parts: Its) -> ConnectionList:
@@ -173,23 +166,11 @@ async def add_connection(body: ConnectionRequest, me: Me, parts: Its) -> Connect
     While the gateway listens on this machine alone, people of the first tenant may also use models on it. Each call
     connects to an address that was checked, whatever the name has come to mean.
     """
-    require_same_scope(me, body.tenant_id, body.workspace_id)
     await _check_address(me, parts, body.base_url)
     provider = body.provider or detect_provider(body.base_url)
-    wanted = ModelConnection(
-        ConnectionId(""),
-        body.name,
-        body.base_url,
-        body.model,
-        provider,
-        body.auth_mode or usual_auth(provider, with_key=body.key is not None),
-        body.auth_header,
-        body.supports_tools,
-        body.price_in,
-        body.price_out,
-        body.seconds,
-        body.enabled,
-    )
+    auth = body.auth_mode or usual_auth(provider, with_key=body.key is not None)
+    known = {"id": ConnectionId(""), "provider": provider, "auth_mode": auth, "tools": body.supports_tools}
+    wanted = copy_fields(ModelConnection, body, **known)
     async with parts.database.transaction(me.scope) as tx:
         made = await parts.connections.add(tx, me.scope, wanted, body.key)
         if body.default:
@@ -200,11 +181,8 @@ async def add_connection(body: ConnectionRequest, me: Me, parts: Its) -> Connect
 
 
 @router.patch("/api/llm-connections/{connection_id}", dependencies=[OPERATE])
-async def change_connection(
-    connection_id: ConnectionInPath, body: ConnectionPatch, me: Me, parts: Its
-) -> ConnectionShape:
+async def change_connection(connection_id: UUID, body: ConnectionPatch, me: Me, parts: Its) -> ConnectionShape:
     """Change a connection; calls that have begun go on with the one they began with."""
-    require_same_scope(me, body.tenant_id, body.workspace_id)
     before = await parts.connections.get(me.scope, str(connection_id))
     changes = _connection_changes(before, body)
     if "base_url" in changes:
@@ -223,12 +201,11 @@ async def change_connection(
 
 
 @router.put("/api/llm-connections/{connection_id}/key", dependencies=[OPERATE])
-async def rotate_key(connection_id: ConnectionInPath, body: KeyRequest, me: Me, parts: Its) -> ConnectionShape:
+async def rotate_key(connection_id: UUID, body: KeyRequest, me: Me, parts: Its) -> ConnectionShape:
     """Rotate a connection's key: the next call is signed with the new one, the old one is gone; nothing else changes.
 
     It is sealed with the vault's current key, whichever the old one was sealed with.
     """
-    require_same_scope(me, body.tenant_id, body.workspace_id)
     async with parts.database.transaction(me.scope) as tx:
         after = await parts.connections.change(tx, me.scope, str(connection_id), {}, body.key)
         await parts.audit.record(tx, me.scope, "llm_connection.key", after.id, detail={"name": after.name})
@@ -236,23 +213,22 @@ async def rotate_key(connection_id: ConnectionInPath, body: KeyRequest, me: Me, 
 
 
 @router.delete("/api/llm-connections/{connection_id}", status_code=204, dependencies=[OPERATE])
-async def delete_connection(connection_id: ConnectionInPath, me: Me, parts: Its) -> Response:
+async def delete_connection(connection_id: UUID, me: Me, parts: Its) -> Response:
     """Forget a connection and its key; agents that name it go on with their next one."""
-    async with parts.database.transaction(me.scope) as tx:
+    async with parts.audited(me, "llm_connection.delete", str(connection_id)) as tx:
         await parts.connections.remove(tx, me.scope, str(connection_id))
-        await parts.audit.record(tx, me.scope, "llm_connection.delete", str(connection_id))
     return Response(status_code=204)
 
 
 @router.post("/api/llm-connections/{connection_id}/test", dependencies=[OPERATE])
-async def test_connection(connection_id: ConnectionInPath, me: Me, parts: Its) -> TestResult:
+async def test_connection(connection_id: UUID, me: Me, parts: Its) -> TestResult:
     """Ask the endpoint for its models: which address answers, how fast, and why not. No text is written."""
     connection = await parts.connections.get(me.scope, str(connection_id))
     found = await parts.switchboard.test(me.scope, connection)
     detail = {"name": connection.name, "ok": found.ok, "reason": found.reason}
     async with parts.database.transaction(me.scope) as tx:
         await parts.audit.record(tx, me.scope, "llm_connection.test", connection.id, detail=detail)
-    return TestResult.of(found)
+    return copy_fields(TestResult, found, latency_ms=found.ms)
 
 
 async def _check_address(me: WorkspaceMember, parts: AppDependencies, base_url: str) -> None:

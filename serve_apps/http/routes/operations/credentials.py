@@ -4,13 +4,13 @@ from datetime import datetime
 from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import APIRouter, Path, Response
+from fastapi import APIRouter, Response
 from pydantic import AwareDatetime, BaseModel, Field
 
 from cluster.basics.errors import Invalid
 from cluster.basics.scope import Role
 from cluster.state.db.postgres import Row
-from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
+from serve_apps.http.auth.guard import GuardedRoute, Its, Me
 from serve_apps.http.auth.permissions import ADMINISTER, OPERATE
 from serve_apps.http.fields import JsonObject, Limit, Name, RequestBody, Skip
 from serve_apps.http.response_shapes import copy_fields
@@ -20,8 +20,6 @@ from skills.framework.manifest import CredentialType
 
 router = APIRouter(route_class=GuardedRoute, tags=["credentials"])
 
-CredentialInPath = Annotated[UUID, Path()]
-BindingInPath = Annotated[UUID, Path()]
 _SIZE = f"At most {MOST_FIELDS} fields of {MOST_CHARACTERS:,} characters."
 # What is in them is judged by `divide`, which quotes no value.
 _SEALED = f"Stored sealed, never shown. {_SIZE}"
@@ -145,7 +143,6 @@ async def credential_types() -> TypeList:
 @router.post("/api/credentials", status_code=201, dependencies=[ADMINISTER])
 async def add_credential(body: CredentialRequest, me: Me, parts: Its) -> CredentialShape:
     """Store a credential."""
-    require_same_scope(me, body.tenant_id, body.workspace_id)
     context = None if body.context_id is None else str(body.context_id)
     wanted = copy_fields(NewCredential, body, context=context, expires=body.expires_at)
     async with parts.database.transaction(me.scope) as tx:
@@ -156,11 +153,8 @@ async def add_credential(body: CredentialRequest, me: Me, parts: Its) -> Credent
 
 
 @router.patch("/api/credentials/{credential_id}", dependencies=[ADMINISTER])
-async def change_credential(
-    credential_id: CredentialInPath, body: CredentialPatch, me: Me, parts: Its
-) -> CredentialShape:
+async def change_credential(credential_id: UUID, body: CredentialPatch, me: Me, parts: Its) -> CredentialShape:
     """Rename it, switch it off or on, or give it other values; calls that have begun go on with the old ones."""
-    require_same_scope(me, body.tenant_id, body.workspace_id)
     given = body.model_fields_set - {"tenant_id", "workspace_id"}
     if body.extra is not None and body.values is None:
         raise Invalid("`extra` is replaced together with `values`", fix="Send the secrets again as well.")
@@ -178,7 +172,7 @@ async def change_credential(
 
 
 @router.delete("/api/credentials/{credential_id}", status_code=204, dependencies=[ADMINISTER])
-async def delete_credential(credential_id: CredentialInPath, me: Me, parts: Its) -> Response:
+async def delete_credential(credential_id: UUID, me: Me, parts: Its) -> Response:
     """Forget a credential with its bindings."""
     async with parts.database.transaction(me.scope) as tx:
         row = await parts.credentials.remove(tx, me.scope, str(credential_id))
@@ -188,7 +182,7 @@ async def delete_credential(credential_id: CredentialInPath, me: Me, parts: Its)
 
 
 @router.get("/api/credentials/{credential_id}/bindings", dependencies=[OPERATE])
-async def bindings(credential_id: CredentialInPath, me: Me, parts: Its) -> BindingList:
+async def bindings(credential_id: UUID, me: Me, parts: Its) -> BindingList:
     """List the bindings of a credential."""
     async with parts.database.transaction(me.scope) as tx:
         rows = await parts.credentials.bindings(tx, me.scope, str(credential_id))
@@ -196,9 +190,8 @@ async def bindings(credential_id: CredentialInPath, me: Me, parts: Its) -> Bindi
 
 
 @router.post("/api/credentials/{credential_id}/bindings", status_code=201, dependencies=[ADMINISTER])
-async def bind(credential_id: CredentialInPath, body: BindingRequest, me: Me, parts: Its) -> BindingShape:
+async def bind(credential_id: UUID, body: BindingRequest, me: Me, parts: Its) -> BindingShape:
     """Let an agent, a skill or a role use it; with the first binding it is closed to all others."""
-    require_same_scope(me, body.tenant_id, body.workspace_id)
     grant = CredentialGrant(None if body.agent_id is None else str(body.agent_id), body.skill, body.role)
     async with parts.database.transaction(me.scope) as tx:
         row = await parts.credentials.bind(tx, me.scope, str(credential_id), grant)
@@ -207,12 +200,10 @@ async def bind(credential_id: CredentialInPath, body: BindingRequest, me: Me, pa
 
 
 @router.delete("/api/credentials/{credential_id}/bindings/{binding_id}", status_code=204, dependencies=[ADMINISTER])
-async def unbind(credential_id: CredentialInPath, binding_id: BindingInPath, me: Me, parts: Its) -> Response:
+async def unbind(credential_id: UUID, binding_id: UUID, me: Me, parts: Its) -> Response:
     """Take a binding back. Without any nobody may use it, until `bound` is set to false."""
-    async with parts.database.transaction(me.scope) as tx:
+    async with parts.audited(me, "credential.unbind", str(credential_id), {"binding": str(binding_id)}) as tx:
         await parts.credentials.unbind(tx, me.scope, str(credential_id), str(binding_id))
-        detail = {"binding": str(binding_id)}
-        await parts.audit.record(tx, me.scope, "credential.unbind", str(credential_id), detail=detail)
     return Response(status_code=204)
 
 

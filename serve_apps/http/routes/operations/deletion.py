@@ -3,7 +3,7 @@
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Query
 from pydantic import BaseModel
 
 from cluster.basics.errors import Conflict, Invalid
@@ -14,8 +14,6 @@ from serve_apps.http.fields import Text
 
 router = APIRouter(route_class=GuardedRoute, tags=["accounts"])
 
-WorkspaceInPath = Annotated[UUID, Path()]
-TenantInPath = Annotated[UUID, Path()]
 Named = Annotated[
     Text | None, Query(max_length=200, description="The name, to delete it; without it only what would go is told.")
 ]
@@ -52,7 +50,7 @@ class Erased(BaseModel):
 
 
 @router.delete("/api/workspaces/{workspace_id}", dependencies=[TENANT])
-async def delete_workspace(workspace_id: WorkspaceInPath, me: Me, parts: Its, confirm: Named = None) -> Erased:
+async def delete_workspace(workspace_id: UUID, me: Me, parts: Its, confirm: Named = None) -> Erased:
     """Delete a workspace of the own tenant with its documents, agents, conversations, jobs and keys.
 
     Without `confirm` nothing is deleted: 200, and what would go. Uploaded bytes are removed, scanned folders are left.
@@ -70,7 +68,7 @@ async def delete_workspace(workspace_id: WorkspaceInPath, me: Me, parts: Its, co
 
 
 @router.delete("/api/tenants/{tenant_id}", dependencies=[TENANT])
-async def delete_tenant(tenant_id: TenantInPath, me: Me, parts: Its, confirm: Named = None) -> Erased:
+async def delete_tenant(tenant_id: UUID, me: Me, parts: Its, confirm: Named = None) -> Erased:
     """Delete a tenant that was made below one's own, with its workspaces and people.
 
     Without `confirm` nothing is deleted: 200, and what would go. An interrupted deletion is finished by the same call.

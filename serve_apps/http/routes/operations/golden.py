@@ -7,7 +7,7 @@ from uuid import UUID
 from fastapi import APIRouter, Path, Query, Response
 from pydantic import BaseModel, Field, StringConstraints
 
-from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
+from serve_apps.http.auth.guard import GuardedRoute, Its, Me
 from serve_apps.http.auth.permissions import BUILD, OPERATE
 from serve_apps.http.fields import Limit, Name, Question, RequestBody, Skip, Text
 from serve_apps.http.response_shapes import copy_fields
@@ -17,7 +17,6 @@ from serve_apps.retrieval.golden.sets import SetFacts
 
 router = APIRouter(route_class=GuardedRoute, tags=["golden sets"])
 
-SetInPath = Annotated[UUID, Path()]
 KeyInPath = Annotated[str, Path(min_length=1, max_length=200)]
 Key = Annotated[Text, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -34,11 +33,6 @@ class QuestionShape(BaseModel):
     passages: list[str]
     answers: list[str]
     answerable: bool
-
-    @classmethod
-    def of(cls, one: GoldenQuestion) -> "QuestionShape":
-        """From the value."""
-        return copy_fields(cls, one)
 
 
 class QuestionRequest(RequestBody):
@@ -129,7 +123,6 @@ async def sets(me: Me, parts: Its, skip: Skip = 0, limit: Limit = 100) -> SetLis
 @router.post("/api/golden-sets", status_code=201, dependencies=[OPERATE])
 async def add(body: SetRequest, me: Me, parts: Its) -> SetShape:
     """A new set, still empty."""
-    require_same_scope(me, body.tenant_id, body.workspace_id)
     facts = SetFacts(body.name, body.description, body.gate, body.least_recall)
     async with parts.database.transaction(me.scope) as tx:
         made = await parts.golden.add(tx, me.scope, facts)
@@ -138,58 +131,52 @@ async def add(body: SetRequest, me: Me, parts: Its) -> SetShape:
 
 
 @router.get("/api/golden-sets/{set_id}", dependencies=[BUILD])
-async def show(set_id: SetInPath, me: Me, parts: Its) -> SetShape:
+async def show(set_id: UUID, me: Me, parts: Its) -> SetShape:
     """One set."""
     return SetShape(**await parts.golden.show(me.scope, str(set_id)))
 
 
 @router.patch("/api/golden-sets/{set_id}", dependencies=[OPERATE])
-async def change(set_id: SetInPath, body: SetPatch, me: Me, parts: Its) -> SetShape:
+async def change(set_id: UUID, body: SetPatch, me: Me, parts: Its) -> SetShape:
     """Rename a set, or let it guard the index."""
-    require_same_scope(me, body.tenant_id, body.workspace_id)
     row = await parts.golden.show(me.scope, str(set_id))
     given = {name: getattr(body, name) for name in body.model_fields_set - {"tenant_id", "workspace_id"}}
     kept = {name: row[name] for name in ("name", "description", "gate", "least_recall")}
     wanted = kept | {name: value for name, value in given.items() if value is not None or name == "least_recall"}
-    async with parts.database.transaction(me.scope) as tx:
+    async with parts.audited(me, "golden_set.change", str(set_id), {"fields": sorted(given)}) as tx:
         await parts.golden.change(tx, me.scope, str(set_id), SetFacts(**wanted))
-        await parts.audit.record(tx, me.scope, "golden_set.change", str(set_id), detail={"fields": sorted(given)})
     return SetShape(**await parts.golden.show(me.scope, str(set_id)))
 
 
 @router.delete("/api/golden-sets/{set_id}", status_code=204, dependencies=[OPERATE])
-async def remove(set_id: SetInPath, me: Me, parts: Its) -> Response:
+async def remove(set_id: UUID, me: Me, parts: Its) -> Response:
     """Take a set away with its questions and its runs."""
     row = await parts.golden.show(me.scope, str(set_id))
-    async with parts.database.transaction(me.scope) as tx:
+    async with parts.audited(me, "golden_set.remove", str(set_id), {"name": row["name"]}) as tx:
         await parts.golden.remove(tx, me.scope, str(set_id))
-        await parts.audit.record(tx, me.scope, "golden_set.remove", str(set_id), detail={"name": row["name"]})
     return Response(status_code=204)
 
 
 @router.get("/api/golden-sets/{set_id}/questions", dependencies=[OPERATE])
-async def questions(set_id: SetInPath, me: Me, parts: Its, skip: Skip = 0, limit: Limit = 100) -> QuestionList:
+async def questions(set_id: UUID, me: Me, parts: Its, skip: Skip = 0, limit: Limit = 100) -> QuestionList:
     """The questions of a set."""
     found, total = await parts.golden.questions(me.scope, str(set_id), skip, limit)
-    return QuestionList(items=[QuestionShape.of(one) for one in found], total=total)
+    return QuestionList(items=[copy_fields(QuestionShape, one) for one in found], total=total)
 
 
 @router.post("/api/golden-sets/{set_id}/questions", status_code=201, dependencies=[BUILD])
-async def save(set_id: SetInPath, body: QuestionRequest, me: Me, parts: Its) -> Filled:
+async def save(set_id: UUID, body: QuestionRequest, me: Me, parts: Its) -> Filled:
     """Save one question as golden, such as a query that was just answered well; the same key changes it."""
-    require_same_scope(me, body.tenant_id, body.workspace_id)
     given = body.model_dump(exclude={"tenant_id", "workspace_id"}, exclude_none=True)
     one = question_form.parse_question(given | {"unanswerable": not body.answerable})
     return await _fill_golden_set(set_id, me, parts, [one], replace=False)
 
 
 @router.post("/api/golden-sets/{set_id}/import", status_code=201, dependencies=[OPERATE])
-async def import_questions(set_id: SetInPath, body: ImportRequest, me: Me, parts: Its) -> Filled:
+async def import_questions(set_id: UUID, body: ImportRequest, me: Me, parts: Its) -> Filled:
     """Add or change questions from a file's text: all of them, or none where one is wrong."""
-    require_same_scope(me, body.tenant_id, body.workspace_id)
-    return await _fill_golden_set(
-        set_id, me, parts, question_form.parse_questions(body.text, body.format), replace=body.replace
-    )
+    found = question_form.parse_questions(body.text, body.format)
+    return await _fill_golden_set(set_id, me, parts, found, replace=body.replace)
 
 
 @router.get(
@@ -199,7 +186,7 @@ async def import_questions(set_id: SetInPath, body: ImportRequest, me: Me, parts
     dependencies=[OPERATE],
 )
 async def export(
-    set_id: SetInPath, me: Me, parts: Its, format: Annotated[Literal["yaml", "jsonl"], Query()] = "yaml"
+    set_id: UUID, me: Me, parts: Its, format: Annotated[Literal["yaml", "jsonl"], Query()] = "yaml"
 ) -> Response:
     """The questions as a file that can be imported again."""
     found, _ = await parts.golden.questions(me.scope, str(set_id))
@@ -207,11 +194,10 @@ async def export(
 
 
 @router.delete("/api/golden-sets/{set_id}/questions/{key}", status_code=204, dependencies=[OPERATE])
-async def drop(set_id: SetInPath, key: KeyInPath, me: Me, parts: Its) -> Response:
+async def drop(set_id: UUID, key: KeyInPath, me: Me, parts: Its) -> Response:
     """Take one question away; results of earlier runs stay."""
-    async with parts.database.transaction(me.scope) as tx:
+    async with parts.audited(me, "golden_set.drop", str(set_id), {"key": key}) as tx:
         await parts.golden.remove_question(tx, me.scope, str(set_id), key)
-        await parts.audit.record(tx, me.scope, "golden_set.drop", str(set_id), detail={"key": key})
     return Response(status_code=204)
 
 

