@@ -35,7 +35,7 @@ class ToolOffer:
 def offer_tools(turn: Turn, catalog: ToolCatalog) -> ToolOffer:
     """Filters all tools by the agent's `tools` and the turn's `tools` and `tool_choice`.
 
-    An agent that lists no tools has all of them (EX-15); skills that it was given need not be listed. `tool_choice`:
+    An agent that lists no tools has all of them; skills that it was given need not be listed. `tool_choice`:
     `none` leaves nothing, a function's name, bare or as OpenAI writes it, only that one; that it has to be called, and
     `required`, is `demanded_tool`.
     """

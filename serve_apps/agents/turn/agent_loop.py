@@ -37,7 +37,7 @@ from skills.framework.skill_guard import SkillGuard, is_search_tool
 LAST = "This is the last round of this turn: answer now with what you have, and call no tools."
 PARTED = "\n\n"  # texts of one answer
 MOST_STEPS = 50  # of a plan
-REFUTED = 0.6  # confidence in an answer of which a quote was removed, as in one that a critique objects to (EX-14)
+REFUTED = 0.6  # confidence in an answer of which a quote was removed, as in one that a critique objects to
 LONGEST_NAME = 100  # of a tool, as a model may write it
 _SPENT = {
     "rounds": "I stopped here: the rounds of this turn are used up.",

@@ -17,7 +17,7 @@ from serve_apps.retrieval.answers.follow_up import LAST, is_follow_up
 from serve_apps.retrieval.answers.quote import Citation
 from serve_apps.retrieval.search.query import SearchHit
 
-SURE, DOUBTED = 0.9, 0.6  # confidence, and where something that a model wrote was taken out (EX-14)
+SURE, DOUBTED = 0.9, 0.6  # confidence, and where something that a model wrote was taken out
 SHOWN_CLAIM = 200  # characters of what was taken out
 NEAREST = 5  # documents that are named where none answers
 _CITED = ("n", "chunk_id", "document_id", "version_id", "filename", "page", "quote", "start", "end", "ocr_confidence")

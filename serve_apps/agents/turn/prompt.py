@@ -1,8 +1,8 @@
 """The prompt, in one fixed order; what documents, tools and memory say is data and never has the system role.
 
-S0 puts top-K passages "under `### Reference Context ###` in the system prompt" (EX-02), and a system prompt is obeyed:
+S0 puts top-K passages "under `### Reference Context ###` in the system prompt", and a system prompt is obeyed:
 a passage that says "ignore your rules" would speak with the owner's voice. So the two are parted. In the system prompt,
-third as S0 has it (EX-03), stands the heading with the rules for using passages; the passages themselves stand under
+third as S0 has it, stands the heading with the rules for using passages; the passages themselves stand under
 the same heading in a message of the user, directly before the question, framed, numbered and unable to close a frame.
 
     system     base prompt · internal skills · reference context (rules) · deep planning · ReAct
@@ -45,7 +45,7 @@ For a task of several steps, think of at most {steps} steps first, then carry th
 
 @dataclass(frozen=True, slots=True)
 class InternalSkill:
-    """A skill that is only instructions (EX-01)."""
+    """A skill that is only instructions."""
 
     name: str
     instructions: str

@@ -19,7 +19,7 @@ from skills.framework.contract import CallEffect, Tool, ToolInvocation, TurnBoun
 from skills.framework.skill_guard import tool_nature
 
 TOOL = "tool"  # the kind of its steps
-OUTPUT = 2_000  # characters of an output that a model reads (EX-18)
+OUTPUT = 2_000  # characters of an output that a model reads
 SHOWN = 8_000  # characters of a result up to which an event carries it whole
 KEPT = 256_000  # characters of a result up to which it is recorded whole
 

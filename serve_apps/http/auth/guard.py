@@ -168,7 +168,7 @@ def _parse_workspace_id(wanted: str) -> WorkspaceId:
 
 
 def require_same_scope(member: WorkspaceMember, tenant: object, workspace: object, user: object = None) -> None:
-    """A tenant, workspace or user that a request names is compared with the token's, never believed (X-39).
+    """A tenant, workspace or user that a request names is compared with the token's, never believed.
 
     Raises ScopeMismatch: it is another one.
     """
