@@ -1,8 +1,6 @@
 """Join the Ray cluster that Settings describes, or run one on this machine as daemons, behind a token."""
 
-import os
 import secrets
-import shlex
 import subprocess
 import sys
 import time
@@ -17,7 +15,8 @@ from cluster.basics.errors import Unavailable
 from cluster.dashboard import RayDashboard
 from cluster.free_ports import free_port as free_port  # whoever starts an instance looks for it here
 from cluster.free_ports import is_free
-from cluster.state.db.daemon import close_to_others, log_tail, make_private, socket_folder
+from cluster.state.db.daemon import close_to_others, is_running, log_tail, make_private, socket_folder
+from cluster.state.secret_file import kept_secret
 from cluster.watch import haproxy, proxy, standin
 from configs.sections import Settings
 
@@ -57,8 +56,7 @@ def ensure_cluster(settings: Settings, *, held: bool = False) -> None:
 
     With `held`, somebody of ours answers at the API's port until the proxy is there.
 
-    Raises:
-        Unavailable: the named cluster does not answer, a port is taken, or the head does not come up.
+    Raises Unavailable where the named cluster does not answer, a port is taken, or the head does not come up.
     """
     if settings.ray.address is not None:
         ray_dashboard(settings).get("/api/version", dict)
@@ -97,12 +95,12 @@ def stop_ray(state_dir: Path, seconds: float = 10) -> None:
         with suppress(psutil.NoSuchProcess):
             process.terminate()
     deadline = time.monotonic() + seconds
-    while any(_is_running(process) for process in found) and time.monotonic() < deadline:
+    while any(map(is_running, found)) and time.monotonic() < deadline:
         time.sleep(0.1)
     for process in {*found, *ray_processes(state_dir)}:
         with suppress(psutil.NoSuchProcess):
             process.kill()
-    while any(_is_running(process) for process in found) and time.monotonic() < deadline + seconds:
+    while any(map(is_running, found)) and time.monotonic() < deadline + seconds:
         time.sleep(0.05)
 
 
@@ -113,7 +111,7 @@ def ray_processes(state_dir: Path) -> list[psutil.Process]:
         found.add(process)
         with suppress(psutil.NoSuchProcess):
             found.update(process.children(recursive=True))
-    return [process for process in found if _is_running(process)]
+    return [process for process in found if is_running(process)]
 
 
 def _own_daemons(state_dir: Path) -> Iterator[tuple[psutil.Process, list[str]]]:
@@ -122,7 +120,7 @@ def _own_daemons(state_dir: Path) -> Iterator[tuple[psutil.Process, list[str]]]:
     for process in psutil.process_iter():
         with suppress(psutil.NoSuchProcess, psutil.AccessDenied):
             words = process.cmdline()
-            if not words or not _is_running(process):
+            if not words or not is_running(process):
                 continue
             if words[0].startswith("ray::"):
                 mine = any(file.path.startswith(place) for file in process.open_files())
@@ -131,13 +129,6 @@ def _own_daemons(state_dir: Path) -> Iterator[tuple[psutil.Process, list[str]]]:
                 mine = known and any(place in f"{word}/" for word in words)
             if mine:
                 yield process, words
-
-
-def _is_running(process: psutil.Process) -> bool:
-    try:
-        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
 
 
 def _start_head(settings: Settings, *, held: bool = False) -> None:
@@ -152,10 +143,7 @@ def _start_head(settings: Settings, *, held: bool = False) -> None:
     make_private(state)
     close_to_others(place.parent)
     make_private(place)
-    if not token_path(state).exists():
-        descriptor = os.open(token_path(state), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "w") as file:
-            file.write(secrets.token_hex(32))
+    kept_secret(token_path(state), lambda: secrets.token_hex(32))
     _forget_old_sessions(place)
     http = settings.http
     haproxy.install_script(place, http.head_seconds, http.connections_per_address, http.proxies)
@@ -265,15 +253,11 @@ def proxy_program(state_dir: Path) -> Path | None:
     except ImportError:
         return None
     place = ray_folder(state_dir)
-    path, refusal = place / "haproxy-of-ours", place / "503.http"
-    limited = place / haproxy.SCRIPT
+    limited, refusal = place / haproxy.SCRIPT, place / "503.http"
     becomes = str(limited) if limited.exists() else get_haproxy_binary()
-    words = [sys.executable, "-I", "-S", proxy.__file__, becomes, str(refusal)]
     make_private(place)
     refusal.write_bytes(standin.refusal_response())
-    path.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n', encoding="utf-8")
-    path.chmod(0o700)
-    return path
+    return haproxy.write_script(place / "haproxy-of-ours", proxy.__file__, [becomes, str(refusal)])
 
 
 def _wait_for_dashboard(ray: RayDashboard) -> None:

@@ -21,8 +21,7 @@ class RayDashboard:
     def get(self, path: str, shape: Callable[[Any], Shape], seconds: float = 10) -> Shape:
         """GET a path and parse its JSON with `shape`.
 
-        Raises:
-            Unavailable: nothing answers there, the token is refused, or it is not what Ray answers when it is well.
+        Raises Unavailable where nothing answers there, the token is refused, or it is not what a healthy Ray answers.
         """
         answer = self._send_request("GET", path, seconds)
         if answer.status_code != 200:
@@ -34,11 +33,7 @@ class RayDashboard:
             raise Unavailable(f"Ray's dashboard answers {path} with what cannot be read: {what}") from error
 
     def put(self, path: str, body: Any, seconds: float = 120) -> None:
-        """Send JSON; nothing is answered.
-
-        Raises:
-            Unavailable: nothing answers there, the token is refused, or Ray does not take it; the detail says why.
-        """
+        """Send JSON; nothing is answered. Raises Unavailable as `get`, and where Ray does not take it."""
         answer = self._send_request("PUT", path, seconds, body)
         if answer.status_code != 200:
             raise Unavailable(f"Ray refuses what is put to {path} ({answer.status_code}): {answer.text[-2000:]}")

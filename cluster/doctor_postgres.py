@@ -5,7 +5,7 @@ from typing import Any
 
 import psycopg
 
-from cluster.console.findings import HealthFinding, StatusColour
+from cluster.console.findings import GREEN, RED, YELLOW, HealthFinding
 from cluster.state.db import embedded
 from configs.sections import Settings
 
@@ -26,29 +26,22 @@ def probe_postgres(settings: Settings) -> Iterable[HealthFinding]:
         worn, faults = _index_faults(connection)
     where = "external" if embedded.is_external(settings.postgres) else "embedded"
     if version < POSTGRES_OLDEST:
-        yield HealthFinding(
-            "postgres", StatusColour.RED, f"version {version // 10000} is too old", "Use PostgreSQL 15 or newer."
-        )
+        yield HealthFinding("postgres", RED, f"version {version // 10000} is too old", "Use PostgreSQL 15 or newer.")
     else:
-        yield HealthFinding("postgres", StatusColour.GREEN, f"{where}, version {version // 10000}.{version % 10000}")
+        yield HealthFinding("postgres", GREEN, f"{where}, version {version // 10000}.{version % 10000}")
     exempt, walled = row or (True, 0)
     if exempt or not walled:
         detail = "the application's role is exempt from row-level security" if exempt else "no table forces it"
-        yield HealthFinding(
-            "row-level security", StatusColour.RED, detail, "Use a plain role in DATABASE_URL; then `aos up`."
-        )
+        yield HealthFinding("row-level security", RED, detail, "Use a plain role in DATABASE_URL; then `aos up`.")
     else:
-        yield HealthFinding("row-level security", StatusColour.GREEN, f"binds the application on {walled} tables")
+        yield HealthFinding("row-level security", GREEN, f"binds the application on {walled} tables")
     why = faults.pop("document_chunks_bm25", "Postgres was started again")
     yield from extension_findings(installed, why if worn else None)
     for name, why in faults.items():
         by_hand = f"as its owner: reindex index concurrently {name}; select index_renewed('{name}');"
         fix = "Wait: a worker does it, half an hour a million chunks, once a day at most; without DATABASE_ADMIN_URL, "
         yield HealthFinding(
-            "vector search",
-            StatusColour.YELLOW,
-            f"every vector is measured until {name} is made anew: {why}",
-            fix + by_hand,
+            "vector search", YELLOW, f"every vector is measured until {name} is made anew: {why}", fix + by_hand
         )
 
 
@@ -68,21 +61,17 @@ def extension_findings(found: dict[str, str], worn: str | None = None) -> Iterab
     """Of `found`, name to version; `worn`: why the index for BM25 is not asked."""
     vector = found.get("vector")
     if vector is None:
-        yield HealthFinding("pgvector", StatusColour.RED, "not installed", "create extension vector; then `aos up`.")
+        yield HealthFinding("pgvector", RED, "not installed", "create extension vector; then `aos up`.")
     elif tuple(int(part) for part in vector.split(".")) < PGVECTOR_SAFE:
         detail = f"{vector}: known flaws before 0.8.4; parallel builds are off, one writer per index"
-        yield HealthFinding(
-            "pgvector", StatusColour.YELLOW, detail, "An external Postgres with pgvector 0.8.4 or newer has none."
-        )
+        yield HealthFinding("pgvector", YELLOW, detail, "An external Postgres with pgvector 0.8.4 or newer has none.")
     else:
-        yield HealthFinding("pgvector", StatusColour.GREEN, vector)
+        yield HealthFinding("pgvector", GREEN, vector)
     if "pg_textsearch" not in found:
-        yield HealthFinding(
-            "keyword search", StatusColour.YELLOW, "Postgres' own ranking: there is no pg_textsearch here"
-        )
+        yield HealthFinding("keyword search", YELLOW, "Postgres' own ranking: there is no pg_textsearch here")
     elif worn:
         detail = f"Postgres' own ranking, until the BM25 index is made anew: {worn}"
         fix = "Wait: a worker does it, a minute a million chunks; one that fails, once an hour at most."
-        yield HealthFinding("keyword search", StatusColour.YELLOW, detail, fix)
+        yield HealthFinding("keyword search", YELLOW, detail, fix)
     else:
-        yield HealthFinding("keyword search", StatusColour.GREEN, f"BM25 by pg_textsearch {found['pg_textsearch']}")
+        yield HealthFinding("keyword search", GREEN, f"BM25 by pg_textsearch {found['pg_textsearch']}")

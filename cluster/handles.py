@@ -41,8 +41,7 @@ class HandleEmbedder:
     async def facts(self) -> EmbedderFacts:
         """The embedder's facts; asked once, until the replicas have another model.
 
-        Raises:
-            Unavailable: the replica died, twice, or has no such embedder.
+        Raises Unavailable where the replica died, twice, or has no such embedder.
         """
         if self._facts is None:
             self._facts = EmbedderFacts(**await _call_with_retry(self._handle.facts, self._place))
@@ -103,12 +102,7 @@ class HandleReranker:
         self._handle = handle
 
     async def score(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
-        """One score for each text, in order: shape (len(texts),).
-
-        Raises:
-            Overloaded: every replica's queue is full.
-            Unavailable: the replica died, twice.
-        """
+        """One score for each text, in order: shape (len(texts),). Raises Overloaded and Unavailable as `embed`."""
         parts = [await _call_with_retry(self._handle.score, query, part) for part in split_messages(texts)]
         return np.concatenate([np.empty(0, dtype=np.float32), *parts])
 
@@ -143,11 +137,8 @@ class RemoteDeployment:
 def build_embedder(settings: Settings) -> Embedder:
     """The embedder that the settings place, with the one before it where they name one.
 
-    It is in this process, or in the Serve application `embedding`.
-
-    Raises:
-        InvalidSettings: as `open_embedder`.
-        Unavailable: the application is not deployed.
+    It is in this process, or in the Serve application `embedding`. Raises InvalidSettings as `open_embedder`,
+    Unavailable where the application is not deployed.
     """
     if settings.embedding.placement == "inproc":
         return pair_embedders(*open_embedders(settings.embedding, idle=settings.read.idle))
@@ -159,8 +150,7 @@ def build_embedder(settings: Settings) -> Embedder:
 def build_reranker(settings: Settings) -> Reranker | None:
     """The cross-encoder, placed as the embedder is; None where its weights are absent.
 
-    Raises:
-        Unavailable: a model is configured, but the application is not deployed.
+    Raises Unavailable where a model is configured, but the application is not deployed.
     """
     if model_of(settings.rerank, alone=settings.ray.address is None) is None:
         return None

@@ -14,6 +14,7 @@ import psutil
 from cluster import connect
 from cluster.basics.errors import Unavailable
 from cluster.deploy import APPLICATIONS
+from cluster.state.db.daemon import is_running
 from cluster.watch.asking import LivenessCheck, LivenessState, ask_http, ask_http2, ask_process
 from cluster.watch.hanging import SilenceTracker
 from cluster.watch.memory import MemoryWatch
@@ -109,11 +110,10 @@ class LivenessRounds:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def _missing_head(self) -> str:
-        if not all(_is_running(process) for process in self._head.values()) or not self._head:
+        if not all(map(is_running, self._head.values())) or not self._head:
             self._head = connect.head_processes(self._state)
             self._ports.clear()
-        missing = sorted(connect.HEAD - set(self._head))
-        return "ray" if missing else ""
+        return "ray" if connect.HEAD - set(self._head) else ""
 
     def _of_head(self) -> Iterable[LivenessProbe]:
         """GCS at its port; the raylet at the ports it opened, of which one or the other speaks gRPC."""
@@ -230,9 +230,8 @@ class LivenessRounds:
             self._absent_since = self._absent_since or self._clock()
             if self._clock() - self._absent_since > ABSENT_SECONDS:
                 self._absent_since = None
-                self._end_processes(
-                    "proxy's manager", [process.pid for process in connect.processes_by_title(self._state, MANAGER)]
-                )
+                managers = connect.processes_by_title(self._state, MANAGER)
+                self._end_processes("proxy's manager", [process.pid for process in managers])
 
     def _end_processes(self, part: str, pids: Iterable[int]) -> None:
         for pid in pids:
@@ -250,9 +249,3 @@ def _ask_socket(path: Path) -> LivenessCheck:
     if asked.reply is LivenessState.GONE:
         path.unlink(missing_ok=True)  # its process has ended
     return asked
-
-
-def _is_running(process: psutil.Process) -> bool:
-    with suppress(psutil.NoSuchProcess):
-        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
-    return False

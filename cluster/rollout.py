@@ -23,15 +23,8 @@ class Rollout:
     def __init__(
         self, base: Settings, clock: Callable[[], float] = time.monotonic, environment: Mapping[str, str] | None = None
     ) -> None:
-        """Nothing is asked yet.
-
-        Args:
-            base: as files and environment have it; nodes of a joined cluster read the rows themselves.
-            clock: seconds that only grow.
-            environment: what `base` was read from; the process' own unless given.
-        """
-        self._base = self.settings = base
-        self._environment = environment
+        """Nothing is asked yet; `base` was read from files and the environment, the process' own unless given."""
+        self._base, self.settings, self._environment = base, base, environment
         self._marks: dict[str, int] = {}
         self._read_at: datetime | None = None
         self._clock, self._looked = clock, clock()

@@ -27,7 +27,7 @@ from cluster.state.db.daemon import end_process, make_private
 from cluster.state.db.migrate import apply_migrations, let_in
 from cluster.state.identity.bootstrap import first_admin, new_password
 from cluster.state.secret_file import kept_secret
-from cluster.state.supervised import MODULE, SupervisorStatus
+from cluster.state.supervised import MODULE
 from cluster.watch.standin import StandIn
 from configs.sections import Settings
 from configs.settings import load_settings
@@ -42,14 +42,10 @@ AGAIN_SECONDS = 1.0  # before a supervisor that was killed is begun anew
 def prepare_state(settings: Settings, report: Report) -> str | None:
     """Start the embedded servers, migrate, let the application in, make the first administrator.
 
-    Returns:
-        The first administrator's new password, until `forget_first_password`: a start that fails later keeps it. None
-        where there were users already.
-
-    Raises:
-        Unavailable: a server does not come up or cannot be reached.
-        InvalidSettings: an external Postgres without an owner's connection, or whose row-level security does not bind
-            the application.
+    Returns the first administrator's new password, until `forget_first_password`: a start that fails later keeps it;
+    None where there were users already. Raises Unavailable where a server does not come up or cannot be reached,
+    InvalidSettings for an external Postgres without an owner's connection, or whose row-level security does not bind
+    the application.
     """
     make_private(settings.state_dir)
     report("postgres and redis")
@@ -94,10 +90,10 @@ def run_supervisor(settings: Settings, report: Report) -> None:
         try:
             _bring_up(settings, rollout, report, rounds.stand_in)
             rollout.began(report)
-            supervised.write_status(state, SupervisorStatus("ready", "", os.getpid()))
+            supervised.write_status(state, "ready")
             _watch_instance(settings, report, rollout, rounds)
         except AosError as error:
-            supervised.write_status(state, SupervisorStatus("failed", f"{error} {error.hint}".strip(), os.getpid()))
+            supervised.write_status(state, "failed", f"{error} {error.hint}".strip())
             raise
         except _Stop:
             report("stopping")
@@ -105,14 +101,13 @@ def run_supervisor(settings: Settings, report: Report) -> None:
             rounds.close()
             _stop_parts(state)
             supervised.pid_path(state).unlink(missing_ok=True)
-        supervised.write_status(state, SupervisorStatus("stopped", "", os.getpid()))
+        supervised.write_status(state, "stopped")
 
 
 def spawn_supervisor(settings: Settings, report: Report) -> None:
     """Start the supervisor as a daemon, unless one runs already, and wait until everything is healthy.
 
-    Raises:
-        Unavailable: it failed or died, or the one that runs is not ready in time; the detail says why.
+    Raises Unavailable where it failed or died, or the one that runs is not ready in time; the detail says why.
     """
     state, log = settings.state_dir, supervised.log_path(settings.state_dir)
     if supervised.find_supervisor(state) is not None:
@@ -128,13 +123,12 @@ def spawn_supervisor(settings: Settings, report: Report) -> None:
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
+
+    def running_pid() -> int | None:
+        return None if child.poll() is not None else supervised.recorded_pid(state) or child.pid
+
     try:  # as long as it takes: the limits of its own parts end it
-        supervised.wait_until_ready(
-            state,
-            report,
-            math.inf,
-            lambda: None if child.poll() is not None else supervised.recorded_pid(state) or child.pid,
-        )
+        supervised.wait_until_ready(state, report, math.inf, running_pid)
     except KeyboardInterrupt:
         child.terminate()  # half a product helps nobody: it stops what it started
         child.wait()
@@ -145,9 +139,8 @@ def stop_instance(state_dir: Path) -> bool:
     """Stop the supervisor and everything it started; data stays. Returns whether anything ran."""
     supervisor = supervised.find_supervisor(state_dir)
     ran = bool(supervisor or connect.ray_processes(state_dir) or embedded.server_processes(state_dir))
-    end_process(
-        None if supervisor is None else _restarting_parent(supervisor), signal.SIGTERM, seconds=90
-    )  # it hands the signal on
+    parent = None if supervisor is None else _restarting_parent(supervisor)
+    end_process(parent, signal.SIGTERM, seconds=90)  # it hands the signal on
     end_process(supervisor, signal.SIGTERM, seconds=20)
     _stop_parts(state_dir)  # what a supervisor that was itself killed left running
     return ran
@@ -180,7 +173,7 @@ class _Stopping:
 
 def _bring_up(settings: Settings, rollout: Rollout, report: Report, stand_in: StandIn) -> None:
     def say(line: str) -> None:
-        supervised.write_status(settings.state_dir, SupervisorStatus("starting", line, os.getpid()))
+        supervised.write_status(settings.state_dir, "starting", line)
         report(line)
 
     say("ray")
@@ -206,18 +199,16 @@ def _watch_instance(
             pause = WATCH_SECONDS
             if rounds.away != away:
                 away = rounds.away
-                supervised.write_status(settings.state_dir, SupervisorStatus("ready", away, os.getpid(), restarts))
+                supervised.write_status(settings.state_dir, "ready", away, restarts)
             if rounds.postgres_answers:
                 rollout.restart(report)
             continue
         restarts += 1
         report(f"lost {lost}: repairing")
         try:
-            supervised.write_status(
-                settings.state_dir, SupervisorStatus("repairing", f"lost {lost}", os.getpid(), restarts)
-            )
+            supervised.write_status(settings.state_dir, "repairing", f"lost {lost}", restarts)
             _repair_instance(settings, rollout, rounds.stand_in, report)
-            supervised.write_status(settings.state_dir, SupervisorStatus("ready", away, os.getpid(), restarts))
+            supervised.write_status(settings.state_dir, "ready", away, restarts)
         except (AosError, OSError) as error:  # of the system's own above all a full disk, which somebody may empty
             pause, unrepaired = min(LONGEST_PAUSE, pause * 2), lost
             report(f"repair failed, again in {pause:.0f} s: {error}")

@@ -3,6 +3,7 @@
 from uuid import UUID
 
 from cluster.basics.errors import NotFound
+from cluster.basics.scope import Scope
 
 
 def as_uuid(text: str) -> str | None:
@@ -19,3 +20,8 @@ def uuid_of(text: str, what: str) -> str:
     if found is None:
         raise NotFound(f"{what} {text}")
     return found
+
+
+def scoped_id(scope: Scope, noun: str, text: str) -> dict[str, str]:
+    """The id of a row within its scope, as queries name it. Raises NotFound: what is no UUID names nothing."""
+    return {noun: uuid_of(text, noun), **scope.keys}

@@ -16,6 +16,9 @@ class StatusColour(StrEnum):
     RED = "red"
 
 
+GREEN, YELLOW, RED = StatusColour
+
+
 @dataclass(frozen=True, slots=True)
 class HealthFinding:
     """One probe's result; `fix` says what to do where it is not green."""

@@ -4,18 +4,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from pathlib import Path
 from typing import Any
-from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
-from cluster.basics.errors import Conflict, NotFound, Unavailable
-from cluster.basics.ids import as_uuid
+from cluster.basics.errors import Conflict, Unavailable
+from cluster.basics.ids import as_uuid, uuid_of
 from cluster.basics.scope import Scope
 from cluster.state.audit import AuditLog
 from cluster.state.canonical_json import action_digest, normalize_json
-from cluster.state.db.postgres import Database, Row, Transaction, load_queries
+from cluster.state.db.postgres import Database, Row, SqlStore, Transaction, field_values
 from cluster.state.work.run_record import RunState
 
 _ENDED = (RunState.COMPLETED, RunState.FAILED, RunState.CANCELLED)
@@ -64,20 +62,16 @@ class ApprovalRequest:
     category: ApprovalCategory = ApprovalCategory.APPROVAL
 
 
-class ApprovalStore:
+class ApprovalStore(SqlStore, queries="approvals.sql"):
     """Every statement about approvals; each decision is audited in its own transaction."""
 
     def __init__(self, database: Database, audit: AuditLog) -> None:
-        """Queries are read from approvals.sql beside this file."""
-        self._db, self._audit = database, audit
-        self._sql = load_queries(Path(__file__).with_suffix(".sql"))
+        """`audit` gets each decision."""
+        super().__init__(database)
+        self._audit = audit
 
     async def show(self, scope: Scope, approval: str) -> Row:
-        """One approval request.
-
-        Raises:
-            NotFound: no such approval in this scope.
-        """
+        """One approval request. Raises NotFound where there is none."""
         async with self._db.transaction(scope) as tx:
             return await self._require_approval(tx, scope, approval)
 
@@ -85,12 +79,9 @@ class ApprovalStore:
         self, scope: Scope, *, state: str | None = None, run: str | None = None, skip: int = 0, limit: int = 100
     ) -> tuple[list[Row], int]:
         """A page of the workspace's, oldest first, and how many there are."""
-        values = {**scope.keys, "state": state}
-        values["run"] = None if run is None else _require_uuid(run, "run")
+        values = {**scope.keys, "state": state, "run": None if run is None else uuid_of(run, "run")}
         async with self._db.transaction(scope) as tx:
-            rows = await tx.all(self._sql["list"], **values, skip=skip, limit=limit)
-            total = await tx.one(self._sql["count"], **values)
-        return rows, int(total["total"]) if total else 0
+            return await tx.page(self._sql["list"], self._sql["count"], **values, skip=skip, limit=limit)
 
     async def decide(
         self,
@@ -103,12 +94,7 @@ class ApprovalStore:
     ) -> Row:
         """Approve or reject; the run goes on in the background from the end of this transaction on.
 
-        Args:
-            scope: the reviewer's.
-            approval: which.
-            verdict: yes or no.
-            arguments: edited ones, valid against the tool's schema; None approves those that were asked for.
-            notes: for the record.
+        `arguments` are edited ones, valid against the tool's schema; None approves those that were asked for.
 
         Raises:
             NotFound: no such approval in this scope.
@@ -128,25 +114,15 @@ class ApprovalStore:
     ) -> Row:
         """Say what became of an action that was begun and whose end nobody recorded.
 
-        Its run goes on; of one that has ended, this is only put on record.
-
-        Args:
-            scope: the reviewer's.
-            approval: of category `reconcile`.
-            found: what a person has found out.
-            result: what the tool gave, where it happened.
-            notes: for the record.
-
-        Raises:
-            NotFound, Conflict: as `decide`.
+        Its run goes on; of one that has ended, this is only put on record. `result` is what the tool gave, where it
+        happened. Raises as `decide`.
         """
         verdict = ReviewVerdict.REJECTED if found is ReconcileVerdict.GIVE_UP else ReviewVerdict.APPROVED
         async with self._db.transaction(scope) as tx:
             row = await self._require_approval(tx, scope, approval)
             said = normalize_json({"found": str(found), "result": result})
-            await self._record_decision(
-                tx, scope, row, ApprovalCategory.RECONCILE, verdict, (said, row["digest"]), notes
-            )
+            bound = (said, row["digest"])
+            await self._record_decision(tx, scope, row, ApprovalCategory.RECONCILE, verdict, bound, notes)
             detail = {"tool": row["tool"], "digest": row["digest"]}
             await self._audit.record(tx, scope, f"reconcile.{found}", approval, detail=detail)
             return await self._require_approval(tx, scope, approval)
@@ -154,14 +130,11 @@ class ApprovalStore:
     async def question(self, scope: Scope, session: str, user: str) -> Row | None:
         """A conversation's latest question, with `run_state`; None where there is none, or it is not the user's.
 
-        Args:
-            scope: whose workspace.
-            session: its UUID, or the user's own name for it.
-            user: whose conversation it is.
+        `session` is its UUID, or the user's own name for it.
         """
-        values = {**scope.keys, "user": user}
+        values = {**scope.keys, "user": user, "session": as_uuid(session), "key": session}
         async with self._db.transaction(scope) as tx:
-            return await tx.one(self._sql["question"], session=as_uuid(session), key=session, **values)
+            return await tx.one(self._sql["question"], **values)
 
     async def reply(self, tx: Transaction, scope: Scope, approval: str, reply: str, lease_seconds: float) -> None:
         """Answer a question; whoever sends the answer reads along, so the run waits for them for as long as a lease.
@@ -180,19 +153,9 @@ class ApprovalStore:
 
     async def request(self, tx: Transaction, scope: Scope, wanted: ApprovalRequest) -> bool:
         """Put something before a person, once for each step; whether it is new."""
-        made = await tx.run(
-            self._sql["request"],
-            **_approval_values(scope, wanted.id),
-            run=wanted.run,
-            step=wanted.step,
-            category=wanted.category,
-            tool=wanted.tool,
-            arguments=Jsonb(normalize_json(wanted.arguments)),
-            digest=action_digest(wanted.tool, wanted.arguments),
-            reason=wanted.reason,
-            expires_at=wanted.expires_at,
-        )
-        return bool(made)
+        digest, arguments = action_digest(wanted.tool, wanted.arguments), Jsonb(normalize_json(wanted.arguments))
+        values = field_values(wanted) | _approval_values(scope, wanted.id) | {"digest": digest, "arguments": arguments}
+        return bool(await tx.run(self._sql["request"], **values))
 
     async def doubt(self, tx: Transaction, scope: Scope, wanted: ApprovalRequest, approval: str | None) -> None:
         """Ask a person whether an action has happened; `approval` is the one that allowed it, if any did."""
@@ -234,40 +197,20 @@ class ApprovalStore:
     ) -> None:
         run = {"run": row["run_id"], **scope.keys}
         held = await tx.one(self._sql["hold_run"], **run)
-        decided = await tx.one(
-            self._sql["decide"],
-            **_approval_values(scope, str(row["id"])),
-            category=category,
-            state=verdict,
-            arguments=Jsonb(bound[0]),
-            digest=bound[1],
-            reviewer=scope.user,
-            notes=notes,
-        )
-        if decided is None:
+        values = _approval_values(scope, str(row["id"])) | {"category": category, "state": verdict, "digest": bound[1]}
+        values |= {"arguments": Jsonb(bound[0]), "reviewer": scope.user, "notes": notes}
+        if await tx.one(self._sql["decide"], **values) is None:
             now = await self._require_approval(tx, scope, str(row["id"]))
-            if now["category"] != category:
-                raise Conflict(f"this is a {now['category']} request")
-            raise Conflict(f"it is {now['state']} already")
+            is_other = now["category"] != category
+            raise Conflict(f"this is a {now['category']} request" if is_other else f"it is {now['state']} already")
         if category is ApprovalCategory.RECONCILE and held is not None and held["state"] in _ENDED:
             await tx.run(self._sql["settle"], **run)
         elif not await tx.run(self._sql["requeue"], **run, category=category, lease=lease_seconds):
             raise Conflict("its run does not wait any more")
 
     async def _require_approval(self, tx: Transaction, scope: Scope, approval: str) -> Row:
-        row = await tx.one(self._sql["show"], **_approval_values(scope, approval))
-        if row is None:
-            raise NotFound(f"approval {approval}")
-        return row
+        return await tx.named(f"approval {approval}", self._sql["show"], **_approval_values(scope, approval))
 
 
-def _approval_values(scope: Scope, approval: str) -> dict[str, str]:
-    return {"id": _require_uuid(approval, "approval"), **scope.keys}
-
-
-def _require_uuid(text: str, what: str) -> str:
-    """An id that is no UUID names nothing."""
-    try:
-        return str(UUID(text))
-    except ValueError:
-        raise NotFound(f"{what} {text}") from None
+def _approval_values(scope: Scope, approval: str) -> dict[str, Any]:
+    return {"id": uuid_of(approval, "approval"), **scope.keys}

@@ -4,13 +4,12 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from enum import StrEnum
-from pathlib import Path
 from typing import Any
 
 from psycopg.types.json import Jsonb
 
 from cluster.basics.scope import Scope
-from cluster.state.db.postgres import Database, Row, Transaction, load_queries
+from cluster.state.db.postgres import Row, SqlStore, Transaction
 
 
 class Outcome(StrEnum):
@@ -45,13 +44,8 @@ class AuditFilter:
 EVERY = AuditFilter()
 
 
-class AuditLog:
+class AuditLog(SqlStore, queries="audit.sql"):
     """One tenant's trail; the scope of the transaction says which."""
-
-    def __init__(self, database: Database) -> None:
-        """Queries are read from audit.sql beside this file."""
-        self._db = database
-        self._sql = load_queries(Path(__file__).with_suffix(".sql"))
 
     async def record(
         self,
@@ -64,18 +58,11 @@ class AuditLog:
     ) -> int:
         """Append in the caller's transaction, so that the act and its record stand or fall together.
 
-        Args:
-            tx: the transaction of the act itself.
-            scope: who acts.
-            action: `noun.verb`, such as `document.delete`.
-            object_: the id it was done to.
-            outcome: done, denied or failed.
-            detail: facts worth keeping; never a secret.
+        `action` is `noun.verb`, such as `document.delete`, and `object_` the id that it was done to; `detail` has facts
+        worth keeping, never a secret.
         """
-        actor = scope.user or "worker"
-        row = await tx.one(
-            self._sql["record"], actor=actor, action=action, object=object_, outcome=outcome, detail=Jsonb(detail or {})
-        )
+        acted = {"actor": scope.user or "worker", "action": action, "object": object_, "outcome": outcome}
+        row = await tx.one(self._sql["record"], **acted, detail=Jsonb(detail or {}))
         return 0 if row is None else int(row["seq"])
 
     async def denied(self, scope: Scope, action: str, object_: str, detail: Mapping[str, Any] | None = None) -> None:
@@ -85,9 +72,8 @@ class AuditLog:
 
     async def page(self, scope: Scope, *, which: AuditFilter = EVERY, skip: int = 0, limit: int = 100) -> list[Row]:
         """The newest entries first, each with `intact`: whether it was not altered, and follows the one before it."""
-        values = asdict(which)
         async with self._db.transaction(scope) as tx:
-            return await tx.all(self._sql["page"], tenant=scope.tenant, skip=skip, limit=limit, **values)
+            return await tx.all(self._sql["page"], tenant=scope.tenant, skip=skip, limit=limit, **asdict(which))
 
     async def newest(self, scope: Scope) -> int:
         """The number of the newest entry, which is how many there are."""

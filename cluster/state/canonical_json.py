@@ -14,10 +14,7 @@ _EXACT = 1e15  # whole floats from here on come back from jsonb as integers
 def normalize_json(value: Any) -> Any:
     """The value as it comes back from a jsonb column: keys sorted, nothing in it that Postgres cannot hold.
 
-    NUL and lone surrogates become U+FFFD, NaN and infinities null, tuples lists.
-
-    Raises:
-        TypeError: it is no JSON.
+    NUL and lone surrogates become U+FFFD, NaN and infinities null, tuples lists. Raises TypeError where it is no JSON.
     """
     if value is None or isinstance(value, bool):
         return value

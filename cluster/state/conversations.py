@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from pathlib import Path
 from typing import Any, Literal
 
 from psycopg.types.json import Jsonb
@@ -11,7 +10,7 @@ from psycopg.types.json import Jsonb
 from cluster.basics.errors import Conflict, Forbidden, NotFound
 from cluster.basics.ids import as_uuid
 from cluster.basics.scope import Role, Scope
-from cluster.state.db.postgres import Database, Row, Transaction, load_queries
+from cluster.state.db.postgres import Row, SqlStore, Transaction
 
 LONGEST_KEY = 128  # characters of a client's own name for a session
 _TITLE = 80
@@ -79,31 +78,20 @@ class SessionFact:
     text: str
 
 
-class ConversationStore:
+class ConversationStore(SqlStore, queries="conversations.sql"):
     """A user sees their own sessions only; an administrator of the workspace may also read those of others."""
-
-    def __init__(self, database: Database) -> None:
-        """Queries are read from conversations.sql beside this file."""
-        self._db = database
-        self._sql = load_queries(Path(__file__).with_suffix(".sql"))
 
     async def open(
         self, tx: Transaction, scope: Scope, wanted: str | None, agent: str | None, title: str = ""
     ) -> ConversationSession:
         """The session that a message belongs to.
 
-        Args:
-            tx: the caller's.
-            scope: the user's.
-            wanted: a session's UUID, or the user's own name for one, made where there is none; None makes a new one.
-            agent: who is spoken to in a new session.
-            title: of a new session without a name; the first message gives one otherwise.
+        `wanted` is a session's UUID, or the user's own name for one, made where there is none; None makes a new one,
+        with this `title`; otherwise the first message gives one. `agent` is who is spoken to in a new session.
 
-        Raises:
-            NotFound: the UUID is none of this user's sessions.
-            Conflict: the session is closed.
+        Raises NotFound where the UUID is none of this user's sessions, Conflict where the session is closed.
         """
-        values = {**_scope_values(scope), "user": _require_user(scope), "agent": agent}
+        values = _user_values(scope) | {"agent": agent}
         if wanted is None:
             row = await tx.one(self._sql["open_new"], title=title[:_TITLE], **values)
         elif (id_ := as_uuid(wanted)) is not None:
@@ -120,8 +108,7 @@ class ConversationStore:
     async def show(self, scope: Scope, session: str) -> ConversationSession:
         """One session, by its UUID or by the reader's own name for it.
 
-        Raises:
-            NotFound: there is none of this id, or it is another user's and the reader no administrator.
+        Raises NotFound where there is none of this id, or it is another user's and the reader no administrator.
         """
         async with self._db.transaction(scope) as tx:
             return await self._require_session(tx, scope, session)
@@ -131,45 +118,33 @@ class ConversationStore:
     ) -> tuple[list[ConversationSession], int]:
         """A page of sessions, the one used last first, and how many there are.
 
-        Raises:
-            Forbidden: `everyone`, and the reader is no administrator.
+        Raises Forbidden where `everyone` is asked for by who is no administrator.
         """
         if everyone and scope.role is not Role.ADMIN:
             raise Forbidden("only an administrator may list other people's sessions")
-        values = {**_scope_values(scope), "user": _require_user(scope), "agent": agent, "everyone": everyone}
+        values = _user_values(scope) | {"agent": agent, "everyone": everyone}
         async with self._db.transaction(scope) as tx:
-            rows = await tx.all(self._sql["list"], skip=skip, limit=limit, **values)
-            total = await tx.one(self._sql["count"], **values)
-        return [_read_session(row) for row in rows], int(total["total"]) if total else 0
+            rows, total = await tx.page(self._sql["list"], self._sql["count"], skip=skip, limit=limit, **values)
+        return [_read_session(row) for row in rows], total
 
     async def change(
         self, tx: Transaction, scope: Scope, session: str, *, title: str | None = None, status: Status | None = None
     ) -> None:
         """Rename, close or open one's own session again; None leaves it as it is.
 
-        Raises:
-            NotFound: it is none of this user's.
+        Raises NotFound where there is none.
         """
-        values = {
-            **_scope_values(scope),
-            "session": as_uuid(session),
-            "user": _require_user(scope),
-            "title": title,
-            "status": status,
-        }
-        if await tx.one(self._sql["change"], **values) is None:
-            raise NotFound(f"session {session}")
+        values = _own_session_values(scope, session) | {"title": title, "status": status}
+        await tx.named(f"session {session}", self._sql["change"], **values)
 
     async def delete(self, tx: Transaction, scope: Scope, session: str) -> None:
         """One's own session, its messages, facts, summary and runs, for good.
 
-        Raises:
-            NotFound: it is none of this user's.
-            Conflict: a turn of it has not ended; an approved action must not lose its record.
+        Raises NotFound where it is none of this user's, Conflict where a turn of it has not ended: an approved action
+        must not lose its record.
         """
-        values = {**_scope_values(scope), "session": as_uuid(session), "user": _require_user(scope)}
-        if await tx.one(self._sql["lock"], **values) is None:
-            raise NotFound(f"session {session}")
+        values = _own_session_values(scope, session)
+        await tx.named(f"session {session}", self._sql["lock"], **values)
         if (run := await tx.one(self._sql["busy"], **values)) is not None:
             raise Conflict(f"run {run['id']} of it is {run['state']}", fix="Cancel the run, or decide its approval.")
         await tx.run(self._sql["delete"], **values)
@@ -183,11 +158,9 @@ class ConversationStore:
             NotFound: it is none of this user's sessions.
             Conflict: it is closed; the answer to what was said before is still taken.
         """
-        values = {**_scope_values(scope), "session": as_uuid(session), "user": _require_user(scope)}
+        values = _own_session_values(scope, session)
         said = next((" ".join(m.text.split())[:_TITLE] for m in messages if m.role == "user"), "")
-        held = await tx.one(self._sql["hold"], title=said, **values)
-        if held is None:
-            raise NotFound(f"session {session}")
+        held = await tx.named(f"session {session}", self._sql["hold"], title=said, **values)
         if held["status"] == "closed" and any(message.role == "user" for message in messages):
             raise Conflict(f"session {session} is closed")
         rows = await tx.all(
@@ -201,94 +174,76 @@ class ConversationStore:
 
     async def last(self, tx: Transaction, scope: Scope, session: str, *, upto: int, limit: int) -> list[StoredMessage]:
         """The newest messages up to number `upto`, oldest first; nobody's name is checked here, `open` did that."""
-        rows = await tx.all(self._sql["last"], session=session, upto=upto, limit=limit, **_scope_values(scope))
+        rows = await tx.all(self._sql["last"], session=session, upto=upto, limit=limit, **scope.keys)
         return [_read_message(row) for row in reversed(rows)]
 
     async def messages(self, scope: Scope, session: str, *, after: int = 0, limit: int = 100) -> list[StoredMessage]:
-        """The messages after a number, oldest first.
-
-        Raises:
-            NotFound: as `show`.
-        """
+        """The messages after a number, oldest first. Raises NotFound as `show`."""
         async with self._db.transaction(scope) as tx:
             found = await self._require_session(tx, scope, session)
-            rows = await tx.all(self._sql["after"], session=found.id, after=after, limit=limit, **_scope_values(scope))
+            rows = await tx.all(self._sql["after"], session=found.id, after=after, limit=limit, **scope.keys)
         return [_read_message(row) for row in rows]
 
     async def summary(self, tx: Transaction, scope: Scope, session: str) -> ConversationSummary | None:
         """The session's summary; None where nothing was summarised yet."""
-        row = await tx.one(self._sql["summary"], session=session, **_scope_values(scope))
+        row = await tx.one(self._sql["summary"], session=session, **scope.keys)
         return None if row is None else ConversationSummary(int(row["upto_seq"]), row["summary"])
 
     async def summarise(self, tx: Transaction, scope: Scope, session: str, summary: ConversationSummary) -> None:
         """Keep a summary, unless one that reaches further is there already."""
-        values = {"session": session, "user": _require_user(scope), "upto": summary.upto, "summary": summary.text}
-        await tx.run(self._sql["summarise"], **values, **_scope_values(scope))
+        values = _user_values(scope) | {"session": session, "upto": summary.upto, "summary": summary.text}
+        await tx.run(self._sql["summarise"], **values)
 
     async def facts(self, tx: Transaction, scope: Scope, session: str) -> list[SessionFact]:
         """The facts learned in this session, the important first."""
-        return [_read_fact(row) for row in await tx.all(self._sql["facts"], session=session, **_scope_values(scope))]
+        return [read_fact(row) for row in await tx.all(self._sql["facts"], session=session, **scope.keys)]
 
     async def known(self, tx: Transaction, scope: Scope, session: ConversationSession, limit: int) -> list[SessionFact]:
         """Facts about this session's user from it and from their other sessions with the same agent."""
         values = {"session": session.id, "user": session.user, "agent": session.agent, "limit": limit}
-        return [_read_fact(row) for row in await tx.all(self._sql["known"], **values, **_scope_values(scope))]
+        return [read_fact(row) for row in await tx.all(self._sql["known"], **values, **scope.keys)]
 
     async def learn(self, tx: Transaction, scope: Scope, session: str, facts: Sequence[SessionFact]) -> int:
         """Keep facts of one's own session; returns how many are new."""
         return await tx.run(
             self._sql["learn"],
             session=session,
-            user=_require_user(scope),
             categories=[fact.category for fact in facts],
             importances=[fact.importance for fact in facts],
             facts=[fact.text for fact in facts],
-            **_scope_values(scope),
+            **_user_values(scope),
         )
 
     async def _require_session(self, tx: Transaction, scope: Scope, session: str) -> ConversationSession:
-        values = {**_scope_values(scope), "user": _require_user(scope), "everyone": scope.role is Role.ADMIN}
-        if (id_ := as_uuid(session)) is not None:
-            row = await tx.one(self._sql["show"], session=id_, **values)
-        else:
-            row = await tx.one(self._sql["show_by_key"], key=session, **values)
-        if row is None:
-            raise NotFound(f"session {session}")
-        return _read_session(row)
+        id_ = as_uuid(session)
+        values = _user_values(scope) | {"everyone": scope.role is Role.ADMIN, "session": id_, "key": session}
+        return _read_session(
+            await tx.named(f"session {session}", self._sql["show_by_key" if id_ is None else "show"], **values)
+        )
 
 
-def _scope_values(scope: Scope) -> dict[str, Any]:
-    return scope.keys
-
-
-def _require_user(scope: Scope) -> str:
+def _user_values(scope: Scope) -> dict[str, Any]:
     if scope.user is None:
         raise Forbidden("a conversation belongs to a person")
-    return scope.user
+    return {**scope.keys, "user": scope.user}
+
+
+def _own_session_values(scope: Scope, session: str) -> dict[str, Any]:
+    return {**_user_values(scope), "session": as_uuid(session)}
 
 
 def _read_session(row: Row) -> ConversationSession:
     agent = None if row["agent_id"] is None else str(row["agent_id"])
-    return ConversationSession(
-        str(row["id"]),
-        agent,
-        str(row["user_id"]),
-        row["key"],
-        row["title"],
-        row["status"],
-        int(row["messages"]),
-        row["created_at"],
-        row["updated_at"],
-    )
+    same = {key: row[key] for key in ("key", "title", "status", "messages", "created_at", "updated_at")}
+    return ConversationSession(id=str(row["id"]), agent=agent, user=str(row["user_id"]), **same)
 
 
 def _read_message(row: Row) -> StoredMessage:
-    content, run = row["content"], row["run_id"]
+    content, run = row["content"], None if row["run_id"] is None else str(row["run_id"])
     findings = content.get("findings", {})
-    return StoredMessage(
-        row["seq"], row["role"], content["text"], None if run is None else str(run), findings, row["created_at"]
-    )
+    return StoredMessage(row["seq"], row["role"], content["text"], run, findings, row["created_at"])
 
 
-def _read_fact(row: Row) -> SessionFact:
+def read_fact(row: Row) -> SessionFact:
+    """A fact as it is stored."""
     return SessionFact(row["category"], row["importance"], row["fact"])

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from cluster.basics.scope import Scope
-from cluster.state.conversations import ConversationSession, SessionFact
+from cluster.state.conversations import ConversationSession, SessionFact, read_fact
 from cluster.state.db.postgres import Transaction, load_queries
 
 
@@ -107,12 +107,9 @@ class EpisodeStore:
         self, tx: Transaction, scope: Scope, session: ConversationSession, point: MemoryVector, limit: int
     ) -> list[tuple[SessionFact, float]]:
         """The user's facts that are nearest, with their similarities."""
-        rows = await tx.all(
-            self._sql["near_facts"], limit=limit, **_similarity_values(session, point), **_user_values(scope)
-        )
-        return [
-            (SessionFact(row["category"], row["importance"], row["fact"]), float(row["similarity"])) for row in rows
-        ]
+        values = _similarity_values(session, point) | _user_values(scope)
+        rows = await tx.all(self._sql["near_facts"], limit=limit, **values)
+        return [(read_fact(row), float(row["similarity"])) for row in rows]
 
 
 def _similarity_values(session: ConversationSession, point: MemoryVector | None) -> dict[str, Any]:

@@ -44,6 +44,7 @@ class MetricSpec:
     buckets: tuple[float, ...] = ()
 
 
+_MODEL = {"gen_ai.response.model": "model"}
 _OPERATION = {"gen_ai.operation.name": "operation", "gen_ai.response.model": "model", "error.type": "error"}
 # By the name of the OpenTelemetry instrument, see cluster/basics/telemetry.py.
 FIGURES: Mapping[str, MetricSpec] = {
@@ -57,14 +58,12 @@ FIGURES: Mapping[str, MetricSpec] = {
         "aos_operation_duration_seconds", "What agents did: turns, models, tools, retrievals.", _OPERATION, SECONDS
     ),
     "gen_ai.client.operation.time_to_first_chunk": MetricSpec(
-        "aos_first_chunk_seconds", "How long models took to begin.", {"gen_ai.response.model": "model"}, SECONDS
+        "aos_first_chunk_seconds", "How long models took to begin.", _MODEL, SECONDS
     ),
     "gen_ai.client.token.usage": MetricSpec(
-        "aos_model_tokens",
-        "Tokens that models read and wrote.",
-        {"gen_ai.response.model": "model", "gen_ai.token.type": "direction"},
+        "aos_model_tokens", "Tokens that models read and wrote.", _MODEL | {"gen_ai.token.type": "direction"}
     ),
-    "aos.model.cost": MetricSpec("aos_model_cost_usd", "What models cost.", {"gen_ai.response.model": "model"}),
+    "aos.model.cost": MetricSpec("aos_model_cost_usd", "What models cost.", _MODEL),
     "aos.errors": MetricSpec(
         "aos_errors", "Errors by their code.", {"error.type": "error", "gen_ai.operation.name": "operation"}
     ),
@@ -124,11 +123,7 @@ class MetricsStore:
             await self.flush()
 
     async def flush(self) -> bool:
-        """Add up in Redis; where it does not answer, everything waits for the next time.
-
-        Returns:
-            Whether Redis holds all of it now.
-        """
+        """Add up in Redis, and tell whether it holds all now; where it does not answer, all waits for the next time."""
         if not self._is_shared:
             return False
         waiting, self._waiting = self._waiting, {}

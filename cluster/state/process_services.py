@@ -14,12 +14,7 @@ from cluster.state.vault import Vault
 
 @dataclass(frozen=True, slots=True)
 class ProcessServices:
-    """Attributes:
-    figures: what this process counts.
-    rows: the settings that are rows.
-    snapshots: the settings as this process has them.
-    watch: swaps the snapshot.
-    """
+    """The counts of one process, the settings that are rows and those that it has, and the watcher that swaps these."""
 
     figures: MetricsStore
     rows: SettingsRows

@@ -46,18 +46,12 @@ async def rotate_keys(
 ) -> dict[str, TableRotation]:
     """Seal anew what an older key sealed; each row in one statement, so that it opens at every moment.
 
-    Args:
-        conninfo: the owner of the schema, who sees all tenants.
-        vault: seals with its first key, opens with all.
-        file: where the keys are kept, if they are not configured. It gets a new key in front, unless a rotation was
-            broken off, which is then ended first; the key before stays, as somebody may be sealing with it right now.
-        report: told after each batch.
-        dry_run: nothing is changed.
+    `conninfo` is that of the schema's owner, who sees all tenants. `file` is where the keys are kept, if they are not
+    configured: it gets a new key in front, unless a rotation was broken off, which is then ended first; the key before
+    stays, as somebody may be sealing with it right now. `report` is told after each batch.
 
-    Raises:
-        Conflict: another rotation runs.
-        InvalidSettings: this role does not see all tenants.
-        Unavailable: Postgres does not answer.
+    Raises Conflict where another rotation runs, InvalidSettings where this role does not see all tenants, and
+    Unavailable where Postgres does not answer.
     """
     sql = load_queries(Path(__file__).with_suffix(".sql"))
     try:

@@ -8,12 +8,7 @@ from pathlib import Path
 
 
 def kept_secret(path: Path, make: Callable[[], str]) -> str:
-    """The text of the file; where there is none, `make`'s becomes it.
-
-    Args:
-        path: the file; its folder is made where it is missing.
-        make: called at most once.
-    """
+    """The text of the file; where there is none, `make`'s becomes it, in a folder made where that is missing."""
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         unfinished = path.with_name(f"{path.name}.{secrets.token_hex(4)}")

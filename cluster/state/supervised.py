@@ -1,6 +1,7 @@
 """Status of the supervisor of a state directory: its last written phase, its process, and waiting until ready."""
 
 import json
+import os
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -36,8 +37,9 @@ def read_status(state_dir: Path) -> SupervisorStatus | None:
         return None
 
 
-def write_status(state_dir: Path, status: SupervisorStatus) -> None:
-    """Say how far it is; a reader sees the last word or this one, never half."""
+def write_status(state_dir: Path, phase: str, detail: str = "", restarts: int = 0) -> None:
+    """Say how far this supervisor is; a reader sees the last word or this one, never half."""
+    status = SupervisorStatus(phase, detail, os.getpid(), restarts)
     path = status_path(state_dir)
     fresh = path.with_suffix(".new")
     fresh.write_text(json.dumps(asdict(status)), encoding="utf-8")
@@ -75,16 +77,10 @@ def log_path(state_dir: Path) -> Path:
 def wait_until_ready(
     state_dir: Path, report: Callable[[str], None], seconds: float, pid: Callable[[], int | None] | None = None
 ) -> None:
-    """Wait, and report what it says meanwhile.
+    """Wait for so many seconds at most, and report each line that it says meanwhile.
 
-    Args:
-        state_dir: whose supervisor.
-        report: takes a line.
-        seconds: how long at most.
-        pid: its process, None once that has ended; when left out, what `find_supervisor` finds.
-
-    Raises:
-        Unavailable: it ended, or is still starting or repairing when the time is up; the detail says why.
+    `pid` tells its process, None once that has ended; when left out, it is what `find_supervisor` finds.
+    Raises Unavailable where it ended, or is still starting or repairing when the time is up; the detail says why.
     """
     log, deadline, seen = log_path(state_dir), time.monotonic() + seconds, ""
     while True:

@@ -2,11 +2,10 @@
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 from cluster.basics.scope import Scope
-from cluster.state.db.postgres import Database, Row, load_queries
+from cluster.state.db.postgres import Row, SqlStore
 
 DAY = timedelta(hours=24)
 
@@ -43,13 +42,8 @@ class WorkspaceDay:
     pages: list[Row]
 
 
-class SystemQueries:
+class SystemQueries(SqlStore, queries="system.sql"):
     """Reads; every figure is counted when it is asked for."""
-
-    def __init__(self, database: Database) -> None:
-        """Queries are read from system.sql beside this file."""
-        self._db = database
-        self._sql = load_queries(Path(__file__).with_suffix(".sql"))
 
     async def lanes(self) -> list[LaneLoad]:
         """The load of each lane; one that is empty is not there."""
@@ -71,12 +65,12 @@ class SystemQueries:
         values: dict[str, Any] = {**scope.keys, "since": now - DAY, "until": now, "limit": most}
         async with self._db.transaction(scope) as tx:
             jobs = await tx.all(self._sql["running_jobs"], **values)
-            waiting = await tx.one(self._sql["pending_approvals"], **values)
+            waiting = await tx.only(self._sql["pending_approvals"], **values)
             return WorkspaceDay(
                 jobs=jobs,
                 jobs_total=int(jobs[0]["total"]) if jobs else 0,
-                approvals=int(waiting["total"]) if waiting else 0,
-                approvals_since=waiting["oldest"] if waiting else None,
+                approvals=int(waiting["total"]),
+                approvals_since=waiting["oldest"],
                 failures=await tx.all(self._sql["page_failures"], **values),
                 broken=await tx.all(self._sql["run_failures"], **values),
                 hours=await tx.all(self._sql["hours"], **values),

@@ -52,9 +52,7 @@ class Vault:
     def __init__(self, keys: Sequence[VaultKey], newer: Callable[[], Sequence[VaultKey] | None] | None = None) -> None:
         """The first is the current one; older ones stay until everything is rotated.
 
-        Args:
-            keys: at least one.
-            newer: other keys in their place, None while they are the same. A kept file is rotated while we run.
+        `newer` tells other keys in their place, None while they are the same: a kept file is rotated while we run.
         """
         self._newer = newer
         self._set_keys(keys)
@@ -73,13 +71,12 @@ class Vault:
         self._refresh_keys()
         nonce = secrets.token_bytes(_NONCE_BYTES)  # random: 2^32 seals under one key before it should be rotated
         head = _MARK + self._current.id + nonce
-        return head + AESGCM(self._current.secret).encrypt(nonce, secret.encode(), _associated_data(head, place))
+        return head + AESGCM(self._current.secret).encrypt(nonce, secret.encode(), head + place.encode())
 
     def open(self, envelope: bytes, place: str) -> str:
         """The secret.
 
-        Raises:
-            Sealed: sealed with a key that is not here, for another place, or changed since.
+        Raises UnopenableSecret where it was sealed with a key that is not here, for another place, or changed since.
         """
         head = envelope[:_HEAD]
         if len(head) < _HEAD or head[:1] != _MARK:
@@ -92,16 +89,12 @@ class Vault:
             raise UnopenableSecret("it was sealed with a key that is not configured")
         nonce = head[-_NONCE_BYTES:]
         try:
-            return AESGCM(key.secret).decrypt(nonce, envelope[_HEAD:], _associated_data(head, place)).decode()
+            return AESGCM(key.secret).decrypt(nonce, envelope[_HEAD:], head + place.encode()).decode()
         except InvalidTag:
             raise UnopenableSecret("it was changed, or it belongs to another row") from None
 
     def rotate(self, envelope: bytes, place: str) -> bytes | None:
-        """The same secret under the current key; None where it already is.
-
-        Raises:
-            Sealed: as `open`.
-        """
+        """The same secret under the current key; None where it already is. Raises UnopenableSecret as `open`."""
         if key_id(envelope) == self.current:
             return None
         return self.seal(self.open(envelope, place), place)
@@ -138,8 +131,7 @@ class KeyFile:
     def keys(self) -> list[VaultKey]:
         """The keys of the file; where there is none, a new one becomes it.
 
-        Raises:
-            InvalidSettings: it can be read by others, or what is in it are no keys.
+        Raises InvalidSettings where it can be read by others, or what is in it are no keys.
         """
         kept_secret(self._path, _new_key)
         found = self._path.stat()  # before it is read: what replaces it meanwhile is then seen the next time
@@ -192,12 +184,8 @@ def key_file(state_dir: Path) -> KeyFile:
 def vault_of(configured: str | None, state_dir: Path) -> Vault:
     """A vault with the configured keys, else with those of the file beside the state.
 
-    Args:
-        configured: 32 bytes in base64; older keys may follow, separated by commas.
-        state_dir: where `vault-key` is kept. Every node that opens secrets needs the same key.
-
-    Raises:
-        InvalidSettings: a key is no base64, or has not 32 bytes, or others can read the file.
+    `configured` is 32 bytes in base64; older keys may follow, separated by commas. Every node that opens secrets needs
+    the same key. Raises InvalidSettings where a key is no base64, or has not 32 bytes, or others can read the file.
     """
     if configured is not None:
         return Vault(_parse_keys(configured))
@@ -211,10 +199,6 @@ def _parse_keys(texts: str) -> list[VaultKey]:
 
 def _file_version(found: os.stat_result) -> tuple[int, int, int]:
     return found.st_ino, found.st_mtime_ns, found.st_size
-
-
-def _associated_data(head: bytes, place: str) -> bytes:
-    return head + place.encode()
 
 
 def _decode_key(text: str) -> VaultKey:

@@ -15,10 +15,8 @@ def answer_liveness(folder: Path, name: str, loop: asyncio.AbstractEventLoop | N
     """Answer whoever asks at `<folder>/<name>-<pid>.sock`, for as long as the process lives.
 
     With a loop the answer comes from it: one that is blocked does not answer. Else a thread answers by itself, which
-    tells of a process that was stopped, not of one whose work hangs.
-
-    Returns:
-        What listens; None where the folder cannot be written: then nobody asks here.
+    tells of a process that was stopped, not of one whose work hangs. Returns what listens; None where the folder cannot
+    be written: then nobody asks here.
     """
     path = folder / f"{name}-{os.getpid()}.sock"
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)

@@ -55,10 +55,15 @@ def install_script(place: Path, seconds: int, connections: int, proxies: Sequenc
     except ImportError:
         return
     limits = [str(seconds), str(connections), ",".join(proxies)]
-    words = [sys.executable, "-I", "-S", __file__, get_haproxy_binary(), *limits]
-    path = place / SCRIPT
-    path.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n', encoding="utf-8")
+    write_script(place / SCRIPT, __file__, [get_haproxy_binary(), *limits])
+
+
+def write_script(path: Path, module: str, words: Sequence[str]) -> Path:
+    """A program that runs a module's file with these words and then its own, with the standard library alone."""
+    called = shlex.join([sys.executable, "-I", "-S", module, *words])
+    path.write_text(f'#!/bin/sh\nexec {called} "$@"\n', encoding="utf-8")
     path.chmod(0o700)
+    return path
 
 
 def haproxy_environment(place: Path) -> dict[str, str]:

@@ -284,7 +284,7 @@ async def test_settling_twice_counts_once(ledger: Bench, scope: Scope) -> None:
         async with ledger.jobs.writing(job.lease) as tx:
             await ledger.jobs.expect(tx, job.lease, READ, [WorkUnit("k", "s")])
             await ledger.jobs.settle(tx, job.lease, READ, [UnitOutcome("k", UnitStatus.DONE)])
-    progress = await ledger.jobs.progress(job.lease)
+    progress = (await ledger.jobs.tally(job.lease)).progress
     assert progress[READ] == {"expected": 1, "done": 1, "failed": 0, "unchanged": 0}
 
 

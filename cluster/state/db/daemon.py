@@ -7,7 +7,7 @@ import stat
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 
@@ -21,10 +21,8 @@ SOCKET_PATH_LIMIT = 107  # bytes in sockaddr_un.sun_path on Linux, less the fina
 def find_daemon(pid_file: Path, program: str, argument: str) -> psutil.Process | None:
     """The process a pid file names; a pid reused by another does not count.
 
-    Args:
-        pid_file: begins with the process's number.
-        program: how the name of its file begins, or of the script that an interpreter runs.
-        argument: one of its words, or a folder in one.
+    The name of its file, or of the script that an interpreter runs, begins with `program`; `argument` is one of its
+    words, or a folder in one.
     """
     try:
         process = psutil.Process(int(pid_file.read_text().split()[0]))
@@ -48,10 +46,16 @@ def end_process(process: psutil.Process | None, how: signal.Signals = signal.SIG
         return
 
 
+def is_running(process: psutil.Process) -> bool:
+    """False also for a zombie, although nobody may be there to reap it (containers without an init)."""
+    with suppress(psutil.NoSuchProcess):
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    return False
+
+
 def _wait_for_end(process: psutil.Process, seconds: float) -> bool:
-    """Wait; a zombie has ended, although nobody may be there to reap it (containers without an init)."""
     deadline = time.monotonic() + seconds
-    while process.is_running() and process.status() != psutil.STATUS_ZOMBIE:
+    while is_running(process):
         if time.monotonic() > deadline:
             return False
         time.sleep(0.02)
@@ -63,10 +67,11 @@ def run_as(owner: tuple[int, int] | None, command: list[str], log: Path | None, 
 
     It is in `cwd` before it becomes `owner`, who need not be able to get there.
     """
+    user, group = owner or (None, None)
     done = subprocess.run(
         command,
-        user=None if owner is None else owner[0],
-        group=None if owner is None else owner[1],
+        user=user,
+        group=group,
         extra_groups=None if owner is None else [],
         cwd=cwd,
         stdin=subprocess.DEVNULL,

@@ -68,8 +68,7 @@ class StateEndpoints:
 def start_servers(settings: Settings) -> StateEndpoints:
     """Start what is not configured and not running yet; both outlive this process until `stop_servers`.
 
-    Raises:
-        Unavailable: a server does not come up; the detail has the end of its log.
+    Raises Unavailable where a server does not come up; the detail has the end of its log.
     """
     state = settings.state_dir
     make_private(state)
@@ -94,8 +93,7 @@ def stop_servers(state_dir: Path) -> None:
 def resolve_endpoints(settings: Settings) -> StateEndpoints:
     """The configured endpoints, else those of the servers that run for this state directory.
 
-    Raises:
-        Unavailable: nothing is configured and nothing runs.
+    Raises Unavailable where nothing is configured and nothing runs.
     """
     application, admin = postgres_endpoints(settings)
     return StateEndpoints(application, admin, redis_endpoint(settings))

@@ -17,8 +17,7 @@ GRANT_SAYS_INHERIT = 160_000  # before, whether a member inherits was said of th
 async def apply_migrations(conninfo: str, folder: Path = FOLDER) -> list[str]:
     """Bring the database up to date and return the names that were applied now.
 
-    Raises:
-        InvalidSettings: the role may not bypass row-level security, or an applied file was edited since.
+    Raises InvalidSettings where the role may not bypass row-level security, or an applied file was edited since.
     """
     applied_now = []
     files = [(path.name, path.read_text(encoding="utf-8")) for path in sorted(folder.glob("[0-9]*.sql"))]  # noqa: ASYNC240
@@ -59,11 +58,7 @@ async def let_in(owner: str, application: str) -> None:
     """Give whom the application connects as its rights, once it is certain that row-level security binds them.
 
     The migrations grant to `aos_app`; another role becomes a member of it and inherits. That it owns tables would not
-    exempt it: row-level security is forced on all that have it.
-
-    Args:
-        owner: connection string of who migrated.
-        application: connection string that the applications use.
+    exempt it: row-level security is forced on all that have it. Both are connection strings, `owner` of who migrated.
 
     Raises:
         InvalidSettings: the role is exempt from row-level security, or cannot be made a member.

@@ -1,15 +1,16 @@
 """One pool, named queries from .sql files, and the transaction that carries a scope for row-level security."""
 
 import asyncio
+import inspect
 import re
 import select
 from collections import deque
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import psycopg
 from pgvector import Vector
@@ -19,8 +20,11 @@ from psycopg.pq import Format
 from psycopg.rows import AsyncRowFactory, dict_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
-from cluster.basics.errors import AosError, DiskFull, Overloaded, Unavailable
+from cluster.basics.errors import AosError, Conflict, DiskFull, NotFound, Overloaded, Unavailable
 from cluster.basics.scope import Scope
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 Row = dict[str, Any]
 Connection = psycopg.AsyncConnection[Row]
@@ -37,11 +41,7 @@ _NAMED = re.compile(r"^-- (\w+): (.+)$", re.MULTILINE)
 
 
 def load_queries(path: Path) -> Mapping[str, str]:
-    """Read `-- name: a sentence that says what it does` blocks.
-
-    Raises:
-        ValueError: two queries share a name, or SQL stands before the first name.
-    """
+    """Read `-- name: a sentence` blocks; ValueError where two share a name, or SQL stands before the first."""
     text = path.read_text(encoding="utf-8")
     marks = list(_NAMED.finditer(text))
     if not marks or text[: marks[0].start()].strip():
@@ -70,6 +70,24 @@ class Transaction:
         """The first row, None where there is none."""
         cursor = await self.connection.execute(query, values)
         return await cursor.fetchone()
+
+    async def only(self, query: str, **values: Any) -> Row:
+        """The row that there must be."""
+        row = await self.one(query, **values)
+        assert row is not None
+        return row
+
+    async def named(self, name: str, query: str, /, **values: Any) -> Row:
+        """The first row; raises NotFound, which says `name`, where there is none."""
+        row = await self.one(query, **values)
+        if row is None:
+            raise NotFound(name)
+        return row
+
+    async def page(self, query: str, count: str, /, *, skip: int, limit: int, **values: Any) -> tuple[list[Row], int]:
+        """Some rows of a query, and the `total` of the one that counts them."""
+        rows = await self.all(query, **values, skip=skip, limit=limit)
+        return rows, int((await self.only(count, **values))["total"])
 
     async def run(self, query: str, **values: Any) -> int:
         """Execute and tell how many rows it touched."""
@@ -106,13 +124,7 @@ class Database:
     """The application's pool. It connects as a role that row-level security binds."""
 
     def __init__(self, conninfo: str, *, size: int = 8, timeout: float = 60) -> None:
-        """Nothing is opened yet.
-
-        Args:
-            conninfo: libpq URL or keywords of the application role.
-            size: most connections this process holds.
-            timeout: seconds a caller waits for one before Overloaded.
-        """
+        """`conninfo` is of the application role, `size` the most connections, `timeout` seconds until Overloaded."""
         self._pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
             conninfo,
             min_size=1,
@@ -205,6 +217,35 @@ class Database:
             raise classify_postgres_error(error) from error
 
 
+class SqlStore:
+    """Rows of a part of the product: the pool, and the queries of a file beside the subclass, which names it."""
+
+    _queries: ClassVar[Path]
+
+    def __init_subclass__(cls, queries: str | None = None, **rest: Any) -> None:
+        super().__init_subclass__(**rest)
+        if queries is not None:
+            cls._queries = Path(inspect.getfile(cls)).with_name(queries)
+
+    def __init__(self, database: Database) -> None:
+        """Nothing is asked yet."""
+        self._db, self._sql = database, load_queries(self._queries)
+
+
+def field_values(record: "DataclassInstance") -> dict[str, Any]:
+    """What a dataclass holds, for a query that names its values as the class does; nothing is copied."""
+    return {field.name: getattr(record, field.name) for field in fields(record)}
+
+
+@contextmanager
+def unique_or_conflict(taken: str, fix: str | None = None) -> Iterator[None]:
+    """Raises Conflict, with these words, where a row breaks a unique constraint."""
+    try:
+        yield
+    except psycopg.errors.UniqueViolation as error:
+        raise Conflict(taken, fix=fix) from error
+
+
 def classify_postgres_error(error: psycopg.OperationalError) -> AosError:
     """Translate an error of the server into one of ours."""
     if isinstance(error, psycopg.errors.DiskFull):  # 53100: also of its temporary files
@@ -252,7 +293,10 @@ async def _check_connection(connection: Connection) -> None:
 
 def _begin_statement(scope: Scope | None) -> sql.SQL | sql.Composed:
     """Open the transaction and set its scope in one message: every request pays for each round trip."""
-    return sql.SQL("begin") if scope is None else sql.SQL("begin; {}").format(_set_statement(of_scope(scope)))
+    if scope is None:
+        return sql.SQL("begin")
+    calls = [sql.SQL("set_config({}, {}, true)").format(name, value) for name, value in of_scope(scope).items()]
+    return sql.SQL("begin; select {}").format(sql.SQL(", ").join(calls))
 
 
 def of_scope(scope: Scope) -> dict[str, str]:
@@ -264,15 +308,6 @@ def of_scope(scope: Scope) -> dict[str, str]:
     }
 
 
-def _set_statement(settings: Mapping[str, str]) -> sql.Composed:
-    calls = [
-        sql.SQL("set_config({}, {}, true)").format(sql.Literal(name), sql.Literal(value))
-        for name, value in settings.items()
-    ]
-    return sql.SQL("select {}").format(sql.SQL(", ").join(calls))
-
-
 def _array_literal(values: Sequence[str]) -> str:
-    """A Postgres array literal of texts."""
     quoted = (value.replace("\\", "\\\\").replace('"', '\\"') for value in values)
     return "{" + ",".join(f'"{value}"' for value in quoted) + "}"

@@ -1,14 +1,11 @@
 """Tenants, workspaces, users and API keys as an administrator sees them: list, add, revoke."""
 
 from dataclasses import dataclass
-from pathlib import Path
 from uuid import uuid4
 
-import psycopg
-
-from cluster.basics.errors import Conflict, NotFound
+from cluster.basics.errors import Conflict
 from cluster.basics.scope import Role, Scope, UserId
-from cluster.state.db.postgres import Database, Row, Transaction, load_queries
+from cluster.state.db.postgres import Row, SqlStore, Transaction, unique_or_conflict
 from cluster.state.identity.identity import secret_hash
 
 
@@ -28,13 +25,8 @@ class PasswordResetResult:
     kept: list[Row]
 
 
-class AccountStore:
+class AccountStore(SqlStore, queries="identity.sql"):
     """Changes happen in the caller's transaction, beside their record in the audit trail."""
-
-    def __init__(self, database: Database) -> None:
-        """Queries are those of identity.sql."""
-        self._db = database
-        self._sql = load_queries(Path(__file__).with_name("identity.sql"))
 
     async def tenants(self, scope: Scope, skip: int, limit: int) -> list[Row]:
         """The own tenant and those below it."""
@@ -44,20 +36,15 @@ class AccountStore:
     async def add_tenant(self, tx: Transaction, scope: Scope, name: str, email: str, password_hash: str) -> Row:
         """A tenant with a workspace `default` and an administrator. The transaction acts inside it afterwards.
 
-        Raises:
-            Conflict: the name or the e-mail is taken.
+        Raises Conflict where the name or the e-mail is taken.
         """
         tenant = uuid4()
-        try:
+        admin = {"tenant": tenant, "email": email.lower(), "hash": password_hash, "role": Role.ADMIN}
+        with unique_or_conflict(f"the tenant {name} or the user {email} exists already"):
             await tx.run(self._sql["add_tenant"], id=tenant, name=name, tenant=scope.tenant)
             await tx.one(self._sql["enter_child"], id=tenant, tenant=scope.tenant)
-            workspace = await tx.one(self._sql["add_workspace"], tenant=tenant, name="default")
-            user = await tx.one(
-                self._sql["add_user"], tenant=tenant, email=email.lower(), hash=password_hash, role=Role.ADMIN
-            )
-        except psycopg.errors.UniqueViolation as error:
-            raise Conflict(f"the tenant {name} or the user {email} exists already") from error
-        assert workspace is not None and user is not None
+            workspace = await tx.only(self._sql["add_workspace"], tenant=tenant, name="default")
+            user = await tx.only(self._sql["add_user"], **admin)
         await self._join_workspace(tx, str(tenant), user["id"], workspace["id"], Role.ADMIN)
         return {"id": tenant, "name": name, "workspace_id": workspace["id"], "user_id": user["id"]}
 
@@ -67,36 +54,22 @@ class AccountStore:
             return await tx.all(self._sql["workspaces"], user=scope.user, tenant=scope.tenant, skip=skip, limit=limit)
 
     async def add_workspace(self, tx: Transaction, scope: Scope, name: str) -> Row:
-        """A workspace of the tenant; who makes it administers it.
-
-        Raises:
-            Conflict: the name is taken.
-        """
-        try:
-            row = await tx.one(self._sql["add_workspace"], tenant=scope.tenant, name=name)
-        except psycopg.errors.UniqueViolation as error:
-            raise Conflict(f"the workspace {name} exists already") from error
-        assert row is not None
+        """A workspace of the tenant; who makes it administers it. Raises Conflict where the name is taken."""
+        with unique_or_conflict(f"the workspace {name} exists already"):
+            row = await tx.only(self._sql["add_workspace"], tenant=scope.tenant, name=name)
         await self._join_workspace(tx, scope.tenant, scope.user, row["id"], Role.ADMIN)
         return row
 
     async def users(
         self, scope: Scope, skip: int, limit: int, *, part: str | None = None, everywhere: bool = False
     ) -> tuple[list[Row], int]:
-        """Users of the workspace, and how many there are.
+        """Users of the workspace with `part` in their e-mail address, and how many there are.
 
-        Args:
-            scope: whose.
-            skip: how many to leave out.
-            limit: how many at most.
-            part: of the e-mail address.
-            everywhere: everybody of the tenant; `role` is None for who is not in the workspace.
+        With `everywhere` everybody of the tenant; `role` is None for who is not in the workspace.
         """
-        values = {**scope.keys, "part": part, "everywhere": everywhere}
+        queries, wanted = (self._sql["users"], self._sql["count_users"]), {"part": part, "everywhere": everywhere}
         async with self._db.transaction(scope) as tx:
-            rows = await tx.all(self._sql["users"], **values, skip=skip, limit=limit)
-            total = await tx.one(self._sql["count_users"], **values)
-        return rows, int(total["total"]) if total else 0
+            return await tx.page(*queries, **scope.keys, **wanted, skip=skip, limit=limit)
 
     async def change_user(
         self,
@@ -111,10 +84,7 @@ class AccountStore:
         """Change what a user of the tenant may do; None leaves it.
 
         Access tokens end with any change; whoever is disabled is signed out everywhere.
-
-        Raises:
-            NotFound: there is no such user in the tenant.
-            Conflict: it is whoever asks.
+        Raises NotFound where the tenant has no such user, Conflict where it is whoever asks.
         """
         await self._require_other_user(tx, scope, user)
         named = {"user": user, "tenant": scope.tenant}
@@ -133,15 +103,7 @@ class AccountStore:
     ) -> PasswordResetResult:
         """A new password, to be changed at the next login; every session ends, access tokens included.
 
-        Args:
-            tx: the caller's.
-            scope: who asks.
-            user: whose password it is.
-            password_hash: of the new one.
-            keep_keys: no API key is revoked.
-
-        Raises:
-            NotFound, Conflict: as for `change_user`.
+        With `keep_keys` no API key is revoked. Raises as `change_user`.
         """
         found = await self._require_other_user(tx, scope, user)
         named = {"user": user, "tenant": scope.tenant}
@@ -160,20 +122,13 @@ class AccountStore:
     async def leave(self, tx: Transaction, scope: Scope, user: str) -> None:
         """Take somebody out of the workspace; what they made stays, and so does their account. Their access tokens end.
 
-        Raises:
-            NotFound: they are not in it.
-            Conflict: it is whoever asks.
+        Raises NotFound where they are not in it, Conflict where it is whoever asks.
         """
         await self._require_other_user(tx, scope, user)
-        named = {**scope.keys, "user": user}
-        if await tx.one(self._sql["leave_workspace"], **named) is None:
-            raise NotFound(f"user {user} in this workspace")
+        await tx.named(f"user {user} in this workspace", self._sql["leave_workspace"], **scope.keys, user=user)
 
     async def _require_user(self, tx: Transaction, scope: Scope, user: str) -> Row:
-        row = await tx.one(self._sql["user"], user=user, **scope.keys)
-        if row is None:
-            raise NotFound(f"user {user}")
-        return row
+        return await tx.named(f"user {user}", self._sql["user"], user=user, **scope.keys)
 
     async def _require_other_user(self, tx: Transaction, scope: Scope, user: str) -> Row:
         """Somebody else: an administrator who takes their own rights away may be the last one."""
@@ -184,18 +139,10 @@ class AccountStore:
     async def add_user(
         self, tx: Transaction, scope: Scope, email: str, role: Role, tenant_role: Role | None, password_hash: str
     ) -> tuple[UserId, bool]:
-        """Give somebody a role in the workspace; a user of the own tenant keeps their password.
+        """Give somebody a role in the workspace; the user, and whether they are new.
 
-        Args:
-            tx: the caller's.
-            scope: who asks, and for which workspace.
-            email: lower case.
-            role: in the workspace; it says nothing about the tenant.
-            tenant_role: with None a new user is a viewer there, and a known one stays what they are.
-            password_hash: for a new user.
-
-        Returns:
-            The user, and whether they are new.
+        A user of the own tenant keeps their password; `email` is in lower case. With no `tenant_role` a new user is a
+        viewer in the tenant, and a known one stays what they are.
 
         Raises:
             Conflict: the e-mail belongs to a user of another tenant, or to whoever asks: an administrator who takes
@@ -206,19 +153,11 @@ class AccountStore:
         if row is not None and str(row["id"]) == scope.user:
             raise Conflict("this is you", fix="Let another administrator change your role.")
         if row is None:
-            try:
-                row = await tx.one(
-                    self._sql["add_user"],
-                    tenant=scope.tenant,
-                    email=email,
-                    hash=password_hash,
-                    role=tenant_role or Role.VIEWER,
-                )
-            except psycopg.errors.UniqueViolation as error:
-                raise Conflict(f"{email} cannot be added", fix="Use another e-mail address.") from error
+            new = {"tenant": scope.tenant, "email": email, "hash": password_hash, "role": tenant_role or Role.VIEWER}
+            with unique_or_conflict(f"{email} cannot be added", fix="Use another e-mail address."):
+                row = await tx.only(self._sql["add_user"], **new)
         elif tenant_role is not None:
             await tx.run(self._sql["set_tenant_role"], user=row["id"], tenant=scope.tenant, role=tenant_role)
-        assert row is not None
         await self._join_workspace(tx, scope.tenant, row["id"], scope.workspace, role)
         return UserId(str(row["id"])), fresh
 
@@ -231,28 +170,12 @@ class AccountStore:
         self, tx: Transaction, scope: Scope, name: str, role: Role, prefix: str, secret: str, session: str | None
     ) -> Row:
         """Remember a key by its hash, and the session in which it was made."""
-        row = await tx.one(
-            self._sql["add_key"],
-            **scope.keys,
-            user=scope.user,
-            name=name,
-            role=role,
-            prefix=prefix,
-            hash=secret_hash(secret),
-            session=session,
-        )
-        assert row is not None
-        return row
+        key = {"name": name, "role": role, "prefix": prefix, "hash": secret_hash(secret), "session": session}
+        return await tx.only(self._sql["add_key"], **scope.keys, user=scope.user, **key)
 
     async def revoke_key(self, tx: Transaction, scope: Scope, key: str, owner: UserId | None) -> None:
-        """End a key.
-
-        Raises:
-            NotFound: there is none, or it is not `owner`'s.
-        """
-        named = {**scope.keys}
-        if await tx.one(self._sql["revoke_key"], **named, key=key, user=owner) is None:
-            raise NotFound(f"API key {key}")
+        """End a key. Raises NotFound where there is none, or it is not `owner`'s."""
+        await tx.named(f"API key {key}", self._sql["revoke_key"], **scope.keys, key=key, user=owner)
 
     async def _join_workspace(self, tx: Transaction, tenant: str, user: object, workspace: object, role: Role) -> None:
         await tx.run(self._sql["join_workspace"], tenant=tenant, user=user, workspace=workspace, role=role)

@@ -17,13 +17,9 @@ def new_password() -> str:
 async def first_admin(conninfo: str, settings: AuthSettings, make: Callable[[], str] = new_password) -> str | None:
     """Make the first administrator where there is no user yet.
 
-    Args:
-        conninfo: the owner of the schema; it sees all tenants.
-        settings: the e-mail, and the password if the operator chose one.
-        make: called for another one, before anything is stored: what it keeps outlives a start that fails.
-
-    Returns:
-        The new password, to be printed once; None where users exist already. It must be changed at the first login.
+    `conninfo` is that of the schema's owner, who sees all tenants. `make` is called for a password, unless the operator
+    chose one, before anything is stored: what it keeps outlives a start that fails. Returns the new password, to be
+    printed once and changed at the first login; None where users exist already.
     """
     async with await psycopg.AsyncConnection.connect(conninfo) as connection:
         await connection.execute("select pg_advisory_xact_lock(hashtext('aos.bootstrap'))")

@@ -3,12 +3,11 @@
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from hashlib import sha256
-from pathlib import Path
 from uuid import UUID
 
-from cluster.basics.errors import NotFound, Unauthenticated
+from cluster.basics.errors import Unauthenticated
 from cluster.basics.scope import Role, Scope, TenantId, UserId, WorkspaceId
-from cluster.state.db.postgres import Database, Row, Transaction, load_queries
+from cluster.state.db.postgres import Row, SqlStore, Transaction, field_values
 
 NO_WORKSPACE = WorkspaceId("")
 _ANY = {"session": None, "version": None}  # whoever is looked up without an access token
@@ -94,13 +93,8 @@ def secret_hash(secret: str) -> str:
     return sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-class IdentityStore:
+class IdentityStore(SqlStore, queries="identity.sql"):
     """Finds out who is asking, and keeps sessions."""
-
-    def __init__(self, database: Database) -> None:
-        """Queries are read from identity.sql beside this file."""
-        self._db = database
-        self._sql = load_queries(Path(__file__).with_suffix(".sql"))
 
     async def credentials(self, email: str) -> PasswordCredentials | None:
         """By e-mail, in any tenant; None where nobody has it."""
@@ -114,15 +108,10 @@ class IdentityStore:
         return PasswordCredentials(_tenant_id(found), UserId(str(row["id"])), row["password_hash"])
 
     async def credentials_of(self, member: WorkspaceMember) -> PasswordCredentials:
-        """Of somebody who is signed in.
-
-        Raises:
-            NotFound: the user is gone.
-        """
+        """Of somebody who is signed in. Raises NotFound where there is none."""
         async with self._db.transaction(member.scope) as tx:
-            row = await tx.one(self._sql["credentials"], user=member.user, tenant=member.tenant)
-        if row is None:
-            raise NotFound(f"user {member.user}")
+            named = {"user": member.user, "tenant": member.tenant}
+            row = await tx.named(f"user {member.user}", self._sql["credentials"], **named)
         return PasswordCredentials(member.tenant, member.user, row["password_hash"])
 
     async def member(
@@ -138,11 +127,7 @@ class IdentityStore:
     ) -> WorkspaceMember | None:
         """As `member`, for an access token: None also where its session has ended or the user's rights are others now.
 
-        Args:
-            tenant, user: whose token it is.
-            workspace: which of theirs; None for their oldest.
-            session: the login that the token descends from, a UUID.
-            version: the user's `token_version` when it was made.
+        `session` is the login that the token descends from, `version` the user's `token_version` when it was made.
         """
         named = {"user": user, "tenant": tenant, "workspace": workspace, "session": session, "version": version}
         async with self._db.transaction(_tenant_scope(tenant)) as tx:
@@ -155,18 +140,12 @@ class IdentityStore:
         if found is None:
             return None
         named = {"key": found["key_id"], "tenant": found["tenant_id"]}
+        whom = {"user": found["user_id"], "tenant": found["tenant_id"], "workspace": found["workspace_id"]}
         async with self._db.transaction(_tenant_scope(found["tenant_id"])) as tx:
             key = await tx.one(self._sql["key"], **named)
             if key is None:
                 return None
-            row = await tx.one(
-                self._sql["member"],
-                user=found["user_id"],
-                tenant=found["tenant_id"],
-                workspace=found["workspace_id"],
-                **_ANY,
-            )
-            if row is None:
+            if (row := await tx.one(self._sql["member"], **whom, **_ANY)) is None:
                 return None
             if key["unwritten"]:
                 await tx.run(self._sql["touch_key"], **named)
@@ -176,22 +155,12 @@ class IdentityStore:
         """Keep a refresh token's hash, and forget the user's that ran out."""
         named = {"user": member.user, "tenant": member.tenant}
         await tx.run(self._sql["sweep_sessions"], **named, now=now)
-        await tx.run(
-            self._sql["keep_refresh"],
-            **named,
-            workspace=member.workspace,
-            hash=refresh.hash,
-            family=refresh.family,
-            expires=refresh.expires,
-        )
+        await tx.run(self._sql["keep_refresh"], **named, workspace=member.workspace, **field_values(refresh))
 
     async def rotate(self, old: str, new: RefreshToken, now: datetime) -> WorkspaceMember:
         """Spend a refresh token for a new one of the same family.
 
-        Args:
-            old: hash of the token that was shown.
-            new: what takes its place; its family is replaced by the old one's.
-            now: the moment of the request.
+        `old` is the hash of the token that was shown; the family of `new` is replaced by the old one's.
 
         Raises:
             SignInAgain: unknown or run out.
@@ -206,10 +175,8 @@ class IdentityStore:
             if spent is None:
                 reused = await tx.run(self._sql["end_reused"], hash=old, tenant=tenant)
             else:
-                row = await tx.one(
-                    self._sql["member"], user=spent["user_id"], tenant=tenant, workspace=spent["workspace_id"], **_ANY
-                )
-                if row is not None:
+                whom = {"user": spent["user_id"], "tenant": tenant, "workspace": spent["workspace_id"]}
+                if (row := await tx.one(self._sql["member"], **whom, **_ANY)) is not None:
                     member = replace(_as_member(row), session=str(spent["family"]))
                     await self.remember(tx, member, RefreshToken(new.hash, new.expires, spent["family"]), now)
         if reused:

@@ -9,9 +9,9 @@ from pathlib import Path
 import psycopg
 from psycopg.rows import dict_row
 
-from cluster.basics.errors import NotFound, Unavailable
+from cluster.basics.errors import Unavailable
 from cluster.basics.scope import Scope
-from cluster.state.db.postgres import Database, Row, Transaction, load_queries
+from cluster.state.db.postgres import Row, SqlStore, Transaction, load_queries
 from configs.keys import APPLICATIONS, Part
 
 CONNECT_SECONDS = 5
@@ -37,30 +37,18 @@ class RestartRecord:
     error: str | None
 
 
-class RestartRequests:
-    """The API's side."""
-
-    def __init__(self, database: Database) -> None:
-        """Only the first tenant's transactions see and write any."""
-        self._db = database
-        self._sql = _restart_queries()
+class RestartRequests(SqlStore, queries="restart_requests.sql"):
+    """The API's side. Only the first tenant's transactions see and write any."""
 
     async def ask(self, tx: Transaction, scope: Scope, parts: tuple[Part, ...]) -> int:
         """Want parts restarted; the number of the wish."""
-        row = await tx.one(self._sql["ask"], parts=[str(part) for part in parts], user=scope.user)
-        assert row is not None
+        row = await tx.only(self._sql["ask"], parts=[str(part) for part in parts], user=scope.user)
         return int(row["id"])
 
     async def show(self, scope: Scope, id_: int) -> RestartRecord:
-        """The state of one request.
-
-        Raises:
-            NotFound: there is none of this number.
-        """
-        rows = await self._db.read(scope, self._sql["show"], id=id_)
-        if not rows:
-            raise NotFound(f"restart {id_}")
-        return _read_restart(rows[0])
+        """The state of one request. Raises NotFound where there is none."""
+        async with self._db.transaction(scope) as tx:
+            return _read_restart(await tx.named(f"restart {id_}", self._sql["show"], id=id_))
 
     async def under_way(self, parts: tuple[Part, ...]) -> bool:
         """True where one of these parts is being restarted, or will be within seconds; for programs, not for people."""
@@ -79,14 +67,12 @@ class RestartLedger:
 
     def __init__(self, dsn: str) -> None:
         """`dsn`: the application's."""
-        self._dsn = dsn
-        self._sql = _restart_queries()
+        self._dsn, self._sql = dsn, load_queries(Path(__file__).with_suffix(".sql"))
 
     def marks(self) -> dict[str, int]:
         """The number that each Serve application is to be deployed with; one that was never restarted has none.
 
-        Raises:
-            Unavailable: Postgres does not answer, here and below.
+        Raises Unavailable where Postgres does not answer, here and below.
         """
         with self._open_connection() as connection:
             found = {row["part"]: int(row["mark"]) for row in connection.execute(self._sql["marks"]).fetchall()}
@@ -128,9 +114,4 @@ class RestartLedger:
 
 
 def _read_restart(row: Row) -> RestartRecord:
-    parts = tuple(Part(part) for part in row["parts"])
-    return RestartRecord(row["id"], parts, row["asked_at"], row["taken_at"], row["done_at"], row["error"])
-
-
-def _restart_queries() -> Mapping[str, str]:
-    return load_queries(Path(__file__).with_suffix(".sql"))
+    return RestartRecord(**row | {"parts": tuple(map(Part, row["parts"]))})

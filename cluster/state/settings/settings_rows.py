@@ -15,7 +15,7 @@ from psycopg.types.json import Jsonb
 
 from cluster.basics.errors import Conflict, Unavailable
 from cluster.state.db.embedded import is_external, postgres_endpoints
-from cluster.state.db.postgres import Database, Row, Transaction, load_queries
+from cluster.state.db.postgres import Database, Row, SqlStore, Transaction, load_queries
 from cluster.state.vault import UnopenableSecret, Vault, vault_of
 from configs.keys import Part, setting_keys
 from configs.sections import Settings
@@ -60,13 +60,13 @@ class RestartNeed:
     since: datetime
 
 
-class SettingsRows:
+class SettingsRows(SqlStore, queries="settings_rows.sql"):
     """Reads and writes them. The walls are Postgres': only the first tenant's transactions may write."""
 
     def __init__(self, database: Database, vault: Vault, environment: Mapping[str, str] | None = None) -> None:
         """`vault` seals what is secret; `environment` is the process' own unless given."""
-        self._db, self._vault, self._environment = database, vault, environment
-        self._sql = _settings_queries()
+        super().__init__(database)
+        self._vault, self._environment = vault, environment
 
     async def version(self) -> int:
         """The number that grows with every change."""
@@ -86,23 +86,16 @@ class SettingsRows:
     def would_be(self, values: Mapping[str, Any]) -> Settings:
         """The whole with these rows in place of those there are; those that are None are left out.
 
-        Raises:
-            InvalidConfiguration: it would not be valid; a line for each key.
+        Raises InvalidConfiguration where it would not be valid; a line for each key.
         """
-        return read_layers(
-            self._environment, {name: value for name, value in values.items() if value is not None}
-        ).settings
+        wanted = {name: value for name, value in values.items() if value is not None}
+        return read_layers(self._environment, wanted).settings
 
     async def write(self, tx: Transaction, version: int, changes: Mapping[str, Any]) -> None:
-        """Set what is given, and forget where None is.
+        """Set what is given, dotted name to a value that was checked, and forget where None is.
 
-        Args:
-            tx: of an administrator of the first tenant.
-            version: the one that the changes were made from.
-            changes: dotted name to a value that was checked.
-
-        Raises:
-            SettingsChanged: it is no longer that version.
+        The transaction is of an administrator of the first tenant. Raises SettingsChanged where `version`, which the
+        changes were made from, is no longer the newest.
         """
         await tx.run(self._sql["lock"])
         found = await self._read_version(tx)
@@ -162,8 +155,7 @@ def layer_settings(
 
     A row that somebody wrote past the API must not keep everything from starting: it is left out, and named.
 
-    Raises:
-        InvalidConfiguration: the files or the environment are not valid by themselves.
+    Raises InvalidConfiguration where the files or the environment are not valid by themselves.
     """
     values, left_out = dict(kept.values), dict(kept.left_out)
     while True:
@@ -183,13 +175,12 @@ def read_stored_rows(settings: Settings) -> StoredSettings:
 
     Where the embedded Postgres was never started, and where the schema has no such table yet, there are none.
 
-    Raises:
-        Unavailable: Postgres does not answer. To start with other settings than everybody else would be worse.
+    Raises Unavailable where Postgres does not answer. To start with other settings than everybody else would be worse.
     """
     none = StoredSettings(0, {}, {}, {})
     if not is_external(settings.postgres) and not (settings.state_dir / "postgres").exists():
         return none
-    dsn, sql = postgres_endpoints(settings)[0], _settings_queries()
+    dsn, sql = postgres_endpoints(settings)[0], load_queries(Path(__file__).with_suffix(".sql"))
     try:
         with psycopg.connect(dsn, connect_timeout=CONNECT_SECONDS, row_factory=dict_row) as connection:
             version = connection.execute(sql["version"]).fetchone()
@@ -218,9 +209,7 @@ def load_where_possible(environment: Mapping[str, str] | None = None) -> Setting
 def load_settings_and_rows(environment: Mapping[str, str] | None = None) -> tuple[Settings, Mapping[str, Any]]:
     """The settings a program starts with, and the rows in it that are no secrets, for what it starts in its turn.
 
-    Raises:
-        InvalidConfiguration: the files or the environment are not valid.
-        Unavailable: Postgres does not answer.
+    Raises InvalidConfiguration and Unavailable as `layer_settings` and `read_stored_rows`.
     """
     kept = read_stored_rows(read_layers(environment).settings)
     found, left_out = layer_settings(kept, environment)
@@ -229,10 +218,6 @@ def load_settings_and_rows(environment: Mapping[str, str] | None = None) -> tupl
     known = setting_keys()
     rows = {name: value for name, value in kept.values.items() if name not in left_out and not known[name].secret}
     return found.settings, rows
-
-
-def _settings_queries() -> Mapping[str, str]:
-    return load_queries(Path(__file__).with_suffix(".sql"))
 
 
 def sealed_value(envelope: bytes) -> dict[str, str]:

@@ -28,15 +28,8 @@ def next_after(cron: str, timezone: str, moment: datetime) -> datetime:
     """The first due time after a moment, in UTC.
 
     Where clocks jump ahead, what was due in the missing hour is due once, right after; where they are set back, what is
-    due at a fixed hour is due once (as Debian's cron does).
-
-    Args:
-        cron: five fields.
-        timezone: IANA name; the fields are its wall clock's.
-        moment: with a time zone.
-
-    Raises:
-        BadCron, BadTimezone: not valid, or never due.
+    due at a fixed hour is due once (as Debian's cron does). The five fields are of the wall clock of `timezone` (IANA).
+    Raises BadCron or BadTimezone where it is not valid, or never due.
     """
     if len(cron.split()) != FIELDS:
         raise BadCron(cron)

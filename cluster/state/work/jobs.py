@@ -5,16 +5,14 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from hashlib import sha256
 from json import dumps
-from pathlib import Path
 from typing import Any, NewType
 
 from psycopg.types.json import Jsonb
 
 from cluster.basics.errors import Conflict, LeaseLost
 from cluster.basics.scope import Scope
-from cluster.state.db.postgres import Database, Transaction
+from cluster.state.db.postgres import Transaction
 from cluster.state.work import wait_reasons
-from cluster.state.work.job_counts import JobCounters, append_event, read_job_counters
 from cluster.state.work.lease import Lease, LeaseLedger
 
 JobId = NewType("JobId", str)
@@ -115,12 +113,43 @@ class EnqueuedJob:
     fresh: bool
 
 
-class JobLedger(LeaseLedger[JobLease]):
+@dataclass(frozen=True, slots=True)
+class JobCounters:
+    """The counters of a job by stage.
+
+    Attributes:
+        progress: expected, done, failed and unchanged units.
+        ended: of those that are done or unchanged, how many came to something degraded, partial or failed.
+    """
+
+    progress: dict[str, dict[str, int]]
+    ended: dict[str, dict[str, int]]
+
+    @property
+    def open_units(self) -> int:
+        """The number of units that are neither done, failed nor unchanged."""
+        return sum(c["expected"] - c["done"] - c["failed"] - c["unchanged"] for c in self.progress.values())
+
+
+async def append_event(tx: Transaction, query: str, job: str, kind: str, payload: Mapping[str, Any]) -> int:
+    """Append to the job's stream and return the event's gapless number."""
+    row = await tx.one(query, stream=f"job:{job}", type=kind, payload=Jsonb(payload))
+    return 0 if row is None else int(row["seq"])
+
+
+async def read_job_counters(tx: Transaction, query: str, scope: Scope, job: str) -> JobCounters:
+    """All counters of a job."""
+    rows = await tx.all(query, job=job, workspace=scope.workspace)
+    return JobCounters(
+        {r["stage"]: {k: int(r[k]) for k in ("expected", "done", "failed", "unchanged")} for r in rows},
+        {r["stage"]: {k: int(r[f"ended_{k}"]) for k in ("degraded", "partial", "failed")} for r in rows},
+    )
+
+
+class JobLedger(LeaseLedger[JobLease], queries="jobs.sql"):
     """Every statement about jobs and units."""
 
-    def __init__(self, database: Database) -> None:
-        """Queries are read from jobs.sql beside this file."""
-        super().__init__(database, Path(__file__).with_suffix(".sql"), JobLease)
+    _lease_type = JobLease
 
     async def enqueue(
         self,
@@ -133,20 +162,11 @@ class JobLedger(LeaseLedger[JobLease]):
     ) -> EnqueuedJob:
         """Add a job in the caller's transaction.
 
-        Raises:
-            Conflict: the idempotency key was used before with another request.
+        Raises Conflict where the idempotency key was used before with another request.
         """
         request_hash = sha256(dumps([kind, payload], sort_keys=True).encode()).hexdigest()
-        row = await tx.one(
-            self._sql["enqueue"],
-            **scope.keys,
-            kind=kind,
-            lane=lane,
-            payload=Jsonb(payload),
-            key=key,
-            request_hash=request_hash,
-            user=scope.user,
-        )
+        job_values = {"kind": kind, "lane": lane, "payload": Jsonb(payload), "key": key, "request_hash": request_hash}
+        row = await tx.one(self._sql["enqueue"], **scope.keys, user=scope.user, **job_values)
         if row is None:
             raise Conflict("the same request is being stored right now", fix="Send it again in a moment.")
         if row["request_hash"] != request_hash:
@@ -235,10 +255,6 @@ class JobLedger(LeaseLedger[JobLease]):
         async with self._db.transaction(lease.scope) as tx:
             await append_event(tx, self._sql["event"], lease.job, kind, payload)
 
-    async def progress(self, lease: JobLease) -> dict[str, dict[str, int]]:
-        """Stage to expected, done, failed and unchanged."""
-        return (await self.tally(lease)).progress
-
     async def tally(self, lease: JobLease) -> JobCounters:
         """Both kinds of counters of a job."""
         async with self._db.transaction(lease.scope) as tx:
@@ -270,22 +286,15 @@ class JobLedger(LeaseLedger[JobLease]):
     ) -> None:
         """Put the job back in the queue with what is done kept.
 
-        Args:
-            lease: of the job.
-            behind: behind those that wait already.
-            untouched: what was begun may have cost no attempt.
-            waiting: what it waits for, as `wait_reasons` writes it; its readers hear of each other thing.
+        It goes `behind` those that wait already; where it is `untouched`, what was begun may have cost no attempt. Its
+        readers hear of each other thing that it is `waiting` for, as `wait_reasons` writes it.
         """
         query = self._sql["release_untouched" if untouched else "release"]
         async with self._db.transaction(lease.scope) as tx:
             before = await tx.one(self._sql["waiting"], **lease.values)
             released = await tx.run(query, **lease.values, behind=behind, waiting=waiting)
-            if (
-                released
-                and waiting
-                and before
-                and (told := wait_reasons.parse_reason(waiting)) != wait_reasons.parse_reason(before["waiting"])
-            ):
+            told = wait_reasons.parse_reason(waiting)
+            if released and waiting and before and told != wait_reasons.parse_reason(before["waiting"]):
                 await append_event(tx, self._sql["event"], lease.job, "waiting", {"for": told[0], "why": told[1]})
 
     async def seen(self, owner: str, lane: JobLane, waits_for: str | None) -> None:

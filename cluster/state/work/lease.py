@@ -7,12 +7,11 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Seque
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from cluster.basics.errors import AosError, LeaseLost, Transient
 from cluster.basics.scope import Scope, TenantId, WorkspaceId
-from cluster.state.db.postgres import Database, Row, Transaction, load_queries
+from cluster.state.db.postgres import Row, SqlStore, Transaction
 
 _log = logging.getLogger("aos.work")
 
@@ -52,7 +51,7 @@ def worker_scope(row: Row) -> Scope:
     return Scope.of_worker(TenantId(str(row["tenant_id"])), WorkspaceId(str(row["workspace_id"])))
 
 
-class LeaseLedger(Generic[L]):
+class LeaseLedger(SqlStore, Generic[L]):
     """Rows that are worked on under lease. Each table's SQL has these queries:
 
     claim_next: takes what waits or whose lease has run out, with the next token, and skips what others have locked.
@@ -61,9 +60,7 @@ class LeaseLedger(Generic[L]):
     release: gives the row back if the token still holds.
     """
 
-    def __init__(self, database: Database, queries: Path, lease: type[L]) -> None:
-        """`queries`: the .sql file; `lease`: on what."""
-        self._db, self._sql, self._lease_type = database, load_queries(queries), lease
+    _lease_type: type[L]
 
     async def _claim_leases(self, **wanted: Any) -> list[L]:
         async with self._db.transaction() as tx:
@@ -73,8 +70,7 @@ class LeaseLedger(Generic[L]):
     async def heartbeat(self, lease: L, lease_seconds: float) -> bool:
         """Extend the lease and tell whether the work is to be cancelled.
 
-        Raises:
-            LeaseLost: another owner has it, or nobody is to work on it any more.
+        Raises LeaseLost where another owner has it, or nobody is to work on it any more.
         """
         async with self._db.transaction(lease.scope) as tx:
             row = await tx.one(self._sql["heartbeat"], **lease.values, lease=lease_seconds)
@@ -85,8 +81,7 @@ class LeaseLedger(Generic[L]):
     async def hold(self, tx: Transaction, lease: L) -> Row:
         """Lock the row for a transaction that writes what the work leads to.
 
-        Raises:
-            LeaseLost: the fencing token is stale; nothing may be written.
+        Raises LeaseLost where the fencing token is stale; nothing may be written.
         """
         row = await tx.one(self._sql["hold"], **lease.values)
         if row is None:
@@ -97,8 +92,7 @@ class LeaseLedger(Generic[L]):
     async def writing(self, lease: L) -> AsyncIterator[Transaction]:
         """The only way to write what the work leads to: one transaction, refused where the fencing token is stale.
 
-        Raises:
-            LeaseLost: another owner has claimed it since; nothing was written.
+        Raises LeaseLost where another owner has claimed it since; nothing was written.
         """
         async with self._db.transaction(lease.scope) as tx:
             await self.hold(tx, lease)
@@ -167,13 +161,8 @@ class Heartbeat(Generic[L]):
     ) -> asyncio.Task[Result]:
         """Work until that has ended, the lease is over, or it is time to leave; then the work is cancelled.
 
-        Args:
-            work: what is done under the lease.
-            leave: set where this process stops.
-            grace: seconds for work that is cancelled, None for as long as it takes.
-
-        Returns:
-            The work as it ended; cancelled, or not even that, where it was cut off.
+        `leave` is set where this process stops; `grace` are seconds for work that is cancelled, None for as long as it
+        takes. Returns the work as it ended; cancelled, or not even that, where it was cut off.
         """
         working = asyncio.create_task(work)
         async with self:
@@ -208,11 +197,8 @@ class LeaseSweep(Generic[L]):
     ) -> None:
         """Nothing is claimed yet.
 
-        Args:
-            claim: takes at most so many.
-            carry: works on one until it has ended or the event is set.
-            most: at a time.
-            poll: seconds between two looks when nothing waits.
+        `claim` takes at most so many, `carry` works on one until it has ended or the event is set, `most` at a time;
+        `poll` tells the seconds between two looks when nothing waits.
         """
         self._claim, self._carry, self._most, self._poll = claim, carry, most, poll
         self._wake = asyncio.Event()

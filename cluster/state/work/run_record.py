@@ -1,7 +1,7 @@
 """The record of a run: its state, its steps, its events, and the lease under which they are written."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import Any
 
@@ -101,16 +101,6 @@ class RunJournal:
 
 def read_step(row: Row) -> RunStep:
     """A step as it is stored."""
-    return RunStep(
-        row["seq"],
-        row["kind"],
-        row["name"],
-        normalize_json(row["request"]),
-        row["request_hash"],
-        StepState(row["state"]),
-        normalize_json(row["reply"]),
-        row["ms"],
-        row["prompt_tokens"],
-        row["completion_tokens"],
-        float(row["cost_usd"]),
-    )
+    columns = {field.name: row[field.name] for field in fields(RunStep)}
+    told = {key: normalize_json(row[key]) for key in ("request", "reply")}
+    return RunStep(**columns | told | {"state": StepState(row["state"]), "cost_usd": float(row["cost_usd"])})

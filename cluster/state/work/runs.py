@@ -2,17 +2,16 @@
 
 from collections.abc import Sequence
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid5
 
 from psycopg.types.json import Jsonb
 
 from cluster.basics.errors import Conflict, NotFound
-from cluster.basics.ids import uuid_of
+from cluster.basics.ids import scoped_id
 from cluster.basics.scope import Scope
 from cluster.state.canonical_json import action_digest, normalize_json
-from cluster.state.db.postgres import Database, Transaction
+from cluster.state.db.postgres import Transaction, field_values
 from cluster.state.work.lease import LeaseLedger, worker_scope
 from cluster.state.work.run_record import (
     NewRun,
@@ -28,30 +27,18 @@ from cluster.state.work.run_record import (
 _DOUBTS = 20  # runs at a time of which somebody is asked what became of what they had begun
 
 
-class RunLedger(LeaseLedger[RunLease]):
+class RunLedger(LeaseLedger[RunLease], queries="runs.sql"):
     """Every write to runs, steps and their events."""
 
-    def __init__(self, database: Database) -> None:
-        """Queries are read from runs.sql beside this file."""
-        super().__init__(database, Path(__file__).with_suffix(".sql"), RunLease)
+    _lease_type = RunLease
 
     async def create(self, tx: Transaction, scope: Scope, run: NewRun, lease_seconds: float) -> None:
         """Add a run in the caller's transaction, beside the message that it answers.
 
         One that is attended and that nobody claims within the lease is interrupted.
         """
-        await tx.run(
-            self._sql["create"],
-            **_run_values(scope, run.id),
-            session=run.session,
-            agent=run.agent,
-            user=scope.user,
-            path=run.path,
-            attended=run.attended,
-            input=Jsonb(normalize_json(run.input)),
-            seed=run.seed,
-            lease=lease_seconds,
-        )
+        values = field_values(run) | scoped_id(scope, "run", run.id) | {"input": Jsonb(normalize_json(run.input))}
+        await tx.run(self._sql["create"], **values, user=scope.user, lease=lease_seconds)
 
     async def claim(
         self, scope: Scope, run: str, owner: str, lease_seconds: float, *, attended: bool = True
@@ -63,13 +50,11 @@ class RunLedger(LeaseLedger[RunLease]):
             Conflict: it is carried out elsewhere, waits for a decision, or has ended, as one does now that is to be
                 cancelled.
         """
+        named = scoped_id(scope, "run", run)
         async with self._db.transaction(scope) as tx:
-            row = await tx.one(
-                self._sql["claim"], **_run_values(scope, run), owner=owner, lease=lease_seconds, attended=attended
-            )
+            row = await tx.one(self._sql["claim"], **named, owner=owner, lease=lease_seconds, attended=attended)
             if row is None:
-                unwanted = await tx.one(self._sql["unwanted"], **_run_values(scope, run)) is not None
-                if unwanted:
+                if await tx.one(self._sql["unwanted"], **named) is not None:
                     await self._cancel(tx, scope, run)
                 refusal = await self._refusal_error(tx, scope, run)
         if row is None:  # raised here, so that a cancel is committed
@@ -85,54 +70,26 @@ class RunLedger(LeaseLedger[RunLease]):
         return next(iter(await self._claim_leases(owner=owner, lease=lease_seconds)), None)
 
     async def load(self, scope: Scope, run: str) -> RunJournal:
-        """The run with its journal.
-
-        Raises:
-            NotFound: no such run in this scope.
-        """
+        """The run with its journal. Raises NotFound where there is none."""
         async with self._db.transaction(scope) as tx:
-            row = await tx.one(self._sql["load"], **_run_values(scope, run))
-            steps = await tx.all(self._sql["steps"], **_run_values(scope, run))
-        if row is None:
-            raise NotFound(f"run {run}")
-        return RunJournal(
-            normalize_json(row["input"]),
-            row["seed"],
-            RunState(row["state"]),
-            row["last_event"],
-            tuple(map(read_step, steps)),
-            row["outcome"],
-        )
+            row = await tx.named(f"run {run}", self._sql["load"], **(named := scoped_id(scope, "run", run)))
+            steps = await tx.all(self._sql["steps"], **named)
+        same = {key: row[key] for key in ("seed", "last_event", "outcome")}
+        begun = {"input": normalize_json(row["input"]), "state": RunState(row["state"])}
+        return RunJournal(**begun, **same, steps=tuple(map(read_step, steps)))
 
     async def put_step(self, tx: Transaction, lease: RunLease, step: RunStep) -> None:
         """Write a step or the end of a started one, and what it cost."""
-        cost = {
-            "prompt_tokens": step.prompt_tokens,
-            "completion_tokens": step.completion_tokens,
-            "cost_usd": Decimal(str(step.cost_usd)),
-        }
-        named = lease.values
-        written = await tx.run(
-            self._sql["put_step"],
-            **named,
-            **cost,
-            seq=step.seq,
-            kind=step.kind,
-            name=step.name,
-            request=Jsonb(step.request),
-            request_hash=step.request_hash,
-            state=step.state,
-            ms=step.ms,
-            reply=None if step.reply is None else Jsonb(step.reply),
-        )
-        if written and step.state is not StepState.STARTED:
-            await tx.run(self._sql["spent"], **named, **cost)
+        values = field_values(step) | lease.values
+        values |= {"cost_usd": Decimal(str(step.cost_usd)), "request": Jsonb(step.request)}
+        values["reply"] = None if step.reply is None else Jsonb(step.reply)
+        if await tx.run(self._sql["put_step"], **values) and step.state is not StepState.STARTED:
+            await tx.run(self._sql["spent"], **values)
 
     async def put_events(self, tx: Transaction, lease: RunLease, events: Sequence[RunEvent]) -> None:
         """Store numbered events; what is stored already stays as it is.
 
-        Raises:
-            ValueError: a number is missing, in between or after what is stored.
+        Raises ValueError where a number is missing, in between or after what is stored.
         """
         if not events:
             return
@@ -192,17 +149,16 @@ class RunLedger(LeaseLedger[RunLease]):
     async def cancel(self, tx: Transaction, scope: Scope, run: str) -> RunState:
         """End a run that nobody carries; the owner of a running one notices with its next heartbeat.
 
-        Raises:
-            NotFound, Conflict: no such run, or it has ended.
+        Raises NotFound or Conflict: no such run, or it has ended.
         """
-        row = await tx.one(self._sql["ask_cancel"], **_run_values(scope, run))
+        row = await tx.one(self._sql["ask_cancel"], **scoped_id(scope, "run", run))
         if row is None:
             raise await self._refusal_error(tx, scope, run)
         return RunState.RUNNING if row["carried"] else await self._cancel(tx, scope, run)
 
     async def _cancel(self, tx: Transaction, scope: Scope, run: str) -> RunState:
         """End a run that is locked, with its last event."""
-        await tx.run(self._sql["cancel"], **_run_values(scope, run))
+        await tx.run(self._sql["cancel"], **scoped_id(scope, "run", run))
         await self._ask_what_became(tx, scope, run)
         return RunState.CANCELLED
 
@@ -213,32 +169,18 @@ class RunLedger(LeaseLedger[RunLease]):
         for row in rows:
             scope = worker_scope(row)
             async with self._db.transaction(scope) as tx:
-                if await tx.one(self._sql["hold_idle"], **_run_values(scope, str(row["id"]))) is not None:
+                if await tx.one(self._sql["hold_idle"], **scoped_id(scope, "run", str(row["id"]))) is not None:
                     await self._ask_what_became(tx, scope, str(row["id"]))
 
     async def _ask_what_became(self, tx: Transaction, scope: Scope, run: str) -> None:
         """Put before a person what a locked run had begun and must not repeat; its journal asks by the same id."""
-        named = _run_values(scope, run)
+        named = scoped_id(scope, "run", run)
         for step in await tx.all(self._sql["begun"], **named):
-            await tx.run(
-                self._sql["doubt"],
-                **named,
-                id=str(uuid5(UUID(run), f"{step['seq']} reconcile")),
-                step=step["seq"],
-                tool=step["name"],
-                arguments=Jsonb(normalize_json(step["request"])),
-                digest=action_digest(step["name"], step["request"]),
-            )
+            asked = {"id": str(uuid5(UUID(run), f"{step['seq']} reconcile")), "step": step["seq"], "tool": step["name"]}
+            digest = action_digest(step["name"], step["request"])
+            arguments = Jsonb(normalize_json(step["request"]))
+            await tx.run(self._sql["doubt"], **named, **asked, arguments=arguments, digest=digest)
 
     async def _refusal_error(self, tx: Transaction, scope: Scope, run: str) -> NotFound | Conflict:
-        row = await tx.one(self._sql["load"], **_run_values(scope, run))
+        row = await tx.one(self._sql["load"], **scoped_id(scope, "run", run))
         return NotFound(f"run {run}") if row is None else Conflict(f"run {run} is {row['state']}")
-
-
-def _run_values(scope: Scope, run: str) -> dict[str, str]:
-    """The run within its scope.
-
-    Raises:
-        NotFound: an id that is no UUID names no run.
-    """
-    return {"run": uuid_of(run, "run"), **scope.keys}

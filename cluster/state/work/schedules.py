@@ -4,16 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from pathlib import Path
 from typing import Any
 
-import psycopg
 from psycopg.types.json import Jsonb
 
-from cluster.basics.errors import Conflict, NotFound
-from cluster.basics.ids import uuid_of
+from cluster.basics.errors import NotFound
+from cluster.basics.ids import scoped_id, uuid_of
 from cluster.basics.scope import Role, Scope
-from cluster.state.db.postgres import Database, Row, Transaction, load_queries
+from cluster.state.db.postgres import Row, SqlStore, Transaction, field_values, unique_or_conflict
 from cluster.state.work.cron import next_after
 
 
@@ -64,128 +62,64 @@ class ScheduleChange:
         return self.cron is not None or self.timezone is not None or self.enabled is True
 
 
-class ScheduleStore:
+class ScheduleStore(SqlStore, queries="schedules.sql"):
     """Every statement of people about schedules."""
-
-    def __init__(self, database: Database) -> None:
-        """Queries are read from schedules.sql beside this file."""
-        self._db = database
-        self._sql = load_queries(Path(__file__).with_suffix(".sql"))
 
     async def add(self, tx: Transaction, scope: Scope, new: NewSchedule, now: datetime) -> str:
         """Add one that runs as its owner, with no more rights than `scope` has now.
 
-        Raises:
-            BadCron, BadTimezone: it would never be due.
-            Conflict: the name is taken.
+        Raises BadCron or BadTimezone where it would never be due, Conflict where the name is taken.
         """
-        due = next_after(new.cron, new.timezone, now)
-        try:
-            row = await tx.one(
-                self._sql["add"],
-                **scope.keys,
-                agent=uuid_of(new.agent, "agent"),
-                user=scope.user,
-                role=scope.role,
-                name=new.name,
-                cron=new.cron,
-                timezone=new.timezone,
-                action=new.action,
-                payload=Jsonb(dict(new.payload)),
-                enabled=new.enabled,
-                next=due,
-            )
-        except psycopg.errors.UniqueViolation as error:
-            raise Conflict(f"the schedule {new.name} exists already") from error
-        assert row is not None
+        values = {**scope.keys, "user": scope.user, "role": scope.role, "next": next_after(new.cron, new.timezone, now)}
+        values |= field_values(new) | {"agent": uuid_of(new.agent, "agent"), "payload": Jsonb(dict(new.payload))}
+        with unique_or_conflict(f"the schedule {new.name} exists already"):
+            row = await tx.only(self._sql["add"], **values)
         return str(row["id"])
 
     async def show(self, scope: Scope, schedule: str) -> Row:
-        """One schedule.
-
-        Raises:
-            NotFound: there is none of this id here.
-        """
+        """One schedule. Raises NotFound where there is none."""
         async with self._db.transaction(scope) as tx:
-            return _require_row(await tx.one(self._sql["show"], **_schedule_values(scope, schedule)), schedule)
+            return await self._require_schedule(tx, "show", scope, schedule)
 
     async def page(self, scope: Scope, skip: int, limit: int) -> tuple[list[Row], int]:
         """A page of the workspace's schedules by name, and how many there are."""
         async with self._db.transaction(scope) as tx:
-            rows = await tx.all(self._sql["list"], **scope.keys, skip=skip, limit=limit)
-            total = await tx.one(self._sql["count"], **scope.keys)
-        return rows, int(total["total"]) if total else 0
+            return await tx.page(self._sql["list"], self._sql["count"], **scope.keys, skip=skip, limit=limit)
 
     async def change(
         self, tx: Transaction, scope: Scope, schedule: str, change: ScheduleChange, now: datetime, role: Role | None
     ) -> None:
         """Change one; `role` is its new ceiling, None leaves the old. A due time that has begun is ended as it began.
 
-        Raises:
-            NotFound, Conflict: there is none of this id here, or the name is taken.
-            BadCron, BadTimezone: it would never be due.
+        Raises as `add`, and NotFound where there is none of this id here.
         """
-        _require_row(await tx.one(self._sql["lock"], **_schedule_values(scope, schedule)), schedule)
-        old = _require_row(await tx.one(self._sql["show"], **_schedule_values(scope, schedule)), schedule)
+        await self._require_schedule(tx, "lock", scope, schedule)
+        old = await self._require_schedule(tx, "show", scope, schedule)
         due = next_after(change.cron or old["cron"], change.timezone or old["timezone"], now) if change.moves else None
-        try:
-            await tx.run(
-                self._sql["change"],
-                **_schedule_values(scope, schedule),
-                name=change.name,
-                cron=change.cron,
-                timezone=change.timezone,
-                payload=None if change.payload is None else Jsonb(dict(change.payload)),
-                enabled=change.enabled,
-                next=due,
-                role=role,
-            )
-        except psycopg.errors.UniqueViolation as error:
-            raise Conflict(f"the schedule {change.name} exists already") from error
+        values = field_values(change) | scoped_id(scope, "schedule", schedule) | {"next": due, "role": role}
+        values["payload"] = None if change.payload is None else Jsonb(dict(change.payload))
+        with unique_or_conflict(f"the schedule {change.name} exists already"):
+            await tx.run(self._sql["change"], **values)
 
     async def ask(self, tx: Transaction, scope: Scope, schedule: str) -> datetime:
-        """Make it due now, enabled or not; returns the due time.
-
-        Raises:
-            NotFound: there is none of this id here.
-        """
-        row = _require_row(await tx.one(self._sql["ask"], **_schedule_values(scope, schedule)), schedule)
-        asked: datetime = row["asked_at"]
+        """Make it due now, enabled or not; returns the due time. Raises NotFound where there is none."""
+        asked: datetime = (await self._require_schedule(tx, "ask", scope, schedule))["asked_at"]
         return asked
 
     async def remove(self, tx: Transaction, scope: Scope, schedule: str) -> None:
-        """Take it away with its history.
-
-        Raises:
-            NotFound: there is none of this id here.
-        """
-        if not await tx.run(self._sql["remove"], **_schedule_values(scope, schedule)):
+        """Take it away with its history. Raises NotFound where there is none."""
+        if not await tx.run(self._sql["remove"], **scoped_id(scope, "schedule", schedule)):
             raise NotFound(f"schedule {schedule}")
 
     async def runs(self, scope: Scope, schedule: str, skip: int, limit: int) -> tuple[list[Row], int]:
         """A page of what became of its due times, latest first, and how many there were.
 
-        Raises:
-            NotFound: there is none of this id here.
+        Raises NotFound where there is none.
         """
-        named = _schedule_values(scope, schedule)
+        named = scoped_id(scope, "schedule", schedule)
         async with self._db.transaction(scope) as tx:
-            _require_row(await tx.one(self._sql["show"], **named), schedule)
-            rows = await tx.all(self._sql["runs"], **named, skip=skip, limit=limit)
-            total = await tx.one(self._sql["count_runs"], **named)
-        return rows, int(total["total"]) if total else 0
+            await self._require_schedule(tx, "show", scope, schedule)
+            return await tx.page(self._sql["runs"], self._sql["count_runs"], **named, skip=skip, limit=limit)
 
-
-def _require_row(row: Row | None, schedule: str) -> Row:
-    if row is None:
-        raise NotFound(f"schedule {schedule}")
-    return row
-
-
-def _schedule_values(scope: Scope, schedule: str) -> dict[str, str]:
-    """The schedule within its scope.
-
-    Raises:
-        NotFound: an id that is no UUID names no schedule.
-    """
-    return {"schedule": uuid_of(schedule, "schedule"), **scope.keys}
+    async def _require_schedule(self, tx: Transaction, query: str, scope: Scope, schedule: str) -> Row:
+        return await tx.named(f"schedule {schedule}", self._sql[query], **scoped_id(scope, "schedule", schedule))

@@ -3,11 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 from cluster.basics.scope import Role, UserId
-from cluster.state.db.postgres import Database
+from cluster.state.db.postgres import field_values
 from cluster.state.work.cron import next_after
 from cluster.state.work.lease import Lease, LeaseLedger
 from cluster.state.work.schedules import Action, ScheduleOutcome
@@ -57,27 +56,20 @@ class DueTimeResult:
     error: str | None = None
 
 
-class DueSchedules(LeaseLedger[ScheduleLease]):
+class DueSchedules(LeaseLedger[ScheduleLease], queries="schedules.sql"):
     """Every statement of those who carry schedules out."""
 
-    def __init__(self, database: Database) -> None:
-        """Queries are those of schedules.sql."""
-        super().__init__(database, Path(__file__).with_name("schedules.sql"), ScheduleLease)
+    _lease_type = ScheduleLease
 
     async def claim(self, owner: str, lease_seconds: float, most: int) -> list[ScheduleLease]:
         """Take what is due, so that no more than `most` are carried anywhere."""
         return await self._claim_leases(owner=owner, lease=lease_seconds, most=most)
 
     async def begin(self, lease: ScheduleLease) -> DueTime:
-        """Write down that an attempt begins.
-
-        Raises:
-            LeaseLost: somebody else has it, or the schedule is gone.
-        """
+        """Write down that an attempt begins. Raises LeaseLost where somebody else has it, or the schedule is gone."""
         async with self._db.transaction(lease.scope) as tx:
             held = await self.hold(tx, lease)
-            row = await tx.one(self._sql["begin"], **lease.values)
-        assert row is not None
+            row = await tx.only(self._sql["begin"], **lease.values)
         return DueTime(
             id=str(row["id"]),
             lease=lease,
@@ -94,20 +86,11 @@ class DueSchedules(LeaseLedger[ScheduleLease]):
     async def finish(self, due: DueTime, ending: DueTimeResult) -> None:
         """End the due time; the next one is in the future, however many were missed.
 
-        Raises:
-            LeaseLost: somebody else has it, or the schedule is gone; nothing was written.
+        Raises LeaseLost where somebody else has it, or the schedule is gone; nothing was written.
         """
         lease = due.lease
         async with self._db.transaction(lease.scope) as tx:
             held = await self.hold(tx, lease)
             following = next_after(held["cron"], held["timezone"], held["now"])
-            await tx.run(
-                self._sql["end_run"],
-                **lease.values,
-                id=due.id,
-                status=ending.status,
-                error=ending.error,
-                run=ending.run,
-                job=ending.job,
-            )
+            await tx.run(self._sql["end_run"], **lease.values, id=due.id, **field_values(ending))
             await tx.run(self._sql["done"], **lease.values, status=ending.status, next=following)

@@ -92,15 +92,12 @@ def _queued_reasons(place: Mapping[str, Any]) -> list[WaitReason | None]:
         )
         kept.append(WaitReason(Wait.OTHER_TENANTS, detail))
     if ahead:
-        kept.append(
-            WaitReason(Wait.BEHIND, f"{_count_jobs(ahead)} of yours {_verb_come(ahead)} first; {running} at work")
-        )
+        detail = f"{_count_jobs(ahead)} of yours {_verb_come(ahead)} first; {running} at work"
+        kept.append(WaitReason(Wait.BEHIND, detail))
     if not (others or ahead) and running:
-        kept.append(
-            WaitReason(
-                Wait.NEXT, f"it comes next in its lane, where {_count_jobs(running)} {_verb_be(running)} at work"
-            )
-        )
+        verb = "is" if running == 1 else "are"
+        detail = f"it comes next in its lane, where {_count_jobs(running)} {verb} at work"
+        kept.append(WaitReason(Wait.NEXT, detail))
     return kept
 
 
@@ -117,7 +114,3 @@ def _count_jobs(count: int) -> str:
 
 def _verb_come(count: int) -> str:
     return "comes" if count == 1 else "come"
-
-
-def _verb_be(count: int) -> str:
-    return "is" if count == 1 else "are"

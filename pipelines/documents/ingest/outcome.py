@@ -27,7 +27,7 @@ class OutcomeCounts:
 
     @classmethod
     def of(cls, progress: Counters, ended: Counters) -> "OutcomeCounts":
-        """From the counters of a job's stages, see `cluster.state.work.job_counts.JobCounters`."""
+        """From the counters of a job's stages, see `cluster.state.work.jobs.JobCounters`."""
         survey, index = progress.get(SURVEY, {}), progress.get(INDEX, {})
         looked, made, read = (ended.get(stage, {}) for stage in (SURVEY, INDEX, READ))
         both = {name: looked.get(name, 0) + made.get(name, 0) for name in ("degraded", "partial", "failed")}

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from hashlib import sha256
 from json import dumps
-from pathlib import Path
 from typing import Any
 
 from psycopg.types.json import Jsonb
@@ -33,8 +32,10 @@ class GoldenRunLease(Lease):
     noun = "golden run"
 
 
-class GoldenRuns(LeaseLedger[GoldenRunLease]):
+class GoldenRuns(LeaseLedger[GoldenRunLease], queries="golden_runs.sql"):
     """Begins runs and works them off, in the scope of whoever asked: what they may not see is not found."""
+
+    _lease_type = GoldenRunLease
 
     def __init__(
         self,
@@ -46,7 +47,7 @@ class GoldenRuns(LeaseLedger[GoldenRunLease]):
         beat: float = BEAT_SECONDS,
     ) -> None:
         """`settings` are those that the figures depend on, as JSON; a run keeps them beside its figures."""
-        super().__init__(database, Path(__file__).with_suffix(".sql"), GoldenRunLease)
+        super().__init__(database)
         self._sets, self._examiner, self._identity = sets, examiner, IdentityStore(database)
         self._settings, self._lease_seconds, self._beat_seconds = settings, lease, beat
         self._sweep = LeaseSweep(self._take_over, self._execute_run, AT_ONCE, lambda: beat)
