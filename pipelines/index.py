@@ -21,7 +21,6 @@ from pipelines.documents.store.document_writes import DocumentStore
 from pipelines.read import be_a_reader, stream_through_actors
 
 SLOWEST_CALL = 4 * 3600.0  # sixteen books of a thousand pages each, on a laptop
-
 VERSIONS_A_CALL = 8  # embedded in one call: one-page files fill the embedder's batches, and little is lost by a stop
 
 

@@ -19,15 +19,13 @@ from configs.sections import ReadSettings, Settings
 from configs.settings import load_settings
 from pipelines import rows
 from pipelines.documents.extract.reader import DocumentReader
-from pipelines.documents.ingest.parallelism import reader_count
+from pipelines.documents.ingest.backpressure import reader_count
 from pipelines.documents.ingest.slices import PageSlice, ReadPage, read_slice
 from pipelines.documents.ingest.stages import FileTask, SurveyResult, survey_file
 
 # A pool's actors import for seconds before a line of ours runs, while somebody waits for an answer: they start in the
 # kernel's idle class already, where it is not refused. A node that names no Python has it where this one does.
 BEHIND = f'$(chrt --idle 0 true 2>/dev/null && echo chrt --idle 0) "${{AOS_PYTHON:-{sys.executable}}}"'
-
-
 STALL_SECONDS = 300.0
 
 
@@ -43,29 +41,21 @@ class _BulkActor:
     def __init__(self, given: Mapping[str, Any] | None = None) -> None:
         settings = load_settings(rows=given)
         be_a_reader(settings)
-        self._reader = DocumentReader(settings.read, settings.ocr, priority=bulk_priority(settings.read))
+        priority = ProcessPriority.IDLE if settings.read.idle else ProcessPriority.NORMAL
+        self._reader = DocumentReader(settings.read, settings.ocr, priority=priority)
 
 
 class _Survey(_BulkActor):
-    """Opens files far enough to count their pages."""
-
     def __call__(self, batch: pa.Table) -> Iterator[pa.Table]:
         found = [rows.of_surveyed(survey_file(self._reader, rows.to_task(row))) for row in batch.to_pylist()]
         yield pa.Table.from_pylist(found)
 
 
 class _Read(_BulkActor):
-    """Reads slices of pages."""
-
     def __call__(self, batch: pa.Table) -> Iterator[pa.Table]:
         for row in batch.to_pylist():
             pages = [rows.of_read(page) for page in read_slice(self._reader, rows.to_slice(row))]
             yield pa.Table.from_pylist(pages)
-
-
-def bulk_priority(settings: ReadSettings) -> ProcessPriority:
-    """Scheduling priority of bulk work."""
-    return ProcessPriority.IDLE if settings.idle else ProcessPriority.NORMAL
 
 
 def survey_files(
@@ -80,13 +70,7 @@ def survey_files(
 def read_slices(
     slices: Sequence[PageSlice], settings: ReadSettings, gpus: float = 0, given: Mapping[str, Any] | None = None
 ) -> Iterator[list[ReadPage]]:
-    """Read slices on the cluster; one list a slice, as each is finished.
-
-    Args:
-        settings: how many actors there may be, and how large each is.
-        gpus: what each actor takes of them.
-        given: rows of the settings.
-    """
+    """Read slices on the cluster; one list a slice, as each is finished. Each actor takes so much of the `gpus`."""
     items = [rows.of_slice(piece) for piece in slices]
     slowest = max((len(piece.numbers) for piece in slices), default=1) * settings.page_seconds
     held = settings.idle and settings.floor > 0
@@ -97,7 +81,6 @@ def read_slices(
 
 
 def _actor_count(settings: ReadSettings, gpus: float) -> int:
-    """The number of actors to start now."""
     if settings.readers != "auto":
         return settings.readers
     free = ray.available_resources()  # type: ignore[no-untyped-call]
@@ -122,7 +105,6 @@ def stream_through_actors(
 
     Args:
         work: the actors' class.
-        settings: how many actors there may be, and how large each is.
         quiet_seconds: how long one row may take; twice that, and two minutes, without any result is a stall.
         gpus: the part of a GPU that each actor reserves; Ray shows it that GPU alone.
         given: rows of the settings for the actors, small; None for actors that take none.

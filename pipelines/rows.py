@@ -1,6 +1,7 @@
 """Dataclasses as Arrow rows and back: what crosses a Dataset's stages."""
 
 import os
+from dataclasses import asdict
 from json import dumps, loads
 from typing import Any
 
@@ -24,63 +25,34 @@ Row = dict[str, Any]
 
 def of_task(task: FileTask) -> Row:
     """A file to survey."""
-    told = {"encoding": task.encoding or "", "language": task.language or ""}  # a column of nulls has no type
-    return {"key": task.key, "path": os.fsencode(task.path), "filename": task.filename, **told}
+    return asdict(task) | _without_nulls(task)
 
 
 def to_task(row: Row) -> FileTask:
     """The inverse."""
-    return FileTask(str(row["key"]), os.fsdecode(row["path"]), str(row["filename"]), *_text_hints(row))
+    return FileTask(**row | _with_nulls(row))
 
 
 def of_surveyed(surveyed: SurveyResult) -> Row:
     """A survey result."""
-    plain = {name: getattr(surveyed, name) for name in ("key", "kind", "file_hash", "file_size", "mtime_ns", "pages")}
-    return plain | {"failure": dumps(failure_to_json(surveyed.failure))}
+    return asdict(surveyed) | {"failure": dumps(failure_to_json(surveyed.failure))}
 
 
 def to_surveyed(row: Row) -> SurveyResult:
     """The inverse."""
-    return SurveyResult(
-        str(row["key"]),
-        str(row["kind"]),
-        str(row["file_hash"]),
-        int(row["file_size"]),
-        int(row["mtime_ns"]),
-        int(row["pages"]),
-        failure_from_json(loads(row["failure"])),
-    )
+    return SurveyResult(**row | {"failure": failure_from_json(loads(row["failure"]))})
 
 
 def of_slice(piece: PageSlice) -> Row:
     """Pages of one file that are read together."""
-    return {
-        "version": piece.version,
-        "path": os.fsencode(piece.path),
-        "kind": piece.kind,
-        "file_hash": piece.file_hash,
-        "file_size": piece.file_size,
-        "mtime_ns": piece.mtime_ns,
-        "numbers": dumps(piece.numbers),
-        "encoding": piece.encoding or "",
-        "language": piece.language or "",
-        "ocr": dumps(piece.ocr),
-    }
+    lists = {"numbers": dumps(piece.numbers), "ocr": dumps(piece.ocr)}
+    return asdict(piece) | lists | _without_nulls(piece)
 
 
 def to_slice(row: Row) -> PageSlice:
     """The inverse."""
-    return PageSlice(
-        VersionId(str(row["version"])),
-        os.fsdecode(row["path"]),
-        str(row["kind"]),
-        str(row["file_hash"]),
-        int(row["file_size"]),
-        int(row["mtime_ns"]),
-        tuple(loads(row["numbers"])),
-        *_text_hints(row),
-        tuple(loads(row["ocr"])),
-    )
+    lists = {name: tuple(loads(row[name])) for name in ("numbers", "ocr")}
+    return PageSlice(**row | lists | _with_nulls(row))
 
 
 def of_read(read: ReadPage) -> Row:
@@ -90,7 +62,7 @@ def of_read(read: ReadPage) -> Row:
 
 def to_read(row: Row) -> ReadPage:
     """The inverse, with boxes and confidences to four decimals."""
-    return ReadPage(VersionId(str(row["version"])), page_from_json(loads(row["page"])))
+    return ReadPage(VersionId(row["version"]), page_from_json(loads(row["page"])))
 
 
 def of_indexed(indexed: IndexedVersion) -> Row:
@@ -109,11 +81,15 @@ def of_indexed(indexed: IndexedVersion) -> Row:
 def to_indexed(row: Row) -> IndexedVersion:
     """The inverse."""
     chunks = tuple(chunk_from_json(chunk) for chunk in loads(row["chunks"]))
-    dimension = int(row["dimension"])
-    flat = np.frombuffer(row["vectors"], "<f4")
+    flat, dimension = np.frombuffer(row["vectors"], "<f4"), row["dimension"]
     vectors = None if dimension < 0 else flat.reshape(len(chunks), dimension)
-    return IndexedVersion(VersionId(str(row["version"])), chunks, vectors, int(row["reads"]), str(row["made"]))
+    return IndexedVersion(VersionId(row["version"]), chunks, vectors, row["reads"], row["made"])
 
 
-def _text_hints(row: Row) -> tuple[str | None, str | None]:
-    return str(row["encoding"]) or None, str(row["language"]) or None
+def _without_nulls(one: FileTask | PageSlice) -> Row:
+    """The path as bytes, and the hints as text: a column of nulls has no type."""
+    return {"path": os.fsencode(one.path), "encoding": one.encoding or "", "language": one.language or ""}
+
+
+def _with_nulls(row: Row) -> Row:
+    return {"path": os.fsdecode(row["path"]), "encoding": row["encoding"] or None, "language": row["language"] or None}

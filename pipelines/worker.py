@@ -20,8 +20,7 @@ from cluster.basics.priority import ProcessPriority
 from cluster.basics.scope import Scope
 from cluster.deploy import reader_gpus
 from cluster.models.embedding.migration import forget_facts
-from cluster.models.ports import Embedder
-from cluster.models.ports import EmbeddingLane as ModelLane
+from cluster.models.ports import Embedder, EmbeddingLane
 from cluster.state.db.embedded import resolve_endpoints
 from cluster.state.db.postgres import Database
 from cluster.state.settings.restart_requests import RestartRequests
@@ -56,6 +55,7 @@ from pipelines.documents.store.document_writes import DocumentStore
 
 QUEUE_SECONDS = 0.5  # between two looks at who waits
 SPARE_THREADS = 8
+ROOM_SETTING = "disk.jobs_free_bytes (AOS_DISK_JOBS_FREE_BYTES)"
 STOP_SECONDS = 15.0  # Serve kills a replica 20 s after it was told to go
 
 
@@ -63,13 +63,7 @@ class DatasetStages:
     """Bulk: every stage is a Dataset over micro-batches."""
 
     def __init__(self, settings: ReadSettings, gpus: float = 0, rows: Mapping[str, Any] | None = None) -> None:
-        """Nothing is started.
-
-        Args:
-            settings: how many actors there may be and how large each is.
-            gpus: what a reader takes of them.
-            rows: of the settings as this worker has them: actors that begin later have the same, whatever was changed.
-        """
+        """`rows` are the settings' as this worker has them: actors that begin later have the same, whatever changed."""
         self._settings, self._gpus, self._rows = settings, gpus, rows
 
     def survey(self, files: Sequence[FileTask]) -> AsyncIterator[list[SurveyResult]]:
@@ -147,13 +141,12 @@ class Worker:
         settings, store, jobs = self._settings, DocumentStore(database), JobLedger(database)
         reader = reader_of(lane, settings, self._pace)
         self._readers.append(reader)
-        model_lane = ModelLane.QUESTION if lane is JobLane.SMALL else ModelLane.BULK
+        model_lane = EmbeddingLane.QUESTION if lane is JobLane.SMALL else EmbeddingLane.BULK
         here = HereStages(reader, VersionIndexer(store, embedder, settings.chunk, model_lane))
         held, crowd = None, None
         if lane is JobLane.BULK and settings.read.idle and settings.read.floor > 0:
-            pulses = DocumentReader(
-                settings.read, settings.ocr, share=share_of_a_core(settings.read, os.cpu_count() or 1)
-            )
+            share = share_of_a_core(settings.read, os.cpu_count() or 1)
+            pulses = DocumentReader(settings.read, settings.ocr, share=share)
             self._readers.append(pulses)
             held = HereStages(pulses, VersionIndexer(store, embedder, settings.chunk, model_lane))
             crowd = CrowdWatch(settings.read.floor) if settings.ray.address is None else None  # else it reads elsewhere
@@ -173,8 +166,7 @@ class Worker:
             held=held,
             crowd=crowd,
         )
-        owner = f"{socket.gethostname()}:{os.getpid()}:{lane}:{at}"
-        restarts = RestartRequests(database)
+        owner, restarts = f"{socket.gethostname()}:{os.getpid()}:{lane}:{at}", RestartRequests(database)
         return JobLoop(
             jobs,
             runner,
@@ -182,11 +174,7 @@ class Worker:
             settings.worker,
             owner,
             lambda: restarts.under_way((Part.EMBEDDING, Part.WORKER)),
-            room=DiskRoom(
-                settings.state_dir,
-                settings.disk.jobs_free_bytes,
-                settings="disk.jobs_free_bytes (AOS_DISK_JOBS_FREE_BYTES)",
-            ),
+            room=DiskRoom(settings.state_dir, settings.disk.jobs_free_bytes, settings=ROOM_SETTING),
             strain=functools.partial(strain_of, lane, settings, crowd),
         )
 

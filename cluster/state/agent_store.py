@@ -86,7 +86,7 @@ class AgentStore(SqlStore, queries="agent_store.sql"):
 
     async def require(self, tx: Transaction, scope: Scope, agent: str) -> None:
         """Hold an agent until the transaction ends, for what is given to it. Raises NotFound where there is none."""
-        await tx.named(f"agent {agent}", self._sql["require"], **scoped_id(scope, "agent", agent))
+        await tx.required(f"agent {agent}", self._sql["require"], **scoped_id(scope, "agent", agent))
 
     async def change(self, tx: Transaction, scope: Scope, agent: str, change: AgentChange) -> Row:
         """The agent as it is then; runs that have begun keep the one they began with.
@@ -97,7 +97,7 @@ class AgentStore(SqlStore, queries="agent_store.sql"):
             await lock_corpus(tx, scope)
         values = _agent_values(change) | scoped_id(scope, "agent", agent)
         with unique_or_conflict(f"the agent {change.name} exists already"):
-            await tx.named(f"agent {agent}", self._sql["change"], **values)
+            await tx.required(f"agent {agent}", self._sql["change"], **values)
         if change.whole_workspace is not None:
             await mark_corpus_changed(tx, scope)
         return await self._agent(tx, scope, agent)
@@ -109,7 +109,7 @@ class AgentStore(SqlStore, queries="agent_store.sql"):
         """
         values = scoped_id(scope, "agent", agent)
         await lock_corpus(tx, scope)
-        await tx.named(f"agent {agent}", self._sql["lock"], **values)
+        await tx.required(f"agent {agent}", self._sql["lock"], **values)
         if (run := await tx.one(self._sql["busy"], **values)) is not None:
             raise Conflict(f"run {run['id']} of it is {run['state']}", fix="Cancel the run, or decide its approval.")
         await tx.run(self._sql["delete"], **values)
@@ -140,7 +140,7 @@ class AgentStore(SqlStore, queries="agent_store.sql"):
             await standing.opened(tx, scope, str(row["id"]))
 
     async def _agent(self, tx: Transaction, scope: Scope, agent: str) -> Row:
-        return await tx.named(f"agent {agent}", self._sql["show"], **scoped_id(scope, "agent", agent))
+        return await tx.required(f"agent {agent}", self._sql["show"], **scoped_id(scope, "agent", agent))
 
 
 def _agent_values(agent: NewAgent | AgentChange) -> dict[str, Any]:

@@ -209,7 +209,7 @@ class ApprovalStore(SqlStore, queries="approvals.sql"):
             raise Conflict("its run does not wait any more")
 
     async def _require_approval(self, tx: Transaction, scope: Scope, approval: str) -> Row:
-        return await tx.named(f"approval {approval}", self._sql["show"], **_approval_values(scope, approval))
+        return await tx.required(f"approval {approval}", self._sql["show"], **_approval_values(scope, approval))
 
 
 def _approval_values(scope: Scope, approval: str) -> dict[str, Any]:

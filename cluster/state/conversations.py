@@ -135,7 +135,7 @@ class ConversationStore(SqlStore, queries="conversations.sql"):
         Raises NotFound where there is none.
         """
         values = _own_session_values(scope, session) | {"title": title, "status": status}
-        await tx.named(f"session {session}", self._sql["change"], **values)
+        await tx.required(f"session {session}", self._sql["change"], **values)
 
     async def delete(self, tx: Transaction, scope: Scope, session: str) -> None:
         """One's own session, its messages, facts, summary and runs, for good.
@@ -144,7 +144,7 @@ class ConversationStore(SqlStore, queries="conversations.sql"):
         must not lose its record.
         """
         values = _own_session_values(scope, session)
-        await tx.named(f"session {session}", self._sql["lock"], **values)
+        await tx.required(f"session {session}", self._sql["lock"], **values)
         if (run := await tx.one(self._sql["busy"], **values)) is not None:
             raise Conflict(f"run {run['id']} of it is {run['state']}", fix="Cancel the run, or decide its approval.")
         await tx.run(self._sql["delete"], **values)
@@ -160,7 +160,7 @@ class ConversationStore(SqlStore, queries="conversations.sql"):
         """
         values = _own_session_values(scope, session)
         said = next((" ".join(m.text.split())[:_TITLE] for m in messages if m.role == "user"), "")
-        held = await tx.named(f"session {session}", self._sql["hold"], title=said, **values)
+        held = await tx.required(f"session {session}", self._sql["hold"], title=said, **values)
         if held["status"] == "closed" and any(message.role == "user" for message in messages):
             raise Conflict(f"session {session} is closed")
         rows = await tx.all(
@@ -218,7 +218,7 @@ class ConversationStore(SqlStore, queries="conversations.sql"):
         id_ = as_uuid(session)
         values = _user_values(scope) | {"everyone": scope.role is Role.ADMIN, "session": id_, "key": session}
         return _read_session(
-            await tx.named(f"session {session}", self._sql["show_by_key" if id_ is None else "show"], **values)
+            await tx.required(f"session {session}", self._sql["show_by_key" if id_ is None else "show"], **values)
         )
 
 

@@ -15,7 +15,7 @@ class FeedbackStore(SqlStore, queries="feedback.sql"):
     async def give(self, tx: Transaction, scope: Scope, run: str, thumb: Thumb, word: str) -> Row:
         """The person's opinion, in place of an earlier one. Raises NotFound where there is none."""
         values = {**scoped_id(scope, "run", run), "user": scope.user, "thumb": thumb, "word": word}
-        return await tx.named(f"run {run}", self._sql["give"], **values)
+        return await tx.required(f"run {run}", self._sql["give"], **values)
 
     async def take_back(self, tx: Transaction, scope: Scope, run: str) -> bool:
         """Forget the person's opinion; False where there was none."""

@@ -71,22 +71,15 @@ class CaveatKind(StrEnum):
         return _WEIGHTS[self]
 
 
+_NOTED = (CaveatKind.REDUCED_SCALE, CaveatKind.READ_AS, CaveatKind.HIDDEN_CONTENT)
+_UNREAD = (
+    *(CaveatKind.PICTURES_UNREAD, CaveatKind.PARTS_SKIPPED, CaveatKind.ATTACHMENTS_UNREAD),
+    *(CaveatKind.GLYPHS_UNMAPPED, CaveatKind.CUT_SHORT),
+)
 _WEIGHTS = {
-    CaveatKind.PICTURES_UNREAD: CaveatWeight.UNREAD,
-    CaveatKind.PARTS_SKIPPED: CaveatWeight.UNREAD,
-    CaveatKind.ATTACHMENTS_UNREAD: CaveatWeight.UNREAD,
-    CaveatKind.GLYPHS_UNMAPPED: CaveatWeight.UNREAD,
-    CaveatKind.CUT_SHORT: CaveatWeight.UNREAD,
-    CaveatKind.FORMULAS_UNCALCULATED: CaveatWeight.UNSURE,
-    CaveatKind.ENCODING_UNSURE: CaveatWeight.UNSURE,
-    CaveatKind.OCR_LAYER_UNSURE: CaveatWeight.UNSURE,
-    CaveatKind.LANGUAGE_MISSING: CaveatWeight.UNSURE,
-    CaveatKind.TABLE_UNSURE: CaveatWeight.UNSURE,
-    CaveatKind.ORDER_UNSURE: CaveatWeight.UNSURE,
-    CaveatKind.NO_TEXT: CaveatWeight.UNSURE,
-    CaveatKind.REDUCED_SCALE: CaveatWeight.NOTE,
-    CaveatKind.READ_AS: CaveatWeight.NOTE,
-    CaveatKind.HIDDEN_CONTENT: CaveatWeight.NOTE,
+    **dict.fromkeys(CaveatKind, CaveatWeight.UNSURE),
+    **dict.fromkeys(_UNREAD, CaveatWeight.UNREAD),
+    **dict.fromkeys(_NOTED, CaveatWeight.NOTE),
 }
 
 
@@ -132,7 +125,7 @@ class Unreadable(Exception):
     """A file or page that cannot be read; raised inside extraction, turned into a Failure at its edge."""
 
     def __init__(self, reason: FailureReason, detail: str = "", *, retryable: bool = False) -> None:
-        """Name the reason; `detail` is one line a person can act on."""
+        """`detail` is one line a person can act on."""
         super().__init__(f"{reason}: {detail}" if detail else str(reason))
         self.reason, self.detail, self.retryable = reason, detail, retryable
 

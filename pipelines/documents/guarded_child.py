@@ -12,7 +12,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection, Pipe
-from types import TracebackType
 from typing import Any, Self
 
 from cluster.basics.disk import full_at, means_full
@@ -50,11 +49,11 @@ class TookTooMuch(CallTimeout):
 class ChildDied(Exception):
     """The child ended in the middle of a call; `cause` is its own error, empty where a signal took it.
 
-    `starved` is true where it ended by itself for want of memory; `fresh` where it had done nothing before this call.
+    `code` is how it ended (negative = signal); `starved` is true where it ended by itself for want of memory; `fresh`
+    where it had done nothing before this call.
     """
 
     def __init__(self, cause: str, code: int, *, starved: bool = False, fresh: bool = True) -> None:
-        """Keep what the child said, and how it ended (negative = signal)."""
         super().__init__(cause or f"ended with {code}")
         self.cause, self.code, self.starved, self.fresh = cause, code, starved, fresh
 
@@ -122,15 +121,13 @@ class GuardedChild:
             with contextlib.nullcontext() if self._pace is None else self._pace.running() as number:
                 kind, value = self._receive_answer(child, seconds, cpu_seconds, number)
         except (EOFError, ConnectionError) as error:
-            fresh = self._answered == 0
             inherited = self._child.inherited if self._child else 0
             code, most = self._kill_child()
             starved = code in _OUT_OF_MEMORY and most > max(_NEAR * self._memory, inherited)
-            raise ChildDied("", code, starved=starved, fresh=fresh) from error
+            raise ChildDied("", code, starved=starved, fresh=self._answered == 0) from error
         self._answered += 1
         if kind == "unreadable":
-            reason, detail, retryable = value
-            raise Unreadable(reason, detail, retryable=retryable)
+            raise Unreadable(**value)
         return value
 
     def warm_up(self) -> None:
@@ -173,9 +170,8 @@ class GuardedChild:
             self._kill_child()
             raise full_at()
         if kind in ("died", "starved"):
-            fresh = self._answered == 0
             self._kill_child()
-            raise ChildDied(value, 1, starved=kind == "starved", fresh=fresh)
+            raise ChildDied(value, 1, starved=kind == "starved", fresh=self._answered == 0)
         return kind, value
 
     def close(self) -> None:
@@ -187,13 +183,9 @@ class GuardedChild:
         return child.kill() if child else (0, 0)
 
     def __enter__(self) -> Self:
-        """Nothing is started before the first call."""
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Close."""
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 
@@ -285,9 +277,8 @@ def more_memory(memory_bytes: int) -> Iterator[None]:
 def _set_memory_limit(memory_bytes: int) -> None:
     """The soft limit alone: a program that this one starts has a limit of its own, which may be higher."""
     _, most = resource.getrlimit(resource.RLIMIT_DATA)
-    resource.setrlimit(
-        resource.RLIMIT_DATA, (memory_bytes if most == resource.RLIM_INFINITY else min(memory_bytes, most), most)
-    )
+    soft = memory_bytes if most == resource.RLIM_INFINITY else min(memory_bytes, most)
+    resource.setrlimit(resource.RLIMIT_DATA, (soft, most))
 
 
 def _answer_call(target: object, method: str, arguments: tuple[object, ...]) -> tuple[str, object]:
@@ -296,7 +287,7 @@ def _answer_call(target: object, method: str, arguments: tuple[object, ...]) -> 
     except Unreadable as error:
         if means_full(error):
             return "full", ""  # the machine's fault, whatever a parser took it for
-        return "unreadable", (error.reason, error.detail, error.retryable)
+        return "unreadable", {"reason": error.reason, "detail": error.detail, "retryable": error.retryable}
     except MemoryError:
         return "starved", "MemoryError"
 

@@ -3,7 +3,7 @@
 import pytest
 
 from configs.sections import ReadSettings
-from pipelines.documents.ingest.parallelism import reader_count
+from pipelines.documents.ingest.backpressure import reader_count
 
 
 def test_readers_grow_with_the_cluster() -> None:

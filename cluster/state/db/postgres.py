@@ -77,7 +77,7 @@ class Transaction:
         assert row is not None
         return row
 
-    async def named(self, name: str, query: str, /, **values: Any) -> Row:
+    async def required(self, name: str, query: str, /, **values: Any) -> Row:
         """The first row; raises NotFound, which says `name`, where there is none."""
         row = await self.one(query, **values)
         if row is None:

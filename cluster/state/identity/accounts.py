@@ -125,10 +125,10 @@ class AccountStore(SqlStore, queries="identity.sql"):
         Raises NotFound where they are not in it, Conflict where it is whoever asks.
         """
         await self._require_other_user(tx, scope, user)
-        await tx.named(f"user {user} in this workspace", self._sql["leave_workspace"], **scope.keys, user=user)
+        await tx.required(f"user {user} in this workspace", self._sql["leave_workspace"], **scope.keys, user=user)
 
     async def _require_user(self, tx: Transaction, scope: Scope, user: str) -> Row:
-        return await tx.named(f"user {user}", self._sql["user"], user=user, **scope.keys)
+        return await tx.required(f"user {user}", self._sql["user"], user=user, **scope.keys)
 
     async def _require_other_user(self, tx: Transaction, scope: Scope, user: str) -> Row:
         """Somebody else: an administrator who takes their own rights away may be the last one."""
@@ -175,7 +175,7 @@ class AccountStore(SqlStore, queries="identity.sql"):
 
     async def revoke_key(self, tx: Transaction, scope: Scope, key: str, owner: UserId | None) -> None:
         """End a key. Raises NotFound where there is none, or it is not `owner`'s."""
-        await tx.named(f"API key {key}", self._sql["revoke_key"], **scope.keys, key=key, user=owner)
+        await tx.required(f"API key {key}", self._sql["revoke_key"], **scope.keys, key=key, user=owner)
 
     async def _join_workspace(self, tx: Transaction, tenant: str, user: object, workspace: object, role: Role) -> None:
         await tx.run(self._sql["join_workspace"], tenant=tenant, user=user, workspace=workspace, role=role)

@@ -111,7 +111,7 @@ class IdentityStore(SqlStore, queries="identity.sql"):
         """Of somebody who is signed in. Raises NotFound where there is none."""
         async with self._db.transaction(member.scope) as tx:
             named = {"user": member.user, "tenant": member.tenant}
-            row = await tx.named(f"user {member.user}", self._sql["credentials"], **named)
+            row = await tx.required(f"user {member.user}", self._sql["credentials"], **named)
         return PasswordCredentials(member.tenant, member.user, row["password_hash"])
 
     async def member(

@@ -48,7 +48,7 @@ class RestartRequests(SqlStore, queries="restart_requests.sql"):
     async def show(self, scope: Scope, id_: int) -> RestartRecord:
         """The state of one request. Raises NotFound where there is none."""
         async with self._db.transaction(scope) as tx:
-            return _read_restart(await tx.named(f"restart {id_}", self._sql["show"], id=id_))
+            return _read_restart(await tx.required(f"restart {id_}", self._sql["show"], id=id_))
 
     async def under_way(self, parts: tuple[Part, ...]) -> bool:
         """True where one of these parts is being restarted, or will be within seconds; for programs, not for people."""

@@ -22,7 +22,7 @@ class JobQueries(SqlStore, queries="jobs.sql"):
         Raises NotFound where there is none.
         """
         async with self._db.transaction(scope) as tx:
-            row = await tx.named(f"job {job}", self._sql["show"], **(named := scoped_id(scope, "job", job)))
+            row = await tx.required(f"job {job}", self._sql["show"], **(named := scoped_id(scope, "job", job)))
             failures = await tx.all(self._sql["failures"], **named)
             caveats = await tx.all(self._sql["caveats"], **named)
             await self._add_counters(tx, scope, row)
@@ -103,5 +103,5 @@ class JobQueries(SqlStore, queries="jobs.sql"):
         if (row := await tx.one(self._sql[query], **named)) is not None:
             await append_event(tx, self._sql["event"], job, query, {})
             return row
-        found = await tx.named(f"job {job}", self._sql["show"], **named)
+        found = await tx.required(f"job {job}", self._sql["show"], **named)
         raise Conflict(f"job {job} is {found['state']}")

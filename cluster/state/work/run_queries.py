@@ -33,7 +33,7 @@ class RunQueries(SqlStore, queries="run_queries.sql"):
     async def show(self, scope: Scope, run: str) -> Row:
         """The run with its totals. Raises NotFound where there is none."""
         async with self._db.transaction(scope) as tx:
-            return await tx.named(f"run {run}", self._sql["show"], **scoped_id(scope, "run", run))
+            return await tx.required(f"run {run}", self._sql["show"], **scoped_id(scope, "run", run))
 
     async def page(
         self,
@@ -79,7 +79,7 @@ class RunQueries(SqlStore, queries="run_queries.sql"):
         named = scoped_id(scope, "run", run)
         values = {**scope.keys, "after": 0, "limit": _EVERYTHING}
         async with self._db.transaction(scope) as tx:
-            row = await tx.named(f"run {run}", self._sql["journal"], **named)
+            row = await tx.required(f"run {run}", self._sql["journal"], **named)
             steps = await tx.all(self._sql["steps"], **named)
             events = await tx.all(self._sql["events_after"], stream=f"run:{run}", **values)
         told = tuple(RunEvent(e["seq"], e["type"], normalize_json(e["payload"])) for e in events)

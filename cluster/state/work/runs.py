@@ -72,7 +72,7 @@ class RunLedger(LeaseLedger[RunLease], queries="runs.sql"):
     async def load(self, scope: Scope, run: str) -> RunJournal:
         """The run with its journal. Raises NotFound where there is none."""
         async with self._db.transaction(scope) as tx:
-            row = await tx.named(f"run {run}", self._sql["load"], **(named := scoped_id(scope, "run", run)))
+            row = await tx.required(f"run {run}", self._sql["load"], **(named := scoped_id(scope, "run", run)))
             steps = await tx.all(self._sql["steps"], **named)
         same = {key: row[key] for key in ("seed", "last_event", "outcome")}
         begun = {"input": normalize_json(row["input"]), "state": RunState(row["state"])}

@@ -122,4 +122,4 @@ class ScheduleStore(SqlStore, queries="schedules.sql"):
             return await tx.page(self._sql["runs"], self._sql["count_runs"], **named, skip=skip, limit=limit)
 
     async def _require_schedule(self, tx: Transaction, query: str, scope: Scope, schedule: str) -> Row:
-        return await tx.named(f"schedule {schedule}", self._sql[query], **scoped_id(scope, "schedule", schedule))
+        return await tx.required(f"schedule {schedule}", self._sql[query], **scoped_id(scope, "schedule", schedule))

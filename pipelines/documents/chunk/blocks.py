@@ -94,10 +94,8 @@ def _block_extent(lines: list[str], at: int) -> tuple[BlockKind, int]:
 
 
 def _fence_end(lines: list[str], at: int, fence: str) -> int:
-    for n in range(at + 1, len(lines)):
-        if lines[n].startswith(fence) and not lines[n].strip(fence[0]):
-            return n + 1
-    return len(lines)
+    ends = (n + 1 for n in range(at + 1, len(lines)) if lines[n].startswith(fence) and not lines[n].strip(fence[0]))
+    return next(ends, len(lines))
 
 
 def _paragraph_end(lines: list[str], at: int) -> int:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 
 from configs.sections import ChunkSettings
 from pipelines.documents.chunk.blocks import BlockKind
@@ -23,15 +24,15 @@ def pack_pieces(pieces: Sequence[TextPiece], settings: ChunkSettings) -> list[Ch
     A title starts a chunk. A paragraph border is preferred over a sentence border where at least half of the room is
     used. A chunk below `settings.minimum` joins a neighbour that has room for it, and else is kept as it is.
     """
-    drafts: list[ChunkDraft] = []
-    first = 0
-    while first < len(pieces):
-        after = first
-        while after < len(pieces) and pieces[after].section == pieces[first].section:
-            after += 1
-        drafts += _pack_section(pieces, first, after, settings)
-        first = after
-    return _merge_small(pieces, drafts, settings)
+    merged: list[ChunkDraft] = []
+    for _, section in groupby(range(len(pieces)), key=lambda at: pieces[at].section):
+        first, *others = section
+        for draft in _pack_section(pieces, first, first + 1 + len(others), settings):
+            if merged and _can_merge(pieces, merged[-1], draft, settings):
+                merged[-1] = replace(merged[-1], end=draft.end)
+            else:
+                merged.append(draft)
+    return merged
 
 
 def chunk_length(pieces: Sequence[TextPiece], first: int, end: int) -> int:
@@ -84,19 +85,6 @@ def _overlap_start(pieces: Sequence[TextPiece], start: int, first: int, settings
     return lead
 
 
-def _merge_small(
-    pieces: Sequence[TextPiece], drafts: Sequence[ChunkDraft], settings: ChunkSettings
-) -> list[ChunkDraft]:
-    merged: list[ChunkDraft] = []
-    for draft in drafts:
-        if merged and _can_merge(pieces, merged[-1], draft, settings):
-            merged[-1] = replace(merged[-1], end=draft.end)
-        else:
-            merged.append(draft)
-    return merged
-
-
 def _can_merge(pieces: Sequence[TextPiece], before: ChunkDraft, draft: ChunkDraft, settings: ChunkSettings) -> bool:
-    """True if either chunk is too small to stand alone, and both fit into one."""
     smaller = min(chunk_length(pieces, d.lead, d.end) for d in (before, draft))
     return smaller < settings.minimum and chunk_length(pieces, before.lead, draft.end) <= settings.size

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from configs.sections import ChunkSettings
 from pipelines.documents.chunk import blocks, headings
 from pipelines.documents.chunk.blocks import BlockKind, TextBlock
-from pipelines.documents.chunk.sentences import cut_to_length, line_spans, sentences
+from pipelines.documents.chunk.sentences import cut_to_length, line_spans, sentences, trim_span
 from pipelines.documents.document import Page
 
 
@@ -59,9 +59,8 @@ def build_outline(pages: Sequence[Page], settings: ChunkSettings) -> DocumentOut
                 if offset is None:
                     offset = (pieces[-1].stop + 1 if pieces else 0) - cut.start
                 place, section = offset + cut.start, len(titles) - 1
-                pieces.append(
-                    TextPiece(index, cut.start, cut.end, place, block.kind, section, opens, cut.fixed, cut.header)
-                )
+                facts = (place, block.kind, section, opens, cut.fixed, cut.header)
+                pieces.append(TextPiece(index, cut.start, cut.end, *facts))
                 opens = False
     return DocumentOutline(pieces, titles)
 
@@ -103,16 +102,16 @@ def _cut_block(text: str, block: TextBlock, settings: ChunkSettings, first: int)
     size, room, header = settings.size, first, None
     for start, end in _block_borders(text, block):
         if block.kind is BlockKind.TABLE and start >= block.body > block.start:
-            above = _trim_span(text, block.start, block.body)
+            above = trim_span(text, block.start, block.body)
             used = above[1] - above[0] + 1
             # A header that fills the chunk would leave no room for its rows.
             header, room = (above, size - used) if 2 * used <= size else (None, size)
-        start, end = _trim_span(text, start, end)
+        start, end = trim_span(text, start, end)
         fixed = end - start > room
         # Text without borders is cut fine enough for the overlap, which repeats whole pieces.
         fine = fixed and block.kind is BlockKind.PROSE and 8 * settings.overlap >= size
         for begin, stop in cut_to_length(text, start, end, min(room, settings.overlap) if fine else room):
-            begin, stop = _trim_span(text, begin, stop)
+            begin, stop = trim_span(text, begin, stop)
             if begin < stop:
                 yield _Cut(begin, stop, fixed, header)
         if header is None and start < end:
@@ -120,7 +119,6 @@ def _cut_block(text: str, block: TextBlock, settings: ChunkSettings, first: int)
 
 
 def _block_borders(text: str, block: TextBlock) -> Iterator[tuple[int, int]]:
-    """The spans between which a block may be cut, by its kind."""
     if block.kind is BlockKind.PROSE:
         yield from sentences(text, block.start, block.end)
     elif block.kind is BlockKind.TABLE:
@@ -141,12 +139,3 @@ def _paragraph_spans(text: str, start: int, end: int) -> Iterator[tuple[int, int
             begin = stop
     if begin < end:
         yield begin, end
-
-
-def _trim_span(text: str, start: int, end: int) -> tuple[int, int]:
-    """Without the white space around; empty where there is nothing else."""
-    while start < end and text[start].isspace():
-        start += 1
-    while start < end and text[end - 1].isspace():
-        end -= 1
-    return start, end

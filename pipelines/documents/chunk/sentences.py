@@ -47,12 +47,18 @@ def cut_to_length(text: str, start: int, end: int, limit: int) -> Iterator[tuple
         yield start, end
 
 
+def trim_span(text: str, start: int, end: int) -> tuple[int, int]:
+    """Without the white space around; empty where there is nothing else."""
+    while start < end and text[start].isspace():
+        start += 1
+    while start < end and text[end - 1].isspace():
+        end -= 1
+    return start, end
+
+
 def _after_word(text: str, floor: int, roof: int) -> int:
     """The offset after the last white space in [floor, roof), or 0."""
-    for at in range(roof, floor, -1):
-        if text[at - 1].isspace():
-            return at
-    return 0
+    return next((at for at in range(roof, floor, -1) if text[at - 1].isspace()), 0)
 
 
 def _continues_sentence(text: str, match: re.Match[str]) -> bool:

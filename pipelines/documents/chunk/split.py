@@ -3,12 +3,15 @@
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from configs.sections import ChunkSettings
 from pipelines.documents import document
 from pipelines.documents.chunk.packing import ChunkDraft, pack_pieces
 from pipelines.documents.chunk.pieces import DocumentOutline, TextPiece, build_outline
 from pipelines.documents.document import Box, Chunk, Page, PageBox, Span, Word
+
+VERSION = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +56,6 @@ def _bounding_box(words: Sequence[Word]) -> Box:
     return Box(min(b.x0 for b in boxes), min(b.y0 for b in boxes), max(b.x1 for b in boxes), max(b.y1 for b in boxes))
 
 
-VERSION = 1
-
-
 def split_pages(pages: Sequence[Page], settings: ChunkSettings) -> list[Chunk]:
     """Cut a document where its meaning is cut: titles, paragraphs, tables between rows, code between blank lines.
 
@@ -64,7 +64,6 @@ def split_pages(pages: Sequence[Page], settings: ChunkSettings) -> list[Chunk]:
 
     Args:
         pages: in order; those with a failure are skipped. A chunk may go on over the end of a page.
-        settings: sizes in characters.
 
     Returns:
         Chunks of at most `settings.size` characters. A chunk's text is its spans' texts joined by newlines. Where it
@@ -87,14 +86,13 @@ def chunker_fingerprint(settings: ChunkSettings) -> str:
 def _build_chunk(ordinal: int, draft: ChunkDraft, parts: DocumentOutline, geometry: Sequence[PageGeometry]) -> Chunk:
     pieces = parts.pieces[draft.lead : draft.end]
     located = list(_piece_spans(pieces))
+    levels = zip(*(parts.titles[piece.section] for piece in pieces), strict=False)
     spans = tuple(replace(span, page=geometry[span.page].page.number) for span in located)
     return Chunk(
         ordinal=ordinal,
         text="\n".join(geometry[span.page].page.text[span.start : span.end] for span in located),
         spans=spans,
-        headings=_common_headings(
-            [parts.titles[section] for section in dict.fromkeys(piece.section for piece in pieces)]
-        ),
+        headings=tuple(titles[0] for titles in takewhile(lambda titles: len(set(titles)) == 1, levels)),
         method="fixed" if any(piece.fixed for piece in pieces) else "semantic",
         boxes=tuple(
             box for where, span in zip(located, spans, strict=True) for box in geometry[where.page].lines(span)
@@ -111,13 +109,3 @@ def _piece_spans(pieces: Sequence[TextPiece]) -> Iterator[Span]:
         if piece is None or piece.page != before.page:
             yield Span(begin.page, begin.start, before.end)
             begin = piece or begin
-
-
-def _common_headings(paths: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
-    shared = paths[0]
-    for path in paths[1:]:
-        same = 0
-        while same < min(len(shared), len(path)) and shared[same] == path[same]:
-            same += 1
-        shared = shared[:same]
-    return shared

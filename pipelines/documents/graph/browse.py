@@ -10,7 +10,7 @@ from cluster.state.db.postgres import Database, Row, load_queries
 from pipelines.documents.graph import clues
 from pipelines.documents.graph.lexicon import NameLexicon
 from pipelines.documents.graph.model import EntityType
-from pipelines.documents.graph.names import SMALL, canonical_name, singular_form
+from pipelines.documents.graph.names import canonical_name, singular_form
 from pipelines.documents.graph.word_spans import split_words
 
 MOST_WORDS = 60  # of a question that are looked at
@@ -29,21 +29,15 @@ class EntityFilter:
 
 @dataclass(frozen=True, slots=True)
 class EntityNode:
-    """An entity. All of it is what the caller's own documents say.
-
-    Attributes:
-        name: as it is written most often.
-        confidence: 0 to 1, the surest mention's.
-        occurrences, documents: how often, and how many documents speak of it.
-    """
+    """An entity. All of it is what the caller's own documents say."""
 
     id: str
     type: EntityType
-    name: str
+    name: str  # as it is written most often
     aliases: tuple[str, ...]
-    confidence: float
+    confidence: float  # 0 to 1, the surest mention's
     occurrences: int
-    documents: int
+    documents: int  # how many speak of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +87,7 @@ class KnowledgeGraph:
     """Reads the graph. Whoever asks sees what stands in current versions of documents that they may read."""
 
     def __init__(self, database: Database, lexicon: NameLexicon) -> None:
-        """Queries are read from browse.sql beside this file; `lexicon` knows other spellings of what is asked for."""
+        """`lexicon` knows other spellings of what is asked for."""
         self._db, self._lexicon = database, lexicon
         self._sql = load_queries(Path(__file__).with_suffix(".sql"))
 
@@ -102,10 +96,8 @@ class KnowledgeGraph:
         if wanted.text is None:
             return await self._read_nodes(scope, wanted, None, skip, limit)
         ids = await self._match_entity_ids(scope, wanted, wanted.text, skip + limit, whole=False)
-        found = await self._read_nodes(scope, wanted, ids, 0, len(ids))
-        order = {id_: place for place, id_ in enumerate(ids)}
-        nodes = sorted(found.nodes, key=lambda node: order[node.id])
-        return Subgraph(tuple(nodes[skip : skip + limit]), (), len(nodes))
+        nodes = await self._nodes_in_order(scope, wanted, ids, len(ids))
+        return Subgraph(nodes[skip : skip + limit], (), len(nodes))
 
     async def show(
         self, scope: Scope, entity: str, *, agent: str | None = None, relations: int = 50, evidence: int = 3
@@ -115,9 +107,7 @@ class KnowledgeGraph:
         Raises NotFound: there is none, or no document that says so may be read.
         """
         wanted = EntityFilter(agent=agent)
-        found = await self._read_nodes(scope, wanted, [entity], 0, 1)
-        if not found.nodes:
-            raise NotFound(f"entity {entity}")
+        found = await self._require_node(scope, wanted, entity)
         rows = await self._fetch_rows(scope, "mentions", wanted, entity=entity, limit=20)
         edges = await self._read_edges(scope, wanted, [entity], among=False, limit=relations, each=evidence)
         return found.nodes[0], tuple(_evidence_from_row(row) for row in rows), edges
@@ -128,34 +118,25 @@ class KnowledgeGraph:
         ids = await self._match_entity_ids(scope, wanted, question, limit, whole=True)
         if not ids:
             return Subgraph((), ())
-        found = await self._read_nodes(scope, wanted, ids, 0, limit)
-        order = {id_: place for place, id_ in enumerate(ids)}
-        nodes = tuple(sorted(found.nodes, key=lambda node: order[node.id]))
+        nodes = await self._nodes_in_order(scope, wanted, ids, limit)
         edges = await self._read_edges(scope, wanted, ids, among=False, limit=2 * limit, each=2)
         return Subgraph(nodes, edges, len(nodes))
 
     async def view(self, scope: Scope, wanted: EntityFilter, center: str | None, limit: int) -> Subgraph:
         """Subgraph to draw: entities, and every relation between two of them.
 
-        Args:
-            wanted: which entities; those that they are related to come with them where a text or a center is given.
-            center: an entity around which to draw.
-
-        Raises:
-            NotFound: there is no such center.
+        Those that the wanted ones are related to come with them where a text, or a center around which to draw, is
+        given. Raises NotFound: there is no such center.
         """
         if center is None and wanted.text is None:
             found = await self._read_nodes(scope, wanted, None, 0, limit)
             return replace(found, edges=await self._edges_between(scope, wanted, found.nodes))
-        if center is not None:
-            first = await self._read_nodes(scope, EntityFilter(agent=wanted.agent), [center], 0, 1)
-            if not first.nodes:
-                raise NotFound(f"entity {center}")
-        else:
+        if center is None:
             first = await self.search(scope, wanted, 0, limit)
-        around = await self._read_edges(
-            scope, wanted, [node.id for node in first.nodes], among=False, limit=2 * limit, each=0
-        )
+        else:
+            first = await self._require_node(scope, EntityFilter(agent=wanted.agent), center)
+        named = [node.id for node in first.nodes]
+        around = await self._read_edges(scope, wanted, named, among=False, limit=2 * limit, each=0)
         nodes = {node.id: node for node in first.nodes}
         for node in (node for edge in around for node in (edge.source, edge.target)):
             if len(nodes) < limit and (wanted.type is None or node.type is wanted.type):
@@ -175,7 +156,7 @@ class KnowledgeGraph:
         """Ids of what a text names, best first; `whole`: it is a question, and no beginning of a name."""
         words = split_words(text)[:MOST_WORDS]
         names = list(dict.fromkeys(self._candidate_names(words)))
-        single = [word.casefold() for word in words if word.casefold() not in clues.PLAIN | SMALL]
+        single = [word for word in map(str.casefold, words) if word not in clues.PLAIN | clues.SMALL]
         single = list(dict.fromkeys([*single, *map(singular_form, single)]))
         prefix = "" if whole else canonical_name(text, EntityType.LOCATION)
         wanted_of = {"names": names, "words": single, "prefix": prefix, "type": wanted.type, "agent": wanted.agent}
@@ -183,14 +164,12 @@ class KnowledgeGraph:
         return [row["id"] for row in rows]
 
     def _candidate_names(self, words: Sequence[str]) -> Iterator[str]:
-        """Every run of words as the names that it could be."""
         for length in range(min(LONGEST_NAME, len(words)), 0, -1):
             for start in range(len(words) - length + 1):
                 part = " ".join(words[start : start + length])
-                if length == 1 and part.casefold() in clues.PLAIN | SMALL:
+                if length == 1 and part.casefold() in clues.PLAIN | clues.SMALL:
                     continue
-                known = self._lexicon.term(part)
-                if known is not None:
+                if (known := self._lexicon.term(part)) is not None:
                     yield canonical_name(known.name, known.type)
                 for kind in (EntityType.CONCEPT, EntityType.ORGANIZATION, EntityType.PERSON):
                     yield canonical_name(part, kind)
@@ -202,6 +181,19 @@ class KnowledgeGraph:
             return Subgraph((), ())
         rows = await self._fetch_rows(scope, "entities", wanted, type=wanted.type, ids=ids, skip=skip, limit=limit)
         return Subgraph(tuple(_node_from_row(row) for row in rows), (), int(rows[0]["total"]) if rows else 0)
+
+    async def _require_node(self, scope: Scope, wanted: EntityFilter, entity: str) -> Subgraph:
+        found = await self._read_nodes(scope, wanted, [entity], 0, 1)
+        if not found.nodes:
+            raise NotFound(f"entity {entity}")
+        return found
+
+    async def _nodes_in_order(
+        self, scope: Scope, wanted: EntityFilter, ids: list[str], limit: int
+    ) -> tuple[EntityNode, ...]:
+        found = await self._read_nodes(scope, wanted, ids, 0, limit)
+        order = {id_: place for place, id_ in enumerate(ids)}
+        return tuple(sorted(found.nodes, key=lambda node: order[node.id]))
 
     async def _read_edges(
         self, scope: Scope, wanted: EntityFilter, ids: list[str], *, among: bool, limit: int, each: int

@@ -47,18 +47,13 @@ def of_what(text: str, words: Sequence[WordSpan], last: int) -> int | None:
     """The word after `of Oxford` or `for the Environment` behind a run."""
     if word_after(text, words, last) not in ("of", "for"):
         return None
-    at = last + 1
-    if at < len(words) and words[at].text == "the":
-        at += 1
-    begin = at
-    while (
-        at < len(words)
-        and at - begin < 4
-        and are_adjacent(text, words[at - 1], words[at])
-        and is_capitalised(words[at])
-    ):
-        at += 1
-    return at if at > begin else None
+    begin = last + 2 if last + 1 < len(words) and words[last + 1].text == "the" else last + 1
+    end = begin
+    while end < min(len(words), begin + 4) and are_adjacent(text, *words[end - 1 : end + 1]):
+        if not is_capitalised(words[end]):
+            break
+        end += 1
+    return end if end > begin else None
 
 
 def is_version(words: Sequence[WordSpan], at: int) -> bool:
@@ -80,17 +75,11 @@ def titled_person(text: str, words: Sequence[WordSpan], first: int, last: int) -
         while begin < last - 1 and words[begin].text.casefold() in clues.TITLES_BEFORE:
             begin += 1
         return (begin, min(last, begin + 3)) if _is_person_name(words, begin, min(last, begin + 3)) else None
-    if (
-        last - first in (2, 3)
-        and word_before(text, words, first) in clues.OFFICES
-        and _is_person_name(words, first, last)
-    ):
-        return first, last
-    return None
+    office = last - first in (2, 3) and word_before(text, words, first) in clues.OFFICES
+    return (first, last) if office and _is_person_name(words, first, last) else None
 
 
 def _is_person_name(words: Sequence[WordSpan], first: int, last: int) -> bool:
-    """True where the words could be a person's name."""
     return all(
         _NAMELIKE.fullmatch(word.text)
         and not (word.text.isupper() and len(word.text) > 3)
@@ -123,9 +112,7 @@ def person_confidence(text: str, words: Sequence[WordSpan], first: int, last: in
 def is_body(text: str, words: Sequence[WordSpan], first: int, last: int) -> bool:
     """`CEO of Velvera`, `works at Cendara`, `Aventro announced`."""
     one, two = word_before(text, words, first), word_before(text, words, first, 2)
-    if one == "of" and two in clues.OF_A_BODY:
-        return True
-    if one in ("at", "for", "by") and two in clues.WORKS:
+    if (one == "of" and two in clues.OF_A_BODY) or (one in ("at", "for", "by") and two in clues.WORKS):
         return True
     return word_after(text, words, last) in clues.ACTS and words[first].text.casefold() not in clues.PLAIN
 

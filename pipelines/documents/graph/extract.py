@@ -34,8 +34,6 @@ _ORDER = {kind: place for place, kind in enumerate(EntityType)}
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A sentence with its names, on its page."""
-
     page: GraphPage
     sentence: SentenceSpan
     names: list[NameOccurrence]
@@ -60,11 +58,7 @@ class GraphExtractor:
         self._lexicon, self._gazetteer = lexicon, gazetteer
 
     def extract(self, pages: Sequence[GraphPage]) -> DocumentGraph:
-        """The graph of a document; time is linear in its text, of which a bounded beginning is read.
-
-        Args:
-            pages: in order; those that could not be read are left out by the caller.
-        """
+        """The graph of readable pages in order; time is linear in their text, of which a bounded beginning is read."""
         lines = list(self._parse_lines(pages))
         known = [one for one in self._resolve_names(lines) if one.key.name]
         relations = list(_strongest_relations(known, self._gazetteer.holds))
@@ -81,9 +75,7 @@ class GraphExtractor:
     def _parse_lines(self, pages: Sequence[GraphPage]) -> Iterator[_Line]:
         left = self._settings.max_chars
         for page in pages:
-            if left <= 0:
-                return
-            text = page.text if len(page.text) <= left else page.text[:left]
+            text = page.text[:left]
             left -= len(text)
             for sentence in split_sentences(text):
                 yield _Line(page, sentence, self._rules.find(text, sentence))
@@ -91,25 +83,17 @@ class GraphExtractor:
     def _resolve_names(self, lines: Sequence[_Line]) -> list[_Sure]:
         """Every occurrence whose entity the document makes known somewhere."""
         small = {word.text for line in lines for word in line.sentence.words if word.text.islower()}
-        lines = [
-            replace(line, names=[_demote_common_name(one, small) for one in line.names]) for line in lines if line.names
-        ]
+        named = [(line, _demote_common_name(one, small)) for line in lines for one in line.names]
         typed = [
             _Sure(line, one, self._entity_key(one.name, one.type), one.confidence)
-            for line in lines
-            for one in line.names
+            for line, one in named
             if one.type is not None
         ]
         types = _vote_types(typed)
         index = _Index(typed, types)
-        often = Counter(one.name for line in lines for one in line.names if one.type is None and one.confidence)
-        found: list[_Sure] = []
-        for line in lines:
-            for one in line.names:
-                key, confidence = self._resolve_occurrence(one, index, types, often)
-                if key is not None:
-                    found.append(_Sure(line, one, key, confidence))
-        return found
+        often = Counter(one.name for _, one in named if one.type is None and one.confidence)
+        found = ((line, one, *self._resolve_occurrence(one, index, types, often)) for line, one in named)
+        return [_Sure(line, one, key, confidence) for line, one, key, confidence in found if key is not None]
 
     def _resolve_occurrence(
         self, one: NameOccurrence, index: "_Index", types: Mapping[str, EntityType], often: Counter[str]
@@ -120,18 +104,16 @@ class GraphExtractor:
         if one.type is not None:
             key = self._entity_key(one.name, one.type)
             return EntityKey(types[key.name], key.name) if key.name in types else key, one.confidence
-        key_or_none = index.find(one.name)
-        if key_or_none is not None:
-            return key_or_none, LIKELY
+        if (found := index.find(one.name)) is not None:
+            return found, LIKELY
         if " " in one.name and often[one.name] > 1:
             return self._entity_key(one.name, EntityType.CONCEPT), LIKELY
         return None, 0.0
 
     def _entity_key(self, name: str, kind: EntityType) -> EntityKey:
         known = self._lexicon.term(name)
-        if known is not None and known.type is kind:
-            return EntityKey(kind, canonical_name(known.name, kind))
-        return EntityKey(kind, canonical_name(name, kind))
+        usual = known.name if known is not None and known.type is kind else name
+        return EntityKey(kind, canonical_name(usual, kind))
 
     def _extraction_note(self, pages: Sequence[GraphPage], entities: int) -> str:
         notes = ["rules"]
@@ -192,11 +174,9 @@ def _collect_entities(known: Iterable[_Sure]) -> list[Entity]:
         of = pages.setdefault(one.key, {})
         before = of.get(one.line.page.page)
         if before is None:
-            sentence = (one.line.sentence.start, one.line.sentence.end)
-            quote = quote_around(one.at.start, one.at.end, sentence)
-            of[one.line.page.page] = EntityMention(
-                one.line.page.page, one.at.name, one.at.start, one.at.end, quote, one.confidence, 1, one.at.alias
-            )
+            page, at, sentence = one.line.page.page, one.at, one.line.sentence
+            quote = quote_around(at.start, at.end, (sentence.start, sentence.end))
+            of[page] = EntityMention(page, at.name, at.start, at.end, quote, one.confidence, 1, at.alias)
         else:
             confidence, alias = max(before.confidence, one.confidence), before.alias or one.at.alias
             of[before.page] = replace(before, confidence=confidence, occurrences=before.occurrences + 1, alias=alias)
@@ -230,6 +210,5 @@ def _entity_weight(entity: Entity, related: set[EntityKey]) -> float:
 
 def graph_fingerprint(settings: GraphSettings) -> str:
     """16 hex digits; a change means that graphs have to be made again."""
-    return document.fingerprint_parts(
-        "graph", VERSION, settings.max_entities, settings.max_relations, settings.max_chars
-    )
+    most = (settings.max_entities, settings.max_relations, settings.max_chars)
+    return document.fingerprint_parts("graph", VERSION, *most)

@@ -11,6 +11,8 @@ from cluster.state.db.postgres import Database, Transaction, load_queries
 from pipelines.documents.document import VersionId
 from pipelines.documents.graph.model import DocumentGraph, Entity, EntityRelation, GraphPage, entity_id, relation_id
 
+_PLACE = {"pages": "page", "starts": "start", "ends": "end", "found_by": "found_by"}
+
 
 @dataclass(frozen=True, slots=True)
 class VersionText:
@@ -33,8 +35,7 @@ class GraphStore:
     """The write side of the graph."""
 
     def __init__(self, database: Database) -> None:
-        self._db = database
-        self._sql = load_queries(Path(__file__).with_suffix(".sql"))
+        self._db, self._sql = database, load_queries(Path(__file__).with_suffix(".sql"))
 
     async def source(self, scope: Scope, version: VersionId) -> VersionText | None:
         """The text to read; None where the version is not, or no longer, the one that readers see."""
@@ -74,8 +75,8 @@ class GraphStore:
         if owner["reads"] != reads:
             return False
         named = {"version": version, "document": owner["document_id"], **scope.keys}
-        await tx.run(self._sql["drop_relations"], workspace=scope.workspace, document=owner["document_id"])
-        await tx.run(self._sql["drop_mentions"], workspace=scope.workspace, document=owner["document_id"])
+        for query in ("drop_relations", "drop_mentions"):
+            await tx.run(self._sql[query], workspace=scope.workspace, document=owner["document_id"])
         await self._put_entities(tx, scope, named, graph.entities)
         await self._put_relations(tx, scope, named, graph.relations)
         counts = {"entities": len(graph.entities), "relations": len(graph.relations)}
@@ -96,16 +97,10 @@ class GraphStore:
             **named,
             ids=[entity_id(scope.workspace, key) for key, _ in rows],
             types=[str(key.type) for key, _ in rows],
-            pages=[m.page for _, m in rows],
-            names=[m.name for _, m in rows],
-            aliases=[m.alias for _, m in rows],
-            starts=[m.start for _, m in rows],
-            ends=[m.end for _, m in rows],
-            quote_starts=[m.quote[0] for _, m in rows],
-            quote_ends=[m.quote[1] for _, m in rows],
-            occurrences=[m.occurrences for _, m in rows],
-            confidences=[m.confidence for _, m in rows],
-            found_by=[m.found_by for _, m in rows],
+            quote_starts=[mention.quote[0] for _, mention in rows],
+            quote_ends=[mention.quote[1] for _, mention in rows],
+            **_columns([mention for _, mention in rows], **_PLACE, names="name", aliases="alias"),
+            **_columns([mention for _, mention in rows], occurrences="occurrences", confidences="confidence"),
         )
 
     async def _put_relations(
@@ -118,14 +113,10 @@ class GraphStore:
         targets = [entity_id(scope.workspace, one.target) for one in relations]
         ends = {"sources": sources, "targets": targets, "types": [str(one.type) for one in relations]}
         await tx.run(self._sql["put_relations"], **scope.keys, ids=ids, **ends)
-        await tx.run(
-            self._sql["put_evidence"],
-            **named,
-            ids=ids,
-            pages=[one.page for one in relations],
-            starts=[one.start for one in relations],
-            ends=[one.end for one in relations],
-            evidence=[one.text for one in relations],
-            strengths=[one.strength for one in relations],
-            found_by=[one.found_by for one in relations],
-        )
+        evidence = _columns(relations, **_PLACE, evidence="text", strengths="strength")
+        await tx.run(self._sql["put_evidence"], **named, ids=ids, **evidence)
+
+
+def _columns(values: Sequence[object], **fields: str) -> dict[str, list[Any]]:
+    """Fields of values as arrays, by the names that a query gives them."""
+    return {name: [getattr(value, field) for value in values] for name, field in fields.items()}

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Protocol
 
 from cluster.basics.errors import Transient
@@ -26,7 +27,6 @@ class ModelReader(Protocol):
 
     async def read(self, scope: Scope, payer: PayingAgent, pages: Sequence[GraphPage]) -> ModelExtraction | str:
         """Entities and relations that the model extracted, or the reason why there are none."""
-        ...
 
 
 class GraphStage:
@@ -40,17 +40,11 @@ class GraphStage:
         settings: GraphSettings,
         reader: ModelReader | None = None,
     ) -> None:
-        """Collaborators are injected.
-
-        Args:
-            extractor: makes the rules; called in a thread at the first version, as it reads a gazetteer.
-            settings: what is kept, and whether a model is asked.
-            reader: None where no model can be asked from here.
-        """
+        """`extractor` is called in a thread at the first version, as it reads a gazetteer; `reader` is None where no
+        model can be asked from here."""
         self._jobs, self._store, self._settings, self._reader = jobs, store, settings, reader
-        self._make = extractor
+        self._make, self._fingerprint = extractor, graph_fingerprint(settings)
         self._extractor: GraphExtractor | None = None
-        self._fingerprint = graph_fingerprint(settings)
 
     async def expect(self, tx: Transaction, lease: JobLease, version: VersionId) -> None:
         """In the transaction that writes a version's index: its graph is to be made, also if it was made before."""
@@ -66,14 +60,12 @@ class GraphStage:
         """
         pending = await self._jobs.pending(job.lease, GRAPH, VERSIONS_A_TURN, after=after)
         if not self._settings.enabled:  # it was switched off while the job waited
-            return await self._settle_units(
-                job.lease, [UnitOutcome(unit.key, UnitStatus.UNCHANGED) for unit in pending]
-            )
+            off = [UnitOutcome(unit.key, UnitStatus.UNCHANGED) for unit in pending]
+            return await self._settle_units(job.lease, off)
         failed = failure_to_json(Failure(GRAPH, FailureReason.CRASHED, "its graph ended the worker every time"))
         worn_out = [unit for unit in pending if unit.attempts >= MOST_ATTEMPTS]
-        done = await self._settle_units(
-            job.lease, [UnitOutcome(unit.key, UnitStatus.FAILED, failed) for unit in worn_out]
-        )
+        outcomes = [UnitOutcome(unit.key, UnitStatus.FAILED, failed) for unit in worn_out]
+        done = await self._settle_units(job.lease, outcomes)
         # Attempts are counted for all that are begun together: what was there when a worker ended is tried alone.
         alone = [[unit] for unit in pending if 0 < unit.attempts < MOST_ATTEMPTS]
         for units in ([unit for unit in pending if not unit.attempts], *alone):
@@ -120,18 +112,16 @@ class GraphStage:
         if not self._needs_model(job.lane, source):
             return rules
         assert self._reader is not None
-        agent = job.payload.get("agent_id")
-        payer = await self._store.payer(job.lease.scope, version, agent)
-        if payer is None:
-            return DocumentGraph(rules.entities, rules.relations, f"{rules.note}; no agent to ask a model for")
-        said = await self._reader.read(job.lease.scope, payer, source.pages)
+        payer = await self._store.payer(job.lease.scope, version, job.payload.get("agent_id"))
+        said: ModelExtraction | str = "no agent to ask a model for"
+        if payer is not None:
+            said = await self._reader.read(job.lease.scope, payer, source.pages)
         if isinstance(said, str):
-            return DocumentGraph(rules.entities, rules.relations, f"{rules.note}; {said}")
+            return replace(rules, note=f"{rules.note}; {said}")
         most = self._settings
         return merge_graphs(rules, said, most_entities=most.max_entities, most_relations=most.max_relations)
 
     def _needs_model(self, lane: JobLane, source: VersionText) -> bool:
-        """True where a model is to read it: one is configured, and the document is short enough."""
         wanted = self._settings.model
         if self._reader is None or wanted == "off" or (wanted == "small" and lane is not JobLane.SMALL):
             return False

@@ -41,7 +41,6 @@ def _build_reader(settings: Settings, database: Database) -> RoutedReader:
     connections = ConnectionStore(database, vault, load_connections(settings.models.connections_file, settings.llm))
     clients = model_clients(egress_of(settings.models.allow, settings.http.host))
     switchboard = ModelResolver(connections, clients, settings.models, asyncio.sleep)
-    router = ModelRouter(
-        switchboard, SpendStore(database, lambda: datetime.now(UTC)), most=settings.models.max_fallbacks
-    )
+    spend = SpendStore(database, lambda: datetime.now(UTC))
+    router = ModelRouter(switchboard, spend, most=settings.models.max_fallbacks)
     return RoutedReader(router, settings.graph.model_seconds)

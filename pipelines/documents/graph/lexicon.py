@@ -24,10 +24,7 @@ class NameLexicon:
     """Finds known names in sentences: one look a word, and one for each word more that a known name has."""
 
     def __init__(self, lines: Sequence[str]) -> None:
-        """`lines`: as in terms.txt.
-
-        Raises ValueError: a section that is no type, or a name before the first section.
-        """
+        """`lines` are as in terms.txt. Raises ValueError: a section is no type, or a name stands before the first."""
         self._exact: dict[tuple[str, ...], KnownName] = {}
         self._folded: dict[tuple[str, ...], KnownName] = {}
         self._longest: dict[str, int] = {}
@@ -52,30 +49,28 @@ class NameLexicon:
         """
         at = 0
         while at < len(words):
-            found = self._longest_match(text, words, at)
-            if found is None:
-                at += 1
-                continue
-            length, term = found
-            yield at, at + length, term
+            length, term = self._longest_match(text, words, at)
+            if term is not None:
+                yield at, at + length, term
             at += length
 
     def term(self, name: str) -> KnownName | None:
         """The known name that this is a spelling of."""
         words = split_words(name)
-        return self._exact.get(words) or self._folded.get(_fold_words(words)) if words else None
+        return self._term_of(words) if words else None
 
-    def _longest_match(self, text: str, words: Sequence[WordSpan], at: int) -> tuple[int, KnownName] | None:
+    def _term_of(self, words: tuple[str, ...]) -> KnownName | None:
+        return self._exact.get(words) or self._folded.get(_fold_words(words))
+
+    def _longest_match(self, text: str, words: Sequence[WordSpan], at: int) -> tuple[int, KnownName | None]:
         longest = self._longest.get(words[at].text.casefold(), 0)
         for length in range(min(longest, len(words) - at), 0, -1):
             part = words[at : at + length]
             if not all(are_adjacent(text, one, two) for one, two in pairwise(part)):
                 continue
-            spelled = tuple(word.text for word in part)
-            term = self._exact.get(spelled) or self._folded.get(_fold_words(spelled))
-            if term:
+            if term := self._term_of(tuple(word.text for word in part)):
                 return length, term
-        return None
+        return 1, None
 
     def _add_term(self, kind: EntityType, names: Sequence[str]) -> None:
         term = KnownName(kind, names[0])

@@ -55,24 +55,16 @@ class EntityKey:
 
 @dataclass(frozen=True, slots=True)
 class EntityMention:
-    """First mention of an entity on a page.
-
-    Attributes:
-        name: as it stands there.
-        start, end: characters [start, end) of the page's text.
-        quote: the sentence around it, as [start, end) of the page's text; at most 500 characters.
-        occurrences: how often the page names it.
-        alias: a short form that the page itself gives for the name, such as the one in brackets behind it.
-    """
+    """First mention of an entity on a page: characters [start, end) of its text."""
 
     page: int
-    name: str
+    name: str  # as it stands there
     start: int
     end: int
-    quote: tuple[int, int]
+    quote: tuple[int, int]  # the sentence around it, as [start, end) of the page's text; at most 500 characters
     confidence: float
-    occurrences: int = 1
-    alias: str | None = None
+    occurrences: int = 1  # how often the page names it
+    alias: str | None = None  # a short form that the page itself gives, such as the one in brackets behind the name
     found_by: FoundBy = "rule"
 
 
@@ -96,13 +88,7 @@ class Entity:
 
 @dataclass(frozen=True, slots=True)
 class EntityRelation:
-    """A relation, with the sentence that says so.
-
-    Attributes:
-        start, end: the sentence as characters [start, end) of the page's text.
-        text: those characters; at most 500.
-        strength: how sure the sentence says it, 0 to 1.
-    """
+    """A relation, with the sentence that says so: characters [start, end) of the page's text."""
 
     source: EntityKey
     target: EntityKey
@@ -110,8 +96,8 @@ class EntityRelation:
     page: int
     start: int
     end: int
-    text: str
-    strength: float
+    text: str  # those characters; at most 500
+    strength: float  # how sure the sentence says it, 0 to 1
     found_by: FoundBy = "rule"
 
 

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Protocol
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from cluster.basics.errors import AosError
 from cluster.basics.scope import Scope
@@ -43,20 +43,19 @@ relation both names; it is one sentence of the document, copied without any chan
 says."""
 
 _ITS_END = re.compile(r"<(?=\s*/\s*page\b)", re.IGNORECASE)
+_BROKEN = "<\u200b"  # so that a page cannot close its own frame
 
 _Name = Annotated[str, Field(min_length=1, max_length=200)]
 _Evidence = Annotated[str, Field(min_length=1, max_length=2_000)]
 
 
 class _Entity(BaseModel):
-    model_config = ConfigDict(extra="ignore")
     name: _Name
     type: EntityType
     evidence: _Evidence
 
 
 class _Relation(BaseModel):
-    model_config = ConfigDict(extra="ignore")
     source: _Name
     target: _Name
     type: RelationType
@@ -99,7 +98,7 @@ def _fold_whitespace(text: str) -> tuple[str, list[int]]:
 
 def graph_request(pages: Sequence[GraphPage]) -> ChatRequest:
     """The one question that is asked of a model."""
-    told = "\n".join(f"<page n={page.page}>\n{_escape_page_text(page.text)}\n</page>" for page in pages)
+    told = "\n".join(f"<page n={page.page}>\n{_ITS_END.sub(_BROKEN, page.text)}\n</page>" for page in pages)
     messages = (ModelMessage("system", _RULES), ModelMessage("user", told))
     return ChatRequest(messages, temperature=0, max_tokens=3_000, json_only=True)
 
@@ -113,22 +112,14 @@ def parse_reply(reply: str, pages: Sequence[GraphPage]) -> ModelExtraction | Non
     found = next(find_json_values(strip_fence(reply[:_MOST_REPLY]), _MOST_REPLY, "{", tries=1), None)
     if found is None:
         return None
-    searched, dropped = _Pages(pages), 0
+    searched = _Pages(pages)
+    named = [_parse_entity(row, searched) for row in _list_items(found.get("entities"))]
     entities: dict[str, Entity] = {}
-    for row in _list_items(found.get("entities")):
-        entity = _parse_entity(row, searched)
-        if entity is None:
-            dropped += 1
-        else:
-            entities.setdefault(entity.mentions[0].name.casefold(), entity)
-    relations = []
-    for row in _list_items(found.get("relations")):
-        relation = _parse_relation(row, searched, entities)
-        if relation is None:
-            dropped += 1
-        else:
-            relations.append(relation)
-    return ModelExtraction(tuple(entities.values()), tuple(relations), dropped)
+    for entity in filter(None, named):
+        entities.setdefault(entity.mentions[0].name.casefold(), entity)
+    related = [_parse_relation(row, searched, entities) for row in _list_items(found.get("relations"))]
+    dropped = named.count(None) + related.count(None)
+    return ModelExtraction(tuple(entities.values()), tuple(filter(None, related)), dropped)
 
 
 def merge_graphs(
@@ -138,23 +129,16 @@ def merge_graphs(
     kept: dict[str, Entity] = {entity.key.name: entity for entity in model.entities}
     for entity in rules.entities:
         known = kept.get(entity.key.name)
-        if known is None:
-            kept[entity.key.name] = entity
-        else:
-            kept[entity.key.name] = Entity(known.key, _merge_mentions(known, entity))
+        kept[entity.key.name] = Entity(known.key, _merge_mentions(known, entity)) if known else entity
     entities = dict(list(kept.items())[:most_entities])
     relations: dict[tuple[str, str, str], EntityRelation] = {}
     for one in (*model.relations, *rules.relations):
-        ends = entities.get(one.source.name), entities.get(one.target.name)
-        if ends[0] is not None and ends[1] is not None:
-            source, target = ends[0].key, ends[1].key
-            same = EntityRelation(
-                source, target, one.type, one.page, one.start, one.end, one.text, one.strength, one.found_by
-            )
-            relations.setdefault((source.name, target.name, one.type), same)
-    note = f"model and {rules.note}"
-    if model.dropped:
-        note += f"; {model.dropped} that the model named without evidence dropped"
+        source, target = entities.get(one.source.name), entities.get(one.target.name)
+        if source is not None and target is not None:
+            same = replace(one, source=source.key, target=target.key)
+            relations.setdefault((source.key.name, target.key.name, one.type), same)
+    dropped = f"; {model.dropped} that the model named without evidence dropped" if model.dropped else ""
+    note = f"model and {rules.note}{dropped}"
     return DocumentGraph(tuple(entities.values()), tuple(relations.values())[:most_relations], note)
 
 
@@ -203,13 +187,7 @@ def _parse_relation(row: Any, pages: _Pages, entities: dict[str, Entity]) -> Ent
     return EntityRelation(source.key, target.key, said.type, page.page, start, end, quote, STRENGTH, "model")
 
 
-def _escape_page_text(text: str) -> str:
-    """A page cannot close its own frame."""
-    return _ITS_END.sub("<\u200b", text)
-
-
 def _name_pattern(words: str) -> str:
-    """A pattern for a name with any white space between its words."""
     return r"\s++".join(re.escape(word) for word in words.split())
 
 
@@ -224,7 +202,6 @@ class StreamingRouter(Protocol):
         self, scope: Scope, agent: str, config: Mapping[str, Any], task: str, request: ChatRequest
     ) -> AsyncIterator[ReplyDelta | ConnectionFallback | ModelReply]:
         """See `ModelRouter.stream`."""
-        ...
 
 
 class RoutedReader:
@@ -246,8 +223,6 @@ class RoutedReader:
         return parse_reply(reply, pages) or "the model's reply was no JSON object"
 
     async def _stream_reply(self, scope: Scope, payer: PayingAgent, request: ChatRequest) -> str:
-        content = ""
-        async for piece in self._router.stream(scope, payer.agent, payer.config, Task.EXTRACT, request):
-            if isinstance(piece, ModelReply):
-                content = piece.content
-        return content
+        pieces = self._router.stream(scope, payer.agent, payer.config, Task.EXTRACT, request)
+        replies = [piece.content async for piece in pieces if isinstance(piece, ModelReply)]
+        return replies[-1] if replies else ""

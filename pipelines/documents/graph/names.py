@@ -4,24 +4,11 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
+from pipelines.documents.graph import clues
 from pipelines.documents.graph.model import EntityType
 
 LONGEST = 120  # characters of a name
 
-
-def _word_set(words: str) -> frozenset[str]:
-    return frozenset(words.split())
-
-
-LEGAL = _word_set(
-    """inc incorporated corp corporation ltd limited llc llp gmbh ag se sa plc co company kg kgaa bv nv ab oy oyj asa
-    as a/s aps pty spa srl sarl sas kft zrt sro doo kk pvt lp mbh ug ohg ev holding holdings"""
-)
-TITLES = _word_set(
-    """mr mrs ms miss mx dr prof professor sir dame lord lady rev reverend fr father sister capt captain col colonel
-    gen general lt lieutenant sgt sergeant maj major hon judge justice herr frau"""
-)
-SMALL = _word_set("""of and for the in on to a an de la le du des der die das von van by with at or""")
 
 _DROPPED = re.compile(r"[\"“”«»()\[\]{}*_`|™®©]")
 _SPACES = re.compile(r"[\s\-‐‑–—]+")
@@ -41,10 +28,10 @@ def canonical_name(name: str, kind: EntityType) -> str:
     if len(words) > 1 and words[0] in ("the", "a", "an"):
         words = words[1:]
     if kind is EntityType.ORGANIZATION:
-        while len(words) > 1 and words[-1].replace(".", "") in LEGAL:
+        while len(words) > 1 and words[-1].replace(".", "") in clues.LEGAL_ENDINGS:
             words = words[:-1]
     if kind is EntityType.PERSON:
-        while len(words) > 1 and words[0].rstrip(".") in TITLES:
+        while len(words) > 1 and words[0].rstrip(".") in clues.PERSON_TITLES:
             words = words[1:]
     if kind is EntityType.CONCEPT and words:
         words[-1] = singular_form(words[-1])
@@ -57,9 +44,7 @@ def singular_form(word: str) -> str:
         return word
     if word.endswith("ies") and len(word) > 4:
         return word[:-3] + "y"
-    if word.endswith(("ches", "shes", "sses", "xes", "zes")):
-        return word[:-2]
-    return word[:-1]
+    return word[:-2] if word.endswith(("ches", "shes", "sses", "xes", "zes")) else word[:-1]
 
 
 def find_expansion(short: str, words: Sequence[str]) -> int | None:
@@ -79,7 +64,7 @@ def find_expansion(short: str, words: Sequence[str]) -> int | None:
     left = len(parts)
     for letter in reversed(letters):
         left -= 1
-        while left >= 0 and parts[left][1][0] != letter and parts[left][1] in SMALL:
+        while left >= 0 and parts[left][1][0] != letter and parts[left][1] in clues.SMALL:
             left -= 1
         if left < 0 or parts[left][1][0] != letter:
             return None

@@ -1,9 +1,9 @@
 """Relations by rule: what stands between two names of one sentence says how they stand to each other."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, product
 
 from pipelines.documents.graph.model import EntityKey, EntityType, RelationType
 
@@ -98,15 +98,14 @@ def find_relations(
     "A uses B, C and D" says three things, and so does "A, B and C use D".
 
     Args:
-        names: in the order of their places.
         row: the sentence is a row of a table: what its first name is, the others belong to.
         holds: whether cities lie in what is called so: "Pune, Maharashtra" is a city in an area.
     """
     if row:
-        return list(_unique_pairs(_relate_row(text, names)))
+        return _unique_pairs(_relate_row(text, names))
     between = [_match_gap(text, one, two) or _city_in_area(text, one, two, holds) for one, two in pairwise(names)]
     gaps = [text[one.end : two.start] for one, two in pairwise(names)]
-    lists = [bool(_LISTED.fullmatch(gap)) if len(gap) <= LONGEST_GAP else False for gap in gaps]
+    lists = [len(gap) <= LONGEST_GAP and _LISTED.fullmatch(gap) is not None for gap in gaps]
     found: list[StatedRelation] = []
     for at, verdict in enumerate(between):
         if verdict is None:
@@ -121,12 +120,11 @@ def find_relations(
         while ahead < len(lists) and lists[ahead] and not (ahead + 1 < len(between) and between[ahead + 1]):
             ahead += 1
             twos.append(names[ahead])
-        for one in ones:
-            for two in twos:
-                source, target = (two.key, one.key) if turned else (one.key, two.key)
-                if source != target and is_plausible(kind, source.type, target.type):
-                    found.append(StatedRelation(source, target, kind, strength))
-    return list(_unique_pairs(found))
+        for one, two in product(ones, twos):
+            source, target = (two.key, one.key) if turned else (one.key, two.key)
+            if source != target and is_plausible(kind, source.type, target.type):
+                found.append(StatedRelation(source, target, kind, strength))
+    return _unique_pairs(found)
 
 
 def is_plausible(kind: RelationType, source: EntityType, target: EntityType) -> bool:
@@ -149,8 +147,8 @@ def _match_gap(text: str, one: EntitySpan, two: EntitySpan) -> tuple[RelationTyp
     """(type, turned, strength) that the words between two names tell; None where they tell nothing."""
     if not 0 < two.start - one.end <= LONGEST_GAP:
         return None
-    gap = " ".join(text[one.end : two.start].casefold().split())
     raw = text[one.end : two.start]
+    gap = " ".join(raw.casefold().split())
     if _POSSESSIVE.fullmatch(raw) and one.key.type in _MAKERS and two.key.type in _THINGS:
         return RelationType.CREATED_BY, True, IMPLIED
     if _BREAKS.search(gap) or _DENIED.search(gap):
@@ -160,7 +158,9 @@ def _match_gap(text: str, one: EntitySpan, two: EntitySpan) -> tuple[RelationTyp
         if match is None:
             continue
         before, behind = _WORDS.findall(gap[: match.start()]), _WORDS.findall(gap[match.end() :])
-        if len(before) <= MOST_WORDS and len(behind) <= MOST_WORDS and _types_fit(kind, turned, one, two):
+        source, target = (two, one) if turned else (one, two)
+        near = len(before) <= MOST_WORDS and len(behind) <= MOST_WORDS
+        if near and is_plausible(kind, source.key.type, target.key.type):
             return kind, turned, CLEAR
     return None
 
@@ -176,7 +176,7 @@ def _city_in_area(
 
 
 def _relate_row(text: str, names: Sequence[EntitySpan]) -> list[StatedRelation]:
-    first, others = names[0], names[1:]
+    first, *others = names
     return [
         StatedRelation(first.key, other.key, RelationType.RELATED_TO, BESIDE)
         for other in others
@@ -184,14 +184,8 @@ def _relate_row(text: str, names: Sequence[EntitySpan]) -> list[StatedRelation]:
     ]
 
 
-def _types_fit(kind: RelationType, turned: bool, one: EntitySpan, two: EntitySpan) -> bool:
-    source, target = (two, one) if turned else (one, two)
-    return is_plausible(kind, source.key.type, target.key.type)
-
-
-def _unique_pairs(found: Sequence[StatedRelation]) -> Iterator[StatedRelation]:
-    seen: set[tuple[EntityKey, EntityKey]] = set()
+def _unique_pairs(found: Sequence[StatedRelation]) -> list[StatedRelation]:
+    unique: dict[tuple[EntityKey, EntityKey], StatedRelation] = {}
     for one in found:
-        if (one.source, one.target) not in seen:
-            seen.add((one.source, one.target))
-            yield one
+        unique.setdefault((one.source, one.target), one)
+    return list(unique.values())

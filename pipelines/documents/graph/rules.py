@@ -54,9 +54,8 @@ class EntityRules:
         """`Long Form (LF)`: one thing with two names."""
         for at in range(2, len(words)):
             word = words[at]
-            if not _SHORT.fullmatch(word.text) or text[word.end : word.end + 1] != ")":
-                continue
-            if text[words[at - 1].end : word.start].strip() != "(":
+            around = text[words[at - 1].end : word.start].strip() + text[word.end : word.end + 1]
+            if around != "()" or not _SHORT.fullmatch(word.text):
                 continue
             begin = max(0, at - 10)
             while begin < at - 1 and not all(are_adjacent(text, one, two) for one, two in pairwise(words[begin:at])):
@@ -66,14 +65,11 @@ class EntityRules:
                 continue
             name = text[words[begin + first].start : words[at - 1].end]
             taken[begin + first : at + 1] = b"\1" * (at + 1 - begin - first)
-            yield NameOccurrence(
-                self._long_form_type(name), name, words[begin + first].start, word.end, SURE, word.text
-            )
+            kind, start = self._long_form_type(name), words[begin + first].start
+            yield NameOccurrence(kind, name, start, word.end, SURE, word.text)
 
     def _long_form_type(self, long: str) -> EntityType:
-        """Entity type of a long form."""
-        known = self._lexicon.term(long)
-        if known:
+        if known := self._lexicon.term(long):
             return known.type
         parts = [word.casefold() for word in long.split()]
         is_body = long[0].isupper() and (parts[-1] in clues.BODIES - clues.WEAK_BODIES or parts[0] in clues.BODY_HEADS)
@@ -82,9 +78,8 @@ class EntityRules:
     def _find_known(self, text: str, sentence: SentenceSpan, taken: bytearray) -> Iterator[NameOccurrence]:
         words = sentence.words
         for first, last, term in self._lexicon.find(text, words):
-            if any(taken[first:last]) or (
-                _is_body(term.type) and last - first == 1 and _is_part_of_name(text, words, first)
-            ):
+            body = term.type in (EntityType.ORGANIZATION, EntityType.PRODUCT)
+            if any(taken[first:last]) or (body and last - first == 1 and _is_part_of_name(text, words, first)):
                 continue
             taken[first:last] = b"\1" * (last - first)
             start, end = words[first].start, words[last - 1].end
@@ -135,8 +130,7 @@ class EntityRules:
         tail, size = run[-1].casefold(), last - first
         if size > 1 and run[-1] in clues.LEGAL_FORMS:
             return EntityType.ORGANIZATION, first, last, SURE
-        longer = context_rules.legal_form(text, words, last)
-        if longer:
+        if longer := context_rules.legal_form(text, words, last):
             return EntityType.ORGANIZATION, first, longer, SURE
         if tail in clues.BODY_HEADS and (longer := context_rules.of_what(text, words, last)):
             return EntityType.ORGANIZATION, first, longer, SURE
@@ -144,13 +138,11 @@ class EntityRules:
             return EntityType.LOCATION, first, last, LIKELY
         if size > 1 and tail in clues.BODIES and not (titled and tail in clues.WEAK_BODIES):
             return EntityType.ORGANIZATION, first, last, LIKELY
-        person = context_rules.titled_person(text, words, first, last)
-        if person:
+        if person := context_rules.titled_person(text, words, first, last):
             return EntityType.PERSON, *person, SURE
         if size > 1 and tail in clues.PRODUCTS and size <= 4:
             return EntityType.PRODUCT, first, last, LIKELY
-        place = self._place_confidence(text, words, first, last)
-        if place:
+        if place := self._place_confidence(text, words, first, last):
             return EntityType.LOCATION, first, last, place
         confidence = 0.0 if titled else context_rules.person_confidence(text, words, first, last)
         if confidence:
@@ -182,10 +174,6 @@ def _is_acronym(word: str) -> bool:
     return bool(_ACRONYM.fullmatch(word)) and short not in clues.NO_ACRONYMS and short.casefold() not in clues.OFFICES
 
 
-def _is_body(kind: EntityType) -> bool:
-    return kind in (EntityType.ORGANIZATION, EntityType.PRODUCT)
-
-
 def _is_part_of_name(text: str, words: Sequence[WordSpan], at: int) -> bool:
     """True where a known name is only a part of another name: `Amazon Basin`, `Mount Apple`."""
     before = at > 1 and are_adjacent(text, words[at - 1], words[at]) and _is_name(words[at - 1])
@@ -205,13 +193,9 @@ def _capitalised_runs(text: str, words: Sequence[WordSpan], taken: bytearray) ->
             at += 1
             continue
         end = at + 1
-        while (
-            end < len(words) and end - at < _LONGEST_RUN and not taken[end] and context_rules.is_capitalised(words[end])
-        ):
-            if not (
-                are_adjacent(text, words[end - 1], words[end])
-                or context_rules.is_abbreviation(text, words[end - 1], words[end])
-            ):
+        while end < min(len(words), at + _LONGEST_RUN) and not taken[end] and context_rules.is_capitalised(words[end]):
+            last, word = words[end - 1], words[end]
+            if not (are_adjacent(text, last, word) or context_rules.is_abbreviation(text, last, word)):
                 break
             end += 1
         yield at, end

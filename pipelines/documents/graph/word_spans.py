@@ -3,10 +3,11 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import NamedTuple
 
 from pipelines.documents.chunk import blocks
-from pipelines.documents.chunk.sentences import cut_to_length, line_spans
+from pipelines.documents.chunk.sentences import cut_to_length, line_spans, trim_span
 from pipelines.documents.chunk.sentences import sentences as cut
 from pipelines.documents.graph.model import EVIDENCE
 
@@ -53,30 +54,21 @@ def split_sentences(text: str) -> Iterator[SentenceSpan]:
     for block in blocks.find_blocks(text):
         if block.kind is blocks.BlockKind.CODE:
             continue
-        by_line = block.kind is not blocks.BlockKind.PROSE
-        for start, end in (
-            line_spans(text, block.start, block.end) if by_line else _prose_spans(text, block.start, block.end)
-        ):
+        cut_block = _prose_spans if block.kind is blocks.BlockKind.PROSE else line_spans
+        for start, end in cut_block(text, block.start, block.end):
             for begin, stop in cut_to_length(text, start, end, EVIDENCE):
-                sentence = _parse_sentence(text, begin, stop, block.kind)
-                if sentence is not None:
+                if (sentence := _parse_sentence(text, begin, stop, block.kind)) is not None:
                     yield sentence
 
 
 def _parse_sentence(text: str, start: int, end: int, kind: blocks.BlockKind) -> SentenceSpan | None:
-    while start < end and text[start].isspace():
-        start += 1
-    while start < end and text[end - 1].isspace():
-        end -= 1
-    words = tuple(
-        WordSpan(match[0], match.start(), match.end())
-        for match in _WORD.finditer(text, start, end)
-        if match.end() - match.start() <= LONGEST_WORD
-    )[:MOST_WORDS]
+    start, end = trim_span(text, start, end)
+    found = (match for match in _WORD.finditer(text, start, end) if len(match[0]) <= LONGEST_WORD)
+    words = tuple(WordSpan(match[0], *match.span()) for match in islice(found, MOST_WORDS))
     if not words:
         return None
     long = [word.text for word in words if len(word.text) > 3 and word.text[0].isalpha()]
-    large = sum(1 for word in long if word[0].isupper())
+    large = sum(word[0].isupper() for word in long)
     titled = kind is blocks.BlockKind.TITLE or (len(long) > 3 and large * 5 > 4 * len(long))
     return SentenceSpan(start, end, words, titled, kind is blocks.BlockKind.TABLE)
 

@@ -36,10 +36,10 @@ from pipelines.documents.index.gate_verdict import (
 
 DEPTH = 60  # passages looked at
 TEXTS_A_CALL = 64
-
 KEYS = 50  # of questions that fell, in a report
 Vectors = NDArray[np.float32]
 Found = tuple[float, float]  # of a question: recall of the first ten documents, reciprocal rank
+_Item = tuple[str, str]  # a passage's id, and a part of its text, which should lead back to it
 _Asked = tuple[Row, Vectors, Vectors]  # a golden question, and its vectors for the next index and for the live one
 
 
@@ -50,14 +50,6 @@ class _Side:
     generation: int
     made: VectorSpace
     embedder: Embedder
-
-
-@dataclass(frozen=True, slots=True)
-class _Item:
-    """A part of a passage, which should lead back to it."""
-
-    chunk: str
-    part: str
 
 
 class IndexGate:
@@ -80,9 +72,7 @@ class IndexGate:
         """Run the gate and return its report as JSON: the fields of `GateReport`, `reasons` and `verdict`.
 
         Args:
-            scope: the worker's, of the workspace.
             generation: complete, and not live yet.
-            live: what readers use.
             force: let it pass whatever is found; the report says so.
 
         Raises:
@@ -110,9 +100,8 @@ class IndexGate:
 
     async def _open_side(self, generation: Row) -> _Side:
         made = vector_space_of(generation)
-        embedder = await call_with_retries(
-            lambda: select_embedder(self._embedder, made), waits=MODEL_WAITS, sleep=self._sleep
-        )
+        select = partial(select_embedder, self._embedder, made)
+        embedder = await call_with_retries(select, waits=MODEL_WAITS, sleep=self._sleep)
         return _Side(generation["id"], made, embedder)
 
     async def _live_side(self, live: Row | None) -> tuple[_Side | None, str | None]:
@@ -131,31 +120,29 @@ class IndexGate:
     async def _known_items(self, scope: Scope, ours: _Side, theirs: _Side | None, at: int) -> RecallMeasure | None:
         wanted = self._settings.questions
         rows = await self._read_rows(scope, "sample", generation=ours.generation, limit=wanted * 2) if wanted else []
-        items = [_Item(row["id"], part) for row in rows if (part := part_of(row["text"])) is not None][:wanted]
+        items = [(row["id"], part) for row in rows if (part := part_of(row["text"])) is not None][:wanted]
         if len(items) < LEAST_ITEMS:
             return None
-        now, before = await self._embed_both(ours, theirs, [one.part for one in items])
-        found = _recall_of_ranks(
-            "known items", await self._item_ranks(scope, ours, items, now), at, least=self._settings.floor
-        )
+        now, before = await self._embed_both(ours, theirs, [part for _, part in items])
+        found = await self._item_recall(scope, ours, items, now, at)
         if theirs is None:
             return found
-        return replace(
-            found, before=_recall_of_ranks("", await self._item_ranks(scope, theirs, items, before), at).recall
-        )
+        return replace(found, before=(await self._item_recall(scope, theirs, items, before, at)).recall)
 
-    async def _item_ranks(
-        self, scope: Scope, side: _Side, items: Sequence[_Item], vectors: Sequence[Vectors]
-    ) -> list[int | None]:
+    async def _item_recall(
+        self, scope: Scope, side: _Side, items: Sequence[_Item], vectors: Sequence[Vectors], at: int
+    ) -> RecallMeasure:
         asked = zip(items, vectors, strict=True)
-        return [await self._item_rank(scope, side.generation, one, vector) for one, vector in asked]
+        ranks = [await self._item_rank(scope, side.generation, *item, vector) for item, vector in asked]
+        recall = _mean_value([float(rank is not None and rank <= at) for rank in ranks])
+        mrr = _mean_value([1 / rank if rank else 0.0 for rank in ranks])
+        return RecallMeasure("known items", len(ranks), recall, mrr, least=self._settings.floor)
 
-    async def _item_rank(self, scope: Scope, generation: int, item: _Item, vector: Vectors) -> int | None:
+    async def _item_rank(self, scope: Scope, generation: int, chunk: str, part: str, vector: Vectors) -> int | None:
         near = await self._nearest_chunks(scope, generation, vector)
-        own = await self._read_rows(
-            scope, "own", generation=generation, chunk=item.chunk, vector=_vector_literal(vector)
-        )
-        return rank_of(own[0]["score"] if own else None, item.chunk, item.part, near)
+        asked = {"generation": generation, "chunk": chunk, "vector": _vector_literal(vector)}
+        own = await self._read_rows(scope, "own", **asked)
+        return rank_of(own[0]["score"] if own else None, chunk, part, near)
 
     async def _golden_recalls(
         self, scope: Scope, now: _Side, before: _Side | None, known: Mapping[str, Mapping[str, Any]]
@@ -197,9 +184,8 @@ class IndexGate:
         ]
 
     async def _nearest_chunks(self, scope: Scope, generation: int, vector: Vectors) -> list[ChunkNeighbour]:
-        rows = await self._read_rows(
-            scope, "nearest", generation=generation, vector=_vector_literal(vector), depth=DEPTH
-        )
+        asked = {"generation": generation, "vector": _vector_literal(vector), "depth": DEPTH}
+        rows = await self._read_rows(scope, "nearest", **asked)
         return [ChunkNeighbour(row["chunk_id"], row["document_id"], row["score"], row["text"]) for row in rows]
 
     async def _embed_both(
@@ -221,13 +207,6 @@ class IndexGate:
 
     async def _read_rows(self, scope: Scope, name: str, **values: Any) -> list[Row]:
         return await self._database.read(scope, self._sql[name], **scope.keys, **values)
-
-
-def _recall_of_ranks(name: str, ranks: Sequence[int | None], at: int, least: float | None = None) -> RecallMeasure:
-    found = _mean_value([float(rank is not None and rank <= at) for rank in ranks])
-    return RecallMeasure(
-        name, len(ranks), found, _mean_value([1 / rank if rank else 0.0 for rank in ranks]), least=least
-    )
 
 
 def _fallen_questions(

@@ -48,25 +48,16 @@ class RecallMeasure:
 
 @dataclass(frozen=True, slots=True)
 class GateReport:
-    """The findings of the gate.
+    """The findings of the gate."""
 
-    Attributes:
-        generation, live: the next one, and the one that readers use.
-        expected, held: documents that the live one has vectors of, and how many the next one has.
-        at: a passage is found when it is among that many.
-        items: parts of its own passages; None where there are too few.
-        golden: each set that guards the index.
-        alone: why nothing was asked of the live one beside it; None where it was, or there is none.
-    """
-
-    generation: int
-    live: int | None
-    expected: int
-    held: int
-    at: int
-    items: RecallMeasure | None
-    golden: tuple[RecallMeasure, ...]
-    alone: str | None = None
+    generation: int  # the next one
+    live: int | None  # the one that readers use
+    expected: int  # documents that the live one has vectors of
+    held: int  # and how many the next one has
+    at: int  # a passage is found when it is among that many
+    items: RecallMeasure | None  # parts of its own passages; None where there are too few
+    golden: tuple[RecallMeasure, ...]  # each set that guards the index
+    alone: str | None = None  # why nothing was asked of the live one beside it; None where it was, or there is none
 
     def as_json(self, reasons: Sequence[str], verdict: Verdict, ms: float) -> dict[str, Any]:
         """As it is stored and shown; it names no document and quotes none."""

@@ -16,7 +16,7 @@ from cluster.models.embedding.migration import EmbedderMoved, vector_space_of
 from cluster.models.ports import EmbedderFacts
 from cluster.state.corpus import mark_corpus_changed
 from cluster.state.db.postgres import Database, Row, Transaction, load_queries
-from pipelines.documents.document import NO_TEXT, Chunk, DocumentId, VersionId, chunk_id, fingerprint_parts
+from pipelines.documents.document import NO_TEXT, Chunk, ChunkId, DocumentId, VersionId, chunk_id, fingerprint_parts
 from pipelines.documents.store.page_codec import caveats_to_json, chunk_to_json, search_text
 
 
@@ -51,9 +51,8 @@ class IndexedVersion:
     @property
     def broken(self) -> bool:
         """The embedder gave another number of vectors than there are chunks, or numbers that are none."""
-        if self.vectors is None:
-            return False
-        return len(self.vectors) != len(self.chunks) or not bool(np.isfinite(self.vectors).all())
+        vectors = self.vectors
+        return vectors is not None and not (len(vectors) == len(self.chunks) and bool(np.isfinite(vectors).all()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,15 +84,13 @@ class IndexGenerations:
     """Statements about chunks, vectors and generations."""
 
     def __init__(self, database: Database) -> None:
-        self._db = database
-        self._sql = load_queries(Path(__file__).with_suffix(".sql"))
+        self._db, self._sql = database, load_queries(Path(__file__).with_suffix(".sql"))
 
     async def target(self, scope: Scope, recipe: IndexRecipe) -> WriteTarget:
         """The generation to write to: the one that this workspace's readers use, opened on first use.
 
         Raises:
-            Conflict: it was made with another embedder or chunker, and no re-index is under way; mixing them would make
-                answers wrong.
+            Conflict: it was made with another embedder or chunker (mixing makes answers wrong), and no re-index runs.
         """
         async with self._db.transaction(scope) as tx:
             current = await tx.one(self._sql["lock_workspace"], workspace=scope.workspace)
@@ -120,12 +117,11 @@ class IndexGenerations:
             return await self._open_generation(tx, recipe, fresh=True) if found in held else found
 
     async def write(
-        self, tx: Transaction, scope: Scope, indexed: IndexedVersion, target: "WriteTarget", *, building: bool = False
+        self, tx: Transaction, scope: Scope, indexed: IndexedVersion, target: WriteTarget, *, building: bool = False
     ) -> bool:
         """Replace the chunks of one version in one transaction, and make it current if it is the newest.
 
         Args:
-            target: the generation to write into.
             building: it is not live yet; readers stay with the one they have.
 
         Returns:
@@ -139,7 +135,10 @@ class IndexGenerations:
         live = await tx.one(self._sql["lock_workspace"], workspace=scope.workspace)
         if live is not None and not building and live["generation_id"] != target.generation:
             raise GenerationMoved(f"generation {live['generation_id']} replaced {target.generation}")
-        indexed = _fit_target(target, indexed)
+        if target.words_only:
+            indexed = replace(indexed, vectors=None)
+        elif indexed.chunks and indexed.vectors is not None and indexed.made != target.made:
+            raise EmbedderMoved("the embedder is another one than when this job looked")
         chunker = target.chunker
         owner = await tx.one(self._sql["lock_version"], version=indexed.version, workspace=scope.workspace)
         if owner is None or live is None or not owner["newest"]:
@@ -147,12 +146,14 @@ class IndexGenerations:
         if owner["reads"] != indexed.reads:
             return False
         rows = [_chunk_row(indexed.version, chunker, chunk, owner) for chunk in indexed.chunks]
+        ids = [row["ids"] for row in rows]
         named = {"version": indexed.version, "workspace": scope.workspace}
-        changed = await tx.run(
-            self._sql["drop_stale_chunks"], **named, chunker=chunker, ids=[row["id"] for row in rows]
-        )
-        changed += await self._put_chunks(tx, scope, owner, indexed.version, chunker, rows)
-        await self._put_vectors(tx, scope, target, owner, indexed, rows)
+        changed = await tx.run(self._sql["drop_stale_chunks"], **named, chunker=chunker, ids=ids)
+        if rows:
+            of = {"version": indexed.version, "document": owner["document_id"], "readers": owner["readers"]}
+            columns = {name: [row[name] for row in rows] for name in rows[0]}
+            changed += await tx.run(self._sql["put_chunks"], **of, **scope.keys, chunker=chunker, **columns)
+        await self._put_vectors(tx, scope, target, owner, indexed, ids)
         if not building:
             await self._make_current(tx, named, owner, len(rows), indexed.vectors is not None)
         if changed or not building:  # generations of one chunker share their chunks
@@ -163,18 +164,18 @@ class IndexGenerations:
         self,
         tx: Transaction,
         scope: Scope,
-        target: "WriteTarget",
+        target: WriteTarget,
         owner: Row,
         indexed: IndexedVersion,
-        rows: Sequence[Row],
+        ids: Sequence[ChunkId],
     ) -> None:
         """Store what was embedded, and the record that the version stands in this generation."""
         if indexed.vectors is not None:
             of = {"generation": target.generation, "document": owner["document_id"], "readers": owner["readers"]}
-            ids, vectors = [row["id"] for row in rows], [dumps(vector) for vector in indexed.vectors.tolist()]
+            vectors = [dumps(vector) for vector in indexed.vectors.tolist()]
             await tx.run(self._sql["put_embeddings"], **of, **scope.keys, ids=ids, vectors=vectors)
         of = {"version": indexed.version, "generation": target.generation, "document": owner["document_id"]}
-        made = {"reads": indexed.reads, "chunks": len(rows), "embedded": indexed.vectors is not None}
+        made = {"reads": indexed.reads, "chunks": len(ids), "embedded": indexed.vectors is not None}
         await tx.run(self._sql["record"], **of, **scope.keys, **made)
 
     async def _make_current(
@@ -198,9 +199,8 @@ class IndexGenerations:
         self, scope: Scope, *, agent: str | None, only_pending: bool, after: str, limit: int, kept: int | None = None
     ) -> list[Row]:
         """Documents to index again, in the order of their ids, but for those that generation `kept` has as they are."""
-        async with self._db.transaction(scope) as tx:
-            chosen = {"agent": agent, "only_pending": only_pending, "kept": kept, "after": after, "limit": limit}
-            return await tx.all(self._sql["to_reindex"], workspace=scope.workspace, **chosen)
+        chosen = {"agent": agent, "only_pending": only_pending, "kept": kept, "after": after, "limit": limit}
+        return await self._db.read(scope, self._sql["to_reindex"], workspace=scope.workspace, **chosen)
 
     async def current_version(self, scope: Scope, document: DocumentId) -> VersionId | None:
         """The version of a document that readers see; None where there is none."""
@@ -211,9 +211,8 @@ class IndexGenerations:
     async def missing(self, tx: Transaction, scope: Scope, job: str, generation: int, limit: int) -> list[Row]:
         """Documents whose text, as it is now, a generation lacks; the workspace is held until the switch."""
         await tx.one(self._sql["lock_workspace"], workspace=scope.workspace)
-        return await tx.all(
-            self._sql["missing_in"], workspace=scope.workspace, job=job, generation=generation, limit=limit
-        )
+        named = {"workspace": scope.workspace, "job": job, "generation": generation}
+        return await tx.all(self._sql["missing_in"], **named, limit=limit)
 
     async def grow(self, scope: Scope, generation: int, rows: int) -> bool:
         """Build the vector graph once the generation has that many rows; True if it was built now."""
@@ -227,50 +226,9 @@ class IndexGenerations:
         row = await tx.one(self._sql["open_generation"], **of, fresh=fresh)
         return int(row["id"]) if row else 0
 
-    async def _put_chunks(
-        self,
-        tx: Transaction,
-        scope: Scope,
-        owner: Row,
-        version: VersionId,
-        chunker: str,
-        rows: Sequence[dict[str, Any]],
-    ) -> int:
-        """Store chunks and return how many of them are new."""
-        return await tx.run(
-            self._sql["put_chunks"],
-            document=owner["document_id"],
-            version=version,
-            **scope.keys,
-            readers=owner["readers"],
-            chunker=chunker,
-            ids=[r["id"] for r in rows],
-            indexes=[r["index"] for r in rows],
-            texts=[r["text"] for r in rows],
-            search_texts=[r["search_text"] for r in rows],
-            starts=[r["start"] for r in rows],
-            ends=[r["end"] for r in rows],
-            spans=[r["spans"] for r in rows],
-            boxes=[r["boxes"] for r in rows],
-            headings=[r["headings"] for r in rows],
-            metadata=[r["metadata"] for r in rows],
-        )
-
-
-def _fit_target(target: WriteTarget, indexed: IndexedVersion) -> IndexedVersion:
-    """The chunks, and the vectors if the target takes them.
-
-    Raises EmbedderMoved: its vectors are of another embedder than the target's.
-    """
-    if target.words_only:
-        return replace(indexed, vectors=None)
-    if indexed.chunks and indexed.vectors is not None and indexed.made != target.made:
-        raise EmbedderMoved("the embedder is another one than when this job looked")
-    return indexed
-
 
 def _chunk_row(version: VersionId, chunker: str, chunk: Chunk, owner: Row) -> dict[str, Any]:
-    """One chunk with the metadata that filters and citations need."""
+    """One chunk by the columns of `put_chunks`, with the metadata that filters and citations need."""
     stored = chunk_to_json(chunk)
     metadata = {
         "doc_id": owner["document_id"],
@@ -282,14 +240,12 @@ def _chunk_row(version: VersionId, chunker: str, chunk: Chunk, owner: Row) -> di
         "chunking_method": chunk.method,
     }
     return {
-        "id": chunk_id(version, chunker, chunk.ordinal, chunk.text),
-        "index": chunk.ordinal,
-        "text": chunk.text,
-        "search_text": search_text(chunk),
-        "start": chunk.spans[0].page,
-        "end": chunk.spans[-1].page,
-        "spans": Jsonb(stored["spans"]),
-        "boxes": Jsonb(stored["boxes"]),
-        "headings": Jsonb(stored["headings"]),
+        "ids": chunk_id(version, chunker, chunk.ordinal, chunk.text),
+        "indexes": chunk.ordinal,
+        "texts": chunk.text,
+        "search_texts": search_text(chunk),
+        "starts": chunk.spans[0].page,
+        "ends": chunk.spans[-1].page,
+        **{name: Jsonb(stored[name]) for name in ("spans", "boxes", "headings")},
         "metadata": Jsonb(metadata),
     }

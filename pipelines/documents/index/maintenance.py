@@ -131,9 +131,8 @@ class IndexMaintenance:
             for name in names:
                 log.warning("%s is made anew", name)
                 # What an attempt that was broken off has left.
-                await connection.execute(
-                    sql.SQL("drop index concurrently if exists {}").format(sql.Identifier(f"{name}_ccnew"))
-                )
+                left = sql.Identifier(f"{name}_ccnew")
+                await connection.execute(sql.SQL("drop index concurrently if exists {}").format(left))
                 await connection.execute(sql.SQL("reindex index concurrently {}").format(sql.Identifier(name)))
                 await connection.execute(SQL["renewed"], {"name": name})
         return list(names)

@@ -25,14 +25,6 @@ class RebuildResult:
     why: str = ""  # of a refusal, with what to do about it
 
 
-@dataclass(frozen=True, slots=True)
-class GenerationBuild:
-    """A generation that a job builds; `taken_over` where another job began it, whose work stays."""
-
-    generation: int
-    taken_over: bool = False
-
-
 class IndexRebuild:
     """Readers keep the index they have until the next one is complete and good enough; a repeat does no harm."""
 
@@ -49,28 +41,30 @@ class IndexRebuild:
         self._jobs, self._generations, self._switchover, self._gate = jobs, generations, switchover, gate
         self._stage, self._exact_scope = stage, exact_scope
 
-    async def begin(self, lease: JobLease, recipe: IndexRecipe) -> GenerationBuild:
-        """The generation that this job builds, the same one when its plan is made again; what nobody needs goes."""
+    async def begin(self, lease: JobLease, recipe: IndexRecipe) -> tuple[int, bool]:
+        """The generation that this job builds, the same one when its plan is made again; what nobody needs goes.
+
+        True with it where another job began it, whose work stays.
+        """
         begun = await self._switchover.build(lease.scope, lease.job)
         if begun is not None:
-            return GenerationBuild(int(begun["generation_id"]))
+            return int(begun["generation_id"]), False
         generation = await self._generations.next(lease.scope, recipe)
         taken_over = await self._switchover.is_building(lease.scope, generation)
         await self._switchover.begin(lease.scope, generation, lease.job)
         await self._switchover.sweep(lease.scope)
-        return GenerationBuild(generation, taken_over)
+        return generation, taken_over
 
     async def target(self, lease: JobLease, generation: int, recipe: IndexRecipe) -> WriteTarget:
         """The generation to write to: another one where embedder or chunker changed since the job began."""
         made = await self._switchover.recipe(lease.scope, generation)
         if not recipe.made(made):
-            generation = await self._begun_again(lease, generation, recipe)
+            generation = await self._begun_again(lease, generation, made["embedder"], recipe)
         return WriteTarget(generation, recipe.chunker, recipe.embedder.fingerprint)
 
-    async def _begun_again(self, lease: JobLease, former: int, recipe: IndexRecipe) -> int:
+    async def _begun_again(self, lease: JobLease, former: int, embedder: str, recipe: IndexRecipe) -> int:
         """The generation for the embedder and chunker of now: one generation is made in one way."""
-        made = await self._switchover.recipe(lease.scope, former)
-        why = f"generation {former} was begun with {made['embedder']} and another configuration than now"
+        why = f"generation {former} was begun with {embedder} and another configuration than now"
         generation = await self._generations.next(lease.scope, recipe)
         async with self._jobs.writing(lease) as tx:
             await self._switchover.give_up(tx, lease.scope, lease.job)

@@ -31,8 +31,7 @@ class IndexSwitchover:
     worker's."""
 
     def __init__(self, database: Database) -> None:
-        self._db = database
-        self._sql = load_queries(Path(__file__).with_suffix(".sql"))
+        self._db, self._sql = database, load_queries(Path(__file__).with_suffix(".sql"))
 
     async def begin(self, scope: Scope, generation: int, job: str) -> None:
         """Note that a job builds a generation."""
@@ -54,10 +53,7 @@ class IndexSwitchover:
             return await tx.one(self._sql["is_building"], **scope.keys, generation=generation) is not None
 
     async def recipe(self, scope: Scope, generation: int) -> Row:
-        """embedder, embedder_fingerprint, dimension and chunker of a generation.
-
-        Raises NotFound: there is no such generation.
-        """
+        """embedder, embedder_fingerprint, dimension and chunker of a generation. Raises NotFound: there is none."""
         async with self._db.transaction(scope) as tx:
             row = await tx.one(self._sql["recipe"], generation=generation)
         if row is None:
@@ -85,16 +81,13 @@ class IndexSwitchover:
             return SwitchResult(generation, None, 0)
         carried: Sequence[Row] = []
         if before is not None:
-            both = named | {"live": before}
+            both = named | {"live": before, "most": MOST_VECTORS}
             carried = await tx.all(self._sql["behind"], **both)
-            versions = {"versions": [row["version_id"] for row in carried]}
-            if carried:
-                await tx.run(self._sql["drop_old_cut"], **both, **versions)
-                await tx.run(self._sql["carry_chunks"], **both, **versions)
-                await tx.run(self._sql["carry_vectors"], **both, **versions, most=MOST_VECTORS)
-                await tx.run(self._sql["carry_record"], **both, **versions)
-        await tx.run(self._sql["use_generation"], **named)
-        await tx.run(self._sql["follow"], **named)
+            versions = [row["version_id"] for row in carried]
+            for query in ("drop_old_cut", "carry_chunks", "carry_vectors", "carry_record") if carried else ():
+                await tx.run(self._sql[query], **both, versions=versions)
+        for query in ("use_generation", "follow"):
+            await tx.run(self._sql[query], **named)
         await tx.run(self._sql["switched"], **named, forced_by=forced_by)
         return SwitchResult(generation, before, len(carried))
 
@@ -102,9 +95,8 @@ class IndexSwitchover:
         """Let readers use the generation before; a second time leads forward again. Raises Conflict: there is none."""
         previous = (await self._lock_generations(tx, scope))["previous"]
         if previous is None:
-            raise Conflict(
-                "there is no generation before this one", fix="A re-index makes one: POST /api/documents/reindex-all."
-            )
+            fix = "A re-index makes one: POST /api/documents/reindex-all."
+            raise Conflict("there is no generation before this one", fix=fix)
         return await self.to(tx, scope, previous)
 
     async def forward(self, tx: Transaction, scope: Scope, generation: int, *, force: bool) -> SwitchResult:
@@ -148,8 +140,7 @@ class IndexSwitchover:
 
     async def overview(self, scope: Scope) -> list[Row]:
         """Every generation of the workspace that is there, newest first, as far as the scope sees its documents."""
-        async with self._db.transaction(scope) as tx:
-            return await tx.all(self._sql["list"], **scope.keys)
+        return await self._db.read(scope, self._sql["list"], **scope.keys)
 
     async def _lock_generations(self, tx: Transaction, scope: Scope) -> Row:
         row = await tx.one(self._sql["lock_workspace"], **scope.keys)

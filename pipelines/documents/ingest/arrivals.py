@@ -30,11 +30,7 @@ class ArrivalIntake:
     async def accept(
         self, lease: JobLease, arrival: FileArrival, result: SurveyResult, ocr: Sequence[str] = ()
     ) -> None:
-        """Write what a survey found: a reason, nothing new, or a version with the pages that are to be read.
-
-        Args:
-            ocr: the languages of the workspace's scans, where it has its own.
-        """
+        """Write what a survey found: a reason, nothing new, or a version with pages to read (scans in `ocr`)."""
         reading = fingerprint_with(fingerprint_in(self._fingerprint, ocr), arrival.encoding)
         scope, document = lease.scope, arrival.document(lease.scope)
         version = version_id(document, result.file_hash)

@@ -1,4 +1,4 @@
-"""Backpressure of this machine on bulk work: full memory, and other work that leaves no CPU to it."""
+"""Backpressure on bulk work: full memory, other work that leaves no CPU to it, and the number of readers that fit."""
 
 from cluster.basics.crowd import CrowdWatch
 from cluster.state.work.jobs import JobLane
@@ -6,6 +6,7 @@ from cluster.state.work.wait_reasons import Wait, format_reason
 from cluster.watch.memory import use_now
 from configs.sections import ReadSettings, Settings
 
+ONE_FOR_DATASET = 1.0  # CPUs that Ray Data's own tasks need beside its actors
 MOST_OF_A_CORE = 0.5  # of the one reader that goes on where all others are behind
 
 
@@ -15,9 +16,8 @@ def strain_of(lane: JobLane, settings: Settings, crowd: CrowdWatch | None) -> st
         return None
     use, high = use_now(), settings.ray.memory_high
     if use.share > high:
-        return format_reason(
-            Wait.MEMORY_SHORT, f"{use.share:.0%} of the memory is in use; above {high:.0%} readers are ended"
-        )
+        full = f"{use.share:.0%} of the memory is in use; above {high:.0%} readers are ended"
+        return format_reason(Wait.MEMORY_SHORT, full)
     if crowd is not None and crowd.is_crowded:
         left = f"other work leaves {crowd.left:.1%} of this machine: it goes on at its floor, {crowd.share:.0%}"
         return format_reason(Wait.MACHINE_BUSY, left)
@@ -27,3 +27,17 @@ def strain_of(lane: JobLane, settings: Settings, crowd: CrowdWatch | None) -> st
 def share_of_a_core(read: ReadSettings, cores: int) -> float:
     """Limits of one reader where bulk work has no more than its floor."""
     return min(MOST_OF_A_CORE, read.floor * cores)
+
+
+def reader_count(
+    cpus: float, gpus: float, cpus_each: float, gpus_each: float = 0.0, *, cores: int | None = None
+) -> int:
+    """At least one: it waits until there is room.
+
+    `cpus` (logical ones) and `gpus` are those that nobody has reserved, `…_each` what a reader reserves of them,
+    `cores` those of the machine where all readers run on one: logical CPUs may exceed them.
+    """
+    room = int((cpus - ONE_FOR_DATASET) / cpus_each)
+    if gpus_each:
+        room = min(room, int(gpus / gpus_each))
+    return max(1, room if cores is None else min(room, cores))

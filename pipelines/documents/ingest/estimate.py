@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import Final
 
@@ -76,12 +76,7 @@ def list_files(root: Path, enough: Callable[[], bool], passed: Counter[str] | No
 
 def sample_files(reader: DocumentReader, paths: Sequence[Path], enough: Callable[[], bool]) -> list[SampledFile]:
     """Survey files until it is enough, spread over the whole list so that what was seen stands for the rest."""
-    seen: list[SampledFile] = []
-    for path in spread_evenly(paths):
-        if enough():
-            break
-        seen.append(_sample_file(reader, path))
-    return seen
+    return [_sample_file(reader, path) for path in takewhile(lambda _: not enough(), spread_evenly(paths))]
 
 
 def estimate_scan(
@@ -114,7 +109,6 @@ def list_folder(root: Path) -> FolderListing:
 
 
 def _can_see(look: Callable[[], bool]) -> bool:
-    """False where the file system does not let it be seen."""
     try:
         return look()
     except OSError:

@@ -20,7 +20,7 @@ from cluster.state.work.jobs import (
     WorkUnit,
 )
 from configs.sections import ReadSettings
-from pipelines.documents.document import Failure, FailureReason, VersionId
+from pipelines.documents.document import Failure, FailureReason, Page, VersionId
 from pipelines.documents.graph.graph_stage import GraphStage
 from pipelines.documents.index.generations import (
     BrokenVectors,
@@ -31,7 +31,6 @@ from pipelines.documents.index.generations import (
 )
 from pipelines.documents.index.rebuild import IndexRebuild
 from pipelines.documents.ingest.arrivals import ArrivalIntake
-from pipelines.documents.ingest.attempts import TooSlow, given_up, refuse_slow, suspects_apart
 from pipelines.documents.ingest.job_plan import INDEX, READ, SURVEY, JobPlanner
 from pipelines.documents.ingest.outcome import JobReporter, index_settled, outcome_of_page
 from pipelines.documents.ingest.slices import ReadPage, cut_slices
@@ -46,6 +45,10 @@ VERSIONS_A_TURN = 64
 HELD_SECONDS = 1800.0  # after a stall; then the cluster is tried again
 REFUND_SECONDS = 1.0  # between two looks whether Postgres can write again
 SLICE_PAGES = 4  # read again after a kill: at most this many times the number of readers
+
+
+class TooSlow(Exception):
+    """A file or page costs more than those that wait beside it should wait for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,20 +84,16 @@ class IngestionRunner:
         """Collaborators are injected.
 
         Args:
-            jobs, store, generations, blobs: the rows and the bytes.
-            rebuild: begins and ends a re-index.
             here: does small batches in this process.
             bulk: does large ones on the cluster; the output is the same.
-            read: limits and batch sizes.
             read_fingerprint: what pages are read with now; pages read with anything else are read again.
             exact_scope: rows from which a vector graph pays.
-            graph: what makes the knowledge graph of what was indexed.
             held: does bulk work in this process, held to a share of a core, where the cluster would get nothing done.
             crowd: whether this machine leaves bulk work too little; without it only a stall shows that.
         """
         self._here, self._bulk = here, bulk
         self._jobs, self._store, self._generations, self._blobs = jobs, store, generations, blobs
-        self._read, self._read_fingerprint, self._exact_scope = read, read_fingerprint, exact_scope
+        self._read, self._exact_scope = read, exact_scope
         self._intake = ArrivalIntake(jobs, store, blobs, read, read_fingerprint)
         self._rebuild, self._planner, self._graph = rebuild, JobPlanner(jobs, generations, rebuild), graph
         self._verdicts = JobReporter(jobs, store)
@@ -102,11 +101,9 @@ class IngestionRunner:
         self._held_until, self._holds = -math.inf, False
 
     async def turn(self, job: ClaimedJob, recipe: IndexRecipe, stopped: Callable[[], bool]) -> BatchResult:
-        """Do a bounded piece of the job.
+        """Do a bounded piece of the job, whose lease the caller keeps alive.
 
         Args:
-            job: as claimed; its lease is kept alive by the caller.
-            recipe: the embedder and the chunker of now.
             stopped: asked between writes; True ends the turn early.
 
         Raises:
@@ -145,8 +142,9 @@ class IngestionRunner:
             closed = await self._rebuild.close(job.lease, target, payload)
             if closed.outcome == "refused":
                 await self._jobs.finish(job.lease, JobState.FAILED, closed.why)
-            if closed.outcome in ("open", "refused"):
-                return BatchResult(units, ended=closed.outcome == "refused")
+                return BatchResult(units, ended=True)
+            if closed.outcome == "open":
+                return BatchResult(units, ended=False)
         else:
             await self._generations.grow(job.lease.scope, target.generation, self._exact_scope)
         await self._verdicts.finish(job.lease)
@@ -158,10 +156,6 @@ class IngestionRunner:
         if self._crowd is not None and job.lane is JobLane.BULK:
             crowded = await asyncio.to_thread(self._crowd.look)
         self._holds = self._held is not None and (crowded or self._clock() < self._held_until)
-
-    @property
-    def _most_pages(self) -> int:
-        return min(self._read.batch_pages, self._read.small_pages) if self._holds else self._read.batch_pages
 
     def _choose_stages(self, items: int, few: int | None = None) -> JobStages:
         if self._holds and self._held is not None:
@@ -184,7 +178,7 @@ class IngestionRunner:
         done, ocr = 0, await self._store.ocr_languages(job.lease.scope)
         async for surveyed in self._choose_stages(len(tasks), FILES_HERE).survey(tasks):
             for result in surveyed:
-                refuse_slow(job, result.failure)
+                _refuse_slow(job, result.failure)
                 await self._intake.accept(job.lease, arrivals[result.key], result, ocr)
                 done += 1
             if stopped():
@@ -193,10 +187,11 @@ class IngestionRunner:
 
     async def _read_pages(self, job: ClaimedJob, stopped: Callable[[], bool]) -> int:
         lease = job.lease
-        pending = await self._jobs.pending(lease, READ, self._most_pages)
+        most = min(self._read.batch_pages, self._read.small_pages) if self._holds else self._read.batch_pages
+        pending = await self._jobs.pending(lease, READ, most)
         worn_out = [u for u in pending if u.attempts >= self._read.max_attempts]
-        done = await self._write_pages(lease, [given_up(u) for u in worn_out], {u.key: u for u in worn_out})
-        units = {u.key: u for u in suspects_apart(pending, self._read)}
+        done = await self._write_pages(lease, [_given_up(u) for u in worn_out], {u.key: u for u in worn_out})
+        units = {u.key: u for u in _suspects_apart(pending, self._read)}
         if not units or stopped():
             return done
         async with self._count_attempts(lease, READ, list(units.values())) as untouched:
@@ -212,7 +207,7 @@ class IngestionRunner:
         slices = cut_slices([(u.payload, int(u.payload["number"])) for u in units.values()], paths, SLICE_PAGES)
         async for pages in self._choose_stages(len(units)).read(slices):
             for page in pages:
-                refuse_slow(job, page.page.failure)
+                _refuse_slow(job, page.page.failure)
             done += await self._write_pages(lease, pages, units)
             untouched.difference_update(page.key for page in pages)
             if stopped():
@@ -242,8 +237,7 @@ class IngestionRunner:
 
     async def _write_pages(self, lease: JobLease, pages: Sequence[ReadPage], units: Mapping[str, WorkUnit]) -> int:
         """Pages and their units' ends in one transaction; a failure that may pass waits for its next attempt."""
-        final = [p for p in pages if not self._may_pass(p, units[p.key])]
-        if not final:
+        if not (final := [p for p in pages if not self._may_pass(p, units[p.key])]):
             return 0
         settled = [
             UnitOutcome(p.key, UnitStatus.FAILED, failure_to_json(p.page.failure))
@@ -269,7 +263,7 @@ class IngestionRunner:
     ) -> int:
         pending = await self._jobs.pending(lease, INDEX, VERSIONS_A_TURN, after=READ)
         done = await self._give_up_index(lease, [u for u in pending if u.attempts >= self._read.max_attempts])
-        units = suspects_apart(pending, self._read)
+        units = _suspects_apart(pending, self._read)
         if not units or stopped():
             return done
         async with self._count_attempts(lease, INDEX, units) as untouched:
@@ -291,9 +285,8 @@ class IngestionRunner:
                 return 0  # its text was read again meanwhile: the unit stays and is done again
             settled = UnitOutcome(indexed.version, UnitStatus.DONE)
             if not building:
-                settled = index_settled(
-                    indexed.version, await self._generations.standing(tx, lease.scope, indexed.version)
-                )
+                standing = await self._generations.standing(tx, lease.scope, indexed.version)
+                settled = index_settled(indexed.version, standing)
             await self._jobs.settle(tx, lease, INDEX, [settled])
             if self._graph:
                 await self._graph.expect(tx, lease, indexed.version)
@@ -313,3 +306,26 @@ class IngestionRunner:
         failure = Failure("job", FailureReason.ABANDONED, why, retryable=True)
         async with self._jobs.writing(lease) as tx:
             await self._store.abandon(tx, lease.scope, lease.job, failure)
+
+
+def _refuse_slow(job: ClaimedJob, failure: Failure | None) -> None:
+    """In the small lane a limit that was overrun is no answer yet: raises TooSlow."""
+    if job.lane is JobLane.SMALL and failure is not None and failure.reason is FailureReason.TIMEOUT:
+        raise TooSlow(failure.detail)
+
+
+def _suspects_apart(pending: Sequence[WorkUnit], read: ReadSettings) -> list[WorkUnit]:
+    """The next units to do together: one that has a single attempt left is done alone.
+
+    Attempts are counted for a whole batch. Without this, three restarts would make every page that waited beside them
+    look as if it had ended its worker.
+    """
+    left = [unit for unit in pending if unit.attempts < read.max_attempts]
+    last_chance = [unit for unit in left if unit.attempts + 1 == read.max_attempts and unit.attempts > 0]
+    return last_chance[:1] or left
+
+
+def _given_up(unit: WorkUnit) -> ReadPage:
+    """A page whose worker died each time it was tried."""
+    failure = Failure("read", FailureReason.CRASHED, f"reading this page ended its worker {unit.attempts} times")
+    return ReadPage(VersionId(unit.subject), Page(int(unit.payload["number"]), "", engine="none", failure=failure))

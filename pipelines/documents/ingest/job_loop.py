@@ -43,7 +43,6 @@ class JobLoop:
         """Nothing is claimed yet.
 
         Args:
-            jobs, runner, settings: the rows, what does the work, and how often it is asked for.
             recipe: tells what the embedder is, asking it anew where that is wanted.
             owner: names this worker in the job's row.
             moving: whether the embedder or the workers are being replaced; a re-index begins after that.
@@ -114,12 +113,10 @@ class JobLoop:
             if turn.ended:
                 return
             if heartbeat.cancelled:
-                await self._end_job(job, JobState.CANCELLED, None)
-                return
+                return await self._end_job(job, JobState.CANCELLED, None)
             # Whoever waits is served before this job's next slice, be it of another tenant or of the same.
             if sliced or others_wait or turn.moved or self._is_to_stop(heartbeat):
-                await self._jobs.release(job.lease, behind=sliced)
-                return
+                return await self._jobs.release(job.lease, behind=sliced)
             if self._room is not None:
                 self._room.require()
             job = await self._jobs.reload(job)
@@ -141,13 +138,10 @@ class JobLoop:
 
     async def _await_restart(self, job: ClaimedJob, heartbeat: Heartbeat[JobLease]) -> None:
         """Whatever a re-index did while its embedder is replaced would be done again, and slow the replacement down."""
+        if job.kind != REBUILD or self._moving is None:
+            return
         told = False
-        while (
-            job.kind == REBUILD
-            and self._moving is not None
-            and not self._is_to_stop(heartbeat)
-            and await self._moving()
-        ):
+        while not self._is_to_stop(heartbeat) and await self._moving():
             if not told:
                 await self._jobs.note(job.lease, "waiting", {"for": "a restart that is under way"})
                 told = True

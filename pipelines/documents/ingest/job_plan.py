@@ -39,14 +39,12 @@ class JobPlanner:
             case "scan":
                 found["passed_over"] = await self._scan_folder(job.lease, Path(job.payload["root"]))
             case "reindex" if job.payload.get("agent_id") is None:
-                begun = await self._rebuild.begin(job.lease, recipe)
-                found["generation"] = begun.generation
-                kept = begun.generation if begun.taken_over else None
+                found["generation"], taken_over = await self._rebuild.begin(job.lease, recipe)
+                kept = found["generation"] if taken_over else None
                 await self._plan_versions(job.lease, agent=None, only_pending=False, kept=kept)
-            case "reindex":
-                await self._plan_versions(job.lease, agent=job.payload["agent_id"], only_pending=False)
-            case "embed":
-                await self._plan_versions(job.lease, agent=job.payload.get("agent_id"), only_pending=True)
+            case "reindex" | "embed":
+                pending = job.kind == "embed"
+                await self._plan_versions(job.lease, agent=job.payload.get("agent_id"), only_pending=pending)
             case "process":
                 await self._plan_document(job.lease, DocumentId(job.payload["document_id"]))
             case _:

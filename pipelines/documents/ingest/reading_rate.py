@@ -46,8 +46,7 @@ class JobPaces:
     """Reads the ledger; nothing is measured here."""
 
     def __init__(self, database: Database) -> None:
-        self._db = database
-        self._sql = load_queries(Path(__file__).with_suffix(".sql"))
+        self._db, self._sql = database, load_queries(Path(__file__).with_suffix(".sql"))
 
     async def of(self, scope: Scope, job: str, *, engines: bool) -> JobPace:
         """Progress and pace of a job. Raises NotFound: no such job in this workspace."""
@@ -75,9 +74,8 @@ class JobPaces:
         """Reading rate of the workspace's newest jobs."""
         async with self._db.transaction(scope) as tx:
             row = await tx.one(self._sql["recent"], workspace=scope.workspace)
-        return (
-            ReadingRate(int(row["pages"]), float(row["seconds"]), int(row["jobs"])) if row else ReadingRate(0, 0.0, 0)
-        )
+        known = row or {"pages": 0, "seconds": 0.0, "jobs": 0}
+        return ReadingRate(int(known["pages"]), float(known["seconds"]), int(known["jobs"]))
 
 
 def per_second(state: str, elapsed: float | None, read: Row | None, lately: int) -> float | None:
@@ -97,11 +95,9 @@ def _seconds_left(state: str, read: Row | None, pace: float | None) -> float | N
 
 
 def _elapsed_seconds(row: Row) -> float | None:
-    if row["started_at"] is None:
-        return None
-    return float(((row["finished_at"] or row["now"]) - row["started_at"]).total_seconds())
+    began, ended = row["started_at"], row["finished_at"] or row["now"]
+    return None if began is None else float((ended - began).total_seconds())
 
 
 def _stage_order(stage: Row) -> int:
-    name = str(stage["stage"])
-    return ORDER.index(name) if name in ORDER else len(ORDER)
+    return ORDER.index(stage["stage"]) if stage["stage"] in ORDER else len(ORDER)

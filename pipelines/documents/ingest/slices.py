@@ -1,11 +1,12 @@
 """Runs of pages of one file that travel and are read together."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from pipelines.documents.document import Failure, FailureReason, Page, Unreadable, VersionId, page_id
+from pipelines.documents.document import FailureReason, Page, Unreadable, VersionId, page_id
+from pipelines.documents.extract.reader import FileSurvey
 from pipelines.documents.sources.files import hash_file
 from pipelines.documents.sources.sniff import Kind
 
@@ -39,12 +40,16 @@ class ReadPage:
         return page_id(self.version, self.page.number)
 
 
-class PageReader(Protocol):
-    """Reads pages of one file; a page that cannot be read is a page with a failure."""
+class FileReader(Protocol):
+    """Surveys files and reads their pages; a page that cannot be read is a page with a failure."""
+
+    def survey(
+        self, path: Path, filename: str | None = None, *, encoding: str | None = None, language: str | None = None
+    ) -> FileSurvey:
+        """The facts of a file; raises Unreadable with the reason."""
 
     def use(self, languages: tuple[str, ...]) -> None:
         """Read scans in these languages from now on; in those of the settings where there are none."""
-        ...
 
     def read(
         self,
@@ -56,49 +61,37 @@ class PageReader(Protocol):
         language: str | None = None,
     ) -> Iterator[Page]:
         """Lazily, in the order of `numbers`."""
-        ...
 
 
 def cut_slices(
     pages: Sequence[tuple[Mapping[str, Any], int]], path: Mapping[str, str], at_most: int
 ) -> list[PageSlice]:
-    """Group pages of the same version, in order, into slices of at most that many.
+    """Group pages of a version, in order, into slices of at most that many; all of one is read again after a kill.
 
     Args:
         pages: a read unit's payload and its page number.
         path: location to local path.
-        at_most: pages a slice; all of a slice is read again after a kill.
     """
     grouped: dict[str, list[tuple[Mapping[str, Any], int]]] = {}
     for payload, number in pages:
         grouped.setdefault(payload["version"], []).append((payload, number))
     slices = []
     for version, members in grouped.items():
-        first = members[0][0]
-        numbers = sorted(number for _, number in members)
-        for start in range(0, len(numbers), at_most):
-            slices.append(
-                PageSlice(
-                    version=VersionId(version),
-                    path=path[first["location"]],
-                    kind=first["kind"],
-                    file_hash=first["file_hash"],
-                    file_size=first["file_size"],
-                    mtime_ns=first["mtime_ns"],
-                    numbers=tuple(numbers[start : start + at_most]),
-                    encoding=first.get("encoding"),
-                    language=first.get("language"),
-                    ocr=tuple(first.get("ocr") or ()),
-                )
-            )
+        first, numbers = members[0][0], sorted(number for _, number in members)
+        facts = {name: first[name] for name in ("kind", "file_hash", "file_size", "mtime_ns")}
+        facts |= {"encoding": first.get("encoding"), "language": first.get("language")}
+        ocr = tuple(first.get("ocr") or ())
+        whole = PageSlice(VersionId(version), path[first["location"]], numbers=(), ocr=ocr, **facts)
+        some = (tuple(numbers[start : start + at_most]) for start in range(0, len(numbers), at_most))
+        slices += [replace(whole, numbers=of) for of in some]
     return slices
 
 
-def read_slice(reader: PageReader, piece: PageSlice) -> Iterator[ReadPage]:
+def read_slice(reader: FileReader, piece: PageSlice) -> Iterator[ReadPage]:
     """Read the pages of a slice; if the file is not the one that was surveyed, each page says so."""
     path = Path(piece.path)
-    failure = _change_failure(path, piece)
-    if failure is not None:
+    if (changed := _change_of(path, piece)) is not None:
+        failure = Unreadable(FailureReason.CHANGED, changed).as_failure("read")
         for number in piece.numbers:
             yield ReadPage(piece.version, Page(number, "", engine="none", failure=failure))
         return
@@ -108,17 +101,12 @@ def read_slice(reader: PageReader, piece: PageSlice) -> Iterator[ReadPage]:
         yield ReadPage(piece.version, page)
 
 
-def _change_failure(path: Path, piece: PageSlice) -> Failure | None:
+def _change_of(path: Path, piece: PageSlice) -> str | None:
     try:
         facts = path.stat()
-        if (facts.st_size, facts.st_mtime_ns) == (piece.file_size, piece.mtime_ns):
-            return None
-        if hash_file(path) == piece.file_hash:
+        same = (facts.st_size, facts.st_mtime_ns) == (piece.file_size, piece.mtime_ns)
+        if same or hash_file(path) == piece.file_hash:
             return None
     except OSError as error:
-        return Unreadable(FailureReason.CHANGED, f"the file cannot be opened any more: {error.strerror}").as_failure(
-            "read"
-        )
-    return Unreadable(FailureReason.CHANGED, "the file is not the one that was surveyed; ingest it again").as_failure(
-        "read"
-    )
+        return f"the file cannot be opened any more: {error.strerror}"
+    return "the file is not the one that was surveyed; ingest it again"

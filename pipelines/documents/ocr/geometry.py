@@ -10,16 +10,6 @@ Matrix = NDArray[np.float64]
 """3 × 3, takes (x, y, 1) of edges in one picture to those in another; a picture w wide spans x from 0 to w."""
 
 
-def identity_matrix() -> Matrix:
-    """Leaves every point where it is."""
-    return np.eye(3)
-
-
-def scaling_matrix(factor_x: float, factor_y: float) -> Matrix:
-    """A resize by these factors."""
-    return np.diag([factor_x, factor_y, 1.0])
-
-
 def quarter_turn(degrees: int, width: int, height: int) -> Matrix:
     """A clockwise turn by 0, 90, 180 or 270 of a picture of this size, onto the turned picture."""
     turns = {
@@ -32,11 +22,8 @@ def quarter_turn(degrees: int, width: int, height: int) -> Matrix:
 
 
 def rotation_matrix(degrees: float, width: int, height: int) -> tuple[Matrix, int, int]:
-    """A small counterclockwise rotation (as seen) about the centre onto a canvas that holds every corner.
-
-    Returns:
-        The matrix, and the new width and height in pixels.
-    """
+    """A small counterclockwise rotation (as seen) about the centre onto a canvas that holds every corner, and the
+    new width and height in pixels."""
     angle = np.deg2rad(degrees)
     cos, sin = np.cos(angle), np.sin(angle)
     wide = int(np.ceil(width * abs(cos) + height * abs(sin)))
@@ -51,14 +38,7 @@ def between_centres(matrix: Matrix) -> Matrix:
 
 
 def to_page(area: PixelArea, to_prepared: Matrix, width: int, height: int) -> Box:
-    """An area of the prepared picture as fractions of the original, clipped to it.
-
-    Args:
-        area: in pixels of the prepared picture.
-        to_prepared: original to prepared.
-        width: of the original, in pixels.
-        height: of the original, in pixels.
-    """
+    """An area, in pixels of the prepared picture, as fractions of the original of this size, clipped to it."""
     corners = np.array([[area.x0, area.x1, area.x1, area.x0], [area.y0, area.y0, area.y1, area.y1], [1, 1, 1, 1]])
     x, y, _ = np.linalg.inv(to_prepared) @ corners
     x, y = np.clip(x / width, 0, 1), np.clip(y / height, 0, 1)

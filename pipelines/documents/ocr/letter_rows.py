@@ -24,10 +24,7 @@ def letters_in(image: Picture) -> int:
     """Count the signs of a picture that stand side by side as letters do; on dark ground, too. Milliseconds.
 
     A drawing has its labels of two figures counted; in a photo, whose grain stands side by side as well, only words
-    count, and only where they are more than a small part of the grain.
-
-    Args:
-        image: at LOOK_DPI.
+    count, and only where they are more than a small part of the grain. `image` is at LOOK_DPI.
     """
     import cv2  # half of what a file may have in the smallest setting; most pages have no picture to look at
 
@@ -42,11 +39,7 @@ def letters_in(image: Picture) -> int:
 
 
 def is_grained(image: Picture) -> bool:
-    """True for a picture full of dots and dashes, as squared paper is: OCR would try for minutes to read them.
-
-    Args:
-        image: at LOOK_DPI.
-    """
+    """True for a picture (at LOOK_DPI) full of dots and dashes, as squared paper is: OCR would try for minutes."""
     import cv2
 
     grey = image if image.ndim == 2 else np.asarray(cv2.cvtColor(image, cv2.COLOR_RGB2GRAY))

@@ -15,13 +15,7 @@ class LineEngineProcess:
     name = "easyocr"
 
     def __init__(self, make: Callable[[], LineEngine], memory_bytes: int, cpu_seconds: float) -> None:
-        """Start nothing yet.
-
-        Args:
-            make: makes the engine in the child; it is pickled.
-            memory_bytes: data that the child may hold.
-            cpu_seconds: that one call may cost.
-        """
+        """`make` is pickled and makes the engine in the child; one call may cost so many `cpu_seconds`."""
         self._guard = GuardedChild(partial(LineEngineHost, make), memory_bytes=memory_bytes, name=self.name)
         self._cpu_seconds = cpu_seconds
 
@@ -40,13 +34,11 @@ class LineEngineProcess:
         if right <= left or bottom <= top:
             return tuple(LineTranscript("", 0.0) for _ in areas)
         moved = [PixelArea(a.x0 - left, a.y0 - top, a.x1 - left, a.y1 - top) for a in areas]
-        read: tuple[LineTranscript, ...] = self._call_child("recognise", image[top:bottom, left:right].copy(), moved)
-        return read
+        return tuple(self._call_child("recognise", image[top:bottom, left:right].copy(), moved))
 
     def detect(self, image: Picture) -> tuple[PixelArea, ...]:
         """See `LineEngine.detect`."""
-        found: tuple[PixelArea, ...] = self._call_child("detect", image)
-        return found
+        return tuple(self._call_child("detect", image))
 
     def close(self) -> None:
         """End the child."""
@@ -63,8 +55,7 @@ class LineEngineProcess:
                 raise Unreadable(FailureReason.BOMB, "OCR needs more memory than ocr.memory_bytes allows") from None
             raise Unreadable(FailureReason.CRASHED, f"{self.name} {death}"[:250], retryable=True) from None
         if kind == "missing":
-            detail, fix = value
-            raise EngineMissing(detail, fix=fix)
+            raise EngineMissing(value[0], fix=value[1])
         return value
 
 
@@ -72,7 +63,6 @@ class LineEngineHost:
     """In the child: the engine, whose absence travels as a value."""
 
     def __init__(self, make: Callable[[], LineEngine]) -> None:
-        """Make it; it loads nothing before it is asked."""
         self._engine = make()
 
     def recognise(self, image: Picture, areas: Sequence[PixelArea]) -> tuple[str, Any]:

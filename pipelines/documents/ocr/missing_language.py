@@ -64,22 +64,20 @@ def missing_script(script: str, languages: Sequence[str]) -> Caveat | None:
     """Caveat where the letters are of a script that none of the languages is written in; else None."""
     if script not in SCRIPTS or script in _expected_scripts(languages):
         return None
-    return _language_caveat(f"the letters look {script}", SCRIPTS[script][:1], languages)
+    return _language_caveat(f"the letters look {script}", SCRIPTS[script][0], languages)
 
 
 def missing_language(text: str, languages: Sequence[str]) -> Caveat | None:
     """Caveat where a Latin-script text is in another language than those it was read with; else None."""
-    if LATIN not in _expected_scripts(languages):
-        return None
-    if any(name not in LANGUAGES and _script_of(name) == LATIN for name in languages):
-        return None  # one that cannot be told here may well be the one
+    # One that cannot be told here may well be the one.
+    untold = any(name not in LANGUAGES and _script_of(name) == LATIN for name in languages)
     words = _unaccented_words(text)
-    if len(words) < _FEW:
+    if untold or LATIN not in _expected_scripts(languages) or len(words) < _FEW:
         return None
     doubt, likeliest = _language_doubt(words, languages)
     if doubt < (DOUBT if len(words) >= _LONG else DOUBT_SHORT):
         return None
-    return _language_caveat(f"the words look {LANGUAGES[likeliest][1]}", (likeliest,), languages)
+    return _language_caveat(f"the words look {LANGUAGES[likeliest][1]}", likeliest, languages)
 
 
 def missing_detection(error: EngineMissing) -> Caveat:
@@ -91,8 +89,7 @@ def missing_detection(error: EngineMissing) -> Caveat:
     )
 
 
-def _language_caveat(seen: str, wanted: Sequence[str], languages: Sequence[str]) -> Caveat:
-    name = wanted[0]
+def _language_caveat(seen: str, name: str, languages: Sequence[str]) -> Caveat:
     return Caveat(
         CaveatKind.LANGUAGE_MISSING,
         f"{seen}, but the scan was read as {', '.join(languages)}: letters may be wrong. "

@@ -12,15 +12,6 @@ if TYPE_CHECKING:
     from pypdfium2 import PdfBitmap
 
 _STRIP_ROWS = 256
-_TURNS = {
-    2: Image.Transpose.FLIP_LEFT_RIGHT,
-    3: Image.Transpose.ROTATE_180,
-    4: Image.Transpose.FLIP_TOP_BOTTOM,
-    5: Image.Transpose.TRANSPOSE,
-    6: Image.Transpose.ROTATE_270,
-    7: Image.Transpose.TRANSVERSE,
-    8: Image.Transpose.ROTATE_90,
-}  # by EXIF orientation
 
 
 def to_array(picture: Image.Image) -> Picture:
@@ -52,7 +43,6 @@ def reduced_array(picture: Image.Image, factor: int) -> Picture:
     the full size is ever held."""
     import cv2  # for large pictures alone: it takes 150 MiB
 
-    turn = _TURNS.get(picture.getexif().get(ExifTags.Base.Orientation, 1))
     width, height = picture.size
     strips = []
     for top in range(0, height, factor * _STRIP_ROWS):
@@ -63,8 +53,9 @@ def reduced_array(picture: Image.Image, factor: int) -> Picture:
         strips.append(cv2.resize(to_array(strip), size, interpolation=cv2.INTER_AREA))
     if len({strip.ndim for strip in strips}) > 1:
         strips = [cv2.cvtColor(strip, cv2.COLOR_GRAY2RGB) if strip.ndim == 2 else strip for strip in strips]
-    whole = Image.fromarray(np.concatenate(strips))
-    return np.array(whole if turn is None else whole.transpose(turn))
+    whole, orientation = Image.fromarray(np.concatenate(strips)), ExifTags.Base.Orientation
+    whole.getexif()[orientation] = picture.getexif().get(orientation, 1)
+    return np.array(ImageOps.exif_transpose(whole))
 
 
 def dpi_of(picture: Image.Image) -> int | None:

@@ -51,7 +51,7 @@ class PreparedPage:
 
 def unrepaired_page(image: Picture, dpi: int | None) -> PreparedPage:
     """The page in grey, nothing else done to it."""
-    return PreparedPage(to_grey(image), geometry.identity_matrix(), dpi)
+    return PreparedPage(to_grey(image), np.eye(3), dpi)
 
 
 def prepare_page(image: Picture, dpi: int | None, most_pixels: int = 120_000_000) -> PreparedPage:
@@ -63,10 +63,8 @@ def prepare_page(image: Picture, dpi: int | None, most_pixels: int = 120_000_000
     for repair in (_repair_inversion, _repair_bands, _repair_border, _repair_contrast):
         page = repair(page)
     survey = survey_ink(page.image)
-    page = replace(page, inked=survey.letters > 0)
-    page = _repair_specks(page, survey)
-    page = _repair_scale(page, survey, most_pixels)
-    return _repair_threshold(_repair_skew(page))
+    page = _repair_specks(replace(page, inked=survey.letters > 0), survey)
+    return _repair_threshold(_repair_skew(_repair_scale(page, survey, most_pixels)))
 
 
 def to_grey(image: Picture) -> Picture:
@@ -94,10 +92,9 @@ def deskew_picture(image: Picture, degrees: float) -> tuple[Picture, geometry.Ma
     """Rotated counterclockwise on a larger white canvas, and the map onto it."""
     height, width = image.shape
     matrix, wide, high = geometry.rotation_matrix(degrees, width, height)
-    turned_image = cv2.warpAffine(
-        image, geometry.between_centres(matrix)[:2], (wide, high), flags=cv2.INTER_CUBIC, borderValue=(WHITE,)
-    )
-    return np.asarray(turned_image, dtype=np.uint8), matrix
+    onto = geometry.between_centres(matrix)[:2]
+    turned = cv2.warpAffine(image, onto, (wide, high), flags=cv2.INTER_CUBIC, borderValue=(WHITE,))
+    return np.asarray(turned, dtype=np.uint8), matrix
 
 
 def needs_denoise(survey: InkSurvey) -> bool:
@@ -141,23 +138,21 @@ def scale_picture(image: Picture, factor: float) -> tuple[Picture, geometry.Matr
     wide, high = max(1, round(width * factor)), max(1, round(height * factor))
     how = cv2.INTER_CUBIC if factor > 1 else cv2.INTER_AREA
     resized = np.asarray(cv2.resize(image, (wide, high), interpolation=how), dtype=np.uint8)
-    return resized, geometry.scaling_matrix(wide / width, high / height)
+    return resized, np.diag([wide / width, high / height, 1.0])
 
 
 def needs_border_removal(image: Picture) -> tuple[int, int, int, int] | None:
     """Pixels of dark scanner edge at the top, right, bottom and left; None where there is none."""
     dark = reduce_picture(image, REDUCTION) < 100
-    sides = [dark, np.rot90(dark), np.rot90(dark, 2), np.rot90(dark, 3)]
-    depths = tuple(REDUCTION * _dark_rows(side) for side in sides)
-    return (depths[0], depths[1], depths[2], depths[3]) if any(depths) else None
+    top, right, bottom, left = (REDUCTION * _dark_rows(np.rot90(dark, turns)) for turns in range(4))
+    return (top, right, bottom, left) if top or right or bottom or left else None
 
 
 def remove_border(image: Picture, edges: tuple[int, int, int, int]) -> Picture:
     """The edges painted white; the size stays, so no place on the page moves."""
     top, right, bottom, left = edges
     height, width = image.shape
-    clean = np.full_like(image, WHITE)
-    inside = (slice(top, height - bottom), slice(left, width - right))
+    clean, inside = np.full_like(image, WHITE), (slice(top, height - bottom), slice(left, width - right))
     clean[inside] = image[inside]
     return clean
 
@@ -177,11 +172,6 @@ def threshold_map(image: Picture) -> Picture:
     height, width = image.shape
     level = cv2.resize(niblack_threshold(reduce_picture(image, 2)), (width, height), interpolation=cv2.INTER_LINEAR)
     return np.asarray(level, dtype=np.uint8)
-
-
-def binarise_picture(image: Picture, level: Picture) -> Picture:
-    """Black where the picture is at or under the level of its place, else white."""
-    return np.where(image <= level, 0, WHITE).astype(np.uint8)
 
 
 def _repair_inversion(page: PreparedPage) -> PreparedPage:
@@ -229,8 +219,8 @@ def _repair_skew(page: PreparedPage) -> PreparedPage:
 def _repair_threshold(page: PreparedPage) -> PreparedPage:
     if not page.inked or is_bilevel(page.image) or not needs_threshold(page.image):
         return page
-    level = threshold_map(page.image)
-    return page.after("threshold", page.image).after("binarisation", binarise_picture(page.image, level))
+    black_or_white = np.where(page.image <= threshold_map(page.image), 0, WHITE).astype(np.uint8)
+    return page.after("threshold", page.image).after("binarisation", black_or_white)
 
 
 def _dark_rows(dark: Mask) -> int:
@@ -242,7 +232,6 @@ def _dark_rows(dark: Mask) -> int:
 
 
 def _ink_shares(ink: Mask, side: int = 32) -> NDArray[np.float64]:
-    """The share of ink in each tile."""
     high, wide = ink.shape[0] // side * side, ink.shape[1] // side * side
     tiles: NDArray[np.float64] = ink[:high, :wide].reshape(high // side, side, wide // side, side).mean(axis=(1, 3))
     return tiles

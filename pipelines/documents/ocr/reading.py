@@ -76,10 +76,7 @@ class LineTranscript:
 class PageEngine(Protocol):
     """Reads a whole page: finds its lines and words."""
 
-    @property
-    def name(self) -> str:
-        """As it appears in a page's attempts."""
-        ...
+    name: str  # as it appears in a page's attempts
 
     def read(self, image: Picture, *, dpi: int | None, layout: int | None, seconds: float) -> tuple[TextLine, ...]:
         """Lines in reading order, empty for a blank page.
@@ -93,52 +90,36 @@ class PageEngine(Protocol):
             Unreadable: timeout (retryable where it hung without using CPU) or crashed.
             EngineMissing: not installed, or a language is missing.
         """
-        ...
 
     def turns(self, image: Picture, *, seconds: float) -> tuple[int, ...]:
         """Degrees clockwise (90, 180, 270) that may bring the page upright, the likeliest first; none if it stands."""
-        ...
 
     def script(self, image: Picture, *, seconds: float) -> str:
         """Script of an upright page, by Tesseract's names (`Latin`, `Cyrillic`); "" where unsure.
 
         Raises Unreadable, EngineMissing: as `read`.
         """
-        ...
 
 
 class LineEngine(Protocol):
     """Reads given lines of a page, and can find them where nobody else did."""
 
-    @property
-    def name(self) -> str:
-        """As it appears in a page's attempts."""
-        ...
+    name: str  # as it appears in a page's attempts
 
     def recognise(self, image: Picture, areas: Sequence[PixelArea]) -> tuple[LineTranscript, ...]:
         """One transcript for each area, in their order; empty text where it sees none.
 
-        Raises:
-            Unreadable: crashed.
-            EngineMissing: not installed, or no models.
+        Raises Unreadable (crashed), EngineMissing (not installed, or no models).
         """
-        ...
 
     def detect(self, image: Picture) -> tuple[PixelArea, ...]:
-        """Lines in reading order. Slow without a GPU: some seconds a page.
-
-        Raises:
-            Unreadable: crashed.
-            EngineMissing: not installed, or no models.
-        """
-        ...
+        """Lines in reading order. Slow without a GPU: some seconds a page. Raises as `recognise`."""
 
 
 def bounding_area(areas: Sequence[PixelArea]) -> PixelArea:
     """The smallest rectangle that holds all of them."""
-    return PixelArea(
-        min(a.x0 for a in areas), min(a.y0 for a in areas), max(a.x1 for a in areas), max(a.y1 for a in areas)
-    )
+    x0, y0, x1, y1 = zip(*((area.x0, area.y0, area.x1, area.y1) for area in areas), strict=True)
+    return PixelArea(min(x0), min(y0), max(x1), max(y1))
 
 
 def mean_confidence(lines: Sequence[TextLine]) -> float:

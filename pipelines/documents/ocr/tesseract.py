@@ -53,11 +53,9 @@ class TesseractEngine:
         """Start nothing yet.
 
         Args:
-            languages: names of traineddata.
             layout: the page segmentation mode.
             binary: the installed program, which knows where its data lie; it reads no page.
             load: a top-level function that loads the languages from a folder, in the child.
-            memory_bytes: data that each process may hold.
             stall_seconds: by the clock, after which a call that uses no CPU is given up.
         """
         self._memory, self._stall = memory_bytes, stall_seconds
@@ -66,7 +64,7 @@ class TesseractEngine:
 
     def read(self, image: Picture, *, dpi: int | None, layout: int | None, seconds: float) -> tuple[TextLine, ...]:
         """See `Engine.read`."""
-        believed = dpi if dpi is not None and dpi in CREDIBLE_DPI else 0
+        believed = dpi if dpi in CREDIBLE_DPI else 0
         mode = self._layout if layout is None else layout
         return parse_tsv(self._call_process("table", pack_raster(image), mode, believed, seconds=seconds))
 
@@ -161,7 +159,5 @@ def _parse_token(row: list[str]) -> OcrToken | None:
         confidence = float(row[10]) / 100
     except ValueError:
         return None
-    text = " ".join(row[11].split())
-    if not text:
-        return None
-    return OcrToken(text, PixelArea(left, top, left + width, top + height), min(max(confidence, 0.0), 1.0))
+    text, area = " ".join(row[11].split()), PixelArea(left, top, left + width, top + height)
+    return OcrToken(text, area, min(max(confidence, 0.0), 1.0)) if text else None

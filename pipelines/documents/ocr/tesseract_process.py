@@ -9,20 +9,13 @@ ORIENTATION_CHARACTERS = "10"
 
 @dataclass(frozen=True, slots=True)
 class Raster:
-    """A picture as the library takes it.
+    """A picture as the library takes it; width and height are in pixels."""
 
-    Attributes:
-        data: rows from the top, each padded to whole bytes.
-        width, height: in pixels.
-        depth: bytes a pixel: 1 is grey; 0 is one bit, 1 for white, the leftmost the highest of its byte.
-        stride: bytes a row.
-    """
-
-    data: bytes
+    data: bytes  # rows from the top, each padded to whole bytes
     width: int
     height: int
-    depth: int
-    stride: int
+    depth: int  # bytes a pixel: 1 is grey; 0 is one bit, 1 for white, the leftmost the highest of its byte
+    stride: int  # bytes a row
 
 
 class ResidentEngine(Protocol):
@@ -30,14 +23,9 @@ class ResidentEngine(Protocol):
 
     def table(self, raster: Raster, layout: int, dpi: int) -> str:
         """Words as Tesseract's TSV, without a head; `dpi` 0 lets it estimate."""
-        ...
 
     def orientation(self, raster: Raster) -> tuple[int, float, str]:
-        """Degrees clockwise that bring the page upright, how sure that is, and what letters they are.
-
-        (0, 0.0, "") where it gives up.
-        """
-        ...
+        """Degrees clockwise that bring it upright, how sure that is, its letters; (0, 0.0, "") where it gives up."""
 
 
 class TesserocrEngine:

@@ -10,8 +10,6 @@ from pathlib import Path
 from cluster.basics.errors import Forbidden, NotFound, TooLarge
 from pipelines.documents.sources.housekeeping import housekeeping_kind
 
-_BLOCK = 1 << 20
-
 
 @dataclass(frozen=True, slots=True)
 class ScanLimits:
@@ -23,7 +21,7 @@ class ScanLimits:
 
 def iter_files(
     root: Path,
-    limits: ScanLimits | None = None,
+    limits: ScanLimits = ScanLimits(),
     passed: Counter[str] | None = None,
     before_each: Callable[[], None] = lambda: None,
 ) -> Iterator[Path]:
@@ -38,7 +36,6 @@ def iter_files(
 
     Args:
         root: a folder, or a single file, which is then the only result.
-        limits: the default is `ScanLimits()`.
         passed: where to count what was passed over.
         before_each: called before each entry, those that are passed over among them; what it raises ends the walk.
 
@@ -46,7 +43,6 @@ def iter_files(
         NotFound: `root` does not exist, or cannot be looked at.
         TooLarge: there is more than `limits` allow.
     """
-    limits = limits or ScanLimits()
     passed = Counter() if passed is None else passed
     try:
         base = root.resolve()
@@ -99,14 +95,9 @@ def _iter_folder(
 
 
 def confine_path(base: Path, path: str) -> Path:
-    """The resolved path, which is `base` or lies below it, links followed.
+    """The resolved path, which is the folder `base` or lies below it, links followed.
 
-    Args:
-        base: the folder that callers are confined to.
-        path: relative to `base`, or absolute.
-
-    Raises:
-        Forbidden: it leads elsewhere.
+    `path` is relative to `base`, or absolute. Raises Forbidden: it leads elsewhere.
     """
     if "\0" in path:
         raise Forbidden("the path is not valid")
@@ -117,9 +108,6 @@ def confine_path(base: Path, path: str) -> Path:
 
 
 def hash_file(path: Path) -> str:
-    """SHA-256 of the bytes in hex, read in blocks of 1 MiB. Raises OSError: the file cannot be read."""
-    state = hashlib.sha256()
+    """SHA-256 of the bytes in hex, read block by block. Raises OSError: the file cannot be read."""
     with path.open("rb") as file:
-        while block := file.read(_BLOCK):
-            state.update(block)
-    return state.hexdigest()
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -27,17 +27,7 @@ _FOLDERS: Final = re.compile(
 
 
 def housekeeping_kind(name: str) -> str | None:
-    """The kind of housekeeping file that a name belongs to, None where it is to be read.
-
-    Args:
-        name: of a file or a folder, without its path.
-    """
-    for kind, names in (
-        (SYSTEM_FOLDERS, _FOLDERS),
-        (LOCK_FILES, _LOCKS),
-        (SYSTEM_FILES, _SYSTEM),
-        (TEMPORARY_FILES, _TEMPORARY),
-    ):
-        if names.fullmatch(name):
-            return kind
-    return HIDDEN if name.startswith(".") else None
+    """The kind of housekeeping that the name of a file or folder, without its path, tells; None for what is read."""
+    kinds = {SYSTEM_FOLDERS: _FOLDERS, LOCK_FILES: _LOCKS, SYSTEM_FILES: _SYSTEM, TEMPORARY_FILES: _TEMPORARY}
+    hidden = HIDDEN if name.startswith(".") else None
+    return next((kind for kind, names in kinds.items() if names.fullmatch(name)), hidden)

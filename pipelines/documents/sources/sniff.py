@@ -46,7 +46,7 @@ _TEXT_BY_SUFFIX = {
     **dict.fromkeys((".md", ".markdown", ".mdown"), Kind.MARKDOWN),
     **dict.fromkeys((".html", ".htm", ".xhtml"), Kind.HTML),
     **dict.fromkeys((".csv", ".tsv", ".tab"), Kind.CSV),
-    **dict.fromkeys((".eml",), Kind.EMAIL),
+    ".eml": Kind.EMAIL,
     **dict.fromkeys((".mht", ".mhtml"), Kind.MHTML),
     ".ipynb": Kind.NOTEBOOK,
     ".svg": Kind.SVG,
@@ -77,16 +77,9 @@ _BINARY_BY_SUFFIX = {
     ".xls": Kind.XLS,
     ".msg": Kind.MSG,
 }
-_MAGIC = (
-    (b"\x89PNG\r\n\x1a\n", Kind.IMAGE),
-    (b"\xff\xd8\xff", Kind.IMAGE),
-    (b"II*\0", Kind.IMAGE),
-    (b"MM\0*", Kind.IMAGE),
-    (b"II+\0", Kind.IMAGE),
-    (b"MM\0+", Kind.IMAGE),
-    (b"GIF87a", Kind.IMAGE),
-    (b"GIF89a", Kind.IMAGE),
-    (b"\0\0\0\x0cjP  \r\n", Kind.IMAGE),
+_IMAGES = (
+    *(b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"II*\0", b"MM\0*", b"II+\0", b"MM\0+"),
+    *(b"GIF87a", b"GIF89a", b"\0\0\0\x0cjP  \r\n"),
 )
 _PARTS = (
     ("word/document.xml", Kind.DOCX),
@@ -94,15 +87,15 @@ _PARTS = (
     ("xl/workbook.xml", Kind.XLSX),
     ("xl/workbook.bin", None),
 )
+_OPEN_DOCUMENT = b"application/vnd.oasis.opendocument."
 _MIMETYPES = {
-    b"application/vnd.oasis.opendocument.text": Kind.ODT,
-    b"application/vnd.oasis.opendocument.text-template": Kind.ODT,
-    b"application/vnd.oasis.opendocument.spreadsheet": Kind.ODS,
-    b"application/vnd.oasis.opendocument.spreadsheet-template": Kind.ODS,
-    b"application/vnd.oasis.opendocument.presentation": Kind.ODP,
-    b"application/vnd.oasis.opendocument.presentation-template": Kind.ODP,
+    _OPEN_DOCUMENT + b"text": Kind.ODT,
+    _OPEN_DOCUMENT + b"spreadsheet": Kind.ODS,
+    _OPEN_DOCUMENT + b"presentation": Kind.ODP,
     b"application/epub+zip": Kind.EPUB,
 }
+# NotImplementedError is a RuntimeError; what lzma raises is a plain Exception, unlike what bzip2 raises.
+_DAMAGED = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, OSError, RuntimeError, ValueError, EOFError, LookupError)
 _WORKBOOKS = (Kind.XLS, Kind.XLSX)
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _STREAMS = (("EncryptedPackage", None), ("__properties_version1.0", Kind.MSG), ("Workbook", Kind.XLS))
@@ -115,8 +108,7 @@ _UNICODE_MARKS = (b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf", b"\0\0\xfe\xff")
 def sniff_kind(path: Path, filename: str | None = None) -> Kind:
     """The family of a file, from its first bytes and, for texts, from its name.
 
-    Args:
-        filename: the name its owner gave it; the default is the path's own name.
+    `filename` is the name its owner gave it; the default is the path's own name.
 
     Raises:
         Unreadable: EMPTY (no bytes), ENCRYPTED (a locked office file), UNSUPPORTED (an unknown binary format, or
@@ -143,7 +135,6 @@ def sniff_kind(path: Path, filename: str | None = None) -> Kind:
 
 
 def _unsupported_file(path: Path, head: bytes) -> Unreadable:
-    """Unreadable for an unsupported file, with what to do about it."""
     if not head.startswith(_ZIP):
         packed = head.startswith(_ARCHIVES) or head[257:262] == b"ustar"
         return Unreadable(FailureReason.UNSUPPORTED, _UNPACK if packed else "an unknown binary format")
@@ -152,9 +143,8 @@ def _unsupported_file(path: Path, head: bytes) -> Unreadable:
             if any(part.flag_bits & 1 for part in archive.infolist()):
                 return Unreadable(FailureReason.ENCRYPTED, "the archive is locked with a password; unpack it first")
             if any(name.endswith(".iwa") for name in archive.namelist()):
-                return Unreadable(
-                    FailureReason.UNSUPPORTED, "an Apple iWork file; export it as PDF, DOCX, PPTX or XLSX"
-                )
+                why = "an Apple iWork file; export it as PDF, DOCX, PPTX or XLSX"
+                return Unreadable(FailureReason.UNSUPPORTED, why)
     except (zipfile.BadZipFile, OSError, ValueError, LookupError, EOFError, NotImplementedError):
         return Unreadable(FailureReason.CORRUPT, "a damaged archive")
     return Unreadable(FailureReason.UNSUPPORTED, _UNPACK)
@@ -189,20 +179,15 @@ def _by_magic(path: Path, head: bytes, named: Kind | None) -> Kind | None:
     """The kind that the signature tells; None for texts and for what has no signature."""
     if b"%PDF-" in head[:1024]:
         return Kind.PDF
-    for magic, kind in _MAGIC:
-        if head.startswith(magic):
-            return kind
-    if (head[:4] == b"RIFF" and head[8:12] == b"WEBP") or (head[:2] == b"BM" and head[6:10] == b"\0\0\0\0"):
+    if head.startswith(_IMAGES) or (head[4:8] == b"ftyp" and head[8:12] in _STILLS):
         return Kind.IMAGE
-    if head[4:8] == b"ftyp" and head[8:12] in _STILLS:
+    if (head[:4] == b"RIFF" and head[8:12] == b"WEBP") or (head[:2] == b"BM" and head[6:10] == b"\0\0\0\0"):
         return Kind.IMAGE
     if head.startswith(b"PK\x03\x04"):
         return _zip_kind(path, named)
     if head.startswith(_OLE):
         return _ole_kind(path)
-    if head.startswith(b"{\\rtf"):
-        return Kind.RTF
-    return None
+    return Kind.RTF if head.startswith(b"{\\rtf") else None
 
 
 def _check_zip_directory(path: Path) -> None:
@@ -233,36 +218,21 @@ def _zip_kind(path: Path, named: Kind | None) -> Kind | None:
                     return kind
             if "mimetype" in names:
                 with archive.open("mimetype") as file:
-                    return _MIMETYPES.get(file.read(200).strip())
+                    return _MIMETYPES.get(file.read(200).strip().removesuffix(b"-template"))
             # Word lets the main part have another name; the declared content type is what counts.
             if "[Content_Types].xml" in names:
                 with archive.open("[Content_Types].xml") as file:
                     return _declared_kind(file.read(1 << 20))
-    except (
-        zipfile.BadZipFile,
-        zlib.error,
-        lzma.LZMAError,  # a plain Exception, unlike what bzip2 raises
-        OSError,
-        NotImplementedError,
-        RuntimeError,
-        ValueError,
-        EOFError,
-        LookupError,
-    ):
+    except _DAMAGED:
         # A damaged package is what its name says; reading it will tell that it is corrupt.
         return named
     return None
 
 
 def _declared_kind(content_types: bytes) -> Kind | None:
-    for mark, kind in (
-        (b"wordprocessingml.document.main+xml", Kind.DOCX),
-        (b"presentationml.presentation.main+xml", Kind.PPTX),
-        (b"spreadsheetml.sheet.main+xml", Kind.XLSX),
-    ):
-        if mark in content_types:
-            return kind
-    return None
+    marks = {b"wordprocessingml.document": Kind.DOCX, b"presentationml.presentation": Kind.PPTX}
+    marks |= {b"spreadsheetml.sheet": Kind.XLSX}
+    return next((kind for mark, kind in marks.items() if mark + b".main+xml" in content_types), None)
 
 
 def _ole_kind(path: Path) -> Kind:

@@ -13,7 +13,6 @@ class AgentLinks:
     """A document is stored once and linked to any number of agents; an agent sees exactly its links."""
 
     def __init__(self, database: Database) -> None:
-        """Queries are read from agent_links.sql beside this file."""
         self._db, self._sql = database, load_queries(Path(__file__).with_suffix(".sql"))
 
     async def link(self, tx: Transaction, scope: Scope, agent: str, documents: Sequence[str]) -> int:
@@ -21,10 +20,7 @@ class AgentLinks:
         return await self._change_links(tx, scope, "link", agent, documents)
 
     async def unlink(self, tx: Transaction, scope: Scope, agent: str, documents: Sequence[str]) -> int:
-        """Take all of them away or none; returns how many there were.
-
-        Raises NotFound: one of the documents is not there.
-        """
+        """Take all of them away or none; returns how many there were. Raises NotFound: one is not there."""
         return await self._change_links(tx, scope, "unlink", agent, documents)
 
     async def documents(
@@ -47,13 +43,10 @@ class AgentLinks:
         self, tx: Transaction, scope: Scope, name: str, agent: str, documents: Sequence[str]
     ) -> int:
         await lock_corpus(tx, scope)
-        await self._require_documents(tx, scope, documents)
+        missing = await tx.all(self._sql["missing"], documents=list(documents), workspace=scope.workspace)
+        if missing:
+            raise NotFound(f"document {missing[0]['id']}")
         changed = await tx.run(self._sql[name], agent=agent, documents=list(documents), workspace=scope.workspace)
         if changed:
             await mark_corpus_changed(tx, scope)
         return changed
-
-    async def _require_documents(self, tx: Transaction, scope: Scope, documents: Sequence[str]) -> None:
-        missing = await tx.all(self._sql["missing"], documents=list(documents), workspace=scope.workspace)
-        if missing:
-            raise NotFound(f"document {missing[0]['id']}")

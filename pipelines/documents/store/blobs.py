@@ -30,19 +30,15 @@ class BlobStore(Protocol):
 
     async def put(self, tenant: str, workspace: str, chunks: AsyncIterator[bytes]) -> Location:
         """Store a stream and return where it is."""
-        ...
 
     def path(self, location: Location) -> Path:
         """A local path to read from."""
-        ...
 
     def delete(self, location: Location) -> None:
         """Forget an upload; a file of a scanned folder is never touched."""
-        ...
 
     def erase(self, tenant: str, workspace: str) -> None:
         """Forget all uploads of a workspace."""
-        ...
 
 
 class FolderBlobs:

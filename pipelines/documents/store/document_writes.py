@@ -47,9 +47,7 @@ class FileArrival:
     def from_payload(cls, payload: Mapping[str, Any], **more: Any) -> "FileArrival":
         """From a unit's or a job's JSON."""
         return cls(
-            origin=payload["origin"],
-            filename=payload["filename"],
-            location=payload["location"],
+            **{name: payload[name] for name in ("origin", "filename", "location")},
             agent=more.get("agent_id"),
             readers=tuple(more.get("readers") or ()),
             tags=tuple(more.get("tags") or ()),
@@ -85,21 +83,18 @@ class DocumentStore:
     """Statements about documents, versions and pages."""
 
     def __init__(self, database: Database) -> None:
-        self._db = database
-        self._sql = load_queries(Path(__file__).with_suffix(".sql"))
+        self._db, self._sql = database, load_queries(Path(__file__).with_suffix(".sql"))
 
     async def known(self, scope: Scope, document: DocumentId, version: VersionId) -> StoredDocument:
         """The stored state of this document and of this version's pages."""
         async with self._db.transaction(scope) as tx:
             row = await tx.one(self._sql["document"], document=document, version=version, workspace=scope.workspace)
             pages = await tx.all(self._sql["pages_read"], version=version, workspace=scope.workspace)
+        read_with = {p["number"]: p["fingerprint"] for p in pages if not p["retryable"]}
+        if row is None:
+            return StoredDocument(False, None, False, read_with)
         return StoredDocument(
-            exists=row is not None,
-            current_version=row["current_version"] if row else None,
-            settled=bool(row and row["settled"]),
-            read_with={p["number"]: p["fingerprint"] for p in pages if not p["retryable"]},
-            status=row["status"] if row else None,
-            caveats=row["caveats"] if row else (),
+            True, row["current_version"], bool(row["settled"]), read_with, row["status"], row["caveats"]
         )
 
     async def told(self, scope: Scope, arrivals: Mapping[str, FileArrival]) -> dict[str, FileArrival]:
@@ -108,9 +103,9 @@ class DocumentStore:
         async with self._db.transaction(scope) as tx:
             rows = await tx.all(self._sql["told"], documents=documents, workspace=scope.workspace, tenant=scope.tenant)
         language = code_of(rows[0]["language"]) if rows else None
-        set_ = {row["id"]: row["encoding"] for row in rows}
+        told = {row["id"]: row["encoding"] for row in rows}
         return {
-            key: replace(one, encoding=set_.get(one.document(scope)), language=language)
+            key: replace(one, encoding=told.get(one.document(scope)), language=language)
             for key, one in arrivals.items()
         }
 
@@ -123,8 +118,7 @@ class DocumentStore:
             version: version, file_hash, file_size, kind, page_count.
             most_pages: that all documents of the tenant may have together.
 
-        Raises:
-            OverQuota: the pages of a version that is new are too many.
+        Raises OverQuota: the pages of a version that is new are too many.
         """
         await lock_corpus(tx, scope)
         if not await self._still_there(tx, scope, arrival):
@@ -141,12 +135,10 @@ class DocumentStore:
 
     async def link(self, tx: Transaction, scope: Scope, arrival: FileArrival) -> None:
         """Link a document that is there already and as it was; a refresh leaves its links to people."""
-        await lock_corpus(tx, scope)
-        await tx.run(self._sql["seen_well"], document=arrival.document(scope), workspace=scope.workspace)
-        if arrival.refresh:
-            return
         named = {"document": arrival.document(scope), "workspace": scope.workspace}
-        if await tx.run(self._sql["link"], **named, agent=arrival.agent):
+        await lock_corpus(tx, scope)
+        await tx.run(self._sql["seen_well"], **named)
+        if not arrival.refresh and await tx.run(self._sql["link"], **named, agent=arrival.agent):
             await tx.run(self._sql["corpus_changed"], **named, tenant=scope.tenant)
 
     async def fail(self, tx: Transaction, scope: Scope, arrival: FileArrival, failure: Failure) -> None:
@@ -171,16 +163,11 @@ class DocumentStore:
             workspace=scope.workspace,
             fingerprint=fingerprint,
             versions=[version for version, _ in rows],
-            numbers=[row["number"] for _, row in rows],
             ids=[page_id(version, row["number"]) for version, row in rows],
-            texts=[row["text"] for _, row in rows],
-            words=[Jsonb(row["words"]) for _, row in rows],
-            engines=[row["engine"] for _, row in rows],
-            confidences=[row["confidence"] for _, row in rows],
-            attempts=[Jsonb(row["attempts"]) for _, row in rows],
-            ms=[row["ms"] for _, row in rows],
             failures=[None if row["failure"] is None else Jsonb(row["failure"]) for _, row in rows],
-            caveats=[Jsonb(row["caveats"]) for _, row in rows],
+            ms=[row["ms"] for _, row in rows],
+            **{f"{name}s": [row[name] for _, row in rows] for name in ("number", "text", "engine", "confidence")},
+            **{name: [Jsonb(row[name]) for _, row in rows] for name in ("words", "attempts", "caveats")},
         )
 
     async def ocr_languages(self, scope: Scope) -> tuple[str, ...]:
@@ -217,20 +204,11 @@ class DocumentStore:
 
     async def _still_there(self, tx: Transaction, scope: Scope, arrival: FileArrival) -> bool:
         """True if it may be written: one that is refreshed is locked, so that it is not deleted meanwhile."""
-        if not arrival.refresh:
-            return True
-        row = await tx.one(self._sql["hold_document"], document=arrival.document(scope), workspace=scope.workspace)
-        return row is not None
+        named = {"document": arrival.document(scope), "workspace": scope.workspace}
+        return not arrival.refresh or await tx.one(self._sql["hold_document"], **named) is not None
 
     def _document_values(self, scope: Scope, arrival: FileArrival) -> dict[str, Any]:
-        return {
-            "document": arrival.document(scope),
-            **scope.keys,
-            "origin": arrival.origin,
-            "filename": arrival.filename,
-            "source_type": arrival.source_type,
-            "readers": list(arrival.readers),
-            "tags": list(arrival.tags),
-            "description": arrival.description,
-            "created_by": arrival.created_by,
-        }
+        plain = ("origin", "filename", "source_type", "description", "created_by")
+        lists = {"readers": list(arrival.readers), "tags": list(arrival.tags)}
+        own = {name: getattr(arrival, name) for name in plain}
+        return {"document": arrival.document(scope), **scope.keys, **own, **lists}

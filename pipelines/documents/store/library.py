@@ -77,8 +77,7 @@ class DocumentLibrary:
     """Reads documents, and removes them. Pages and content are those of the version that readers see."""
 
     def __init__(self, database: Database) -> None:
-        self._db = database
-        self._sql = load_queries(Path(__file__).with_suffix(".sql"))
+        self._db, self._sql = database, load_queries(Path(__file__).with_suffix(".sql"))
 
     async def page_of(self, scope: Scope, wanted: DocumentFilter, skip: int, limit: int) -> tuple[list[Row], int]:
         """A page of the list, newest first, and how many there are."""
@@ -125,12 +124,8 @@ class DocumentLibrary:
             pages = await tx.all(self._sql["texts"], **named, first=first, limit=limit)
             marked = await tx.all(self._sql["spans"], **named, chunks=list(chunks)) if chunks else []
         spans = [Span(*span) for chunk in marked for span in chunk["spans"]]
-        return row, [
-            MarkedPage(
-                p["number"], p["text"], tuple(s for s in spans if s.page == p["number"]), p["failure"], p["caveats"]
-            )
-            for p in pages
-        ]
+        marks = {page["number"]: tuple(span for span in spans if span.page == page["number"]) for page in pages}
+        return row, [MarkedPage(marks=marks[page["number"]], **page) for page in pages]
 
     async def impact(self, scope: Scope, document: str) -> DeletionImpact:
         """Count what a deletion would take along. Raises NotFound: no such document."""
@@ -138,13 +133,10 @@ class DocumentLibrary:
             return await self._deletion_impact(tx, scope, document)
 
     async def delete(self, tx: Transaction, scope: Scope, document: str) -> tuple[DeletionImpact, list[str]]:
-        """Remove it with everything that hangs on it.
+        """Remove it with everything that hangs on it. Raises NotFound: no such document.
 
         Returns:
             What went, and the locations of bytes that the caller removes once the transaction has ended.
-
-        Raises:
-            NotFound: no such document.
         """
         named = {"document": document, "workspace": scope.workspace}
         await lock_corpus(tx, scope)
@@ -168,9 +160,8 @@ class DocumentLibrary:
         plain = {name: getattr(upload, name) for name in ("document", "origin", "filename", "file_type", "description")}
         lists = {"readers": list(upload.readers), "tags": list(upload.tags)}
         await tx.run(self._sql["announce"], **scope.keys, **plain, **lists, user=scope.user)
-        await tx.run(
-            self._sql["remember_upload"], document=upload.document, workspace=scope.workspace, location=upload.location
-        )
+        named = {"document": upload.document, "workspace": scope.workspace}
+        await tx.run(self._sql["remember_upload"], **named, location=upload.location)
 
     async def set_encoding(self, tx: Transaction, scope: Scope, document: str, encoding: str | None) -> None:
         """Set the encoding for the next reading of a document; None leaves that to its bytes."""
@@ -194,8 +185,7 @@ class DocumentLibrary:
 
     async def below(self, scope: Scope, prefix: str, limit: int) -> list[Row]:
         """Documents that were read and whose origins begin so: id, origin, location of their bytes."""
-        async with self._db.transaction(scope) as tx:
-            return await tx.all(self._sql["below"], workspace=scope.workspace, prefix=prefix, limit=limit)
+        return await self._db.read(scope, self._sql["below"], workspace=scope.workspace, prefix=prefix, limit=limit)
 
     async def stats(self, scope: Scope, agent: str | None) -> Row:
         """Search statistics: documents by status, pages, chunks, vectors, the live generation and its indexes."""

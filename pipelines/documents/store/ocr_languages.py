@@ -24,7 +24,6 @@ class OcrLanguages:
     """Read and change them."""
 
     def __init__(self, database: Database) -> None:
-        """`database` is the application's."""
         self._database = database
 
     async def current(self, scope: Scope) -> tuple[str, ...]:
@@ -37,11 +36,8 @@ class OcrLanguages:
     ) -> list[dict[str, Any]]:
         """Read scans in these from now on, or with none of them in those of the settings.
 
-        Returns:
-            The files that OCR has read before, as the payload of a job names them.
-
-        Raises:
-            LanguageNotInstalled: one is not among the `installed`; with the package that brings it.
+        Returns the files that OCR has read before, as the payload of a job names them. Raises LanguageNotInstalled:
+        one is not among the `installed`; with the package that brings it.
         """
         if absent := [name for name in languages if name not in installed]:
             packages = " ".join(package_of(name) for name in absent)
@@ -49,9 +45,8 @@ class OcrLanguages:
                 f"no data for {', '.join(absent)}; there are {', '.join(installed)}",
                 fix=f"sudo apt-get install -y {packages} (on each machine that reads)",
             )
-        named = scope.keys
-        await tx.run(SQL["change"], **named, languages=list(dict.fromkeys(languages)) or None)
-        return await tx.all(SQL["read_by_ocr"], **named)
+        await tx.run(SQL["change"], **scope.keys, languages=list(dict.fromkeys(languages)) or None)
+        return await tx.all(SQL["read_by_ocr"], **scope.keys)
 
 
 def fingerprint_in(made: str, languages: Sequence[str]) -> str:

@@ -1,6 +1,7 @@
 """Pages and chunks as JSON values: the one form they have in Postgres, in Arrow rows and over HTTP."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from pipelines.documents.document import (
@@ -32,32 +33,14 @@ def words_from_json(rows: Sequence[Json]) -> tuple[Word, ...]:
     return tuple(Word(text, start, Box(x0, y0, x1, y1), conf) for start, text, x0, y0, x1, y1, conf in rows)
 
 
-def attempts_to_json(attempts: Sequence[EngineAttempt]) -> list[Json]:
-    """Every engine that was tried."""
-    return [
-        {"engine": a.engine, "confidence": round(a.confidence, 4), "ms": a.ms, "kept": a.kept, "note": a.note}
-        for a in attempts
-    ]
-
-
-def attempts_from_json(rows: Sequence[Mapping[str, Json]]) -> tuple[EngineAttempt, ...]:
-    """The inverse."""
-    return tuple(EngineAttempt(**row) for row in rows)
-
-
 def failure_to_json(failure: Failure | None) -> dict[str, Json] | None:
     """Stage, reason, detail, retryable."""
-    if failure is None:
-        return None
-    known = {"stage": failure.stage, "reason": str(failure.reason), "retryable": failure.retryable}
-    return known | {"detail": _storable_string(failure.detail)}
+    return None if failure is None else asdict(failure) | {"detail": _storable_string(failure.detail)}
 
 
 def failure_from_json(row: Mapping[str, Json] | None) -> Failure | None:
     """The inverse."""
-    if row is None:
-        return None
-    return Failure(row["stage"], FailureReason(row["reason"]), row["detail"], row["retryable"])
+    return None if row is None else Failure(**{**row, "reason": FailureReason(row["reason"])})
 
 
 def caveats_to_json(caveats: Sequence[Caveat]) -> list[Json]:
@@ -88,22 +71,16 @@ def placed_from_json(rows: Sequence[Mapping[str, Json]]) -> tuple[PlacedCaveat, 
 
 def placed_to_json(caveats: Sequence[PlacedCaveat]) -> list[dict[str, Json]]:
     """The inverse."""
-    return [
-        {"kind": str(c.kind), "weight": str(c.weight), "detail": c.detail, "count": c.count, "page": c.page}
-        for c in caveats
-    ]
+    return [asdict(caveat) for caveat in caveats]
 
 
 def page_to_json(page: Page) -> dict[str, Json]:
     """A page as it is stored."""
-    return {
-        "number": page.number,
+    plain = {name: getattr(page, name) for name in ("number", "engine", "confidence", "ms")}
+    return plain | {
         "text": _storable_string(page.text),
         "words": [[s, _storable_string(t), *rest] for s, t, *rest in words_to_json(page.words)],
-        "engine": page.engine,
-        "confidence": page.confidence,
-        "attempts": attempts_to_json(page.attempts),
-        "ms": page.ms,
+        "attempts": [asdict(one) | {"confidence": round(one.confidence, 4)} for one in page.attempts],
         "failure": failure_to_json(page.failure),
         "caveats": caveats_to_json(page.caveats),
     }
@@ -111,17 +88,10 @@ def page_to_json(page: Page) -> dict[str, Json]:
 
 def page_from_json(row: Mapping[str, Json]) -> Page:
     """The inverse."""
-    return Page(
-        number=row["number"],
-        text=row["text"],
-        words=words_from_json(row["words"]),
-        engine=row["engine"],
-        confidence=row["confidence"],
-        attempts=attempts_from_json(row["attempts"]),
-        ms=row["ms"],
-        failure=failure_from_json(row["failure"]),
-        caveats=caveats_from_json(row["caveats"]),
-    )
+    attempts = tuple(EngineAttempt(**attempt) for attempt in row["attempts"])
+    made: dict[str, Any] = {"words": words_from_json(row["words"]), "attempts": attempts}
+    made |= {"failure": failure_from_json(row["failure"]), "caveats": caveats_from_json(row["caveats"])}
+    return Page(**{**row, **made})
 
 
 def chunk_to_json(chunk: Chunk) -> dict[str, Json]:
@@ -151,8 +121,5 @@ def _box_edges(box: Box) -> list[float]:
 
 def _storable_string(text: str) -> str:
     """Postgres text holds neither NUL nor lone surrogates; each becomes one replacement character, so offsets stay."""
-    return text.replace("\x00", "\ufffd").encode("utf-8", "replace").decode() if _is_unstorable(text) else text
-
-
-def _is_unstorable(text: str) -> bool:
-    return "\x00" in text or any("\ud800" <= char <= "\udfff" for char in text)
+    unstorable = "\x00" in text or any("\ud800" <= char <= "\udfff" for char in text)
+    return text.replace("\x00", "\ufffd").encode("utf-8", "replace").decode() if unstorable else text

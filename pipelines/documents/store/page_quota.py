@@ -7,13 +7,12 @@ from cluster.basics.scope import Scope
 from cluster.state.db.postgres import Database, Transaction, load_queries
 
 SQL = load_queries(Path(__file__).with_suffix(".sql"))
-FIX = "Delete documents, or raise read.tenant_pages (AOS_READ_TENANT_PAGES)."
 
 
 class OverQuota(TooLarge):
     """The tenant may have no more pages."""
 
-    fix = FIX
+    fix = "Delete documents, or raise read.tenant_pages (AOS_READ_TENANT_PAGES)."
 
 
 async def used_pages(tx: Transaction, scope: Scope) -> int:

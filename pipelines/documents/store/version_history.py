@@ -11,14 +11,12 @@ class VersionHistory:
     """Reads versions; what readers see at first is the library's."""
 
     def __init__(self, database: Database) -> None:
-        self._db = database
-        self._sql = load_queries(Path(__file__).with_suffix(".sql"))
+        self._db, self._sql = database, load_queries(Path(__file__).with_suffix(".sql"))
 
     async def versions(self, scope: Scope, document: str, skip: int, limit: int) -> list[Row]:
         """Newest first; none where the document is not there, or was never read."""
         named = {"document": document, "workspace": scope.workspace, "skip": skip, "limit": limit}
-        async with self._db.transaction(scope) as tx:
-            return await tx.all(self._sql["versions"], **named)
+        return await self._db.read(scope, self._sql["versions"], **named)
 
     async def pages(
         self, scope: Scope, document: str, version: str, *, failed: bool, caveats: bool = False, skip: int, limit: int
