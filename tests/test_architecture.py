@@ -31,6 +31,7 @@ TOP_LEVEL = {
 RELATIVE = re.compile(
     r"(what|who|whose|whether|how|where|which|when|why|in which|one of|those|a thing)\b", re.IGNORECASE
 )
+SPECIFICATION = re.compile(r"\b(?:AT|AU|CH|CS|CV|DP|EM|EX|GV|GW|HI|IN|ME|MR|MT|OB|OR|PL|RE|SC|SK|ST|UP|VS|X)-\d\d\b")
 OWN_FILES = {"tool.py", "page.py", "__init__.py"}  # a skill has its tool, a page of the console its page
 MOST_MODULES, MOST_FOLDERS, MOST_UNFORMATTED = 20, 2, 30
 UGLY_NAMES = {"utils", "helpers", "common", "core", "manager", "service"}
@@ -46,6 +47,11 @@ def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
 
 def name(path: Path) -> str:
     return str(path.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name)
+def test_product_code_names_no_id_of_a_specification_that_is_elsewhere(path: Path) -> None:
+    assert not SPECIFICATION.findall(path.read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("path", MODULES, ids=name)
