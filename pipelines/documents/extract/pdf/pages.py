@@ -23,10 +23,15 @@ from pipelines.documents.extract.pdf.annotations import (
 from pipelines.documents.extract.pdf.columns import find_columns
 from pipelines.documents.extract.pdf.merge import as_tokens
 from pipelines.documents.extract.pdf.native_text import NativeText, native_text
-from pipelines.documents.extract.pdf.page_pictures import annotation_areas, picture_areas, render_area
+from pipelines.documents.extract.pdf.page_pictures import (
+    annotation_areas,
+    picture_areas,
+    render_annotations,
+    render_area,
+)
 from pipelines.documents.extract.pdf.page_words import compose_text
 from pipelines.documents.extract.pdf.prose import by_column
-from pipelines.documents.extract.pdf.scans import PageReading, PictureReading
+from pipelines.documents.extract.pdf.scans import PageReading, PictureReading, is_blank
 from pipelines.documents.extract.pdf.shapes import DEPTH
 from pipelines.documents.extract.pdf.tables import find_grids, place_tables
 from pipelines.documents.extract.pdf.titles import mark_titles
@@ -151,7 +156,8 @@ class PdfPages:
         if not result.text.strip() and native.characters and native.damaged <= _DAMAGED_SHARE:
             return replace(self._by_text(page, number, native, (), notes), attempts=result.attempts)
         look = render_area(page, Box(0, 0, 1, 1), LOOK_DPI / 72) if not result.text.strip() else None
-        if look is not None and (notes.stamps or seems_to_hold_text(look, LOOK_DPI)):
+        stamped = [box for box in notes.stamps if not is_blank(render_annotations(page, box, LOOK_DPI / 72))]
+        if look is not None and (stamped or seems_to_hold_text(look, LOOK_DPI)):
             doubt = Caveat(CaveatKind.PICTURES_UNREAD, "the page seems to hold text that OCR cannot read")
             result = replace(result, caveats=(*result.caveats, doubt))
         if not notes.notes:

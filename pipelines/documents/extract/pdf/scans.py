@@ -85,7 +85,7 @@ class PictureReading:
                     reading = replace(reading, attempts=(*reading.attempts, kept))
                     continue
                 letters = MANY_LETTERS if layer else letters_in(look)
-                if not layer and letters < _LEAST_LETTERS[area.kind]:
+                if not layer and (letters < _LEAST_LETTERS[area.kind] or is_blank(look)):
                     continue
             else:
                 look, letters = None, MANY_LETTERS
@@ -123,11 +123,15 @@ class PictureReading:
             return self._kept[key]
         scale = self._scale(page, self._context.ocr.dpi)
         pixels = _render(page, area, scale)
-        blank = pixels.size == 0 or pixels.min() == pixels.max()
-        found = Page(number, "") if blank else self._context.engine.read(pixels, number, round(scale * 72))
+        found = Page(number, "") if is_blank(pixels) else self._context.engine.read(pixels, number, round(scale * 72))
         if key and len(self._kept) < _MOST_KEPT and area.share < _SCAN:
             self._kept[key] = found
         return found
+
+
+def is_blank(pixels: Picture) -> bool:
+    """True where nothing is drawn, such as in the field of a signature that was not given."""
+    return pixels.size == 0 or bool(pixels.min() == pixels.max())
 
 
 def _render(page: pdfium.PdfPage, area: PictureArea, scale: float) -> Picture:

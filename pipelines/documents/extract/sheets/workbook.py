@@ -113,8 +113,9 @@ def _sheet_parts(
         return [DocumentPart(f"## Sheet: {grid.name}", (Caveat(CaveatKind.CUT_SHORT, detail),))]
     references = read_cells(book, relation.target, grid)
     read_extras(book.package, relation.target, grid, gathered, embedding)
-    for name in references.keys() - book.package.relations(relation.target).keys():
-        detail = f"{references[name]} of sheet “{grid.name}” that is not in the file"
+    there = book.package.relations(relation.target)
+    for what in (what for name, what in references.items() if name not in there):  # in the order of the file
+        detail = f"{what} of sheet “{grid.name}” that is not in the file"
         gathered.note(CaveatKind.PARTS_SKIPPED, detail)
     grid.caveats += gathered.take_caveats()
     return grid_parts(grid, gathered.context.read.part_chars)

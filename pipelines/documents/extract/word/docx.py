@@ -17,7 +17,7 @@ from pipelines.documents.extract.sheets.grid import CellGrid, grid_blocks
 from pipelines.documents.extract.text.rtf import rtf_blocks
 from pipelines.documents.extract.text.web_page import fit_tables
 from pipelines.documents.extract.word.form_fields import BoundData, W
-from pipelines.documents.extract.word.imported_parts import IMPORT_DAMAGED, imported_blocks
+from pipelines.documents.extract.word.imported_parts import BEFORE_MARKUP, IMPORT_DAMAGED, imported_blocks
 from pipelines.documents.extract.word.inline import ALTERNATIVES, FALLBACK, InlineReader
 from pipelines.documents.extract.word.numbering import ListNumbering
 from pipelines.documents.extract.word.styles import DocxStyles
@@ -170,8 +170,8 @@ class _Reader:
             return
         data = self._package.blob(relation.target)
         try:
-            if data.startswith(b"{\\rtf"):
-                yield from rtf_blocks(data, self._gathered, self._embedding)
+            if (bare := data.lstrip(BEFORE_MARKUP)).startswith(b"{\\rtf"):
+                yield from rtf_blocks(bare, self._gathered, self._embedding)
             elif not data.startswith(b"PK"):
                 blocks, doubts = imported_blocks(data, self._gathered.context)
                 for doubt in doubts:

@@ -10,6 +10,7 @@ from pipelines.documents.extract.opened import ExtractionContext
 from pipelines.documents.extract.text.charset import DecodedText, decode_bytes
 from pipelines.documents.extract.text.web_page import decode_html, html_parts
 
+BEFORE_MARKUP = b"\xef\xbb\xbf \t\r\n"  # a byte order mark and blanks
 _MIME_STARTS = (b"mime-version:", b"content-type:", b"from:", b"subject:", b"date:")
 IMPORT_DAMAGED = (email.errors.MessageError, LookupError, ValueError, TypeError, AttributeError, RecursionError)
 """What the converters raise; beside these, `Unreadable` of HTML that is nested without end."""
@@ -17,7 +18,7 @@ IMPORT_DAMAGED = (email.errors.MessageError, LookupError, ValueError, TypeError,
 
 def imported_blocks(data: bytes, context: ExtractionContext) -> tuple[list[str], tuple[Caveat, ...]]:
     """The blocks of an imported part that is no package, by what its bytes are, and what is in doubt about them."""
-    head = data.lstrip(b"\xef\xbb\xbf \t\r\n")[:2048].lower()
+    head = data.lstrip(BEFORE_MARKUP)[:2048].lower()
     if head.startswith(_MIME_STARTS):
         return _of_archive(data, context)
     if head.startswith(b"<") or b"<html" in head or b"<body" in head or b"</p>" in head:

@@ -69,5 +69,7 @@ class FolderSurveys:
         finally:
             gone.set()
 
-    def _free_place(self, _: asyncio.Task[FolderSurvey]) -> None:
+    def _free_place(self, looked: asyncio.Task[FolderSurvey]) -> None:
         self._running -= 1
+        if not looked.cancelled():
+            looked.exception()  # whose client has left, nobody asks
