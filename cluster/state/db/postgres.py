@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import psycopg
 from pgvector import Vector
@@ -22,9 +22,6 @@ from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from cluster.basics.errors import AosError, Conflict, DiskFull, NotFound, Overloaded, Unavailable
 from cluster.basics.scope import Scope
-
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
 
 Row = dict[str, Any]
 Connection = psycopg.AsyncConnection[Row]
@@ -232,7 +229,7 @@ class SqlStore:
         self._db, self._sql = database, load_queries(self._queries)
 
 
-def field_values(record: "DataclassInstance") -> dict[str, Any]:
+def field_values(record: Any) -> dict[str, Any]:
     """What a dataclass holds, for a query that names its values as the class does; nothing is copied."""
     return {field.name: getattr(record, field.name) for field in fields(record)}
 
