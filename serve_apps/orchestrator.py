@@ -29,7 +29,7 @@ class Orchestrator:
         self._base = build_container(settings, *models, snapshots)
         here = TurnRuntime(settings, self._base).carrier
         elsewhere = RemoteCarrier(handles.RemoteDeployment(*handles.EXECUTOR))
-        self._desk = build_turn_intake(
+        self._intake = build_turn_intake(
             settings, self._base, {TurnPath.ANALYTICS: here, TurnPath.DOCUMENTS: here, TurnPath.GENERAL: elsewhere}
         )
         self._opened = asyncio.get_running_loop().create_task(self._open_stores())
@@ -42,19 +42,19 @@ class Orchestrator:
     async def process(self, scope: dict[str, Any], incoming: dict[str, Any]) -> AsyncIterator[Batch]:
         """As `TurnOrchestrator`, in batches."""
         await asyncio.shield(self._opened)
-        async for batch in batch_events(self._desk.process(load_scope(scope), load_incoming(incoming))):
+        async for batch in batch_events(self._intake.process(load_scope(scope), load_incoming(incoming))):
             yield batch
 
     async def resume(self, scope: dict[str, Any], run: str) -> AsyncIterator[Batch]:
         """As `TurnOrchestrator`, in batches."""
         await asyncio.shield(self._opened)
-        async for batch in batch_events(self._desk.resume(load_scope(scope), RunId(run))):
+        async for batch in batch_events(self._intake.resume(load_scope(scope), RunId(run))):
             yield batch
 
     async def cancel(self, scope: dict[str, Any], run: str) -> None:
         """As `TurnOrchestrator`."""
         await asyncio.shield(self._opened)
-        await self._desk.cancel(load_scope(scope), RunId(run))
+        await self._intake.cancel(load_scope(scope), RunId(run))
 
     async def check_health(self) -> None:
         """Fails when the start did; never asks Postgres."""

@@ -69,7 +69,7 @@ class AppDependencies:
 
     database: Database
     jobs: JobLedger
-    desk: JobQueries
+    job_queries: JobQueries
     audit: AuditLog
     identity: IdentityStore
     accounts: AccountStore

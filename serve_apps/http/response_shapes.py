@@ -119,7 +119,7 @@ class JobShape(BaseModel):
 
     @classmethod
     def of(cls, row: Row) -> "JobShape":
-        """From a row of the job desk, whose `progress` has a stage each for survey, read and index."""
+        """From a row of the job queries, whose `progress` has a stage each for survey, read and index."""
         progress: Mapping[str, Mapping[str, int]] = row["progress"]
         survey, index = progress.get("survey", _NOTHING), progress.get("index", _NOTHING)
         documents = {name: survey[name] + index[name] for name in ("failed", "unchanged")}

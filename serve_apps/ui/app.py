@@ -52,16 +52,16 @@ def create_console(
     """
     client = open_client(url)
     knock = SignInClient(client, vouch)
-    desk = ConsoleContext(SessionStore(settings.session_hours * 3600, clock), knock, pages, most_upload=most_upload)
+    console = ConsoleContext(SessionStore(settings.session_hours * 3600, clock), knock, pages, most_upload=most_upload)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         async with client:
             yield
 
-    blocks = draw_console(desk)
+    blocks = draw_console(console)
     app = FastAPI(title=f"{NAME} console", lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None)
-    for router in (sign_in.sign_in_routes(desk, knock), pictures.picture_routes(desk), _asset_routes()):
+    for router in (sign_in.sign_in_routes(console, knock), pictures.picture_routes(console), _asset_routes()):
         app.include_router(router)
     gr.mount_gradio_app(
         app,
@@ -71,7 +71,7 @@ def create_console(
         footer_links=[],
         run_history=False,
         app_kwargs={"docs_url": None, "redoc_url": None},
-        auth_dependency=lambda request: session.grant.user if (session := desk.session(request)) else None,
+        auth_dependency=lambda request: session.grant.user if (session := console.session(request)) else None,
         max_file_size=most_upload,
         ssr_mode=False,
         enable_monitoring=False,
@@ -81,16 +81,16 @@ def create_console(
         theme=make_theme(),
     )
     app.add_middleware(WindowStateCollector, blocks=blocks)
-    app.add_middleware(SessionGuard, desk=desk)
+    app.add_middleware(SessionGuard, console=console)
     return app
 
 
-def draw_console(desk: ConsoleContext) -> gr.Blocks:
+def draw_console(console: ConsoleContext) -> gr.Blocks:
     """Every page, each in a route of its own."""
     blocks = gr.Blocks(title=NAME, analytics_enabled=False, fill_width=True, delete_cache=UPLOADS_KEPT)
-    for page in desk.pages:
+    for page in console.pages:
         with blocks.route(page.title, page.path) if page.path else blocks:
-            page.draw(desk, blocks)
+            page.draw(console, blocks)
     blocks.state_session_capacity = MOST
     blocks.queue(default_concurrency_limit=32, max_size=LONGEST_QUEUE, api_open=False)
     return blocks

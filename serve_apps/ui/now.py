@@ -44,16 +44,16 @@ WORDS: Final = {"green": "works", "amber": "works, look at it", "red": "does not
 FORBIDDEN: Final = 403
 
 
-def draw_now_page(desk: ConsoleContext, blocks: gr.Blocks) -> None:
+def draw_now_page(console: ConsoleContext, blocks: gr.Blocks) -> None:
     """Two parts: figures come at once, while parts of the system may take seconds to answer."""
     figures_now = html_part(loading_notice())
     health = html_part(loading_notice("Asking every part …"))
 
     async def show_now(request: gr.Request) -> SafeHtml:
-        return await view_or_problem(_now_view(desk, request))
+        return await view_or_problem(_now_view(console, request))
 
     async def show_health(request: gr.Request) -> SafeHtml:
-        return await view_or_problem(_health_section(desk, request))
+        return await view_or_problem(_health_section(console, request))
 
     blocks.load(show_now, None, figures_now, **QUIET)
     blocks.load(show_health, None, health, **QUIET)
@@ -64,7 +64,7 @@ def draw_now_page(desk: ConsoleContext, blocks: gr.Blocks) -> None:
 PAGE = ConsolePage("", "Now", Role.VIEWER, draw_now_page, "M3 12h4l3-8 4 16 3-8h4")
 
 
-def console_link(desk: ConsoleContext, path: str) -> str | None:
+def console_link(console: ConsoleContext, path: str) -> str | None:
     """The page that shows what a path of the API names; None where none does."""
     parts = urlsplit(path)
     query: dict[str, object] = dict(parse_qsl(parts.query))
@@ -75,26 +75,26 @@ def console_link(desk: ConsoleContext, path: str) -> str | None:
     if kind == "approvals":
         query["state"] = "waiting_approval"
     id_ = next((part for part in rest if part), None)
-    return desk.link(page, **({"job": id_} if kind == "jobs" and id_ else {"id": id_} if id_ else {}), **query)
+    return console.link(page, **({"job": id_} if kind == "jobs" and id_ else {"id": id_} if id_ else {}), **query)
 
 
-async def _now_view(desk: ConsoleContext, request: gr.Request) -> SafeHtml:
-    api = desk.api(request)
+async def _now_view(console: ConsoleContext, request: gr.Request) -> SafeHtml:
+    api = console.api(request)
     if api.session.role.reaches(Role.OPERATOR):
-        return _operator_view(desk, await api.get("/api/admin/now"))
+        return _operator_view(console, await api.get("/api/admin/now"))
     jobs, runs, documents = await asyncio.gather(
         api.get("/api/jobs", limit=8), api.get("/api/runs", limit=8), api.get("/api/documents/", limit=1)
     )
-    return reader_view(desk, jobs, runs, documents)
+    return reader_view(console, jobs, runs, documents)
 
 
-def _operator_view(desk: ConsoleContext, body: Record) -> SafeHtml:
+def _operator_view(console: ConsoleContext, body: Record) -> SafeHtml:
     jobs, waiting, cost = body["jobs"], body["approvals"], body["cost_usd"]
     pages, runs = body["page_failures"], body["run_failures"]
     oldest = ("since ", format_moment(waiting["since"], relative=True))
 
     def figure(label: str, found: Record, about: Child, colour: Colour | None = None) -> SafeHtml:
-        where = console_link(desk, found["path"])
+        where = console_link(console, found["path"])
         return key_figure(label, format_number(found["total"]), where, about, colour if found["total"] else None)
 
     row = key_figures(
@@ -102,41 +102,45 @@ def _operator_view(desk: ConsoleContext, body: Record) -> SafeHtml:
         figure("Approvals", waiting, oldest if waiting["since"] else "nothing waits for a person", "amber"),
         figure("Pages that failed", pages, "last 24 hours", "red"),
         figure("Runs that failed", runs, "last 24 hours", "red"),
-        key_figure("Cost", f"{cost['total']:,.2f} USD", console_link(desk, cost["path"]), "last 24 hours"),
+        key_figure("Cost", f"{cost['total']:,.2f} USD", console_link(console, cost["path"]), "last 24 hours"),
     )
     charts = card_columns(
-        _series_card(desk, "Requests", body["requests"], "accent"),
-        _series_card(desk, "Failed requests", body["failed"], "bad"),
-        _series_card(desk, "Tokens in", body["tokens_in"], "accent"),
-        _series_card(desk, "Tokens out", body["tokens_out"], "accent"),
-        _series_card(desk, "Pages read", body["pages"], "good"),
+        _series_card(console, "Requests", body["requests"], "accent"),
+        _series_card(console, "Failed requests", body["failed"], "bad"),
+        _series_card(console, "Tokens in", body["tokens_in"], "accent"),
+        _series_card(console, "Tokens out", body["tokens_out"], "accent"),
+        _series_card(console, "Pages read", body["pages"], "good"),
     )
-    failures = _failures_card(desk, [("Pages", pages), ("Runs", runs)])
+    failures = _failures_card(console, [("Pages", pages), ("Runs", runs)])
     title = page_heading("Now", ("This workspace, as of ", format_moment(body["at"]), ". It refreshes itself."))
-    lists = card_columns(_jobs_card(desk, jobs), failures)
+    lists = card_columns(_jobs_card(console, jobs), failures)
     return join_html(title, row, lists, tag("div", charts, class_="aos-charts"))
 
 
-def _series_card(desk: ConsoleContext, title: str, series: Record, colour: str) -> SafeHtml:
-    total = link_to(format_short(series["total"]), console_link(desk, series["path"]))
+def _series_card(console: ConsoleContext, title: str, series: Record, colour: str) -> SafeHtml:
+    total = link_to(format_short(series["total"]), console_link(console, series["path"]))
     return titled_card(title, bar_chart(series["values"], f"{title} by hour", colour), aside=total)
 
 
-def _jobs_card(desk: ConsoleContext, jobs: Record) -> SafeHtml:
+def _jobs_card(console: ConsoleContext, jobs: Record) -> SafeHtml:
     if not jobs["items"]:
         todo = "What is uploaded or scanned shows up here while it is read."
         return empty_card("Jobs", "No job waits or runs.", todo)
     rows = []
     for job in jobs["items"]:
-        link, since = link_to(job["kind"], console_link(desk, job["path"])), job["started_at"] or job["created_at"]
+        link, since = link_to(job["kind"], console_link(console, job["path"])), job["started_at"] or job["created_at"]
         phase, lane = job["phase"] or "–", job["lane"]
         rows.append((link, state_badge(job["state"]), phase, lane, format_moment(since, relative=True)))
     return titled_card("Jobs", data_table(("Job", "State", "Phase", "Lane", "Since"), rows))
 
 
-def _failures_card(desk: ConsoleContext, lists: list[tuple[str, Record]]) -> SafeHtml:
+def _failures_card(console: ConsoleContext, lists: list[tuple[str, Record]]) -> SafeHtml:
     rows = [
-        (what, link_to(one["reason"].replace("_", " "), console_link(desk, one["path"])), format_number(one["count"]))
+        (
+            what,
+            link_to(one["reason"].replace("_", " "), console_link(console, one["path"])),
+            format_number(one["count"]),
+        )
         for what, found in lists
         for one in found["reasons"]
     ]
@@ -146,18 +150,18 @@ def _failures_card(desk: ConsoleContext, lists: list[tuple[str, Record]]) -> Saf
     return titled_card("Failures", data_table(("What", "Reason", "How often"), rows, numbers=(2,)))
 
 
-def reader_view(desk: ConsoleContext, jobs: Record, runs: Record, documents: Record) -> SafeHtml:
+def reader_view(console: ConsoleContext, jobs: Record, runs: Record, documents: Record) -> SafeHtml:
     """For who may not see everybody's figures: documents, jobs, and one's own runs."""
     ran = runs.get("total", len(runs["items"]))
     open_jobs = [job for job in jobs["items"] if job["state"] in ("queued", "running")]
     row = key_figures(
-        key_figure("Documents", format_number(documents["total"]), desk.link("documents"), "that you may read"),
-        key_figure("Jobs at work", format_number(len(open_jobs)), desk.link("ingest"), "among the newest"),
-        key_figure("Your runs", format_number(ran), desk.link("runs"), "questions to agents"),
+        key_figure("Documents", format_number(documents["total"]), console.link("documents"), "that you may read"),
+        key_figure("Jobs at work", format_number(len(open_jobs)), console.link("ingest"), "among the newest"),
+        key_figure("Your runs", format_number(ran), console.link("runs"), "questions to agents"),
     )
     rows = []
     for job in jobs["items"]:
-        link, pages = link_to(job["kind"], desk.link("ingest", job=job["id"])), job["pages"]
+        link, pages = link_to(job["kind"], console.link("ingest", job=job["id"])), job["pages"]
         bar, begun = progress_bar(pages["done"], pages["expected"]), format_moment(job["created_at"], relative=True)
         rows.append((link, state_badge(job["state"]), bar, begun))
     columns = ("Job", "State", "Pages", "Begun")
@@ -166,11 +170,11 @@ def reader_view(desk: ConsoleContext, jobs: Record, runs: Record, documents: Rec
     return join_html(head, row, titled_card("Newest jobs", shown))
 
 
-async def _health_section(desk: ConsoleContext, request: gr.Request) -> SafeHtml:
-    api = desk.api(request)
+async def _health_section(console: ConsoleContext, request: gr.Request) -> SafeHtml:
+    api = console.api(request)
     if api.session.role.reaches(Role.OPERATOR):
         try:
-            return health_view(desk, await api.get("/api/admin/health"))
+            return health_view(console, await api.get("/api/admin/health"))
         except ApiProblem as problem:
             if problem.told.status != FORBIDDEN:
                 raise
@@ -189,7 +193,7 @@ async def _public_health(api: SessionApi) -> SafeHtml:
     return titled_card("Health", tag("div", light, "The product answers.", class_="aos-part"), quiet_text(about))
 
 
-def health_view(desk: ConsoleContext, body: Record) -> SafeHtml:
+def health_view(console: ConsoleContext, body: Record) -> SafeHtml:
     """Every part by kind, those that need somebody first."""
     colour: Colour = body["colour"]
     order = ["red", "amber", "green", "grey"]
@@ -197,7 +201,7 @@ def health_view(desk: ConsoleContext, body: Record) -> SafeHtml:
     for kind, title in KINDS.items():
         parts = [one for one in body["parts"] if one["kind"] == kind]
         if parts:
-            models = desk.link("system", part="models") if kind == "model" else None
+            models = console.link("system", part="models") if kind == "model" else None
             more = link_to("LLM connections", models) if models else None
             rows = [_health_row(one) for one in sorted(parts, key=lambda one: order.index(one["colour"]))]
             cards.append(titled_card(title, tag("ul", rows, class_="aos-parts"), aside=more))

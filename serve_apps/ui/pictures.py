@@ -16,7 +16,7 @@ def picture_address(document: str, page: int, dpi: int | None = None) -> str:
     return f"{PREFIX}/picture/{document}/{page}" + (f"?dpi={dpi}" if dpi else "")
 
 
-def picture_routes(desk: ConsoleContext) -> APIRouter:
+def picture_routes(console: ConsoleContext) -> APIRouter:
     """/picture/{document}/{page}."""
     router = APIRouter(include_in_schema=False)
 
@@ -28,7 +28,7 @@ def picture_routes(desk: ConsoleContext) -> APIRouter:
         dpi: Annotated[int | None, Query(ge=36, le=300)] = None,
     ) -> Response:
         try:
-            found, kind = await desk.api(request).download(f"/api/documents/{document}/pages/{page}/image", dpi=dpi)
+            found, kind = await console.api(request).download(f"/api/documents/{document}/pages/{page}/image", dpi=dpi)
         except ApiProblem as problem:
             told = problem.told
             body = {"title": told.title, "detail": told.detail, "fix": told.fix, "code": told.code}

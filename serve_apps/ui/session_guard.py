@@ -49,10 +49,10 @@ HEADERS: Final[Mapping[str, str]] = {
 class SessionGuard:
     """ASGI middleware in front of our routes and Gradio's."""
 
-    def __init__(self, app: ASGIApp, desk: ConsoleContext) -> None:
-        """`desk` knows the sessions and pages."""
-        self._app, self._desk = app, desk
-        self._pages = {f"/{page.path}": page for page in desk.pages}
+    def __init__(self, app: ASGIApp, console: ConsoleContext) -> None:
+        """`console` knows the sessions and pages."""
+        self._app, self._console = app, console
+        self._pages = {f"/{page.path}": page for page in console.pages}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let it through, framed if it is a page, or answer in its place."""
@@ -65,12 +65,12 @@ class SessionGuard:
         request = Request(scope)
         send = _with_headers(send)
         path = _path_below_root(scope)
-        session = self._desk.session(request)
+        session = self._console.session(request)
         if session is not None and path not in OPEN and not session.grant.must_change:
-            if self._desk.sessions.due(session):
+            if self._console.sessions.due(session):
                 with suppress(ApiProblem):  # the page itself says what is wrong; the bar goes without the workspace
-                    await self._desk.api(request).look_around()
-            session = self._desk.session(request)  # it may have ended there: signed out, disabled, another password
+                    await self._console.api(request).look_around()
+            session = self._console.session(request)  # it may have ended there: signed out, disabled, another password
         refusal = self._refuse_request(request, path, session)
         if refusal is not None:
             await refusal(scope, receive, send)
@@ -79,7 +79,7 @@ class SessionGuard:
         if page is None or session is None or request.method != "GET":
             await self._app(scope, receive, send)
             return
-        await self._app(_without_encoding(scope), receive, _Framing(send, page, self._desk.pages, session))
+        await self._app(_without_encoding(scope), receive, _Framing(send, page, self._console.pages, session))
 
     def _refuse_request(self, request: Request, path: str, session: ConsoleSession | None) -> Response | None:
         if request.method not in SAFE and not same_origin(request):

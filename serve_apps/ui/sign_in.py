@@ -21,7 +21,7 @@ Field = Annotated[str, Form(max_length=2000)]
 DIFFERENT = ProblemReport("The two new passwords differ.", "", "Type the new password twice.", 422, "passwords_differ")
 
 
-def sign_in_routes(desk: ConsoleContext, door: SignInClient) -> APIRouter:
+def sign_in_routes(console: ConsoleContext, door: SignInClient) -> APIRouter:
     """/sign-in, /password, /sign-out, /workspace."""
     router = APIRouter(include_in_schema=False)
 
@@ -35,22 +35,22 @@ def sign_in_routes(desk: ConsoleContext, door: SignInClient) -> APIRouter:
             grant = await door.login(email.strip(), password, _client_address(request))
         except ApiProblem as problem:
             return _sign_in(next, email, problem.told)
-        desk.sessions.end(request.cookies.get(COOKIE))
-        key, session = desk.sessions.begin(email.strip(), grant)
+        console.sessions.end(request.cookies.get(COOKIE))
+        key, session = console.sessions.begin(email.strip(), grant)
         where = return_address(next)
         if session.grant.must_change:
             where = f"{PREFIX}/password?next={quote(where, safe='')}"
-        return _set_session_cookie(request, redirect_to(where), key, desk.sessions.seconds)
+        return _set_session_cookie(request, redirect_to(where), key, console.sessions.seconds)
 
     @router.get("/password")
     async def password_page(request: Request, next: str = "") -> Response:
-        return _password_form(desk.session(request), next, None)
+        return _password_form(console.session(request), next, None)
 
     @router.post("/password")
     async def password(
         request: Request, old: Field = "", new: Field = "", again: Field = "", next: Field = ""
     ) -> Response:
-        if (session := desk.session(request)) is None:
+        if (session := console.session(request)) is None:
             return redirect_to(f"{PREFIX}/sign-in")
         if new != again:
             return _password_form(session, next, DIFFERENT)
@@ -63,8 +63,8 @@ def sign_in_routes(desk: ConsoleContext, door: SignInClient) -> APIRouter:
 
     @router.post("/sign-out")
     async def sign_out(request: Request) -> Response:
-        session = desk.session(request)
-        desk.sessions.end(request.cookies.get(COOKIE))
+        session = console.session(request)
+        console.sessions.end(request.cookies.get(COOKIE))
         if session is not None:
             async with session.refreshing:  # whoever renews the token now has the one that is to die
                 with suppress(ApiProblem):  # the session is over here all the same: its tokens are forgotten
@@ -75,7 +75,7 @@ def sign_in_routes(desk: ConsoleContext, door: SignInClient) -> APIRouter:
 
     @router.post("/workspace")
     async def workspace(request: Request, workspace: Field = "", next: Field = "") -> Response:
-        if (session := desk.session(request)) and any(place.id == workspace for place in session.places):
+        if (session := console.session(request)) and any(place.id == workspace for place in session.places):
             session.chosen = workspace
         return redirect_to(return_address(next))
 

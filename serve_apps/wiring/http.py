@@ -74,7 +74,7 @@ def build_app_dependencies(
     blobs = uploads_of(settings)
     return AppDependencies(
         **_database_parts(base.database),
-        desk=JobQueries(base.database, settings.read.tenant_pages),
+        job_queries=JobQueries(base.database, settings.read.tenant_pages),
         **_shared_parts(base),
         blobs=blobs,
         erasure=DataEraser(base.database, blobs, base.redis),

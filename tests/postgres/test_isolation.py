@@ -409,7 +409,7 @@ async def test_row_level_security_alone_holds_when_the_where_clauses_are_gone(
         parts.library,
         parts.agent_store,
         parts.links,
-        parts.desk,
+        parts.job_queries,
         parts.jobs,
         parts.identity,
         parts.accounts,

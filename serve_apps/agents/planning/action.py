@@ -42,7 +42,7 @@ async def run_action(work: PlannedTurn, step: PlanStep) -> StepResult:
     if key in work.wrote:  # a new plan repeats what an old one did: it is done
         return _step_result(step, work.wrote[key], repeatable=False)
     seconds = work.allowance.seconds(work.journal)
-    done = await run_tool(work.turn, work.journal, work.crew.policy, tool, wanted, seconds)
+    done = await run_tool(work.turn, work.journal, work.services.policy, tool, wanted, seconds)
     if done.error is None and tool.effect is not CallEffect.READ:
         work.wrote[key] = done
     result = _step_result(step, done, repeatable=tool.effect is CallEffect.READ)

@@ -99,7 +99,7 @@ async def choose_by_model(work: PlannedTurn) -> ModeChoice:
 
     Raises OutOfTime, NoModel, OverBudget where nothing can be asked.
     """
-    turn, crew = work.turn, work.crew
+    turn, services = work.turn, work.services
     rules = prompt.build_system_prompt(
         turn.agent,
         grounded=work.grounded,
@@ -107,10 +107,10 @@ async def choose_by_model(work: PlannedTurn) -> ModeChoice:
         react="",
     )
     messages = prompt.build_messages(replace(turn, history=turn.history[-HISTORY:]), rules, work.sources.all())
-    request = SamplingOptions.of(turn, crew.settings).request(messages)
+    request = SamplingOptions.of(turn, services.settings).request(messages)
     release = StreamFilter(
         work.journal.piece,
-        crew.clock,
+        services.clock,
         work.quotes,
         StreamGuard(False, True, lambda text: _is_action(work, text), lambda text: _is_false_claim(work, text)),
     )

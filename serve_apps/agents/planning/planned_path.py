@@ -34,9 +34,9 @@ OUT_OF_TIME = "I stopped here: the time of this turn is used up."
 class GeneralHandler:
     """A `Handler`; without planning, and for turns that their client's tools take part in, it is the loop alone."""
 
-    def __init__(self, crew: TurnServices, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
-        """`crew` is shared by all turns; `sleep` waits between plans, in seconds."""
-        self._crew, self._sleep = crew, sleep
+    def __init__(self, services: TurnServices, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
+        """`services` is shared by all turns; `sleep` waits between plans, in seconds."""
+        self._services, self._sleep = services, sleep
 
     async def __call__(self, turn: Turn, journal: Journal) -> TurnOutcome:
         """Carry a turn out; raises ApprovalPending where a person has to decide first, NoModel, OverBudget,
@@ -45,46 +45,46 @@ class GeneralHandler:
         command, message = command_of(turn.message)
         if command in COMMANDS and message.strip():
             turn = replace(turn, message=message)
-        limits = PlanLimits.of(turn, self._crew.settings)
+        limits = PlanLimits.of(turn, self._services.settings)
         at_once = choose.choose_by_rule(command, turn.message)
         if not limits.enabled or turn.options.get("tools"):
-            return await run_conversation(turn, journal, self._crew)
+            return await run_conversation(turn, journal, self._services)
         if at_once and at_once.mode is TurnMode.CHAT:
-            outcome = await run_conversation(turn, journal, self._crew)
+            outcome = await run_conversation(turn, journal, self._services)
             return replace(outcome, trace=(_mode_line(at_once), *outcome.trace))
         work = self._begin_work(turn, journal, limits)
         if len(work.tools) == 0:  # nothing that a plan could use
-            return await run_conversation(turn, journal, self._crew)
+            return await run_conversation(turn, journal, self._services)
         return await self._carry_out(work, at_once)
 
     def _begin_work(self, turn: Turn, journal: Journal, limits: PlanLimits) -> PlannedTurn:
-        settings = self._crew.settings
+        settings = self._services.settings
         rounds = int(agent_limit(turn.agent.config, "max_iterations", settings.max_rounds))
         seconds = agent_limit(turn.agent.config, "timeout_seconds", settings.seconds)
         allowance = TurnAllowance(rounds, journal.spent_ms + round(seconds * 1000), turn.agent)
         tools = offer_tools(turn, self._build_catalog(turn, journal, allowance)).own
-        return PlannedTurn(turn, journal, self._crew, tools, allowance, limits, self._sleep)
+        return PlannedTurn(turn, journal, self._services, tools, allowance, limits, self._sleep)
 
     def _build_catalog(self, turn: Turn, journal: Journal, allowance: TurnAllowance) -> ToolCatalog:
         """All tools; delegation, where there are agents, is bound to this turn."""
-        crew = self._crew
-        tools = inquiring(add_skills(crew.tools, crew.skills, turn.agent.config), turn, journal)
-        if crew.agents is None or DELEGATE in tools:
+        services = self._services
+        tools = inquiring(add_skills(services.tools, services.skills, turn.agent.config), turn, journal)
+        if services.agents is None or DELEGATE in tools:
             return tools
 
         async def carry_out(inner: Turn, inside: Journal, left: TurnAllowance) -> TurnOutcome:
-            return await run_conversation(inner, inside, crew, left)
+            return await run_conversation(inner, inside, services, left)
 
-        bound = TurnDelegations(turn, journal, crew.agents, carry_out, allowance, crew.settings.max_depth)
+        bound = TurnDelegations(turn, journal, services.agents, carry_out, allowance, services.settings.max_depth)
         return add_delegation(tools, turn.agent.config, bound)
 
     async def _carry_out(self, work: PlannedTurn, at_once: ModeChoice | None) -> TurnOutcome:
-        turn, journal, crew = work.turn, work.journal, self._crew
+        turn, journal, services = work.turn, work.journal, self._services
         journal.emit(EventKind.STATUS, state="thinking")
-        await choose_model(turn, journal, crew.models, str(Task.PLANNING))
+        await choose_model(turn, journal, services.models, str(Task.PLANNING))
         if turn.options.get("use_rag", True):
-            limit = int(turn_option(turn, "rag_top_k", crew.settings.rag_top_k))
-            work.grounded = bool(await crew.knowledge.recall(turn, journal, limit, work.sources))
+            limit = int(turn_option(turn, "rag_top_k", services.settings.rag_top_k))
+            work.grounded = bool(await services.knowledge.recall(turn, journal, limit, work.sources))
         shown = ""
         try:
             chosen = at_once or await choose.choose_by_model(work)
@@ -106,7 +106,7 @@ class GeneralHandler:
             work.journal.emit(EventKind.TEXT, text=chosen.shown)
         if chosen.reply is not None:
             told_usage(work.journal, chosen.reply)
-        await emit_citations(work.turn, work.journal, self._crew.places, work.quotes)
+        await emit_citations(work.turn, work.journal, self._services.places, work.quotes)
         return chosen.shown
 
     async def _answer_chat(self, work: PlannedTurn, chosen: ModeChoice) -> TurnOutcome:
@@ -114,7 +114,7 @@ class GeneralHandler:
         if chosen.answer is not None:
             finish = "length" if chosen.reply and chosen.reply.finish_reason == "length" else "stop"
             return TurnOutcome(chosen.answer, finish, DEFAULT, tuple(work.quotes.citations), (line,))
-        after = await run_conversation(work.turn, work.journal, self._crew, work.allowance)
+        after = await run_conversation(work.turn, work.journal, self._services, work.allowance)
         answer = f"{chosen.shown}{PARTED}{after.answer}" if chosen.shown else after.answer
         return replace(after, answer=answer, trace=(line, *after.trace))
 
@@ -144,7 +144,7 @@ class GeneralHandler:
         if said:
             said = f"{PARTED}{said}" if streamed or shown else said
             work.journal.emit(EventKind.TEXT, text=said)
-        await emit_citations(work.turn, work.journal, self._crew.places, work.quotes)
+        await emit_citations(work.turn, work.journal, self._services.places, work.quotes)
         removed = [{"step": "quote_removed", **one} for one in work.quotes.removed]
         line = {**work.mode, "source": found.source, "replans": work.replans}
         return TurnOutcome(

@@ -110,7 +110,7 @@ async def _retrieve_passages(work: PlannedTurn, step: PlanStep) -> StepResult:
     least = LEAST_SIMILARITY["conversation"] if named == "vector" else None
 
     async def search(_: str) -> Json:
-        find = work.crew.knowledge.find
+        find = work.services.knowledge.find
         return await find(work.turn.scope, agent, query, limit, least, named, round_robin=True, least_share=0)
 
     request = {"query": query, "agent": agent, "limit": limit} | ({} if named == "hybrid" else {"strategy": named})

@@ -85,7 +85,7 @@ class PlannedTurn:
 
     turn: Turn
     journal: Journal
-    crew: TurnServices
+    services: TurnServices
     tools: ToolCatalog
     allowance: TurnAllowance
     limits: PlanLimits
@@ -125,9 +125,11 @@ class PlannedTurn:
         Raises OutOfTime, NoModel, OverBudget, Unavailable, Overloaded, Invalid as `hear`.
         """
         self.in_time()
-        most = int(turn_option(self.turn, "max_tokens", self.crew.settings.max_tokens))
+        most = int(turn_option(self.turn, "max_tokens", self.services.settings.max_tokens))
         request = ChatRequest(messages, temperature=0.0, max_tokens=most, json_only=json_only)
-        unseen = StreamFilter(_discard_text, self.crew.clock, QuoteChecker(SourceList()), StreamGuard(everything=True))
+        unseen = StreamFilter(
+            _discard_text, self.services.clock, QuoteChecker(SourceList()), StreamGuard(everything=True)
+        )
         reply = await self.hear(task, request, release or unseen)
         if release is None:
             told_usage(self.journal, reply)
@@ -136,7 +138,7 @@ class PlannedTurn:
     async def hear(self, task: Task, request: ChatRequest, release: StreamFilter) -> ModelReply:
         """As `hear`, of this turn; whether a model replied at all is remembered."""
         try:
-            models = self.crew.models
+            models = self.services.models
             reply = await stream_reply(self.turn, self.journal, models, str(task), request, release, self.allowance)
         except AosError as error:
             self.unheard = error

@@ -31,13 +31,13 @@ class ScheduledMessage:
         database: Database,
         due: DueSchedules,
         runs: RunLedger,
-        desk: TurnIntake,
+        intake: TurnIntake,
         *,
         look_seconds: float = LOOK_SECONDS,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        """`desk` stores the turn; the runners carry it, as everything that nobody reads."""
-        self._db, self._due, self._runs, self._desk = database, due, runs, desk
+        """`intake` stores the turn; the runners carry it, as everything that nobody reads."""
+        self._db, self._due, self._runs, self._intake = database, due, runs, intake
         self._look, self._sleep = look_seconds, sleep
 
     async def __call__(self, scope: Scope, due: DueTime, seconds: float) -> DueTimeResult:
@@ -69,7 +69,7 @@ class ScheduledMessage:
             await self._due.hold(tx, due.lease)
 
         incoming = IncomingMessage(due.agent, str(due.payload["message"]), session=f"schedule:{due.id}")
-        await self._desk.accept(scope, incoming, run=due.id, attended=False, hold=hold)
+        await self._intake.accept(scope, incoming, run=due.id, attended=False, hold=hold)
 
     async def _run_state(self, scope: Scope, run: str) -> RunState | None:
         try:

@@ -75,15 +75,15 @@ class Conversation:
         self,
         turn: Turn,
         journal: Journal,
-        crew: TurnServices,
+        services: TurnServices,
         allowance: TurnAllowance,
         carry_out: CarryOut,
         policies: Sequence[ReplyPolicy] = (),
     ) -> None:
         """`allowance` is used up; `carry_out` does what is delegated; `policies` come before those of every turn."""
-        self.turn, self.journal, self.crew, self.allowance = turn, journal, crew, allowance
+        self.turn, self.journal, self.services, self.allowance = turn, journal, services, allowance
         self.messages: list[ModelMessage] = []
-        self.sampling = SamplingOptions.of(turn, crew.settings)
+        self.sampling = SamplingOptions.of(turn, services.settings)
         self.react, self.recovery_tier, self.confidence = False, 0, 0.9
         self.trace: list[dict[str, Any]] = []
         self._policies = (*policies, FalseClaimRecovery())
@@ -92,7 +92,7 @@ class Conversation:
         self._quotes = QuoteChecker(self._sources)
         self._texts: list[str] = []
         self.offer = offer_tools(turn, self._build_catalog(carry_out))
-        self.runner = ToolRunner(turn, journal, crew.policy, self.offer, self._sources, allowance)
+        self.runner = ToolRunner(turn, journal, services.policy, self.offer, self._sources, allowance)
         self._ids: set[str] = set()
         self.round = 0
 
@@ -120,13 +120,13 @@ class Conversation:
 
     async def _begin(self) -> None:
         """Choose the model, retrieve, and write the first request."""
-        turn, journal, crew = self.turn, self.journal, self.crew
+        turn, journal, services = self.turn, self.journal, self.services
         journal.emit(EventKind.STATUS, state="thinking")
-        choice = await choose_connection(turn, journal, crew.models, self._task)
+        choice = await choose_connection(turn, journal, services.models, self._task)
         self.trace.append({"step": "model", "connection": choice.connection, "task": choice.task})
         if turn.options.get("use_rag", True):
-            limit = int(turn_option(turn, "rag_top_k", crew.settings.rag_top_k))
-            found = await crew.knowledge.recall(turn, journal, limit, self._sources)
+            limit = int(turn_option(turn, "rag_top_k", services.settings.rag_top_k))
+            found = await services.knowledge.recall(turn, journal, limit, self._sources)
             self.trace.append({"step": "retrieval", "sources": len(found)})
         specs = self.offer.specs
         self.react = bool(specs) and not choice.supports_tools
@@ -153,10 +153,10 @@ class Conversation:
         if self.is_last and self.round > 1 and self.offer.specs and not owed:
             messages = [*messages, ModelMessage("user", LAST)]
         lead = PARTED if self._texts else ""
-        release = StreamFilter(self.journal.piece, self.crew.clock, self._quotes, self._guard(), lead)
+        release = StreamFilter(self.journal.piece, self.services.clock, self._quotes, self._guard(), lead)
         request = self.sampling.request(messages)
         reply = await stream_reply(
-            self.turn, self.journal, self.crew.models, self._task, request, release, self.allowance
+            self.turn, self.journal, self.services.models, self._task, request, release, self.allowance
         )
         return reply, release
 
@@ -226,7 +226,7 @@ class Conversation:
         if thought:
             self.journal.emit(EventKind.THINKING, text=thought)
         told_usage(self.journal, reply)
-        await emit_citations(self.turn, self.journal, self.crew.places, self._quotes)
+        await emit_citations(self.turn, self.journal, self.services.places, self._quotes)
 
     async def stop_early(self, why: str) -> TurnOutcome:
         """The end of what is allowed. Pieces of a reply that broke off are no part of the answer."""
@@ -244,17 +244,17 @@ class Conversation:
         return TurnOutcome("".join(self._texts), reason, sure, tuple(self._quotes.citations), trace, tuple(calls))
 
     def _build_catalog(self, carry_out: CarryOut) -> ToolCatalog:
-        crew = self.crew
-        tools = add_skills(crew.tools, crew.skills, self.turn.agent.config)
+        services = self.services
+        tools = add_skills(services.tools, services.skills, self.turn.agent.config)
         tools = inquiring(tools, self.turn, self.journal)
-        if crew.agents is None or DELEGATE in tools:
+        if services.agents is None or DELEGATE in tools:
             return tools
-        deepest = crew.settings.max_depth
-        bound = TurnDelegations(self.turn, self.journal, crew.agents, carry_out, self.allowance, deepest)
+        deepest = services.settings.max_depth
+        bound = TurnDelegations(self.turn, self.journal, services.agents, carry_out, self.allowance, deepest)
         return add_delegation(tools, self.turn.agent.config, bound)
 
     def _planning_section(self) -> str:
-        settings, config = self.crew.settings, self.turn.agent.config
+        settings, config = self.services.settings, self.turn.agent.config
         if config.get("deep_planning_enabled", settings.planning_enabled) is False:
             return ""
         own = config.get("deep_planning_max_steps")

@@ -10,16 +10,16 @@ from serve_apps.agents.turn_ports import Journal, Turn, TurnOutcome
 class ToolLoopHandler:
     """The `Handler` of GENERAL, and of every turn that is delegated."""
 
-    def __init__(self, crew: TurnServices) -> None:
-        self._crew = crew
+    def __init__(self, services: TurnServices) -> None:
+        self._services = services
 
     async def __call__(self, turn: Turn, journal: Journal) -> TurnOutcome:
         """As `run_conversation`, with all that the settings and the agent allow."""
-        return await run_conversation(turn, journal, self._crew)
+        return await run_conversation(turn, journal, self._services)
 
 
 async def run_conversation(
-    turn: Turn, journal: Journal, crew: TurnServices, above: TurnAllowance | None = None
+    turn: Turn, journal: Journal, services: TurnServices, above: TurnAllowance | None = None
 ) -> TurnOutcome:
     """Carry a turn out: at most `max_rounds` replies within `seconds`; waiting for people does not count.
 
@@ -30,7 +30,7 @@ async def run_conversation(
         NoModel, OverBudget, Unavailable, Overloaded, Invalid: there is no model to ask, or none that answers.
         NotCalled, NotInForm: the turn's client demands what the model does not give, also when it is told again.
     """
-    settings, config = crew.settings, turn.agent.config
+    settings, config = services.settings, turn.agent.config
     rounds = int(agent_limit(config, "max_iterations", settings.max_rounds))
     seconds = agent_limit(config, "timeout_seconds", settings.seconds)
     left = above or TurnAllowance(rounds, journal.spent_ms + round(seconds * 1000), turn.agent)
@@ -38,11 +38,11 @@ async def run_conversation(
     granted = own.rounds
 
     async def carry_out(below: Turn, inside: Journal, left: TurnAllowance) -> TurnOutcome:
-        return await run_conversation(below, inside, crew, left)
+        return await run_conversation(below, inside, services, left)
 
     demand = demand_of(turn)
     policies = () if demand is None else (DemandPolicy(demand),)
     try:
-        return await Conversation(turn, journal, crew, own, carry_out, policies).run()
+        return await Conversation(turn, journal, services, own, carry_out, policies).run()
     finally:
         left.rounds -= granted - own.rounds

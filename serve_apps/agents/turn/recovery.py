@@ -250,5 +250,5 @@ async def _dispatch(talk: Conversation, intent: ToolRequest) -> None:
 
 def _find_intent(talk: Conversation) -> ToolRequest | None:
     """The reading tool that the message means, if one clearly is."""
-    found = dispatch_tool(talk.turn.message, list(talk.offer.own), talk.crew.settings.dispatch_threshold)
+    found = dispatch_tool(talk.turn.message, list(talk.offer.own), talk.services.settings.dispatch_threshold)
     return None if found is None else ToolRequest(f"intent_{talk.round}", found.tool, found.arguments, DISPATCHED)

@@ -53,8 +53,8 @@ def choices_by_risk(
 class SkillsTab:
     """The tab's components and what happens with them."""
 
-    def __init__(self, desk: ConsoleContext) -> None:
-        self._desk = desk
+    def __init__(self, console: ConsoleContext) -> None:
+        self._console = console
         self.catalogue = gr.State(())
         self.said, self.held = html_part(), html_part()
         self.away = gr.Dropdown([], value=[], multiselect=True, label="Take skills away")
@@ -100,7 +100,7 @@ class SkillsTab:
         if id_ is None:
             return [gr.skip()] * len(self.outputs)
         try:
-            api, at = self._desk.api(request), f"/api/agents/{id_}/skills"
+            api, at = self._console.api(request), f"/api/agents/{id_}/skills"
             if not may_edit(api):
                 return [gr.skip()] * len(self.outputs)
             said = SafeHtml("") if send is None else await _send_each(api, at, names, done, send)
@@ -119,14 +119,14 @@ class SkillsTab:
         ]
         tops = sorted({line[1].partition("/")[0] for line in catalogue} - {""})
         made = choices_by_risk(catalogue, "", ALL, {})
-        given = titled_card("What it was given", skills_view(self._desk, held, categories), aside=f"{len(names)}")
+        given = titled_card("What it was given", skills_view(self._console, held, categories), aside=f"{len(names)}")
         listed, kinds = gr.update(choices=sorted(names), value=[]), gr.update(choices=[ALL, *tops], value=ALL)
         return [catalogue, said, given, listed, kinds, *(_choices_update(risk, made[risk], []) for risk in self.groups)]
 
 
-def draw_skills_tab(desk: ConsoleContext, blocks: gr.Blocks) -> None:
+def draw_skills_tab(console: ConsoleContext, blocks: gr.Blocks) -> None:
     """The tab."""
-    shelf = SkillsTab(desk)
+    shelf = SkillsTab(console)
     groups = list(shelf.groups.values())
     filters = [shelf.catalogue, shelf.words, shelf.category, *groups]
     blocks.load(shelf.load, None, shelf.outputs, **QUIET)

@@ -30,9 +30,9 @@ def range_label(skip: int, total: int) -> str:
 class DocumentPicker:
     """Linked or linkable documents: search, pagination, a choice of documents, and linking or unlinking them."""
 
-    def __init__(self, desk: ConsoleContext, *, linked: bool) -> None:
+    def __init__(self, console: ConsoleContext, *, linked: bool) -> None:
         """`linked`: those that the agent has."""
-        self._desk, self._linked = desk, linked
+        self._console, self._linked = console, linked
         self.action = "unlink" if linked else "link"
         self.skip = gr.State(0)
         html_part(tag("h2", "Linked to it" if linked else "Link more", class_="aos-section"))
@@ -56,7 +56,7 @@ class DocumentPicker:
         if id_ is None:
             return [gr.skip()] * 5
         try:
-            api = self._desk.api(request)
+            api = self._console.api(request)
             if not may_edit(api):
                 return [gr.skip()] * 5
             path, linked = f"/api/agents/{id_}/documents", str(self._linked).lower()
@@ -89,19 +89,19 @@ class DocumentPicker:
             return status_line("Choose at least one document.")
         body = {"agent_id": agent_asked(request), "document_ids": list(chosen), "action": self.action}
         try:
-            made = await self._desk.api(request).post("/api/documents/links", body)
+            made = await self._console.api(request).post("/api/documents/links", body)
         except ApiProblem as problem:
             return problem_card(problem.told)
         return status_line(f"{made['changed']} {self.action}ed.")
 
 
-def draw_documents_tab(desk: ConsoleContext, blocks: gr.Blocks) -> None:
+def draw_documents_tab(console: ConsoleContext, blocks: gr.Blocks) -> None:
     """Both lists; what leaves one comes up in the other."""
     with gr.Row():
         with gr.Column(min_width=320):
-            has = DocumentPicker(desk, linked=True)
+            has = DocumentPicker(console, linked=True)
         with gr.Column(min_width=320):
-            lacks = DocumentPicker(desk, linked=False)
+            lacks = DocumentPicker(console, linked=False)
     for pick in (has, lacks):
         blocks.load(pick.first, pick.search, pick.outputs, **QUIET)
         pick.search.change(pick.first, pick.search, pick.outputs, **QUIET)

@@ -17,7 +17,7 @@ GO = "(to) => { if (to && to.startsWith('/console/')) location.assign(to); }"
 TABS = ("instructions", "skills", "documents", "models", "planning", "rules", "delete")
 
 
-def draw_agents_page(desk: ConsoleContext, blocks: gr.Blocks) -> None:
+def draw_agents_page(console: ConsoleContext, blocks: gr.Blocks) -> None:
     """Declare all views of the page; those that the address does not name stay hidden."""
     with gr.Column(elem_classes="aos-edit"):
         body = html_part()
@@ -30,17 +30,17 @@ def draw_agents_page(desk: ConsoleContext, blocks: gr.Blocks) -> None:
             refused = html_part()
             create = gr.Button("Make the agent", variant="primary", elem_classes="aos-narrow")
         with gr.Column(visible=False) as one:
-            tabs, editor = _draw_tabs(desk, blocks, go)
+            tabs, editor = _draw_tabs(console, blocks, go)
 
     async def load(request: gr.Request) -> list[Any]:
-        return await load_agent_page(desk, request)
+        return await load_agent_page(console, request)
 
     async def made(
         request: gr.Request, name: str, about: str, prompt: str, whole: bool, every: bool
     ) -> tuple[Any, Any, str]:
         wanted: dict[str, Any] = {"name": name, "description": about, "system_prompt": prompt}
         wanted |= {"whole_workspace": whole, "auto_link_uploads": every}
-        return await create_agent(desk, request, wanted)
+        return await create_agent(console, request, wanted)
 
     def chosen(request: gr.Request) -> Any:
         tab = dict(request.query_params).get("tab", "")
@@ -53,7 +53,7 @@ def draw_agents_page(desk: ConsoleContext, blocks: gr.Blocks) -> None:
     create.click(made, inputs, [name, refused, go], **QUIET).then(None, go, None, js=GO, **QUIET)
 
 
-def _draw_tabs(desk: ConsoleContext, blocks: gr.Blocks, go: gr.Textbox) -> tuple[gr.Tabs, AgentEditor]:
+def _draw_tabs(console: ConsoleContext, blocks: gr.Blocks, go: gr.Textbox) -> tuple[gr.Tabs, AgentEditor]:
     fields: dict[str, Any] = {}
     saves: list[tuple[gr.Button, gr.HTML]] = []
     head = html_part()
@@ -62,11 +62,11 @@ def _draw_tabs(desk: ConsoleContext, blocks: gr.Blocks, go: gr.Textbox) -> tuple
             fields |= form_fields.instruction_fields()
             saves.append(_save_button())
         with gr.Tab("Skills", id="skills"):
-            agent_skills.draw_skills_tab(desk, blocks)
+            agent_skills.draw_skills_tab(console, blocks)
         with gr.Tab("Documents", id="documents"):
             fields |= form_fields.scope_fields()
             saves.append(_save_button())
-            linked_documents.draw_documents_tab(desk, blocks)
+            linked_documents.draw_documents_tab(console, blocks)
         with gr.Tab("Models", id="models"):
             fields |= form_fields.model_fields()
             saves.append(_save_button())
@@ -74,10 +74,10 @@ def _draw_tabs(desk: ConsoleContext, blocks: gr.Blocks, go: gr.Textbox) -> tuple
             fields |= form_fields.planning_fields()
             saves.append(_save_button())
         with gr.Tab("Approvals", id="rules") as rules_tab:
-            draw_approvals_tab(desk, blocks, rules_tab)
+            draw_approvals_tab(console, blocks, rules_tab)
         with gr.Tab("Delete", id="delete"):
-            _draw_deletion(desk, go)
-    editor = AgentEditor(desk, fields, head)
+            _draw_deletion(console, go)
+    editor = AgentEditor(console, fields, head)
     for button, said in saves:
         button.click(editor.save, editor.inputs, [editor.agent, editor.head, said, *editor.components], **QUIET)
     return tabs, editor
@@ -88,14 +88,14 @@ def _save_button() -> tuple[gr.Button, gr.HTML]:
     return gr.Button("Save what changed", variant="primary", elem_classes="aos-narrow"), said
 
 
-def _draw_deletion(desk: ConsoleContext, go: gr.Textbox) -> None:
+def _draw_deletion(console: ConsoleContext, go: gr.Textbox) -> None:
     about = "Its conversations and their runs go with it. Its documents stay."
     typed = gr.Textbox(label="Its name, to be sure", info=about)
     said = html_part()
     button = gr.Button("Delete this agent", variant="stop", elem_classes="aos-narrow")
 
     async def gone(request: gr.Request, typed: str) -> tuple[Any, str]:
-        return await delete_agent(desk, request, typed)
+        return await delete_agent(console, request, typed)
 
     button.click(gone, typed, [said, go], **QUIET).then(None, go, None, js=GO, **QUIET)
 
@@ -105,13 +105,13 @@ PAGE = ConsolePage(
 )
 
 
-def draw_approvals_tab(desk: ConsoleContext, blocks: gr.Blocks, tab: gr.Tab) -> None:
+def draw_approvals_tab(console: ConsoleContext, blocks: gr.Blocks, tab: gr.Tab) -> None:
     """The tab; it is asked for anew each time it is looked at, for skills come and go."""
     body = html_part(loading_notice())
 
     async def rules(request: gr.Request, id_: str) -> SafeHtml:
-        found = await desk.api(request).get(f"/api/agents/{id_}/rules")
-        return rules_view(desk, found["items"])
+        found = await console.api(request).get(f"/api/agents/{id_}/rules")
+        return rules_view(console, found["items"])
 
     async def show(request: gr.Request) -> SafeHtml:
         id_ = agent_asked(request)

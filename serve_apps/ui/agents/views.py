@@ -53,9 +53,9 @@ def status_line(text: str) -> SafeHtml:
     return tag("p", text, class_="aos-said", role="status")
 
 
-def named_skill(desk: ConsoleContext, name: str, about: Child) -> SafeHtml:
+def named_skill(console: ConsoleContext, name: str, about: Child) -> SafeHtml:
     """A skill's name, which leads to its page, above what there is to know."""
-    return join_html(link_to(name, desk.link("skills", skill=name)), tag("div", about, class_="quiet"))
+    return join_html(link_to(name, console.link("skills", skill=name)), tag("div", about, class_="quiet"))
 
 
 def address_of(agent: str, **query: object) -> str:
@@ -63,7 +63,7 @@ def address_of(agent: str, **query: object) -> str:
     return f"{HERE}?{urlencode({'id': agent, **query})}"
 
 
-def agents_view(desk: ConsoleContext, body: Record, skip: int, limit: int, *, may_make: bool) -> SafeHtml:
+def agents_view(console: ConsoleContext, body: Record, skip: int, limit: int, *, may_make: bool) -> SafeHtml:
     """The list."""
     make = _button_link("New agent", f"{HERE}?new=1", main=True) if may_make else None
     title = page_heading("Agents", "Who answers here: with which prompt, which skills, and which documents.", make)
@@ -72,22 +72,22 @@ def agents_view(desk: ConsoleContext, body: Record, skip: int, limit: int, *, ma
         return join_html(title, empty_state("There is no agent yet.", todo))
     rows = []
     for one in body["items"]:
-        text, where = one["description"], desk.link("chat", agent=one["id"])
+        text, where = one["description"], console.link("chat", agent=one["id"])
         about = tag("div", text if len(text) <= 140 else text[:139] + "…", class_="quiet")
         name = tag("a", one["name"], href=address_of(one["id"]), class_="aos-strong"), about
         documents = "whole workspace" if one["whole_workspace"] else format_number(one["documents"])
         changed, try_ = format_moment(one["updated_at"], relative=True), link_to("Try it", where) if where else None
-        rows.append((name, documents, _academy_badge(desk, one), changed, try_))
+        rows.append((name, documents, _academy_badge(console, one), changed, try_))
     shown = data_table(("Agent", "Documents", "Academy", "Changed", ""), rows)
     turn = list_pager(HERE, skip, limit, body["total"]) if body["total"] > limit else None
     return join_html(title, titled_card("All agents", shown, turn, aside=quiet_span(format_number(body["total"]))))
 
 
-def head_view(desk: ConsoleContext, agent: Record) -> SafeHtml:
+def head_view(console: ConsoleContext, agent: Record) -> SafeHtml:
     """The head of one agent's page."""
     about = ("Changed ", format_moment(agent["updated_at"], relative=True), " · ", link_to("all agents", HERE))
-    try_ = _button_link("Try it", desk.link("chat", agent=agent["id"]))
-    return page_heading(agent["name"], about, _academy_badge(desk, agent), try_)
+    try_ = _button_link("Try it", console.link("chat", agent=agent["id"]))
+    return page_heading(agent["name"], about, _academy_badge(console, agent), try_)
 
 
 def read_only_view(agent: Record) -> SafeHtml:
@@ -105,13 +105,13 @@ def read_only_view(agent: Record) -> SafeHtml:
     return join_html(titled_card("What it is", data_table(("", ""), facts)), titled_card("Prompt", prompt))
 
 
-def skills_view(desk: ConsoleContext, held: Record, categories: Mapping[str, str]) -> SafeHtml:
+def skills_view(console: ConsoleContext, held: Record, categories: Mapping[str, str]) -> SafeHtml:
     """Table of the skills attached to an agent."""
     if not held["items"]:
         return empty_state("It was given no skill.", "It has the tools that every agent has. Choose more below.")
     rows = [
         (
-            named_skill(desk, one["name"], one["description"] or "It is gone: take it away."),
+            named_skill(console, one["name"], one["description"] or "It is gone: take it away."),
             spaced_category(categories.get(one["name"], "")),
             risk_badge(one["risk"]),
             f"{one['version']} (kept)" if one["pinned"] else "newest",
@@ -121,13 +121,13 @@ def skills_view(desk: ConsoleContext, held: Record, categories: Mapping[str, str
     return data_table(("Skill", "Category", "Risk", "Version"), rows)
 
 
-def rules_view(desk: ConsoleContext, rules: Sequence[Record]) -> SafeHtml:
+def rules_view(console: ConsoleContext, rules: Sequence[Record]) -> SafeHtml:
     """Table of the approval rule of each tool; a refusal or an approval request has its reason beside it."""
     counts = {name: sum(one["decision"] == name for one in rules) for name in RULES}
     told = [(state_badge(f"{count} {MANY[name]}", RULES[name][1]), " ") for name, count in counts.items() if count]
     rows = [
         (
-            named_skill(desk, one["tool"], "every agent has it" if one["source"] == "base" else "given to it"),
+            named_skill(console, one["tool"], "every agent has it" if one["source"] == "base" else "given to it"),
             risk_badge(one["risk"]),
             state_badge(*RULES[one["decision"]]),
             join_html(one["reason"], [tag("div", _condition_text(case), class_="quiet") for case in one["conditions"]]),
@@ -148,9 +148,9 @@ def _condition_text(case: Record) -> str:
     return f"If {when}: {RULES[case['decision']][0]}." + (f" {case['reason']}" if case["reason"] else "")
 
 
-def _academy_badge(desk: ConsoleContext, agent: Record) -> Child:
+def _academy_badge(console: ConsoleContext, agent: Record) -> Child:
     status = agent["metadata"].get("academy_status")
     if not status:
         return None
     colour: Colour = {"graduated": "green", "demoted": "red"}.get(str(status), "blue")  # type: ignore[assignment]
-    return link_to(state_badge(str(status), colour), desk.link("skills", tab="academy", agent=agent["id"]))
+    return link_to(state_badge(str(status), colour), console.link("skills", tab="academy", agent=agent["id"]))

@@ -36,13 +36,13 @@ class ChatExchange:
         return bool(self.turn.run) or self.turn.over
 
 
-def exchanges_view(desk: ConsoleContext, exchanges: Sequence[ChatExchange], *, live: bool = False) -> SafeHtml:
+def exchanges_view(console: ConsoleContext, exchanges: Sequence[ChatExchange], *, live: bool = False) -> SafeHtml:
     """Messages and answers in order; the last one may still be written."""
     shown: list[SafeHtml | None] = []
     for n, one in enumerate(exchanges, 1):
         shown.append(question_section(one.question) if one.question else None)
         shown.append(tag("p", one.notice, class_="aos-notice") if one.notice else None)
-        shown.append(answer_section(desk, one.turn, one.agent, live=live and n == len(exchanges)))
+        shown.append(answer_section(console, one.turn, one.agent, live=live and n == len(exchanges)))
     return join_html(shown)
 
 
@@ -95,7 +95,7 @@ async def _load_full_turn(api: SessionApi, before: TurnProgress) -> TurnProgress
     return turn
 
 
-def conversation_list(desk: ConsoleContext, body: Record, current: str, skip: int) -> SafeHtml:
+def conversation_list(console: ConsoleContext, body: Record, current: str, skip: int) -> SafeHtml:
     """One's own conversations, the one used last first."""
     if not body["items"]:
         return empty_state("No conversation yet.", "What you ask here is kept, and can be gone on with later.")
@@ -104,8 +104,8 @@ def conversation_list(desk: ConsoleContext, body: Record, current: str, skip: in
         title = tag("span", one["title"] or "Untitled", class_="title")
         used = format_moment(one["updated_at"], relative=True)
         about = quiet_span(f"{format_count(one['messages'], 'message')}, ", used)
-        where, here = desk.link("chat", session=one["id"], skip=skip or None), one["id"] == current
+        where, here = console.link("chat", session=one["id"], skip=skip or None), one["id"] == current
         rows.append(tag("a", title, about, href=where, aria_current="true" if here else None))
-    pages = list_pager(str(desk.link("chat", session=current or None)), skip, LISTED, body["total"])
+    pages = list_pager(str(console.link("chat", session=current or None)), skip, LISTED, body["total"])
     shown = tag("nav", rows, class_="aos-sessions", aria_label="Conversations")
     return join_html(shown, pages if body["total"] > LISTED else None)

@@ -81,10 +81,10 @@ TO_LAST: Final = """() => requestAnimationFrame(() =>
 HOME: Final = "(said) => { if (!said) location.assign('/console/chat'); }"
 
 
-def draw_chat_page(desk: ConsoleContext, blocks: gr.Blocks) -> None:
+def draw_chat_page(console: ConsoleContext, blocks: gr.Blocks) -> None:
     """The room and what happens in it."""
     room = ChatComponents.declare()
-    studio = ChatHandlers(desk, room)
+    studio = ChatHandlers(console, room)
     entered = blocks.load(studio.enter, None, room.all, **QUIET)
     entered.then(None, None, None, js=TO_LAST, **QUIET)
     given = [room.message, room.agent, room.source, room.files, room.session, room.exchanges]
@@ -109,15 +109,15 @@ def draw_chat_page(desk: ConsoleContext, blocks: gr.Blocks) -> None:
 class ChatHandlers:
     """The events; what is remembered between them stands in the browser's state or in the API."""
 
-    def __init__(self, desk: ConsoleContext, room: ChatComponents) -> None:
+    def __init__(self, console: ConsoleContext, room: ChatComponents) -> None:
         """One for all people: nothing of anybody is kept here."""
-        self._desk, self._room = desk, room
+        self._console, self._room = console, room
 
     async def enter(self, request: gr.Request) -> AsyncIterator[Updates]:
         """The page as its address says: a conversation as it stands, or a new one."""
         query, room = dict(request.query_params), self._room
         try:
-            api = self._desk.api(request)
+            api = self._console.api(request)
             agents = (await api.get("/api/agents", limit=1000))["items"]
             files = (await api.get("/api/documents/", limit=FILES))["items"]
             names = {str(one["id"]): str(one["name"]) for one in agents}
@@ -137,7 +137,7 @@ class ChatHandlers:
                 room.session: query.get("session", ""),
                 room.message: gr.update(value=query["message"]) if "message" in query else gr.skip(),
                 **await self._list_updates(api, query.get("session", ""), query_int(query), session),
-                **room.rested(self._desk, exchanges, _may_decide(api)),
+                **room.rested(self._console, exchanges, _may_decide(api)),
             }
         except ApiProblem as problem:
             yield {room.past: problem_card(problem.told)}
@@ -165,15 +165,15 @@ class ChatHandlers:
         asked = ChatExchange(question, agent, files=() if answers else tuple(files or ()))
         try:
             if not session:
-                api = self._desk.api(request)
+                api = self._console.api(request)
                 session = (await api.post("/v1/agent/sessions", {"agent_id": agent}))["id"]
         except ApiProblem as problem:
             raise gr.Error(f"{problem} {problem.told.fix}", print_exception=False) from problem
-        return {**room.asked(self._desk, [*exchanges, asked]), room.session: session}
+        return {**room.asked(self._console, [*exchanges, asked]), room.session: session}
 
     async def speak(self, request: gr.Request, exchanges: list[ChatExchange], session: str) -> AsyncIterator[Updates]:
         """Ask, and show the answer while it is written."""
-        api = self._desk.api(request)
+        api = self._console.api(request)
         async for updates in self._stream_updates(api, exchanges, send_message(api, exchanges[-1], session)):
             yield updates
         if exchanges[-1].notice == WITHOUT_MODEL:
@@ -181,8 +181,8 @@ class ChatHandlers:
 
     async def resume(self, request: gr.Request, exchanges: list[ChatExchange]) -> AsyncIterator[Updates]:
         """Go on with an answer that was broken off."""
-        api = self._desk.api(request)
-        yield self._room.asked(self._desk, exchanges)
+        api = self._console.api(request)
+        yield self._room.asked(self._console, exchanges)
         async for updates in self._stream_updates(api, exchanges, continue_run(api, exchanges[-1])):
             yield updates
 
@@ -190,7 +190,7 @@ class ChatHandlers:
         self, request: gr.Request, choice: str, asked: Any, exchanges: list[ChatExchange], notes: str, *texts: str
     ) -> AsyncIterator[Updates]:
         """Send a decision, and hear what comes of it."""
-        api, room = self._desk.api(request), self._room
+        api, room = self._console.api(request), self._room
         if not asked:
             return
         try:
@@ -200,7 +200,7 @@ class ChatHandlers:
             return
         turn = exchanges[-1].turn
         turn.approval, turn.state = None, "running"
-        yield room.asked(self._desk, exchanges)
+        yield room.asked(self._console, exchanges)
         async for updates in self._stream_updates(api, exchanges, follow_run_events(api, exchanges[-1])):
             yield updates
 
@@ -208,22 +208,22 @@ class ChatHandlers:
         self, api: SessionApi, exchanges: list[ChatExchange], steps: AsyncIterator[None]
     ) -> AsyncIterator[Updates]:
         async for _ in steps:
-            yield self._room.writing(self._desk, exchanges)
-        yield self._room.rested(self._desk, exchanges, _may_decide(api))
+            yield self._room.writing(self._console, exchanges)
+        yield self._room.rested(self._console, exchanges, _may_decide(api))
 
     async def stop(self, request: gr.Request, run: str) -> None:
         """Cancel the run; its stream then tells its end."""
         if not run:
             return
         try:
-            await self._desk.api(request).post(f"/api/runs/{run}/cancel")
+            await self._console.api(request).post(f"/api/runs/{run}/cancel")
         except ApiProblem as problem:
             gr.Warning(str(problem))
 
     async def judged(self, request: gr.Request, thumb: str, run: str, word: str) -> tuple[Any, str]:
         """Keep what the person thinks of the answer."""
         try:
-            await self._desk.api(request).post(f"/api/runs/{run}/feedback", {"thumb": thumb, "word": word or ""})
+            await self._console.api(request).post(f"/api/runs/{run}/feedback", {"thumb": thumb, "word": word or ""})
         except ApiProblem as problem:
             return problem_card(problem.told), word
         return thanks_notice("Thank you, it stands beside this run."), ""
@@ -231,7 +231,7 @@ class ChatHandlers:
     async def conversations(self, request: gr.Request, session: str) -> Updates:
         """The list anew, as there is a message more."""
         try:
-            api = self._desk.api(request)
+            api = self._console.api(request)
             shown = await api.get(f"/api/sessions/{session}") if session else None
             return await self._list_updates(api, session, 0, shown)
         except ApiProblem as problem:
@@ -241,7 +241,7 @@ class ChatHandlers:
         """Another title."""
         room = self._room
         try:
-            api = self._desk.api(request)
+            api = self._console.api(request)
             await api.patch(f"/api/sessions/{session}", {"title": title})
             return {room.done: thanks_notice("Renamed."), **await self._list_updates(api, session, 0, None)}
         except ApiProblem as problem:
@@ -250,14 +250,14 @@ class ChatHandlers:
     async def deleted(self, request: gr.Request, session: str) -> Any:
         """Delete it with all its runs."""
         try:
-            await self._desk.api(request).delete(f"/api/sessions/{session}")
+            await self._console.api(request).delete(f"/api/sessions/{session}")
         except ApiProblem as problem:
             return problem_card(problem.told)
         return ""
 
     async def _list_updates(self, api: SessionApi, session: str, skip: int, shown: Any) -> Updates:
         body, room = await api.get("/api/sessions", skip=skip, limit=LISTED), self._room
-        found: Updates = {room.others: conversation_list(self._desk, body, session, skip)}
+        found: Updates = {room.others: conversation_list(self._console, body, session, skip)}
         if shown is not None:
             found |= {room.about: gr.update(visible=True), room.title: shown["title"]}
         return found

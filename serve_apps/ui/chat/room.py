@@ -69,12 +69,12 @@ class ChatComponents:
         own = [getattr(self, one.name) for one in fields(self) if one.name != "form"]
         return [*own, *self.form.all]
 
-    def asked(self, desk: ConsoleContext, exchanges: list[ChatExchange]) -> Updates:
+    def asked(self, console: ConsoleContext, exchanges: list[ChatExchange]) -> Updates:
         """A message was sent, the answer has not begun."""
         return {
             self.exchanges: exchanges,
-            self.past: exchanges_view(desk, exchanges[:-1]),
-            self.live: exchanges_view(desk, exchanges[-1:], live=True),
+            self.past: exchanges_view(console, exchanges[:-1]),
+            self.live: exchanges_view(console, exchanges[-1:], live=True),
             self.message: gr.update(value=""),
             self.thanks: "",
             self.run: "",
@@ -82,12 +82,12 @@ class ChatComponents:
             **self._writing_buttons(True),
         }
 
-    def writing(self, desk: ConsoleContext, exchanges: list[ChatExchange]) -> Updates:
+    def writing(self, console: ConsoleContext, exchanges: list[ChatExchange]) -> Updates:
         """As far as it is written."""
         run = exchanges[-1].turn.run
-        return {self.live: exchanges_view(desk, exchanges[-1:], live=True), self.run: run}
+        return {self.live: exchanges_view(console, exchanges[-1:], live=True), self.run: run}
 
-    def rested(self, desk: ConsoleContext, exchanges: list[ChatExchange], may_decide: bool) -> Updates:
+    def rested(self, console: ConsoleContext, exchanges: list[ChatExchange], may_decide: bool) -> Updates:
         """Nothing moves: the turn is over, or waits for a person."""
         if not exchanges:
             past = empty_state("Nothing was said yet.", "Choose an agent and ask. Its sources open at the very place.")
@@ -96,8 +96,8 @@ class ChatComponents:
         form = self.form.closed() if turn.approval is None else self.form.opened(turn.approval, may_decide)
         return {
             self.exchanges: exchanges,
-            self.past: exchanges_view(desk, exchanges[:-1]),
-            self.live: exchanges_view(desk, exchanges[-1:]),
+            self.past: exchanges_view(console, exchanges[:-1]),
+            self.live: exchanges_view(console, exchanges[-1:]),
             self.run: turn.run,
             **form,
             **self._writing_buttons(False),

@@ -34,7 +34,7 @@ def question_section(text: str) -> SafeHtml:
     return tag("article", mark, tag("p", text.removeprefix(COMMAND)), class_="aos-spoken", aria_label="You")
 
 
-def answer_section(desk: ConsoleContext, turn: TurnProgress, agent: str, *, live: bool = False) -> SafeHtml:
+def answer_section(console: ConsoleContext, turn: TurnProgress, agent: str, *, live: bool = False) -> SafeHtml:
     """Everything a turn told."""
     text = turn.text + turn.piece
     writing = tag("span", class_="aos-writing", role="status", aria_label="The answer is being written")
@@ -45,14 +45,14 @@ def answer_section(desk: ConsoleContext, turn: TurnProgress, agent: str, *, live
         _thoughts_section(turn),
         _plan_section(turn),
         _tool_sections(turn),
-        render_markdown(text, citation_marks(desk, turn.citations)) if text else None,
+        render_markdown(text, citation_marks(console, turn.citations)) if text else None,
         writing if live else None,
         asks(turn),
-        citation_chips(desk, turn.citations),
-        searched_section(desk, turn),
+        citation_chips(console, turn.citations),
+        searched_section(console, turn),
         problem_card(turn.error) if turn.error else None,
         _ending_notice(turn),
-        None if live else _turn_footer(desk, turn),
+        None if live else _turn_footer(console, turn),
         class_="aos-answer" + (" live" if live else ""),
         aria_label=f"{agent} answers",
     )
@@ -132,14 +132,14 @@ def _call_state(call: ToolCallState, *, waits: bool) -> tuple[str, Colour]:
     return ("failed", "red") if call.error is not None else ("done", "green")
 
 
-def searched_section(desk: ConsoleContext, turn: TurnProgress) -> SafeHtml | None:
+def searched_section(console: ConsoleContext, turn: TurnProgress) -> SafeHtml | None:
     """Passages that were retrieved, where the answer cites only some of them or none."""
     sources = list({str(one["chunk_id"]): one for found in turn.found for one in found.get("sources", ())}.values())
     if not sources:
         return None
     generations = dict.fromkeys(str(one["generation"]) for one in turn.found if one.get("generation") is not None)
     rows = [
-        tag("li", link_to(one["filename"], citation_address(desk, one)), f", page {one['page']}") for one in sources
+        tag("li", link_to(one["filename"], citation_address(console, one)), f", page {one['page']}") for one in sources
     ]
     index = f"Index generation {', '.join(generations)}" if generations else None
     count = f"{format_count(len(sources), 'passage')} looked at"
@@ -155,11 +155,11 @@ def _ending_notice(turn: TurnProgress) -> SafeHtml | None:
     return tag("p", told, class_="aos-notice") if told else None
 
 
-def _turn_footer(desk: ConsoleContext, turn: TurnProgress) -> SafeHtml:
+def _turn_footer(console: ConsoleContext, turn: TurnProgress) -> SafeHtml:
     used = turn.tokens_in + turn.tokens_out
     tokens = f"{format_number(turn.tokens_in)} tokens in, {format_number(turn.tokens_out)} out" if used else None
     cost = f"{turn.cost:,.4f} USD" if turn.cost else None
-    run = desk.link("runs", id=turn.run) if turn.run else None
+    run = console.link("runs", id=turn.run) if turn.run else None
     unasked = tag("span", "no model was asked") if turn.state == "completed" else None
     whole = link_to("Everything that happened", run) if run else None
     paid = tag("span", cost) if cost else None

@@ -23,7 +23,7 @@ TYPES: Final = (
 FILTERS: Final = ("search", "status", "type", "from", "to", "zone")
 
 
-async def document_catalogue(desk: ConsoleContext, api: SessionApi, query: Mapping[str, str], skip: int) -> SafeHtml:
+async def document_catalogue(console: ConsoleContext, api: SessionApi, query: Mapping[str, str], skip: int) -> SafeHtml:
     """One page of the list."""
     wanted = {name: query[name] for name in FILTERS if query.get(name)}
     if not wanted.keys() & {"from", "to"}:
@@ -31,13 +31,13 @@ async def document_catalogue(desk: ConsoleContext, api: SessionApi, query: Mappi
     chosen = {"search": wanted.get("search"), "status": wanted.get("status"), "file_type": wanted.get("type")}
     chosen |= {"since": day_start(wanted, "from", 0), "before": day_start(wanted, "to", 1)}
     body = await api.get("/api/documents/", skip=skip, limit=A_PAGE, **chosen)
-    return document_table(desk, body, wanted, api.session.role)
+    return document_table(console, body, wanted, api.session.role)
 
 
-def document_table(desk: ConsoleContext, body: Record, wanted: Mapping[str, str], role: Role) -> SafeHtml:
+def document_table(console: ConsoleContext, body: Record, wanted: Mapping[str, str], role: Role) -> SafeHtml:
     """Heading, filters and table of the documents that the API answered."""
     total, address = body["total"], HERE + (f"?{urlencode(wanted)}" if wanted else "")
-    add = desk.link("ingest") if role.reaches(Role.DEVELOPER) else None
+    add = console.link("ingest") if role.reaches(Role.DEVELOPER) else None
     actions = [tag("a", "Add documents", href=add, class_="aos-button primary")] if add else []
     count = f"{format_number(total)} {'found' if wanted else 'in this workspace'}"
     head = page_heading("Documents", count, *actions)

@@ -127,7 +127,7 @@ def versions_card(document: str, versions: Sequence[Record], shown: str | None) 
     return titled_card("Versions", data_table(("Read", "Pages", "Passages", "Size", "SHA-256"), rows, numbers=(2, 3)))
 
 
-def agents_card(desk: ConsoleContext, document: Record, agents: Sequence[Record], role: Role) -> SafeHtml:
+def agents_card(console: ConsoleContext, document: Record, agents: Sequence[Record], role: Role) -> SafeHtml:
     """Agents that search it, and those that could."""
     linked = {one["id"] for one in document["agents"]}
     may = role.reaches(Role.DEVELOPER)
@@ -135,10 +135,10 @@ def agents_card(desk: ConsoleContext, document: Record, agents: Sequence[Record]
     for one in document["agents"]:
         title = f"{one['name']} no longer searches it"
         off = _action_button("Unlink", "unlink", one["id"], id_=f"unlink-{one['id']}", title=title) if may else None
-        rows.append(tag("li", link_to(one["name"], desk.link("agents", id=one["id"])), off))
+        rows.append(tag("li", link_to(one["name"], console.link("agents", id=one["id"])), off))
     for one in agents:
         if one["whole_workspace"] and one["id"] not in linked:
-            link = link_to(one["name"], desk.link("agents", id=one["id"]))
+            link = link_to(one["name"], console.link("agents", id=one["id"]))
             rows.append(tag("li", link, quiet_span("reads the whole workspace")))
     todo = "Link it to one below." if may else "Somebody who may build agents links it."
     shown = tag("ul", rows, class_="doc-lines") if rows else empty_state("No agent searches it.", todo)

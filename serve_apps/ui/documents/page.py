@@ -23,20 +23,20 @@ FAILED: Final = 20
 NOTHING: Final[dict[str, Any]] = {"items": [], "total": 0}
 
 
-def draw_documents_page(desk: ConsoleContext, blocks: gr.Blocks) -> None:
+def draw_documents_page(console: ConsoleContext, blocks: gr.Blocks) -> None:
     """One part that shows the list or a document, whatever the address says."""
     body, turns = interactive_html(loading_notice("Looking …")), RenderMarker()
 
     async def first(request: gr.Request) -> SafeHtml:
-        return turns.mark(await view_or_problem(_page_body(desk, desk.api(request), opening_action(request))))
+        return turns.mark(await view_or_problem(_page_body(console, console.api(request), opening_action(request))))
 
     async def show(request: gr.Request, event: gr.EventData) -> SafeHtml:
-        return turns.mark(await view_or_problem(_page_body(desk, desk.api(request), parse_action(event))))
+        return turns.mark(await view_or_problem(_page_body(console, console.api(request), parse_action(event))))
 
     async def do(request: gr.Request, event: gr.EventData) -> SafeHtml:
         asked = parse_action(event)
         gone = HERE if asked.act == "delete" else None
-        return turns.mark(await _act_on_document(desk, desk.api(request), asked), gone)
+        return turns.mark(await _act_on_document(console, console.api(request), asked), gone)
 
     blocks.load(first, None, body, **QUIET)
     body.select(show, None, body, **QUIET)
@@ -48,13 +48,13 @@ PAGE = ConsolePage(
 )
 
 
-async def _page_body(desk: ConsoleContext, api: SessionApi, asked: PageAction) -> SafeHtml:
+async def _page_body(console: ConsoleContext, api: SessionApi, asked: PageAction) -> SafeHtml:
     if id_ := asked.query.get("id"):
-        return await _document_view(desk, api, id_, asked)
-    return await document_catalogue(desk, api, asked.query, asked.number("skip"))
+        return await _document_view(console, api, id_, asked)
+    return await document_catalogue(console, api, asked.query, asked.number("skip"))
 
 
-async def _act_on_document(desk: ConsoleContext, api: SessionApi, asked: PageAction) -> SafeHtml:
+async def _act_on_document(console: ConsoleContext, api: SessionApi, asked: PageAction) -> SafeHtml:
     """Do what a button says, and show what came of it above the page."""
     document = asked.query.get("id", "")
     said: SafeHtml
@@ -64,13 +64,13 @@ async def _act_on_document(desk: ConsoleContext, api: SessionApi, asked: PageAct
                 said = await _change_link(api, document, asked)
             case "process":
                 job = await api.post(f"/api/documents/{document}/process")
-                where = desk.link("ingest", job=job["job_id"])
+                where = console.link("ingest", job=job["job_id"])
                 link = link_to("see the job", where)
                 said = facts.done_notice(join_html("Its text is cut and embedded again: ", link, "."))
             case "decode":
                 body = {"encoding": asked.fields.get("encoding", "").strip() or "auto"}
                 job = await api.post(f"/api/documents/{document}/process", body)
-                where = desk.link("ingest", job=job["job_id"])
+                where = console.link("ingest", job=job["job_id"])
                 said = facts.done_notice(join_html("It is read again: ", link_to("see the job", where), "."))
             case "impact":
                 row, impact = await asyncio.gather(
@@ -81,12 +81,12 @@ async def _act_on_document(desk: ConsoleContext, api: SessionApi, asked: PageAct
                 gone = await api.delete(f"/api/documents/{document}")
                 lost = f"{format_count(gone['pages'], 'page')} and {format_count(gone['chunks'], 'passage')}"
                 said = facts.done_notice(f"Deleted, with {lost}.")
-                return join_html(said, await view_or_problem(document_catalogue(desk, api, {}, 0)))
+                return join_html(said, await view_or_problem(document_catalogue(console, api, {}, 0)))
             case _:
                 said = empty_state("Nothing was asked for.", "Load the page again.")
     except ApiProblem as problem:
         said = problem_card(problem.told)
-    return join_html(said, await view_or_problem(_page_body(desk, api, asked)))
+    return join_html(said, await view_or_problem(_page_body(console, api, asked)))
 
 
 async def _change_link(api: SessionApi, document: str, asked: PageAction) -> SafeHtml:
@@ -97,14 +97,14 @@ async def _change_link(api: SessionApi, document: str, asked: PageAction) -> Saf
     return facts.done_notice(words if done["changed"] else "It was so already.")
 
 
-async def _document_view(desk: ConsoleContext, api: SessionApi, id_: str, asked: PageAction) -> SafeHtml:
+async def _document_view(console: ConsoleContext, api: SessionApi, id_: str, asked: PageAction) -> SafeHtml:
     path = f"/api/documents/{id_}"
     document, versions, agents = await asyncio.gather(
         api.get(path), api.get(f"{path}/versions"), api.get("/api/agents", limit=200)
     )
     role, version = api.session.role, asked.query.get("version") or document["version_id"]
     cards: list[SafeHtml | None] = [facts.versions_card(id_, versions["items"], version)]
-    cards += [facts.agents_card(desk, document, agents["items"], role), facts.origin_card(document)]
+    cards += [facts.agents_card(console, document, agents["items"], role), facts.origin_card(document)]
     cards += [facts.encoding_card(document, role)]
     head = facts.document_heading(document, role)
     if version is None:
@@ -118,7 +118,7 @@ async def _document_view(desk: ConsoleContext, api: SessionApi, id_: str, asked:
         _load_failures(api, at, document),
         view_or_problem(_viewer_section(api, document, version, number, asked)),
     )
-    failures = facts.failed_card(id_, version, failed, desk.link("ingest"))
+    failures = facts.failed_card(id_, version, failed, console.link("ingest"))
     pages = facts.pages_card(document, version, strip, begin, number)
     return join_html(head, view, pages, failures, card_columns(*cards))
 

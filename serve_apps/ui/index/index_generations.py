@@ -64,17 +64,17 @@ async def _load_questions(api: SessionApi, names: set[str]) -> Questions:
     }
 
 
-def index_view(desk: ConsoleContext, held: IndexState) -> SafeHtml:
+def index_view(console: ConsoleContext, held: IndexState) -> SafeHtml:
     """The figures of what is searched, and a card for every generation."""
     items = held.body["items"]
     if not items:
         todo = "It is made when the first document is read: upload or scan one."
-        return join_html(_index_figures(desk, held), empty_state("There is no index yet.", todo))
+        return join_html(_index_figures(console, held), empty_state("There is no index yet.", todo))
     cards = tag("div", [_generation_card(one, held.questions) for one in items])
-    return join_html(_index_figures(desk, held), _embedder_mismatch(held.body), cards)
+    return join_html(_index_figures(console, held), _embedder_mismatch(held.body), cards)
 
 
-def _index_figures(desk: ConsoleContext, held: IndexState) -> SafeHtml:
+def _index_figures(console: ConsoleContext, held: IndexState) -> SafeHtml:
     stats = held.stats
     live = stats["generation"]
     weight = stats["embeddings"] * live["dimension"] * 4 if live.get("dimension") else None
@@ -83,7 +83,7 @@ def _index_figures(desk: ConsoleContext, held: IndexState) -> SafeHtml:
     words = live.get("keyword_engine") or "nothing yet"
     about = f"about {format_size(weight)}, {live.get('vector_index') or 'no index'}" if weight else "none yet"
     return key_figures(
-        key_figure("Documents", format_number(stats["documents"]), desk.link("documents"), state),
+        key_figure("Documents", format_number(stats["documents"]), console.link("documents"), state),
         key_figure("Pages", format_number(stats["pages"]), None, "read and stored"),
         key_figure("Passages", format_number(stats["chunks"]), None, f"words by {words}"),
         key_figure("Vectors", format_number(stats["embeddings"]), None, about),
@@ -169,33 +169,33 @@ def switch_view(body: Record, wanted: str | None) -> SafeHtml:
     return tag("div", told, warn, quiet_text(about))
 
 
-def switched_view(made: Record, desk: ConsoleContext) -> SafeHtml:
+def switched_view(made: Record, console: ConsoleContext) -> SafeHtml:
     """Report of a generation switch that was made."""
     count = format_count(made["carried"], "document")
     carried = f" Taken over: {count} that came since it was built." if made["carried"] else ""
-    link = link_to("Their vectors are made by this job", desk.link("ingest", job=made["job_id"]))
+    link = link_to("Their vectors are made by this job", console.link("ingest", job=made["job_id"]))
     job = join_html(" ", link) if made["job_id"] else None
     note = f" {made['note']}" if made["note"] else ""
     said = tag("b", f"Readers use generation {made['generation']} now.")
     return tag("p", said, carried, job, note, class_="lab-done", role="status")
 
 
-async def run_reindex(desk: ConsoleContext, api: SessionApi, hold: bool, force: bool) -> AsyncIterator[SafeHtml]:
+async def run_reindex(console: ConsoleContext, api: SessionApi, hold: bool, force: bool) -> AsyncIterator[SafeHtml]:
     """Begin it and say how far it is; it goes on where nobody looks. Raises Problem: the API refused."""
     asked = {name: "true" for name, wanted in (("hold", hold), ("force", force)) if wanted}
     begun = await api.post("/api/documents/reindex-all", params=asked)
     path = f"/api/jobs/{begun['job_id']}"
     while True:
         job = await api.get(path)
-        yield _reindex_progress(desk, job)
+        yield _reindex_progress(console, job)
         if job["state"] in OVER:
             return
         await asyncio.sleep(POLL_SECONDS)
 
 
-def _reindex_progress(desk: ConsoleContext, job: Record) -> SafeHtml:
+def _reindex_progress(console: ConsoleContext, job: Record) -> SafeHtml:
     documents = job["documents"]
-    title = link_to("Re-indexing", desk.link("ingest", job=job["id"]))
+    title = link_to("Re-indexing", console.link("ingest", job=job["id"]))
     over = job["state"] in OVER
     going = "You can leave: it goes on, and readers keep the index they have until it is complete."
     about = tag("p", job["error"]) if job["error"] else None if over else quiet_text(going)

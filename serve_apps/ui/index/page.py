@@ -26,30 +26,30 @@ REFRESH_SECONDS: Final = 15.0
 Update = dict[str, Any]
 
 
-def draw_index_page(desk: ConsoleContext, blocks: gr.Blocks) -> None:
+def draw_index_page(console: ConsoleContext, blocks: gr.Blocks) -> None:
     """A tab each for generations, golden sets, and what is remembered of questions."""
     html_part(page_heading("Index", ABOUT))
     with gr.Tabs(elem_classes="lab-tabs") as tabs:
         with gr.Tab("Generations", id="generations"):
             body = html_part(loading_notice())
-            draw_actions(desk, blocks, body)
+            draw_actions(console, blocks, body)
         with gr.Tab("Golden sets", id="sets"):
             sets = html_part(loading_notice())
-            draw_gate(desk, blocks, sets)
+            draw_gate(console, blocks, sets)
         with gr.Tab("Cache and language", id="cache"):
-            draw_cache(desk, blocks)
-            draw_language(desk, blocks)
+            draw_cache(console, blocks)
+            draw_language(console, blocks)
 
     async def show(request: gr.Request) -> SafeHtml:
         try:
-            return index_view(desk, await load_index_state(desk.api(request)))
+            return index_view(console, await load_index_state(console.api(request)))
         except ApiProblem as problem:
             return problem_card(problem.told)
 
     async def show_sets(request: gr.Request) -> list[Any]:
         query = dict(request.query_params)
         chosen = query_uuid(query, "set")
-        html = await view_or_problem(_load_sets(desk, request, chosen, query_int(query)))
+        html = await view_or_problem(_load_sets(console, request, chosen, query_int(query)))
         return [html, gr.update(selected="sets") if chosen else gr.skip()]
 
     blocks.load(show, None, body, **QUIET)
@@ -57,8 +57,8 @@ def draw_index_page(desk: ConsoleContext, blocks: gr.Blocks) -> None:
     gr.Timer(REFRESH_SECONDS).tick(show, None, body, **QUIET)
 
 
-async def _load_sets(desk: ConsoleContext, request: gr.Request, chosen: str, skip: int) -> SafeHtml:
-    return await sets_view(desk, desk.api(request), chosen, skip)
+async def _load_sets(console: ConsoleContext, request: gr.Request, chosen: str, skip: int) -> SafeHtml:
+    return await sets_view(console, console.api(request), chosen, skip)
 
 
 ICON: Final = (
@@ -68,20 +68,20 @@ ICON: Final = (
 PAGE = ConsolePage("index", "Index", Role.DEVELOPER, draw_index_page, ICON)
 
 
-def draw_actions(desk: ConsoleContext, blocks: gr.Blocks, body: gr.HTML) -> None:
+def draw_actions(console: ConsoleContext, blocks: gr.Blocks, body: gr.HTML) -> None:
     """Shown to operators; `body` is filled anew after each."""
     with gr.Row(visible=False) as actions:
-        _draw_build(desk, body)
-        _draw_switch(desk, body)
+        _draw_build(console, body)
+        _draw_switch(console, body)
 
     async def who(request: gr.Request) -> Update:
-        session = desk.session(request)
+        session = console.session(request)
         return gr.update(visible=session is not None and session.role.reaches(Role.OPERATOR))
 
     blocks.load(who, None, actions, **QUIET)
 
 
-def _draw_build(desk: ConsoleContext, body: gr.HTML) -> None:
+def _draw_build(console: ConsoleContext, body: gr.HTML) -> None:
     with gr.Accordion("Build a new index", open=False):
         hold = gr.Checkbox(False, label="Hold it back: build and check it, but do not give it to readers")
         force = gr.Checkbox(False, label="Use it whatever the gate finds")
@@ -90,17 +90,17 @@ def _draw_build(desk: ConsoleContext, body: gr.HTML) -> None:
 
     async def begin(request: gr.Request, hold: bool, force: bool) -> AsyncIterator[list[Any]]:
         try:
-            api = desk.api(request)
-            async for html in run_reindex(desk, api, hold, force):
+            api = console.api(request)
+            async for html in run_reindex(console, api, hold, force):
                 yield [html, gr.skip()]
-            yield [gr.skip(), index_view(desk, await load_index_state(api))]
+            yield [gr.skip(), index_view(console, await load_index_state(api))]
         except ApiProblem as problem:
             yield [problem_card(problem.told), gr.skip()]
 
     build.click(begin, [hold, force], [building, body], **QUIET)
 
 
-def _draw_switch(desk: ConsoleContext, body: gr.HTML) -> None:
+def _draw_switch(console: ConsoleContext, body: gr.HTML) -> None:
     with gr.Accordion("Switch or go back", open=False, elem_id="index-switch") as switching:
         to = gr.Dropdown([], value=None, label="Give readers")
         change = html_part()
@@ -112,7 +112,7 @@ def _draw_switch(desk: ConsoleContext, body: gr.HTML) -> None:
     async def look(request: gr.Request, wanted: str | None) -> list[Any]:
         """The choices as they are now, and what the chosen one would change; nothing is confirmed any more."""
         try:
-            found = await desk.api(request).get("/api/generations")
+            found = await console.api(request).get("/api/generations")
         except ApiProblem as problem:
             return [gr.skip(), problem_card(problem.told), False, gr.skip()]
         choices = switchable_generations(found)
@@ -130,10 +130,10 @@ def _draw_switch(desk: ConsoleContext, body: gr.HTML) -> None:
         if not wanted or not read:
             return [gr.skip(), gr.skip()]
         try:
-            api = desk.api(request)
+            api = console.api(request)
             query = {"force": "true"} if force else {}
             made = await api.post(f"/api/generations/{int(wanted)}/switch", params=query)
-            return [switched_view(made, desk), index_view(desk, await load_index_state(api))]
+            return [switched_view(made, console), index_view(console, await load_index_state(api))]
         except ApiProblem as problem:
             return [problem_card(problem.told), gr.skip()]
 

@@ -13,30 +13,30 @@ from serve_apps.ui.sessions import Role
 LIMIT: Final = 25
 
 
-async def sets_view(desk: ConsoleContext, api: SessionApi, chosen: str, skip: int) -> SafeHtml:
+async def sets_view(console: ConsoleContext, api: SessionApi, chosen: str, skip: int) -> SafeHtml:
     """All sets; the questions of one of them, a page at a time."""
     body = await api.get("/api/golden-sets", limit=100)
-    listed = _sets_table(desk, body["items"])
+    listed = _sets_table(console, body["items"])
     one = next((row for row in body["items"] if str(row["id"]) == chosen), None)
     if one is None or not api.session.role.reaches(Role.OPERATOR):
         return listed
     asked = await api.get(f"/api/golden-sets/{chosen}/questions", skip=skip, limit=LIMIT)
-    return join_html(listed, _question_table(desk, one, asked, skip))
+    return join_html(listed, _question_table(console, one, asked, skip))
 
 
-def _sets_table(desk: ConsoleContext, items: Sequence[Record]) -> SafeHtml:
+def _sets_table(console: ConsoleContext, items: Sequence[Record]) -> SafeHtml:
     if not items:
-        lab = link_to("search lab", desk.link("search"))
+        lab = link_to("search lab", console.link("search"))
         todo = "Save a question that was answered well in the ", lab, ", and let its set guard the index."
         return empty_card("Golden sets", "There is no golden set.", todo)
     rows = [
         (
-            link_to(one["name"], desk.link("index", set=one["id"])),
+            link_to(one["name"], console.link("index", set=one["id"])),
             format_number(one["questions"]),
             state_badge("guards the index", "green") if one["gate"] else state_badge("only measures", "grey"),
             format_percent(one["least_recall"]),
             format_moment(one["updated_at"], relative=True),
-            link_to("runs and trend", desk.link("search", set=one["id"])),
+            link_to("runs and trend", console.link("search", set=one["id"])),
         )
         for one in items
     ]
@@ -44,7 +44,7 @@ def _sets_table(desk: ConsoleContext, items: Sequence[Record]) -> SafeHtml:
     return titled_card("Golden sets", data_table(names, rows, numbers=(1, 3)))
 
 
-def _question_table(desk: ConsoleContext, one: Record, asked: Record, skip: int) -> SafeHtml:
+def _question_table(console: ConsoleContext, one: Record, asked: Record, skip: int) -> SafeHtml:
     rows = []
     for one in asked["items"]:
         right = state_badge("answerable", "green") if one["answerable"] else state_badge("no answer is right", "amber")
@@ -53,6 +53,6 @@ def _question_table(desk: ConsoleContext, one: Record, asked: Record, skip: int)
     if not rows:
         return empty_card(f"Questions of {one['name']}", "The set is empty.", "Save questions in the search lab.")
     names = ("Question", "Expected documents", "Right answers", "")
-    address = desk.link("index", set=one["id"])
+    address = console.link("index", set=one["id"])
     back = list_pager(address, skip, LIMIT, asked["total"]) if address and asked["total"] > LIMIT else None
     return titled_card(f"Questions of {one['name']}", tag("div", data_table(names, rows)), back)

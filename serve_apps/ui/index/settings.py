@@ -15,12 +15,12 @@ from serve_apps.ui.kit.problem import ApiProblem
 from serve_apps.ui.sessions import Role
 
 
-def _is_operator(desk: ConsoleContext, request: gr.Request) -> bool:
-    session = desk.session(request)
+def _is_operator(console: ConsoleContext, request: gr.Request) -> bool:
+    session = console.session(request)
     return session is not None and session.role.reaches(Role.OPERATOR)
 
 
-def draw_gate(desk: ConsoleContext, blocks: gr.Blocks, sets: gr.HTML) -> None:
+def draw_gate(console: ConsoleContext, blocks: gr.Blocks, sets: gr.HTML) -> None:
     """Components that choose which golden sets gate the index, and their least recall."""
     with gr.Accordion("Let a set guard the index", open=False, visible=False, elem_id="index-gate") as frame:
         set_ = gr.Dropdown([], value=None, label="Set")
@@ -31,8 +31,8 @@ def draw_gate(desk: ConsoleContext, blocks: gr.Blocks, sets: gr.HTML) -> None:
 
     async def begin(request: gr.Request) -> list[Any]:
         with suppress(ApiProblem):  # the list above says what is wrong
-            if _is_operator(desk, request):
-                items = await _load_golden_sets(desk, request)
+            if _is_operator(console, request):
+                items = await _load_golden_sets(console, request)
                 choices = [(one["name"], str(one["id"])) for one in items]
                 chosen = gr.update(choices=choices, value=choices[0][1] if choices else None)
                 return [gr.update(visible=True), chosen, *_gate_values(items[0] if items else None)]
@@ -40,7 +40,7 @@ def draw_gate(desk: ConsoleContext, blocks: gr.Blocks, sets: gr.HTML) -> None:
 
     async def choose(request: gr.Request, wanted: str | None) -> list[Any]:
         with suppress(ApiProblem):
-            items = await _load_golden_sets(desk, request)
+            items = await _load_golden_sets(console, request)
             return _gate_values(next((one for one in items if str(one["id"]) == wanted), None))
         return [gr.skip()] * 2
 
@@ -48,11 +48,11 @@ def draw_gate(desk: ConsoleContext, blocks: gr.Blocks, sets: gr.HTML) -> None:
         if not wanted:
             return [empty_state("No set is chosen.", "Make one in the search lab."), gr.skip()]
         try:
-            api = desk.api(request)
+            api = console.api(request)
             body = {"gate": guards, "least_recall": percent / 100 if percent else None}
             await api.patch(f"/api/golden-sets/{wanted}", body)
             said = tag("p", tag("b", "Kept."), " The next index is checked by it.", class_="lab-done", role="status")
-            return [said, await sets_view(desk, api, wanted, 0)]
+            return [said, await sets_view(console, api, wanted, 0)]
         except ApiProblem as problem:
             return [problem_card(problem.told), gr.skip()]
 
@@ -61,8 +61,8 @@ def draw_gate(desk: ConsoleContext, blocks: gr.Blocks, sets: gr.HTML) -> None:
     keep.click(save, [set_, gate, least], [kept, sets], **QUIET)
 
 
-async def _load_golden_sets(desk: ConsoleContext, request: gr.Request) -> list[Record]:
-    body = await desk.api(request).get("/api/golden-sets", limit=100)
+async def _load_golden_sets(console: ConsoleContext, request: gr.Request) -> list[Record]:
+    body = await console.api(request).get("/api/golden-sets", limit=100)
     found: list[Record] = body["items"]
     return found
 
@@ -73,7 +73,7 @@ def _gate_values(one: Record | None) -> list[Any]:
     return [bool(one["gate"]), round((one["least_recall"] or 0) * 100)]
 
 
-def draw_cache(desk: ConsoleContext, blocks: gr.Blocks) -> None:
+def draw_cache(console: ConsoleContext, blocks: gr.Blocks) -> None:
     """Components for cache statistics, and for clearing the cache."""
     shown = html_part(loading_notice())
     with gr.Accordion("Forget what is remembered", open=False, visible=False) as frame:
@@ -83,32 +83,32 @@ def draw_cache(desk: ConsoleContext, blocks: gr.Blocks) -> None:
         done = html_part()
 
     async def show(request: gr.Request) -> list[Any]:
-        if not _is_operator(desk, request):
+        if not _is_operator(console, request):
             todo = "Its figures are shown to operators and administrators."
             return [empty_card("Semantic cache", "For operators.", todo), gr.skip()]
-        return [await view_or_problem(_cache_card(desk, request)), gr.update(visible=True)]
+        return [await view_or_problem(_cache_card(console, request)), gr.update(visible=True)]
 
     async def forget(request: gr.Request, agreed: bool) -> list[Any]:
         if not agreed:
             return [gr.skip(), gr.skip(), gr.skip()]
         try:
-            gone = await desk.api(request).delete("/api/rag/cache")
+            gone = await console.api(request).delete("/api/rag/cache")
         except ApiProblem as problem:
             return [problem_card(problem.told), gr.skip(), gr.skip()]
         count = f"{format_count(gone['forgotten'], 'entry', 'entries')}."
         said = tag("p", tag("b", "Forgotten: "), count, class_="lab-done", role="status")
-        return [said, await view_or_problem(_cache_card(desk, request)), False]
+        return [said, await view_or_problem(_cache_card(console, request)), False]
 
     blocks.load(show, None, [shown, frame], **QUIET)
     sure.change(lambda agreed: gr.update(interactive=bool(agreed)), sure, clear, **QUIET)
     clear.click(forget, sure, [done, shown, sure], **QUIET)
 
 
-async def _cache_card(desk: ConsoleContext, request: gr.Request) -> SafeHtml:
-    return titled_card("Semantic cache", cache_view(await desk.api(request).get("/api/rag/cache/stats")))
+async def _cache_card(console: ConsoleContext, request: gr.Request) -> SafeHtml:
+    return titled_card("Semantic cache", cache_view(await console.api(request).get("/api/rag/cache/stats")))
 
 
-def draw_language(desk: ConsoleContext, blocks: gr.Blocks) -> None:
+def draw_language(console: ConsoleContext, blocks: gr.Blocks) -> None:
     """By which language words are cut."""
     with gr.Row(equal_height=True):
         label = "Language of the workspace's words"
@@ -118,16 +118,16 @@ def draw_language(desk: ConsoleContext, blocks: gr.Blocks) -> None:
 
     async def begin(request: gr.Request) -> list[Any]:
         try:
-            body = await desk.api(request).get("/api/search/language")
+            body = await console.api(request).get("/api/search/language")
         except ApiProblem as problem:
             return [gr.skip(), gr.skip(), problem_card(problem.told)]
-        may = _is_operator(desk, request)
+        may = _is_operator(console, request)
         box = gr.update(choices=body["known"], value=body["language"], interactive=may)
         return [box, gr.update(visible=may), language_view(body)]
 
     async def save(request: gr.Request, wanted: str | None) -> SafeHtml:
         try:
-            return language_view(await desk.api(request).put("/api/search/language", {"language": wanted or ""}))
+            return language_view(await console.api(request).put("/api/search/language", {"language": wanted or ""}))
         except ApiProblem as problem:
             return problem_card(problem.told)
 

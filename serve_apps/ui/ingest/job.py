@@ -44,7 +44,7 @@ KINDS: Final = {
 }
 
 
-async def job_view(desk: ConsoleContext, api: SessionApi, id_: str, skip: int) -> tuple[SafeHtml, bool]:
+async def job_view(console: ConsoleContext, api: SessionApi, id_: str, skip: int) -> tuple[SafeHtml, bool]:
     """The page of one job, and whether it goes on."""
     job = await api.get(f"/api/jobs/{id_}")
     ended = job["state"] in ENDED
@@ -62,8 +62,8 @@ async def job_view(desk: ConsoleContext, api: SessionApi, id_: str, skip: int) -
         _waits(job),
         _job_figures(job, pace, failed),
         card_columns(_stage_table(pace["stages"], ended), _engine_table(pace["engines"], ended)),
-        _doubtful_table(desk, id_, units.get("caveats") or [], skip),
-        _failure_table(desk, id_, pace["failures"], units["items"], skip) if failed else None,
+        _doubtful_table(console, id_, units.get("caveats") or [], skip),
+        _failure_table(console, id_, pace["failures"], units["items"], skip) if failed else None,
     )
     return shown, not ended
 
@@ -127,13 +127,13 @@ def _job_figures(job: Record, pace: Record, failed: int) -> SafeHtml:
     )
 
 
-def _doubtful_table(desk: ConsoleContext, job: str, documents: Sequence[Record], skip: int) -> SafeHtml | None:
+def _doubtful_table(console: ConsoleContext, job: str, documents: Sequence[Record], skip: int) -> SafeHtml | None:
     if not documents:
         return None
     rows = []
     for one in documents:
         before = tag("div", "as before", class_="quiet") if one["unchanged"] else None
-        link = link_to(one["filename"], desk.link("documents", id=one["document_id"]))
+        link = link_to(one["filename"], console.link("documents", id=one["document_id"]))
         doubts = caveat_list(one["caveats"]) or "Pages failed: see below."
         rows.append((link, tag("div", state_badge(one["status"]), before), doubts))
     shown = data_table(("Document", "State", "What is missing, or may be wrong"), rows)
@@ -169,7 +169,7 @@ def _engine_table(engines: Sequence[Record] | None, ended: bool) -> SafeHtml:
 
 
 def _failure_table(
-    desk: ConsoleContext, job: str, groups: Sequence[Record], units: Sequence[Record], skip: int
+    console: ConsoleContext, job: str, groups: Sequence[Record], units: Sequence[Record], skip: int
 ) -> SafeHtml:
     rows = []
     for one in groups:
@@ -181,7 +181,7 @@ def _failure_table(
     failed_ones = []
     for unit in units:
         failure = unit["failure"] or {}
-        link = link_to(unit["filename"], desk.link("documents", id=unit["document_id"], page=unit["page"]))
+        link = link_to(unit["filename"], console.link("documents", id=unit["document_id"], page=unit["page"]))
         reason = str(failure.get("reason", "unknown")).replace("_", " ")
         failed_ones.append((link, format_number(unit["page"]), reason, failure.get("detail") or "–"))
     shown = data_table(("File", "Page", "Reason", "Detail"), failed_ones, numbers=(1,))

@@ -21,7 +21,7 @@ EVERY_SECONDS: Final = 3.0
 ACTS: Final = frozenset({"cancel", "resume", "retry"})
 
 
-def draw_ingest_page(desk: ConsoleContext, blocks: gr.Blocks) -> None:
+def draw_ingest_page(console: ConsoleContext, blocks: gr.Blocks) -> None:
     """Ways in above, jobs below; an address with a job shows that job and nothing else."""
     turns, at = RenderMarker(), gr.State({})
     head = html_part(loading_notice())
@@ -30,7 +30,7 @@ def draw_ingest_page(desk: ConsoleContext, blocks: gr.Blocks) -> None:
         with gr.Column(min_width=320, elem_classes="doc-upload"):
             html_part(tag("div", tag("h2", "Upload files"), class_="aos-card-head"))
             files = gr.File(file_count="multiple", show_label=False, label="Files", height=150, elem_id="upload")
-            html_part(too_large(desk.most_upload))
+            html_part(too_large(console.most_upload))
             gone = html_part()
         with gr.Column(min_width=320, visible=False) as scanning:
             scan = interactive_html(loading_notice("Looking for folders …"))
@@ -38,30 +38,30 @@ def draw_ingest_page(desk: ConsoleContext, blocks: gr.Blocks) -> None:
     clock = gr.Timer(EVERY_SECONDS)
 
     async def open_(request: gr.Request) -> list[Any]:
-        asked, api = opening_action(request), desk.api(request)
-        return [*await _page_updates(desk, api, asked, turns), *_entry_visibility(api, asked)]
+        asked, api = opening_action(request), console.api(request)
+        return [*await _page_updates(console, api, asked, turns), *_entry_visibility(api, asked)]
 
     async def folders(request: gr.Request) -> SafeHtml:
-        api = desk.api(request)
+        api = console.api(request)
         return turns.mark(await folder_chooser(api, "")) if api.session.role.reaches(Role.OPERATOR) else join_html()
 
     async def show(request: gr.Request, event: gr.EventData) -> list[Any]:
-        asked, api = parse_action(event), desk.api(request)
-        return [join_html(), *await _page_updates(desk, api, asked, turns), *_entry_visibility(api, asked)]
+        asked, api = parse_action(event), console.api(request)
+        return [join_html(), *await _page_updates(console, api, asked, turns), *_entry_visibility(api, asked)]
 
     async def again(request: gr.Request, asked: dict[str, str]) -> list[Any]:
-        return await _page_updates(desk, desk.api(request), PageAction(asked), turns)
+        return await _page_updates(console, console.api(request), PageAction(asked), turns)
 
     async def do(request: gr.Request, event: gr.EventData) -> list[Any]:
-        asked, api = parse_action(event), desk.api(request)
-        return [await _run_act(api, asked), *await _page_updates(desk, api, asked, turns)]
+        asked, api = parse_action(event), console.api(request)
+        return [await _run_act(api, asked), *await _page_updates(console, api, asked, turns)]
 
     async def survey(request: gr.Request, event: gr.EventData) -> AsyncIterator[SafeHtml]:
-        async for html in _survey_folder(desk, desk.api(request), parse_action(event)):
+        async for html in _survey_folder(console, console.api(request), parse_action(event)):
             yield turns.mark(html)
 
     async def send(request: gr.Request, paths: list[str] | None) -> AsyncIterator[list[Any]]:
-        async for html in send_files(desk, desk.api(request), paths or []):
+        async for html in send_files(console, console.api(request), paths or []):
             yield [html, None]
 
     page = [head, body, at, clock]
@@ -83,12 +83,12 @@ def _entry_visibility(api: SessionApi, asked: PageAction) -> list[Any]:
     return [gr.update(visible=home and role.reaches(least)) for least in (Role.DEVELOPER, Role.OPERATOR)]
 
 
-async def _page_updates(desk: ConsoleContext, api: SessionApi, asked: PageAction, turns: RenderMarker) -> list[Any]:
+async def _page_updates(console: ConsoleContext, api: SessionApi, asked: PageAction, turns: RenderMarker) -> list[Any]:
     """Head, body, what the address says, and whether it is to be asked again."""
     id_, live = asked.query.get("job"), True
     if id_:
         try:
-            shown, live = await job_view(desk, api, id_, asked.number("skip"))
+            shown, live = await job_view(console, api, id_, asked.number("skip"))
         except ApiProblem as problem:
             home = tag("p", tag("a", "All jobs", href=HERE, class_="aos-button"), class_="doc-gap")
             shown, live = join_html(home, problem_card(problem.told)), False
@@ -108,7 +108,7 @@ async def _run_act(api: SessionApi, asked: PageAction) -> SafeHtml:
     return join_html()
 
 
-async def _survey_folder(desk: ConsoleContext, api: SessionApi, asked: PageAction) -> AsyncIterator[SafeHtml]:
+async def _survey_folder(console: ConsoleContext, api: SessionApi, asked: PageAction) -> AsyncIterator[SafeHtml]:
     """Stand at a folder, look into it, or start its scan."""
     path, agent = asked.fields.get("folder", "").strip() or ".", asked.fields.get("agent", "")
     body = {"path": path} | ({"agent_id": agent} if agent else {})
@@ -124,7 +124,7 @@ async def _survey_folder(desk: ConsoleContext, api: SessionApi, asked: PageActio
                 said = estimate_view({**found, "agent": agent})
             case "scan":
                 job = await api.post("/api/documents/batch-scan", body)
-                where = desk.link("ingest", job=job["job_id"])
+                where = console.link("ingest", job=job["job_id"])
                 link = tag("a", "follow the job", href=where, target="_self")
                 said = tag("div", "The scan has begun: ", link, ".", class_="aos-good", role="status")
             case _:

@@ -45,14 +45,14 @@ class FileUpload:
         return self.state in ENDS or self.state in ("refused", "duplicate")
 
 
-async def send_files(desk: ConsoleContext, api: SessionApi, paths: Sequence[str]) -> AsyncIterator[SafeHtml]:
+async def send_files(console: ConsoleContext, api: SessionApi, paths: Sequence[str]) -> AsyncIterator[SafeHtml]:
     """Send them, a few at once, and show every file until all have ended; whoever leaves stops what is not sent yet."""
     files = [FileUpload(Path(path)) for path in paths]
     slots = asyncio.Semaphore(AT_ONCE)
     tasks = [asyncio.create_task(_send_file(api, file, slots)) for file in files]
     try:
         while True:
-            yield _uploads_view(desk, files)
+            yield _uploads_view(console, files)
             if all(file.ended for file in files):
                 return
             await asyncio.sleep(LOOK_SECONDS)
@@ -62,13 +62,13 @@ async def send_files(desk: ConsoleContext, api: SessionApi, paths: Sequence[str]
             task.cancel()
 
 
-def _uploads_view(desk: ConsoleContext, files: Sequence[FileUpload]) -> SafeHtml:
+def _uploads_view(console: ConsoleContext, files: Sequence[FileUpload]) -> SafeHtml:
     ended = sum(file.ended for file in files)
     rows = []
     for file in files:
-        name = link_to(file.name, desk.link("documents", id=file.document) if file.document else None)
+        name = link_to(file.name, console.link("documents", id=file.document) if file.document else None)
         badge = state_badge("known already", "grey") if file.state == "duplicate" else state_badge(file.state)
-        rows.append((name, format_size(file.bytes), badge, _upload_note(desk, file)))
+        rows.append((name, format_size(file.bytes), badge, _upload_note(console, file)))
     done = "The file is done" if ended == 1 else f"All {ended} files are done"
     said = f"{ended} of {format_count(len(files), 'file')} done" if ended < len(files) else done
     hint = quiet_text("Keep this page open until every file is sent; what was sent goes on by itself.")
@@ -77,13 +77,13 @@ def _uploads_view(desk: ConsoleContext, files: Sequence[FileUpload]) -> SafeHtml
     return tag("div", bar, lines, hint if ended < len(files) else None, role="status")
 
 
-def _upload_note(desk: ConsoleContext, file: FileUpload) -> Child:
+def _upload_note(console: ConsoleContext, file: FileUpload) -> Child:
     if file.trouble is not None:
         fix = tag("div", tag("b", "What to try: "), file.trouble.fix) if file.trouble.fix else None
         return tag("div", file.trouble.title, " ", file.trouble.detail, fix)
     if file.state == "duplicate":
         return "The workspace has these bytes; nothing is read twice."
-    job = link_to("its job", desk.link("ingest", job=file.job)) if file.job else None
+    job = link_to("its job", console.link("ingest", job=file.job)) if file.job else None
     if file.state in ("failed", "partial"):
         return tag("div", "Not all of it could be read: see ", job, ".")
     done, expected = file.pages

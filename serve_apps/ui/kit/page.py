@@ -3,13 +3,13 @@
 1. A module (or small package) in serve_apps/ui, with
    `PAGE = ConsolePage("runs", "Runs", Role.VIEWER, draw, icon)` at its end; add it to
    `PAGES` in app.py, whose order is that of the navigation. Its URL is /console/runs.
-2. `def draw(desk: ConsoleContext, blocks: gr.Blocks) -> None` declares components and events; it runs once, when
+2. `def draw(console: ConsoleContext, blocks: gr.Blocks) -> None` declares components and events; it runs once, when
    the program starts, for everybody. So nothing of a person may be in it, in a module, or in a default value.
-3. Events are `async def show(request: gr.Request, ...)`. `desk.api(request)` is the API as that person has it.
+3. Events are `async def show(request: gr.Request, ...)`. `console.api(request)` is the API as that person has it.
    `await view_or_problem(view(...))` makes HTML of a coroutine, and the card "what happened, what to try" of its
    ApiProblem.
 4. `blocks.load(show, None, [body], **QUIET)` fills the page; `dict(request.query_params)` is its URL's query, by which
-   it is linked: `desk.link("documents", id=id_, page=2)`, which is None while there is no such page.
+   it is linked: `console.link("documents", id=id_, page=2)`, which is None while there is no such page.
 5. What a page remembers stands in the URL, else in `gr.State`. Lists are paged by the API: `skip` and `limit`.
 6. What lasts (uploads, chats) is an async generator that yields what is to be shown so far; never block the loop.
 7. HTML is made with `tag` (html.py) and blocks.py, and nothing else: they escape.

@@ -53,7 +53,7 @@ def _choice_field(name: str, label: str, options: Mapping[str, str], query: Quer
     return tag("label", tag("span", label), tag("select", drawn, name=name))
 
 
-async def runs_view(desk: ConsoleContext, api: SessionApi, query: Query) -> SafeHtml:
+async def runs_view(console: ConsoleContext, api: SessionApi, query: Query) -> SafeHtml:
     """A page of runs, newest first; raises Problem."""
     skip, state = query_int(query), query.get("state", "")
     chosen = {"agent_id": query.get("agent"), "thumb": query.get("thumb"), "mine": query.get("mine")}
@@ -62,19 +62,19 @@ async def runs_view(desk: ConsoleContext, api: SessionApi, query: Query) -> Safe
     body, agents = await asyncio.gather(found, api.get("/api/agents", limit=1000))
     names = {str(one["id"]): str(one["name"]) for one in agents["items"]}
     kept = {name: query[name] for name in ("state", "agent", "thumb", "mine") if query.get(name)}
-    return run_list_view(desk, body, names, f"{PREFIX}/runs?{urlencode(kept)}", skip, filtered=bool(kept))
+    return run_list_view(console, body, names, f"{PREFIX}/runs?{urlencode(kept)}", skip, filtered=bool(kept))
 
 
 def run_list_view(
-    desk: ConsoleContext, body: Record, names: Mapping[str, str], address: str, skip: int, *, filtered: bool
+    console: ConsoleContext, body: Record, names: Mapping[str, str], address: str, skip: int, *, filtered: bool
 ) -> SafeHtml:
     """The runs of an answer of the API."""
     if not body["items"]:
-        todo = "Choose other filters." if filtered else link_to("Ask an agent in Chat Studio.", desk.link("chat"))
+        todo = "Choose other filters." if filtered else link_to("Ask an agent in Chat Studio.", console.link("chat"))
         return empty_state("No runs here.", todo)
     rows = [
         (
-            link_to(format_moment(run["created_at"], relative=True), desk.link("runs", id=run["id"])),
+            link_to(format_moment(run["created_at"], relative=True), console.link("runs", id=run["id"])),
             state_badge(WAITING if run["state"] == "waiting" else str(run["state"])),
             names.get(str(run["agent_id"]), "a deleted agent"),
             state_badge(run["path"], "grey"),
@@ -120,17 +120,17 @@ async def load_pending_approvals(api: SessionApi, query: Query) -> tuple[list[An
     return body["items"], int(body["total"])
 
 
-def waiting_view(desk: ConsoleContext, items: Sequence[Record], total: int, chosen: str, skip: int) -> SafeHtml:
+def waiting_view(console: ConsoleContext, items: Sequence[Record], total: int, chosen: str, skip: int) -> SafeHtml:
     """The list of what waits; the one that the form is about is marked."""
     if not items:
         return empty_state("Nothing waits for a person.", "Actions that need a decision stand here, the oldest first.")
     rows = []
     for one in items:
-        where = desk.link("runs", state=WAITING, approval=one["id"], skip=skip or None)
+        where = console.link("runs", state=WAITING, approval=one["id"], skip=skip or None)
         tool = tag("b", one["tool"]) if one["id"] == chosen else link_to(one["tool"], where)
         given = tag("span", ", ".join(f"{name}: {value}" for name, value in one["arguments"].items()), class_="aos-cut")
         times = (format_moment(one[at], relative=True) for at in ("created_at", "expires_at"))
-        rows.append((tool, given, one["reason"], *times, link_to("Run", desk.link("runs", id=one["run_id"]))))
+        rows.append((tool, given, one["reason"], *times, link_to("Run", console.link("runs", id=one["run_id"]))))
     names = ("Action", "With", "Why it asks", "Asked", "Expires", "")
     pages = list_pager(f"{PREFIX}/runs?state={WAITING}", skip, LIMIT, total) if total > LIMIT else None
     return titled_card(f"{format_number(total)} waiting", data_table(names, rows), pages)

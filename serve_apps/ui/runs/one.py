@@ -120,11 +120,11 @@ async def _load_question(api: SessionApi, run: Record, readable: bool) -> str:
     return next((str(one["text"]) for one in own), "")
 
 
-def run_head(desk: ConsoleContext, seen: RunView) -> SafeHtml:
+def run_head(console: ConsoleContext, seen: RunView) -> SafeHtml:
     """Title, key figures, and what is wrong with it."""
     run = seen.run
-    back = link_to("All runs", desk.link("runs"))
-    chat = link_to("Open the conversation", desk.link("chat", session=run["session_id"])) if seen.readable else None
+    back = link_to("All runs", console.link("runs"))
+    chat = link_to("Open the conversation", console.link("chat", session=run["session_id"])) if seen.readable else None
     models = [step for step in run["steps"] if step["kind"] == "model"]
     took, (read, wrote) = run_seconds(run), (run[f"{kind}_tokens"] for kind in ("prompt", "completion"))
     tokens = f"{format_number(read)} tokens in, {format_number(wrote)} out"
@@ -151,13 +151,13 @@ def _failure_card(run: Record) -> SafeHtml | None:
     return problem_card(ProblemReport(title, words[1], words[2], 0, code))
 
 
-def run_body(desk: ConsoleContext, seen: RunView) -> SafeHtml:
+def run_body(console: ConsoleContext, seen: RunView) -> SafeHtml:
     """Trace, conversation, approvals, opinions and events."""
     trace = titled_card("Trace", waterfall_chart(seen.run["steps"], seen.run["started_at"]))
     if seen.turn is None:
         return join_html(tag("p", NOT_MINE, class_="aos-notice"), trace, _approvals_card(seen), _feedback_card(seen))
     asked = question_section(seen.question) if seen.question else None
-    talked = titled_card("What was said", asked, answer_section(desk, seen.turn, seen.agent))
+    talked = titled_card("What was said", asked, answer_section(console, seen.turn, seen.agent))
     return join_html(trace, talked, _approvals_card(seen), _feedback_card(seen), _events_card(seen))
 
 

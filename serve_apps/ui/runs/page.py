@@ -72,10 +72,10 @@ class RunBoard:
         return [*(getattr(self, one.name) for one in fields(self) if one.name != "form"), *self.form.all]
 
 
-def draw_runs_page(desk: ConsoleContext, blocks: gr.Blocks) -> None:
+def draw_runs_page(console: ConsoleContext, blocks: gr.Blocks) -> None:
     """The board and what happens on it."""
     board = RunBoard.declare()
-    ledger = RunPageEvents(desk, board)
+    ledger = RunPageEvents(console, board)
     blocks.load(ledger.show, None, board.all, **QUIET)
     gr.Timer(SECONDS).tick(ledger.again, board.moving, board.all, **QUIET)
     for choice, button in board.form.choices.items():
@@ -92,22 +92,22 @@ def draw_runs_page(desk: ConsoleContext, blocks: gr.Blocks) -> None:
 class RunPageEvents:
     """The events; which run is meant stands in the address."""
 
-    def __init__(self, desk: ConsoleContext, board: RunBoard) -> None:
+    def __init__(self, console: ConsoleContext, board: RunBoard) -> None:
         """One for all people: nothing of anybody is kept here."""
-        self._desk, self._board = desk, board
+        self._console, self._board = console, board
 
     async def show(self, request: gr.Request) -> Updates:
         """Updates for the view that the address names: the list, approvals, or one run."""
         query, board = dict(request.query_params), self._board
         try:
-            api = self._desk.api(request)
+            api = self._console.api(request)
             if query.get("id"):
                 return await self._run_updates(api, query["id"])
             if query.get("state") == WAITING and _is_operator(api):
                 return await self._waiting_updates(api, query)
             agents = (await api.get("/api/agents", limit=1000))["items"]
             above = join_html(list_heading(query), filter_form(query, agents, _is_operator(api)))
-            return {board.head: above, board.body: await runs_view(self._desk, api, query)}
+            return {board.head: above, board.body: await runs_view(self._console, api, query)}
         except ApiProblem as problem:
             return {board.head: problem_card(problem.told), board.body: ""}
 
@@ -118,9 +118,9 @@ class RunPageEvents:
         if query.get("state") == WAITING or query.get("skip") or (query.get("id") and not moving):
             return rests
         try:
-            api = self._desk.api(request)
+            api = self._console.api(request)
             if not query.get("id"):
-                return {board.body: await runs_view(self._desk, api, query)}
+                return {board.body: await runs_view(self._console, api, query)}
             return await self._run_updates(api, query["id"])
         except ApiProblem:
             return rests  # the next tick tries again; what is shown stays
@@ -131,8 +131,8 @@ class RunPageEvents:
         form = board.form.closed() if asked is None else board.form.opened(asked, _is_operator(api))
         over = state in RESTING and seen.readable
         return {
-            board.head: run_head(self._desk, seen),
-            board.body: run_body(self._desk, seen),
+            board.head: run_head(self._console, seen),
+            board.body: run_body(self._console, seen),
             board.actions: gr.update(visible=True),
             board.resume: gr.update(visible=state == "interrupted" and seen.readable),
             board.replay: gr.update(visible=over),
@@ -148,13 +148,13 @@ class RunPageEvents:
         items, total = await load_pending_approvals(api, query)
         chosen = next((one for one in items if one["id"] == query.get("approval")), items[0] if items else None)
         form = board.form.closed() if chosen is None else board.form.opened(chosen, True)
-        shown = waiting_view(self._desk, items, total, chosen["id"] if chosen else "", skip)
+        shown = waiting_view(self._console, items, total, chosen["id"] if chosen else "", skip)
         everything = filter_form(query, (await api.get("/api/agents", limit=1000))["items"], True)
         return {board.head: join_html(list_heading(query), everything), board.body: shown, **form}
 
     async def decided(self, request: gr.Request, choice: str, asked: Any, notes: str, *texts: str) -> Updates:
         """Send a decision and show what is then."""
-        api, board = self._desk.api(request), self._board
+        api, board = self._console.api(request), self._board
         if not asked:
             return {board.outcome: ""}
         try:
@@ -169,7 +169,7 @@ class RunPageEvents:
         changes = {name: value.strip() for name, value in (("model", model), ("prompt", prompt)) if value.strip()}
         try:
             path = f"/api/runs/{request.query_params['id']}/replay"
-            yield replay_report_card(await self._desk.api(request).post(path, changes), bool(changes))
+            yield replay_report_card(await self._console.api(request).post(path, changes), bool(changes))
         except ApiProblem as problem:
             yield problem_card(problem.told)
 
@@ -178,7 +178,7 @@ class RunPageEvents:
         board, id_ = self._board, request.query_params["id"]
         yield {board.outcome: loading_notice("It goes on …"), board.resume: gr.update(visible=False)}
         try:
-            stream = self._desk.api(request).stream("POST", f"/api/runs/{id_}/resume", params={"stream": True})
+            stream = self._console.api(request).stream("POST", f"/api/runs/{id_}/resume", params={"stream": True})
             async for told in stream:
                 yield {board.outcome: loading_notice(f"It goes on: {told.name.replace('_', ' ')} …")}
         except ApiProblem as problem:
@@ -189,7 +189,7 @@ class RunPageEvents:
     async def cancelled(self, request: gr.Request) -> Updates:
         """Ask it to end."""
         try:
-            await self._desk.api(request).post(f"/api/runs/{request.query_params['id']}/cancel")
+            await self._console.api(request).post(f"/api/runs/{request.query_params['id']}/cancel")
         except ApiProblem as problem:
             return {self._board.outcome: problem_card(problem.told)}
         return {**await self.show(request), self._board.outcome: thanks_notice("It was asked to end.")}
@@ -198,7 +198,7 @@ class RunPageEvents:
         """Keep what the person thinks of the answer."""
         path, board = f"/api/runs/{request.query_params['id']}/feedback", self._board
         try:
-            await self._desk.api(request).post(path, {"thumb": thumb, "word": word or ""})
+            await self._console.api(request).post(path, {"thumb": thumb, "word": word or ""})
         except ApiProblem as problem:
             return {board.outcome: problem_card(problem.told)}
         return {**await self.show(request), board.word: "", board.outcome: thanks_notice("Thank you, it stands below.")}

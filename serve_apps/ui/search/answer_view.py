@@ -21,13 +21,15 @@ FOUND: Final = "Found by its words: the model quoted nothing for it."
 Citation = Record
 
 
-def answer_view(desk: ConsoleContext, answer: Record, why: Record) -> SafeHtml:
+def answer_view(console: ConsoleContext, answer: Record, why: Record) -> SafeHtml:
     """The answer with its conflicts, its dropped claims, and the evidence chain of each claim."""
-    said = join_html(_answer_card(desk, answer), _conflicts_card(desk, answer, why), _dropped_card(answer["dropped"]))
-    return join_html(said, _evidence_chains(desk, why))
+    said = join_html(
+        _answer_card(console, answer), _conflicts_card(console, answer, why), _dropped_card(answer["dropped"])
+    )
+    return join_html(said, _evidence_chains(console, why))
 
 
-def _answer_card(desk: ConsoleContext, answer: Record) -> SafeHtml:
+def _answer_card(console: ConsoleContext, answer: Record) -> SafeHtml:
     words, colour = MODES.get(answer["mode"], (answer["mode"], "grey"))
     aside = tag("span", state_badge(words, colour), f" {answer['model']}" if answer["model"] else "")
     fell = tag("p", state_badge("fallback", "amber"), " ", answer["fallback"], class_="lab-fallback")
@@ -37,7 +39,7 @@ def _answer_card(desk: ConsoleContext, answer: Record) -> SafeHtml:
         said = tag("strong", "The documents do not say it.")
         body = tag("div", said, tag("p", answer["abstained"]), tag("p", todo), class_="aos-empty")
         return titled_card("Answer", body, fallback, aside=aside)
-    places = {one["n"]: _citation_address(desk, one) for one in answer["citations"]}
+    places = {one["n"]: _citation_address(console, one) for one in answer["citations"]}
     claims = [
         tag("p", claim["text"], [tag("sup", link_to(f"[{n}]", places.get(n))) for n in claim["citations"]])
         for claim in answer["claims"]
@@ -53,18 +55,18 @@ def _cited_doubts(citations: Sequence[Citation]) -> SafeHtml | None:
     return caveat_note("Of the pages that are cited:", list(once.values()))
 
 
-def _citation_address(desk: ConsoleContext, cited: Citation) -> str | None:
-    return None if cited["document_id"] is None else desk.link("documents", **box_query(cited))
+def _citation_address(console: ConsoleContext, cited: Citation) -> str | None:
+    return None if cited["document_id"] is None else console.link("documents", **box_query(cited))
 
 
-def _conflicts_card(desk: ConsoleContext, answer: Record, why: Record) -> SafeHtml | None:
+def _conflicts_card(console: ConsoleContext, answer: Record, why: Record) -> SafeHtml | None:
     if not answer["conflicts"]:
         return None
     cited = {one["n"]: one for one in why["citations"]}
     rows = []
     for stated in (one for row in answer["conflicts"] for one in row):
         n = stated["n"]
-        where = _citation_address(desk, cited[n]) if n in cited else None
+        where = _citation_address(console, cited[n]) if n in cited else None
         known = n in cited and cited[n]["filename"] is not None
         source = f"{cited[n]['filename']}, p. {cited[n]['page']}" if known else "a passage you may not read"
         rows.append((tag("b", stated["value"] or "–"), link_to(source, where), f"[{n}]"))
@@ -79,13 +81,13 @@ def _dropped_card(dropped: Sequence[Mapping[str, str]]) -> SafeHtml | None:
     return titled_card("Left out, because nothing supports it", shown)
 
 
-def _evidence_chains(desk: ConsoleContext, why: Record) -> SafeHtml:
+def _evidence_chains(console: ConsoleContext, why: Record) -> SafeHtml:
     if not why["claims"]:
         return SafeHtml("")
     cited = {one["n"]: one for one in why["citations"]}
     shown = []
     for claim in why["claims"]:
-        links = [_evidence_chain(desk, cited[n]) for n in claim["citations"] if n in cited]
+        links = [_evidence_chain(console, cited[n]) for n in claim["citations"] if n in cited]
         badge = state_badge("supported", "green") if claim["supported"] else state_badge("not supported", "red")
         text = tag("b", claim["text"] or "This claim rests on a passage you may not read.")
         found = quiet_text(FOUND) if claim["basis"] == "attributed" else ""
@@ -98,20 +100,20 @@ def _evidence_chains(desk: ConsoleContext, why: Record) -> SafeHtml:
     return titled_card("Why it says that", quiet_text(index, about), tag("ol", shown, class_="lab-why"))
 
 
-def _evidence_chain(desk: ConsoleContext, one: Citation) -> SafeHtml:
+def _evidence_chain(console: ConsoleContext, one: Citation) -> SafeHtml:
     if one["withheld"]:
         withheld = _chain_station("Passage", state_badge("withheld", "amber"), one["withheld"])
         return tag("div", withheld, class_="lab-chain")
     job, place = one["job"], _chunk_place(one["chunk"]) if one["chunk"] else None
     passage = _chain_station(f"Passage [{one['n']}]", tag("q", one["quote"] or ""), place, kind="quote")
-    where = link_to(f"{one['filename']}, p. {one['page']}", _citation_address(desk, one))
+    where = link_to(f"{one['filename']}, p. {one['page']}", _citation_address(console, one))
     page = _chain_station("Page", where, _page_thumbnail(one))
     hash_ = tag("code", (one["file_hash"] or "–")[:12], title=f"SHA-256 {one['file_hash']}")
     current = state_badge("current version", "green")
     file = _chain_station("File", hash_, current if one["is_current"] else state_badge("an older version", "amber"))
     made = _chain_station("Job", "not known any more")
     if job is not None:
-        link = link_to(job["kind"], desk.link("ingest", job=job["id"]))
+        link = link_to(job["kind"], console.link("ingest", job=job["id"]))
         made = _chain_station("Job", link, state_badge(job["state"]), format_moment(job["finished_at"]))
     return tag("div", passage, page, _engine_station(one), file, made, class_="lab-chain")
 

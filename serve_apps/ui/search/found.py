@@ -27,17 +27,17 @@ HOW: Final = (
 LONG: Final = 300  # characters of a passage that are shown before it is opened
 
 
-def found_view(desk: ConsoleContext, asked: LabQuery, found: Record) -> SafeHtml:
+def found_view(console: ConsoleContext, asked: LabQuery, found: Record) -> SafeHtml:
     """All of it, top down: where it comes from, how it moved, what it says."""
     passages, on = explained_passages(found), took_part(found)
-    link = link_to("Link to this search", desk.link("search", **asked.query()))
-    head = titled_card("What happened", search_summary(found, desk.link("index")), aside=link)
+    link = link_to("Link to this search", console.link("search", **asked.query()))
+    head = titled_card("What happened", search_summary(found, console.link("index")), aside=link)
     if not passages:
         return join_html(head, _no_result(asked, found))
     chosen = notable_passages(passages, asked.shown)
     how = tag("p", HOW, class_="quiet lab-how")
     chart = titled_card("Passages through the stages", how, bump_chart(chosen, asked.shown, on))
-    items = tag("ol", [_passage_item(desk, one, on) for one in chosen], class_="lab-passages")
+    items = tag("ol", [_passage_item(console, one, on) for one in chosen], class_="lab-passages")
     listed = titled_card("Passages, best first", items)
     most = next((stage["detail"] for stage in found["explain"]["stages"] if stage["name"] == "pack"), "")
     return join_html(head, chart, listed, packed_context_card(found["packed"], most))
@@ -55,13 +55,15 @@ def _no_result(asked: LabQuery, found: Record) -> SafeHtml:
     return empty_state("No passage was found.", "Try other words, or the strategy hybrid.")
 
 
-def _passage_item(desk: ConsoleContext, one: RankedPassage, on: Collection[str]) -> SafeHtml:
+def _passage_item(console: ConsoleContext, one: RankedPassage, on: Collection[str]) -> SafeHtml:
     hit = one.hit
     number = tag("b", one.place, class_=f"lab-number hue-{passage_hue(one)}")
     if hit is None:
-        head = tag("div", number, link_to(one.name, desk.link("documents", id=one.document)), class_="lab-passage-head")
+        head = tag(
+            "div", number, link_to(one.name, console.link("documents", id=one.document)), class_="lab-passage-head"
+        )
         return tag("li", head, _stage_scores(one, on), id=passage_anchor(one))
-    where = link_to(tag("b", one.name), desk.link("documents", **box_query(hit)))
+    where = link_to(tag("b", one.name), console.link("documents", **box_query(hit)))
     about = [state_badge(hit["engine"], "grey")]
     if hit["ocr_confidence"] is not None:
         sure = hit["ocr_confidence"]

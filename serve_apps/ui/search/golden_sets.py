@@ -63,7 +63,7 @@ async def save_question(
     return tag("p", tag("b", "Saved."), held, class_="lab-done", role="status")
 
 
-async def runs_view(desk: ConsoleContext, api: SessionApi, chosen: GoldenSelection) -> SafeHtml:
+async def runs_view(console: ConsoleContext, api: SessionApi, chosen: GoldenSelection) -> SafeHtml:
     """Trend and table of a set's runs; one of them, or two beside each other, where the link says so."""
     if not api.session.role.reaches(Role.DEVELOPER):
         todo = "Tell one of them which question was answered well or badly."
@@ -76,13 +76,13 @@ async def runs_view(desk: ConsoleContext, api: SessionApi, chosen: GoldenSelecti
     body = await api.get(f"/api/golden-sets/{chosen.set}/runs", limit=RUNS)
 
     def address(run: str, baseline: str | None) -> str | None:
-        return desk.link("search", set=chosen.set, run=run, baseline=baseline)
+        return console.link("search", set=chosen.set, run=run, baseline=baseline)
 
     table = titled_card("Runs", runs_table(body["items"], body["total"], address))
-    return join_html(trend_charts(body["items"], address), await _run_view(desk, api, chosen), table)
+    return join_html(trend_charts(body["items"], address), await _run_view(console, api, chosen), table)
 
 
-async def _run_view(desk: ConsoleContext, api: SessionApi, chosen: GoldenSelection) -> SafeHtml | None:
+async def _run_view(console: ConsoleContext, api: SessionApi, chosen: GoldenSelection) -> SafeHtml | None:
     if not chosen.run:
         return None
     run = await api.get(f"/api/golden-runs/{chosen.run}")
@@ -90,12 +90,12 @@ async def _run_view(desk: ConsoleContext, api: SessionApi, chosen: GoldenSelecti
     compared = None
     if chosen.baseline:
         compared = comparison_view(await api.get(f"/api/golden-runs/{chosen.run}/compare/{chosen.baseline}"))
-    back = tag("p", link_to("← All runs of the set", desk.link("search", set=chosen.set)))
+    back = tag("p", link_to("← All runs of the set", console.link("search", set=chosen.set)))
     return join_html(back, compared, results_view(run, results["items"]))
 
 
 async def evaluate_set(
-    desk: ConsoleContext, api: SessionApi, set_: str | None, answers: bool
+    console: ConsoleContext, api: SessionApi, set_: str | None, answers: bool
 ) -> AsyncIterator[SafeHtml]:
     """Run the set and say how far it is; it goes on where nobody looks any more. Raises Problem: the API refused."""
     if not set_:
@@ -108,4 +108,4 @@ async def evaluate_set(
         yield titled_card("The set is being run", bar, leave)
         await asyncio.sleep(POLL_SECONDS)
         run = await api.get(f"/api/golden-runs/{run['id']}")
-    yield await runs_view(desk, api, GoldenSelection(set_, str(run["id"])))
+    yield await runs_view(console, api, GoldenSelection(set_, str(run["id"])))

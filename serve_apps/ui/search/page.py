@@ -99,7 +99,7 @@ CALL: Final[Mapping[str, Any]] = {**QUIET, "concurrency_limit": 16}
 Update = dict[str, Any]
 
 
-def draw_search_page(desk: ConsoleContext, blocks: gr.Blocks) -> None:
+def draw_search_page(console: ConsoleContext, blocks: gr.Blocks) -> None:
     """Searching and asking have a tab each; a link's query fills the form and runs."""
     html_part(page_heading("Search lab", ABOUT))
     form = draw_form()
@@ -109,13 +109,13 @@ def draw_search_page(desk: ConsoleContext, blocks: gr.Blocks) -> None:
         with gr.Tab("Answer", id="answer"):
             answer = html_part(BEGIN)
         with gr.Tab("Golden questions", id="golden"):
-            bench = draw_bench(desk, blocks)
-    _bind_search(desk, blocks, form, tabs, stages, bench)
-    _bind_ask(desk, form, tabs, answer)
+            bench = draw_bench(console, blocks)
+    _bind_search(console, blocks, form, tabs, stages, bench)
+    _bind_ask(console, form, tabs, answer)
 
 
 def _bind_search(
-    desk: ConsoleContext, blocks: gr.Blocks, form: SearchForm, tabs: gr.Tabs, stages: gr.HTML, bench: GoldenBench
+    console: ConsoleContext, blocks: gr.Blocks, form: SearchForm, tabs: gr.Tabs, stages: gr.HTML, bench: GoldenBench
 ) -> None:
     fields = list(form.fields)
     outputs = [stages, form.stop, bench.question, bench.documents]
@@ -124,7 +124,7 @@ def _bind_search(
         query = dict(request.query_params)
         agents: list[tuple[str, str]] = []
         with suppress(ApiProblem):  # without them one searches everything; the search itself says what is wrong
-            body = await desk.api(request).get("/api/agents", limit=100)
+            body = await console.api(request).get("/api/agents", limit=100)
             agents = [(one["name"], str(one["id"])) for one in body["items"]]
         asked = LabQuery.of(query)
         # Who writes before this is there keeps what they wrote.
@@ -142,8 +142,8 @@ def _bind_search(
         found: list[Record] = []
 
         async def look() -> SafeHtml:
-            found.append(await desk.api(request).post("/api/documents/search", asked.body()))
-            return found_view(desk, asked, found[0])
+            found.append(await console.api(request).post("/api/documents/search", asked.body()))
+            return found_view(console, asked, found[0])
 
         async for html in show_while_waiting(view_or_problem(look()), "Searching …"):
             yield [html, gr.update(visible=True), gr.skip(), gr.skip()]
@@ -164,18 +164,18 @@ def _bind_search(
     form.stop.click(_stopped_updates, None, [stages, form.stop], cancels=running, **QUIET)
 
 
-def _bind_ask(desk: ConsoleContext, form: SearchForm, tabs: gr.Tabs, answer: gr.HTML) -> None:
+def _bind_ask(console: ConsoleContext, form: SearchForm, tabs: gr.Tabs, answer: gr.HTML) -> None:
     async def ask(request: gr.Request, *values: Any) -> AsyncIterator[list[Any]]:
         asked = LabQuery.given(*values)
         if not asked.question:
             yield [NOTHING, gr.update(visible=False)]
             return
-        api = desk.api(request)
+        api = console.api(request)
 
         async def look() -> SafeHtml:
             body = {"question": asked.question} | ({"agent_id": asked.agent} if asked.agent else {})
             said = await api.post("/api/ask", body)
-            return answer_view(desk, said, await api.get(f"/api/answers/{said['id']}/why"))
+            return answer_view(console, said, await api.get(f"/api/answers/{said['id']}/why"))
 
         async for html in show_while_waiting(view_or_problem(look()), "Asking for an answer …"):
             yield [html, gr.update(visible=True)]

@@ -52,7 +52,7 @@ def _tracks_view(tracks: Sequence[Record]) -> SafeHtml:
     return titled_card("Tracks", data_table(("Track", "Quiz", "Answered by"), rows))
 
 
-def standing_view(desk: ConsoleContext, agent: str, standing: Record, jobs: Sequence[Record]) -> SafeHtml:
+def standing_view(console: ConsoleContext, agent: str, standing: Record, jobs: Sequence[Record]) -> SafeHtml:
     """An agent's status: steps done, and its last examination."""
     if standing["track"] is None:
         return empty_state("This agent is not enrolled.", "Choose a track and enrol it: its documents are read first.")
@@ -63,12 +63,12 @@ def standing_view(desk: ConsoleContext, agent: str, standing: Record, jobs: Sequ
     steps = [tag("li", name, class_=way, aria_current="step" if way == "now" else None) for name, way in named]
     reading = []
     for job in open_:
-        link, read = link_to(f"Reading, {job['kind']}", desk.link("ingest", job=job["id"])), job["documents"]
+        link, read = link_to(f"Reading, {job['kind']}", console.link("ingest", job=job["id"])), job["documents"]
         reading.append(tag("div", link, progress_bar(read["done"], read["expected"], "documents")))
     colours: dict[str, Colour] = {"graduated": "green", "demoted": "red"}
     status = state_badge(standing["status"] or "enrolled", colours.get(standing["status"], "blue"))
     about = tag("p", "Track ", tag("b", standing["track"]), ", enrolled ", format_moment(standing["enrolled_at"]), ".")
-    where = link_to("The agent", desk.link("agents", id=agent))
+    where = link_to("The agent", console.link("agents", id=agent))
     card = titled_card("Its way", about, tag("ol", steps, class_="aos-steps"), reading, where, aside=status)
     return join_html(card, _report_card(standing["report"]))
 
@@ -96,8 +96,8 @@ def _report_card(report: Record | None) -> SafeHtml | None:
 class AcademyTab:
     """The tab's components and what happens with them."""
 
-    def __init__(self, desk: ConsoleContext) -> None:
-        self._desk = desk
+    def __init__(self, console: ConsoleContext) -> None:
+        self._console = console
         self.jobs = gr.State(())
         with gr.Row():
             self.agent = gr.Dropdown([], value=None, label="Agent", min_width=220)
@@ -111,7 +111,7 @@ class AcademyTab:
     async def opened(self, request: gr.Request) -> list[Any]:
         """The tracks, and what this person may do."""
         try:
-            api = self._desk.api(request)
+            api = self._console.api(request)
             tracks = (await api.get("/api/academy/tracks"))["items"]
         except ApiProblem as problem:
             return [problem_card(problem.told), *[gr.skip()] * 3]
@@ -127,9 +127,9 @@ class AcademyTab:
         found: list[Record] = []
 
         async def view() -> SafeHtml:
-            api = self._desk.api(request)
+            api = self._console.api(request)
             found.extend([await api.get(f"/api/jobs/{job}") for job in jobs])
-            return standing_view(self._desk, agent, await api.get(f"/api/agents/{agent}/academy"), found)
+            return standing_view(self._console, agent, await api.get(f"/api/agents/{agent}/academy"), found)
 
         shown = await view_or_problem(view())
         return shown, gr.Timer(active=any(job["state"] in ("queued", "running") for job in found))
@@ -139,7 +139,7 @@ class AcademyTab:
         try:
             if not agent:
                 raise NOBODY
-            made = await self._desk.api(request).post(f"/api/agents/{agent}/academy/enrol", {"track": track})
+            made = await self._console.api(request).post(f"/api/agents/{agent}/academy/enrol", {"track": track})
         except ApiProblem as problem:
             return problem_card(problem.told), gr.skip()
         return SafeHtml(""), made["jobs"]
@@ -150,16 +150,16 @@ class AcademyTab:
         async def view() -> SafeHtml:
             if not agent:
                 raise NOBODY
-            await self._desk.api(request).post(f"/api/agents/{agent}/academy/quiz")
+            await self._console.api(request).post(f"/api/agents/{agent}/academy/quiz")
             return SafeHtml("")
 
         async for step in show_while_waiting(view_or_problem(view()), "Every question of the quiz is asked …"):
             yield step
 
 
-def draw_academy_tab(desk: ConsoleContext, blocks: gr.Blocks) -> gr.Dropdown:
+def draw_academy_tab(console: ConsoleContext, blocks: gr.Blocks) -> gr.Dropdown:
     """The tab; gives the choice of the agent, which whoever declares the page fills."""
-    tab = AcademyTab(desk)
+    tab = AcademyTab(console)
     shown = ([tab.agent, tab.jobs], [tab.body, tab.timer])
     blocks.load(tab.opened, None, [tab.about, tab.track, tab.enrol, tab.quiz], **QUIET)
     tab.agent.change(lambda: (), None, tab.jobs, **QUIET).then(tab.look, *shown, **QUIET)

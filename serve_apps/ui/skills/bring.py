@@ -23,7 +23,7 @@ TRUST: Final[Mapping[str, tuple[str, Colour]]] = {
 }
 
 
-def draw_import_tab(desk: ConsoleContext) -> gr.Dropdown:
+def draw_import_tab(console: ConsoleContext) -> gr.Dropdown:
     """The tab; gives the choice of an agent, which whoever declares the page fills."""
     about = (
         "A package is a zip with a SKILL.md, scripts that run in the sandbox, and documents to be read. What is there "
@@ -37,7 +37,7 @@ def draw_import_tab(desk: ConsoleContext) -> gr.Dropdown:
     result = html_part()
 
     async def bring(request: gr.Request, file: str | None, agent: str, over: bool) -> AsyncIterator[SafeHtml]:
-        view = _import_package(desk, request, file, agent, over)
+        view = _import_package(console, request, file, agent, over)
         async for step in show_while_waiting(view, "The package is looked at …"):
             yield step
 
@@ -45,7 +45,7 @@ def draw_import_tab(desk: ConsoleContext) -> gr.Dropdown:
     return agent
 
 
-def imported_view(desk: ConsoleContext, made: Record) -> SafeHtml:
+def imported_view(console: ConsoleContext, made: Record) -> SafeHtml:
     """Report of an import: skills, documents, and ignored files."""
     skills = [made["skill"], *made["scripts"]]
     rows = []
@@ -53,12 +53,12 @@ def imported_view(desk: ConsoleContext, made: Record) -> SafeHtml:
         new = one["name"] in made["created"]
         state = state_badge("new version", "green") if new else state_badge("as it was", "grey")
         given = "given to the agent" if one["name"] in made["attached"] else "–"
-        rows.append((link_to(one["name"], desk.link("skills", skill=one["name"])), one["type"], state, given))
+        rows.append((link_to(one["name"], console.link("skills", skill=one["name"])), one["type"], state, given))
     documents = [
-        (link_to(one["path"], desk.link("documents", id=one["document_id"])), state_badge(one["change"]))
+        (link_to(one["path"], console.link("documents", id=one["document_id"])), state_badge(one["change"]))
         for one in made["documents"]
     ]
-    job = made["job_id"] and link_to("Follow how they are read", desk.link("ingest", job=made["job_id"]))
+    job = made["job_id"] and link_to("Follow how they are read", console.link("ingest", job=made["job_id"]))
     ignored = f"Not used: {', '.join(made['ignored'])}." if made["ignored"] else None
     trust = state_badge(*TRUST.get(made["trust"], (made["trust"], "grey")))
     shown = data_table(("Skill", "Type", "", "Agent"), rows)
@@ -68,17 +68,17 @@ def imported_view(desk: ConsoleContext, made: Record) -> SafeHtml:
 
 
 async def _import_package(
-    desk: ConsoleContext, request: gr.Request, file: str | None, agent: str, over: bool
+    console: ConsoleContext, request: gr.Request, file: str | None, agent: str, over: bool
 ) -> SafeHtml:
     if not file:
         return empty_state("No file was chosen.", "Choose a .skill package first.")
     path = Path(file)
     try:
-        api = desk.api(request)
+        api = console.api(request)
         content = await asyncio.to_thread(path.read_bytes)
         query: dict[str, Any] = {"replace": str(over).lower()} | ({"agent_id": agent} if agent else {})
         files = {"file": (path.name, content, "application/zip")}
         made = await api.post("/api/skills/import-package", params=query, files=files)
     except ApiProblem as problem:
         return problem_card(problem.told)
-    return imported_view(desk, made)
+    return imported_view(console, made)

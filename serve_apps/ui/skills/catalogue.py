@@ -40,7 +40,7 @@ def filter_choices(all_: Sequence[Record], key: str) -> list[tuple[str, str]]:
     return [("any", ANY), *((f"{name} ({found[name]})", name) for name in sorted(found))]
 
 
-def draw_catalogue_tab(desk: ConsoleContext, blocks: gr.Blocks) -> None:
+def draw_catalogue_tab(console: ConsoleContext, blocks: gr.Blocks) -> None:
     """The tab."""
     skip = gr.State(0)
     with gr.Row():
@@ -54,11 +54,11 @@ def draw_catalogue_tab(desk: ConsoleContext, blocks: gr.Blocks) -> None:
 
     async def page(request: gr.Request, words: str, skip: int, filters: Sequence[str]) -> list[Any]:
         try:
-            body = await desk.api(request).get("/api/skills")
+            body = await console.api(request).get("/api/skills")
         except ApiProblem as problem:
             return [0, problem_card(problem.told), gr.skip(), gr.skip()]
         found = filter_skills(body["items"], words, *filters)
-        return _page_updates(desk, found, body["total"], skip)
+        return _page_updates(console, found, body["total"], skip)
 
     async def first(request: gr.Request, words: str, *filters: str) -> list[Any]:
         return await page(request, words, 0, filters)
@@ -71,7 +71,7 @@ def draw_catalogue_tab(desk: ConsoleContext, blocks: gr.Blocks) -> None:
 
     async def filled(request: gr.Request) -> list[Any]:
         try:
-            all_ = (await desk.api(request).get("/api/skills"))["items"]
+            all_ = (await console.api(request).get("/api/skills"))["items"]
         except ApiProblem:
             return [gr.skip()] * len(picks)  # the list says what is wrong
         return [gr.update(choices=filter_choices(all_, key)) for key in FILTERS]
@@ -85,8 +85,8 @@ def draw_catalogue_tab(desk: ConsoleContext, blocks: gr.Blocks) -> None:
     on.click(after, [skip, words, *picks], shown, **QUIET)
 
 
-def _page_updates(desk: ConsoleContext, found: Sequence[Record], total: int, skip: int) -> list[Any]:
+def _page_updates(console: ConsoleContext, found: Sequence[Record], total: int, skip: int) -> list[Any]:
     last, count = min(skip + LIMIT, len(found)), len(found)
     aside = f"{skip + 1}–{last} of {count}" if found else "none"
     turn = [gr.update(interactive=more, visible=count > LIMIT) for more in (skip > 0, last < count)]
-    return [skip, titled_card("Skills", list_view(desk, found[skip : skip + LIMIT], total), aside=aside), *turn]
+    return [skip, titled_card("Skills", list_view(console, found[skip : skip + LIMIT], total), aside=aside), *turn]

@@ -19,31 +19,31 @@ TABS: Final = {"catalogue": Role.VIEWER, "import": Role.OPERATOR, "write": Role.
 ABOUT: Final = "What agents can be given: what each skill does, what it may change, and what it needs."
 
 
-def draw_skills_page(desk: ConsoleContext, blocks: gr.Blocks) -> None:
+def draw_skills_page(console: ConsoleContext, blocks: gr.Blocks) -> None:
     """`?skill=` shows one, `?tab=` one of the tabs."""
     with gr.Column(elem_classes="aos-edit"):
         head = html_part()
         skill, people = gr.State(None), gr.State(())
         with gr.Column(visible=False) as one:
-            trial.draw_trial(desk, skill, people)
-            removal, remove = _draw_removal(desk)
+            trial.draw_trial(console, skill, people)
+            removal, remove = _draw_removal(console)
         with gr.Tabs(visible=False) as tabs:
             with gr.Tab("Catalogue", id="catalogue"):
-                catalogue.draw_catalogue_tab(desk, blocks)
+                catalogue.draw_catalogue_tab(console, blocks)
             with gr.Tab("Import", id="import", visible=False) as import_tab:
-                takers = bring.draw_import_tab(desk)
+                takers = bring.draw_import_tab(console)
             with gr.Tab("Write", id="write", visible=False) as write_tab:
-                bench = SkillWorkbench(desk)
+                bench = SkillWorkbench(console)
                 bench.declare()
             with gr.Tab("Academy", id="academy"):
-                pupil = academy.draw_academy_tab(desk, blocks)
+                pupil = academy.draw_academy_tab(console, blocks)
 
     async def load(request: gr.Request) -> list[Any]:
         query = dict(request.query_params)
         hidden, shown = gr.update(visible=False), gr.update(visible=True)
         name = query.get("skill")
         try:
-            api = desk.api(request)
+            api = console.api(request)
             role = api.session.role
             may = role.reaches(Role.OPERATOR)
             choices = await trial.agent_choices(api)
@@ -80,7 +80,7 @@ def offers(role: Role, tab: str) -> bool:
     return tab in TABS and role.reaches(TABS[tab])
 
 
-def _draw_removal(desk: ConsoleContext) -> tuple[gr.Column, Any]:
+def _draw_removal(console: ConsoleContext) -> tuple[gr.Column, Any]:
     """Of what was registered here; it is asked for a second time where agents have it."""
     go = gr.Textbox(visible=False)
     with gr.Column(visible=False) as column:
@@ -91,7 +91,7 @@ def _draw_removal(desk: ConsoleContext) -> tuple[gr.Column, Any]:
     async def removed(request: gr.Request, away: bool) -> tuple[SafeHtml, str]:
         name = dict(request.query_params).get("skill", "")
         try:
-            await desk.api(request).delete(f"/api/skills/{name}", detach=str(away).lower())
+            await console.api(request).delete(f"/api/skills/{name}", detach=str(away).lower())
         except ApiProblem as problem:
             return problem_card(problem.told), ""
         return SafeHtml(""), HERE

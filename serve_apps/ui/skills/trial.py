@@ -37,7 +37,7 @@ async def agent_choices(api: SessionApi) -> list[tuple[str, str]]:
     return [(one["name"], one["id"]) for one in body["items"]]
 
 
-def draw_trial(desk: ConsoleContext, skill: gr.State, people: gr.State) -> None:
+def draw_trial(console: ConsoleContext, skill: gr.State, people: gr.State) -> None:
     """The form; it is drawn for the skill that is looked at. `people` are the agents as choices."""
 
     @gr.render(inputs=[skill, people], triggers=[skill.change])
@@ -56,7 +56,7 @@ def draw_trial(desk: ConsoleContext, skill: gr.State, people: gr.State) -> None:
         result = html_part()
 
         async def call(request: gr.Request, agent: str, *typed: Any) -> AsyncIterator[SafeHtml]:
-            view = _call_skill(desk, request, one["name"], form, agent, typed)
+            view = _call_skill(console, request, one["name"], form, agent, typed)
             async for step in show_while_waiting(view, "It is called …"):
                 yield step
 
@@ -64,13 +64,13 @@ def draw_trial(desk: ConsoleContext, skill: gr.State, people: gr.State) -> None:
 
 
 async def _call_skill(
-    desk: ConsoleContext, request: gr.Request, name: str, form: Sequence[FormField], agent: str, typed: Sequence[Any]
+    console: ConsoleContext, request: gr.Request, name: str, form: Sequence[FormField], agent: str, typed: Sequence[Any]
 ) -> SafeHtml:
     try:
         body: dict[str, Any] = {"arguments": typed_arguments(form, typed)}
         if agent:
             body["agent_id"] = agent
-        made = await desk.api(request).post(f"/api/skills/{name}:test", body)
+        made = await console.api(request).post(f"/api/skills/{name}:test", body)
     except ApiProblem as problem:
         return problem_card(problem.told)
     return titled_card("What it gave", value_view(made["result"]), aside=format_duration(made["ms"] / 1000))

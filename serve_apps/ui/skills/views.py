@@ -22,14 +22,14 @@ from serve_apps.ui.skills.schema import kind_of, schema_fields
 HERE: Final = f"{PREFIX}/skills"
 
 
-def list_view(desk: ConsoleContext, found: Sequence[Record], total: int) -> SafeHtml:
+def list_view(console: ConsoleContext, found: Sequence[Record], total: int) -> SafeHtml:
     """A page of the catalogue."""
     if not found:
         todo = "Search for fewer words, or take a filter away."
         return empty_state(f"None of the {format_count(total, 'skill')} is like that.", todo)
     rows = [
         (
-            named_skill(desk, one["name"], one["description"]),
+            named_skill(console, one["name"], one["description"]),
             spaced_category(one["category"]),
             one["type"],
             risk_badge(one["risk"]),

@@ -24,8 +24,8 @@ NO_AGENT: Final = ApiProblem(ProblemReport("No agent was chosen.", "", "Choose w
 class SkillWorkbench:
     """The tab: whatever is changed after a trial has to be tried again before it is given to an agent."""
 
-    def __init__(self, desk: ConsoleContext) -> None:
-        self._desk = desk
+    def __init__(self, console: ConsoleContext) -> None:
+        self._console = console
         about = (
             "run(payload) takes a dict and gives one. It runs in the sandbox: no network, no files, a few seconds. Try "
             "it first; what works can then be given to an agent, at once and without a restart."
@@ -74,13 +74,13 @@ class SkillWorkbench:
             try:
                 if (sample or "").strip():
                     body["sample_payload"] = parse_json(sample, "The sample payload")
-                made = await self._desk.api(request).post("/api/skills/python:try", body)
+                made = await self._console.api(request).post("/api/skills/python:try", body)
             except ApiProblem as problem:
                 return problem_card(problem.told)
             kept.append(body)
             return _trial_result(made)
 
-        session = self._desk.session(request)
+        session = self._console.session(request)
         gives = session is not None and session.role.reaches(Role.OPERATOR)
         async for step in show_while_waiting(view(), "It runs in the sandbox …"):
             said = FOR_OPERATORS if kept and not gives else ""
@@ -93,13 +93,13 @@ class SkillWorkbench:
         try:
             if not agent:
                 raise NO_AGENT
-            made = await self._desk.api(request).post(f"/api/agents/{agent}/skills:create_and_attach", tried)
+            made = await self._console.api(request).post(f"/api/agents/{agent}/skills:create_and_attach", tried)
         except ApiProblem as problem:
             return problem_card(problem.told)
         name, version = made["skill"]["name"], made["skill"]["version"]
         said = f", version {version}, belongs to the agent from its next turn on."
-        where = link_to("Look at the agent", self._desk.link("agents", id=agent, tab="skills"))
-        return tag("p", link_to(name, self._desk.link("skills", skill=name)), said, " ", where, class_="aos-said")
+        where = link_to("Look at the agent", self._console.link("agents", id=agent, tab="skills"))
+        return tag("p", link_to(name, self._console.link("skills", skill=name)), said, " ", where, class_="aos-said")
 
 
 def _trial_result(made: dict[str, Any]) -> SafeHtml:

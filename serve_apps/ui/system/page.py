@@ -41,7 +41,7 @@ ANSWERED: Final = "() => { document.dispatchEvent(new CustomEvent('aos-system', 
 UNKNOWN: Final = ProblemReport("This cannot be done here.", "", "Reload the page.", 400, "unknown_act")
 
 
-def draw_system_page(desk: ConsoleContext, blocks: gr.Blocks) -> None:
+def draw_system_page(console: ConsoleContext, blocks: gr.Blocks) -> None:
     """One part shows all; forms and links in it come back as events."""
     said = html_part()
     body = gr.HTML(
@@ -55,18 +55,18 @@ def draw_system_page(desk: ConsoleContext, blocks: gr.Blocks) -> None:
     timer = gr.Timer(LOOK_SECONDS, active=False)
 
     async def load(request: gr.Request) -> tuple[Any, ...]:
-        return SafeHtml(), *await _page_updates(desk, request, dict(request.query_params))
+        return SafeHtml(), *await _page_updates(console, request, dict(request.query_params))
 
     async def go(request: gr.Request, event: gr.EventData) -> tuple[Any, ...]:
-        return SafeHtml(), *await _page_updates(desk, request, parse_query(getattr(event, "query", None)))
+        return SafeHtml(), *await _page_updates(console, request, parse_query(getattr(event, "query", None)))
 
     async def act(request: gr.Request, event: gr.EventData) -> AsyncIterator[tuple[Any, ...]]:
         sent = {name: getattr(event, name, None) for name in ("act", "values", "query")}
-        async for shown in _act_updates(desk, request, sent):
+        async for shown in _act_updates(console, request, sent):
             yield shown
 
     async def look(request: gr.Request) -> tuple[SafeHtml, Any]:
-        return await _restart_progress(desk, request)
+        return await _restart_progress(console, request)
 
     all_ = [said, body, rolling, timer]
     blocks.load(load, None, all_, **QUIET)
@@ -124,28 +124,28 @@ def act_notice(done: ActResult) -> SafeHtml:
     return tag("div", done.said, class_="aos-said", tabindex=-1, data_to=done.to)
 
 
-async def _page_updates(desk: ConsoleContext, request: gr.Request, wanted: Query) -> tuple[SafeHtml, SafeHtml, Any]:
+async def _page_updates(console: ConsoleContext, request: gr.Request, wanted: Query) -> tuple[SafeHtml, SafeHtml, Any]:
     """The body, and what rolls where that is shown."""
 
     async def view() -> SafeHtml:
-        api = desk.api(request)
+        api = console.api(request)
         section = chosen_section(api.session.role, wanted)
         return section_frame(api.session.role, section, wanted, await view_or_problem(section.show(api, wanted)))
 
-    session = desk.session(request)
+    session = console.session(request)
     watches = session is not None and chosen_section(session.role, wanted) is config.SECTION
-    rolling, timer = await _restart_progress(desk, request) if watches else (SafeHtml(), gr.Timer(active=False))
+    rolling, timer = await _restart_progress(console, request) if watches else (SafeHtml(), gr.Timer(active=False))
     return await view_or_problem(view()), rolling, timer
 
 
-async def _act_updates(desk: ConsoleContext, request: gr.Request, sent: Record) -> AsyncIterator[tuple[Any, ...]]:
+async def _act_updates(console: ConsoleContext, request: gr.Request, sent: Record) -> AsyncIterator[tuple[Any, ...]]:
     """First that it is at work, then what came of it; what was typed stays where it was refused."""
     stay = gr.skip()
     yield act_notice(ActResult(loading_notice("At work …"))), stay, stay, stay
     given = sent.get("values")
     values = {str(name): str(value) for name, value in given.items()} if isinstance(given, dict) else {}
     try:
-        api = desk.api(request)
+        api = console.api(request)
         act = find_act(api.session.role, sent.get("act"))
         if act is None:
             raise ApiProblem(UNKNOWN)
@@ -154,13 +154,13 @@ async def _act_updates(desk: ConsoleContext, request: gr.Request, sent: Record) 
         yield act_notice(ActResult(refusal_view(problem.told))), stay, stay, stay
         return
     where = parse_query(sent.get("query") if done.to is None else done.to)
-    yield act_notice(done), *await _page_updates(desk, request, where)
+    yield act_notice(done), *await _page_updates(console, request, where)
 
 
-async def _restart_progress(desk: ConsoleContext, request: gr.Request) -> tuple[SafeHtml, Any]:
+async def _restart_progress(console: ConsoleContext, request: gr.Request) -> tuple[SafeHtml, Any]:
     """The latest restarts, and whether to look again soon."""
     try:
-        shown, rolls = await restart_banner.progress_of(desk.api(request))
+        shown, rolls = await restart_banner.progress_of(console.api(request))
     except ApiProblem as problem:
         # While the gateway is restarted it may not answer for a moment; what it refuses it refuses again.
         return SafeHtml(), gr.Timer(active=not 400 <= problem.told.status < 500)

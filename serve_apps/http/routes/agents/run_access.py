@@ -32,7 +32,7 @@ LastEventId = Annotated[str | None, Header(max_length=40, description="`seq` or 
 class RunFeed:
     """A run's stored events, encoded for a reader who has some of them; `over` when the last one was an end."""
 
-    desk: RunQueries
+    queries: RunQueries
     scope: Scope
     run: str
     reading: StreamCursor
@@ -42,11 +42,11 @@ class RunFeed:
 
     async def look(self) -> Row:
         """The run."""
-        return await self.desk.show(self.scope, self.run)
+        return await self.queries.show(self.scope, self.run)
 
     async def events_after(self, after: int) -> Sequence[Row]:
         """As in Feed."""
-        return await self.desk.events_after(self.scope, self.run, after)
+        return await self.queries.events_after(self.scope, self.run, after)
 
     def wire(self, event: Row) -> str:
         """In the reader's vocabulary."""

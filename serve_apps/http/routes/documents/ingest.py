@@ -208,7 +208,7 @@ async def _wait_for_status(
     if seconds == 0:
         return Status.PENDING
     for _ in range(math.ceil(seconds / LOOK_SECONDS)):
-        if (await parts.desk.show(me.scope, job))["state"] in ENDS:
+        if (await parts.job_queries.show(me.scope, job))["state"] in ENDS:
             break
         await asyncio.sleep(LOOK_SECONDS)
     try:

@@ -78,7 +78,7 @@ async def jobs(
     me: Me, parts: Its, state: Annotated[JobState | None, Query()] = None, skip: Skip = 0, limit: Limit = 50
 ) -> JobList:
     """The workspace's jobs, newest first."""
-    rows, total = await parts.desk.page(me.scope, state=state, skip=skip, limit=limit)
+    rows, total = await parts.job_queries.page(me.scope, state=state, skip=skip, limit=limit)
     return JobList(items=[JobShape.of(row) for row in rows], total=total)
 
 
@@ -91,16 +91,16 @@ async def about(me: Me, parts: Its, job: Annotated[list[UUID], Query(min_length=
 @router.get("/api/jobs/{job_id}", dependencies=[READ])
 async def job(job_id: UUID, me: Me, parts: Its) -> JobShape:
     """One job with its counters, and its failures by reason."""
-    return JobShape.of(await parts.desk.show(me.scope, JobId(str(job_id))))
+    return JobShape.of(await parts.job_queries.show(me.scope, JobId(str(job_id))))
 
 
 @router.get("/api/jobs/{job_id}/failures", dependencies=[READ])
 async def failures(job_id: UUID, me: Me, parts: Its, skip: Skip = 0, limit: Limit = 100) -> FailedUnits:
     """List failed files and pages, and documents that lack something or may be wrong, each with the reason."""
     id_ = JobId(str(job_id))
-    await parts.desk.show(me.scope, id_)
-    rows = await parts.desk.failed_units(me.scope, id_, skip=skip, limit=limit)
-    doubtful = await parts.desk.doubtful_units(me.scope, id_, skip=skip, limit=limit)
+    await parts.job_queries.show(me.scope, id_)
+    rows = await parts.job_queries.failed_units(me.scope, id_, skip=skip, limit=limit)
+    doubtful = await parts.job_queries.doubtful_units(me.scope, id_, skip=skip, limit=limit)
     return FailedUnits(items=[FailedUnit(**row) for row in rows], caveats=[DoubtfulDocument(**row) for row in doubtful])
 
 
@@ -112,11 +112,13 @@ async def events(
 ) -> Response:
     """The job's events as server-sent events; `Last-Event-ID` goes on after that one, 204 where all is told."""
     id_ = JobId(str(job_id))
-    row = await parts.desk.show(me.scope, id_)
+    row = await parts.job_queries.show(me.scope, id_)
     came_back = last_event_id is not None and row["state"] in ENDS
-    if came_back and not await parts.desk.events_after(me.scope, id_, last_event_id or 0, 1):
+    if came_back and not await parts.job_queries.events_after(me.scope, id_, last_event_id or 0, 1):
         return Response(status_code=204)  # tells an EventSource not to come back
-    stream = stream_stored_events(JobFeed(parts.desk, me.scope, id_), last_event_id or 0, parts.pace, time.monotonic)
+    stream = stream_stored_events(
+        JobFeed(parts.job_queries, me.scope, id_), last_event_id or 0, parts.pace, time.monotonic
+    )
     return CancellingStreamResponse(stream)
 
 
@@ -126,10 +128,10 @@ async def cancel(job_id: UUID, me: Me, parts: Its) -> JobShape:
     id_ = JobId(str(job_id))
     # As the worker that would have done it: documents that the caller may not see end with the job, too.
     async with parts.database.transaction(Scope.of_worker(me.scope.tenant, me.scope.workspace)) as tx:
-        if await parts.desk.cancel(tx, me.scope, id_):
+        if await parts.job_queries.cancel(tx, me.scope, id_):
             await DocumentStore(parts.database).abandon(tx, me.scope, id_, CANCELLED)
         await parts.audit.record(tx, me.scope, "job.cancel", id_)
-    return JobShape.of(await parts.desk.show(me.scope, id_))
+    return JobShape.of(await parts.job_queries.show(me.scope, id_))
 
 
 @router.post("/api/jobs/{job_id}/resume", status_code=202, dependencies=[OPERATE])
@@ -137,8 +139,8 @@ async def resume(job_id: UUID, me: Me, parts: Its) -> JobShape:
     """Go on with what is left of a job that was cancelled or failed."""
     id_ = JobId(str(job_id))
     async with parts.audited(me, "job.resume", id_) as tx:
-        await parts.desk.resume(tx, me.scope, id_)
-    return JobShape.of(await parts.desk.show(me.scope, id_))
+        await parts.job_queries.resume(tx, me.scope, id_)
+    return JobShape.of(await parts.job_queries.show(me.scope, id_))
 
 
 @router.post("/api/jobs/{job_id}/retry", status_code=202, dependencies=[OPERATE])
@@ -146,8 +148,8 @@ async def retry(job_id: UUID, me: Me, parts: Its) -> JobShape:
     """Try again what failed, and index the documents it belongs to once more."""
     id_ = JobId(str(job_id))
     async with parts.audited(me, "job.retry", id_) as tx:
-        await parts.desk.retry(tx, me.scope, id_, last_stage=LAST_STAGE)
-    return JobShape.of(await parts.desk.show(me.scope, id_))
+        await parts.job_queries.retry(tx, me.scope, id_, last_stage=LAST_STAGE)
+    return JobShape.of(await parts.job_queries.show(me.scope, id_))
 
 
 @router.get("/api/jobs/{job_id}/progress", dependencies=[READ])

@@ -131,5 +131,5 @@ async def start_job(
         if job.fresh:
             await parts.audit.record(tx, me.scope, f"job.{kind}", job.job, detail=payload)
         if job.fresh and kind == "reindex" and payload["agent_id"] is None:
-            await parts.desk.supersede(tx, me.scope, job.job)
+            await parts.job_queries.supersede(tx, me.scope, job.job)
     return Started(job_id=UUID(job.job), fresh=job.fresh)
