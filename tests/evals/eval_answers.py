@@ -18,7 +18,7 @@ import httpx
 import pypdfium2
 
 from tests.evals import qa_data
-from tests.evals.qa_shelf import Shelf, post
+from tests.evals.qa_shelf import Shelf, open_paragraphs, post
 from tests.evals.report import ROOT, Report
 from tests.instance import Instance, instance
 
@@ -185,11 +185,8 @@ def paragraphs(report: Report, made: Instance, folder: Path, count: int) -> None
     every = qa_data.squad(folder)
     chosen = qa_data.spread([one for one in every if one.answers], count // 2)
     chosen += qa_data.spread([one for one in every if not one.answers], count // 2)
-    with tempfile.TemporaryDirectory(prefix="aos-squad-") as place:
-        for name, text in qa_data.paragraphs(folder).items():
-            (Path(place) / f"{name}.md").write_text(text, encoding="utf-8")
-        shelf = Shelf.open(made, "paragraphs", [Path(place)])
-        given = shelf.each(chosen, lambda client, one: post(client, "/api/ask", {"question": one.text}))
+    shelf = open_paragraphs(made, folder)
+    given = shelf.each(chosen, lambda client, one: post(client, "/api/ask", {"question": one.text}))
     pairs = list(zip(chosen, given, strict=True))
     right = fmean(
         answer["mode"] != "not_found" and any(squeezed(gold) in squeezed(answer["answer"]) for gold in one.answers)

@@ -2,7 +2,6 @@
 
 import argparse
 import sys
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -15,7 +14,7 @@ import httpx
 
 from tests.evals import qa_data
 from tests.evals.qa_data import FORMATS, Asked, Squad
-from tests.evals.qa_shelf import Shelf, post
+from tests.evals.qa_shelf import Shelf, open_paragraphs, post
 from tests.evals.report import ROOT, Report
 from tests.instance import Instance, instance
 
@@ -123,12 +122,9 @@ def paragraphs(report: Report, made: Instance, folder: Path, count: int) -> None
     every = qa_data.squad(folder)
     chosen: list[Squad] = qa_data.spread([one for one in every if one.answers], count // 2)
     chosen += qa_data.spread([one for one in every if not one.answers], count // 2)
-    with tempfile.TemporaryDirectory(prefix="aos-squad-") as place:
-        for name, text in qa_data.paragraphs(folder).items():
-            (Path(place) / f"{name}.md").write_text(text, encoding="utf-8")
-        shelf = Shelf.open(made, "paragraphs", [Path(place)])
-        given = shelf.each(chosen, lambda client, one: _ask_text(client, one.text))
-        near = shelf.each(chosen, lambda client, one: _cosine(client, one.text))
+    shelf = open_paragraphs(made, folder)
+    given = shelf.each(chosen, lambda client, one: _ask_text(client, one.text))
+    near = shelf.each(chosen, lambda client, one: _cosine(client, one.text))
     answered = [one for one, question in zip(given, chosen, strict=True) if question.answers]
     impossible = [one for one, question in zip(given, chosen, strict=True) if not question.answers]
     lost, kept = _abstained(answered), _abstained(impossible)

@@ -1,5 +1,6 @@
 """A workspace of a running product: files go in through the real reader and indexer, questions over HTTP."""
 
+import tempfile
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -9,7 +10,7 @@ from typing import Any, TypeVar
 
 import httpx
 
-from tests.evals.qa_data import plain
+from tests.evals.qa_data import paragraphs, plain
 from tests.instance import Instance
 
 AT_ONCE = 4  # questions
@@ -78,6 +79,14 @@ class Shelf:
         finally:
             for client in clients:
                 client.close()
+
+
+def open_paragraphs(made: Instance, folder: Path) -> Shelf:
+    """The paragraphs of squad2_dev in a workspace, each a document; their files are gone when this returns."""
+    with tempfile.TemporaryDirectory(prefix="aos-squad-") as place:
+        for name, text in paragraphs(folder).items():
+            (Path(place) / f"{name}.md").write_text(text, encoding="utf-8")
+        return Shelf.open(made, "paragraphs", [Path(place)])
 
 
 def post(client: httpx.Client, path: str, body: Mapping[str, Any]) -> dict[str, Any]:

@@ -150,14 +150,12 @@ class PdfPages:
         scale = self._render_scale(page, self._context.ocr.dpi)
         # Without the remarks, which are text already; but with what else lies on the page, such as stamps.
         pixels = rendered_array(page.render(scale=scale, draw_annots=not notes.notes, may_draw_forms=not notes.notes))
-        if pixels.min() == pixels.max():
+        if is_blank(pixels):
             return self._by_text(page, number, native, (), notes)
         result = self._context.engine.read(pixels, number, round(scale * 72))
         if not result.text.strip() and native.characters and native.damaged <= _DAMAGED_SHARE:
             return replace(self._by_text(page, number, native, (), notes), attempts=result.attempts)
-        look = render_area(page, Box(0, 0, 1, 1), LOOK_DPI / 72) if not result.text.strip() else None
-        stamped = [box for box in notes.stamps if not is_blank(render_annotations(page, box, LOOK_DPI / 72))]
-        if look is not None and (stamped or seems_to_hold_text(look, LOOK_DPI)):
+        if not result.text.strip() and _seems_written(page, notes):
             doubt = Caveat(CaveatKind.PICTURES_UNREAD, "the page seems to hold text that OCR cannot read")
             result = replace(result, caveats=(*result.caveats, doubt))
         if not notes.notes:
@@ -205,6 +203,13 @@ class PdfPages:
 def open_pdf(path: Path, context: ExtractionContext) -> OpenedDocument:
     """Open a PDF."""
     return PdfPages(path, context)
+
+
+def _seems_written(page: pdfium.PdfPage, notes: PageNotes) -> bool:
+    """True for a page with a drawn stamp, or with signs in rows: OCR should find something there."""
+    if any(not is_blank(render_annotations(page, box, LOOK_DPI / 72)) for box in notes.stamps):
+        return True
+    return seems_to_hold_text(render_area(page, Box(0, 0, 1, 1), LOOK_DPI / 72), LOOK_DPI)
 
 
 def _with_form_data(page: Page, values: Sequence[str]) -> Page:
