@@ -136,7 +136,7 @@ async def test_a_failure_that_may_pass_is_tried_again(ledger: Bench, scope: Scop
 async def test_a_page_that_ends_its_worker_every_time_is_given_up(ledger: Bench, scope: Scope, folder: Path) -> None:
     job = await ledger.enqueue(scope, "scan", {"root": str(folder), "agent_id": None})
     ledger.reader.die_before = lambda name, number: (name, number) == ("c.txt", 10)
-    for _ in range(ledger.read.max_attempts):
+    for _ in range(2 * ledger.read.max_attempts - 1):  # the last ones alone
         claimed = await ledger.claim(lease=0.01)
         with pytest.raises(WorkerKilled):
             await ledger.runner().turn(claimed, await ledger.recipe(), lambda: False)
@@ -319,6 +319,22 @@ async def test_restarts_do_not_make_good_pages_look_bad(ledger: Bench, scope: Sc
         await asyncio.sleep(0.03)
     ledger.reader.die_before = lambda name, number: False
     shown = await ledger.desk.show(scope, await ledger.run())
+    assert (shown["state"], shown["failures"]) == ("completed", {})
+
+
+async def test_a_page_that_is_alone_when_ray_dies_is_no_page_that_ends_its_worker(
+    ledger: Bench, scope: Scope, folder: Path
+) -> None:
+    """Raylet and GCS die one after the other, and a page is in flight each time."""
+    job = await ledger.enqueue(scope, "scan", {"root": str(folder), "agent_id": None})
+    ledger.reader.die_before = lambda name, number: (name, number) == ("c.txt", 10)
+    for _ in range(2 * ledger.read.max_attempts - 2):
+        with pytest.raises(WorkerKilled):
+            await ledger.runner().turn(await ledger.claim(lease=0.01), await ledger.recipe(), lambda: False)
+        await asyncio.sleep(0.05)
+    ledger.reader.die_before = lambda name, number: False
+    await ledger.run()
+    shown = await ledger.desk.show(scope, job)
     assert (shown["state"], shown["failures"]) == ("completed", {})
 
 

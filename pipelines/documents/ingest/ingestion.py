@@ -189,7 +189,7 @@ class IngestionRunner:
         lease = job.lease
         most = min(self._read.batch_pages, self._read.small_pages) if self._holds else self._read.batch_pages
         pending = await self._jobs.pending(lease, READ, most)
-        worn_out = [u for u in pending if u.attempts >= self._read.max_attempts]
+        worn_out = [u for u in pending if u.attempts >= _most_deaths(self._read)]
         done = await self._write_pages(lease, [_given_up(u) for u in worn_out], {u.key: u for u in worn_out})
         units = {u.key: u for u in _suspects_apart(pending, self._read)}
         if not units or stopped():
@@ -262,7 +262,7 @@ class IngestionRunner:
         self, lease: JobLease, target: WriteTarget, building: bool, stopped: Callable[[], bool]
     ) -> int:
         pending = await self._jobs.pending(lease, INDEX, VERSIONS_A_TURN, after=READ)
-        done = await self._give_up_index(lease, [u for u in pending if u.attempts >= self._read.max_attempts])
+        done = await self._give_up_index(lease, [u for u in pending if u.attempts >= _most_deaths(self._read)])
         units = _suspects_apart(pending, self._read)
         if not units or stopped():
             return done
@@ -314,15 +314,23 @@ def _refuse_slow(job: ClaimedJob, failure: Failure | None) -> None:
         raise TooSlow(failure.detail)
 
 
+def _most_deaths(read: ReadSettings) -> int:
+    """Attempts after which a unit is given up that ended its worker: `max_attempts` of them alone.
+
+    Those beside other units prove nothing, and one alone may fall together with the end of a node or of all of Ray.
+    """
+    return 2 * read.max_attempts - 1
+
+
 def _suspects_apart(pending: Sequence[WorkUnit], read: ReadSettings) -> list[WorkUnit]:
-    """The next units to do together: one that has a single attempt left is done alone.
+    """The next units to do together: one that was tried before as often as is allowed beside others is done alone.
 
     Attempts are counted for a whole batch. Without this, three restarts would make every page that waited beside them
     look as if it had ended its worker.
     """
-    left = [unit for unit in pending if unit.attempts < read.max_attempts]
-    last_chance = [unit for unit in left if unit.attempts + 1 == read.max_attempts and unit.attempts > 0]
-    return last_chance[:1] or left
+    left = [unit for unit in pending if unit.attempts < _most_deaths(read)]
+    suspects = [unit for unit in left if unit.attempts >= max(1, read.max_attempts - 1)]
+    return suspects[:1] or left
 
 
 def _given_up(unit: WorkUnit) -> ReadPage:
