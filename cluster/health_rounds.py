@@ -28,6 +28,7 @@ ROUND_SECONDS = 3.0
 LIMIT_SECONDS = 3.0  # of a question
 CONTROLLER_SECONDS = 6.0  # between two questions that it answers with all it knows
 ABSENT_SECONDS = 25.0  # the proxy is begun anew by the controller in less
+HEAD_PARTS = ("gcs", "raylet")
 CONTROLLER, MANAGER = "ray::ServeController", "ray::HAProxyManager"
 DASHBOARD = "/api/version"
 GCS_HEALTH = "/api/gcs_healthz"
@@ -187,9 +188,11 @@ class LivenessRounds:
                 self._silences.answered(question.part, pid)
             elif self._silences.hangs(question.part, pid):
                 self._end_processes(question.part, [pid])
-                if question.part in ("gcs", "raylet"):
+                if question.part in HEAD_PARTS:
                     self._head.clear()
                     return question.part
+            elif question.part in HEAD_PARTS:
+                self._next = 0.0  # all of Ray is away with it: the second question follows at once
         self._judge_controller(by_part)
         self._judge_proxy(by_part["proxy"])
         return ""
