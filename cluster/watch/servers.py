@@ -121,7 +121,9 @@ def ask_redis(url: str, seconds: float) -> LivenessCheck:
         return LivenessCheck(LivenessState.ANSWERED)
     except _NO_REDIS as error:
         # A reply that the client has no class for, such as too many clients, bears the word that it begins with.
-        replied = getattr(error, "status_code", None) is not None
+        # One that hangs up before the question is out has no room for another client: it lives, too.
+        hung_up = any(isinstance(one, BrokenPipeError | ConnectionResetError) for one in (error, error.__context__))
+        replied = hung_up or getattr(error, "status_code", None) is not None
         return LivenessCheck(LivenessState.ANSWERED if replied else LivenessState.GONE, why=str(error))
     return LivenessCheck(LivenessState.ANSWERED)
 
