@@ -17,11 +17,16 @@ from typing import Any
 import httpx
 import pypdfium2
 
-from tests.evals import qa_data
+from tests.evals import look_alikes, qa_data
+from tests.evals.look_alikes import FormQuestion
 from tests.evals.qa_shelf import Shelf, open_paragraphs, post
 from tests.evals.report import ROOT, Report
 from tests.instance import Instance, instance
 
+ABSENT = "Absent documents: ≥ 95 % refused, as today"
+LOOK_ALIKES, FORMS = 60, 30  # generated reports; invoices, leases and inspection sheets each
+ABSENT_QUESTIONS = 120
+PARTS = ("reports", "crowd", "forms", "squad2")
 EDGE = 3  # lines at the top and at the bottom of a page where running lines stand
 RUNNING = 3  # documents in which a line has to stand there
 
@@ -40,16 +45,6 @@ SQUAD = (
 
 
 @dataclass(frozen=True, slots=True)
-class ReportQuestion:
-    """A question about one report; one of `answers` has to stand in the answer."""
-
-    kind: str
-    text: str
-    file: str
-    answers: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Verdict:
     """What is right and wrong about an answer."""
 
@@ -62,10 +57,10 @@ class Verdict:
     seconds: float
 
 
-def report_questions(folder: Path) -> list[ReportQuestion]:
+def report_questions(folder: Path) -> list[FormQuestion]:
     """All questions of a folder of reports."""
     rows = map(json.loads, (folder / "questions.jsonl").read_text(encoding="utf-8").splitlines())
-    return [ReportQuestion(one["kind"], one["question"], one["file"], tuple(one["answers"])) for one in rows]
+    return [FormQuestion(one["kind"], one["question"], one["file"], tuple(one["answers"])) for one in rows]
 
 
 def squeezed(text: str) -> str:
@@ -98,7 +93,7 @@ def page_texts(folder: Path) -> dict[str, list[str]]:
     return found
 
 
-def judge(one: ReportQuestion, answer: Mapping[str, Any], shelf: Shelf, running: set[str], seconds: float) -> Verdict:
+def judge(one: FormQuestion, answer: Mapping[str, Any], shelf: Shelf, running: set[str], seconds: float) -> Verdict:
     """An answer of `/api/ask` beside its question."""
     cited = answer["citations"]
     found = answer["mode"] != "not_found"
@@ -117,10 +112,10 @@ def judge(one: ReportQuestion, answer: Mapping[str, Any], shelf: Shelf, running:
     )
 
 
-def ask_all(shelf: Shelf, asked: Sequence[ReportQuestion], running: set[str]) -> list[Verdict]:
+def ask_all(shelf: Shelf, asked: Sequence[FormQuestion], running: set[str]) -> list[Verdict]:
     """Every question, with its verdict."""
 
-    def ask(client: httpx.Client, one: ReportQuestion) -> Verdict:
+    def ask(client: httpx.Client, one: FormQuestion) -> Verdict:
         began = time.perf_counter()
         answer = post(client, "/api/ask", {"question": one.text})
         return judge(one, answer, shelf, running, time.perf_counter() - began)
@@ -141,6 +136,9 @@ def reports(report: Report, made: Instance, folder: Path) -> dict[str, float]:
         _copy(folder.glob("*.pdf"), Path(place))
         shelf = Shelf.open(made, "reports", [Path(place)])
         verdicts = ask_all(shelf, report_questions(folder), running)
+        strange = list(look_alikes.all_questions(look_alikes.accident_reports(LOOK_ALIKES)))
+        refused = fmean(one.not_found for one in ask_all(shelf, qa_data.spread(strange, ABSENT_QUESTIONS), running))
+    report.figure("absent documents refused", refused, reference=0.95, goal=ABSENT, holds=refused >= 0.95)
     found = figures_of(verdicts)
     _tell_reports(report, found)
     for kind, count in sorted(Counter(one.kind for one in verdicts).items()):
@@ -169,6 +167,8 @@ def crowd(report: Report, made: Instance, folder: Path, alone: Mapping[str, floa
     with tempfile.TemporaryDirectory(prefix="aos-crowd-") as place:
         _copy((folder / "reports").glob("*.pdf"), Path(place))
         _copy(qa_data.spread(others, 108), Path(place))
+        for one in look_alikes.accident_reports(LOOK_ALIKES):
+            one.write(Path(place))
         shelf = Shelf.open(made, "crowd", [Path(place)])
         found = figures_of(ask_all(shelf, report_questions(folder / "reports"), running))
     for name, value in found.items():
@@ -178,6 +178,22 @@ def crowd(report: Report, made: Instance, folder: Path, alone: Mapping[str, floa
         before = None if alone is None else alone[name]
         holds = worse is not None and worse <= 0.03
         report.figure(f"crowd: {name.replace('_', ' ')}", value, reference=before, goal=CROWD, holds=holds)
+
+
+def forms(report: Report, made: Instance) -> None:
+    """Questions to generated forms among their like: accident reports, invoices, leases and inspection sheets."""
+    written = [*look_alikes.accident_reports(LOOK_ALIKES), *look_alikes.other_forms(FORMS)]
+    with tempfile.TemporaryDirectory(prefix="aos-forms-") as place:
+        for one in written:
+            one.write(Path(place))
+        running = running_lines(page_texts(Path(place)))
+        shelf = Shelf.open(made, "forms", [Path(place)])
+        verdicts = ask_all(shelf, qa_data.spread(list(look_alikes.all_questions(written)), 600), running)
+    for name, value in figures_of(verdicts).items():
+        report.figure(f"generated forms: {name.replace('_', ' ')}", value, reference=len(verdicts))
+    for kind, count in sorted(Counter(one.kind for one in verdicts).items()):
+        right = fmean(one.holds_truth for one in verdicts if one.kind == kind)
+        report.figure(f"generated forms, {kind}: truth in the answer", right, reference=count)
 
 
 def paragraphs(report: Report, made: Instance, folder: Path, count: int) -> None:
@@ -207,14 +223,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, print, write `.reports/eval-answers.json`; 1 where a goal does not hold."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--evals", type=Path, default=ROOT.parent / "shared" / "evals")
-    parser.add_argument("--part", action="append", choices=("reports", "crowd", "squad2"), help="several times")
+    parser.add_argument("--part", action="append", choices=PARTS, help="several times")
     parser.add_argument("--questions", type=int, default=600, help="of squad2_dev")
     chosen = parser.parse_args(arguments)
     folder: Path = chosen.evals / "qa"
     if not (folder / "reports" / "questions.jsonl").is_file():
         print(f"eval-answers: there is no {folder / 'reports'}; name the measuring data with --evals", file=sys.stderr)
         return 2
-    parts = chosen.part or ("reports", "crowd", "squad2")
+    parts = chosen.part or PARTS
     report, began = Report("eval-answers", part=chosen.part is not None), time.monotonic()
     alone = None
     with instance() as made:
@@ -222,6 +238,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             alone = reports(report, made, folder / "reports")
         if "crowd" in parts:
             crowd(report, made, folder, alone)
+        if "forms" in parts:
+            forms(report, made)
         if "squad2" in parts:
             paragraphs(report, made, folder / "squad2_dev", chosen.questions)
     report.figure("time", round(time.monotonic() - began), unit="s")

@@ -2,10 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from serve_apps.retrieval.answers.evidence import ScoredSentence
 from serve_apps.retrieval.search.query import SearchHit
-from serve_apps.retrieval.text.words import NameMention, content_words, find_names, is_unknown_name, known_words
+from serve_apps.retrieval.text.abbreviations import known_with_meanings
+from serve_apps.retrieval.text.identifiers import KnownTerms
+from serve_apps.retrieval.text.values import blank_values, date_readings, find_dates
+from serve_apps.retrieval.text.words import NameMention, content_words, find_names, is_unknown_name
 
 # What a sentence needs to support an answer. Each part alone must not be negligible; their mean decides. Chosen by the
 # rates over questions to five companies' documents and to SQuAD's paragraphs: no set was held out.
@@ -18,6 +22,22 @@ NAMES_COST = 0.5  # of the score where none of a question's names is known
 WORDS_COST = 0.2  # of the score where none of its words is
 
 
+class ScoredEvidence(Protocol):
+    """A sentence or a fact and how well it answers a question."""
+
+    @property
+    def coverage(self) -> float:
+        """Share of the question's words, 0 to 1."""
+
+    @property
+    def similarity(self) -> float | None:
+        """Cosine to the question; None where no embedder answered."""
+
+    @property
+    def score(self) -> float:
+        """Both together."""
+
+
 @dataclass(frozen=True, slots=True)
 class UncoveredTerms:
     """Names and words of a question that no passage speaks of."""
@@ -25,6 +45,7 @@ class UncoveredTerms:
     names: tuple[NameMention, ...] = ()  # what it names
     unknown: tuple[NameMention, ...] = ()  # those of them that no passage knows
     words: float = 0.0  # share of all its words that no passage has, 0 to 1
+    dates: tuple[str, ...] = ()  # that no passage says
 
     @property
     def share(self) -> float:
@@ -39,18 +60,30 @@ class UncoveredTerms:
     @property
     def reason(self) -> str:
         """For the reader."""
-        return f"no passage that was found speaks of {' or '.join(name.shown for name in self.unknown)}"
+        missing = [*(name.shown for name in self.unknown), *self.dates]
+        return f"no passage that was found speaks of {' or '.join(missing)}"
 
 
-def find_uncovered_terms(question: str, hits: Sequence[SearchHit]) -> UncoveredTerms:
-    """The names and words of a question beside all that the passages and their titles say."""
-    there = known_words(text for hit in hits for text in (hit.text, *hit.titles))
-    asked, words = tuple(find_names(question)), set(content_words(question))
-    missing = len(words - there) / len(words) if words else 0.0
-    return UncoveredTerms(asked, tuple(name for name in asked if is_unknown_name(name.words, there)), missing)
+def find_uncovered_terms(
+    question: str, hits: Sequence[SearchHit], meant: Sequence[str] | None = None
+) -> UncoveredTerms:
+    """The names, dates and words of a question beside all that the passages and their titles say.
+
+    `meant`: texts of the documents that it is about, where it says so; names and dates have to stand in these.
+    """
+    dates = [one for one in find_dates(question) if one.kind == "date"]
+    found = [text for hit in hits for text in (hit.text, *hit.titles)]
+    known = KnownTerms.of(found if meant is None else meant, dated=bool(dates))
+    there = known.words if meant is None else known.words | known_with_meanings(found)
+    rest = blank_values(question, dates)
+    asked, words = tuple(find_names(rest)), set(content_words(rest))
+    unknown = tuple(one.shown for one in dates if not known.dates & set(date_readings(one)))
+    missing = (len(words - there) + len(unknown)) / (len(words) + len(dates)) if words or dates else 0.0
+    strangers = tuple(name for name in asked if is_unknown_name(name.words, known.words))
+    return UncoveredTerms(asked, strangers, missing, unknown)
 
 
-def supports_answer(judged: ScoredSentence, of_question: UncoveredTerms) -> bool:
+def supports_answer(judged: ScoredEvidence, of_question: UncoveredTerms) -> bool:
     """A sentence supports an answer when it shares enough of the question's words and means something near to it."""
     if judged.similarity is None:
         return judged.coverage >= LEAST_COVERAGE_ALONE + of_question.cost
@@ -60,7 +93,7 @@ def supports_answer(judged: ScoredSentence, of_question: UncoveredTerms) -> bool
 
 def abstention_reason(judged: Sequence[ScoredSentence], of_question: UncoveredTerms) -> str:
     """Reason for the abstention: no sentence was enough."""
-    if of_question.unknown:
+    if of_question.unknown or of_question.dates:
         return of_question.reason
     if not judged:
         return "no passage was found"

@@ -10,3 +10,11 @@ where p.tenant_id = %(tenant)s and p.workspace_id = %(workspace)s and d.workspac
   and (p.version_id, p.number) in (
       select wanted.version_id, wanted.number
       from unnest(%(versions)s::text[], %(numbers)s::int[]) as wanted(version_id, number));
+
+-- edges: The beginnings and the ends of the first pages of versions that readers see; of page 1 more.
+select p.version_id, p.number, left(p.text, case p.number when 1 then 1500 else 400 end) as top,
+       right(p.text, 400) as bottom
+from pages p join documents d on d.id = p.document_id and d.current_version = p.version_id
+where p.tenant_id = %(tenant)s and p.workspace_id = %(workspace)s and d.workspace_id = %(workspace)s
+  and p.version_id = any(%(versions)s::text[]) and p.number <= 12
+order by p.version_id, p.number;

@@ -2,39 +2,32 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
+from itertools import islice
 from typing import Literal
 
 from cluster.basics.scope import Scope
-from cluster.models.embedding.vectors_cache import with_workspace_cache
-from cluster.models.model_errors import AWAY, NoModel
+from cluster.models.model_errors import NoModel
 from cluster.models.ports import Embedder
 from cluster.models.routing.tasks import Task
-from cluster.state.db.postgres import Database, load_queries
+from cluster.state.db.postgres import Database
 from serve_apps.retrieval.answers import abstain, evidence, generate, support
 from serve_apps.retrieval.answers import conflicts as conflict
 from serve_apps.retrieval.answers.abstain import UncoveredTerms
 from serve_apps.retrieval.answers.attribute import PassageSentences
-from serve_apps.retrieval.answers.cite import CitationList, Pages, citations_overlap
-from serve_apps.retrieval.answers.claims import (
-    AnswerClaim,
-    Basis,
-    ConflictValue,
-    DroppedClaim,
-    SourceConflict,
-    as_said,
-    text_of,
-)
+from serve_apps.retrieval.answers.cite import CitationList, citations_overlap
+from serve_apps.retrieval.answers.claims import AnswerClaim, Basis, ConflictValue, DroppedClaim, SourceConflict, text_of
 from serve_apps.retrieval.answers.document_request import extract_subject
-from serve_apps.retrieval.answers.evidence import ScoredSentence
-from serve_apps.retrieval.answers.quote import LEAST_WORDS, Citation, page_of
+from serve_apps.retrieval.answers.extraction import AnswerEvidence, AnswerSubject, EvidenceReader, extract_claims
+from serve_apps.retrieval.answers.follow_up import expand_question
+from serve_apps.retrieval.answers.meant_documents import MeantDocuments, find_meant_documents
+from serve_apps.retrieval.answers.quote import LEAST_WORDS, Citation
+from serve_apps.retrieval.answers.running_lines import RunningLines
 from serve_apps.retrieval.search.pipeline import SearchPipeline
 from serve_apps.retrieval.search.query import SearchHit, SearchQuery, SearchResults
 from serve_apps.retrieval.search.query_writer import REFUSALS, QueryWriter
+from serve_apps.retrieval.text.identifiers import find_identifiers
 from serve_apps.retrieval.text.values import find_values
 from serve_apps.retrieval.text.words import content_words
-
-SQL = load_queries(Path(__file__).with_name("answer.sql"))
 
 NOT_FOUND = "Not found in the documents."
 # The documents may well hold it: whoever would have read them did not reply.
@@ -42,7 +35,7 @@ NO_REPLY = "The language model did not reply, and no sentence of the documents a
 COMMAND_ONLY = "the message says what to do, and names nothing to look for"
 HITS = 8  # passages that are looked at
 KNOWN = 24  # passages that are asked whether they know what a question names
-MEASURED = 20  # sentences that are embedded, those that cover most of the question
+NO_EVIDENCE = AnswerEvidence((), (), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +64,8 @@ class DocumentAnswerer:
         self, search: SearchPipeline, database: Database, embedder: Embedder, writer: QueryWriter | None = None
     ) -> None:
         """`writer` asks the workspace's language models; without one, or where it has none, answers are extractive."""
-        self._search, self._database, self._embedder, self._writer = search, database, embedder, writer
+        self._search, self._embedder, self._writer = search, embedder, writer
+        self._evidence = EvidenceReader(database, embedder)
 
     async def ask(
         self, scope: Scope, question: str, agent_id: str | None = None, history: tuple[str, ...] = ()
@@ -85,33 +79,68 @@ class DocumentAnswerer:
         asked = extract_subject(question)
         query = SearchQuery(asked, limit=KNOWN, agent_id=agent_id, spread=False, history=history)
         results = await self._search.run(scope, query)
-        strange = abstain.find_uncovered_terms(asked, results.hits)
-        results = replace(results, hits=results.hits[:HITS])
         if not results.hits:
-            nothing = abstain.abstention_reason((), strange) if asked else COMMAND_ONLY
+            nothing = abstain.abstention_reason((), UncoveredTerms()) if asked else COMMAND_ONLY
             return _not_found_answer(results, nothing, fallback=results.fallback)
-        cited = CitationList(results.hits, await self._load_pages(scope, results.hits))
+        about = asked if find_identifiers(asked) else expand_question(asked, history)
+        meant, heads, running = await self._find_meant(scope, query, about, results)
+        own = await self._load_meant(scope, query, meant)
+        strange = abstain.find_uncovered_terms(
+            asked,
+            (*own, *results.hits),
+            [*(text for hit in own for text in (hit.text, *hit.titles)), *heads] if own else None,
+        )
+        others = (hit for hit in results.hits if hit.document_id not in meant.documents | meant.rivals)
+        results = replace(results, hits=(*own, *islice(others, HITS)))
+        subject = AnswerSubject(asked, meant, strange)
+        cited = CitationList(results.hits, await self._evidence.load_pages(scope, results.hits))
         said: tuple[str, str] | None = None
         why: str | None = None
         dropped: tuple[DroppedClaim, ...] = ()
         if self._writer is not None and strange.share < 1:
             said, why = await self._write_answer(self._writer, scope, question, query, results)
         if said is not None:
-            written, why, dropped = await self._verify_generated(scope, asked, results, cited, strange, *said)
+            written, why, dropped = await self._verify_generated(scope, subject, results, cited, running, *said)
             if written is not None:
                 return written
         afresh = CitationList(results.hits, cited.pages)
-        answer = await self._extract_answer(scope, asked, results, afresh, strange, why)
+        answer = await self._extract_answer(scope, subject, results, afresh, running, why)
         if answer.mode == "not_found" and said is None and why is not None:
             answer = replace(answer, text=NO_REPLY, abstained=why)
         return replace(answer, dropped=dropped)
+
+    async def _find_meant(
+        self, scope: Scope, query: SearchQuery, about: str, results: SearchResults
+    ) -> tuple[MeantDocuments, list[str], RunningLines]:
+        """The documents that a question names, the beginnings of these, and the running lines of all.
+
+        Among hundreds of one form the words of a question fit all, and what it names is in none of the first: where
+        those found do not know all of its names, these are searched for alone.
+        """
+        names = find_identifiers(about)
+        heads, running = await self._evidence.load_heads(scope, results.hits)
+        meant = find_meant_documents(about, heads)
+        if len(meant.named) < len(names):
+            words = " ".join(one.shown for one in names)
+            by_name = replace(query, text=words, strategy="keyword", rerank=False, history=())
+            hits = {hit.version_id: hit for hit in (*results.hits, *(await self._search.run(scope, by_name)).hits)}
+            heads, running = await self._evidence.load_heads(scope, list(hits.values()))
+            meant = find_meant_documents(about, heads)
+        return meant, [head.text for head in heads if head.document_id in meant.documents], running
+
+    async def _load_meant(self, scope: Scope, query: SearchQuery, meant: MeantDocuments) -> tuple[SearchHit, ...]:
+        """The passages of the documents that are meant, searched for among these alone."""
+        if not meant.documents:
+            return ()
+        filters = replace(query.filters, document_ids=tuple(sorted(meant.documents)))
+        return (await self._search.run(scope, replace(query, filters=filters))).hits
 
     @staticmethod
     async def _write_answer(
         writer: QueryWriter, scope: Scope, question: str, query: SearchQuery, results: SearchResults
     ) -> tuple[tuple[str, str] | None, str | None]:
         """(text, model) of what a model writes, or why none did; neither where none is configured."""
-        sources = [generate.NumberedSource(f"{hit.filename}, page {hit.page}", hit.text) for hit in results.hits]
+        sources = [generate.NumberedSource(f"{hit.filename}, page {hit.page}", hit.text) for hit in results.hits[:HITS]]
         wanted = generate.answer_request(question, sources, query.history)
         try:
             written = await writer.write(scope, query.agent_id, Task.RAG_ANSWER, wanted)
@@ -126,24 +155,24 @@ class DocumentAnswerer:
     async def _verify_generated(
         self,
         scope: Scope,
-        question: str,
+        subject: AnswerSubject,
         results: SearchResults,
         cited: CitationList,
-        strange: UncoveredTerms,
+        running: RunningLines,
         text: str,
         model: str,
     ) -> tuple[CitedAnswer | None, str | None, tuple[DroppedClaim, ...]]:
         """The model's answer with every claim checked, or why there is none, and what of it nothing supports."""
-        claims, dropped, unmeasured = await self._verify_claims(question, generate.parse_claims(text), cited)
+        claims, dropped, unmeasured = await self._verify_claims(subject.question, generate.parse_claims(text), cited)
         fallback = _join_reasons(results.fallback, unmeasured)
-        judged, away = list[ScoredSentence](), None
+        offered = NO_EVIDENCE
         if claims and (left_out(dropped) or all(one.basis == "attributed" for one in claims)):
-            judged, away = await self._score_sentences(scope, question, results.hits)
-        if claims and _claims_suffice(claims, judged, cited, strange):
+            offered = await self._evidence.score(scope, subject, cited, running)
+        if claims and _claims_suffice(claims, offered, cited, subject.strange):
             # The passages' own sentences stand where the model said what none says.
-            more = _extract_claims(judged, cited, strange) if left_out(dropped) else []
-            claims, fallback = (*claims, *more), _join_reasons(fallback, away)
-            conflicts = _find_conflicts(question, cited, claims)
+            more = extract_claims(offered, cited, subject.strange) if left_out(dropped) else []
+            claims, fallback = (*claims, *more), _join_reasons(fallback, offered.unmeasured)
+            conflicts = _find_conflicts(subject.question, cited, claims)
             shown, places = text_of(claims, conflicts), tuple(cited.all)
             answer = CitedAnswer(shown, "generated", places, results, model, fallback, claims, conflicts, dropped)
             return answer, None, dropped
@@ -187,60 +216,27 @@ class DocumentAnswerer:
         quotes, about = [one.quote for one in found], cited.titles(found)
         near, away = None, None
         if support.word_overlap(claim, quotes, about) < support.LEAST_SHARED:
-            (near,), away = await self._measure_similarity(self._embedder, claim, [" ".join(quotes)])
+            (near,), away = await self._evidence.measure(self._embedder, claim, [" ".join(quotes)])
         return support.support_objection(claim, quotes, about, question, near), away
 
     async def _extract_answer(
         self,
         scope: Scope,
-        question: str,
+        subject: AnswerSubject,
         results: SearchResults,
         cited: CitationList,
-        strange: UncoveredTerms,
+        running: RunningLines,
         why: str | None,
     ) -> CitedAnswer:
-        judged, unmeasured = await self._score_sentences(scope, question, results.hits)
-        claims, fallback = _extract_claims(judged, cited, strange), _join_reasons(why, results.fallback, unmeasured)
+        offered = await self._evidence.score(scope, subject, cited, running)
+        claims = extract_claims(offered, cited, subject.strange)
+        fallback = _join_reasons(why, results.fallback, offered.unmeasured)
         if not claims:
-            return _not_found_answer(results, abstain.abstention_reason(judged, strange), fallback=fallback)
-        conflicts = _find_conflicts(question, cited, claims)
+            reason = abstain.abstention_reason(offered.sentences, subject.strange)
+            return _not_found_answer(results, reason, fallback=fallback)
+        conflicts = _find_conflicts(subject.question, cited, claims)
         text, places = text_of(claims, conflicts), tuple(cited.all)
         return CitedAnswer(text, "extractive", places, results, None, fallback, tuple(claims), conflicts)
-
-    async def _score_sentences(
-        self, scope: Scope, question: str, hits: Sequence[SearchHit]
-    ) -> tuple[list[ScoredSentence], str | None]:
-        sentences = evidence.split_hits(hits)
-        titles = [" ".join(hit.titles) for hit in hits]
-        async with self._database.transaction(scope) as tx:
-            rows = await tx.all(SQL["lexemes"], texts=[question, *titles, *(one.text for one in sentences)])
-        asked, *words = [row["words"] for row in rows]
-        above, own = words[: len(hits)], words[len(hits) :]
-        shares = evidence.question_coverage(asked, own, [above[one.hit] for one in sentences])
-        order = sorted(range(len(sentences)), key=lambda at: -shares[at])[:MEASURED]
-        near, why = await self._measure_similarity(
-            with_workspace_cache(self._embedder, scope), question, [sentences[at].text for at in order]
-        )
-        return [ScoredSentence(sentences[at], shares[at], value) for at, value in zip(order, near, strict=True)], why
-
-    async def _measure_similarity(
-        self, embedder: Embedder, text: str, others: Sequence[str]
-    ) -> tuple[Sequence[float | None], str | None]:
-        """Cosine of the text to each of the others, or why nobody measured it."""
-        if not others:
-            return [], None
-        try:
-            vectors = await embedder.embed([text, *others])
-        except AWAY as error:
-            return [None] * len(others), f"words only, the embedder did not answer: {error}"
-        return evidence.cosine_similarities(vectors), None
-
-    async def _load_pages(self, scope: Scope, hits: Sequence[SearchHit]) -> Pages:
-        places = sorted({(hit.version_id, span.page) for hit in hits for span in hit.spans})
-        versions, numbers = [version for version, _ in places], [number for _, number in places]
-        async with self._database.transaction(scope) as tx:
-            rows = await tx.all(SQL["pages"], **scope.keys, versions=versions, numbers=numbers)
-        return {(row["version_id"], row["number"]): page_of(row) for row in rows}
 
 
 def _join_reasons(*reasons: str | None) -> str | None:
@@ -257,26 +253,16 @@ def left_out(dropped: Sequence[DroppedClaim]) -> bool:
 
 
 def _claims_suffice(
-    claims: Sequence[AnswerClaim], judged: Sequence[ScoredSentence], cited: CitationList, strange: UncoveredTerms
+    claims: Sequence[AnswerClaim], offered: AnswerEvidence, cited: CitationList, strange: UncoveredTerms
 ) -> bool:
     """True where a model's remaining claims answer; if it quoted nothing, extracts are held to the same."""
     if any(one.basis == "quoted" for one in claims):
         return True
-    fit = [cited.sentence(one.sentence) for one in judged if abstain.supports_answer(one, strange)]
+    fit = [one.sentence for one in offered.sentences if abstain.supports_answer(one, strange)]
+    fit += [one.place for one in offered.facts if abstain.supports_answer(one.ranked, strange)]
+    found = [place for one in fit if (place := cited.sentence(one))]
     places = [cited.all[n - 1] for one in claims for n in one.citations]
-    return any(citations_overlap(one, place) for one in fit if one for place in places)
-
-
-def _extract_claims(
-    judged: Sequence[ScoredSentence], cited: CitationList, strange: UncoveredTerms
-) -> list[AnswerClaim]:
-    """The passages' own best sentences, but for those that are cited already."""
-    claims, before = [], tuple(cited.all)
-    for one in evidence.best_sentences([one for one in judged if abstain.supports_answer(one, strange)]):
-        place = cited.sentence(evidence.with_list(one.sentence, cited.hits[one.sentence.hit]))
-        if place and not cited.covers(place) and not any(citations_overlap(place, other) for other in before):
-            claims.append(AnswerClaim(as_said(place.quote), (cited.number(place),), "extracted"))
-    return claims
+    return any(citations_overlap(one, place) for one in found for place in places)
 
 
 def _find_conflicts(question: str, cited: CitationList, claims: Sequence[AnswerClaim]) -> tuple[SourceConflict, ...]:

@@ -49,6 +49,7 @@ _WRITTEN: tuple[tuple[ValueKind, str], ...] = (
     ("number", rf"(?<![\w.,])(?P<plain>{_NUMBER})(?![\w])"),
 )
 _FORMS = tuple((kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in _WRITTEN)
+_DATE_FORMS = tuple(form for form in _FORMS if form[0] in ("date", "year"))
 _NO_UNIT_TEXT = """a after an and are as at be before by can for from has have if in is it may must nd not of on or out
 per rd s st than that th the then these this those to until was were which will with"""
 _NO_UNIT = frozenset(_NO_UNIT_TEXT.split())
@@ -68,15 +69,33 @@ class TextValue:
 
 def find_values(text: str) -> list[TextValue]:
     """The values of a text in their order; what is part of one is no other."""
+    return _find_forms(text, _FORMS)
+
+
+def find_dates(text: str) -> list[TextValue]:
+    """The dates and years of a text, without a look for anything else."""
+    return _find_forms(text, _DATE_FORMS)
+
+
+def _find_forms(text: str, forms: Sequence[tuple[ValueKind, re.Pattern[str]]]) -> list[TextValue]:
     found: list[TextValue] = []
     taken = [False] * len(text)
-    for kind, form in _FORMS:
+    for kind, form in forms:
         for match in form.finditer(text):
             one = _value_from_match(kind, match)
             if one is not None and not any(taken[one.start : one.end]):
                 taken[one.start : one.end] = [True] * (one.end - one.start)
                 found.append(one)
     return sorted(found, key=lambda one: one.start)
+
+
+def date_readings(one: TextValue) -> tuple[str, ...]:
+    """The days that a date or year may mean: 12/08/2007 is the twelfth of August and the eighth of December."""
+    parts = re.fullmatch(r"(\d{4})-(\d{2})-(\d{2})", one.amount)
+    if one.kind != "date" or parts is None or not re.fullmatch(r"\d{1,2}[./]\d{1,2}[./]\d{4}", one.shown):
+        return (one.amount,)
+    year, month, day = parts.groups()
+    return tuple(f"{year}-{first}-{last}" for first, last in ((month, day), (day, month)) if int(first) <= 12)
 
 
 def blank_values(text: str, found: Sequence[TextValue]) -> str:

@@ -1,0 +1,148 @@
+"""Finds the facts of a page: tables by their headings, forms by their labels, in Markdown tables and in plain lines."""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from pipelines.documents.chunk import headings
+from pipelines.documents.chunk.blocks import BlockKind, TextBlock, find_blocks
+from pipelines.documents.document import Word
+from pipelines.documents.facts.page_fact import FactKind, PageFact
+from pipelines.documents.facts.table_cells import TableCell, table_rows
+
+LONGEST_LABEL = 60  # characters
+LABEL_WORDS = 8
+LONGEST_VALUE = 600  # characters; more is a text
+LABELS = 0.5  # share of a column's cells that end in a colon, from which on it is a column of labels
+GAP = 1.5  # of a line's height; wider, what follows is another field
+
+_LABELLED = re.compile(
+    r"[-*•]?[ \t]*(?P<marks>[*_]{0,3})(?P<label>[^\W_][^:|\n]*?)(?:(?P=marks):|:(?P=marks))[ \t]+(?P<value>\S.*)"
+)
+_LABEL = re.compile(r"[^\W_][^:]*:(?:\s|$)")
+_NUMERIC = re.compile(r"[\s\d.,%$€£¥₹()+\-–—/:]*\d[\s\d.,%$€£¥₹()+\-–—/:]*[A-Za-z]{0,3}")
+
+
+def find_facts(text: str, words: Sequence[Word] = ()) -> list[PageFact]:
+    """The facts of a page in their order.
+
+    Args:
+        text: of the page, tables as Markdown.
+        words: of the page with their boxes, as far as its format has a geometry: fields side by side on one line are
+            told apart by the gap between them.
+    """
+    found: list[PageFact] = []
+    section = ""
+    for block in find_blocks(text):
+        match block.kind:
+            case BlockKind.TITLE:
+                section = headings.title_text(text[block.start : block.end].strip())
+            case BlockKind.TABLE:
+                found.extend(_table_facts(text, block, section))
+            case BlockKind.PROSE:
+                found.extend(_line_facts(text, block, section, words))
+            case BlockKind.CODE:
+                pass
+    return found
+
+
+def _table_facts(text: str, block: TextBlock, section: str) -> Iterator[PageFact]:
+    rows = table_rows(text, block)
+    labels = _label_columns(rows)
+    yield from _form_facts(rows, labels, section) if labels else _grid_facts(rows, block, section)
+
+
+def _label_columns(rows: Sequence[Sequence[TableCell]]) -> frozenset[int]:
+    """The columns whose cells are labels of what stands right of them."""
+    width = max(map(len, rows), default=0)
+    found = set()
+    for column in range(width - 1):
+        cells = [row[column] for row in rows if column < len(row) and row[column].text and _filled(row) > 1]
+        if cells and sum(map(_is_label, cells)) >= LABELS * len(cells):
+            found.add(column)
+    return frozenset(found)
+
+
+def _form_facts(rows: Sequence[Sequence[TableCell]], labels: frozenset[int], section: str) -> Iterator[PageFact]:
+    """The fields of a form in cells; a row of one cell is the caption of those under it."""
+    for row in rows:
+        if _filled(row) == 1 and not _is_label(next(cell for cell in row if cell.text)):
+            section = next(cell.text for cell in row if cell.text)
+            continue
+        at = 0
+        while at < len(row):
+            cell = row[at]
+            stop = next((n for n in range(at + 1, len(row)) if n in labels and row[n].text), len(row))
+            if cell.text and (at in labels or _is_label(cell)):
+                values = [one for one in row[at + 1 : stop] if one.text]
+                if values:
+                    value = " ".join(one.text for one in values)
+                    yield PageFact(FactKind.FIELD, _plain_label(cell.text), value, cell.start, values[-1].end, section)
+            at = stop
+
+
+def _grid_facts(rows: Sequence[Sequence[TableCell]], block: TextBlock, section: str) -> Iterator[PageFact]:
+    """The cells of a table under their columns; a row of one cell is the caption of those under it."""
+    head = rows[0] if rows and rows[0] and rows[0][0].start < block.body else ()
+    columns = [cell.text for cell in head]
+    for row in rows[1:] if head else rows:
+        if not row or not _filled(row):
+            continue
+        if _filled(row) == 1 and len(row) > 1:
+            section = next(cell.text for cell in row if cell.text)
+            continue
+        first = row[0]
+        named = bool(first.text) and not (_NUMERIC.fullmatch(first.text) and len(row) > 2)
+        for at, cell in enumerate(row):
+            if not cell.text or (named and at == 0):
+                continue
+            column = columns[at] if at < len(columns) else ""
+            label = first.text if named else ""
+            start = first.start if named else cell.start
+            if label or column:
+                yield PageFact(FactKind.CELL, _plain_label(label), cell.text, start, cell.end, section, column)
+
+
+def _line_facts(text: str, block: TextBlock, section: str, words: Sequence[Word]) -> Iterator[PageFact]:
+    at = block.start
+    lines = text[block.start : block.end].splitlines(keepends=True)
+    for line in lines:
+        for start, end in _line_segments(text, at, at + len(line.rstrip()), words):
+            found = _LABELLED.fullmatch(text[start:end])
+            if found and _reads_as_label(found["label"]) and len(found["value"]) <= LONGEST_VALUE:
+                label, value = _plain_label(found["label"]), found["value"].strip("*_ ")
+                yield PageFact(FactKind.FIELD, label, value, start + found.start("label"), end, section)
+        at += len(line)
+
+
+def _line_segments(text: str, start: int, end: int, words: Sequence[Word]) -> Iterator[tuple[int, int]]:
+    """The parts of a line that stand apart from each other, where the page has a geometry; else the whole line."""
+    own = [word for word in words if start <= word.start < end]
+    gaps = [
+        after.start
+        for before, after in pairwise(own)
+        if after.box.x0 - before.box.x1 > GAP * (before.box.y1 - before.box.y0)
+    ]
+    # A gap behind a label is the way to its value.
+    cuts = [at for at, stop in pairwise([*gaps, end]) if _LABEL.match(text, at, stop)]
+    for first, last in pairwise([start, *cuts, end]):
+        piece = text[first:last]
+        begin = first + len(piece) - len(piece.lstrip())
+        yield begin, begin + len(piece.strip())
+
+
+def _filled(row: Sequence[TableCell]) -> int:
+    return sum(bool(cell.text) for cell in row)
+
+
+def _is_label(cell: TableCell) -> bool:
+    return cell.text.rstrip("*_ ").endswith(":") and len(cell.text) <= LONGEST_LABEL
+
+
+def _reads_as_label(label: str) -> bool:
+    """True for a few words without the marks of a sentence."""
+    return len(label) <= LONGEST_LABEL and len(label.split()) <= LABEL_WORDS and not re.search(r"[.!?;]\s", label)
+
+
+def _plain_label(label: str) -> str:
+    return " ".join(label.strip("*_ ").removesuffix(":").strip("*_ ").split())
