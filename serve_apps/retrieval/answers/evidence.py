@@ -89,8 +89,12 @@ class WordRarity:
 
     def of(self, word: str) -> float:
         """The weight of a word."""
-        count = self._counts[word]
-        return math.log(1 + (self._total - count + 0.5) / (count + 0.5))
+        return inverse_frequency(self._counts[word], self._total)
+
+
+def inverse_frequency(count: int, total: int) -> float:
+    """BM25's inverse document frequency of what stands in `count` of `total` texts."""
+    return math.log(1 + (total - count + 0.5) / (count + 0.5))
 
 
 def cosine_similarities(vectors: NDArray[np.float32]) -> list[float]:

@@ -1,11 +1,10 @@
 """Facts of forms and tables as evidence: those whose headings say what a question asks for, and whose value fits it."""
 
-import math
-from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pipelines.documents.facts.page_fact import PageFact
+from serve_apps.retrieval.answers.evidence import WordRarity
 from serve_apps.retrieval.text.question_shape import AskedShape
 from serve_apps.retrieval.text.words import content_words
 
@@ -29,8 +28,8 @@ class RankedFact:
 
 def fact_heading(fact: PageFact, subject: Collection[str]) -> str:
     """The headings of a fact, without a section that only repeats the title of the document."""
-    section = fact.section if set(content_words(fact.section)) - set(subject) else ""
-    return ", ".join(part for part in (section, fact.label, fact.column) if part)
+    says_more = set(content_words(fact.section)) - set(subject)
+    return fact.heading if says_more else replace(fact, section="").heading
 
 
 def rank_facts(
@@ -50,11 +49,10 @@ def rank_facts(
     """
     headings = [frozenset(content_words(fact_heading(one, subject))) for one in facts]
     around = [over | set(content_words(one.value)) for over, one in zip(headings, facts, strict=True)]
-    counts = Counter(word for words in around for word in words)
+    rarity = WordRarity(around)
 
     def weight(word: str) -> float:
-        rarity = math.log(1 + (len(facts) - counts[word] + 0.5) / (counts[word] + 0.5))
-        return rarity * (SUBJECT if word in subject else 1)
+        return rarity.of(word) * (SUBJECT if word in subject else 1)
 
     wanted = shape.words | shape.attributes
     whole = sum(map(weight, shape.words)) or 1.0

@@ -4,7 +4,6 @@ Of reports of one form every sentence fits every question; only the place, the d
 which of them is asked about. The others of that form are its rivals; documents of other kinds stay as they are.
 """
 
-import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from itertools import pairwise
 from pipelines.documents.chunk import headings
 from pipelines.documents.facts.find_facts import find_facts
 from pipelines.documents.facts.page_fact import FactKind
+from serve_apps.retrieval.answers.evidence import inverse_frequency
 from serve_apps.retrieval.text.identifiers import Identifier, KnownTerms, find_identifiers
 from serve_apps.retrieval.text.words import word_tokens
 
@@ -59,7 +59,7 @@ def find_meant_documents(question: str, heads: Sequence[DocumentHead]) -> MeantD
     dated = any(one.dates for one in identifiers)
     known = {head.document_id: KnownTerms.of((head.text, head.filename), dated=dated) for head in heads}
     having = [frozenset(one for one, terms in known.items() if terms.has(name)) for name in identifiers]
-    weight = [math.log(1 + (len(heads) - len(some) + 0.5) / (len(some) + 0.5)) for some in having]
+    weight = [inverse_frequency(len(some), len(heads)) for some in having]
     worth = {one: sum(value for some, value in zip(having, weight, strict=True) if one in some) for one in known}
     best = max(worth.values(), default=0.0)
     meant = {one for one, value in worth.items() if value >= best - NEARLY} if best > 0 else set[str]()

@@ -64,7 +64,7 @@ def question_shape(question: str, named: Sequence[Identifier] = ()) -> AskedShap
     """
     tokens = list(word_tokens(question))
     gone = {at for at, one in enumerate(tokens) if any(name.start <= one.start < name.end for name in named)}
-    codes = {name.start for name in named if name.words and any(char.isdigit() for char in name.shown)}
+    codes = {name.start for name in named if name.is_code}
     coded = {at for at in gone if tokens[at].start in codes}
     gone |= {at - 1 for at in coded if at and question[tokens[at - 1].end : tokens[at].start] == " "}
     left = " ".join(one.text for at, one in enumerate(tokens) if at not in gone) if gone else question
