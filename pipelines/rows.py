@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from pipelines.documents.document import VersionId
+from pipelines.documents.facts.page_table import table_from_json, table_to_json
 from pipelines.documents.index.generations import IndexedVersion
 from pipelines.documents.ingest.slices import PageSlice, ReadPage
 from pipelines.documents.ingest.stages import FileTask, SurveyResult
@@ -66,7 +67,7 @@ def to_read(row: Row) -> ReadPage:
 
 
 def of_indexed(indexed: IndexedVersion) -> Row:
-    """Chunks and vectors of one version; vectors as raw little-endian float32."""
+    """Chunks, vectors and tables of one version; vectors as raw little-endian float32."""
     vectors = indexed.vectors
     return {
         "version": indexed.version,
@@ -75,6 +76,7 @@ def of_indexed(indexed: IndexedVersion) -> Row:
         "vectors": b"" if vectors is None else np.ascontiguousarray(vectors, "<f4").tobytes(),
         "reads": indexed.reads,
         "made": indexed.made,
+        "tables": dumps([table_to_json(table) for table in indexed.tables]),
     }
 
 
@@ -83,7 +85,8 @@ def to_indexed(row: Row) -> IndexedVersion:
     chunks = tuple(chunk_from_json(chunk) for chunk in loads(row["chunks"]))
     flat, dimension = np.frombuffer(row["vectors"], "<f4"), row["dimension"]
     vectors = None if dimension < 0 else flat.reshape(len(chunks), dimension)
-    return IndexedVersion(VersionId(row["version"]), chunks, vectors, row["reads"], row["made"])
+    tables = tuple(table_from_json(table) for table in loads(row["tables"]))
+    return IndexedVersion(VersionId(row["version"]), chunks, vectors, row["reads"], row["made"], tables)
 
 
 def _without_nulls(one: FileTask | PageSlice) -> Row:

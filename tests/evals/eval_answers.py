@@ -1,6 +1,7 @@
 """`make eval-answers`: whether the answer holds the answer, on forms of one kind, alone and among other documents."""
 
 import argparse
+import contextlib
 import json
 import re
 import shutil
@@ -8,7 +9,7 @@ import sys
 import tempfile
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, median
@@ -17,16 +18,17 @@ from typing import Any
 import httpx
 import pypdfium2
 
-from tests.evals import look_alikes, qa_data
+from tests.evals import look_alikes, qa_data, table_questions
 from tests.evals.look_alikes import FormQuestion
 from tests.evals.qa_shelf import Shelf, open_paragraphs, post
 from tests.evals.report import ROOT, Report
+from tests.evals.table_questions import TableQuestion
 from tests.instance import Instance, instance
 
 ABSENT = "Absent documents: ≥ 95 % refused, as today"
 LOOK_ALIKES, FORMS = 60, 30  # generated reports; invoices, leases and inspection sheets each
 ABSENT_QUESTIONS = 120
-PARTS = ("reports", "crowd", "forms", "squad2")
+PARTS = ("reports", "crowd", "forms", "tables", "squad2")
 EDGE = 3  # lines at the top and at the bottom of a page where running lines stand
 RUNNING = 3  # documents in which a line has to stand there
 
@@ -37,6 +39,11 @@ REPORTS = (
 CROWD = (
     "with the other nine reports, 60 generated look-alikes of your own and the 108 other documents of `qa/` in the "
     "same workspace, no figure worse by more than 3 points"
+)
+TABLES = (
+    "Tables: 60 questions of your own over `qa/reports`, the DOCX/XLSX/PDF of `ingest/` and generated ledgers (lookup, "
+    "filter, sum, count, latest): ≥ 85 % right without a model, each with row and page; sums equal a reference "
+    "computed by pandas."
 )
 SQUAD = (
     "squad2_dev paragraphs as documents: the answer holds the truth for ≥ 75 % of the answerable ones, of the "
@@ -196,6 +203,61 @@ def forms(report: Report, made: Instance) -> None:
         report.figure(f"generated forms, {kind}: truth in the answer", right, reference=count)
 
 
+def tables(report: Report, made: Instance, evals: Path, wrong: Path | None = None) -> None:
+    """Questions to ledgers, sheets and forms, all in one workspace; `wrong` takes what came out otherwise."""
+    ledgers = table_questions.ledgers()
+    invoices = [one for one in look_alikes.other_forms(FORMS) if one.name.startswith("I")]
+    asked = [question for ledger in ledgers for question in ledger.questions()]
+    asked += [*table_questions.SHEET_QUESTIONS, *table_questions.REPORT_QUESTIONS]
+    asked += table_questions.invoice_questions(invoices)
+    with tempfile.TemporaryDirectory(prefix="aos-tables-") as place:
+        table_questions.write_ledgers(ledgers, Path(place))
+        for one in invoices:
+            one.write(Path(place))
+        _copy((evals / "ingest" / name for name in table_questions.SHEETS), Path(place))
+        _copy((evals / "qa" / "reports").glob("*.pdf"), Path(place))
+        shelf = Shelf.open(made, "tables", [Path(place)])
+        given = shelf.each(asked, lambda client, one: post(client, "/api/ask", {"question": one.text}))
+    right = [holds_table_answer(one, answer, shelf) for one, answer in zip(asked, given, strict=True)]
+    report.figure(
+        "tables: right, with row and page", fmean(right), reference=len(asked), goal=TABLES, holds=fmean(right) >= 0.85
+    )
+    kinds = [one.kind for one in asked]
+    for kind, count in sorted(Counter(kinds).items()):
+        share = fmean(held for held, other in zip(right, kinds, strict=True) if other == kind)
+        report.figure(f"tables, {kind}: right", share, reference=count)
+    sums = fmean(held for held, other in zip(right, kinds, strict=True) if other == "sum")
+    report.figure("tables: sums that equal the reference", sums, reference=1.0, goal=TABLES, holds=sums == 1.0)
+    if wrong is not None:
+        rows = zip(asked, given, right, strict=True)
+        lines = [
+            json.dumps([one.text, str(one.answer), answer["answer"], answer["calculation"], held])
+            for one, answer, held in rows
+        ]
+        wrong.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def holds_table_answer(one: TableQuestion, answer: Mapping[str, Any], shelf: Shelf) -> bool:
+    """True for the right number, or all that has to be said and nothing else, with the rows that it is from."""
+    text, cited = answer["answer"], answer["citations"]
+    names = [shelf.files[quote["document_id"]].name for quote in cited]
+    placed = bool(cited) and all(quote["quote"].strip() and quote["page"] >= 1 for quote in cited)
+    if answer["mode"] == "not_found" or not placed or (one.files and not set(names) <= set(one.files)):
+        return False
+    if isinstance(one.answer, tuple):
+        said = squeezed(text)
+        return all(squeezed(part) in said for part in one.answer) and not any(squeezed(no) in said for no in one.absent)
+    return any(abs(number - one.answer) <= 0.0051 for number in _numbers(re.sub(r"\[\d+\]", "", text)))
+
+
+def _numbers(text: str) -> Iterator[float]:
+    """The numbers of a text, with a decimal point and with a decimal comma."""
+    for found in re.findall(r"\d[\d.,]*\d|\d", text):
+        for thousands, point in ((",", "."), (".", ",")):
+            with contextlib.suppress(ValueError):
+                yield float(found.replace(thousands, "").replace(point, "."))
+
+
 def paragraphs(report: Report, made: Instance, folder: Path, count: int) -> None:
     """Questions with and without an answer, to all paragraphs."""
     every = qa_data.squad(folder)
@@ -225,6 +287,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--evals", type=Path, default=ROOT.parent / "shared" / "evals")
     parser.add_argument("--part", action="append", choices=PARTS, help="several times")
     parser.add_argument("--questions", type=int, default=600, help="of squad2_dev")
+    parser.add_argument(
+        "--wrong", type=Path, help="a file for what was asked of tables and what came out, as JSON lines"
+    )
     chosen = parser.parse_args(arguments)
     folder: Path = chosen.evals / "qa"
     if not (folder / "reports" / "questions.jsonl").is_file():
@@ -240,6 +305,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             crowd(report, made, folder, alone)
         if "forms" in parts:
             forms(report, made)
+        if "tables" in parts:
+            tables(report, made, chosen.evals, chosen.wrong)
         if "squad2" in parts:
             paragraphs(report, made, folder / "squad2_dev", chosen.questions)
     report.figure("time", round(time.monotonic() - began), unit="s")

@@ -41,6 +41,7 @@ class Desk:
     document: str
     job: str
     client: httpx.AsyncClient
+    worker: Bench
 
     async def ask(self, question: str = QUESTION) -> dict[str, Any]:
         reply = await self.client.post("/api/ask", json={"question": question})
@@ -78,7 +79,7 @@ async def desk(app_dsn: str, admin_dsn: str, tmp_path: Path) -> AsyncIterator[De
 async def _furnished(api: Api, office: Office, admin_dsn: str, client: httpx.AsyncClient, worker: Bench) -> Desk:
     sent = (await client.post("/api/documents/upload", files={"file": ("lease.txt", LEASE)})).json()
     await worker.run(JobLane.SMALL)
-    return Desk(api, office, admin_dsn, sent["document_id"], sent["job_id"], client)
+    return Desk(api, office, admin_dsn, sent["document_id"], sent["job_id"], client, worker)
 
 
 async def test_a_claim_leads_to_its_page_its_engine_its_file_and_its_job(desk: Desk) -> None:
@@ -271,3 +272,21 @@ async def test_questions_beyond_what_can_be_answered_are_told_when_to_come_back(
         assert ((await held).status_code, (await ask("third")).status_code) == (200, 200)
     assert (refused.status_code, refused.json()["code"], found.status_code) == (429, "crowded", 200)
     assert int(refused.headers["retry-after"]) == 20
+
+
+async def test_an_uploaded_table_is_stored_summed_and_explained(desk: Desk) -> None:
+    """From the file to the query that is shown; a second look at the same file stores nothing twice."""
+    tolls = b"# Ferry tolls\n\n| Ferry | Toll |\n| --- | --- |\n| Heron | 120 |\n| Egret | 80 |\n| Total | 200 |\n"
+    sent = (await desk.client.post("/api/documents/upload", files={"file": ("ferry-tolls.md", tolls)})).json()
+    await desk.worker.run(JobLane.SMALL)
+    again = await desk.client.post(f"/api/documents/{sent['document_id']}/process")
+    assert again.status_code == 202, again.text
+    await desk.worker.run(JobLane.SMALL)
+    assert desk.run("select page, headings, row_count from page_tables") == [(1, ["ferry", "toll"], 3)]
+    answer = await desk.ask("What is the total toll of all ferries?")
+    assert answer["answer"] == "Total Toll: 200 (2 rows) [1] [2]" and answer["claims"][0]["basis"] == "calculated"
+    assert [one["quote"] for one in answer["citations"]] == ["Heron | 120", "Egret | 80"]
+    why = await desk.why(answer["id"])
+    assert why["calculation"] == answer["calculation"] and why["claims"][0]["text"] == "Total Toll: 200 (2 rows)"
+    assert why["calculation"]["sql"] == 'select sum("Toll")\nfrom "ferry-tolls.md"\nwhere not is_total'
+    assert why["calculation"]["totals_left_out"] == 1 and why["calculation"]["rows"] == 2

@@ -131,6 +131,7 @@ def test_hostile_names_are_text_everywhere() -> None:
     drawn += [bump_chart(explained_passages(_found(EVIL)), 3, {"keyword"}), comparison_view(_compared(EVIL))]
     for one in drawn:
         assert "<img src=x" not in one and not set("${}`") & set(one)
+    assert "Calculated from 2 rows of" in drawn[1] and "1 row that sum others up left out" in drawn[1]
 
 
 def _answer(name: str) -> dict[str, Any]:
@@ -144,6 +145,14 @@ def _answer(name: str) -> dict[str, Any]:
         "citations": [cited],
         "claims": [{"text": name, "citations": [1]}],
         "dropped": [{"text": name, "why": name}],
+        "calculation": {
+            "sql": name,
+            "table": name,
+            "columns": [name],
+            "rows": 2,
+            "totals_left_out": 1,
+            "documents": [name],
+        },
         "conflicts": [[{"value": name, "n": 1}, {"value": "8", "n": 2}]],
     }
 
@@ -189,6 +198,7 @@ def test_who_finds_nothing_says_so() -> None:
         "claims": [],
         "conflicts": [],
         "dropped": [],
+        "calculation": None,
     }
     drawn = answer_view(_pages(), nothing, _why("x") | {"claims": []})
     assert "The documents do not say it." in drawn and "no passage supports an answer" in drawn

@@ -41,6 +41,7 @@ WHY: dict[str, Any] = {
     "fallback": None,
     "citations": [CITED],
     "dropped": [{"text": "It is blue.", "why": "unsupported"}],
+    "calculation": {"sql": 'select sum("Rent")', "rows": 2, "documents": ["rents.csv"]},
     "claims": [
         {"text": "It ends in May.", "citations": [1], "supported": True, "basis": "attributed"},
         {"text": "It is red.", "citations": [], "supported": False, "basis": "quoted"},
@@ -70,6 +71,7 @@ def test_why_leads_from_each_claim_to_page_box_engine_file_and_job(
     assert "It is red. nothing supports this" in shown
     assert "The sources contradict each other: [1] May; [2] not shown" in shown
     assert "Left out, unsupported: It is blue." in shown
+    assert 'Calculated from 2 rows of rents.csv: select sum("Rent")' in shown
 
 
 def test_a_passage_that_one_may_not_read_says_so_and_scripts_get_json(

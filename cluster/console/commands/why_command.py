@@ -40,6 +40,9 @@ def render_reasons(body: JSON) -> Text:
         for n in claim["citations"]:
             said = _describe_citation(cited[n]) if n in cited else f"    [{n}] is not kept\n"
             text.append(said, style="not bold cyan")
+    if calculation := body["calculation"]:
+        of = f"{calculation['rows']} rows of {', '.join(calculation['documents'])}"
+        text.append(f"\nCalculated from {of}:\n{calculation['sql']}\n", style="not bold dim")
     for stated in body["conflicts"]:
         said = "; ".join(f"[{one['n']}] {one['value'] or 'not shown'}" for one in stated)
         text.append(f"\nThe sources contradict each other: {said}\n", style="not bold yellow")

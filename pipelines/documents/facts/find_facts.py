@@ -1,4 +1,5 @@
-"""Finds the facts of a page: tables by their headings, forms by their labels, in Markdown tables and in plain lines."""
+"""Finds the facts of a page and the tables they stand in: tables by their headings, forms by their labels, in Markdown
+tables and in plain lines."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -6,8 +7,9 @@ from itertools import pairwise
 
 from pipelines.documents.chunk import headings
 from pipelines.documents.chunk.blocks import BlockKind, TextBlock, find_blocks
-from pipelines.documents.document import Word
+from pipelines.documents.document import Page, Word
 from pipelines.documents.facts.page_fact import FactKind, PageFact
+from pipelines.documents.facts.page_table import FORM_COLUMNS, PageTable, TableKind, TableRow
 from pipelines.documents.facts.table_cells import TableCell, table_rows
 
 LONGEST_LABEL = 60  # characters
@@ -82,15 +84,9 @@ def _form_facts(rows: Sequence[Sequence[TableCell]], labels: frozenset[int], sec
 
 
 def _grid_facts(rows: Sequence[Sequence[TableCell]], block: TextBlock, section: str) -> Iterator[PageFact]:
-    """The cells of a table under their columns; a row of one cell is the caption of those under it."""
-    head = rows[0] if rows and rows[0] and rows[0][0].start < block.body else ()
-    columns = [cell.text for cell in head]
-    for row in rows[1:] if head else rows:
-        if not row or not _filled(row):
-            continue
-        if _filled(row) == 1 and len(row) > 1:
-            section = next(cell.text for cell in row if cell.text)
-            continue
+    """The cells of a table under their columns."""
+    columns = _column_headings(rows, block)
+    for row, caption in _grid_rows(rows, block, section):
         first = row[0]
         named = bool(first.text) and not (_NUMERIC.fullmatch(first.text) and len(row) > 2)
         for at, cell in enumerate(row):
@@ -100,7 +96,52 @@ def _grid_facts(rows: Sequence[Sequence[TableCell]], block: TextBlock, section: 
             label = first.text if named else ""
             start = first.start if named else cell.start
             if label or column:
-                yield PageFact(FactKind.CELL, _plain_label(label), cell.text, start, cell.end, section, column)
+                yield PageFact(FactKind.CELL, _plain_label(label), cell.text, start, cell.end, caption, column)
+
+
+def _column_headings(rows: Sequence[Sequence[TableCell]], block: TextBlock) -> list[str]:
+    """The head of a table; empty where it has none."""
+    has_head = bool(rows) and bool(rows[0]) and rows[0][0].start < block.body
+    return [_plain_label(cell.text) for cell in rows[0]] if has_head else []
+
+
+def _grid_rows(
+    rows: Sequence[Sequence[TableCell]], block: TextBlock, section: str
+) -> Iterator[tuple[Sequence[TableCell], str]]:
+    """The rows under the head, each with its caption: a row of one cell is the caption of those under it."""
+    for row in rows[1:] if _column_headings(rows, block) else rows:
+        if not row or not _filled(row):
+            continue
+        if _filled(row) == 1 and len(row) > 1:
+            section = next(cell.text for cell in row if cell.text)
+            continue
+        yield row, section
+
+
+def find_tables(page: Page) -> list[PageTable]:
+    """The tables of a page: each grid that has a head, and one form of all fields."""
+    found: list[PageTable] = []
+    section = ""
+    for block in find_blocks(page.text):
+        if block.kind is BlockKind.TITLE:
+            section = headings.title_text(page.text[block.start : block.end].strip())
+        elif block.kind is BlockKind.TABLE:
+            rows = table_rows(page.text, block)
+            columns = _column_headings(rows, block)
+            if columns and not _label_columns(rows):
+                below = tuple(_table_row(row, caption) for row, caption in _grid_rows(rows, block, section))
+                head = (rows[0][0].start, rows[0][-1].end)
+                found.append(PageTable(page.number, TableKind.GRID, tuple(columns), below, head))
+    fields = [one for one in find_facts(page.text, page.words) if one.kind is FactKind.FIELD]
+    if fields:
+        below = tuple(TableRow((one.label, one.value), one.start, one.end, one.section) for one in fields)
+        found.append(PageTable(page.number, TableKind.FORM, FORM_COLUMNS, below))
+    return found
+
+
+def _table_row(row: Sequence[TableCell], section: str) -> TableRow:
+    filled = [cell for cell in row if cell.text]
+    return TableRow(tuple(cell.text for cell in row), filled[0].start, filled[-1].end, section)
 
 
 def _line_facts(text: str, block: TextBlock, section: str, words: Sequence[Word]) -> Iterator[PageFact]:
@@ -109,7 +150,9 @@ def _line_facts(text: str, block: TextBlock, section: str, words: Sequence[Word]
     for line in lines:
         for start, end in _line_segments(text, at, at + len(line.rstrip()), words):
             found = _LABELLED.fullmatch(text[start:end])
-            if found and _reads_as_label(found["label"]) and len(found["value"]) <= LONGEST_VALUE:
+            # What ends as a label does is one: the field before it is empty.
+            empty = found and found["value"].rstrip("*_ ").endswith(":") and len(found["value"]) <= LONGEST_LABEL
+            if found and not empty and _reads_as_label(found["label"]) and len(found["value"]) <= LONGEST_VALUE:
                 label, value = _plain_label(found["label"]), found["value"].strip("*_ ")
                 yield PageFact(FactKind.FIELD, label, value, start + found.start("label"), end, section)
         at += len(line)

@@ -13,7 +13,9 @@ from cluster.models.embedding.migration import pin_embedder
 from cluster.models.ports import Embedder, EmbeddingLane
 from configs.sections import ChunkSettings
 from pipelines.documents.chunk.split import split_pages
-from pipelines.documents.document import Chunk, VersionId
+from pipelines.documents.document import Chunk, Page, VersionId
+from pipelines.documents.facts.find_facts import find_tables
+from pipelines.documents.facts.page_table import PageTable
 from pipelines.documents.index.generations import IndexedVersion
 from pipelines.documents.store.document_writes import DocumentStore
 from pipelines.documents.store.page_codec import search_text
@@ -40,16 +42,16 @@ class VersionIndexer:
         An embedder that stays away is not an error here: the chunks come without vectors, are found by their words,
         and their document is `embedding_pending`.
         """
-        split_up: list[tuple[VersionId, tuple[Chunk, ...], int]] = []
+        split_up: list[tuple[VersionId, tuple[Chunk, ...], tuple[PageTable, ...], int]] = []
         for version in versions:
             pages, reads = await self._store.load_pages(scope, version)
-            split_up.append((version, tuple(await asyncio.to_thread(split_pages, pages, self._chunk)), reads))
-        texts = [search_text(chunk) for _, chunks, _ in split_up for chunk in chunks]
+            split_up.append((version, *await asyncio.to_thread(_split_version, pages, self._chunk), reads))
+        texts = [search_text(chunk) for _, chunks, _, _ in split_up for chunk in chunks]
         vectors, made = await self._embed_texts(texts)
         indexed, start = [], 0
-        for version, chunks, reads in split_up:
+        for version, chunks, tables, reads in split_up:
             own = None if vectors is None else vectors[start : start + len(chunks)]
-            indexed.append(IndexedVersion(version, chunks, own, reads, made))
+            indexed.append(IndexedVersion(version, chunks, own, reads, made, tables))
             start += len(chunks)
         return indexed
 
@@ -65,3 +67,7 @@ class VersionIndexer:
     async def _embed_once(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], str]:
         facts = await self._embedder.facts()
         return await pin_embedder(self._embedder, facts).embed(texts, self._lane), facts.fingerprint
+
+
+def _split_version(pages: Sequence[Page], chunk: ChunkSettings) -> tuple[tuple[Chunk, ...], tuple[PageTable, ...]]:
+    return tuple(split_pages(pages, chunk)), tuple(table for page in pages for table in find_tables(page))

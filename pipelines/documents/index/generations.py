@@ -17,6 +17,7 @@ from cluster.models.ports import EmbedderFacts
 from cluster.state.corpus import mark_corpus_changed
 from cluster.state.db.postgres import Database, Row, Transaction, load_queries
 from pipelines.documents.document import NO_TEXT, Chunk, ChunkId, DocumentId, VersionId, chunk_id, fingerprint_parts
+from pipelines.documents.facts.page_table import PageTable, table_to_json
 from pipelines.documents.store.page_codec import caveats_to_json, chunk_to_json, search_text
 
 
@@ -47,6 +48,7 @@ class IndexedVersion:
     vectors: NDArray[np.float32] | None
     reads: int = 0  # the version's counter when its text was taken
     made: str = ""  # fingerprint of the embedder that made the vectors; empty where there are none
+    tables: tuple[PageTable, ...] = ()  # of its pages, in order
 
     @property
     def broken(self) -> bool:
@@ -154,6 +156,7 @@ class IndexGenerations:
             columns = {name: [row[name] for row in rows] for name in rows[0]}
             changed += await tx.run(self._sql["put_chunks"], **of, **scope.keys, chunker=chunker, **columns)
         await self._put_vectors(tx, scope, target, owner, indexed, ids)
+        await self._put_tables(tx, scope, owner, indexed)
         if not building:
             await self._make_current(tx, named, owner, len(rows), indexed.vectors is not None)
         if changed or not building:  # generations of one chunker share their chunks
@@ -177,6 +180,22 @@ class IndexGenerations:
         of = {"version": indexed.version, "generation": target.generation, "document": owner["document_id"]}
         made = {"reads": indexed.reads, "chunks": len(ids), "embedded": indexed.vectors is not None}
         await tx.run(self._sql["record"], **of, **scope.keys, **made)
+
+    async def _put_tables(self, tx: Transaction, scope: Scope, owner: Row, indexed: IndexedVersion) -> None:
+        """Replace the tables of a version."""
+        named = {"version": indexed.version, "workspace": scope.workspace}
+        await tx.run(self._sql["drop_tables"], document=owner["document_id"], workspace=scope.workspace)
+        if indexed.tables:
+            await tx.run(
+                self._sql["put_tables"],
+                **scope.keys,
+                version=indexed.version,
+                document=owner["document_id"],
+                pages=[table.page for table in indexed.tables],
+                headings=[Jsonb(table.headings) for table in indexed.tables],
+                contents=[Jsonb(table_to_json(table)) for table in indexed.tables],
+            )
+        await tx.run(self._sql["record_tables"], **named, reads=indexed.reads)
 
     async def _make_current(
         self, tx: Transaction, named: Mapping[str, object], owner: Row, chunks: int, embedded: bool

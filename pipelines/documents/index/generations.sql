@@ -40,6 +40,20 @@ select %(generation)s, e.id, %(document)s, %(tenant)s, %(workspace)s, %(readers)
 from unnest(%(ids)s::text[], %(vectors)s::text[]) as e(id, vector)
 on conflict (generation_id, chunk_id) do update set embedding = excluded.embedding, readers = excluded.readers;
 
+-- drop_tables: Remove the tables that an earlier look found in a document, whichever version it was of.
+delete from page_tables where document_id = %(document)s and workspace_id = %(workspace)s;
+
+-- put_tables: Write the tables of one version in their order.
+insert into page_tables (version_id, ordinal, page, document_id, tenant_id, workspace_id, headings, row_count, content)
+select %(version)s, t.ordinal, t.page, %(document)s, %(tenant)s, %(workspace)s,
+       array(select jsonb_array_elements_text(t.headings)), jsonb_array_length(t.content->'rows'), t.content
+from unnest(%(pages)s::int[], %(headings)s::jsonb[], %(contents)s::jsonb[])
+    with ordinality as t(page, headings, content, ordinal);
+
+-- record_tables: The text that the tables of a version were found in.
+update document_versions set tables_of_reads = %(reads)s
+where id = %(version)s and workspace_id = %(workspace)s and tables_of_reads is distinct from %(reads)s;
+
 -- settle_document: What the document's pages, their caveats and its vectors make of it. What was not read or may be
 -- wrong shows in the status before missing vectors do, which `has_embeddings` tells of every document.
 with found as (

@@ -40,4 +40,5 @@ def _cited_answer(turn: Turn, outcome: TurnOutcome, question: str) -> AnswerReco
         model=documents.get("model") or model.get("connection"),
         fallback=documents.get("fallback"),
         generation=documents.get("generation"),
+        calculation=documents.get("calculation"),
     )

@@ -15,6 +15,7 @@ from serve_apps.agents.turn_ports import Journal, Json, Turn, TurnHandler, TurnO
 from serve_apps.retrieval.answers.answerer import COMMAND_ONLY, CitedAnswer, left_out
 from serve_apps.retrieval.answers.follow_up import LAST, is_follow_up
 from serve_apps.retrieval.answers.quote import Citation
+from serve_apps.retrieval.answers.stored_answers import calculation_json
 from serve_apps.retrieval.search.query import SearchHit
 
 SURE, DOUBTED = 0.9, 0.6  # confidence, and where something that a model wrote was taken out
@@ -65,7 +66,8 @@ class DocumentsHandler:
         request: dict[str, Json] = {"question": question, "agent": turn.agent.id}
         request |= {"history": list(history)} if history else {}
         given = await journal.step("retrieval", "answer", request, ask)
-        told = {name: given[name] for name in ("model", "fallback", "generation") if given[name] is not None}
+        named = ("model", "fallback", "generation", "calculation")
+        told = {name: given[name] for name in named if given.get(name) is not None}
         bases = given.get("bases", ())  # a run from before it was recorded has none
         line = {"step": "documents", "outcome": given["mode"], "sources": len(given["sources"]), "bases": bases, **told}
         if given["mode"] == "not_found":
@@ -127,6 +129,7 @@ def _as_json(answer: CitedAnswer) -> Json:
         "generation": answer.search.generation,
         "sources": [_source_data(n, hit) for n, hit in enumerate(answer.search.hits, 1)],
         "citations": [_citation_data(cited) for cited in answer.citations],
+        **({"calculation": calculation_json(answer.calculation)} if answer.calculation else {}),
     }
 
 

@@ -14,6 +14,7 @@ from serve_apps.retrieval.answers import abstain, evidence, generate, support
 from serve_apps.retrieval.answers import conflicts as conflict
 from serve_apps.retrieval.answers.abstain import UncoveredTerms
 from serve_apps.retrieval.answers.attribute import PassageSentences
+from serve_apps.retrieval.answers.calculated import TableAnswerer
 from serve_apps.retrieval.answers.cite import CitationList, citations_overlap
 from serve_apps.retrieval.answers.claims import AnswerClaim, Basis, ConflictValue, DroppedClaim, SourceConflict, text_of
 from serve_apps.retrieval.answers.document_request import extract_subject
@@ -25,6 +26,7 @@ from serve_apps.retrieval.answers.running_lines import RunningLines
 from serve_apps.retrieval.search.pipeline import SearchPipeline
 from serve_apps.retrieval.search.query import SearchHit, SearchQuery, SearchResults
 from serve_apps.retrieval.search.query_writer import REFUSALS, QueryWriter
+from serve_apps.retrieval.tables.calculation import Calculation
 from serve_apps.retrieval.text.identifiers import find_identifiers
 from serve_apps.retrieval.text.values import find_values
 from serve_apps.retrieval.text.words import content_words
@@ -55,6 +57,7 @@ class CitedAnswer:
     dropped: tuple[DroppedClaim, ...] = ()  # what a model wrote and nothing supports
     abstained: str | None = None  # why there is no answer; None where there is one
     id: str | None = None  # under which it is stored; None where it is not
+    calculation: Calculation | None = None  # the query over tables that gave it; None of all other answers
 
 
 class DocumentAnswerer:
@@ -66,6 +69,7 @@ class DocumentAnswerer:
         """`writer` asks the workspace's language models; without one, or where it has none, answers are extractive."""
         self._search, self._embedder, self._writer = search, embedder, writer
         self._evidence = EvidenceReader(database, embedder)
+        self._tables = TableAnswerer(database, embedder)
 
     async def ask(
         self, scope: Scope, question: str, agent_id: str | None = None, history: tuple[str, ...] = ()
@@ -84,6 +88,12 @@ class DocumentAnswerer:
             return _not_found_answer(results, nothing, fallback=results.fallback)
         about = asked if find_identifiers(asked) else expand_question(asked, history)
         meant, heads, running = await self._find_meant(scope, query, about, results)
+        if calculated := await self._tables.answer(scope, asked, agent_id, results.hits, meant):
+            calculation, claims, places = calculated
+            text = text_of(claims, ())
+            return CitedAnswer(
+                text, "extractive", places, results, None, results.fallback, claims, calculation=calculation
+            )
         own = await self._load_meant(scope, query, meant)
         strange = abstain.find_uncovered_terms(
             asked,

@@ -9,7 +9,7 @@ from pipelines.documents.chunk.sentences import sentences
 
 MARK = re.compile(r"[ \t]*\[(\d{1,3})\]")
 _NUMBER = re.compile(r"\[(\d{1,3})\]")
-Basis = Literal["quoted", "attributed", "extracted"]
+Basis = Literal["quoted", "attributed", "extracted", "calculated"]
 _ONLY_MARKS = re.compile(r"(?:\s*\[\d{1,3}\])+[\s.!?;,]*")
 
 
@@ -20,7 +20,8 @@ class AnswerClaim:
     text: str  # without marks
     citations: tuple[int, ...]  # numbers of what supports it; empty where nothing does
     # how it came to them: whoever wrote it `quoted` them; it was `attributed` to them by its words, as the model that
-    # wrote it quoted nothing that stands there; it was `extracted`, a sentence of the documents
+    # wrote it quoted nothing that stands there; it was `extracted`, a sentence of the documents; it was `calculated`
+    # from rows of tables
     basis: Basis = "quoted"
 
     @property

@@ -18,6 +18,7 @@ from serve_apps.retrieval.answers.answerer import CitedAnswer
 from serve_apps.retrieval.answers.claims import AnswerClaim, DroppedClaim, SourceConflict, as_said
 from serve_apps.retrieval.answers.quote import describe_quote, page_of
 from serve_apps.retrieval.search.query import SearchResults
+from serve_apps.retrieval.tables.calculation import Calculation
 
 Json = Any
 _HIT = ("chunk_id", "document_id", "page", "engine", "score", "scores")
@@ -45,6 +46,7 @@ class AnswerRecord:
     conflicts: Sequence[SourceConflict] = ()
     dropped: Sequence[DroppedClaim] = ()
     search: Mapping[str, Any] | None = None  # how its sources were found
+    calculation: Mapping[str, Any] | None = None  # the query over tables that gave it, see `calculation_json`
 
 
 class StoredAnswers:
@@ -74,6 +76,7 @@ class StoredAnswers:
             answer.conflicts,
             answer.dropped,
             _search_record(answer.search),
+            None if answer.calculation is None else calculation_json(answer.calculation),
         )
         async with self._db.transaction(scope) as tx:
             await self.put(tx, scope, kept)
@@ -96,6 +99,7 @@ class StoredAnswers:
             conflicts=Jsonb(normalize_json(conflicts)),
             dropped=Jsonb([{"text": one.text, "why": one.why} for one in kept.dropped]),
             search=Jsonb(normalize_json(dict(kept.search or {}))),
+            calculation=None if kept.calculation is None else Jsonb(dict(kept.calculation)),
         )
         rows = [
             {
@@ -131,6 +135,7 @@ class StoredAnswers:
             seen = await tx.all(self._sql["seen"], workspace=scope.workspace, documents=documents)
         citations = {one["n"]: _visible_citation(one) for one in cited}
         mine = scope.user is not None and str(row["user_id"]) == scope.user
+        whole = all(one["document_id"] is not None for one in citations.values())
         return {
             **{name: row[name] for name in _PLAIN},
             "claims": [_visible_claim(one, citations, mine) for one in row["claims"]],
@@ -140,6 +145,8 @@ class StoredAnswers:
                 for stated in row["conflicts"]
             ],
             "dropped": row["dropped"] if mine else [],
+            # Its conditions are values of the documents.
+            "calculation": row["calculation"] if whole else None,
             "search": _visible_search(row["search"], {one["id"]: one["filename"] for one in seen}),
         }
 
@@ -148,6 +155,12 @@ _PLAIN = (
     *("id", "user_id", "agent_id", "run_id", "question", "mode", "model", "fallback", "abstained", "generation"),
     *("corpus_version", "corpus_now", "at"),
 )
+
+
+def calculation_json(calculation: Calculation) -> Json:
+    """The query, the name of its table and its columns, the rows taken in and their documents."""
+    names = ("sql", "table", "columns", "rows", "totals_left_out", "documents")
+    return normalize_json({name: getattr(calculation, name) for name in names})
 
 
 def _answer_readers(scope: Scope) -> list[str]:
@@ -171,6 +184,8 @@ def _search_record(results: SearchResults) -> Json:
 
 def _without_passage(claim: AnswerClaim, quotes: Mapping[int, str], *, whole: bool) -> Json:
     """A claim as it is stored: one that is a passage, word for word, is read from what it cites first."""
+    if claim.basis == "calculated":
+        return {"text": claim.text, "citations": claim.citations, "basis": claim.basis}
     same = [n for n in claim.citations if quotes.get(n, "").rstrip(".:;") == claim.text.rstrip(".:;")]
     citations = [*same, *(n for n in claim.citations if n not in same)]
     return {"text": None if same or (whole and citations) else claim.text, "citations": citations, "basis": claim.basis}

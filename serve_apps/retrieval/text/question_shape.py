@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 
 from serve_apps.retrieval.text.identifiers import Identifier
+from serve_apps.retrieval.text.units import same_unit
 from serve_apps.retrieval.text.values import find_values
 from serve_apps.retrieval.text.words import content_words, fold_word, word_tokens
 
@@ -48,13 +49,17 @@ class AskedShape:
         """True where a value is of the kind that answers; `around`: folded words of the value and its headings."""
         match self.kind:
             case AnswerKind.NUMBER:
-                return any(char.isdigit() for char in value) and (not self.counted or self.counted in around)
+                return any(char.isdigit() for char in value) and self._counts(around)
             case AnswerKind.PLACE:
                 return _LETTERS.search(value) is not None
             case AnswerKind.DATE:
                 return any(one.kind in ("date", "time", "year") for one in find_values(value))
             case AnswerKind.ANY:
                 return True
+
+    def _counts(self, around: Collection[str]) -> bool:
+        """True where what is counted stands there, or a unit of its name."""
+        return not self.counted or self.counted in around or any(same_unit(self.counted, word) for word in around)
 
 
 def question_shape(question: str, named: Sequence[Identifier] = ()) -> AskedShape:
@@ -86,6 +91,15 @@ def question_shape(question: str, named: Sequence[Identifier] = ()) -> AskedShap
         frozenset(map(fold_word, choice.groups())) if choice else frozenset(),
         frozenset(content_words(question)),
     )
+
+
+def comparison_attributes(question: str) -> frozenset[str]:
+    """The folded nouns that comparisons of a question are about: `age` for `older` and `length` for `longest`."""
+    words = [one.text.casefold() for one in word_tokens(question)]
+    bases = {
+        fold_word(word.removesuffix(ending)) for word in words for ending in ("est", "er") if word.endswith(ending)
+    }
+    return frozenset(noun for second, nouns in _table()["how"] if second in bases for noun in nouns)
 
 
 def _attributes(words: Sequence[str]) -> frozenset[str]:

@@ -24,7 +24,10 @@ _WORDED = "|".join(_SMALL)
 _SCALE = "hundred|thousand|k|lakh|million|mn?|crore|billion|bn"
 _WRITTEN: tuple[tuple[ValueKind, str], ...] = (
     ("date", r"\b(?P<y1>\d{4})-(?P<m1>\d{1,2})-(?P<d1>\d{1,2})\b"),
-    ("date", rf"\b(?P<d2>\d{{1,2}})(?:st|nd|rd|th)?(?:\s+of)?\s+{_MONTH.format('m2')},?\s+(?P<y2>\d{{4}})\b"),
+    (
+        "date",
+        rf"\b(?P<d2>\d{{1,2}})(?:st|nd|rd|th)?(?:\s+of)?(?:\s+|-){_MONTH.format('m2')},?(?:\s+|-)(?P<y2>\d{{4}})\b",
+    ),
     ("date", rf"\b{_MONTH.format('m3')}\s+(?P<d3>\d{{1,2}})(?:st|nd|rd|th)?,?\s+(?P<y3>\d{{4}})\b"),
     ("date", rf"\b{_MONTH.format('m4')}\s+(?P<y4>\d{{4}})\b"),
     ("date", r"\b(?P<d5>\d{1,2})[./](?P<m5>\d{1,2})[./](?P<y5>\d{4})\b"),

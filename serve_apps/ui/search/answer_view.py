@@ -45,7 +45,20 @@ def _answer_card(console: ConsoleContext, answer: Record) -> SafeHtml:
         for claim in answer["claims"]
     ]
     said = tag("div", claims or tag("p", answer["answer"]), class_="lab-answer")
-    return titled_card("Answer", said, _cited_doubts(answer["citations"]), fallback, aside=aside)
+    calculation = _calculation_note(answer["calculation"])
+    return titled_card("Answer", said, calculation, _cited_doubts(answer["citations"]), fallback, aside=aside)
+
+
+def _calculation_note(calculation: Record | None) -> SafeHtml | None:
+    """The query of a calculated answer, and what it ran over."""
+    if calculation is None:
+        return None
+    left_out = calculation["totals_left_out"]
+    skipped = f" {format_count(left_out, 'row')} that sum others up left out." if left_out else ""
+    about = (
+        f"Calculated from {format_count(calculation['rows'], 'row')} of {', '.join(calculation['documents'])}.{skipped}"
+    )
+    return tag("details", tag("summary", about), tag("pre", calculation["sql"]))
 
 
 def _cited_doubts(citations: Sequence[Citation]) -> SafeHtml | None:

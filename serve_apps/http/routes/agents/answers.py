@@ -14,6 +14,7 @@ from serve_apps.http.response_shapes import PlacedCaveatShape, copy_fields
 from serve_apps.http.routes.documents.passages import box_coordinates, caveat_shapes
 from serve_apps.retrieval.answers.claims import Basis
 from serve_apps.retrieval.answers.quote import Citation
+from serve_apps.retrieval.answers.stored_answers import calculation_json
 
 router = APIRouter(route_class=GuardedRoute, tags=["answers"])
 
@@ -53,7 +54,7 @@ class ClaimShape(BaseModel):
     """A sentence of an answer and the numbers of the citations that support it.
 
     `basis` says how it came to them: it was `quoted` by who wrote it, `attributed` by its words, as the model quoted
-    nothing that stands there, or `extracted`, a sentence of the documents.
+    nothing that stands there, it was `extracted`, a sentence of the documents, or `calculated` from rows of tables.
     """
 
     text: str
@@ -75,11 +76,25 @@ class DroppedShape(BaseModel):
     why: str
 
 
+class CalculationShape(BaseModel):
+    """Query over the tables of documents: `rows` are those it takes in, rows that sum others up are left out of it.
+
+    `table` is the name that the query has for the rows of `documents`, `columns` are its own.
+    """
+
+    sql: str
+    table: str
+    columns: list[str]
+    rows: int
+    totals_left_out: int
+    documents: list[str]
+
+
 class AnswerShape(BaseModel):
     """An answer: `mode` says whether it was extracted, generated, or nothing supports one.
 
-    `abstained` says why there is none; `conflicts` are values in which its sources contradict each other; `id` leads
-    to `GET /api/answers/{id}/why`.
+    `abstained` says why there is none; `calculation` is how it was calculated from tables; `conflicts` are values in
+    which its sources contradict each other; `id` leads to `GET /api/answers/{id}/why`.
     """
 
     id: UUID
@@ -92,6 +107,7 @@ class AnswerShape(BaseModel):
     abstained: str | None
     model: str | None
     fallback: str | None
+    calculation: CalculationShape | None
 
 
 class WhyClaim(BaseModel):
@@ -176,6 +192,7 @@ class Why(BaseModel):
     conflicts: list[list[StatedShape]]
     dropped: list[DroppedShape]
     search: dict[str, Any]
+    calculation: CalculationShape | None
 
 
 @router.post("/api/ask", dependencies=[READ])
@@ -194,6 +211,7 @@ async def ask(body: AskRequest, me: Me, parts: Its) -> AnswerShape:
         claims=[copy_fields(ClaimShape, one) for one in answer.claims],
         conflicts=[[StatedShape(value=one.value, n=one.citation) for one in row.stated] for row in answer.conflicts],
         dropped=[copy_fields(DroppedShape, one) for one in answer.dropped],
+        calculation=None if answer.calculation is None else CalculationShape(**calculation_json(answer.calculation)),
     )
 
 

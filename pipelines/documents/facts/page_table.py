@@ -1,0 +1,63 @@
+"""A table of a page: a grid of rows under columns, or the fields of a form, with the place of each row."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+Json = Any
+
+
+class TableKind(StrEnum):
+    """The form of a table."""
+
+    GRID = "grid"  # rows of cells under the headings of their columns
+    FORM = "form"  # a row a field: its label and its value
+
+
+FORM_COLUMNS = ("label", "value")
+
+
+@dataclass(frozen=True, slots=True)
+class TableRow:
+    """The cells of a row as they are written; characters [start, end) of its page's text hold them."""
+
+    cells: tuple[str, ...]
+    start: int
+    end: int
+    section: str = ""  # the title or caption above
+
+
+@dataclass(frozen=True, slots=True)
+class PageTable:
+    """A table of one page, or the part of a longer one that the page holds."""
+
+    page: int  # 1-based
+    kind: TableKind
+    columns: tuple[str, ...]  # as they are headed; FORM_COLUMNS of a form
+    rows: tuple[TableRow, ...]
+    head: tuple[int, int] = (0, 0)  # characters [start, end) of the row of its columns; none of a form
+
+    @property
+    def headings(self) -> tuple[str, ...]:
+        """What its values are called, without case: its columns, or the labels of a form."""
+        names = self.columns if self.kind is TableKind.GRID else (row.cells[0] for row in self.rows)
+        return tuple(dict.fromkeys(" ".join(name.casefold().split()) for name in names if name.strip()))
+
+
+def table_to_json(table: PageTable) -> Json:
+    """Page, kind, columns, place of their row, and `[start, end, section, [cells]]` a row."""
+    return {
+        "page": table.page,
+        "kind": str(table.kind),
+        "columns": list(table.columns),
+        "head": list(table.head),
+        "rows": [[row.start, row.end, row.section, list(row.cells)] for row in table.rows],
+    }
+
+
+def table_from_json(row: Mapping[str, Json]) -> PageTable:
+    """The inverse."""
+    rows = tuple(TableRow(tuple(cells), start, end, section) for start, end, section, cells in row["rows"])
+    start, end = row["head"]
+    return PageTable(row["page"], TableKind(row["kind"]), tuple(row["columns"]), rows, (start, end))

@@ -1,0 +1,192 @@
+"""Calculations: the query that a question asks of tables, run, with the rows that it takes in."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from decimal import ROUND_HALF_UP, Decimal
+from typing import Any
+
+from pipelines.documents.facts.page_table import TableKind
+from serve_apps.retrieval.tables.cell_values import ColumnType, decimal_mark
+from serve_apps.retrieval.tables.query_planning import QueryPlan
+from serve_apps.retrieval.tables.relation import Column, Relation, RowPlace
+from serve_apps.retrieval.tables.sandboxed_sql import run_queries
+from serve_apps.retrieval.tables.table_query import (
+    Aggregate,
+    Filter,
+    RangeFilter,
+    TableQuery,
+    ValueFilter,
+    rows_sql,
+    select_sql,
+)
+
+MOST_LINES = 20  # of an answer; a longer list ends with how many more there are
+MOST_CITED = 10  # rows of a sum or a count
+_OPERATORS = {">": "over", ">=": "at least", "<": "under", "<=": "at most"}
+_MORE_DIGITS = 2  # of an average behind those of its column
+
+
+@dataclass(frozen=True, slots=True)
+class CalculatedLine:
+    """A line of a calculated answer and the rows that it is from."""
+
+    text: str
+    places: tuple[RowPlace, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Calculation:
+    """A query over the tables of documents and what it gave."""
+
+    sql: str  # as it was run
+    table: str  # the name that the query has for the rows
+    columns: tuple[str, ...]  # of the table
+    rows: int  # that the query takes in
+    totals_left_out: int  # rows of the table that sum others up
+    documents: tuple[str, ...]  # filenames of the rows taken in
+    lines: tuple[CalculatedLine, ...]
+
+
+def calculate(plan: QueryPlan) -> Calculation | None:
+    """Run a plan; None where no row fits, or the rows that fit have no value.
+
+    Raises BadQuery: it takes too long.
+    """
+    relation, query, name = plan.relation, plan.query, table_name(plan.relation)
+    # Where nothing fits, what was looked at and fits but for the bounds shows that it is nothing.
+    looked_at = replace(query, filters=tuple(one for one in query.filters if isinstance(one, ValueFilter)))
+    statements = [select_sql(query, name), rows_sql(query, name), rows_sql(looked_at, name)]
+    found, numbers, others = run_queries({name: relation}, statements)
+    rows = [int(one) for (one,) in numbers]
+    if not rows and query.aggregate is Aggregate.COUNT and not query.group:
+        rows = [int(one) for (one,) in others]
+    if not found or not rows or found[0][-1] is None:
+        return None
+    return Calculation(
+        select_sql(query, name),
+        name,
+        tuple(one.name for one in relation.columns),
+        len(numbers),
+        len(relation.totals),
+        tuple(dict.fromkeys(relation.places[row][0].filename for row in rows)),
+        tuple(_lines(relation, query, found, rows)),
+    )
+
+
+def table_name(relation: Relation) -> str:
+    """The file of a relation's rows, and how many more there are."""
+    first, *others = relation.filenames
+    return f"{first} and {len(others)} more" if others else first
+
+
+def _lines(
+    relation: Relation, query: TableQuery, found: Sequence[tuple[Any, ...]], rows: Sequence[int]
+) -> list[CalculatedLine]:
+    if query.group:
+        return _group_lines(relation, query, found, rows)
+    if query.aggregate.ranks:
+        return [_row_line(relation, query, rows[0])]
+    if query.aggregate is Aggregate.NONE:
+        shown = [_row_line(relation, query, row) for row in rows[:MOST_LINES]]
+        more = len(rows) - len(shown)
+        return [*shown, *([CalculatedLine(f"and {more} more rows", ())] if more else [])]
+    (value,) = found[0]
+    text = f"{_what(relation, query)}: {_shown_result(relation, query, value)}"
+    if query.aggregate is not Aggregate.COUNT:
+        text += f" ({len(rows)} row{'s' if len(rows) != 1 else ''})"
+    return [CalculatedLine(text, _places(relation, query, rows[:MOST_CITED]))]
+
+
+def _group_lines(
+    relation: Relation, query: TableQuery, found: Sequence[tuple[Any, ...]], rows: Sequence[int]
+) -> list[CalculatedLine]:
+    lines = []
+    group = relation.column(query.group or "")
+    for name, value in found[:MOST_LINES]:
+        own = [row for row in rows if group.values[row] == name]
+        said = f"{name if name is not None else '–'}: {_shown_result(relation, query, value)}"
+        text = f"{group.name} {said}" if query.aggregate.ranks else said
+        lines.append(CalculatedLine(text, _places(relation, query, own[:1])))
+    if len(found) > MOST_LINES:
+        lines.append(CalculatedLine(f"and {len(found) - MOST_LINES} more", ()))
+    return lines
+
+
+def _row_line(relation: Relation, query: TableQuery, row: int) -> CalculatedLine:
+    """What is shown of a row, each value under its heading."""
+    names = dict.fromkeys((*query.shown, *([query.measure] if query.measure else [])))
+    parts = [f"{name}: {_cell(relation, name, row)}" for name in names if _cell(relation, name, row)]
+    return CalculatedLine(", ".join(parts), _places(relation, query, [row]))
+
+
+def _cell(relation: Relation, name: str, row: int) -> str:
+    match name:
+        case "document":
+            return relation.places[row][0].filename
+        case "section":
+            return relation.sections[row]
+        case _:
+            return relation.column(name).shown[row]
+
+
+def _places(relation: Relation, query: TableQuery, rows: Sequence[int]) -> tuple[RowPlace, ...]:
+    """Of a grid the rows; of a form the fields that the query is about."""
+    if relation.kind is TableKind.GRID:
+        return tuple(relation.places[row][0] for row in rows)
+    names = [one.name for one in relation.columns]
+    used = [names.index(name) for name in query.columns if name in names] or [0]
+    return tuple(dict.fromkeys(relation.places[row][at] for row in rows for at in used))
+
+
+def _what(relation: Relation, query: TableQuery) -> str:
+    """What was calculated, in words."""
+    match query.aggregate:
+        case Aggregate.COUNT:
+            said = f"Number of different {query.distinct}" if query.distinct else f"Number of {_noun(relation)}"
+        case Aggregate.AVERAGE:
+            said = f"Average {query.measure}"
+        case _:
+            said = query.measure or ""
+            said = said if said.casefold().startswith("total") else f"Total {said}"
+    conditions = ", ".join(map(_condition, query.filters))
+    return f"{said} ({conditions})" if conditions else said
+
+
+def _noun(relation: Relation) -> str:
+    return "documents" if relation.kind is TableKind.FORM else "rows"
+
+
+def _condition(one: Filter) -> str:
+    match one:
+        case ValueFilter(column, values):
+            return f"{column} is {' or '.join(values)}"
+        case RangeFilter(column, operator, bound):
+            said = bound.isoformat() if isinstance(bound, date) else f"{bound:,}"
+            return f"{column} {_OPERATORS[operator]} {said}"
+
+
+def _shown_result(relation: Relation, query: TableQuery, value: Any) -> str:
+    if query.aggregate is Aggregate.COUNT or not query.measure:
+        return str(value)
+    column = relation.column(query.measure)
+    digits = max((-int(one.as_tuple().exponent) for one in column.values if isinstance(one, Decimal)), default=0)
+    number = Decimal(str(value))
+    if query.aggregate is Aggregate.AVERAGE:
+        number = number.quantize(Decimal(1).scaleb(-(max(digits, 0) + _MORE_DIGITS)), ROUND_HALF_UP)
+    return format_number(number, column)
+
+
+def format_number(number: Decimal, column: Column) -> str:
+    """A number as the cells of a column are written: its grouping, its decimal mark and its unit."""
+    cells = [cell for cell in column.shown if cell]
+    mark = decimal_mark(cells)
+    grouped = any(any(f"{sep}" in cell for sep in ("," if mark == "." else ".", " ", "'", "\u00a0")) for cell in cells)
+    text = f"{number:,f}" if grouped or abs(number) >= 1_000_000 else f"{number:f}"
+    if mark == ",":
+        text = text.translate(str.maketrans(",.", ".,"))
+    if not column.unit or column.type is not ColumnType.NUMBER:
+        return text
+    before = any(cell.strip("(-+ ").startswith(column.unit) for cell in cells)
+    gap = "" if column.unit in "$€£¥₹%" else " "
+    return f"{column.unit}{gap}{text}" if before else f"{text}{gap}{column.unit}"

@@ -1,0 +1,325 @@
+"""Schema links: which words of a question name a column of a relation, a value in it, or what all of it is about."""
+
+import re
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import takewhile
+from pathlib import PurePath
+
+from serve_apps.retrieval.tables.cell_values import ColumnType
+from serve_apps.retrieval.tables.question_cues import QuestionCues
+from serve_apps.retrieval.tables.relation import Column, Relation
+from serve_apps.retrieval.text.units import same_unit
+from serve_apps.retrieval.text.words import STOP, WordToken, content_words, word_tokens
+
+LONGEST_VALUE = 8  # words; more is a text, and no name of anything
+MOST_PARTIAL = 5  # values that a part of a name may stand for
+NEAR = 0.45  # cosine from which on a word may mean a heading, and by how much nearer than the next it has to be
+APART = 0.07
+_IN_BRACKETS = re.compile(r"[(\[][^)\]]*[)\]]")
+LEAST_STEM = 5  # letters that words of one family begin with
+LEAST_HEADING = 0.5  # share of a heading's words that name its column
+# Words that name no column and no condition: rows of any table, and what people do with what they list.
+_GENERIC = """
+owns owned table sheet spreadsheet workbook ledger list row line entry record item position column file document data
+people person employ employee work recorded listed made paid given shown have place placed come came value thing piece
+pay spend spent cost costs receive received earn charge buy bought sell sold order get got take took go went see
+win won do done lie stand saw seen bring brought hold held keep kept use used happen occur belong book register
+include included everything money figure amount kind sort please exactly number whole entire according pick
+collect whatever become became part like want know tell say would tabelle zeile eintrag einträge liste blatt datei
+"""
+GENERIC = frozenset(content_words(_GENERIC))
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnLink:
+    """A column that a question names."""
+
+    column: Column
+    share: float  # of its heading's words, 0 to 1
+    at: tuple[int, ...]  # positions among the question's tokens; empty where a question word implies it
+    is_near: bool = False  # a word means it that none of its heading is
+
+    @property
+    def first(self) -> int:
+        """Position of its first word; behind all others where it is implied."""
+        return min(self.at, default=1 << 16)
+
+
+@dataclass(frozen=True, slots=True)
+class ValueLink:
+    """Values of a column that a question names by the same words."""
+
+    column: str
+    values: tuple[str, ...]
+    at: tuple[int, ...]
+    whole: bool = True  # they are named by all of their words
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaLinks:
+    """What of a question a relation knows."""
+
+    tokens: tuple[WordToken, ...]
+    columns: tuple[ColumnLink, ...]  # the best known first
+    values: tuple[ValueLink, ...]
+    unlinked: tuple[WordToken, ...]  # content words that nothing of the relation, and no cue, accounts for
+    share: float  # of the content words that are accounted for, 0 to 1
+    units: frozenset[int]  # positions of words that are units of a column
+
+    @property
+    def numbers(self) -> tuple[ColumnLink, ...]:
+        """Links to columns of numbers."""
+        return tuple(one for one in self.columns if one.column.type is ColumnType.NUMBER)
+
+
+@dataclass(frozen=True, slots=True)
+class WordMeanings:
+    """The words by which a question may name what a table heads otherwise."""
+
+    about: frozenset[str] = frozenset()  # folded words of the titles that a relation stands under
+    attributes: frozenset[str] = frozenset()  # folded nouns for question words and comparisons, as `age` for `how old`
+    # Cosine of a folded word of the question to a heading, for words that no heading has.
+    near: Mapping[tuple[str, str], float] = field(default_factory=dict)
+
+    def nearest(self, word: str, headings: Sequence[str]) -> str | None:
+        """The heading whose meaning is a word's; None where none is near, or two are alike."""
+        found = sorted(((self.near.get((word, one), 0.0), one) for one in headings), reverse=True)
+        if not found or found[0][0] < NEAR or (len(found) > 1 and found[0][0] - found[1][0] < APART):
+            return None
+        return found[0][1]
+
+
+def find_links(question: str, cues: QuestionCues, relation: Relation, meanings: WordMeanings) -> SchemaLinks:
+    """The links of a question."""
+    return _Linker(question, cues, relation, meanings).links()
+
+
+@dataclass(slots=True)
+class _Linker:
+    question: str
+    cues: QuestionCues
+    relation: Relation
+    meanings: WordMeanings
+    tokens: list[WordToken] = field(default_factory=list)
+    units: set[int] = field(default_factory=set)  # positions of words that are units of a column
+
+    def links(self) -> SchemaLinks:
+        self.tokens = list(word_tokens(self.question))
+        cued = {
+            at
+            for at, one in enumerate(self.tokens)
+            if any(start < one.end and one.start < end for start, end in self.cues.places)
+        }
+        values = self._find_values(cued)
+        taken = {at for one in values for at in one.at}
+        columns = self._find_columns(taken)
+        taken |= {at for one in columns for at in one.at}
+        values += self._find_documents(taken | cued)
+        used = taken | {at for one in values for at in one.at} | self.units
+        known = {*self.meanings.about, *GENERIC, *self._title_words()}
+        content = [
+            at
+            for at, one in enumerate(self.tokens)
+            if at not in cued and one.text.casefold() not in STOP and (len(one.word) > 1 or one.word.isdigit())
+        ]
+        unlinked = [at for at in content if at not in used and self.tokens[at].word not in known]
+        share = 1 - len(unlinked) / len(content) if content else 1.0
+        missing = tuple(self.tokens[at] for at in unlinked)
+        return SchemaLinks(tuple(self.tokens), tuple(columns), tuple(values), missing, share, frozenset(self.units))
+
+    def _find_units(self, taken: Collection[int], found: Sequence[ColumnLink]) -> list[ColumnLink]:
+        """The only column of a unit that is said: `kilos` of a column in kg."""
+        numbers = [one for one in self.relation.columns if one.type is ColumnType.NUMBER]
+        links = []
+        for at, token in enumerate(self.tokens):
+            fits = [one for one in numbers if any(same_unit(token.text, unit) for unit in _units_of(one))]
+            if fits and at not in taken and not any(at in link.at for link in found):
+                # Of several with one unit it says nothing more of which is meant.
+                links += [ColumnLink(one, LEAST_HEADING, (at,)) for one in fits[: len(fits) == 1]]
+                self.units.add(at)
+        return links
+
+    def _find_near(self, taken: Collection[int], found: Sequence[ColumnLink]) -> list[ColumnLink]:
+        """Columns that mean what a word says which none is headed by."""
+        headings = {one.name: one for one in self.relation.columns}
+        known = {*self.meanings.about, *GENERIC, *self._title_words()}
+        links = []
+        for at, token in enumerate(self.tokens):
+            named = token.start > 0 and token.text[:1].isupper()
+            if at in taken or named or token.word in known or any(at in link.at for link in found):
+                continue
+            if (name := self.meanings.nearest(token.word, list(headings))) is not None:
+                links.append(ColumnLink(headings[name], LEAST_HEADING, (at,), is_near=True))
+        return links
+
+    def _title_words(self) -> set[str]:
+        names = {PurePath(name).stem for name in self.relation.filenames}
+        return {word for text in (*names, *self.relation.captions) for word in content_words(text)}
+
+    def _find_values(self, cued: Collection[int]) -> list[ValueLink]:
+        """Values by all of their words first, the longest first; then parts of names, where few values have them."""
+        index = self._value_index()
+        found: list[ValueLink] = []
+        at = 0
+        while at < len(self.tokens):
+            best = self._longest_value(index, at, cued)
+            if best is not None:
+                found.append(best)
+                at = best.at[-1]
+            at += 1
+        taken = {at for one in found for at in one.at} | set(cued)
+        return found + self._partial_values(taken)
+
+    def _find_documents(self, taken: Collection[int]) -> list[ValueLink]:
+        """Those of the documents whose file names say more of the question than the others do."""
+        names = {name: frozenset(content_words(PurePath(name).stem)) for name in self.relation.filenames}
+        telling = (
+            frozenset[str]().union(*names.values()) - frozenset.intersection(*names.values())
+            if len(names) > 1
+            else frozenset[str]()
+        )
+        at = tuple(
+            at
+            for at, one in enumerate(self.tokens)
+            if at not in taken and one.word in telling and one.text.casefold() not in STOP
+        )
+        words = {self.tokens[one].word for one in at}
+        most = max((len(words & own) for own in names.values()), default=0)
+        fits = tuple(name for name, own in names.items() if len(words & own) == most)
+        return [ValueLink("document", fits, at)] if at and len(fits) < len(names) else []
+
+    def _value_index(self) -> Mapping[str, list[tuple[tuple[str, ...], str, str]]]:
+        index: dict[str, list[tuple[tuple[str, ...], str, str]]] = defaultdict(list)
+        for name, values in self._named_values():
+            for value in values:
+                words = tuple(one.word for one in word_tokens(value))
+                if 0 < len(words) <= LONGEST_VALUE:
+                    index[words[0]].append((words, name, value))
+        return index
+
+    def _named_values(self) -> list[tuple[str, list[str]]]:
+        """The columns whose values may be named, and the values of each, each once; numbers as codes."""
+        columns = [
+            (one.name, list(dict.fromkeys(cell for cell in one.shown if cell)))
+            for one in self.relation.columns
+            if one.type is not ColumnType.DATE
+        ]
+        sections = [one for one in dict.fromkeys(self.relation.sections) if one]
+        return [*columns, ("section", sections)] if len(sections) > 1 else columns
+
+    def _longest_value(
+        self, index: Mapping[str, list[tuple[tuple[str, ...], str, str]]], at: int, cued: Collection[int]
+    ) -> ValueLink | None:
+        """The longest value that begins here; of the same words in several columns the one whose heading is said."""
+        if at in cued:
+            return None
+        said = [one.word for one in self.tokens[at : at + LONGEST_VALUE]]
+        fits = [one for one in index.get(said[0], ()) if list(one[0]) == said[: len(one[0])]]
+        if not fits:
+            return None
+        length = max(len(words) for words, _, _ in fits)
+        if length == 1 and self.tokens[at].text.casefold() in STOP:
+            return None
+        by_column: dict[str, list[str]] = defaultdict(list)
+        for words, column, value in fits:
+            if len(words) == length:
+                by_column[column].append(value)
+        everything = {one.word for one in self.tokens}
+        name = max(by_column, key=lambda column: len(everything & set(content_words(column))))
+        if length == 1 and self._is_heading(said[0]) and not self.tokens[at].text[:1].isupper():
+            return None
+        return ValueLink(name, tuple(by_column[name]), tuple(range(at, at + length)))
+
+    def _is_heading(self, word: str) -> bool:
+        return any(word in content_words(one.name) for one in self.relation.columns)
+
+    def _partial_values(self, taken: Collection[int]) -> list[ValueLink]:
+        """Rows of capitalised words and codes that stand within few values of one column: `Acme` of `Acme Ltd`."""
+        found = []
+        at = 0
+        while at < len(self.tokens):
+            run = 0
+            while at + run < len(self.tokens) and at + run not in taken and _is_naming(self.tokens[at + run], at + run):
+                run += 1
+            if run:
+                link = self._values_with(tuple(range(at, at + run)))
+                if link is not None:
+                    found.append(link)
+            at += max(1, run)
+        return found
+
+    def _values_with(self, at: tuple[int, ...]) -> ValueLink | None:
+        words = " ".join(self.tokens[one].word for one in at)
+        if self._is_heading(words):
+            return None
+        for name, values in self._named_values():
+            having = [
+                value for value in values if f" {words} " in f" {' '.join(one.word for one in word_tokens(value))} "
+            ]
+            if having and (len(at) > 1 or len(having) <= MOST_PARTIAL):
+                return ValueLink(name, tuple(having), at, whole=False)
+        return None
+
+    def _find_columns(self, taken: Collection[int]) -> list[ColumnLink]:
+        """Columns by the share of their heading that is said; a heading whose words are all another's is left out."""
+        places: dict[str, list[int]] = defaultdict(list)
+        for place, token in enumerate(self.tokens):
+            if place not in taken and token.text.casefold() not in STOP:
+                places[token.word].append(place)
+        found: list[ColumnLink] = []
+        for column in self.relation.columns:
+            words = list(dict.fromkeys(heading_words(column.name)))
+            said = {word: same for word in words if (same := _same_word(word, places))}
+            known = {*said, *(word for word in words if word in self.meanings.attributes)}
+            if words and len(known) >= LEAST_HEADING * len(words):
+                at = tuple(sorted({place for same in said.values() for place in places[same]}))
+                found.append(ColumnLink(column, len(known) / len(words), at))
+        found += self._find_units(taken, found) + self._find_near(taken, found)
+        found.sort(key=lambda one: (-len(one.at), -one.share, one.first))
+        kept: list[ColumnLink] = []
+        for one in found:
+            if not one.at or not any(_knows_more(other, one) for other in kept):
+                kept.append(one)
+        return kept
+
+
+def heading_words(name: str) -> list[str]:
+    """Folded words of a heading without its unit."""
+    return content_words(_IN_BRACKETS.sub(" ", name)) or content_words(name)
+
+
+def _same_word(word: str, said: Collection[str]) -> str | None:
+    """The word itself among those that are said, or one of its family: `subscription` of who `subscribed`."""
+    if word in said:
+        return word
+    family = (one for one in said if len(one) >= LEAST_STEM and _letters_in_common(word, one) >= _stem(word, one))
+    return next(family, None)
+
+
+def _letters_in_common(word: str, other: str) -> int:
+    """How many letters both begin with."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(word, other, strict=False)))
+
+
+def _stem(word: str, other: str) -> int:
+    """Letters that two words of one family have in common at their beginning."""
+    return max(LEAST_STEM, min(len(word), len(other)) - 2)
+
+
+def _units_of(column: Column) -> list[str]:
+    """The units of a column's numbers, by its cells and by its heading."""
+    behind = [part for found in _IN_BRACKETS.findall(column.name) for part in found.strip("()[] ").split()]
+    return [one for one in (column.unit, *behind, *column.name.replace("_", " ").split()[-1:]) if one]
+
+
+def _knows_more(other: ColumnLink, one: ColumnLink) -> bool:
+    """True where a link has all words of another and more, or as many as a larger share of its heading."""
+    return set(one.at) < set(other.at) or (set(one.at) == set(other.at) and other.share > one.share)
+
+
+def _is_naming(token: WordToken, at: int) -> bool:
+    """True for a code, and for a word with a capital that does not begin the question."""
+    text = token.text
+    return text.casefold() not in STOP and (any(char.isdigit() for char in text) or (at > 0 and text[:1].isupper()))

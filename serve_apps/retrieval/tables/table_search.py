@@ -1,0 +1,164 @@
+"""Finds the table that a question asks of, among the documents that were found for it and all others of its head."""
+
+import asyncio
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+
+import numpy as np
+
+from cluster.basics.scope import Scope
+from cluster.models.embedding.vectors_cache import with_workspace_cache
+from cluster.models.model_errors import AWAY
+from cluster.models.ports import Embedder
+from cluster.state.db.postgres import Database, Row, load_queries
+from pipelines.documents.facts.find_facts import find_tables
+from pipelines.documents.facts.page_table import PageTable, TableKind, table_from_json
+from serve_apps.retrieval.answers.quote import page_of
+from serve_apps.retrieval.tables.calculation import Calculation, calculate
+from serve_apps.retrieval.tables.query_planning import QueryPlan, plan_query
+from serve_apps.retrieval.tables.question_cues import QuestionCues, find_cues
+from serve_apps.retrieval.tables.relation import OWN_COLUMNS, DocumentTables, Relation, build_relations
+from serve_apps.retrieval.tables.schema_links import WordMeanings, find_links
+from serve_apps.retrieval.tables.table_query import Aggregate
+from serve_apps.retrieval.text.words import content_words
+
+MOST_MEANT_OTHERWISE = 2  # words of a question that are looked for by meaning
+MOST_ROWS = 200_000  # of one document
+MOST_ALIKE = (
+    2_000  # documents that are calculated over together; of more nothing is said, as of a part it would be wrong
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TableQuestion:
+    """A question that tables may answer, and the documents to look in."""
+
+    text: str
+    documents: tuple[str, ...]  # ids, the best found first
+    titles: Mapping[str, Collection[str]]  # folded words of the titles of each document
+    attributes: frozenset[str]  # folded nouns that a table may write for the question word
+    singled_out: bool  # the question names these documents, and means no others of their kind
+    together: bool = False  # only what is asked of all documents together: no lookup
+    agent_id: str | None = None  # only what is linked to this agent
+
+
+class TableSearch:
+    """Calculates answers from tables."""
+
+    def __init__(self, database: Database, embedder: Embedder) -> None:
+        """`embedder` compares words of a question with headings that none of them has."""
+        self._db, self._embedder, self._sql = database, embedder, load_queries(Path(__file__).with_suffix(".sql"))
+
+    async def calculate(self, scope: Scope, question: TableQuestion) -> Calculation | None:
+        """What the tables say, where a question asks plainly; None where it does not, or no row fits.
+
+        Raises BadQuery: the calculation takes too long.
+        """
+        cues = find_cues(question.text)
+        collects = cues.aggregate is not Aggregate.NONE or cues.lists
+        if question.together and not collects:
+            return None
+        documents = await self._load(scope, question.documents)
+        relations = await asyncio.to_thread(build_relations, documents)
+        near: Mapping[tuple[str, str], float] = {}
+        plan = await asyncio.to_thread(_best_plan, question, cues, relations, near)
+        calculates = cues.aggregate is not Aggregate.NONE or cues.comparisons
+        unknown = await asyncio.to_thread(_unlinked_words, question, cues, relations) if calculates and not plan else {}
+        if unknown:
+            near = await self._measure_words(scope, unknown)
+            plan = await asyncio.to_thread(_best_plan, question, cues, relations, near)
+        if plan is None:
+            return None
+        if collects and not question.singled_out:
+            others = await self._alike(scope, question, plan)
+            if others:
+                relations = await asyncio.to_thread(build_relations, [*documents, *others])
+                plan = await asyncio.to_thread(_best_plan, question, cues, relations, near)
+            if plan is None or len(others) > MOST_ALIKE:
+                return None
+        return await asyncio.to_thread(calculate, plan)
+
+    async def _measure_words(
+        self, scope: Scope, unknown: Mapping[str, Collection[str]]
+    ) -> dict[tuple[str, str], float]:
+        """Cosine of words to headings; empty where no embedder answers."""
+        texts = list(dict.fromkeys([*unknown, *(name for names in unknown.values() for name in names)]))
+        try:
+            vectors = await with_workspace_cache(self._embedder, scope).embed(texts)
+        except AWAY:
+            return {}
+        rows = np.asarray(vectors, dtype=np.float32)
+        rows = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+        of = dict(zip(texts, rows, strict=True))
+        return {(word, name): float(of[word] @ of[name]) for word, names in unknown.items() for name in names}
+
+    async def _load(self, scope: Scope, documents: Sequence[str]) -> list[DocumentTables]:
+        async with self._db.transaction(scope) as tx:
+            named = {"documents": list(documents), "most": MOST_ROWS}
+            rows = await tx.all(self._sql["tables"], **scope.keys, **named)
+            unknown = [row["version_id"] for row in rows if not row["is_known"]]
+            pages = await tx.all(self._sql["pages"], **scope.keys, versions=unknown) if unknown else []
+        return await asyncio.to_thread(_documents_of, rows, pages)
+
+    async def _alike(self, scope: Scope, question: TableQuestion, plan: QueryPlan) -> list[DocumentTables]:
+        """The tables of other documents that have all columns of a query."""
+        headings = [" ".join(name.casefold().split()) for name in plan.query.columns if name not in OWN_COLUMNS]
+        if not headings:
+            headings = [" ".join(one.name.casefold().split()) for one in plan.relation.columns]
+        named = {"known": list(question.documents), "headings": headings, "agent": question.agent_id}
+        async with self._db.transaction(scope) as tx:
+            rows = await tx.all(self._sql["like"], **scope.keys, **named, most=MOST_ALIKE + 1)
+        return await self._load(scope, [row["id"] for row in rows]) if rows else []
+
+
+def _documents_of(rows: Sequence[Row], pages: Sequence[Row]) -> list[DocumentTables]:
+    """The documents that have tables; those of a version that was indexed before tables were kept are found now."""
+    late: dict[str, list[PageTable]] = {}
+    for row in pages:
+        late.setdefault(row["version_id"], []).extend(find_tables(page_of(row)))
+    key = itemgetter("document_id", "version_id", "filename")
+    found = []
+    for (document, version, filename), some in groupby(rows, key=key):
+        kept = [table_from_json(row["content"]) for row in some if row["content"] is not None]
+        found.append(DocumentTables(document, version, filename, tuple(kept or late.get(version, ()))))
+    return [one for one in found if one.tables]
+
+
+def _best_plan(
+    question: TableQuestion, cues: QuestionCues, relations: Sequence[Relation], near: Mapping[tuple[str, str], float]
+) -> QueryPlan | None:
+    """The plan that accounts for most of the question; of equals the one over the documents that were found first.
+
+    Forms are asked together or not at all: what one of them says is a fact, and no calculation.
+    """
+    of_forms = not question.singled_out and (cues.aggregate is not Aggregate.NONE or cues.lists)
+    plans = (
+        plan_query(question.text, cues, relation, _meanings(question, relation, near))
+        for relation in relations
+        if relation.kind is TableKind.GRID or (of_forms and relation.rows > 1)
+    )
+    return max((one for one in plans if one), key=lambda plan: (plan.links, plan.share), default=None)
+
+
+def _meanings(question: TableQuestion, relation: Relation, near: Mapping[tuple[str, str], float]) -> WordMeanings:
+    own = {place.document_id for row in relation.places for place in row[:1]}
+    words = {word for one in own for word in question.titles.get(one, ())}
+    words |= {word for name in relation.filenames for word in content_words(name)}
+    return WordMeanings(frozenset(words), question.attributes, near)
+
+
+def _unlinked_words(question: TableQuestion, cues: QuestionCues, relations: Sequence[Relation]) -> dict[str, set[str]]:
+    """Words that no heading of a relation has, where it knows the others, and the headings that may mean them."""
+    found: dict[str, set[str]] = {}
+    for relation in relations:
+        links = find_links(question.text, cues, relation, _meanings(question, relation, {}))
+        words = {one.word for one in links.unlinked if one.text.isalpha()}
+        if cues.aggregate.ranks and not links.numbers:  # the highest of what is its own word: the steepest
+            words |= {one.word for one in links.tokens if one.text.casefold().endswith("est")}
+        if words and len(links.unlinked) <= MOST_MEANT_OTHERWISE and (links.columns or links.values or cues.periods):
+            for word in words:
+                found.setdefault(word, set()).update(one.name for one in relation.columns)
+    return found

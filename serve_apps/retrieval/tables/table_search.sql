@@ -1,0 +1,38 @@
+-- tables: The tables of documents that readers see, in the order in which these are named; without content of one whose
+-- tables nobody looked for yet, or that has more rows than are looked at.
+select d.id as document_id, d.filename, v.id as version_id, v.tables_of_reads is not null as is_known, t.content
+from unnest(%(documents)s::text[]) with ordinality as wanted(id, place)
+join documents d on d.id = wanted.id and d.workspace_id = %(workspace)s and d.tenant_id = %(tenant)s
+join document_versions v on v.id = d.current_version and v.workspace_id = %(workspace)s
+left join page_tables t on t.version_id = v.id and t.workspace_id = %(workspace)s
+     and (select sum(a.row_count) from page_tables a where a.version_id = v.id) <= %(most)s
+order by wanted.place, t.ordinal;
+
+-- pages: The pages of versions whose tables are to be looked for.
+select p.version_id, p.number, p.text, p.words, p.engine, p.confidence
+from pages p where p.tenant_id = %(tenant)s and p.workspace_id = %(workspace)s
+  and p.version_id = any(%(versions)s::text[])
+order by p.version_id, p.number limit 2000;
+
+-- row_places: The pages of places and the chunks that these stand in, in the order in which they are named.
+select p.version_id, p.number, p.text, p.words, p.engine, p.confidence, k.id as chunk_id,
+       caveats_of(p.version_id, array[p.number]) as caveats
+from unnest(%(versions)s::text[], %(numbers)s::int[], %(starts)s::int[])
+    with ordinality as wanted(version_id, number, start, place)
+join pages p on p.version_id = wanted.version_id and p.number = wanted.number and p.workspace_id = %(workspace)s
+     and p.tenant_id = %(tenant)s
+left join lateral (
+    select c.id from document_chunks c, jsonb_array_elements(c.spans) s
+    where c.version_id = p.version_id and c.workspace_id = %(workspace)s and wanted.number between c.page_start and c.page_end
+      and (s->>0)::int = wanted.number and wanted.start >= (s->>1)::int and wanted.start < (s->>2)::int
+    order by c.chunk_index limit 1) k on true
+order by wanted.place;
+
+-- like: Documents that have a table with all of these headings, the latest first.
+select d.id from documents d
+where d.workspace_id = %(workspace)s and d.tenant_id = %(tenant)s and d.id <> all(%(known)s::text[])
+  and exists (select 1 from page_tables t where t.version_id = d.current_version and t.workspace_id = %(workspace)s
+              and t.headings @> %(headings)s::text[])
+  and (%(agent)s::uuid is null or exists (
+        select 1 from document_agent_links l where l.document_id = d.id and l.agent_id = %(agent)s::uuid))
+order by d.upload_date desc, d.id limit %(most)s;

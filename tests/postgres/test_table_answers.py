@@ -1,0 +1,122 @@
+"""Answers that are calculated from tables: over all of one head, with their rows, and never past anybody's rights."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
+
+import psycopg
+import pytest
+from psycopg.types.json import Jsonb
+
+from cluster.basics.scope import Scope
+from cluster.state.db.postgres import Database
+from configs.sections_retrieval import RerankSettings, SearchSettings
+from pipelines.documents.document import Page
+from pipelines.documents.facts.find_facts import find_tables
+from pipelines.documents.facts.page_table import table_to_json
+from serve_apps.retrieval.answers.answerer import CitedAnswer, DocumentAnswerer
+from serve_apps.retrieval.answers.stored_answers import StoredAnswers
+from serve_apps.retrieval.search.pipeline import SearchPipeline
+from tests.fakes import corpus
+from tests.fakes.corpus import Book, Passage, Sheet, hash_vector
+from tests.fakes.models import FakeEmbedder
+
+CLERK = "clerk@tolls.example"
+QUESTION = "What is the total toll of all lorries?"
+MONTHS = {
+    "tolls-may.md": (("Lorry 12", "310"), ("Lorry 15", "90")),
+    "tolls-june.md": (("Lorry 12", "40"), ("Lorry 19", "60")),
+}
+
+
+def toll_book(rows: tuple[tuple[str, str], ...]) -> str:
+    lines = "\n".join(f"| {lorry} | {toll} |" for lorry, toll in rows)
+    total = sum(int(toll) for _, toll in rows)
+    return f"# Tolls of the lorries\n\n| Lorry | Toll |\n| --- | --- |\n{lines}\n| Total | {total} |\n"
+
+
+@dataclass
+class TollOffice:
+    """A workspace with a book of tolls a month; that of June is for the chiefs."""
+
+    database: Database
+    scope: Scope
+
+    async def ask(self, question: str, *, chief: bool = False) -> CitedAnswer:
+        search = SearchPipeline(self.database, FakeEmbedder(), None, SearchSettings(), RerankSettings())
+        answerer = DocumentAnswerer(search, self.database, FakeEmbedder())
+        return await answerer.ask(self.as_reader(chief=chief), question)
+
+    def as_reader(self, *, chief: bool) -> Scope:
+        return replace(self.scope, principals=(f"user:{CLERK}", "group:chiefs" if chief else "group:clerks"))
+
+
+def write_tables(admin: "psycopg.Connection[tuple[object, ...]]", document: str, text: str) -> None:
+    """The tables of a book, as indexing writes them."""
+    for ordinal, table in enumerate(find_tables(Page(1, text, (), "native", None)), 1):
+        admin.execute(
+            "insert into page_tables (version_id, ordinal, page, document_id, tenant_id, workspace_id, headings,"
+            " row_count, content) select current_version, %s, 1, id, tenant_id, workspace_id, %s, %s, %s"
+            " from documents where id = %s",
+            (ordinal, list(table.headings), len(table.rows), Jsonb(table_to_json(table)), document),
+        )
+    admin.execute("update document_versions set tables_of_reads = reads where document_id = %s", (document,))
+
+
+@pytest.fixture
+async def office(admin_dsn: str, app_dsn: str) -> AsyncIterator[TollOffice]:
+    database = Database(app_dsn, size=3)
+    await database.open()
+    with psycopg.connect(admin_dsn, autocommit=True) as admin:
+        corpus.own_bm25(admin)
+        scope = corpus.open_home(admin)
+        generation = corpus.open_generation(admin, scope)
+        books = []
+        for name, rows in MONTHS.items():
+            text = toll_book(rows)
+            readers = ("group:chiefs",) if "june" in name else ()
+            books.append(Book(name, [Passage(text, vector=hash_vector(text))], [Sheet(text)], readers=readers))
+        for document, rows in zip(corpus.load(admin, scope, generation, books), MONTHS.values(), strict=True):
+            write_tables(admin, document, toll_book(rows))
+    yield TollOffice(database, scope)
+    await database.close()
+
+
+async def test_a_sum_goes_over_all_tables_of_its_head_and_cites_their_rows(office: TollOffice) -> None:
+    found = await office.ask(QUESTION, chief=True)
+    assert found.text.startswith("Total Toll: 500 (4 rows)") and found.calculation is not None
+    assert set(found.calculation.documents) == set(MONTHS) and found.calculation.totals_left_out == 2
+    quotes = {one.quote for one in found.citations}
+    assert quotes == {"Lorry 12 | 310", "Lorry 15 | 90", "Lorry 12 | 40", "Lorry 19 | 60"}
+
+
+async def test_rows_of_documents_that_one_may_not_read_are_in_no_sum(office: TollOffice) -> None:
+    found = await office.ask(QUESTION)
+    assert found.text.startswith("Total Toll: 400 (2 rows)")
+    assert {one.filename for one in found.citations} == {"tolls-may.md"}
+
+
+async def test_a_named_file_is_summed_alone(office: TollOffice) -> None:
+    found = await office.ask("What is the total toll of all lorries in June?", chief=True)
+    assert ": 100 (2 rows)" in found.text and {one.filename for one in found.citations} == {"tolls-june.md"}
+
+
+async def test_why_shows_the_query_to_those_who_may_read_all_of_its_rows(office: TollOffice) -> None:
+    stored, chief = StoredAnswers(office.database), office.as_reader(chief=True)
+    found = await office.ask(QUESTION, chief=True)
+    id_ = await stored.keep(chief, QUESTION, None, found)
+    shown = await stored.why(chief, id_)
+    assert "sum(" in shown["calculation"]["sql"] and shown["claims"][0]["basis"] == "calculated"
+    assert shown["claims"][0]["text"].startswith("Total Toll: 500")
+    everyone = replace(office.scope, principals=("role:admin", "group:clerks"))
+    withheld = await stored.why(everyone, id_)
+    assert withheld["calculation"] is None and withheld["claims"][0]["text"] is None
+
+
+async def test_a_version_from_before_tables_were_kept_is_looked_at_when_asked(
+    office: TollOffice, admin_dsn: str
+) -> None:
+    with psycopg.connect(admin_dsn, autocommit=True) as admin:
+        admin.execute("delete from page_tables")
+        admin.execute("update document_versions set tables_of_reads = null")
+    found = await office.ask(QUESTION, chief=True)
+    assert found.text.startswith("Total Toll: 500 (4 rows)")
