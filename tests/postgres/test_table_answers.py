@@ -119,4 +119,16 @@ async def test_a_version_from_before_tables_were_kept_is_looked_at_when_asked(
         admin.execute("delete from page_tables")
         admin.execute("update document_versions set tables_of_reads = null")
     found = await office.ask(QUESTION, chief=True)
-    assert found.text.startswith("Total Toll: 500 (4 rows)")
+    assert found.text.startswith("Total Toll: 500 (4 rows)") and "Not in this" not in found.text
+
+
+async def test_a_sum_says_which_documents_are_not_in_it(office: TollOffice, admin_dsn: str) -> None:
+    with psycopg.connect(admin_dsn, autocommit=True) as admin:
+        corpus.own_bm25(admin)
+        row = admin.execute("select generation_id from workspaces where id = %s", (office.scope.workspace,)).fetchone()
+        assert row is not None
+        notes = [f"Canal {number} was dug by hand, long before any lorry paid a toll." for number in range(40)]
+        books = [Book(f"c{n}.txt", [Passage(note, vector=hash_vector(note))]) for n, note in enumerate(notes)]
+        corpus.load(admin, office.scope, row[0], books)
+    found = await office.ask(QUESTION, chief=True)
+    assert "documents indexed before tables were kept" in found.text

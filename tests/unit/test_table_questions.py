@@ -43,7 +43,7 @@ def plan_of(
     question: str, text: str = BOATS, title: str = "Harbour dues", near: Mapping[tuple[str, str], float] | None = None
 ) -> QueryPlan | None:
     attributes = question_shape(question).attributes | comparison_attributes(question)
-    meanings = WordMeanings(frozenset(content_words(title)), attributes, near or {})
+    meanings = WordMeanings({"dues.md": frozenset(content_words(title))}, attributes, near or {})
     return plan_query(question, find_cues(question), relation_of(text), meanings)
 
 

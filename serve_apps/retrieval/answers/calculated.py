@@ -15,7 +15,7 @@ from serve_apps.retrieval.search.query import SearchHit
 from serve_apps.retrieval.tables.calculation import Calculation
 from serve_apps.retrieval.tables.relation import RowPlace
 from serve_apps.retrieval.tables.sandboxed_sql import BadQuery
-from serve_apps.retrieval.tables.table_search import TableQuestion, TableSearch
+from serve_apps.retrieval.tables.table_search import TableQuestion, TableSearch, TooManyRows
 from serve_apps.retrieval.text.question_shape import comparison_attributes, question_shape
 from serve_apps.retrieval.text.words import content_words
 
@@ -48,7 +48,7 @@ class TableAnswerer:
             calculation = calculation or await self._search.calculate(scope, asked)
             if calculation is None and len(meant.documents) > 1:
                 calculation = await self._search.calculate(scope, replace(asked, documents=found, together=True))
-        except BadQuery:
+        except (BadQuery, TooManyRows):
             return None
         return None if calculation is None else await self._cite(scope, calculation)
 

@@ -7,7 +7,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
 from pipelines.documents.facts.page_table import TableKind
-from serve_apps.retrieval.tables.cell_values import ColumnType, decimal_mark
+from serve_apps.retrieval.tables.cell_values import EMPTY, ColumnType, decimal_mark
 from serve_apps.retrieval.tables.query_planning import QueryPlan
 from serve_apps.retrieval.tables.relation import Column, Relation, RowPlace
 from serve_apps.retrieval.tables.sandboxed_sql import run_queries
@@ -47,6 +47,12 @@ class Calculation:
     documents: tuple[str, ...]  # filenames of the rows taken in
     lines: tuple[CalculatedLine, ...]
 
+    def with_unseen(self, documents: int) -> "Calculation":
+        """Itself, with a line that so many documents are not in it."""
+        count = _count_of(documents, "document")
+        told = f"Not in this: {count} indexed before tables were kept; `aos generations build` adds them."
+        return replace(self, lines=(*self.lines, CalculatedLine(told, ())))
+
 
 def calculate(plan: QueryPlan) -> Calculation | None:
     """Run a plan; None where no row fits, or the rows that fit have no value.
@@ -56,9 +62,11 @@ def calculate(plan: QueryPlan) -> Calculation | None:
     relation, query, name = plan.relation, plan.query, table_name(plan.relation)
     # Where nothing fits, what was looked at and fits but for the bounds shows that it is nothing.
     looked_at = replace(query, filters=tuple(one for one in query.filters if isinstance(one, ValueFilter)))
-    statements = [select_sql(query, name), rows_sql(query, name), rows_sql(looked_at, name)]
-    found, numbers, others = run_queries({name: relation}, statements)
+    whatever = replace(query, measure=None, aggregate=Aggregate.NONE)
+    statements = [select_sql(query, name), rows_sql(query, name), rows_sql(looked_at, name), rows_sql(whatever, name)]
+    found, numbers, others, fitting = run_queries({name: relation}, statements)
     rows = [int(one) for (one,) in numbers]
+    vague = _count_unread(relation, query, {int(one) for (one,) in fitting} - set(rows))
     if not rows and query.aggregate is Aggregate.COUNT and not query.group:
         rows = [int(one) for (one,) in others]
     if not found or not rows or found[0][-1] is None:
@@ -70,8 +78,16 @@ def calculate(plan: QueryPlan) -> Calculation | None:
         len(numbers),
         len(relation.totals),
         tuple(dict.fromkeys(relation.places[row][0].filename for row in rows)),
-        tuple(_lines(relation, query, found, rows)),
+        tuple(_lines(relation, query, found, rows, vague)),
     )
+
+
+def _count_unread(relation: Relation, query: TableQuery, rows: set[int]) -> int:
+    """Rows that fit, and in which something stands that is no number where one is asked for."""
+    if query.measure is None or query.aggregate is Aggregate.NONE:
+        return 0
+    shown = relation.column(query.measure).shown
+    return sum(shown[row].strip().casefold() not in EMPTY for row in rows)
 
 
 def table_name(relation: Relation) -> str:
@@ -81,12 +97,15 @@ def table_name(relation: Relation) -> str:
 
 
 def _lines(
-    relation: Relation, query: TableQuery, found: Sequence[tuple[Any, ...]], rows: Sequence[int]
+    relation: Relation, query: TableQuery, found: Sequence[tuple[Any, ...]], rows: Sequence[int], vague: int
 ) -> list[CalculatedLine]:
+    note = (
+        [CalculatedLine(f"{_count_of(vague, 'row')} left out: {query.measure} is no number there", ())] if vague else []
+    )
     if query.group:
-        return _group_lines(relation, query, found, rows)
+        return [*_group_lines(relation, query, found, rows), *note]
     if query.aggregate.ranks:
-        return [_row_line(relation, query, rows[0])]
+        return [*(_row_line(relation, query, row) for row in _first_rows(relation, query, rows)), *note]
     if query.aggregate is Aggregate.NONE:
         shown = [_row_line(relation, query, row) for row in rows[:MOST_LINES]]
         more = len(rows) - len(shown)
@@ -94,8 +113,18 @@ def _lines(
     (value,) = found[0]
     text = f"{_what(relation, query)}: {_shown_result(relation, query, value)}"
     if query.aggregate is not Aggregate.COUNT:
-        text += f" ({len(rows)} row{'s' if len(rows) != 1 else ''})"
-    return [CalculatedLine(text, _places(relation, query, rows[:MOST_CITED]))]
+        text += f" ({_count_of(len(rows), 'row')})"
+    return [CalculatedLine(text, _places(relation, query, rows[:MOST_CITED])), *note]
+
+
+def _first_rows(relation: Relation, query: TableQuery, rows: Sequence[int]) -> list[int]:
+    """The row at the end of the order, and those that stand there with it."""
+    values = relation.column(query.measure or "").values
+    return [row for row in rows if values[row] == values[rows[0]]][:MOST_LINES]
+
+
+def _count_of(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def _group_lines(

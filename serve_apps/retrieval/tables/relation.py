@@ -12,7 +12,7 @@ from serve_apps.retrieval.tables.cell_values import ColumnType, TypedColumn, typ
 
 SAME_FORM = 0.5  # share of the labels of the smaller of two forms that both have
 LEAST_SUMMED = 2  # rows that make a sum
-OWN_COLUMNS = ("document", "page", "section")  # that every relation has beside its own
+OWN_COLUMNS = ("row", "document", "page", "section", "is_total")  # that every relation has beside its own
 
 Value = str | Decimal | date | None
 _TOTAL = re.compile(
@@ -93,25 +93,32 @@ def build_relations(documents: Sequence[DocumentTables]) -> list[Relation]:
 
 
 def _joined_parts(tables: Sequence[PageTable]) -> list[PageTable]:
-    """A table without a head of its own that goes on from the page before has the head of that page."""
+    """A table whose head is a row of data goes on from the page before, and has the head of that page."""
     found: list[PageTable] = []
     for table in tables:
         before = found[-1] if found else None
-        goes_on = (
-            before is not None
-            and before.kind is table.kind is TableKind.GRID
-            and table.page == before.page + 1
-            and len(table.columns) == len(before.columns)
-            and any(any(char.isdigit() for char in name) for name in table.columns)
-            and not any(any(char.isdigit() for char in name) for name in before.columns)
-        )
-        if goes_on and before is not None:
-            found.append(
-                replace(table, columns=before.columns, rows=(TableRow(table.columns, *table.head), *table.rows))
-            )
+        if before is not None and _goes_on(before, table):
+            head = TableRow(table.columns, *table.head)
+            found.append(replace(table, columns=before.columns, rows=(head, *table.rows)))
         else:
             found.append(table)
     return found
+
+
+def _goes_on(before: PageTable, table: PageTable) -> bool:
+    """True where each number and day of the table before has one in this table's head, which names nothing then."""
+    if not (before.kind is table.kind is TableKind.GRID and table.page == before.page + 1 and before.rows):
+        return False
+    if len(table.columns) != len(before.columns):
+        return False
+    kinds = [
+        type_column([row.cells[at] for row in before.rows if at < len(row.cells)]).type
+        for at in range(len(table.columns))
+    ]
+    typed = [
+        (kind, cell) for kind, cell in zip(kinds, table.columns, strict=True) if kind is not ColumnType.TEXT and cell
+    ]
+    return bool(typed) and all(type_column([cell]).type is kind for kind, cell in typed)
 
 
 def _grid_relation(tables: Sequence[tuple[DocumentTables, PageTable]]) -> Relation:
@@ -158,7 +165,8 @@ def _form_fields(document: DocumentTables) -> dict[str, tuple[str, RowPlace]]:
     rows = [(table.page, row) for table in document.tables if table.kind is TableKind.FORM for row in table.rows]
     found: dict[str, tuple[str, RowPlace]] = {}
     for page, row in rows:
-        label, value = row.cells
+        value = row.cells[1]
+        label = next((name for name in found if name.casefold() == row.cells[0].casefold()), row.cells[0])
         place = RowPlace(document.document_id, document.version_id, document.filename, page, row.start, row.end)
         if label in found and found[label][0] != value and row.section:
             label = f"{row.section}: {label}"
@@ -168,7 +176,10 @@ def _form_fields(document: DocumentTables) -> dict[str, tuple[str, RowPlace]]:
 
 def _form_relation(group: Sequence[tuple[DocumentTables, dict[str, tuple[str, RowPlace]]]]) -> Relation:
     names = list(dict.fromkeys(name for _, fields in group for name in fields))
-    columns = [_typed(name, [fields[name][0] if name in fields else "" for _, fields in group]) for name in names]
+    columns = [
+        _typed(shown, [fields[name][0] if name in fields else "" for _, fields in group])
+        for name, shown in zip(names, _unique_names(names), strict=True)
+    ]
     places = tuple(
         tuple(fields[name][1] if name in fields else next(iter(fields.values()))[1] for name in names)
         for _, fields in group

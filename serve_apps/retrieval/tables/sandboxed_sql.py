@@ -41,7 +41,10 @@ def run_queries(
     }
     with duckdb.connect(":memory:", config=settings) as link:
         for name, relation in relations.items():
-            _load(link, name, relation)
+            try:
+                _load(link, name, relation)
+            except (duckdb.Error, pa.ArrowException) as error:
+                raise BadQuery(f"its table cannot be loaded: {str(error).splitlines()[0]}") from error
         link.execute("set lock_configuration = true")
         return [_run(link, statement, seconds) for statement in statements]
 
@@ -72,10 +75,12 @@ def _load(link: duckdb.DuckDBPyConnection, name: str, relation: Relation) -> Non
     }
     typed = {column.name: _values(column) for column in relation.columns}
     # Beside numbers, what else stands in their column.
+    taken = {column.name.casefold() for column in relation.columns}
     written = {
         column.name + AS_WRITTEN: pa.array(column.shown, pa.string())
         for column in relation.columns
-        if column.type is ColumnType.NUMBER
+        if (column.name + AS_WRITTEN).casefold() not in taken
+        and column.type is ColumnType.NUMBER
         and any(cell and column.values[at] is None for at, cell in enumerate(column.shown))
     }
     link.from_arrow(pa.table(own | typed | written)).create(quoted(name))

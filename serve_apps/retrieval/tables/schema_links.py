@@ -78,10 +78,16 @@ class SchemaLinks:
 class WordMeanings:
     """The words by which a question may name what a table heads otherwise."""
 
-    about: frozenset[str] = frozenset()  # folded words of the titles that a relation stands under
+    # Folded words of the titles of each document of a relation, by its file name.
+    titles: Mapping[str, frozenset[str]] = field(default_factory=dict)
     attributes: frozenset[str] = frozenset()  # folded nouns for question words and comparisons, as `age` for `how old`
     # Cosine of a folded word of the question to a heading, for words that no heading has.
     near: Mapping[tuple[str, str], float] = field(default_factory=dict)
+
+    @property
+    def about(self) -> frozenset[str]:
+        """The words of all titles."""
+        return frozenset[str]().union(*self.titles.values())
 
     def nearest(self, word: str, headings: Sequence[str]) -> str | None:
         """The heading whose meaning is a word's; None where none is near, or two are alike."""
@@ -173,22 +179,31 @@ class _Linker:
         return found + self._partial_values(taken)
 
     def _find_documents(self, taken: Collection[int]) -> list[ValueLink]:
-        """Those of the documents whose file names say more of the question than the others do."""
-        names = {name: frozenset(content_words(PurePath(name).stem)) for name in self.relation.filenames}
-        telling = (
-            frozenset[str]().union(*names.values()) - frozenset.intersection(*names.values())
-            if len(names) > 1
-            else frozenset[str]()
-        )
+        """Those of the documents whose names, titles and captions say of the question what the others do not."""
+        names = self._document_words()
+        if len(names) < 2:
+            return []
+        telling = frozenset[str]().union(*names.values()) - frozenset.intersection(*names.values()) - GENERIC
         at = tuple(
-            at
-            for at, one in enumerate(self.tokens)
-            if at not in taken and one.word in telling and one.text.casefold() not in STOP
+            place
+            for place, token in enumerate(self.tokens)
+            if place not in taken and token.word in telling and token.text.casefold() not in STOP
         )
         words = {self.tokens[one].word for one in at}
-        most = max((len(words & own) for own in names.values()), default=0)
+        most = max(len(words & own) for own in names.values())
         fits = tuple(name for name, own in names.items() if len(words & own) == most)
         return [ValueLink("document", fits, at)] if at and len(fits) < len(names) else []
+
+    def _document_words(self) -> dict[str, frozenset[str]]:
+        """Folded words that each document of the relation is known by, by its file name."""
+        captions: dict[str, set[str]] = defaultdict(set)
+        for section, places in zip(self.relation.sections, self.relation.places, strict=True):
+            captions[places[0].filename].update([section] if section else [])
+        return {
+            name: frozenset(word for text in (PurePath(name).stem, *captions[name]) for word in content_words(text))
+            | self.meanings.titles.get(name, frozenset())
+            for name in self.relation.filenames
+        }
 
     def _value_index(self) -> Mapping[str, list[tuple[tuple[str, ...], str, str]]]:
         index: dict[str, list[tuple[tuple[str, ...], str, str]]] = defaultdict(list)

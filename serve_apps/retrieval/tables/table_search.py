@@ -5,10 +5,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
-from pathlib import Path
+from pathlib import Path, PurePath
 
 import numpy as np
 
+from cluster.basics.errors import Permanent
 from cluster.basics.scope import Scope
 from cluster.models.embedding.vectors_cache import with_workspace_cache
 from cluster.models.model_errors import AWAY
@@ -30,6 +31,13 @@ MOST_ROWS = 200_000  # of one document
 MOST_ALIKE = (
     2_000  # documents that are calculated over together; of more nothing is said, as of a part it would be wrong
 )
+
+
+class TooManyRows(Permanent):
+    """More rows belong together than are calculated over; of a part of them the figure would be wrong."""
+
+    code = "too_many_rows"
+    fix = "Name the document, or a column and value that fewer documents have."
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +63,9 @@ class TableSearch:
     async def calculate(self, scope: Scope, question: TableQuestion) -> Calculation | None:
         """What the tables say, where a question asks plainly; None where it does not, or no row fits.
 
-        Raises BadQuery: the calculation takes too long.
+        Raises:
+            BadQuery: the calculation takes too long.
+            TooManyRows: other documents have more rows of this kind than are calculated over.
         """
         cues = find_cues(question.text)
         collects = cues.aggregate is not Aggregate.NONE or cues.lists
@@ -64,6 +74,7 @@ class TableSearch:
         documents = await self._load(scope, question.documents)
         relations = await asyncio.to_thread(build_relations, documents)
         near: Mapping[tuple[str, str], float] = {}
+        unseen = 0
         plan = await asyncio.to_thread(_best_plan, question, cues, relations, near)
         calculates = cues.aggregate is not Aggregate.NONE or cues.comparisons
         unknown = await asyncio.to_thread(_unlinked_words, question, cues, relations) if calculates and not plan else {}
@@ -77,9 +88,18 @@ class TableSearch:
             if others:
                 relations = await asyncio.to_thread(build_relations, [*documents, *others])
                 plan = await asyncio.to_thread(_best_plan, question, cues, relations, near)
-            if plan is None or len(others) > MOST_ALIKE:
+            if plan is None:
                 return None
-        return await asyncio.to_thread(calculate, plan)
+            unseen = await self._count_unseen(scope, question)
+        calculation = await asyncio.to_thread(calculate, plan)
+        return calculation if calculation is None or not unseen else calculation.with_unseen(unseen)
+
+    async def _count_unseen(self, scope: Scope, question: TableQuestion) -> int:
+        """Other documents whose tables nobody looked for yet."""
+        named = {"known": list(question.documents), "agent": question.agent_id}
+        async with self._db.transaction(scope) as tx:
+            row = await tx.one(self._sql["unseen"], **scope.keys, **named)
+        return int(row["documents"]) if row else 0
 
     async def _measure_words(
         self, scope: Scope, unknown: Mapping[str, Collection[str]]
@@ -111,7 +131,10 @@ class TableSearch:
         named = {"known": list(question.documents), "headings": headings, "agent": question.agent_id}
         async with self._db.transaction(scope) as tx:
             rows = await tx.all(self._sql["like"], **scope.keys, **named, most=MOST_ALIKE + 1)
-        return await self._load(scope, [row["id"] for row in rows]) if rows else []
+        found = await self._load(scope, [row["id"] for row in rows]) if rows else []
+        if len(found) != len(rows) or len(rows) > MOST_ALIKE:
+            raise TooManyRows(f"{len(rows)} more documents have such a table, or one of them has too many rows")
+        return found
 
 
 def _documents_of(rows: Sequence[Row], pages: Sequence[Row]) -> list[DocumentTables]:
@@ -144,10 +167,12 @@ def _best_plan(
 
 
 def _meanings(question: TableQuestion, relation: Relation, near: Mapping[tuple[str, str], float]) -> WordMeanings:
-    own = {place.document_id for row in relation.places for place in row[:1]}
-    words = {word for one in own for word in question.titles.get(one, ())}
-    words |= {word for name in relation.filenames for word in content_words(name)}
-    return WordMeanings(frozenset(words), question.attributes, near)
+    ids = {row[0].filename: row[0].document_id for row in relation.places}
+    titles = {
+        name: frozenset({*question.titles.get(id_, ()), *content_words(PurePath(name).stem)})
+        for name, id_ in ids.items()
+    }
+    return WordMeanings(titles, question.attributes, near)
 
 
 def _unlinked_words(question: TableQuestion, cues: QuestionCues, relations: Sequence[Relation]) -> dict[str, set[str]]:

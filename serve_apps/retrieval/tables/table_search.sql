@@ -36,3 +36,11 @@ where d.workspace_id = %(workspace)s and d.tenant_id = %(tenant)s and d.id <> al
   and (%(agent)s::uuid is null or exists (
         select 1 from document_agent_links l where l.document_id = d.id and l.agent_id = %(agent)s::uuid))
 order by d.upload_date desc, d.id limit %(most)s;
+
+-- unseen: How many other documents were indexed before tables were kept.
+select count(*) as documents from documents d
+join document_versions v on v.id = d.current_version and v.workspace_id = %(workspace)s
+where d.workspace_id = %(workspace)s and d.tenant_id = %(tenant)s and d.id <> all(%(known)s::text[])
+  and v.tables_of_reads is null
+  and (%(agent)s::uuid is null or exists (
+        select 1 from document_agent_links l where l.document_id = d.id and l.agent_id = %(agent)s::uuid));
