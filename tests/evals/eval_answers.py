@@ -252,7 +252,7 @@ def holds_table_answer(one: TableQuestion, answer: Mapping[str, Any], shelf: She
 
 def _numbers(text: str) -> Iterator[float]:
     """The numbers of a text, with a decimal point and with a decimal comma."""
-    for found in re.findall(r"\d[\d.,]*\d|\d", text):
+    for found in re.findall(r"\d[\d.,]*\d|\d", re.sub(r"(?<=\d)['’\u202f\u00a0 ](?=\d{3})", "", text)):
         for thousands, point in ((",", "."), (".", ",")):
             with contextlib.suppress(ValueError):
                 yield float(found.replace(thousands, "").replace(point, "."))

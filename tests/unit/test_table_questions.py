@@ -268,3 +268,39 @@ def test_a_word_among_numbers_is_compared_as_it_is_written() -> None:
 def test_the_most_of_something_is_summed_where_its_rows_repeat() -> None:
     assert answer_to("Which owner paid the most dues?").lines[0].text == "Owner Cora Vance: 2,050"
     assert answer_to("Who owns the boat with the highest dues?").lines[0].text.startswith("Owner: Cora Vance")
+
+
+TREES = """# Trees
+
+| Tree | Grade | Felled | Year planted | Seen | Height |
+| --- | --- | --- | --- | --- | --- |
+| T-1 | A | Yes | 1931 | 2024-01-02 | 10 |
+| T-2 | B | No | 1975 | 2024-01-03 | 20 |
+| T-3 | B | Yes | 1988 | 2024-01-04 | 30 |
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "says"),
+    [
+        ("How many trees have the grade B?", ": 2"),
+        ("How many trees are of grade A?", ": 1"),
+        ("How many trees are felled (Yes)?", ": 2"),
+        ("How many trees have a year planted before 1980?", ": 2"),
+        ("What is the average height per tree?", "Average Height: 20"),
+    ],
+)
+def test_short_values_years_and_rows_of_their_own_are_understood(question: str, says: str) -> None:
+    (line,) = answer_to(question, TREES).lines
+    assert says in line.text
+
+
+def test_several_columns_that_are_asked_for_are_all_shown() -> None:
+    (line,) = answer_to("What are the grade and the height of T-3?", TREES).lines
+    assert "Grade: B" in line.text and "Height: 30" in line.text
+
+
+def test_numbers_that_only_number_the_rows_are_no_measure() -> None:
+    text = "| Candidate | Written |\n| --- | --- |\n| 101 | 85 |\n| 102 | 70 |\n| 103 | 91 |\n"
+    found = answer_to("How many candidates have 80 or more written?", text)
+    assert found.lines[0].text.endswith("(Written at least 80): 2")

@@ -120,7 +120,11 @@ class _Planner:
         return fits[0] if fits else None
 
     def _period_filters(self, period: Period) -> list[Filter]:
-        named = [one.column for one in self.links.columns if one.column.type is ColumnType.DATE]
+        linked = [one.column for one in self.links.columns]
+        named = [one for one in linked if one.type is ColumnType.DATE]
+        years = [one for one in linked if one.type is ColumnType.NUMBER and _is_year(one)]
+        if years and not named:
+            return _year_filters(years[0], period)
         dates = named or [one for one in self.relation.columns if one.type is ColumnType.DATE]
         if dates:
             found: list[Filter] = []
@@ -131,11 +135,7 @@ class _Planner:
             return found
         for column in self.relation.columns:
             if column.type is ColumnType.NUMBER and _is_year(column):
-                first = (
-                    [RangeFilter(column.name, Operator.AT_LEAST, Decimal(period.first.year))] if period.first else []
-                )
-                last = (period.stop - timedelta(days=1)).year if period.stop else None
-                return [*first, *([RangeFilter(column.name, Operator.AT_MOST, Decimal(last))] if last else [])]
+                return _year_filters(column, period)
             if column.type is ColumnType.TEXT and _PERIODS.search(column.name):
                 words = content_words(period.shown)
                 values = dict.fromkeys(cell for cell in column.shown if set(words) <= set(content_words(cell)))
@@ -195,6 +195,7 @@ class _Planner:
             one
             for one in self.relation.columns
             if one.type is ColumnType.NUMBER and not _CODES.search(one.name) and not _is_year(one)
+            if not (one is self.relation.columns[0] and _numbers_rows(one))
         ]
 
     def _default_measure(self) -> Column:
@@ -209,8 +210,9 @@ class _Planner:
     def _group(self, columns: Sequence[ColumnLink]) -> str | None:
         if self.cues.group is None:
             return None
-        begins = {one.column.name: self.links.tokens[one.at[0]].start for one in columns if one.at}
-        return next((name for name, start in begins.items() if start == self.cues.group), None)
+        named = [one.column for one in columns if one.at and self.links.tokens[one.at[0]].start == self.cues.group]
+        # What each row has of its own is no group: `passengers per crossing` of a table of crossings.
+        return next((one.name for one in named if len(set(one.shown)) < len(one.shown)), None)
 
     def _asked(self, columns: Sequence[ColumnLink]) -> ColumnLink | None:
         """The column of the noun that comes first."""
@@ -320,11 +322,34 @@ class _Planner:
                 raise _Unplain
             shown = dict.fromkeys((*(one.name for one in asked[:1]), *self._keys(), *(one.name for one in bounded)))
             return TableQuery(Aggregate.NONE, None, tuple(shown), tuple(filters))
-        if not asked or not (bounded or self.cues.periods or group or columns[0].share == 1):
+        links = [one for one in columns if one.column.name not in filtered]
+        sure = bounded or self.cues.periods or group or not links or links[0].share == 1
+        if not asked or not sure or any(one.at == links[0].at and one.share == links[0].share for one in links[1:]):
             raise _Unplain
-        if len(asked) > 1 and columns[0].at == columns[1].at and columns[0].share == columns[1].share:
-            raise _Unplain
-        return TableQuery(Aggregate.NONE, asked[0].name, keys[:MOST_KEYS], tuple(filters))
+        # `what is the species and who is the inspector` asks for both.
+        also = [one.column.name for one in links[1:] if one.share == 1 and one.at][: MOST_KEYS - 1]
+        return TableQuery(Aggregate.NONE, asked[0].name, (*keys[:MOST_KEYS], *also), tuple(filters))
+
+
+def _numbers_rows(column: Column) -> bool:
+    """True for whole numbers of which none comes twice: they number the rows."""
+    numbers = [one for one in column.values if isinstance(one, Decimal)]
+    return (
+        len(numbers) > 1
+        and len(set(numbers)) == len(numbers)
+        and all(one == one.to_integral_value() for one in numbers)
+    )
+
+
+def _year_filters(column: Column, period: Period) -> list[Filter]:
+    """A period of whole years as bounds of a column of years."""
+    found: list[Filter] = []
+    if period.first:
+        found.append(RangeFilter(column.name, Operator.AT_LEAST, Decimal(period.first.year)))
+    if period.stop:
+        last = (period.stop - timedelta(days=1)).year
+        found.append(RangeFilter(column.name, Operator.AT_MOST, Decimal(last)))
+    return found
 
 
 def _is_year(column: Column) -> bool:

@@ -23,8 +23,8 @@ LEAST_HEADING = 0.5  # share of a heading's words that name its column
 # Words that name no column and no condition: rows of any table, and what people do with what they list.
 _GENERIC = """
 owns owned table sheet spreadsheet workbook ledger list row line entry record item position column file document data
-people person employ employee work recorded listed made paid given shown have place placed come came value thing piece
-pay spend spent cost costs receive received earn charge buy bought sell sold order get got take took go went see
+people date day person employ employee work recorded listed made paid given shown have place placed come came
+value thing piece pay spend spent cost costs receive received earn charge buy bought sell sold order get got take took go went see
 win won do done lie stand saw seen bring brought hold held keep kept use used happen occur belong book register
 include included everything money figure amount kind sort please exactly number whole entire according pick
 collect whatever become became part like want know tell say would tabelle zeile eintrag einträge liste blatt datei
@@ -126,9 +126,7 @@ class _Linker:
         used = taken | {at for one in values for at in one.at} | self.units
         known = {*self.meanings.about, *GENERIC, *self._title_words()}
         content = [
-            at
-            for at, one in enumerate(self.tokens)
-            if at not in cued and one.text.casefold() not in STOP and (len(one.word) > 1 or one.word.isdigit())
+            at for at, one in enumerate(self.tokens) if at not in cued and (_is_grade(one) or _says_something(one))
         ]
         unlinked = [at for at in content if at not in used and self.tokens[at].word not in known]
         share = 1 - len(unlinked) / len(content) if content else 1.0
@@ -235,7 +233,7 @@ class _Linker:
         if not fits:
             return None
         length = max(len(words) for words, _, _ in fits)
-        if length == 1 and self.tokens[at].text.casefold() in STOP:
+        if length == 1 and self.tokens[at].text.casefold() in STOP and not _is_grade(self.tokens[at]):
             return None
         by_column: dict[str, list[str]] = defaultdict(list)
         for words, column, value in fits:
@@ -309,6 +307,8 @@ def _same_word(word: str, said: Collection[str]) -> str | None:
     """The word itself among those that are said, or one of its family: `subscription` of who `subscribed`."""
     if word in said:
         return word
+    if f"{word}s" in said:  # of words too short to be folded, such as ids
+        return f"{word}s"
     family = (one for one in said if len(one) >= LEAST_STEM and _letters_in_common(word, one) >= _stem(word, one))
     return next(family, None)
 
@@ -332,6 +332,18 @@ def _units_of(column: Column) -> list[str]:
 def _knows_more(other: ColumnLink, one: ColumnLink) -> bool:
     """True where a link has all words of another and more, or as many as a larger share of its heading."""
     return set(one.at) < set(other.at) or (set(one.at) == set(other.at) and other.share > one.share)
+
+
+def _says_something(token: WordToken) -> bool:
+    return token.text.casefold() not in STOP and (len(token.word) > 1 or token.word.isdigit())
+
+
+def _is_grade(token: WordToken) -> bool:
+    """True for `yes` and `No`, and for a capital letter within a sentence: values, though else they say little."""
+    text = token.text
+    return text.casefold() == "yes" or (
+        token.start > 0 and text != "I" and (text == "No" or (len(text) == 1 and text.isupper()))
+    )
 
 
 def _is_naming(token: WordToken, at: int) -> bool:
