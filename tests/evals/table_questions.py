@@ -403,10 +403,15 @@ REPORT_QUESTIONS = (
     TableQuestion("count", "How many accidents were there in December 2007?", 7, ()),
     TableQuestion("count", "How many of the accident aircraft had a tailwheel landing gear?", 3, ()),
     TableQuestion("count", "How many reports have Todd G Gunther as the investigator in charge?", 2, ()),
-    TableQuestion("filter", "Which aircraft were destroyed?", ("Reims F172", "Cessna 172", "Air Tractor AT-401"), (),
-                  ("Bombardier",)),
+    TableQuestion(
+        "filter",
+        "Which aircraft were destroyed?",
+        ("Reims F172", "Cessna 172", "Air Tractor AT-401"),
+        (),
+        ("Bombardier",),
+    ),
     TableQuestion("extreme", "What is the highest certified max gross weight of the aircraft?", 9000, ()),
     TableQuestion("extreme", "Which accident had the longest runway?", ("4999",), ()),
     TableQuestion("latest", "What is the location of the latest accident?", ("Boquete",), ()),
     TableQuestion("filter", "In which accidents was the pilot older than 60?", ("85", "61", "67"), (), ("17,", "40,")),
-)  # fmt: skip
+)
