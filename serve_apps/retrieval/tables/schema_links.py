@@ -25,7 +25,8 @@ _GENERIC = """
 owns owned table sheet spreadsheet workbook ledger list row line entry record item position column file document data
 people date day person employ employee work recorded listed made paid given shown have place placed come came
 value thing piece pay spend spent cost costs receive received earn charge buy bought sell sold order
-get got take took go went see win won do done lie stand saw seen bring brought hold held keep kept use used happen occur belong book register
+get got take took go went see win won do done lie stand saw seen bring brought
+hold held keep kept use used happen occur belong book register
 include included everything money figure amount kind sort please exactly number whole entire according pick
 collect whatever become became part like want know tell say would tabelle zeile eintrag einträge liste blatt datei
 """
