@@ -85,7 +85,7 @@ def to_indexed(row: Row) -> IndexedVersion:
     chunks = tuple(chunk_from_json(chunk) for chunk in loads(row["chunks"]))
     flat, dimension = np.frombuffer(row["vectors"], "<f4"), row["dimension"]
     vectors = None if dimension < 0 else flat.reshape(len(chunks), dimension)
-    tables = tuple(table_from_json(table) for table in loads(row["tables"]))
+    tables = tuple(table_from_json(table) for table in loads(row.get("tables") or "[]"))
     return IndexedVersion(VersionId(row["version"]), chunks, vectors, row["reads"], row["made"], tables)
 
 

@@ -83,7 +83,7 @@ async def office(admin_dsn: str, app_dsn: str) -> AsyncIterator[TollOffice]:
 
 async def test_a_sum_goes_over_all_tables_of_its_head_and_cites_their_rows(office: TollOffice) -> None:
     found = await office.ask(QUESTION, chief=True)
-    assert found.text.startswith("Total Toll: 500 (4 rows)") and found.calculation is not None
+    assert found.text.startswith("Total Toll: 500 (4 rows of 2 documents)") and found.calculation is not None
     assert set(found.calculation.documents) == set(MONTHS) and found.calculation.totals_left_out == 2
     quotes = {one.quote for one in found.citations}
     assert quotes == {"Lorry 12 | 310", "Lorry 15 | 90", "Lorry 12 | 40", "Lorry 19 | 60"}
@@ -107,6 +107,9 @@ async def test_why_shows_the_query_to_those_who_may_read_all_of_its_rows(office:
     shown = await stored.why(chief, id_)
     assert "sum(" in shown["calculation"]["sql"] and shown["claims"][0]["basis"] == "calculated"
     assert shown["claims"][0]["text"].startswith("Total Toll: 500")
+    # Who asked and lost a right since reads the sum no more than anybody else.
+    lost = await stored.why(office.as_reader(chief=False), id_)
+    assert lost["calculation"] is None and lost["claims"][0]["text"] is None
     everyone = replace(office.scope, principals=("role:admin", "group:clerks"))
     withheld = await stored.why(everyone, id_)
     assert withheld["calculation"] is None and withheld["claims"][0]["text"] is None
@@ -119,7 +122,7 @@ async def test_a_version_from_before_tables_were_kept_is_looked_at_when_asked(
         admin.execute("delete from page_tables")
         admin.execute("update document_versions set tables_of_reads = null")
     found = await office.ask(QUESTION, chief=True)
-    assert found.text.startswith("Total Toll: 500 (4 rows)") and "Not in this" not in found.text
+    assert found.text.startswith("Total Toll: 500 (4 rows of 2 documents)") and "Not in this" not in found.text
 
 
 async def test_a_sum_says_which_documents_are_not_in_it(office: TollOffice, admin_dsn: str) -> None:

@@ -151,6 +151,7 @@ def _answer(name: str) -> dict[str, Any]:
             "columns": [name],
             "rows": 2,
             "totals_left_out": 1,
+            "notes": [name],
             "documents": [name],
         },
         "conflicts": [[{"value": name, "n": 1}, {"value": "8", "n": 2}]],

@@ -104,7 +104,9 @@ def test_rows_that_sum_others_up_are_totals_by_name_and_by_their_numbers() -> No
 | Food | 15 | 18 |
 | Rent | 40 | 40 |
 """
-    assert relation_of(unnamed).totals == {2}
+    # Nothing says that Food is the two before it, so nothing of it is added up.
+    assert relation_of(unnamed).totals == set() and relation_of(unnamed).doubtful == {2}
+    assert plan_of("What is the total of Feb?", unnamed, "Budget") is None
 
 
 def test_a_table_that_goes_on_over_pages_is_one_relation() -> None:
@@ -304,3 +306,94 @@ def test_numbers_that_only_number_the_rows_are_no_measure() -> None:
     text = "| Candidate | Written |\n| --- | --- |\n| 101 | 85 |\n| 102 | 70 |\n| 103 | 91 |\n"
     found = answer_to("How many candidates have 80 or more written?", text)
     assert found.lines[0].text.endswith("(Written at least 80): 2")
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "How many boats are not at the North Pier?",
+        "What are the total dues of all boats other than the Petrel?",
+        "How many boats have dues under 500 or over 2,000?",
+        "How many boats arrived in 2024 and 2025?",
+        "Which are the top 3 boats by dues?",
+        "What are the total dues per person?",
+        "What are the highest dues per berth?",
+        "Which owner has the most entries?",
+        "What are the total dues of Max Weber?",
+        "How many boats have dues over 2 tonnes of fish?",
+        "How many boats arrived on 9999-12-31?",
+    ],
+)
+def test_a_question_with_a_condition_that_is_not_understood_is_not_calculated(question: str) -> None:
+    plan = plan_of(question)
+    assert plan is None or calculate(plan) is None
+
+
+def test_at_least_is_a_bound_and_no_end_of_an_order() -> None:
+    assert answer_to("How many boats have dues of at least 800?").lines[0].text.endswith("(Dues at least 800): 3")
+
+
+def test_a_period_says_on_which_side_of_it() -> None:
+    assert answer_to("What are the total dues after Q1 2024?").lines[0].text.endswith(": 1,250 (2 rows)")
+
+
+def small_table(*rows: str) -> str:
+    """A Markdown table of lines of cells."""
+    first, *others = (f"| {row} |" for row in rows)
+    return "\n".join([first, "|" + " --- |" * (first.count("|") - 1), *others]) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("rows", "question"),
+    [
+        # A column that is named and not used; a value that stands in two columns; a bound in another unit.
+        (("Invoice | Paid | Amount", "1a | yes | 10", "2a | no | 50"), "How many invoices are paid?"),
+        (("From | To", "Paris | Cork", "Cork | Paris"), "How many flights go to Paris?"),
+        (("Load | Weight", "Coal | 900 kg", "Ore | 2500 kg"), "Which loads have a weight over 2 t?"),
+        # Several units, numbers that can be read in two ways, and one that is not sure.
+        (("Fee | Sum", "a | 100 €", "b | 200 $"), "What is the total sum?"),
+        (("Fee | Sum", "a | 1.250", "b | 980"), "What is the total sum?"),
+        (("Flat | Rent", "a | 120", "b | ca. 300", "c | 50"), "What is the total rent?"),
+        # Which of two days a month is of, nobody says.
+        (("Load | Booked | Shipped", "a1 | 2024-03-01 | 2024-04-01"), "How many loads were there in March 2024?"),
+        # Rows that may be the sum of others.
+        (("Team | Wins | Draws", "A | 1 | 1", "B | 2 | 0", "C | 3 | 1"), "What is the total of wins?"),
+    ],
+)
+def test_a_figure_in_doubt_is_none(rows: tuple[str, ...], question: str) -> None:
+    plan = plan_of(question, small_table(*rows), "Table of flights, loads and fees")
+    assert plan is None or calculate(plan) is None
+
+
+def test_totals_are_told_by_their_name_wherever_it_stands_and_a_firm_may_be_called_total() -> None:
+    text = "| Item | Unit | Sum |\n| --- | --- | --- |\n| Nail | box | 20 |\n| Saw | one | 15 |\n| | Total | 35 |\n"
+    assert "35 (2 rows)" in answer_to("What is the total sum?", text).lines[0].text
+    north = "| Shop | Sum |\n| --- | --- |\n| A | 20 |\n| B | 15 |\n| North Total | 35 |\n"
+    assert "35 (2 rows)" in answer_to("What is the total sum?", north).lines[0].text
+    firms = "| Firm | Sum |\n| --- | --- |\n| Alder | 4 |\n| Birch | 6 |\n| Total SA | 20 |\n"
+    assert plan_of("What is the total sum?", firms, "Firms") is None  # whether it is one nobody can tell
+
+
+def test_copies_of_a_document_count_once_and_a_firms_notation_is_its_own() -> None:
+    text = "| Fee | Sum |\n| --- | --- |\n| a | 10 |\n| b | 20 |\n"
+    (relation,) = build_relations([tables_of(text, "t.md"), tables_of(text, "copy of t.md")])
+    assert relation.rows == 2
+    german = "| Fee | Sum |\n| --- | --- |\n| c | 1.250,50 |\n| d | 3,75 |\n"
+    (both,) = build_relations([tables_of(text, "t.md"), tables_of(german, "de.md")])
+    assert both.column("Sum").values == (Decimal(10), Decimal(20), Decimal("1250.50"), Decimal("3.75"))
+
+
+def test_headings_that_sql_takes_for_one_are_told_apart() -> None:
+    text = "| Row | row | Document | Is_Total |\n| --- | --- | --- | --- |\n| a | 1 | x | 5 |\n| b | 2 | y | 6 |\n"
+    relation = relation_of(text)
+    assert run_queries({"t": relation}, ['select count(*) from "t"']) == [[(2,)]]
+    assert len({one.name.casefold() for one in relation.columns}) == 4
+
+
+def test_an_average_has_all_of_its_digits_and_empty_groups_are_left_out() -> None:
+    text = (
+        "| Fee | Kind | Sum |\n| --- | --- | --- |\n| a | x | 617283945061728400000001 |\n| b | x | 3 |\n| c | y | |\n"
+    )
+    (line,) = answer_to("What is the average sum?", text).lines
+    assert "308,641,972,530,864,200,000,002" in line.text
+    assert [one.text[:2] for one in answer_to("What is the total sum per kind?", text).lines] == ["x:"]

@@ -15,6 +15,7 @@ create table page_tables (
     primary key (version_id, ordinal)
 );
 create index on page_tables using gin (headings);
+create index on page_tables (document_id);
 
 -- A table is seen by whoever sees its document; the inner query is under documents' own policy.
 create policy belongs on page_tables using (
@@ -25,7 +26,7 @@ alter table page_tables force row level security;
 grant select, insert, update, delete on page_tables to aos_app;
 
 -- `reads` of the text that a version's tables were found in; null where nobody looked yet.
-alter table document_versions add column tables_of_reads int;
+alter table document_versions add column tables_of_reads bigint;
 
 -- How an answer was calculated: the query, what it gave and how many rows it is from.
 alter table answers add column calculation jsonb;

@@ -86,7 +86,7 @@ def _form_facts(rows: Sequence[Sequence[TableCell]], labels: frozenset[int], sec
 def _grid_facts(rows: Sequence[Sequence[TableCell]], block: TextBlock, section: str) -> Iterator[PageFact]:
     """The cells of a table under their columns."""
     columns = _column_headings(rows, block)
-    for row, caption in _grid_rows(rows, block, section):
+    for row, caption in _grid_rows(rows, block, section, least=2):
         first = row[0]
         named = bool(first.text) and not (_NUMERIC.fullmatch(first.text) and len(row) > 2)
         for at, cell in enumerate(row):
@@ -106,13 +106,16 @@ def _column_headings(rows: Sequence[Sequence[TableCell]], block: TextBlock) -> l
 
 
 def _grid_rows(
-    rows: Sequence[Sequence[TableCell]], block: TextBlock, section: str
+    rows: Sequence[Sequence[TableCell]], block: TextBlock, section: str, least: int = 3
 ) -> Iterator[tuple[Sequence[TableCell], str]]:
-    """The rows under the head, each with its caption: a row of one cell is the caption of those under it."""
+    """The rows under the head, each with its caption.
+
+    In a table of `least` columns or more, a row of one cell is the caption of those under it.
+    """
     for row in rows[1:] if _column_headings(rows, block) else rows:
         if not row or not _filled(row):
             continue
-        if _filled(row) == 1 and len(row) > 1:
+        if _filled(row) == 1 and len(row) >= least:
             section = next(cell.text for cell in row if cell.text)
             continue
         yield row, section

@@ -15,6 +15,7 @@ class TableKind(StrEnum):
     FORM = "form"  # a row a field: its label and its value
 
 
+LONGEST_HEADING = 200  # characters; more is a text, and an index of it too large
 FORM_COLUMNS = ("label", "value")
 
 
@@ -42,7 +43,8 @@ class PageTable:
     def headings(self) -> tuple[str, ...]:
         """What its values are called, without case: its columns, or the labels of a form."""
         names = self.columns if self.kind is TableKind.GRID else (row.cells[0] for row in self.rows)
-        return tuple(dict.fromkeys(" ".join(name.casefold().split()) for name in names if name.strip()))
+        folded = (" ".join(name.casefold().split()) for name in names)
+        return tuple(dict.fromkeys(name for name in folded if 0 < len(name) <= LONGEST_HEADING))
 
 
 def table_to_json(table: PageTable) -> Json:

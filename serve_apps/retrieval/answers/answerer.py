@@ -19,7 +19,7 @@ from serve_apps.retrieval.answers.cite import CitationList, citations_overlap
 from serve_apps.retrieval.answers.claims import AnswerClaim, Basis, ConflictValue, DroppedClaim, SourceConflict, text_of
 from serve_apps.retrieval.answers.document_request import extract_subject
 from serve_apps.retrieval.answers.extraction import AnswerEvidence, AnswerSubject, EvidenceReader, extract_claims
-from serve_apps.retrieval.answers.follow_up import expand_question
+from serve_apps.retrieval.answers.follow_up import expand_question, is_follow_up
 from serve_apps.retrieval.answers.meant_documents import MeantDocuments, find_meant_documents
 from serve_apps.retrieval.answers.quote import LEAST_WORDS, Citation
 from serve_apps.retrieval.answers.running_lines import RunningLines
@@ -27,6 +27,8 @@ from serve_apps.retrieval.search.pipeline import SearchPipeline
 from serve_apps.retrieval.search.query import SearchHit, SearchQuery, SearchResults
 from serve_apps.retrieval.search.query_writer import REFUSALS, QueryWriter
 from serve_apps.retrieval.tables.calculation import Calculation
+from serve_apps.retrieval.tables.sandboxed_sql import BadQuery
+from serve_apps.retrieval.tables.table_search import TooManyRows
 from serve_apps.retrieval.text.identifiers import find_identifiers
 from serve_apps.retrieval.text.values import find_values
 from serve_apps.retrieval.text.words import content_words
@@ -88,9 +90,17 @@ class DocumentAnswerer:
             return _not_found_answer(results, nothing, fallback=results.fallback)
         about = asked if find_identifiers(asked) else expand_question(asked, history)
         meant, heads, running = await self._find_meant(scope, query, about, results)
-        if calculated := await self._tables.answer(scope, asked, agent_id, results.hits, meant):
+        try:
+            leans = is_follow_up(asked) and bool(history)  # what it leans on is no condition that a table knows
+            calculated = None if leans else await self._tables.answer(scope, asked, agent_id, results.hits, meant)
+        except (BadQuery, TooManyRows) as error:
+            calculated, results = (
+                None,
+                replace(results, fallback=_join_reasons(results.fallback, f"not calculated, {error}")),
+            )
+        if calculated:
             calculation, claims, places = calculated
-            text = text_of(claims, ())
+            text = "\n".join([text_of(claims, ()), *calculation.notes])
             return CitedAnswer(
                 text, "extractive", places, results, None, results.fallback, claims, calculation=calculation
             )

@@ -2,11 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from cluster.basics.scope import Scope
 from cluster.models.ports import Embedder
-from cluster.state.db.postgres import Database, Row, load_queries
+from cluster.state.db.postgres import Database, Row
 from pipelines.documents.store.page_codec import placed_from_json
 from serve_apps.retrieval.answers.claims import AnswerClaim
 from serve_apps.retrieval.answers.meant_documents import MeantDocuments
@@ -14,12 +13,9 @@ from serve_apps.retrieval.answers.quote import Citation, describe_quote, page_of
 from serve_apps.retrieval.search.query import SearchHit
 from serve_apps.retrieval.tables.calculation import Calculation
 from serve_apps.retrieval.tables.relation import RowPlace
-from serve_apps.retrieval.tables.sandboxed_sql import BadQuery
-from serve_apps.retrieval.tables.table_search import TableQuestion, TableSearch, TooManyRows
+from serve_apps.retrieval.tables.table_search import TableQuestion, TableSearch
 from serve_apps.retrieval.text.question_shape import comparison_attributes, question_shape
 from serve_apps.retrieval.text.words import content_words
-
-SQL = load_queries(Path(__file__).parent.parent / "tables" / "table_search.sql")
 
 
 class TableAnswerer:
@@ -27,12 +23,15 @@ class TableAnswerer:
 
     def __init__(self, database: Database, embedder: Embedder) -> None:
         """`database` has the tables and the pages that they stand on, `embedder` compares words with headings."""
-        self._database, self._search = database, TableSearch(database, embedder)
+        self._search = TableSearch(database, embedder)
 
     async def answer(
         self, scope: Scope, question: str, agent: str | None, hits: Sequence[SearchHit], meant: MeantDocuments
     ) -> tuple[Calculation, tuple[AnswerClaim, ...], tuple[Citation, ...]] | None:
-        """A calculation with its claims and citations; None where the tables of the hits' documents say nothing."""
+        """A calculation with its claims and citations; None where the tables of the hits' documents say nothing.
+
+        Raises BadQuery, TooManyRows: there is one, and it cannot be run.
+        """
         found = tuple(dict.fromkeys(hit.document_id for hit in hits))
         others = tuple(one for one in found if one not in meant.documents | meant.rivals)
         titles: dict[str, set[str]] = {}
@@ -41,28 +40,23 @@ class TableAnswerer:
                 word for text in hit.titles for word in content_words(text)
             )
         attributes = question_shape(question, meant.named).attributes | comparison_attributes(question)
-        asked = TableQuestion(question, others, titles, attributes, singled_out=False, agent_id=agent)
+        not_meant = tuple(meant.documents | meant.rivals)
+        asked = TableQuestion(
+            question, others, titles, attributes, singled_out=False, agent_id=agent, excluded=not_meant
+        )
         singled_out = replace(asked, documents=tuple(sorted(meant.documents)), singled_out=True)
-        try:
-            calculation = await self._search.calculate(scope, singled_out) if meant.documents else None
-            calculation = calculation or await self._search.calculate(scope, asked)
-            if calculation is None and len(meant.documents) > 1:
-                calculation = await self._search.calculate(scope, replace(asked, documents=found, together=True))
-        except (BadQuery, TooManyRows):
-            return None
+        calculation = await self._search.calculate(scope, singled_out) if meant.documents else None
+        calculation = calculation or await self._search.calculate(scope, asked)
+        if calculation is None and len(meant.documents) > 1:
+            together = replace(asked, documents=found, excluded=(), together=True)
+            calculation = await self._search.calculate(scope, together)
         return None if calculation is None else await self._cite(scope, calculation)
 
     async def _cite(
         self, scope: Scope, calculation: Calculation
     ) -> tuple[Calculation, tuple[AnswerClaim, ...], tuple[Citation, ...]] | None:
         places = list(dict.fromkeys(place for line in calculation.lines for place in line.places))
-        named = {
-            "versions": [one.version_id for one in places],
-            "numbers": [one.page for one in places],
-            "starts": [one.start for one in places],
-        }
-        async with self._database.transaction(scope) as tx:
-            rows = await tx.all(SQL["row_places"], **scope.keys, **named)
+        rows = await self._search.load_places(scope, places)
         if len(rows) != len(places):
             return None  # a document went meanwhile
         cited: Mapping[RowPlace, Citation] = {

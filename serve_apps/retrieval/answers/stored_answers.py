@@ -131,14 +131,16 @@ class StoredAnswers:
             if row is None:
                 raise NotFound(f"answer {answer}")
             cited = await tx.all(self._sql["cited"], **named)
-            documents = [hit["document_id"] for hit in row["search"].get("hits", ())]
+            calculated = (row["calculation"] or {}).get("document_ids", [])
+            documents = [*(hit["document_id"] for hit in row["search"].get("hits", ())), *calculated]
             seen = await tx.all(self._sql["seen"], workspace=scope.workspace, documents=documents)
         citations = {one["n"]: _visible_citation(one) for one in cited}
         mine = scope.user is not None and str(row["user_id"]) == scope.user
-        whole = all(one["document_id"] is not None for one in citations.values())
+        # Sums are of more rows than are cited: who may not read all of their documents sees none of it.
+        whole = {*calculated, *(one["document_id"] for one in citations.values())} <= {one["id"] for one in seen}
         return {
             **{name: row[name] for name in _PLAIN},
-            "claims": [_visible_claim(one, citations, mine) for one in row["claims"]],
+            "claims": [_visible_claim(one, citations, mine, whole) for one in row["claims"]],
             "citations": list(citations.values()),
             "conflicts": [
                 [{**one, "value": _visible_value(citations, one["n"], one["value"])} for one in stated]
@@ -159,7 +161,7 @@ _PLAIN = (
 
 def calculation_json(calculation: Calculation) -> Json:
     """The query, the name of its table and its columns, the rows taken in and their documents."""
-    names = ("sql", "table", "columns", "rows", "totals_left_out", "documents")
+    names = ("sql", "table", "columns", "rows", "totals_left_out", "documents", "document_ids", "notes")
     return normalize_json({name: getattr(calculation, name) for name in names})
 
 
@@ -197,12 +199,14 @@ def _visible_search(search: Mapping[str, Any], names: Mapping[str, str]) -> Json
     return {**search, "hits": seen, "withheld": len(hits) - len(seen)}
 
 
-def _visible_claim(claim: Mapping[str, Any], citations: Mapping[int, Json], mine: bool) -> Json:
+def _visible_claim(claim: Mapping[str, Any], citations: Mapping[int, Json], mine: bool, whole: bool) -> Json:
     found = [citations[n] for n in claim["citations"] if n in citations]
     text = claim["text"]
     if text is None:
         text = None if any(one["quote"] is None for one in found) else as_said(found[0]["quote"])
-    elif not mine and any(one["document_id"] is None for one in found):
+    elif (claim.get("basis") == "calculated" and not whole) or (
+        not mine and any(one["document_id"] is None for one in found)
+    ):
         text = None
     # Answers from before it was kept say nothing of it: in them a claim without a text is its passage.
     basis = claim.get("basis") or ("extracted" if claim["text"] is None else "quoted")

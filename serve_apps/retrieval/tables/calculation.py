@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any
 
 from pipelines.documents.facts.page_table import TableKind
 from serve_apps.retrieval.tables.cell_values import EMPTY, ColumnType, decimal_mark
 from serve_apps.retrieval.tables.query_planning import QueryPlan
 from serve_apps.retrieval.tables.relation import Column, Relation, RowPlace
-from serve_apps.retrieval.tables.sandboxed_sql import run_queries
+from serve_apps.retrieval.tables.sandboxed_sql import BadQuery, run_queries
 from serve_apps.retrieval.tables.table_query import (
     Aggregate,
     Filter,
@@ -24,6 +24,7 @@ from serve_apps.retrieval.tables.table_query import (
 MOST_LINES = 20  # of an answer; a longer list ends with how many more there are
 MOST_CITED = 10  # rows of a sum or a count
 _OPERATORS = {">": "over", ">=": "at least", "<": "under", "<=": "at most"}
+_EXACT = Context(prec=50)
 _MORE_DIGITS = 2  # of an average behind those of its column
 
 
@@ -46,39 +47,51 @@ class Calculation:
     totals_left_out: int  # rows of the table that sum others up
     documents: tuple[str, ...]  # filenames of the rows taken in
     lines: tuple[CalculatedLine, ...]
+    document_ids: tuple[str, ...]  # of the rows taken in
+    notes: tuple[str, ...] = ()  # what a reader has to know beside it: what is left out, and how much more there is
 
     def with_unseen(self, documents: int) -> "Calculation":
         """Itself, with a line that so many documents are not in it."""
         count = _count_of(documents, "document")
         told = f"Not in this: {count} indexed before tables were kept; `aos generations build` adds them."
-        return replace(self, lines=(*self.lines, CalculatedLine(told, ())))
+        return replace(self, notes=(*self.notes, told))
 
 
 def calculate(plan: QueryPlan) -> Calculation | None:
     """Run a plan; None where no row fits, or the rows that fit have no value.
 
-    Raises BadQuery: it takes too long.
+    Raises BadQuery: it takes too long, or a number is too large.
     """
     relation, query, name = plan.relation, plan.query, table_name(plan.relation)
     # Where nothing fits, what was looked at and fits but for the bounds shows that it is nothing.
     looked_at = replace(query, filters=tuple(one for one in query.filters if isinstance(one, ValueFilter)))
     whatever = replace(query, measure=None, aggregate=Aggregate.NONE)
-    statements = [select_sql(query, name), rows_sql(query, name), rows_sql(looked_at, name), rows_sql(whatever, name)]
-    found, numbers, others, fitting = run_queries({name: relation}, statements)
-    rows = [int(one) for (one,) in numbers]
-    vague = _count_unread(relation, query, {int(one) for (one,) in fitting} - set(rows))
+    statements = [select_sql(query, name), *(rows_sql(one, name) for one in (query, looked_at, whatever))]
+    found, *numbers = run_queries({name: relation}, statements)
+    rows, others, fitting = ([int(one) for (one,) in some] for some in numbers)
+    shown = rows
     if not rows and query.aggregate is Aggregate.COUNT and not query.group:
-        rows = [int(one) for (one,) in others]
-    if not found or not rows or found[0][-1] is None:
+        shown = others
+    if not found or not shown or (found[0][-1] is None and not query.group):
         return None
+    left_out = _count_unread(relation, query, set(fitting) - set(rows))
+    notes = [f"{_count_of(left_out, 'row')} left out: {query.measure} is no number there"] if left_out else []
+    try:
+        lines, more = _lines(relation, query, found, shown)
+    except ArithmeticError as error:
+        raise BadQuery("its numbers are too large to be added up exactly") from error
+    if more:
+        notes.append(f"and {more} more")
     return Calculation(
         select_sql(query, name),
         name,
         tuple(one.name for one in relation.columns),
-        len(numbers),
+        len(rows),
         len(relation.totals),
-        tuple(dict.fromkeys(relation.places[row][0].filename for row in rows)),
-        tuple(_lines(relation, query, found, rows, vague)),
+        tuple(dict.fromkeys(relation.places[row][0].filename for row in shown)),
+        tuple(lines),
+        tuple(dict.fromkeys(relation.places[row][0].document_id for row in shown)),
+        tuple(notes),
     )
 
 
@@ -97,30 +110,34 @@ def table_name(relation: Relation) -> str:
 
 
 def _lines(
-    relation: Relation, query: TableQuery, found: Sequence[tuple[Any, ...]], rows: Sequence[int], vague: int
-) -> list[CalculatedLine]:
-    note = (
-        [CalculatedLine(f"{_count_of(vague, 'row')} left out: {query.measure} is no number there", ())] if vague else []
-    )
+    relation: Relation, query: TableQuery, found: Sequence[tuple[Any, ...]], rows: Sequence[int]
+) -> tuple[list[CalculatedLine], int]:
+    """The lines of an answer, and how many more there are."""
     if query.group:
-        return [*_group_lines(relation, query, found, rows), *note]
-    if query.aggregate.ranks:
-        return [*(_row_line(relation, query, row) for row in _first_rows(relation, query, rows)), *note]
-    if query.aggregate is Aggregate.NONE:
-        shown = [_row_line(relation, query, row) for row in rows[:MOST_LINES]]
-        more = len(rows) - len(shown)
-        return [*shown, *([CalculatedLine(f"and {more} more rows", ())] if more else [])]
-    (value,) = found[0]
+        return _group_lines(relation, query, found, rows)
+    if query.aggregate is Aggregate.NONE or query.aggregate.ranks:
+        fits = _first_rows(relation, query, rows) if query.aggregate.ranks else rows
+        return [_row_line(relation, query, row) for row in fits[:MOST_LINES]], max(0, len(fits) - MOST_LINES)
+    value = _average(relation, query, rows) if query.aggregate is Aggregate.AVERAGE else found[0][0]
     text = f"{_what(relation, query)}: {_shown_result(relation, query, value)}"
     if query.aggregate is not Aggregate.COUNT:
-        text += f" ({_count_of(len(rows), 'row')})"
-    return [CalculatedLine(text, _places(relation, query, rows[:MOST_CITED])), *note]
+        files = len({relation.places[row][0].document_id for row in rows})
+        of = f" of {_count_of(files, 'document')}" if files > 1 else ""
+        text += f" ({_count_of(len(rows), 'row')}{of})"
+    return [CalculatedLine(text, _places(relation, query, rows[:MOST_CITED]))], 0
+
+
+def _average(relation: Relation, query: TableQuery, rows: Sequence[int]) -> Decimal:
+    """The mean with all of its digits, which that of SQL has not."""
+    values = relation.column(query.measure or "").values
+    numbers = [value for row in rows if isinstance(value := values[row], Decimal)]
+    return _EXACT.divide(sum(numbers, Decimal(0)), Decimal(len(numbers)))
 
 
 def _first_rows(relation: Relation, query: TableQuery, rows: Sequence[int]) -> list[int]:
     """The row at the end of the order, and those that stand there with it."""
     values = relation.column(query.measure or "").values
-    return [row for row in rows if values[row] == values[rows[0]]][:MOST_LINES]
+    return [row for row in rows if values[row] == values[rows[0]]]
 
 
 def _count_of(count: int, noun: str) -> str:
@@ -129,17 +146,17 @@ def _count_of(count: int, noun: str) -> str:
 
 def _group_lines(
     relation: Relation, query: TableQuery, found: Sequence[tuple[Any, ...]], rows: Sequence[int]
-) -> list[CalculatedLine]:
+) -> tuple[list[CalculatedLine], int]:
     lines = []
     group = relation.column(query.group or "")
-    for name, value in found[:MOST_LINES]:
+    told = [(name, value) for name, value in found if value is not None]
+    for name, value in told[:MOST_LINES]:
         own = [row for row in rows if group.values[row] == name]
-        said = f"{name if name is not None else '–'}: {_shown_result(relation, query, value)}"
+        result = _average(relation, query, own) if query.aggregate is Aggregate.AVERAGE else value
+        said = f"{name if name is not None else '–'}: {_shown_result(relation, query, result)}"
         text = f"{group.name} {said}" if query.aggregate.ranks else said
-        lines.append(CalculatedLine(text, _places(relation, query, own[:1])))
-    if len(found) > MOST_LINES:
-        lines.append(CalculatedLine(f"and {len(found) - MOST_LINES} more", ()))
-    return lines
+        lines.append(CalculatedLine(text, _places(relation, query, own[:MOST_CITED])))
+    return lines, max(0, len(told) - MOST_LINES)
 
 
 def _row_line(relation: Relation, query: TableQuery, row: int) -> CalculatedLine:
@@ -202,7 +219,7 @@ def _shown_result(relation: Relation, query: TableQuery, value: Any) -> str:
     digits = max((-int(one.as_tuple().exponent) for one in column.values if isinstance(one, Decimal)), default=0)
     number = Decimal(str(value))
     if query.aggregate is Aggregate.AVERAGE:
-        number = number.quantize(Decimal(1).scaleb(-(max(digits, 0) + _MORE_DIGITS)), ROUND_HALF_UP)
+        number = number.quantize(Decimal(1).scaleb(-(max(digits, 0) + _MORE_DIGITS)), ROUND_HALF_UP, _EXACT)
     return format_number(number, column)
 
 

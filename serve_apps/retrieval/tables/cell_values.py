@@ -7,6 +7,7 @@ from datetime import date
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 
+from serve_apps.retrieval.text.units import same_unit
 from serve_apps.retrieval.text.values import date_readings, find_dates
 
 TYPED = 0.6  # share of the filled cells of a column from which on it is a column of numbers or days
@@ -55,7 +56,7 @@ class TypedColumn:
 def type_column(cells: Sequence[str]) -> TypedColumn:
     """A column's type by most of its filled cells; its notation of numbers and days by all of them."""
     filled = [cell for cell in cells if cell.strip().casefold() not in EMPTY]
-    if filled:
+    if filled and not _are_ambiguous(filled):
         days = parse_dates(filled)
         if sum(day is not None for day in days) >= TYPED * len(filled):
             return TypedColumn(ColumnType.DATE, tuple(parse_dates(cells, month_first=_is_month_first(filled))))
@@ -65,11 +66,26 @@ def type_column(cells: Sequence[str]) -> TypedColumn:
         if len(found) < TYPED * len(filled):
             numbers = [one or _leading_number(cell, point) for one, cell in zip(numbers, cells, strict=True)]
             found = [one for one in numbers if one is not None]
-        if len(found) >= TYPED * len(filled):
-            units = [one.unit for one in found]
+        units = [one.unit for one in found]
+        named = list(dict.fromkeys(one for one in units if one))
+        # What is in several units is neither added up nor compared.
+        alike = all(same_unit(one, named[0]) or one.casefold() == named[0].casefold() for one in named)
+        if len(found) >= TYPED * len(filled) and alike:
             unit = max(set(units), key=units.count)
             return TypedColumn(ColumnType.NUMBER, tuple(one.value if one else None for one in numbers), unit)
-    return TypedColumn(ColumnType.TEXT, tuple(cell if cell in filled else None for cell in cells))
+    known = set(filled)
+    return TypedColumn(ColumnType.TEXT, tuple(cell if cell in known else None for cell in cells))
+
+
+def _are_ambiguous(filled: Sequence[str]) -> bool:
+    """True where a whole column can be read in two ways: 1.250 as thousands or not, 03/04/2024 as March or April."""
+    pointed = [cell for cell in filled if "." in cell and _NUMBER.fullmatch(cell.strip())]
+    thousands = bool(pointed) and all(re.search(r"(?<!\d)[1-9]\d{0,2}\.\d{3}(?!\d)", cell) for cell in pointed)
+    if thousands and not any("," in cell for cell in filled):
+        return True
+    days = [found for cell in filled if (found := re.match(r"\s*(\d{1,2})/(\d{1,2})/\d{4}\b", cell))]
+    both = all(int(one[1]) <= 12 and int(one[2]) <= 12 for one in days)
+    return len(days) >= TYPED * len(filled) and both and any(one[1] != one[2] for one in days)
 
 
 def decimal_mark(cells: Sequence[str]) -> str:

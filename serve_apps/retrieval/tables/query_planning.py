@@ -7,27 +7,28 @@ from datetime import timedelta
 from decimal import Decimal
 
 from pipelines.documents.facts.page_table import TableKind
-from serve_apps.retrieval.tables.cell_values import ColumnType, looks_like_year
+from serve_apps.retrieval.tables.cell_values import ColumnType
+from serve_apps.retrieval.tables.column_kinds import has_unit, is_year, measures_of, own_dates
 from serve_apps.retrieval.tables.question_cues import NumberBound, Period, Place, QuestionCues
 from serve_apps.retrieval.tables.relation import OWN_COLUMNS, Column, Relation
 from serve_apps.retrieval.tables.schema_links import (
     GENERIC,
+    IS_CODE,
     ColumnLink,
     SchemaLinks,
     ValueLink,
     WordMeanings,
     find_links,
+    units_of,
 )
 from serve_apps.retrieval.tables.table_query import Aggregate, Filter, Operator, RangeFilter, TableQuery, ValueFilter
 from serve_apps.retrieval.text.words import STOP, content_words
 
-_CODES = re.compile(r"(?:\b|_)(?:no|nr|num|number|id|code|key|zip|plz|phone|fax|index|rank|#)\b|#", re.IGNORECASE)
 _AMOUNT = re.compile(
     r"\b(?:amount|total|sum|value|price|cost|paid|due|betrag|summe|wert|preis|kosten)\b", re.IGNORECASE
 )
 _RATE = re.compile(r"\b(?:price|rate|per|each|unit|average|preis|je)\b|%", re.IGNORECASE)  # what is never added up
 _QUANTITY = re.compile(r"\b(?:quantity|qty|count|units|pieces|stock|number|menge|anzahl|stück)\b", re.IGNORECASE)
-_YEAR_NAMES = re.compile(r"\b(?:year|jahr)\b", re.IGNORECASE)
 _PERIODS = re.compile(r"\b(?:month|period|quarter|monat|quartal)\b", re.IGNORECASE)
 MOST_KEYS = 2  # columns that tell which row a value is of
 
@@ -52,10 +53,12 @@ def plan_query(question: str, cues: QuestionCues, relation: Relation, meanings: 
     A word that nothing accounts for may be a condition: what it leaves out would be counted. So there is none then.
     """
     links = find_links(question, cues, relation, meanings)
-    if links.unlinked:
+    if links.unlinked or not cues.is_plain:
         return None
     try:
-        query = _Planner(cues, relation, links, meanings.about).query()
+        planner = _Planner(cues, relation, links, meanings.about)
+        query = planner.query()
+        planner.refuse_doubts(query)
     except _Unplain:
         return None
     named = len(links.columns) + len(links.values) + len(cues.comparisons) + len(cues.periods)
@@ -91,12 +94,45 @@ class _Planner:
             case Aggregate.SUM | Aggregate.AVERAGE:
                 measure = self._measure(columns, bounded)
                 return TableQuery(self.cues.aggregate, measure.name, filters=tuple(filters), group=group)
+            case Aggregate.HIGHEST | Aggregate.LOWEST | Aggregate.LATEST | Aggregate.EARLIEST if group:
+                raise _Unplain
             case Aggregate.HIGHEST | Aggregate.LOWEST:
                 return self._ranked(columns, bounded, filters)
             case Aggregate.LATEST | Aggregate.EARLIEST:
                 return self._latest(columns, filters)
             case Aggregate.NONE:
                 return self._rows(columns, bounded, filters, group)
+
+    def refuse_doubts(self, query: TableQuery) -> None:
+        """Raises where a column is named that the query does not use, or where what it adds up is in doubt."""
+        used = set(query.columns)
+        for link in self.links.columns:
+            if link.at and link.column.name not in used and not self._is_common(link) and not self._names_rows(link):
+                raise _Unplain
+        if self.relation.doubtful and query.aggregate in (Aggregate.SUM, Aggregate.AVERAGE, Aggregate.COUNT):
+            raise _Unplain
+        ranged = [one.column for one in query.filters if isinstance(one, RangeFilter)]
+        added = [query.measure] if query.measure and query.aggregate in (Aggregate.SUM, Aggregate.AVERAGE) else []
+        if any(map(self._has_vague_numbers, {*ranged, *added})):
+            raise _Unplain
+
+    def _has_vague_numbers(self, name: str) -> bool:
+        """True for a column in which something with figures stands that is no number or day: `ca. 300`."""
+        column = self.relation.column(name)
+        return any(
+            value is None and any(char.isdigit() for char in cell) and at not in self.relation.totals
+            for at, (value, cell) in enumerate(zip(column.values, column.shown, strict=True))
+        )
+
+    def _names_rows(self, link: ColumnLink) -> bool:
+        """True for the noun that rows are called by: what is counted, or all of what the first column names."""
+        if link.column.type is not ColumnType.TEXT:
+            return False
+        if self.cues.aggregate is Aggregate.COUNT and link.first == min(one.first for one in self.links.columns):
+            return True  # it is what is counted
+        before = self.links.tokens[link.at[0] - 1].text.casefold() if link.at[0] else ""
+        is_key = link.column.name in self._keys() and len(set(link.column.shown)) == len(link.column.shown)
+        return is_key or before in ("all", "every", "each", "any", "a", "an")
 
     def _value_filter(self, link: ValueLink) -> ValueFilter:
         """Codes in a column of numbers compare as numbers, words as they are written."""
@@ -122,10 +158,13 @@ class _Planner:
     def _period_filters(self, period: Period) -> list[Filter]:
         linked = [one.column for one in self.links.columns]
         named = [one for one in linked if one.type is ColumnType.DATE]
-        years = [one for one in linked if one.type is ColumnType.NUMBER and _is_year(one)]
+        years = [one for one in linked if one.type is ColumnType.NUMBER and is_year(one)]
         if years and not named:
             return _year_filters(years[0], period)
         dates = named or [one for one in self.relation.columns if one.type is ColumnType.DATE]
+        dates = own_dates(dates) if not named else dates
+        if len(dates) > 1:
+            raise _Unplain  # of which of them the period is nobody says
         if dates:
             found: list[Filter] = []
             if period.first:
@@ -134,7 +173,7 @@ class _Planner:
                 found.append(RangeFilter(dates[0].name, Operator.UNDER, period.stop))
             return found
         for column in self.relation.columns:
-            if column.type is ColumnType.NUMBER and _is_year(column):
+            if column.type is ColumnType.NUMBER and is_year(column):
                 return _year_filters(column, period)
             if column.type is ColumnType.TEXT and _PERIODS.search(column.name):
                 words = content_words(period.shown)
@@ -151,15 +190,14 @@ class _Planner:
 
     def _bounded_column(self, one: NumberBound, columns: Sequence[ColumnLink]) -> Column:
         """The numbers that a bound is of: those named next to it, those of its unit, or the amounts."""
-        measures = self._measures()
+        measures = measures_of(self.relation)
         numbers = [link for link in columns if link.column in measures]
         if numbers:
-            return min(numbers, key=lambda link: self._distance(link, one.place)).column
-        with_unit = [
-            column
-            for column in self._measures()
-            if one.unit and one.unit in (column.unit.casefold(), *content_words(column.name))
-        ]
+            column = min(numbers, key=lambda link: self._distance(link, one.place)).column
+            if one.unit and units_of(column) and not has_unit(column, one.unit):
+                raise _Unplain  # `over 2 tonnes` of a column in kilos
+            return column
+        with_unit = [column for column in measures if one.unit and has_unit(column, one.unit)]
         return with_unit[0] if len(with_unit) == 1 else self._default_measure()
 
     def _distance(self, link: ColumnLink, place: Place) -> int:
@@ -168,51 +206,39 @@ class _Planner:
         return min((abs(start - place[0]) for start in starts), default=0)
 
     def _measure(self, columns: Sequence[ColumnLink], bounded: Sequence[Column]) -> Column:
-        numbers = [one for one in columns if one.column.type is ColumnType.NUMBER]
+        measures = measures_of(self.relation)
+        numbers = [one for one in columns if one.column in measures]
+        if not numbers and any(one.column.type is ColumnType.NUMBER and one.at for one in columns):
+            raise _Unplain  # codes and years are not added up
         free = [one for one in numbers if one.column not in bounded] or numbers
         if not free:
-            spoken_for = {*self._filtered(), self._asked_name(columns), self._group(columns)}
-            if any(one.at and one.column.name not in spoken_for and not self._is_common(one) for one in columns):
-                raise _Unplain  # what it asks for is a column, and no number
             return self._default_measure()
         best = free[0]
         if any(one.at == best.at and one.share == best.share and one.at for one in free[1:]):
             raise _Unplain  # several columns are named by the same words
         return best.column
 
-    def _filtered(self) -> set[str]:
-        """Columns whose values or days the question names."""
-        dates = [one.name for one in self.relation.columns if one.type is ColumnType.DATE] if self.cues.periods else []
-        return {*(one.column for one in self.links.values), *dates}
-
-    def _asked_name(self, columns: Sequence[ColumnLink]) -> str | None:
-        asked = self._asked(columns)
-        return asked.column.name if asked and (self.cues.lists or self.cues.aggregate.ranks) else None
-
-    def _measures(self) -> list[Column]:
-        """Columns of numbers that measure something: no codes, no years."""
-        return [
-            one
-            for one in self.relation.columns
-            if one.type is ColumnType.NUMBER and not _CODES.search(one.name) and not _is_year(one)
-            if not (one is self.relation.columns[0] and _numbers_rows(one))
-        ]
-
     def _default_measure(self) -> Column:
-        """The only measure, or the only one that is headed as an amount, or the last of these."""
-        fits = self._measures()
+        """The only measure, or the only one that is headed as an amount."""
+        fits = measures_of(self.relation)
         if len(fits) > 1:
             fits = [one for one in fits if _AMOUNT.search(one.name)]
-        if not fits:
+        if len(fits) != 1:
             raise _Unplain
-        return fits[-1]
+        return fits[0]
 
     def _group(self, columns: Sequence[ColumnLink]) -> str | None:
         if self.cues.group is None:
             return None
         named = [one.column for one in columns if one.at and self.links.tokens[one.at[0]].start == self.cues.group]
-        # What each row has of its own is no group: `passengers per crossing` of a table of crossings.
-        return next((one.name for one in named if len(set(one.shown)) < len(one.shown)), None)
+        if not named:
+            values = {self.links.tokens[at].start for one in self.links.values for at in one.at}
+            if self.cues.group in values:
+                return None  # `made by Ada`
+            raise _Unplain
+        # What each row has of its own is no group: `average passengers per crossing` of a table of crossings.
+        own = self.cues.aggregate is Aggregate.AVERAGE and len(set(named[0].shown)) == len(named[0].shown)
+        return None if own else named[0].name
 
     def _asked(self, columns: Sequence[ColumnLink]) -> ColumnLink | None:
         """The column of the noun that comes first."""
@@ -224,13 +250,13 @@ class _Planner:
         if self.relation.kind is TableKind.FORM:
             return ("document",)
         own = [one for one in self.relation.columns if one.name not in besides]
-        texts = [one.name for one in own if one.type is ColumnType.TEXT or _CODES.search(one.name)]
+        texts = [one.name for one in own if one.type is ColumnType.TEXT or IS_CODE.search(one.name)]
         return tuple((texts or [one.name for one in own])[:1])
 
     def _count(self, columns: Sequence[ColumnLink], filters: Sequence[Filter], group: str | None) -> TableQuery:
         asked = self._asked([one for one in columns if not self._modifies(one)])
         filtered = {one.column for one in filters}
-        if asked and asked.column in self._measures() and asked.column.name not in filtered:
+        if asked and asked.column in measures_of(self.relation) and asked.column.name not in filtered:
             # `how many wins` asks for a number that is there
             kind = Aggregate.SUM if self.cues.sums or not self.links.values else Aggregate.NONE
             shown = self._keys() if kind is Aggregate.NONE else ()
@@ -255,12 +281,13 @@ class _Planner:
 
     def _quantity(self) -> Column | None:
         """The only column that counts pieces; None where there is none, or several."""
-        fits = [one for one in self._measures() if _QUANTITY.search(one.name)]
+        fits = [one for one in measures_of(self.relation) if _QUANTITY.search(one.name)]
         return fits[0] if len(fits) == 1 else None
 
     def _is_common(self, link: ColumnLink) -> bool:
         """True where the words that name a column say as well what all of the table is about, or nearly nothing."""
-        return all(self.links.tokens[at].word in {*self.about, *GENERIC} for at in link.at)
+        known = {*self.about, *GENERIC, *(word for text in self.relation.captions for word in content_words(text))}
+        return all(at in self.links.units or self.links.tokens[at].word in known for at in link.at)
 
     def _modifies(self, link: ColumnLink) -> bool:
         """True where another noun follows, as in `grant applications`: a column of grants is not counted there."""
@@ -278,6 +305,8 @@ class _Planner:
         self, columns: Sequence[ColumnLink], bounded: Sequence[Column], filters: Sequence[Filter]
     ) -> TableQuery:
         asked = self._asked(columns)
+        if self.cues.most and not self.links.numbers:
+            raise _Unplain  # who has the most orders: rows are counted there, and nothing is added up
         measure = self._measure(columns, bounded)
         implied = [one.column.name for one in columns if not one.at and one.column.type is ColumnType.TEXT][:1]
         if asked is None or asked.column == measure:
@@ -290,9 +319,10 @@ class _Planner:
         return TableQuery(self.cues.aggregate, measure.name, (*implied, shown), tuple(filters), group)
 
     def _latest(self, columns: Sequence[ColumnLink], filters: Sequence[Filter]) -> TableQuery:
-        ordered = [one.column for one in columns if one.column.type is ColumnType.DATE]
-        ordered += [one for one in self.relation.columns if one.type is ColumnType.DATE or _is_year(one)]
-        if not ordered:
+        named = [one.column for one in columns if one.column.type is ColumnType.DATE and one.at]
+        ordered = named or own_dates([one for one in self.relation.columns if one.type is ColumnType.DATE])
+        ordered = ordered or [one for one in self.relation.columns if is_year(one)]
+        if len(ordered) != 1:
             raise _Unplain
         said = [one.column.name for one in columns if one.column != ordered[0]]
         shown = tuple(dict.fromkeys((*self._keys(besides=(ordered[0].name,)), *said)))
@@ -331,18 +361,11 @@ class _Planner:
         return TableQuery(Aggregate.NONE, asked[0].name, (*keys[:MOST_KEYS], *also), tuple(filters))
 
 
-def _numbers_rows(column: Column) -> bool:
-    """True for whole numbers of which none comes twice: they number the rows."""
-    numbers = [one for one in column.values if isinstance(one, Decimal)]
-    return (
-        len(numbers) > 1
-        and len(set(numbers)) == len(numbers)
-        and all(one == one.to_integral_value() for one in numbers)
-    )
-
-
 def _year_filters(column: Column, period: Period) -> list[Filter]:
-    """A period of whole years as bounds of a column of years."""
+    """A period of whole years as bounds of a column of years; raises _Unplain of a shorter one."""
+    ends = [day for day in (period.first, period.stop) if day is not None]
+    if any((day.month, day.day) != (1, 1) for day in ends):
+        raise _Unplain
     found: list[Filter] = []
     if period.first:
         found.append(RangeFilter(column.name, Operator.AT_LEAST, Decimal(period.first.year)))
@@ -350,8 +373,3 @@ def _year_filters(column: Column, period: Period) -> list[Filter]:
         last = (period.stop - timedelta(days=1)).year
         found.append(RangeFilter(column.name, Operator.AT_MOST, Decimal(last)))
     return found
-
-
-def _is_year(column: Column) -> bool:
-    filled = [cell for cell in column.shown if cell]
-    return bool(filled) and (_YEAR_NAMES.search(column.name) is not None or all(map(looks_like_year, filled)))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
 
+from serve_apps.retrieval.tables.cell_values import parse_number
 from serve_apps.retrieval.tables.table_query import Aggregate, Operator
 from serve_apps.retrieval.text.values import TextValue, find_dates, find_values
 
@@ -62,6 +63,11 @@ _ASKS = re.compile(
     r"|how (?:many|much)|was|welche[rsnm]?|list|show|name|give me|i need|wer|wann|wo|wie ?viele?)\b",
     re.IGNORECASE,
 )
+_UNPLAIN = re.compile(
+    r"n't\b|\b(?:not|no|never|none|neither|nor|without|except\w*|excluding|exclude[sd]?|other than|but|besides"
+    r"|apart from|instead|or|either|nicht|kein\w*|ohne|außer|oder|second|third|fourth|fifth|half"
+    r"|top (?:\d|two|three|four|five|ten))\b"
+)
 _GROUP = re.compile(r"\b(?:per|by|for each|for every|in each|pro|je)\s+(?:the\s+)?(?=[^\W\d_])", re.IGNORECASE)
 _COMPARISONS: tuple[tuple[Operator, str], ...] = (
     (Operator.AT_LEAST, r"at least|no less than|not less than|>=|≥|from|mindestens"),
@@ -102,6 +108,7 @@ _QUARTER = re.compile(
     re.IGNORECASE,
 )
 _QUARTERS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "1st": 1, "2nd": 2, "3rd": 3, "4th": 4}
+LAST_YEAR = 9998  # after which no day comes
 LONGEST_UNIT = 4  # letters, in the singular
 _SCALED = frozenset(("money", "percent", "quantity", "number", "year"))
 
@@ -137,6 +144,7 @@ class QuestionCues:
     much: bool  # it asks how much
     distinct: bool
     asks: bool  # it asks for a value: what, which, who, when, where, how many or how much
+    is_plain: bool  # all of its conditions hold together: nothing is excluded, nothing an alternative
     group: int | None  # where the word behind `per` or `by` begins
     comparisons: tuple[NumberBound, ...]
     periods: tuple[Period, ...]
@@ -144,20 +152,22 @@ class QuestionCues:
 
 
 def find_cues(question: str) -> QuestionCues:
-    """The cues of a question. The first of `most recent` and `most` counts, and `total` beside `how many` is a sum."""
-    places: list[Place] = []
+    """The cues of a question. The first of `most recent` and `most` counts, and `total` beside `how many` is a sum.
+
+    Bounds come first, as `at least` is no end of an order; a capital within the question begins a name, and no cue.
+    """
+    periods = tuple(_find_periods(question))
+    places = [one.place for one in periods]
+    comparisons = tuple(one for one in _find_comparisons(question) if not _is_taken(one.place, places))
+    places += [one.place for one in comparisons]
     kinds: list[Aggregate] = []
     for kind, form in _AGGREGATE:
         for found in form.finditer(question):
-            if not _is_taken(found.span(), places):
+            named = found.start() > 0 and found[0][0].isupper()
+            if not named and not _is_taken(found.span(), places):
                 kinds.append(kind)
                 places.append(found.span())
-    periods = tuple(_find_periods(question))
-    places += [one.place for one in periods]
-    comparisons = tuple(one for one in _find_comparisons(question) if not _is_taken(one.place, places))
-    if comparisons:  # `more than` and `at least` are no ends of an order
-        kinds = [kind for kind, place in zip(kinds, places, strict=False) if not _overlaps(place, comparisons)]
-    places += [one.place for one in comparisons]
+    left = "".join(" " if _is_taken((at, at + 1), places) else char for at, char in enumerate(question))
     group = next((one for one in _GROUP.finditer(question) if not _is_taken(one.span(), places)), None)
     for form in (_LIST, _MUCH, _DISTINCT, _HOW):
         places += [found.span() for found in form.finditer(question)]
@@ -172,6 +182,7 @@ def find_cues(question: str) -> QuestionCues:
         _MUCH.search(question) is not None,
         _DISTINCT.search(question) is not None,
         _ASKS.match(question) is not None,
+        _UNPLAIN.search(left) is None and len({one.place for one in periods}) < 2,
         group.end() if group else None,
         comparisons,
         periods,
@@ -181,10 +192,6 @@ def find_cues(question: str) -> QuestionCues:
 
 def _is_taken(place: Place, places: list[Place]) -> bool:
     return any(place[0] < end and start < place[1] for start, end in places)
-
-
-def _overlaps(place: Place, comparisons: tuple[NumberBound, ...]) -> bool:
-    return any(place[0] < one.place[1] and one.place[0] < place[1] for one in comparisons)
 
 
 def _find_comparisons(question: str) -> Iterator[NumberBound]:
@@ -199,14 +206,14 @@ def _find_comparisons(question: str) -> Iterator[NumberBound]:
                 continue
             used.add(at + 1)
             place = (between.start(), following.end)
-            yield NumberBound(Operator.AT_LEAST, Decimal(one.amount), one.unit, place)
-            yield NumberBound(Operator.AT_MOST, Decimal(following.amount), following.unit, place)
+            yield NumberBound(Operator.AT_LEAST, _bound_of(one), _unit_of(one, 0)[0], place)
+            yield NumberBound(Operator.AT_MOST, _bound_of(following), _unit_of(following, 0)[0], place)
             continue
         if at in used:
             continue
         for operator, form in _COMPARE:
             if (found := form.search(before)) and found[0].strip().casefold() != "from":
-                yield NumberBound(operator, Decimal(one.amount), *_unit_of(one, found.start()))
+                yield NumberBound(operator, _bound_of(one), *_unit_of(one, found.start()))
                 break
         else:
             unit, (start, stop) = _unit_of(one, one.start)
@@ -215,7 +222,16 @@ def _find_comparisons(question: str) -> Iterator[NumberBound]:
             ]
             for operator, found in behind:
                 gap = len(question[stop:]) - len(question[stop:].lstrip())
-                yield NumberBound(operator, Decimal(one.amount), unit, (start, stop + gap + found.end()))
+                yield NumberBound(operator, _bound_of(one), unit, (start, stop + gap + found.end()))
+
+
+def _bound_of(one: TextValue) -> Decimal:
+    """The number with all of its digits; `5 million` is more than these say."""
+    said = Decimal(one.amount)
+    digits = re.search(r"\d[\d.,'’\u00a0\u202f ]*", one.shown)
+    number = parse_number(digits[0].strip()) if digits else None
+    is_same = number is not None and abs(said - number.value) <= abs(said) * Decimal("0.00001")
+    return number.value if number is not None and is_same else said
 
 
 def _unit_of(one: TextValue, start: int) -> tuple[str, Place]:
@@ -231,10 +247,10 @@ def _find_periods(question: str) -> Iterator[Period]:
     days = find_dates(question)
     for found in _QUARTER.finditer(question):
         number = int(found["digit"]) if found["digit"] else _QUARTERS[found["word"].lower()]
-        if found["year"]:
+        if found["year"] and 1 < int(found["year"]) < LAST_YEAR:
             first = date(int(found["year"]), 3 * number - 2, 1)
             taken.append(found.span())
-            yield Period(first, _next_month(first, 3), found.span(), found[0])
+            yield _bounded_period(question, first, _next_month(first, 3), found.span(), found[0])
     at = 0
     while at < len(days):
         one = days[at]
@@ -254,16 +270,17 @@ def _find_periods(question: str) -> Iterator[Period]:
         ):
             at += 1
             yield Period(first, until[1], (between.start(), following.end), question[one.start : following.end])
-        elif after := _AFTER.search(before):
-            yield Period(stop, None, (after.start(), one.end), one.shown)
-        elif since := _SINCE.search(before):
-            yield Period(first, None, (since.start(), one.end), one.shown)
-        elif earlier := _BEFORE.search(before):
-            yield Period(None, first, (earlier.start(), one.end), one.shown)
-        elif until_then := _UNTIL.search(before):
-            yield Period(None, stop, (until_then.start(), one.end), one.shown)
         else:
-            yield Period(first, stop, (one.start, one.end), one.shown)
+            yield _bounded_period(question, first, stop, (one.start, one.end), one.shown)
+
+
+def _bounded_period(question: str, first: date, stop: date, place: Place, shown: str) -> Period:
+    """The period itself, or what is after or before it, as the word in front says."""
+    before = question[: place[0]]
+    for form, begin, end in ((_AFTER, stop, None), (_SINCE, first, None), (_BEFORE, None, first), (_UNTIL, None, stop)):
+        if found := form.search(before):
+            return Period(begin, end, (found.start(), place[1]), shown)
+    return Period(first, stop, place, shown)
 
 
 def _is_bound(before: str) -> bool:
@@ -284,7 +301,7 @@ def _day_span(one: TextValue) -> tuple[date, date] | None:
             case _:
                 day = date.fromisoformat(one.amount)
                 return day, day + timedelta(days=1)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
 
 

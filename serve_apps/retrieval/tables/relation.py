@@ -8,18 +8,20 @@ from datetime import date
 from decimal import Decimal
 
 from pipelines.documents.facts.page_table import PageTable, TableKind, TableRow
-from serve_apps.retrieval.tables.cell_values import ColumnType, TypedColumn, type_column
+from serve_apps.retrieval.tables.cell_values import ColumnType, TypedColumn, looks_like_year, type_column
 
 SAME_FORM = 0.5  # share of the labels of the smaller of two forms that both have
+LEAST_OF_LARGER = 0.3  # and of the labels of the larger
 LEAST_SUMMED = 2  # rows that make a sum
 OWN_COLUMNS = ("row", "document", "page", "section", "is_total")  # that every relation has beside its own
 
 Value = str | Decimal | date | None
-_TOTAL = re.compile(
-    r"(?:(?:grand|sub|running|net|overall)[\s-]?)?totals?\b|sum\b|(?:gesamt|zwischen|end)?summe\b|insgesamt\b|gesamt\b"
-    r"|all (?:rows|regions|items)\b|σ|∑",
-    re.IGNORECASE,
+_TOTAL_WORDS = (
+    r"(?:(?:grand|sub|running|net|overall)[\s-]?)?totals?|sum"
+    r"|(?:gesamt|zwischen|end)?summe|gesamtbetrag|insgesamt|gesamt"
 )
+_TOTAL = re.compile(rf"(?:{_TOTAL_WORDS}|carried forward|balance|average|mean|σ|∑)\W*", re.IGNORECASE)
+_NAMES_TOTAL = re.compile(rf"(?:^\W*(?:{_TOTAL_WORDS})\b|\b(?:{_TOTAL_WORDS})\W*$)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,8 @@ class Relation:
     sections: tuple[str, ...]  # caption above each row of a grid
     captions: tuple[str, ...]  # all that its rows and fields stand under, each once
     totals: frozenset[int]  # rows that sum others up
+    # Rows that may sum others up: their numbers do, and nothing says so. What they are part of is not added up.
+    doubtful: frozenset[int] = frozenset()
 
     @property
     def rows(self) -> int:
@@ -84,6 +88,7 @@ class Relation:
 def build_relations(documents: Sequence[DocumentTables]) -> list[Relation]:
     """Grids of the same head are one relation, in the order of their pages; forms that share most labels, too."""
     grids: dict[tuple[str, ...], list[tuple[DocumentTables, PageTable]]] = defaultdict(list)
+    documents = _without_copies(documents)
     for document in documents:
         for table in _joined_parts(document.tables):
             if table.kind is TableKind.GRID and table.rows:
@@ -92,10 +97,19 @@ def build_relations(documents: Sequence[DocumentTables]) -> list[Relation]:
     return found + [_form_relation(group) for group in _like_forms(documents)]
 
 
+def _without_copies(documents: Sequence[DocumentTables]) -> list[DocumentTables]:
+    """Documents whose tables another one has cell by cell count once."""
+    once: dict[object, DocumentTables] = {}
+    for document in documents:
+        cells = tuple((table.kind, table.columns, tuple(row.cells for row in table.rows)) for table in document.tables)
+        once.setdefault(cells, document)
+    return list(once.values())
+
+
 def _joined_parts(tables: Sequence[PageTable]) -> list[PageTable]:
     """A table whose head is a row of data goes on from the page before, and has the head of that page."""
     found: list[PageTable] = []
-    for table in tables:
+    for table in sorted(tables, key=lambda one: one.kind is TableKind.FORM):
         before = found[-1] if found else None
         if before is not None and _goes_on(before, table):
             head = TableRow(table.columns, *table.head)
@@ -118,7 +132,8 @@ def _goes_on(before: PageTable, table: PageTable) -> bool:
     typed = [
         (kind, cell) for kind, cell in zip(kinds, table.columns, strict=True) if kind is not ColumnType.TEXT and cell
     ]
-    return bool(typed) and all(type_column([cell]).type is kind for kind, cell in typed)
+    named = any(looks_like_year(cell) for cell in table.columns)
+    return bool(typed) and not named and all(type_column([cell]).type is kind for kind, cell in typed)
 
 
 def _grid_relation(tables: Sequence[tuple[DocumentTables, PageTable]]) -> Relation:
@@ -130,15 +145,22 @@ def _grid_relation(tables: Sequence[tuple[DocumentTables, PageTable]]) -> Relati
         for row in table.rows
     ]
     cells = [[*row.cells[:width], *[""] * (width - len(row.cells))] for _, row in rows]
-    totals = _total_rows(cells, [place.version_id for place, _ in rows])
+    parts = [(place.version_id, at) for at, (of, table) in enumerate(tables) for place in _places_of(of, table)]
+    totals, doubtful = _total_rows(cells, parts)
+    versions = [place.version_id for place, _ in rows]
     columns = [
-        _typed(name, [row[at] for row in cells], totals)
+        _typed(name, [row[at] for row in cells], totals, versions)
         for at, name in enumerate(names)
         if name and any(row[at] for row in cells)
     ]
     places = tuple((place,) for place, _ in rows)
     sections = tuple(row.section for _, row in rows)
-    return Relation(TableKind.GRID, tuple(columns), places, sections, tuple(dict.fromkeys(sections)), totals)
+    captions = tuple(dict.fromkeys(sections))
+    return Relation(TableKind.GRID, tuple(columns), places, sections, captions, totals, doubtful)
+
+
+def _places_of(of: DocumentTables, table: PageTable) -> list[RowPlace]:
+    return [RowPlace(of.document_id, of.version_id, of.filename, table.page, row.start, row.end) for row in table.rows]
 
 
 def _like_forms(
@@ -152,7 +174,9 @@ def _like_forms(
             continue
         for group in groups:
             known = group[0][1]
-            if len(known.keys() & fields.keys()) >= SAME_FORM * min(len(known), len(fields)):
+            common = len(known.keys() & fields.keys())
+            few, many = sorted((len(known), len(fields)))
+            if common >= SAME_FORM * few and common >= LEAST_OF_LARGER * many:
                 group.append((document, fields))
                 break
         else:
@@ -168,8 +192,12 @@ def _form_fields(document: DocumentTables) -> dict[str, tuple[str, RowPlace]]:
         value = row.cells[1]
         label = next((name for name in found if name.casefold() == row.cells[0].casefold()), row.cells[0])
         place = RowPlace(document.document_id, document.version_id, document.filename, page, row.start, row.end)
-        if label in found and found[label][0] != value and row.section:
-            label = f"{row.section}: {label}"
+        if label in found and found[label][0] != value:
+            if row.section and f"{row.section}: {label}" not in found:
+                label = f"{row.section}: {label}"
+            else:  # which of them is meant nobody can tell
+                value, place = f"{found[label][0]} | {value}", found[label][1]
+                found[label] = (value, place)
         found.setdefault(label, (value, place))
     return found
 
@@ -194,11 +222,25 @@ def _form_relation(group: Sequence[tuple[DocumentTables, dict[str, tuple[str, Ro
     return Relation(TableKind.FORM, tuple(columns), places, ("",) * len(group), tuple(captions), frozenset())
 
 
-def _typed(name: str, cells: Sequence[str], totals: Iterable[int] = ()) -> Column:
-    """The column, its type told by the rows that are no totals."""
+def _typed(name: str, cells: Sequence[str], totals: Iterable[int] = (), versions: Sequence[str] = ()) -> Column:
+    """The column, its type told by the rows that are no totals; each document has its own notation of numbers and days.
+
+    Where documents have it as different types it is text.
+    """
     skipped = set(totals)
-    typed: TypedColumn = type_column(["" if at in skipped else cell for at, cell in enumerate(cells)])
-    return Column(name, typed.type, typed.values, tuple(cells), typed.unit)
+    kept = ["" if at in skipped else cell for at, cell in enumerate(cells)]
+    parts: dict[str, list[int]] = defaultdict(list)
+    for at, version in enumerate(versions or [""] * len(cells)):
+        parts[version].append(at)
+    typed: dict[str, TypedColumn] = {of: type_column([kept[at] for at in rows]) for of, rows in parts.items()}
+    filled = [typed[of] for of, rows in parts.items() if any(kept[at].strip() for at in rows)]
+    alike = len({(one.type, one.unit) for one in filled}) <= 1
+    values: list[Value] = list(type_column(kept).values if not filled else [None] * len(cells))
+    for of, rows in parts.items():
+        for at, value in zip(rows, typed[of].values, strict=True):
+            values[at] = value if alike else kept[at] or None
+    first = filled[0] if filled and alike else TypedColumn(ColumnType.TEXT, ())
+    return Column(name, first.type, tuple(values), tuple(cells), first.unit)
 
 
 def _unique_names(columns: Sequence[str]) -> list[str]:
@@ -211,29 +253,46 @@ def _unique_names(columns: Sequence[str]) -> list[str]:
     return found
 
 
-def _total_rows(rows: Sequence[Sequence[str]], versions: Sequence[str]) -> frozenset[int]:
-    """Rows that sum others up: by their name, or as each of their numbers is the sum of the rows before them."""
+def _total_rows(
+    rows: Sequence[Sequence[str]], parts: Sequence[tuple[str, int]]
+) -> tuple[frozenset[int], frozenset[int]]:
+    """Rows that sum others up, and those that may: by their name, and by numbers that are the sums of rows before.
+
+    A firm may be called Total: a name of more words counts where numbers agree, numbers alone only raise a doubt.
+
+    Args:
+        parts: of each row its version and its table; sums begin anew with each.
+    """
     columns = [type_column([row[at] for row in rows]) for at in range(len(rows[0]) if rows else 0)]
     numeric = [column for column in columns if column.type is ColumnType.NUMBER]
-    found: set[int] = set()
-    begin = 0
+    totals: set[int] = set()
+    doubtful: set[int] = set()
+    begin = start = top = 0
     for at, row in enumerate(rows):
-        if at and versions[at] != versions[at - 1]:
-            begin = at
-        first = next((cell for cell in row if cell), "")
-        numbers = [number for column in numeric if isinstance(number := column.values[at], Decimal)]
-        if any(_TOTAL.match(cell.strip("*_ ")) for cell in row[:2]):
-            found.add(at)
-        elif not first or len(numbers) < LEAST_SUMMED or at - begin < LEAST_SUMMED:
-            continue
-        elif all(_sums_up(column, begin, at, found) for column in numeric):
-            found.add(at)
-        if at in found:
+        if at and parts[at] != parts[at - 1]:
+            start = at
+        if at and parts[at][0] != parts[at - 1][0]:
+            begin = top = at
+        texts = [cell.strip("*_ ") for cell, column in zip(row, columns, strict=True) if cell and column not in numeric]
+        sums = [_sums_up(column, first, at, totals) for column in numeric for first in {begin, start, top}]
+        if any(_TOTAL.fullmatch(text) for text in texts) or (
+            any(sums) and (any(_NAMES_TOTAL.search(text) for text in texts) or not texts)
+        ):
+            totals.add(at)
             begin = at + 1
-    return frozenset(found)
+        elif any(_NAMES_TOTAL.search(text) for text in texts) or _sums_all(numeric, {begin, start, top}, at, totals):
+            doubtful.add(at)
+    return frozenset(totals), frozenset(doubtful)
+
+
+def _sums_all(columns: Sequence[TypedColumn], starts: set[int], at: int, totals: set[int]) -> bool:
+    """True where each of at least two numbers of a row is the sum of those since one of the starts."""
+    filled = [column for column in columns if column.values[at] is not None]
+    return len(filled) > 1 and any(all(_sums_up(one, first, at, totals) for one in filled) for first in starts)
 
 
 def _sums_up(column: TypedColumn, begin: int, at: int, totals: set[int]) -> bool:
+    """True where a number is the sum of at least two before it that are no totals."""
     before = [column.values[row] for row in range(begin, at) if row not in totals]
     numbers = [one for one in before if isinstance(one, Decimal)]
-    return bool(numbers) and column.values[at] == sum(numbers) != 0
+    return len(numbers) >= LEAST_SUMMED and column.values[at] == sum(numbers) != 0

@@ -37,6 +37,7 @@ def run_queries(
         "memory_limit": MEMORY,
         "threads": "1",
         "enable_external_access": "false",
+        "temp_directory": "",
         "autoload_known_extensions": "false",
     }
     with duckdb.connect(":memory:", config=settings) as link:

@@ -18,6 +18,8 @@ MOST_PARTIAL = 5  # values that a part of a name may stand for
 NEAR = 0.45  # cosine from which on a word may mean a heading, and by how much nearer than the next it has to be
 APART = 0.07
 _IN_BRACKETS = re.compile(r"[(\[][^)\]]*[)\]]")
+# Headings of columns that name rows, and measure nothing.
+IS_CODE = re.compile(r"(?:\b|_)(?:no|nr|num|number|id|code|key|zip|plz|phone|fax|index|rank|#)\b|#", re.IGNORECASE)
 LEAST_STEM = 5  # letters that words of one family begin with
 LEAST_HEADING = 0.5  # share of a heading's words that name its column
 # Words that name no column and no condition: rows of any table, and what people do with what they list.
@@ -121,9 +123,10 @@ class _Linker:
         }
         values = self._find_values(cued)
         taken = {at for one in values for at in one.at}
-        columns = self._find_columns(taken)
+        columns = self._find_columns(taken, cued)
         taken |= {at for one in columns for at in one.at}
         values += self._find_documents(taken | cued)
+        values += self._find_sections(taken | cued)
         used = taken | {at for one in values for at in one.at} | self.units
         known = {*self.meanings.about, *GENERIC, *self._title_words()}
         content = [
@@ -139,7 +142,7 @@ class _Linker:
         numbers = [one for one in self.relation.columns if one.type is ColumnType.NUMBER]
         links = []
         for at, token in enumerate(self.tokens):
-            fits = [one for one in numbers if any(same_unit(token.text, unit) for unit in _units_of(one))]
+            fits = [one for one in numbers if any(same_unit(token.text, unit) for unit in units_of(one))]
             if fits and at not in taken and not any(at in link.at for link in found):
                 # Of several with one unit it says nothing more of which is meant.
                 links += [ColumnLink(one, LEAST_HEADING, (at,)) for one in fits[: len(fits) == 1]]
@@ -193,6 +196,22 @@ class _Linker:
         fits = tuple(name for name, own in names.items() if len(words & own) == most)
         return [ValueLink("document", fits, at)] if at and len(fits) < len(names) else []
 
+    def _find_sections(self, taken: Collection[int]) -> list[ValueLink]:
+        """Those of the captions within the tables that say of the question what the others do not."""
+        captions = {one: frozenset(content_words(one)) for one in dict.fromkeys(self.relation.sections)}
+        if len(captions) < 2:
+            return []
+        telling = frozenset[str]().union(*captions.values()) - frozenset.intersection(*captions.values()) - GENERIC
+        at = tuple(
+            place
+            for place, token in enumerate(self.tokens)
+            if place not in taken and token.word in telling and _says_something(token)
+        )
+        words = {self.tokens[one].word for one in at}
+        most = max((len(words & own) for own in captions.values()), default=0)
+        fits = tuple(name for name, own in captions.items() if len(words & own) == most)
+        return [ValueLink("section", fits, at)] if at and len(fits) < len(captions) else []
+
     def _document_words(self) -> dict[str, frozenset[str]]:
         """Folded words that each document of the relation is known by, by its file name."""
         captions: dict[str, set[str]] = defaultdict(set)
@@ -240,11 +259,31 @@ class _Linker:
         for words, column, value in fits:
             if len(words) == length:
                 by_column[column].append(value)
-        everything = {one.word for one in self.tokens}
-        name = max(by_column, key=lambda column: len(everything & set(content_words(column))))
+        if length == 1 and said[0].isdigit():
+            by_column = {name: values for name, values in by_column.items() if self._is_code(name, at)}
+        name = self._only_column(by_column)
+        if name is None:
+            return None
         if length == 1 and self._is_heading(said[0]) and not self.tokens[at].text[:1].isupper():
             return None
         return ValueLink(name, tuple(by_column[name]), tuple(range(at, at + length)))
+
+    def _is_code(self, name: str, at: int) -> bool:
+        """True where a bare number may name a row: in a column of texts or codes, or behind the column's name."""
+        column = next((one for one in self.relation.columns if one.name == name), None)
+        if column is None or column.type is not ColumnType.NUMBER or IS_CODE.search(name):
+            return True
+        return at > 0 and self.tokens[at - 1].word in heading_words(name)
+
+    def _only_column(self, names: Collection[str]) -> str | None:
+        """The column whose heading says most of the question; None where two say as much: it may be either."""
+        everything = {one.word for one in self.tokens}
+        found = sorted(((len(everything & set(content_words(name))), name) for name in names), reverse=True)
+        if not found:
+            return None
+        best = sorted((name for count, name in found if count == found[0][0]), key=len)
+        # A field that stands twice in a form has its section before its name the second time.
+        return best[0] if all(name == best[0] or name.endswith(f": {best[0]}") for name in best) else None
 
     def _is_heading(self, word: str) -> bool:
         return any(word in content_words(one.name) for one in self.relation.columns)
@@ -268,15 +307,17 @@ class _Linker:
         words = " ".join(self.tokens[one].word for one in at)
         if self._is_heading(words):
             return None
+        by_column: dict[str, list[str]] = {}
         for name, values in self._named_values():
             having = [
                 value for value in values if f" {words} " in f" {' '.join(one.word for one in word_tokens(value))} "
             ]
             if having and (len(at) > 1 or len(having) <= MOST_PARTIAL):
-                return ValueLink(name, tuple(having), at, whole=False)
-        return None
+                by_column[name] = having
+        name_ = self._only_column(by_column)
+        return None if name_ is None else ValueLink(name_, tuple(by_column[name_]), at, whole=False)
 
-    def _find_columns(self, taken: Collection[int]) -> list[ColumnLink]:
+    def _find_columns(self, taken: Collection[int], cued: Collection[int]) -> list[ColumnLink]:
         """Columns by the share of their heading that is said; a heading whose words are all another's is left out."""
         places: dict[str, list[int]] = defaultdict(list)
         for place, token in enumerate(self.tokens):
@@ -290,7 +331,7 @@ class _Linker:
             if words and len(known) >= LEAST_HEADING * len(words):
                 at = tuple(sorted({place for same in said.values() for place in places[same]}))
                 found.append(ColumnLink(column, len(known) / len(words), at))
-        found += self._find_units(taken, found) + self._find_near(taken, found)
+        found += self._find_units({*taken, *cued}, found) + self._find_near(taken, found)
         found.sort(key=lambda one: (-len(one.at), -one.share, one.first))
         kept: list[ColumnLink] = []
         for one in found:
@@ -324,10 +365,11 @@ def _stem(word: str, other: str) -> int:
     return max(LEAST_STEM, min(len(word), len(other)) - 2)
 
 
-def _units_of(column: Column) -> list[str]:
+def units_of(column: Column) -> list[str]:
     """The units of a column's numbers, by its cells and by its heading."""
     behind = [part for found in _IN_BRACKETS.findall(column.name) for part in found.strip("()[] ").split()]
-    return [one for one in (column.unit, *behind, *column.name.replace("_", " ").split()[-1:]) if one]
+    last = column.name.replace("_", " ").split()[-1:]
+    return [one for one in (column.unit, *behind, *(one for one in last if same_unit(one, one))) if one]
 
 
 def _knows_more(other: ColumnLink, one: ColumnLink) -> bool:

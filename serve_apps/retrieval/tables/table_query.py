@@ -1,7 +1,7 @@
 """A query over a relation, and its SQL: what is asked for, of which rows, in which order."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from enum import StrEnum
@@ -68,7 +68,7 @@ class TableQuery:
     filters: tuple[Filter, ...] = ()
     group: str | None = None  # column whose values are told apart
     distinct: str | None = None  # column of which each value counts once
-    has_totals: bool = field(default=False)  # the relation has rows that sum others up; they are left out
+    has_totals: bool = False  # the relation has rows that sum others up; they are left out
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -78,7 +78,7 @@ class TableQuery:
 
 
 def select_sql(query: TableQuery, table: str) -> str:
-    """The query as SQL of DuckDB, for a reader to understand and run again."""
+    """The query as it is run, in the SQL of DuckDB, for a reader to understand."""
     wanted, tail = _select_list(query)
     where = " and ".join([*(["not is_total"] if query.has_totals else []), *map(filter_sql, query.filters)])
     parts = [f"select {wanted}", f"from {quoted(table)}", f"where {where}" if where else "", *tail]
@@ -140,11 +140,13 @@ def _select_list(query: TableQuery) -> tuple[str, Sequence[str]]:
             wanted = f"count(distinct {quoted(query.distinct)})" if query.distinct else "count(*)"
         case Aggregate.HIGHEST | Aggregate.LOWEST | Aggregate.LATEST | Aggregate.EARLIEST if not query.group:
             shown = ", ".join(map(quoted, dict.fromkeys((*query.shown, query.measure or ""))))
-            return shown, [f"order by {measure} {_direction(query.aggregate)} nulls last", "limit 1"]
+            order = f"order by {measure} {_direction(query.aggregate)} nulls last"
+            return shown, [f"qualify {measure} = first_value({measure}) over ({order})"]
         case Aggregate.HIGHEST | Aggregate.LOWEST | Aggregate.LATEST | Aggregate.EARLIEST:
             group = quoted(query.group or "")
-            order = f"order by sum({measure}) {_direction(query.aggregate)}"
-            return f"{group}, sum({measure})", [f"group by {group}", order, "limit 1"]
+            order = f"order by sum({measure}) {_direction(query.aggregate)} nulls last"
+            first = f"qualify sum({measure}) = first_value(sum({measure})) over ({order})"
+            return f"{group}, sum({measure})", [f"group by {group}", first]
         case Aggregate.NONE:
             return ", ".join(
                 map(quoted, dict.fromkeys((*query.shown, *([query.measure] if query.measure else []))))

@@ -1,6 +1,7 @@
 """Finds the table that a question asks of, among the documents that were found for it and all others of its head."""
 
 import asyncio
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -21,13 +22,14 @@ from serve_apps.retrieval.answers.quote import page_of
 from serve_apps.retrieval.tables.calculation import Calculation, calculate
 from serve_apps.retrieval.tables.query_planning import QueryPlan, plan_query
 from serve_apps.retrieval.tables.question_cues import QuestionCues, find_cues
-from serve_apps.retrieval.tables.relation import OWN_COLUMNS, DocumentTables, Relation, build_relations
+from serve_apps.retrieval.tables.relation import OWN_COLUMNS, DocumentTables, Relation, RowPlace, build_relations
 from serve_apps.retrieval.tables.schema_links import WordMeanings, find_links
 from serve_apps.retrieval.tables.table_query import Aggregate
 from serve_apps.retrieval.text.words import content_words
 
 MOST_MEANT_OTHERWISE = 2  # words of a question that are looked for by meaning
 MOST_ROWS = 200_000  # of one document
+MOST_PAGES = 2_000  # of documents whose tables were not kept yet
 MOST_ALIKE = (
     2_000  # documents that are calculated over together; of more nothing is said, as of a part it would be wrong
 )
@@ -49,6 +51,7 @@ class TableQuestion:
     titles: Mapping[str, Collection[str]]  # folded words of the titles of each document
     attributes: frozenset[str]  # folded nouns that a table may write for the question word
     singled_out: bool  # the question names these documents, and means no others of their kind
+    excluded: tuple[str, ...] = ()  # ids of documents that are not meant
     together: bool = False  # only what is asked of all documents together: no lookup
     agent_id: str | None = None  # only what is linked to this agent
 
@@ -69,7 +72,7 @@ class TableSearch:
         """
         cues = find_cues(question.text)
         collects = cues.aggregate is not Aggregate.NONE or cues.lists
-        if question.together and not collects:
+        if not (cues.asks or collects) or not cues.is_plain or (question.together and not collects):
             return None
         documents = await self._load(scope, question.documents)
         relations = await asyncio.to_thread(build_relations, documents)
@@ -115,26 +118,47 @@ class TableSearch:
         of = dict(zip(texts, rows, strict=True))
         return {(word, name): float(of[word] @ of[name]) for word, names in unknown.items() for name in names}
 
+    async def load_places(self, scope: Scope, places: Sequence[RowPlace]) -> list[Row]:
+        """The page and the chunk of each place; fewer where a document went meanwhile."""
+        named = {
+            "versions": [one.version_id for one in places],
+            "numbers": [one.page for one in places],
+            "starts": [one.start for one in places],
+        }
+        async with self._db.transaction(scope) as tx:
+            return await tx.all(self._sql["row_places"], **scope.keys, **named)
+
     async def _load(self, scope: Scope, documents: Sequence[str]) -> list[DocumentTables]:
         async with self._db.transaction(scope) as tx:
             named = {"documents": list(documents), "most": MOST_ROWS}
             rows = await tx.all(self._sql["tables"], **scope.keys, **named)
             unknown = [row["version_id"] for row in rows if not row["is_known"]]
-            pages = await tx.all(self._sql["pages"], **scope.keys, versions=unknown) if unknown else []
+            most = {"versions": unknown, "most": MOST_PAGES + 1}
+            pages = await tx.all(self._sql["pages"], **scope.keys, **most) if unknown else []
+        if len(pages) > MOST_PAGES or any(row["is_too_large"] for row in rows):
+            raise TooManyRows(f"a document has more than {MOST_ROWS:,} rows, or its tables were not kept yet")
         return await asyncio.to_thread(_documents_of, rows, pages)
 
     async def _alike(self, scope: Scope, question: TableQuestion, plan: QueryPlan) -> list[DocumentTables]:
         """The tables of other documents that have all columns of a query."""
-        headings = [" ".join(name.casefold().split()) for name in plan.query.columns if name not in OWN_COLUMNS]
-        if not headings:
-            headings = [" ".join(one.name.casefold().split()) for one in plan.relation.columns]
-        named = {"known": list(question.documents), "headings": headings, "agent": question.agent_id}
+        names = [name for name in plan.query.columns if name not in OWN_COLUMNS]
+        # Of forms without a condition those that have what all of them have.
+        names = names or [one.name for one in plan.relation.columns if all(one.shown)]
+        headings = [_as_headed(name) for name in names]
+        known = [*question.documents, *question.excluded]
+        named = {"known": known, "headings": headings, "agent": question.agent_id}
         async with self._db.transaction(scope) as tx:
             rows = await tx.all(self._sql["like"], **scope.keys, **named, most=MOST_ALIKE + 1)
         found = await self._load(scope, [row["id"] for row in rows]) if rows else []
         if len(found) != len(rows) or len(rows) > MOST_ALIKE:
             raise TooManyRows(f"{len(rows)} more documents have such a table, or one of them has too many rows")
         return found
+
+
+def _as_headed(name: str) -> str:
+    """A column's heading as it is stored: without the number or the section that tells it from another."""
+    plain = re.sub(r" \(\d+\)$", "", name).rpartition(": ")[2]
+    return " ".join(plain.casefold().split())
 
 
 def _documents_of(rows: Sequence[Row], pages: Sequence[Row]) -> list[DocumentTables]:
@@ -163,7 +187,12 @@ def _best_plan(
         for relation in relations
         if relation.kind is TableKind.GRID or (of_forms and relation.rows > 1)
     )
-    return max((one for one in plans if one), key=lambda plan: (plan.links, plan.share), default=None)
+    found = sorted((one for one in plans if one), key=lambda plan: (plan.links, plan.share), reverse=True)
+    if not found:
+        return None
+    tied = [one for one in found[1:] if (one.links, one.share) == (found[0].links, found[0].share)]
+    # Of two tables that fit alike nobody knows which is meant; what is only looked up stands in the first that has it.
+    return None if tied and cues.aggregate is not Aggregate.NONE else found[0]
 
 
 def _meanings(question: TableQuestion, relation: Relation, near: Mapping[tuple[str, str], float]) -> WordMeanings:

@@ -1,10 +1,11 @@
 -- tables: The tables of documents that readers see, in the order in which these are named; without content of one whose
 -- tables nobody looked for yet, or that has more rows than are looked at.
-select d.id as document_id, d.filename, v.id as version_id, v.tables_of_reads is not null as is_known, t.content
+select d.id as document_id, d.filename, v.id as version_id, v.tables_of_reads = v.reads as is_known, t.content,
+       coalesce((select sum(a.row_count) from page_tables a where a.version_id = v.id), 0) > %(most)s as is_too_large
 from unnest(%(documents)s::text[]) with ordinality as wanted(id, place)
 join documents d on d.id = wanted.id and d.workspace_id = %(workspace)s and d.tenant_id = %(tenant)s
 join document_versions v on v.id = d.current_version and v.workspace_id = %(workspace)s
-left join page_tables t on t.version_id = v.id and t.workspace_id = %(workspace)s
+left join page_tables t on t.version_id = v.id and t.workspace_id = %(workspace)s and v.tables_of_reads = v.reads
      and (select sum(a.row_count) from page_tables a where a.version_id = v.id) <= %(most)s
 order by wanted.place, t.ordinal;
 
@@ -12,7 +13,7 @@ order by wanted.place, t.ordinal;
 select p.version_id, p.number, p.text, p.words, p.engine, p.confidence
 from pages p where p.tenant_id = %(tenant)s and p.workspace_id = %(workspace)s
   and p.version_id = any(%(versions)s::text[])
-order by p.version_id, p.number limit 2000;
+order by p.version_id, p.number limit %(most)s;
 
 -- row_places: The pages of places and the chunks that these stand in, in the order in which they are named.
 select p.version_id, p.number, p.text, p.words, p.engine, p.confidence, k.id as chunk_id,
@@ -41,6 +42,6 @@ order by d.upload_date desc, d.id limit %(most)s;
 select count(*) as documents from documents d
 join document_versions v on v.id = d.current_version and v.workspace_id = %(workspace)s
 where d.workspace_id = %(workspace)s and d.tenant_id = %(tenant)s and d.id <> all(%(known)s::text[])
-  and v.tables_of_reads is null
+  and v.tables_of_reads is distinct from v.reads
   and (%(agent)s::uuid is null or exists (
         select 1 from document_agent_links l where l.document_id = d.id and l.agent_id = %(agent)s::uuid));

@@ -7,7 +7,7 @@ _UNIT_NAMES = """kg kilo kilos kilogram kilograms kilogramme|g gram grams|t tonn
 km kilometre kilometres kilometer kilometers|m metre metres meter meters|cm centimetre centimetres
 mm millimetre millimetres|ft foot feet|mi mile miles
 ha hectare hectares|m2 m² sqm|m3 m³ cbm|l litre litres liter liters|h hour hours hrs
-min minute minutes|s second seconds|day days|kwh|°c degree degrees celsius|bar|px"""
+min minute minutes|s sec secs|day days|kwh|°c degree degrees celsius|bar|px"""
 _UNITS = [
     frozenset(name for word in one.split() for name in (word, fold_word(word)))
     for line in _UNIT_NAMES.splitlines()

@@ -58,7 +58,8 @@ def _calculation_note(calculation: Record | None) -> SafeHtml | None:
     about = (
         f"Calculated from {format_count(calculation['rows'], 'row')} of {', '.join(calculation['documents'])}.{skipped}"
     )
-    return tag("details", tag("summary", about), tag("pre", calculation["sql"]))
+    notes = [tag("p", note) for note in calculation["notes"]]
+    return tag("div", notes, tag("details", tag("summary", about), tag("pre", calculation["sql"])))
 
 
 def _cited_doubts(citations: Sequence[Citation]) -> SafeHtml | None:

@@ -79,7 +79,8 @@ class DroppedShape(BaseModel):
 class CalculationShape(BaseModel):
     """Query over the tables of documents: `rows` are those it takes in, rows that sum others up are left out of it.
 
-    `table` is the name that the query has for the rows of `documents`, `columns` are its own.
+    `table` is the name that the query has for the rows of `documents`, `columns` are its own; `notes` say what is not
+    in it.
     """
 
     sql: str
@@ -88,6 +89,8 @@ class CalculationShape(BaseModel):
     rows: int
     totals_left_out: int
     documents: list[str]
+    document_ids: list[str]
+    notes: list[str]
 
 
 class AnswerShape(BaseModel):
