@@ -52,7 +52,7 @@ class Calculation:
 
     def with_unseen(self, documents: int) -> "Calculation":
         """Itself, with a line that so many documents are not in it."""
-        count = _count_of(documents, "document")
+        count = _count_in_words(documents, "document")
         told = f"Not in this: {count} indexed before tables were kept; `aos generations build` adds them."
         return replace(self, notes=(*self.notes, told))
 
@@ -75,9 +75,9 @@ def calculate(plan: QueryPlan) -> Calculation | None:
     if not found or not shown or (found[0][-1] is None and not query.group):
         return None
     left_out = _count_unread(relation, query, set(fitting) - set(rows))
-    notes = [f"{_count_of(left_out, 'row')} left out: {query.measure} is no number there"] if left_out else []
+    notes = [f"{_count_in_words(left_out, 'row')} left out: {query.measure} is no number there"] if left_out else []
     try:
-        lines, more = _lines(relation, query, found, shown)
+        lines, more = _answer_lines(relation, query, found, shown)
     except ArithmeticError as error:
         raise BadQuery("its numbers are too large to be added up exactly") from error
     if more:
@@ -109,7 +109,7 @@ def table_name(relation: Relation) -> str:
     return f"{first} and {len(others)} more" if others else first
 
 
-def _lines(
+def _answer_lines(
     relation: Relation, query: TableQuery, found: Sequence[tuple[Any, ...]], rows: Sequence[int]
 ) -> tuple[list[CalculatedLine], int]:
     """The lines of an answer, and how many more there are."""
@@ -117,17 +117,17 @@ def _lines(
         return _group_lines(relation, query, found, rows)
     if query.aggregate is Aggregate.NONE or query.aggregate.ranks:
         fits = _first_rows(relation, query, rows) if query.aggregate.ranks else rows
-        return [_row_line(relation, query, row) for row in fits[:MOST_LINES]], max(0, len(fits) - MOST_LINES)
-    value = _average(relation, query, rows) if query.aggregate is Aggregate.AVERAGE else found[0][0]
-    text = f"{_what(relation, query)}: {_shown_result(relation, query, value)}"
+        return [_describe_row(relation, query, row) for row in fits[:MOST_LINES]], max(0, len(fits) - MOST_LINES)
+    value = _exact_average(relation, query, rows) if query.aggregate is Aggregate.AVERAGE else found[0][0]
+    text = f"{_describe_result(relation, query)}: {_shown_result(relation, query, value)}"
     if query.aggregate is not Aggregate.COUNT:
         files = len({relation.places[row][0].document_id for row in rows})
-        of = f" of {_count_of(files, 'document')}" if files > 1 else ""
-        text += f" ({_count_of(len(rows), 'row')}{of})"
-    return [CalculatedLine(text, _places(relation, query, rows[:MOST_CITED]))], 0
+        of = f" of {_count_in_words(files, 'document')}" if files > 1 else ""
+        text += f" ({_count_in_words(len(rows), 'row')}{of})"
+    return [CalculatedLine(text, _cited_places(relation, query, rows[:MOST_CITED]))], 0
 
 
-def _average(relation: Relation, query: TableQuery, rows: Sequence[int]) -> Decimal:
+def _exact_average(relation: Relation, query: TableQuery, rows: Sequence[int]) -> Decimal:
     """The mean with all of its digits, which that of SQL has not."""
     values = relation.column(query.measure or "").values
     numbers = [value for row in rows if isinstance(value := values[row], Decimal)]
@@ -140,7 +140,7 @@ def _first_rows(relation: Relation, query: TableQuery, rows: Sequence[int]) -> l
     return [row for row in rows if values[row] == values[rows[0]]]
 
 
-def _count_of(count: int, noun: str) -> str:
+def _count_in_words(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
@@ -152,21 +152,21 @@ def _group_lines(
     told = [(name, value) for name, value in found if value is not None]
     for name, value in told[:MOST_LINES]:
         own = [row for row in rows if group.values[row] == name]
-        result = _average(relation, query, own) if query.aggregate is Aggregate.AVERAGE else value
+        result = _exact_average(relation, query, own) if query.aggregate is Aggregate.AVERAGE else value
         said = f"{name if name is not None else '–'}: {_shown_result(relation, query, result)}"
         text = f"{group.name} {said}" if query.aggregate.ranks else said
-        lines.append(CalculatedLine(text, _places(relation, query, own[:MOST_CITED])))
+        lines.append(CalculatedLine(text, _cited_places(relation, query, own[:MOST_CITED])))
     return lines, max(0, len(told) - MOST_LINES)
 
 
-def _row_line(relation: Relation, query: TableQuery, row: int) -> CalculatedLine:
+def _describe_row(relation: Relation, query: TableQuery, row: int) -> CalculatedLine:
     """What is shown of a row, each value under its heading."""
     names = dict.fromkeys((*query.shown, *([query.measure] if query.measure else [])))
-    parts = [f"{name}: {_cell(relation, name, row)}" for name in names if _cell(relation, name, row)]
-    return CalculatedLine(", ".join(parts), _places(relation, query, [row]))
+    parts = [f"{name}: {_cell_as_shown(relation, name, row)}" for name in names if _cell_as_shown(relation, name, row)]
+    return CalculatedLine(", ".join(parts), _cited_places(relation, query, [row]))
 
 
-def _cell(relation: Relation, name: str, row: int) -> str:
+def _cell_as_shown(relation: Relation, name: str, row: int) -> str:
     match name:
         case "document":
             return relation.places[row][0].filename
@@ -176,7 +176,7 @@ def _cell(relation: Relation, name: str, row: int) -> str:
             return relation.column(name).shown[row]
 
 
-def _places(relation: Relation, query: TableQuery, rows: Sequence[int]) -> tuple[RowPlace, ...]:
+def _cited_places(relation: Relation, query: TableQuery, rows: Sequence[int]) -> tuple[RowPlace, ...]:
     """Of a grid the rows; of a form the fields that the query is about."""
     if relation.kind is TableKind.GRID:
         return tuple(relation.places[row][0] for row in rows)
@@ -185,25 +185,25 @@ def _places(relation: Relation, query: TableQuery, rows: Sequence[int]) -> tuple
     return tuple(dict.fromkeys(relation.places[row][at] for row in rows for at in used))
 
 
-def _what(relation: Relation, query: TableQuery) -> str:
+def _describe_result(relation: Relation, query: TableQuery) -> str:
     """What was calculated, in words."""
     match query.aggregate:
         case Aggregate.COUNT:
-            said = f"Number of different {query.distinct}" if query.distinct else f"Number of {_noun(relation)}"
+            said = f"Number of different {query.distinct}" if query.distinct else f"Number of {_noun_of_rows(relation)}"
         case Aggregate.AVERAGE:
             said = f"Average {query.measure}"
         case _:
             said = query.measure or ""
             said = said if said.casefold().startswith("total") else f"Total {said}"
-    conditions = ", ".join(map(_condition, query.filters))
+    conditions = ", ".join(map(_describe_filter, query.filters))
     return f"{said} ({conditions})" if conditions else said
 
 
-def _noun(relation: Relation) -> str:
+def _noun_of_rows(relation: Relation) -> str:
     return "documents" if relation.kind is TableKind.FORM else "rows"
 
 
-def _condition(one: Filter) -> str:
+def _describe_filter(one: Filter) -> str:
     match one:
         case ValueFilter(column, values):
             return f"{column} is {' or '.join(values)}"

@@ -85,29 +85,29 @@ class _Planner:
             RangeFilter(column.name, one.operator, one.bound)
             for column, one in zip(bounded, self.cues.comparisons, strict=True)
         ]
-        group = self._group(columns)
+        group = self._choose_group(columns)
         match self.cues.aggregate:
             case Aggregate.COUNT:
-                return self._count(columns, filters, group)
+                return self._plan_count(columns, filters, group)
             case Aggregate.SUM if self.cues.lists and bounded:  # `which have a total over …` is no sum
-                return self._rows(columns, bounded, filters, group)
+                return self._plan_rows(columns, bounded, filters, group)
             case Aggregate.SUM | Aggregate.AVERAGE:
-                measure = self._measure(columns, bounded)
+                measure = self._choose_measure(columns, bounded)
                 return TableQuery(self.cues.aggregate, measure.name, filters=tuple(filters), group=group)
             case Aggregate.HIGHEST | Aggregate.LOWEST | Aggregate.LATEST | Aggregate.EARLIEST if group:
                 raise _Unplain
             case Aggregate.HIGHEST | Aggregate.LOWEST:
-                return self._ranked(columns, bounded, filters)
+                return self._plan_ranking(columns, bounded, filters)
             case Aggregate.LATEST | Aggregate.EARLIEST:
-                return self._latest(columns, filters)
+                return self._plan_latest(columns, filters)
             case Aggregate.NONE:
-                return self._rows(columns, bounded, filters, group)
+                return self._plan_rows(columns, bounded, filters, group)
 
     def refuse_doubts(self, query: TableQuery) -> None:
         """Raises where a column is named that the query does not use, or where what it adds up is in doubt."""
         used = set(query.columns)
         for link in self.links.columns:
-            if link.at and link.column.name not in used and not self._is_common(link) and not self._names_rows(link):
+            if link.at and link.column.name not in used and not self._says_little(link) and not self._names_rows(link):
                 raise _Unplain
         if self.relation.doubtful and query.aggregate in (Aggregate.SUM, Aggregate.AVERAGE, Aggregate.COUNT):
             raise _Unplain
@@ -131,7 +131,7 @@ class _Planner:
         if self.cues.aggregate is Aggregate.COUNT and link.first == min(one.first for one in self.links.columns):
             return True  # it is what is counted
         before = self.links.tokens[link.at[0] - 1].text.casefold() if link.at[0] else ""
-        is_key = link.column.name in self._keys() and len(set(link.column.shown)) == len(link.column.shown)
+        is_key = link.column.name in self._key_columns() and len(set(link.column.shown)) == len(link.column.shown)
         return is_key or before in ("all", "every", "each", "any", "a", "an")
 
     def _value_filter(self, link: ValueLink) -> ValueFilter:
@@ -193,19 +193,19 @@ class _Planner:
         measures = measures_of(self.relation)
         numbers = [link for link in columns if link.column in measures]
         if numbers:
-            column = min(numbers, key=lambda link: self._distance(link, one.place)).column
+            column = min(numbers, key=lambda link: self._bound_distance(link, one.place)).column
             if one.unit and units_of(column) and not has_unit(column, one.unit):
                 raise _Unplain  # `over 2 tonnes` of a column in kilos
             return column
         with_unit = [column for column in measures if one.unit and has_unit(column, one.unit)]
         return with_unit[0] if len(with_unit) == 1 else self._default_measure()
 
-    def _distance(self, link: ColumnLink, place: Place) -> int:
+    def _bound_distance(self, link: ColumnLink, place: Place) -> int:
         """Characters between a bound and the nearest word of a column's name; one that is implied stands beside it."""
         starts = [self.links.tokens[at].start for at in link.at]
         return min((abs(start - place[0]) for start in starts), default=0)
 
-    def _measure(self, columns: Sequence[ColumnLink], bounded: Sequence[Column]) -> Column:
+    def _choose_measure(self, columns: Sequence[ColumnLink], bounded: Sequence[Column]) -> Column:
         measures = measures_of(self.relation)
         numbers = [one for one in columns if one.column in measures]
         if not numbers and any(one.column.type is ColumnType.NUMBER and one.at for one in columns):
@@ -227,7 +227,7 @@ class _Planner:
             raise _Unplain
         return fits[0]
 
-    def _group(self, columns: Sequence[ColumnLink]) -> str | None:
+    def _choose_group(self, columns: Sequence[ColumnLink]) -> str | None:
         if self.cues.group is None:
             return None
         named = [one.column for one in columns if one.at and self.links.tokens[one.at[0]].start == self.cues.group]
@@ -240,12 +240,12 @@ class _Planner:
         own = self.cues.aggregate is Aggregate.AVERAGE and len(set(named[0].shown)) == len(named[0].shown)
         return None if own else named[0].name
 
-    def _asked(self, columns: Sequence[ColumnLink]) -> ColumnLink | None:
+    def _first_named(self, columns: Sequence[ColumnLink]) -> ColumnLink | None:
         """The column of the noun that comes first."""
         said = [one for one in columns if one.at]
         return min(said, key=lambda one: one.first, default=None)
 
-    def _keys(self, *, besides: Collection[str] = ()) -> tuple[str, ...]:
+    def _key_columns(self, *, besides: Collection[str] = ()) -> tuple[str, ...]:
         """The columns that tell which row it is: the first of texts or codes; the document of a form."""
         if self.relation.kind is TableKind.FORM:
             return ("document",)
@@ -253,24 +253,24 @@ class _Planner:
         texts = [one.name for one in own if one.type is ColumnType.TEXT or IS_CODE.search(one.name)]
         return tuple((texts or [one.name for one in own])[:1])
 
-    def _count(self, columns: Sequence[ColumnLink], filters: Sequence[Filter], group: str | None) -> TableQuery:
-        asked = self._asked([one for one in columns if not self._modifies(one)])
+    def _plan_count(self, columns: Sequence[ColumnLink], filters: Sequence[Filter], group: str | None) -> TableQuery:
+        asked = self._first_named([one for one in columns if not self._is_modifier(one)])
         filtered = {one.column for one in filters}
         if asked and asked.column in measures_of(self.relation) and asked.column.name not in filtered:
             # `how many wins` asks for a number that is there
             kind = Aggregate.SUM if self.cues.sums or not self.links.values else Aggregate.NONE
-            shown = self._keys() if kind is Aggregate.NONE else ()
+            shown = self._key_columns() if kind is Aggregate.NONE else ()
             return TableQuery(kind, asked.column.name, shown, tuple(filters), group)
         if self.links.units:
             raise _Unplain  # how many hours or kilos is a value, and no count of rows
-        if self.cues.sums and self.links.values and (quantity := self._quantity()):
+        if self.cues.sums and self.links.values and (quantity := self._quantity_column()):
             return TableQuery(Aggregate.SUM, quantity.name, (), tuple(filters), group)
-        distinct = self._distinct(asked, {*filtered, group})
+        distinct = self._distinct_column(asked, {*filtered, group})
         if not (filters or distinct or group or self._noun_is_known(columns)):
             raise _Unplain
-        return TableQuery(Aggregate.COUNT, None, self._keys(), tuple(filters), group, distinct)
+        return TableQuery(Aggregate.COUNT, None, self._key_columns(), tuple(filters), group, distinct)
 
-    def _distinct(self, asked: ColumnLink | None, besides: Collection[str | None]) -> str | None:
+    def _distinct_column(self, asked: ColumnLink | None, besides: Collection[str | None]) -> str | None:
         """The column whose values are counted, each once; a form is one, whatever is counted."""
         if asked is None or asked.column.type is not ColumnType.TEXT or asked.column.name in besides:
             return None
@@ -279,17 +279,17 @@ class _Planner:
         is_title = set(content_words(asked.column.name)) <= set(self.about)
         return None if is_title or self.relation.kind is TableKind.FORM else asked.column.name
 
-    def _quantity(self) -> Column | None:
+    def _quantity_column(self) -> Column | None:
         """The only column that counts pieces; None where there is none, or several."""
         fits = [one for one in measures_of(self.relation) if _QUANTITY.search(one.name)]
         return fits[0] if len(fits) == 1 else None
 
-    def _is_common(self, link: ColumnLink) -> bool:
+    def _says_little(self, link: ColumnLink) -> bool:
         """True where the words that name a column say as well what all of the table is about, or nearly nothing."""
         known = {*self.about, *GENERIC, *(word for text in self.relation.captions for word in content_words(text))}
         return all(at in self.links.units or self.links.tokens[at].word in known for at in link.at)
 
-    def _modifies(self, link: ColumnLink) -> bool:
+    def _is_modifier(self, link: ColumnLink) -> bool:
         """True where another noun follows, as in `grant applications`: a column of grants is not counted there."""
         tokens, after = self.links.tokens, (link.at[-1] + 1 if link.at else len(self.links.tokens))
         if after >= len(tokens) or tokens[after].text.casefold() in STOP or tokens[after].word in GENERIC:
@@ -301,16 +301,16 @@ class _Planner:
         said = {one.word for one in self.links.tokens}
         return bool(columns) or bool(said & set(self.about))
 
-    def _ranked(
+    def _plan_ranking(
         self, columns: Sequence[ColumnLink], bounded: Sequence[Column], filters: Sequence[Filter]
     ) -> TableQuery:
-        asked = self._asked(columns)
+        asked = self._first_named(columns)
         if self.cues.most and not self.links.numbers:
             raise _Unplain  # who has the most orders: rows are counted there, and nothing is added up
-        measure = self._measure(columns, bounded)
+        measure = self._choose_measure(columns, bounded)
         implied = [one.column.name for one in columns if not one.at and one.column.type is ColumnType.TEXT][:1]
         if asked is None or asked.column == measure:
-            keys = tuple(implied) or self._keys(besides=(measure.name,))
+            keys = tuple(implied) or self._key_columns(besides=(measure.name,))
             return TableQuery(self.cues.aggregate, measure.name, keys, tuple(filters))
         shown = asked.column.name
         cells = [cell for at, cell in enumerate(self.relation.column(shown).shown) if at not in self.relation.totals]
@@ -318,17 +318,17 @@ class _Planner:
         group = shown if repeated and (self.cues.sums or self.cues.most) else None
         return TableQuery(self.cues.aggregate, measure.name, (*implied, shown), tuple(filters), group)
 
-    def _latest(self, columns: Sequence[ColumnLink], filters: Sequence[Filter]) -> TableQuery:
+    def _plan_latest(self, columns: Sequence[ColumnLink], filters: Sequence[Filter]) -> TableQuery:
         named = [one.column for one in columns if one.column.type is ColumnType.DATE and one.at]
         ordered = named or own_dates([one for one in self.relation.columns if one.type is ColumnType.DATE])
         ordered = ordered or [one for one in self.relation.columns if is_year(one)]
         if len(ordered) != 1:
             raise _Unplain
         said = [one.column.name for one in columns if one.column != ordered[0]]
-        shown = tuple(dict.fromkeys((*self._keys(besides=(ordered[0].name,)), *said)))
+        shown = tuple(dict.fromkeys((*self._key_columns(besides=(ordered[0].name,)), *said)))
         return TableQuery(self.cues.aggregate, ordered[0].name, shown, tuple(filters))
 
-    def _rows(
+    def _plan_rows(
         self, columns: Sequence[ColumnLink], bounded: Sequence[Column], filters: Sequence[Filter], group: str | None
     ) -> TableQuery:
         """The rows that fit, or what stands in them under the column that is asked for.
@@ -346,11 +346,13 @@ class _Planner:
             asked = [self._default_measure()]
         if self.cues.much and asked[0].type is ColumnType.NUMBER and (group or not _RATE.search(asked[0].name)):
             return TableQuery(Aggregate.SUM, asked[0].name, (), tuple(filters), group)
-        keys = tuple(one for one in self._keys() if one not in filtered or not self.links.values)
+        keys = tuple(one for one in self._key_columns() if one not in filtered or not self.links.values)
         if self.cues.lists and (bounded or self.cues.periods or not asked):
             if filtered <= set(OWN_COLUMNS):
                 raise _Unplain
-            shown = dict.fromkeys((*(one.name for one in asked[:1]), *self._keys(), *(one.name for one in bounded)))
+            shown = dict.fromkeys(
+                (*(one.name for one in asked[:1]), *self._key_columns(), *(one.name for one in bounded))
+            )
             return TableQuery(Aggregate.NONE, None, tuple(shown), tuple(filters))
         links = [one for one in columns if one.column.name not in filtered]
         sure = bounded or self.cues.periods or group or not links or links[0].share == 1

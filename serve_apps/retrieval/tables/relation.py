@@ -111,7 +111,7 @@ def _joined_parts(tables: Sequence[PageTable]) -> list[PageTable]:
     found: list[PageTable] = []
     for table in sorted(tables, key=lambda one: one.kind is TableKind.FORM):
         before = found[-1] if found else None
-        if before is not None and _goes_on(before, table):
+        if before is not None and _continues_table(before, table):
             head = TableRow(table.columns, *table.head)
             found.append(replace(table, columns=before.columns, rows=(head, *table.rows)))
         else:
@@ -119,7 +119,7 @@ def _joined_parts(tables: Sequence[PageTable]) -> list[PageTable]:
     return found
 
 
-def _goes_on(before: PageTable, table: PageTable) -> bool:
+def _continues_table(before: PageTable, table: PageTable) -> bool:
     """True where each number and day of the table before has one in this table's head, which names nothing then."""
     if not (before.kind is table.kind is TableKind.GRID and table.page == before.page + 1 and before.rows):
         return False
@@ -145,11 +145,11 @@ def _grid_relation(tables: Sequence[tuple[DocumentTables, PageTable]]) -> Relati
         for row in table.rows
     ]
     cells = [[*row.cells[:width], *[""] * (width - len(row.cells))] for _, row in rows]
-    parts = [(place.version_id, at) for at, (of, table) in enumerate(tables) for place in _places_of(of, table)]
-    totals, doubtful = _total_rows(cells, parts)
+    parts = [(place.version_id, at) for at, (of, table) in enumerate(tables) for place in _places_of_rows(of, table)]
+    totals, doubtful = _find_total_rows(cells, parts)
     versions = [place.version_id for place, _ in rows]
     columns = [
-        _typed(name, [row[at] for row in cells], totals, versions)
+        _typed_column(name, [row[at] for row in cells], totals, versions)
         for at, name in enumerate(names)
         if name and any(row[at] for row in cells)
     ]
@@ -159,7 +159,7 @@ def _grid_relation(tables: Sequence[tuple[DocumentTables, PageTable]]) -> Relati
     return Relation(TableKind.GRID, tuple(columns), places, sections, captions, totals, doubtful)
 
 
-def _places_of(of: DocumentTables, table: PageTable) -> list[RowPlace]:
+def _places_of_rows(of: DocumentTables, table: PageTable) -> list[RowPlace]:
     return [RowPlace(of.document_id, of.version_id, of.filename, table.page, row.start, row.end) for row in table.rows]
 
 
@@ -205,7 +205,7 @@ def _form_fields(document: DocumentTables) -> dict[str, tuple[str, RowPlace]]:
 def _form_relation(group: Sequence[tuple[DocumentTables, dict[str, tuple[str, RowPlace]]]]) -> Relation:
     names = list(dict.fromkeys(name for _, fields in group for name in fields))
     columns = [
-        _typed(shown, [fields[name][0] if name in fields else "" for _, fields in group])
+        _typed_column(shown, [fields[name][0] if name in fields else "" for _, fields in group])
         for name, shown in zip(names, _unique_names(names), strict=True)
     ]
     places = tuple(
@@ -222,7 +222,7 @@ def _form_relation(group: Sequence[tuple[DocumentTables, dict[str, tuple[str, Ro
     return Relation(TableKind.FORM, tuple(columns), places, ("",) * len(group), tuple(captions), frozenset())
 
 
-def _typed(name: str, cells: Sequence[str], totals: Iterable[int] = (), versions: Sequence[str] = ()) -> Column:
+def _typed_column(name: str, cells: Sequence[str], totals: Iterable[int] = (), versions: Sequence[str] = ()) -> Column:
     """The column, its type told by the rows that are no totals; each document has its own notation of numbers and days.
 
     Where documents have it as different types it is text.
@@ -253,7 +253,7 @@ def _unique_names(columns: Sequence[str]) -> list[str]:
     return found
 
 
-def _total_rows(
+def _find_total_rows(
     rows: Sequence[Sequence[str]], parts: Sequence[tuple[str, int]]
 ) -> tuple[frozenset[int], frozenset[int]]:
     """Rows that sum others up, and those that may: by their name, and by numbers that are the sums of rows before.
@@ -274,24 +274,26 @@ def _total_rows(
         if at and parts[at][0] != parts[at - 1][0]:
             begin = top = at
         texts = [cell.strip("*_ ") for cell, column in zip(row, columns, strict=True) if cell and column not in numeric]
-        sums = [_sums_up(column, first, at, totals) for column in numeric for first in {begin, start, top}]
+        sums = [_is_column_sum(column, first, at, totals) for column in numeric for first in {begin, start, top}]
         if any(_TOTAL.fullmatch(text) for text in texts) or (
             any(sums) and (any(_NAMES_TOTAL.search(text) for text in texts) or not texts)
         ):
             totals.add(at)
             begin = at + 1
-        elif any(_NAMES_TOTAL.search(text) for text in texts) or _sums_all(numeric, {begin, start, top}, at, totals):
+        elif any(_NAMES_TOTAL.search(text) for text in texts) or _is_sum_of_rows(
+            numeric, {begin, start, top}, at, totals
+        ):
             doubtful.add(at)
     return frozenset(totals), frozenset(doubtful)
 
 
-def _sums_all(columns: Sequence[TypedColumn], starts: set[int], at: int, totals: set[int]) -> bool:
+def _is_sum_of_rows(columns: Sequence[TypedColumn], starts: set[int], at: int, totals: set[int]) -> bool:
     """True where each of at least two numbers of a row is the sum of those since one of the starts."""
     filled = [column for column in columns if column.values[at] is not None]
-    return len(filled) > 1 and any(all(_sums_up(one, first, at, totals) for one in filled) for first in starts)
+    return len(filled) > 1 and any(all(_is_column_sum(one, first, at, totals) for one in filled) for first in starts)
 
 
-def _sums_up(column: TypedColumn, begin: int, at: int, totals: set[int]) -> bool:
+def _is_column_sum(column: TypedColumn, begin: int, at: int, totals: set[int]) -> bool:
     """True where a number is the sum of at least two before it that are no totals."""
     before = [column.values[row] for row in range(begin, at) if row not in totals]
     numbers = [one for one in before if isinstance(one, Decimal)]

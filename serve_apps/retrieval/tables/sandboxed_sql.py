@@ -43,14 +43,14 @@ def run_queries(
     with duckdb.connect(":memory:", config=settings) as link:
         for name, relation in relations.items():
             try:
-                _load(link, name, relation)
+                _create_table(link, name, relation)
             except (duckdb.Error, pa.ArrowException) as error:
                 raise BadQuery(f"its table cannot be loaded: {str(error).splitlines()[0]}") from error
         link.execute("set lock_configuration = true")
-        return [_run(link, statement, seconds) for statement in statements]
+        return [_run_statement(link, statement, seconds) for statement in statements]
 
 
-def _run(link: duckdb.DuckDBPyConnection, statement: str, seconds: float) -> list[tuple[Any, ...]]:
+def _run_statement(link: duckdb.DuckDBPyConnection, statement: str, seconds: float) -> list[tuple[Any, ...]]:
     timer = threading.Timer(seconds, link.interrupt)
     timer.start()
     try:
@@ -64,7 +64,7 @@ def _run(link: duckdb.DuckDBPyConnection, statement: str, seconds: float) -> lis
         timer.cancel()
 
 
-def _load(link: duckdb.DuckDBPyConnection, name: str, relation: Relation) -> None:
+def _create_table(link: duckdb.DuckDBPyConnection, name: str, relation: Relation) -> None:
     """A table of the relation's rows."""
     first = [places[0] for places in relation.places]
     own = {
@@ -74,7 +74,7 @@ def _load(link: duckdb.DuckDBPyConnection, name: str, relation: Relation) -> Non
         "section": pa.array(relation.sections, pa.string()),
         "is_total": pa.array([at in relation.totals for at in range(relation.rows)], pa.bool_()),
     }
-    typed = {column.name: _values(column) for column in relation.columns}
+    typed = {column.name: _arrow_values(column) for column in relation.columns}
     # Beside numbers, what else stands in their column.
     taken = {column.name.casefold() for column in relation.columns}
     written = {
@@ -87,7 +87,7 @@ def _load(link: duckdb.DuckDBPyConnection, name: str, relation: Relation) -> Non
     link.from_arrow(pa.table(own | typed | written)).create(quoted(name))
 
 
-def _values(column: Column) -> pa.Array:
+def _arrow_values(column: Column) -> pa.Array:
     """The values of a column; numbers are decimals, so that sums are exact."""
     if column.type is not ColumnType.NUMBER:
         return pa.array(column.values, pa.date32() if column.type is ColumnType.DATE else pa.string())

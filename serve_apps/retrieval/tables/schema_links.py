@@ -130,7 +130,9 @@ class _Linker:
         used = taken | {at for one in values for at in one.at} | self.units
         known = {*self.meanings.about, *GENERIC, *self._title_words()}
         content = [
-            at for at, one in enumerate(self.tokens) if at not in cued and (_is_grade(one) or _says_something(one))
+            at
+            for at, one in enumerate(self.tokens)
+            if at not in cued and (_is_short_value(one) or _says_something(one))
         ]
         unlinked = [at for at in content if at not in used and self.tokens[at].word not in known]
         share = 1 - len(unlinked) / len(content) if content else 1.0
@@ -253,14 +255,14 @@ class _Linker:
         if not fits:
             return None
         length = max(len(words) for words, _, _ in fits)
-        if length == 1 and self.tokens[at].text.casefold() in STOP and not _is_grade(self.tokens[at]):
+        if length == 1 and self.tokens[at].text.casefold() in STOP and not _is_short_value(self.tokens[at]):
             return None
         by_column: dict[str, list[str]] = defaultdict(list)
         for words, column, value in fits:
             if len(words) == length:
                 by_column[column].append(value)
         if length == 1 and said[0].isdigit():
-            by_column = {name: values for name, values in by_column.items() if self._is_code(name, at)}
+            by_column = {name: values for name, values in by_column.items() if self._may_be_code(name, at)}
         name = self._only_column(by_column)
         if name is None:
             return None
@@ -268,7 +270,7 @@ class _Linker:
             return None
         return ValueLink(name, tuple(by_column[name]), tuple(range(at, at + length)))
 
-    def _is_code(self, name: str, at: int) -> bool:
+    def _may_be_code(self, name: str, at: int) -> bool:
         """True where a bare number may name a row: in a column of texts or codes, or behind the column's name."""
         column = next((one for one in self.relation.columns if one.name == name), None)
         if column is None or column.type is not ColumnType.NUMBER or IS_CODE.search(name):
@@ -381,7 +383,7 @@ def _says_something(token: WordToken) -> bool:
     return token.text.casefold() not in STOP and (len(token.word) > 1 or token.word.isdigit())
 
 
-def _is_grade(token: WordToken) -> bool:
+def _is_short_value(token: WordToken) -> bool:
     """True for `yes` and `No`, and for a capital letter within a sentence: values, though else they say little."""
     text = token.text
     return text.casefold() == "yes" or (

@@ -92,7 +92,7 @@ def rows_sql(query: TableQuery, table: str) -> str:
         where.append(f"{quoted(query.measure)} is not null")
     condition = f" where {' and '.join(where)}" if where else ""
     order = (
-        f"{quoted(query.measure)} {_direction(query.aggregate)}, row"
+        f"{quoted(query.measure)} {_sort_direction(query.aggregate)}, row"
         if query.measure and query.aggregate.ranks
         else "row"
     )
@@ -140,11 +140,11 @@ def _select_list(query: TableQuery) -> tuple[str, Sequence[str]]:
             wanted = f"count(distinct {quoted(query.distinct)})" if query.distinct else "count(*)"
         case Aggregate.HIGHEST | Aggregate.LOWEST | Aggregate.LATEST | Aggregate.EARLIEST if not query.group:
             shown = ", ".join(map(quoted, dict.fromkeys((*query.shown, query.measure or ""))))
-            order = f"order by {measure} {_direction(query.aggregate)} nulls last"
+            order = f"order by {measure} {_sort_direction(query.aggregate)} nulls last"
             return shown, [f"qualify {measure} = first_value({measure}) over ({order})"]
         case Aggregate.HIGHEST | Aggregate.LOWEST | Aggregate.LATEST | Aggregate.EARLIEST:
             group = quoted(query.group or "")
-            order = f"order by sum({measure}) {_direction(query.aggregate)} nulls last"
+            order = f"order by sum({measure}) {_sort_direction(query.aggregate)} nulls last"
             first = f"qualify sum({measure}) = first_value(sum({measure})) over ({order})"
             return f"{group}, sum({measure})", [f"group by {group}", first]
         case Aggregate.NONE:
@@ -159,5 +159,5 @@ def _select_list(query: TableQuery) -> tuple[str, Sequence[str]]:
     return wanted, []
 
 
-def _direction(aggregate: Aggregate) -> str:
+def _sort_direction(aggregate: Aggregate) -> str:
     return "asc" if aggregate in (Aggregate.LOWEST, Aggregate.EARLIEST) else "desc"

@@ -74,23 +74,23 @@ class TableSearch:
         collects = cues.aggregate is not Aggregate.NONE or cues.lists
         if not (cues.asks or collects) or not cues.is_plain or (question.together and not collects):
             return None
-        documents = await self._load(scope, question.documents)
+        documents = await self._load_tables(scope, question.documents)
         relations = await asyncio.to_thread(build_relations, documents)
         near: Mapping[tuple[str, str], float] = {}
         unseen = 0
-        plan = await asyncio.to_thread(_best_plan, question, cues, relations, near)
+        plan = await asyncio.to_thread(_choose_plan, question, cues, relations, near)
         calculates = cues.aggregate is not Aggregate.NONE or cues.comparisons
         unknown = await asyncio.to_thread(_unlinked_words, question, cues, relations) if calculates and not plan else {}
         if unknown:
             near = await self._measure_words(scope, unknown)
-            plan = await asyncio.to_thread(_best_plan, question, cues, relations, near)
+            plan = await asyncio.to_thread(_choose_plan, question, cues, relations, near)
         if plan is None:
             return None
         if collects and not question.singled_out:
-            others = await self._alike(scope, question, plan)
+            others = await self._load_others_alike(scope, question, plan)
             if others:
                 relations = await asyncio.to_thread(build_relations, [*documents, *others])
-                plan = await asyncio.to_thread(_best_plan, question, cues, relations, near)
+                plan = await asyncio.to_thread(_choose_plan, question, cues, relations, near)
             if plan is None:
                 return None
             unseen = await self._count_unseen(scope, question)
@@ -128,7 +128,7 @@ class TableSearch:
         async with self._db.transaction(scope) as tx:
             return await tx.all(self._sql["row_places"], **scope.keys, **named)
 
-    async def _load(self, scope: Scope, documents: Sequence[str]) -> list[DocumentTables]:
+    async def _load_tables(self, scope: Scope, documents: Sequence[str]) -> list[DocumentTables]:
         async with self._db.transaction(scope) as tx:
             named = {"documents": list(documents), "most": MOST_ROWS}
             rows = await tx.all(self._sql["tables"], **scope.keys, **named)
@@ -139,7 +139,7 @@ class TableSearch:
             raise TooManyRows(f"a document has more than {MOST_ROWS:,} rows, or its tables were not kept yet")
         return await asyncio.to_thread(_documents_of, rows, pages)
 
-    async def _alike(self, scope: Scope, question: TableQuestion, plan: QueryPlan) -> list[DocumentTables]:
+    async def _load_others_alike(self, scope: Scope, question: TableQuestion, plan: QueryPlan) -> list[DocumentTables]:
         """The tables of other documents that have all columns of a query."""
         names = [name for name in plan.query.columns if name not in OWN_COLUMNS]
         # Of forms without a condition those that have what all of them have.
@@ -149,7 +149,7 @@ class TableSearch:
         named = {"known": known, "headings": headings, "agent": question.agent_id}
         async with self._db.transaction(scope) as tx:
             rows = await tx.all(self._sql["like"], **scope.keys, **named, most=MOST_ALIKE + 1)
-        found = await self._load(scope, [row["id"] for row in rows]) if rows else []
+        found = await self._load_tables(scope, [row["id"] for row in rows]) if rows else []
         if len(found) != len(rows) or len(rows) > MOST_ALIKE:
             raise TooManyRows(f"{len(rows)} more documents have such a table, or one of them has too many rows")
         return found
@@ -174,7 +174,7 @@ def _documents_of(rows: Sequence[Row], pages: Sequence[Row]) -> list[DocumentTab
     return [one for one in found if one.tables]
 
 
-def _best_plan(
+def _choose_plan(
     question: TableQuestion, cues: QuestionCues, relations: Sequence[Relation], near: Mapping[tuple[str, str], float]
 ) -> QueryPlan | None:
     """The plan that accounts for most of the question; of equals the one over the documents that were found first.
@@ -183,7 +183,7 @@ def _best_plan(
     """
     of_forms = not question.singled_out and (cues.aggregate is not Aggregate.NONE or cues.lists)
     plans = (
-        plan_query(question.text, cues, relation, _meanings(question, relation, near))
+        plan_query(question.text, cues, relation, _word_meanings(question, relation, near))
         for relation in relations
         if relation.kind is TableKind.GRID or (of_forms and relation.rows > 1)
     )
@@ -195,7 +195,7 @@ def _best_plan(
     return None if tied and cues.aggregate is not Aggregate.NONE else found[0]
 
 
-def _meanings(question: TableQuestion, relation: Relation, near: Mapping[tuple[str, str], float]) -> WordMeanings:
+def _word_meanings(question: TableQuestion, relation: Relation, near: Mapping[tuple[str, str], float]) -> WordMeanings:
     ids = {row[0].filename: row[0].document_id for row in relation.places}
     titles = {
         name: frozenset({*question.titles.get(id_, ()), *content_words(PurePath(name).stem)})
@@ -208,7 +208,7 @@ def _unlinked_words(question: TableQuestion, cues: QuestionCues, relations: Sequ
     """Words that no heading of a relation has, where it knows the others, and the headings that may mean them."""
     found: dict[str, set[str]] = {}
     for relation in relations:
-        links = find_links(question.text, cues, relation, _meanings(question, relation, {}))
+        links = find_links(question.text, cues, relation, _word_meanings(question, relation, {}))
         words = {one.word for one in links.unlinked if one.text.isalpha()}
         if cues.aggregate.ranks and not links.numbers:  # the highest of what is its own word: the steepest
             words |= {one.word for one in links.tokens if one.text.casefold().endswith("est")}
