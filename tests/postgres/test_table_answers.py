@@ -135,3 +135,13 @@ async def test_a_sum_says_which_documents_are_not_in_it(office: TollOffice, admi
         corpus.load(admin, office.scope, row[0], books)
     found = await office.ask(QUESTION, chief=True)
     assert "documents indexed before tables were kept" in found.text
+
+
+async def test_a_sum_over_more_rows_than_are_calculated_over_says_so(office: TollOffice, admin_dsn: str) -> None:
+    """What is only looked up goes on without the table that is too large."""
+    with psycopg.connect(admin_dsn, autocommit=True) as admin:
+        admin.execute("update page_tables set row_count = 300000")
+    found = await office.ask(QUESTION, chief=True)
+    assert found.calculation is None and "not calculated" in (found.fallback or "")
+    looked_up = await office.ask("What is the toll of Lorry 12?", chief=True)
+    assert looked_up.calculation is None and looked_up.fallback is None

@@ -94,10 +94,8 @@ class DocumentAnswerer:
             leans = is_follow_up(asked) and bool(history)  # what it leans on is no condition that a table knows
             calculated = None if leans else await self._tables.answer(scope, asked, agent_id, results.hits, meant)
         except (BadQuery, TooManyRows) as error:
-            calculated, results = (
-                None,
-                replace(results, fallback=_join_reasons(results.fallback, f"not calculated, {error}")),
-            )
+            calculated, why_not = None, f"not calculated, {error}"
+            results = replace(results, fallback=_join_reasons(results.fallback, why_not))
         if calculated:
             calculation, claims, places = calculated
             text = "\n".join([text_of(claims, ()), *calculation.notes])

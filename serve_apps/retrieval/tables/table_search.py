@@ -30,9 +30,7 @@ from serve_apps.retrieval.text.words import content_words
 MOST_MEANT_OTHERWISE = 2  # words of a question that are looked for by meaning
 MOST_ROWS = 200_000  # of one document
 MOST_PAGES = 2_000  # of documents whose tables were not kept yet
-MOST_ALIKE = (
-    2_000  # documents that are calculated over together; of more nothing is said, as of a part it would be wrong
-)
+MOST_ALIKE = 2_000  # documents that are calculated over together
 
 
 class TooManyRows(Permanent):
@@ -74,12 +72,12 @@ class TableSearch:
         collects = cues.aggregate is not Aggregate.NONE or cues.lists
         if not (cues.asks or collects) or not cues.is_plain or (question.together and not collects):
             return None
-        documents = await self._load_tables(scope, question.documents)
+        calculates = cues.aggregate is not Aggregate.NONE or bool(cues.comparisons)
+        documents = await self._load_tables(scope, question.documents, whole=calculates)
         relations = await asyncio.to_thread(build_relations, documents)
         near: Mapping[tuple[str, str], float] = {}
         unseen = 0
         plan = await asyncio.to_thread(_choose_plan, question, cues, relations, near)
-        calculates = cues.aggregate is not Aggregate.NONE or cues.comparisons
         unknown = await asyncio.to_thread(_unlinked_words, question, cues, relations) if calculates and not plan else {}
         if unknown:
             near = await self._measure_words(scope, unknown)
@@ -128,14 +126,15 @@ class TableSearch:
         async with self._db.transaction(scope) as tx:
             return await tx.all(self._sql["row_places"], **scope.keys, **named)
 
-    async def _load_tables(self, scope: Scope, documents: Sequence[str]) -> list[DocumentTables]:
+    async def _load_tables(self, scope: Scope, documents: Sequence[str], *, whole: bool = True) -> list[DocumentTables]:
+        """The tables of documents; without `whole`, what is too much is left out, as for a lookup among others."""
         async with self._db.transaction(scope) as tx:
             named = {"documents": list(documents), "most": MOST_ROWS}
             rows = await tx.all(self._sql["tables"], **scope.keys, **named)
             unknown = [row["version_id"] for row in rows if not row["is_known"]]
             most = {"versions": unknown, "most": MOST_PAGES + 1}
             pages = await tx.all(self._sql["pages"], **scope.keys, **most) if unknown else []
-        if len(pages) > MOST_PAGES or any(row["is_too_large"] for row in rows):
+        if whole and (len(pages) > MOST_PAGES or any(row["is_too_large"] for row in rows)):
             raise TooManyRows(f"a document has more than {MOST_ROWS:,} rows, or its tables were not kept yet")
         return await asyncio.to_thread(_documents_of, rows, pages)
 
