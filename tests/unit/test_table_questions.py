@@ -397,3 +397,14 @@ def test_an_average_has_all_of_its_digits_and_empty_groups_are_left_out() -> Non
     (line,) = answer_to("What is the average sum?", text).lines
     assert "308,641,972,530,864,200,000,002" in line.text
     assert [one.text[:2] for one in answer_to("What is the total sum per kind?", text).lines] == ["x:"]
+
+
+def test_a_number_of_a_title_and_a_noun_with_more_beside_it_are_no_count_of_all_rows() -> None:
+    text = "# Rights, Article 6\n\n" + small_table("Right | Article", "access | 15", "erasure | 17")
+    assert plan_of("How many legal bases does Article 6 have?", text, "Legal bases, Article 6") is None
+    assert (
+        plan_of("How many rights does the Regulation of the Union grant?", text, "Rights regulation union grant")
+        is None
+    )
+    plan = plan_of("How many rights are there?", text, "Rights")
+    assert plan is not None and plan.query.aggregate is Aggregate.COUNT

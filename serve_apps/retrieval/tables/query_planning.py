@@ -30,6 +30,7 @@ _AMOUNT = re.compile(
 _RATE = re.compile(r"\b(?:price|rate|per|each|unit|average|preis|je)\b|%", re.IGNORECASE)  # what is never added up
 _QUANTITY = re.compile(r"\b(?:quantity|qty|count|units|pieces|stock|number|menge|anzahl|stück)\b", re.IGNORECASE)
 _PERIODS = re.compile(r"\b(?:month|period|quarter|monat|quartal)\b", re.IGNORECASE)
+MOST_NOUNS = 2  # words by which rows are called
 MOST_KEYS = 2  # columns that tell which row a value is of
 
 
@@ -266,7 +267,7 @@ class _Planner:
         if self.cues.sums and self.links.values and (quantity := self._quantity_column()):
             return TableQuery(Aggregate.SUM, quantity.name, (), tuple(filters), group)
         distinct = self._distinct_column(asked, {*filtered, group})
-        if not (filters or distinct or group or self._noun_is_known(columns)):
+        if not (filters or distinct or group or (self._noun_is_known(columns) and self._asks_nothing_else())):
             raise _Unplain
         return TableQuery(Aggregate.COUNT, None, self._key_columns(), tuple(filters), group, distinct)
 
@@ -295,6 +296,17 @@ class _Planner:
         if after >= len(tokens) or tokens[after].text.casefold() in STOP or tokens[after].word in GENERIC:
             return False
         return tokens[after].start - tokens[after - 1].end == 1
+
+    def _asks_nothing_else(self) -> bool:
+        """True for a count of all rows: a noun or two, and nothing that may be a condition."""
+        cued = self.cues.places
+        said = [
+            one
+            for one in self.links.tokens
+            if one.text.casefold() not in STOP and one.word not in GENERIC
+            if not any(start < one.end and one.start < end for start, end in cued)
+        ]
+        return len(said) <= MOST_NOUNS and not any(one.text[:1].isupper() and one.start for one in said)
 
     def _noun_is_known(self, columns: Sequence[ColumnLink]) -> bool:
         """True where what is counted is what the table is about, and not just any of its words."""

@@ -134,7 +134,9 @@ class _Linker:
             for at, one in enumerate(self.tokens)
             if at not in cued and (_is_short_value(one) or _says_something(one))
         ]
-        unlinked = [at for at in content if at not in used and self.tokens[at].word not in known]
+        # A number in a title is no condition: `Article 6` is not what all of its table is about.
+        figures = {at for at in content if any(char.isdigit() for char in self.tokens[at].text)}
+        unlinked = [at for at in content if at not in used and (at in figures or self.tokens[at].word not in known)]
         share = 1 - len(unlinked) / len(content) if content else 1.0
         missing = tuple(self.tokens[at] for at in unlinked)
         return SchemaLinks(tuple(self.tokens), tuple(columns), tuple(values), missing, share, frozenset(self.units))
