@@ -6,9 +6,12 @@ from decimal import Decimal
 
 from serve_apps.retrieval.tables.cell_values import ColumnType, looks_like_year
 from serve_apps.retrieval.tables.relation import Column, Relation
-from serve_apps.retrieval.tables.schema_links import IS_CODE, units_of
 from serve_apps.retrieval.text.units import same_unit
+from serve_apps.retrieval.text.words import content_words
 
+# Headings of columns that name rows, and measure nothing.
+IS_CODE = re.compile(r"(?:\b|_)(?:no|nr|num|number|id|code|key|zip|plz|phone|fax|index|rank|#)\b|#", re.IGNORECASE)
+_IN_BRACKETS = re.compile(r"[(\[][^)\]]*[)\]]")
 _YEAR_NAMES = re.compile(r"\b(?:year|jahr)\b", re.IGNORECASE)
 
 
@@ -47,3 +50,15 @@ def is_year(column: Column) -> bool:
     """True for a column of years, by its heading or by all of its cells."""
     filled = [cell for cell in column.shown if cell]
     return bool(filled) and (_YEAR_NAMES.search(column.name) is not None or all(map(looks_like_year, filled)))
+
+
+def heading_words(name: str) -> list[str]:
+    """Folded words of a heading without its unit."""
+    return content_words(_IN_BRACKETS.sub(" ", name)) or content_words(name)
+
+
+def units_of(column: Column) -> list[str]:
+    """The units of a column's numbers, by its cells and by its heading."""
+    behind = [part for found in _IN_BRACKETS.findall(column.name) for part in found.strip("()[] ").split()]
+    last = column.name.replace("_", " ").split()[-1:]
+    return [one for one in (column.unit, *behind, *(one for one in last if same_unit(one, one))) if one]

@@ -8,18 +8,16 @@ from decimal import Decimal
 
 from pipelines.documents.facts.page_table import TableKind
 from serve_apps.retrieval.tables.cell_values import ColumnType
-from serve_apps.retrieval.tables.column_kinds import has_unit, is_year, measures_of, own_dates
+from serve_apps.retrieval.tables.column_kinds import IS_CODE, has_unit, is_year, measures_of, own_dates, units_of
 from serve_apps.retrieval.tables.question_cues import NumberBound, Period, Place, QuestionCues
 from serve_apps.retrieval.tables.relation import OWN_COLUMNS, Column, Relation
 from serve_apps.retrieval.tables.schema_links import (
     GENERIC,
-    IS_CODE,
     ColumnLink,
     SchemaLinks,
     ValueLink,
     WordMeanings,
     find_links,
-    units_of,
 )
 from serve_apps.retrieval.tables.table_query import Aggregate, Filter, Operator, RangeFilter, TableQuery, ValueFilter
 from serve_apps.retrieval.text.words import STOP, content_words
@@ -36,11 +34,10 @@ MOST_KEYS = 2  # columns that tell which row a value is of
 
 @dataclass(frozen=True, slots=True)
 class QueryPlan:
-    """A query and how much of the question it accounts for."""
+    """A query that accounts for all of a question, and by how much of its table."""
 
     relation: Relation
     query: TableQuery
-    share: float  # of the question's content words
     links: int  # columns, values and bounds of the relation that the question names
 
 
@@ -63,7 +60,7 @@ def plan_query(question: str, cues: QuestionCues, relation: Relation, meanings: 
     except _Unplain:
         return None
     named = len(links.columns) + len(links.values) + len(cues.comparisons) + len(cues.periods)
-    return QueryPlan(relation, replace(query, has_totals=bool(relation.totals)), links.share, named)
+    return QueryPlan(relation, replace(query, has_totals=bool(relation.totals)), named)
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,8 +284,7 @@ class _Planner:
 
     def _says_little(self, link: ColumnLink) -> bool:
         """True where the words that name a column say as well what all of the table is about, or nearly nothing."""
-        known = {*self.about, *GENERIC, *(word for text in self.relation.captions for word in content_words(text))}
-        return all(at in self.links.units or self.links.tokens[at].word in known for at in link.at)
+        return all(at in self.links.units or self.links.tokens[at].word in self.links.known for at in link.at)
 
     def _is_modifier(self, link: ColumnLink) -> bool:
         """True where another noun follows, as in `grant applications`: a column of grants is not counted there."""

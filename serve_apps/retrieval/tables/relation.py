@@ -235,7 +235,7 @@ def _typed_column(name: str, cells: Sequence[str], totals: Iterable[int] = (), v
     typed: dict[str, TypedColumn] = {of: type_column([kept[at] for at in rows]) for of, rows in parts.items()}
     filled = [typed[of] for of, rows in parts.items() if any(kept[at].strip() for at in rows)]
     alike = len({(one.type, one.unit) for one in filled}) <= 1
-    values: list[Value] = list(type_column(kept).values if not filled else [None] * len(cells))
+    values: list[Value] = [None] * len(cells)
     for of, rows in parts.items():
         for at, value in zip(rows, typed[of].values, strict=True):
             values[at] = value if alike else kept[at] or None

@@ -1,6 +1,5 @@
 """Schema links: which words of a question name a column of a relation, a value in it, or what all of it is about."""
 
-import re
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,18 +7,16 @@ from itertools import takewhile
 from pathlib import PurePath
 
 from serve_apps.retrieval.tables.cell_values import ColumnType
+from serve_apps.retrieval.tables.column_kinds import IS_CODE, heading_words, units_of
 from serve_apps.retrieval.tables.question_cues import QuestionCues
 from serve_apps.retrieval.tables.relation import Column, Relation
 from serve_apps.retrieval.text.units import same_unit
-from serve_apps.retrieval.text.words import STOP, WordToken, content_words, word_tokens
+from serve_apps.retrieval.text.words import STOP, WordToken, content_words, is_content_word, word_tokens
 
 LONGEST_VALUE = 8  # words; more is a text, and no name of anything
 MOST_PARTIAL = 5  # values that a part of a name may stand for
 NEAR = 0.45  # cosine from which on a word may mean a heading, and by how much nearer than the next it has to be
 APART = 0.07
-_IN_BRACKETS = re.compile(r"[(\[][^)\]]*[)\]]")
-# Headings of columns that name rows, and measure nothing.
-IS_CODE = re.compile(r"(?:\b|_)(?:no|nr|num|number|id|code|key|zip|plz|phone|fax|index|rank|#)\b|#", re.IGNORECASE)
 LEAST_STEM = 5  # letters that words of one family begin with
 LEAST_HEADING = 0.5  # share of a heading's words that name its column
 # Words that name no column and no condition: rows of any table, and what people do with what they list.
@@ -68,8 +65,8 @@ class SchemaLinks:
     columns: tuple[ColumnLink, ...]  # the best known first
     values: tuple[ValueLink, ...]
     unlinked: tuple[WordToken, ...]  # content words that nothing of the relation, and no cue, accounts for
-    share: float  # of the content words that are accounted for, 0 to 1
     units: frozenset[int]  # positions of words that are units of a column
+    known: frozenset[str]  # folded words that say what all of the table is about, or nearly nothing
 
     @property
     def numbers(self) -> tuple[ColumnLink, ...]:
@@ -113,9 +110,11 @@ class _Linker:
     meanings: WordMeanings
     tokens: list[WordToken] = field(default_factory=list)
     units: set[int] = field(default_factory=set)  # positions of words that are units of a column
+    known: frozenset[str] = frozenset()
 
     def links(self) -> SchemaLinks:
         self.tokens = list(word_tokens(self.question))
+        self.known = frozenset({*self.meanings.about, *GENERIC, *self._title_words()})
         cued = {
             at
             for at, one in enumerate(self.tokens)
@@ -125,21 +124,24 @@ class _Linker:
         taken = {at for one in values for at in one.at}
         columns = self._find_columns(taken, cued)
         taken |= {at for one in columns for at in one.at}
-        values += self._find_documents(taken | cued)
-        values += self._find_sections(taken | cued)
+        values += self._find_telling("document", self._document_words(), taken | cued)
+        values += self._find_telling("section", self._caption_words(), taken | cued)
         used = taken | {at for one in values for at in one.at} | self.units
-        known = {*self.meanings.about, *GENERIC, *self._title_words()}
         content = [
             at
             for at, one in enumerate(self.tokens)
-            if at not in cued and (_is_short_value(one) or _says_something(one))
+            if at not in cued and (_is_short_value(one) or is_content_word(one))
         ]
         # A number in a title is no condition: `Article 6` is not what all of its table is about.
         figures = {at for at in content if any(char.isdigit() for char in self.tokens[at].text)}
-        unlinked = [at for at in content if at not in used and (at in figures or self.tokens[at].word not in known)]
-        share = 1 - len(unlinked) / len(content) if content else 1.0
-        missing = tuple(self.tokens[at] for at in unlinked)
-        return SchemaLinks(tuple(self.tokens), tuple(columns), tuple(values), missing, share, frozenset(self.units))
+        missing = tuple(
+            self.tokens[at]
+            for at in content
+            if at not in used and (at in figures or self.tokens[at].word not in self.known)
+        )
+        return SchemaLinks(
+            tuple(self.tokens), tuple(columns), tuple(values), missing, frozenset(self.units), self.known
+        )
 
     def _find_units(self, taken: Collection[int], found: Sequence[ColumnLink]) -> list[ColumnLink]:
         """The only column of a unit that is said: `kilos` of a column in kg."""
@@ -156,11 +158,10 @@ class _Linker:
     def _find_near(self, taken: Collection[int], found: Sequence[ColumnLink]) -> list[ColumnLink]:
         """Columns that mean what a word says which none is headed by."""
         headings = {one.name: one for one in self.relation.columns}
-        known = {*self.meanings.about, *GENERIC, *self._title_words()}
         links = []
         for at, token in enumerate(self.tokens):
             named = token.start > 0 and token.text[:1].isupper()
-            if at in taken or named or token.word in known or any(at in link.at for link in found):
+            if at in taken or named or token.word in self.known or any(at in link.at for link in found):
                 continue
             if (name := self.meanings.nearest(token.word, list(headings))) is not None:
                 links.append(ColumnLink(headings[name], LEAST_HEADING, (at,), is_near=True))
@@ -184,37 +185,26 @@ class _Linker:
         taken = {at for one in found for at in one.at} | set(cued)
         return found + self._partial_values(taken)
 
-    def _find_documents(self, taken: Collection[int]) -> list[ValueLink]:
-        """Those of the documents whose names, titles and captions say of the question what the others do not."""
-        names = self._document_words()
+    def _find_telling(
+        self, column: str, names: Mapping[str, frozenset[str]], taken: Collection[int]
+    ) -> list[ValueLink]:
+        """Those of the documents or captions whose words say of the question what the others do not."""
         if len(names) < 2:
             return []
         telling = frozenset[str]().union(*names.values()) - frozenset.intersection(*names.values()) - GENERIC
         at = tuple(
             place
             for place, token in enumerate(self.tokens)
-            if place not in taken and token.word in telling and token.text.casefold() not in STOP
+            if place not in taken and token.word in telling and is_content_word(token)
         )
         words = {self.tokens[one].word for one in at}
         most = max(len(words & own) for own in names.values())
         fits = tuple(name for name, own in names.items() if len(words & own) == most)
-        return [ValueLink("document", fits, at)] if at and len(fits) < len(names) else []
+        return [ValueLink(column, fits, at)] if at and len(fits) < len(names) else []
 
-    def _find_sections(self, taken: Collection[int]) -> list[ValueLink]:
-        """Those of the captions within the tables that say of the question what the others do not."""
-        captions = {one: frozenset(content_words(one)) for one in dict.fromkeys(self.relation.sections)}
-        if len(captions) < 2:
-            return []
-        telling = frozenset[str]().union(*captions.values()) - frozenset.intersection(*captions.values()) - GENERIC
-        at = tuple(
-            place
-            for place, token in enumerate(self.tokens)
-            if place not in taken and token.word in telling and _says_something(token)
-        )
-        words = {self.tokens[one].word for one in at}
-        most = max((len(words & own) for own in captions.values()), default=0)
-        fits = tuple(name for name, own in captions.items() if len(words & own) == most)
-        return [ValueLink("section", fits, at)] if at and len(fits) < len(captions) else []
+    def _caption_words(self) -> dict[str, frozenset[str]]:
+        """Folded words of each caption within the tables."""
+        return {one: frozenset(content_words(one)) for one in dict.fromkeys(self.relation.sections)}
 
     def _document_words(self) -> dict[str, frozenset[str]]:
         """Folded words that each document of the relation is known by, by its file name."""
@@ -344,11 +334,6 @@ class _Linker:
         return kept
 
 
-def heading_words(name: str) -> list[str]:
-    """Folded words of a heading without its unit."""
-    return content_words(_IN_BRACKETS.sub(" ", name)) or content_words(name)
-
-
 def _same_word(word: str, said: Collection[str]) -> str | None:
     """The word itself among those that are said, or one of its family: `subscription` of who `subscribed`."""
     if word in said:
@@ -369,20 +354,9 @@ def _stem(word: str, other: str) -> int:
     return max(LEAST_STEM, min(len(word), len(other)) - 2)
 
 
-def units_of(column: Column) -> list[str]:
-    """The units of a column's numbers, by its cells and by its heading."""
-    behind = [part for found in _IN_BRACKETS.findall(column.name) for part in found.strip("()[] ").split()]
-    last = column.name.replace("_", " ").split()[-1:]
-    return [one for one in (column.unit, *behind, *(one for one in last if same_unit(one, one))) if one]
-
-
 def _knows_more(other: ColumnLink, one: ColumnLink) -> bool:
     """True where a link has all words of another and more, or as many as a larger share of its heading."""
     return set(one.at) < set(other.at) or (set(one.at) == set(other.at) and other.share > one.share)
-
-
-def _says_something(token: WordToken) -> bool:
-    return token.text.casefold() not in STOP and (len(token.word) > 1 or token.word.isdigit())
 
 
 def _is_short_value(token: WordToken) -> bool:

@@ -80,14 +80,14 @@ class TableQuery:
 def select_sql(query: TableQuery, table: str) -> str:
     """The query as it is run, in the SQL of DuckDB, for a reader to understand."""
     wanted, tail = _select_list(query)
-    where = " and ".join([*(["not is_total"] if query.has_totals else []), *map(filter_sql, query.filters)])
+    where = " and ".join(_conditions(query))
     parts = [f"select {wanted}", f"from {quoted(table)}", f"where {where}" if where else "", *tail]
     return "\n".join(part for part in parts if part)
 
 
 def rows_sql(query: TableQuery, table: str) -> str:
     """The numbers of the rows that the query takes in, in the order in which it shows them."""
-    where = [*(["not is_total"] if query.has_totals else []), *map(filter_sql, query.filters)]
+    where = _conditions(query)
     if query.measure and query.aggregate is not Aggregate.COUNT:
         where.append(f"{quoted(query.measure)} is not null")
     condition = f" where {' and '.join(where)}" if where else ""
@@ -97,6 +97,10 @@ def rows_sql(query: TableQuery, table: str) -> str:
         else "row"
     )
     return f"select row from {quoted(table)}{condition} order by {order}"
+
+
+def _conditions(query: TableQuery) -> list[str]:
+    return [*(["not is_total"] if query.has_totals else []), *map(filter_sql, query.filters)]
 
 
 def quoted(name: str) -> str:

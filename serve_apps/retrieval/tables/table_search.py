@@ -8,8 +8,6 @@ from itertools import groupby
 from operator import itemgetter
 from pathlib import Path, PurePath
 
-import numpy as np
-
 from cluster.basics.errors import Permanent
 from cluster.basics.scope import Scope
 from cluster.models.embedding.vectors_cache import with_workspace_cache
@@ -111,9 +109,7 @@ class TableSearch:
             vectors = await with_workspace_cache(self._embedder, scope).embed(texts)
         except AWAY:
             return {}
-        rows = np.asarray(vectors, dtype=np.float32)
-        rows = rows / np.linalg.norm(rows, axis=1, keepdims=True)
-        of = dict(zip(texts, rows, strict=True))
+        of = dict(zip(texts, vectors, strict=True))  # rows have length 1
         return {(word, name): float(of[word] @ of[name]) for word, names in unknown.items() for name in names}
 
     async def load_places(self, scope: Scope, places: Sequence[RowPlace]) -> list[Row]:
@@ -176,7 +172,7 @@ def _documents_of(rows: Sequence[Row], pages: Sequence[Row]) -> list[DocumentTab
 def _choose_plan(
     question: TableQuestion, cues: QuestionCues, relations: Sequence[Relation], near: Mapping[tuple[str, str], float]
 ) -> QueryPlan | None:
-    """The plan that accounts for most of the question; of equals the one over the documents that were found first.
+    """The plan that uses most of its table; of equals the one over the documents that were found first.
 
     Forms are asked together or not at all: what one of them says is a fact, and no calculation.
     """
@@ -186,10 +182,10 @@ def _choose_plan(
         for relation in relations
         if relation.kind is TableKind.GRID or (of_forms and relation.rows > 1)
     )
-    found = sorted((one for one in plans if one), key=lambda plan: (plan.links, plan.share), reverse=True)
+    found = sorted((one for one in plans if one), key=lambda plan: plan.links, reverse=True)
     if not found:
         return None
-    tied = [one for one in found[1:] if (one.links, one.share) == (found[0].links, found[0].share)]
+    tied = [one for one in found[1:] if one.links == found[0].links]
     # Of two tables that fit alike nobody knows which is meant; what is only looked up stands in the first that has it.
     return None if tied and cues.aggregate is not Aggregate.NONE else found[0]
 

@@ -87,7 +87,7 @@ def known_words(texts: Iterable[str]) -> set[str]:
 
 def content_words(text: str) -> list[str]:
     """The folded words of a text but for stop words and single letters, in order."""
-    return [one.word for one in word_tokens(text) if _is_content_word(one)]
+    return [one.word for one in word_tokens(text) if is_content_word(one)]
 
 
 def find_names(text: str) -> list[NameMention]:
@@ -167,7 +167,7 @@ def _is_name(text: str, token: WordToken, cased: bool) -> bool:
     shown = token.text
     if any(char.isdigit() for char in shown):
         return any(char.isalpha() for char in shown) and not _is_ordinal(shown)
-    if text.isupper() or not _is_content_word(token):
+    if text.isupper() or not is_content_word(token):
         return False
     if any(char.isupper() for char in shown[1:]):
         return True
@@ -191,5 +191,6 @@ def _is_ordinal(text: str) -> bool:
     return re.fullmatch(r"\d+(?:st|nd|rd|th|s|k|m|x|am|pm)", text, re.IGNORECASE) is not None
 
 
-def _is_content_word(token: WordToken) -> bool:
+def is_content_word(token: WordToken) -> bool:
+    """True for all but stop words and single letters."""
     return (len(token.word) > 1 or token.word.isdigit()) and token.text.casefold() not in STOP
