@@ -20,6 +20,9 @@ class EventKind(StrEnum):
     PLAN = "plan"  # steps: [{id, label, executor, action, tool, args, description, depends_on}]
     STEP_START = "step_start"  # id, label
     STEP_END = "step_end"  # id, outcome, note
+    # text: what a model is writing that nobody has checked yet; the TEXT that follows takes its place. It is shown like
+    # a piece and never stored
+    DRAFT = "draft"
     TEXT = "text"  # text: a part of the answer
     # n, document_id, version_id, chunk_id, filename, page, quote, boxes, ocr_confidence, caveats, …
     CITATION = "citation"
@@ -42,8 +45,8 @@ class Event:
     kind: EventKind  # what
     data: Mapping[str, Any] = field(default_factory=dict)  # as listed beside the kind
     sent: int = 0  # TEXT only: how many characters the live reader was already sent as pieces
-    # TEXT only: this is a piece of a text that is still being written; `sent` is where it begins in it, `seq` the
-    # number the whole text will get. Pieces are shown and never stored
+    # TEXT: this is a piece of a text that is still being written; `sent` is where it begins in it, `seq` the number the
+    # whole text will get. A DRAFT is always one. Pieces are shown and never stored
     piece: bool = False
 
     @property
@@ -51,4 +54,6 @@ class Event:
         """SSE id, sent back as Last-Event-ID: `seq` of the last whole event, `.` and characters of a piece."""
         if not self.piece:
             return str(self.seq)
+        if self.kind is EventKind.DRAFT:
+            return str(self.seq - 1)
         return f"{self.seq - 1}.{self.sent + len(self.data['text'])}"

@@ -106,6 +106,9 @@ class Journal(Protocol):
     def piece(self, text: str) -> None:
         """Show a piece of the text that the next TEXT event will hold whole."""
 
+    def draft(self, text: str) -> None:
+        """Show what a model is writing before anybody has checked it; it is stored nowhere."""
+
     async def step(
         self, kind: str, name: str, request: Json, perform: Perform, *, redo: RedoPolicy = RedoPolicy.REPEAT
     ) -> Json:

@@ -172,6 +172,7 @@ class MemoryJournal:
     performed: list[str] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     pieces: list[str] = field(default_factory=list)
+    drafts: list[str] = field(default_factory=list)
     _at: int = 0
     _spent: int = 0
 
@@ -208,6 +209,10 @@ class MemoryJournal:
     def piece(self, text: str) -> None:
         assert text
         self.pieces.append(text)
+
+    def draft(self, text: str) -> None:
+        assert text
+        self.drafts.append(text)
 
     async def step(
         self, kind: str, name: str, request: Json, perform: Perform, *, redo: RedoPolicy = RedoPolicy.REPEAT

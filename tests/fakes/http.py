@@ -80,6 +80,7 @@ from serve_apps.http.routes.documents.pictures import OneByOne
 from serve_apps.http.streams.sse import StreamPacing
 from serve_apps.retrieval.answers.answerer import CitedAnswer
 from serve_apps.retrieval.answers.claims import AnswerClaim
+from serve_apps.retrieval.answers.draft import ShowDraft
 from serve_apps.retrieval.answers.quote import Citation
 from serve_apps.retrieval.answers.stored_answers import StoredAnswers
 from serve_apps.retrieval.cache.semantic_cache import SemanticCacheStats
@@ -155,7 +156,12 @@ class ScriptedAnswerer:
     asked: list[tuple[Scope, str, str | None]] = field(default_factory=list)
 
     async def ask(
-        self, scope: Scope, question: str, agent_id: str | None, history: tuple[str, ...] = ()
+        self,
+        scope: Scope,
+        question: str,
+        agent_id: str | None,
+        history: tuple[str, ...] = (),
+        draft: ShowDraft | None = None,
     ) -> CitedAnswer:
         self.asked.append((scope, question, agent_id))
         found = await ScriptedSearch().run(scope, SearchQuery(question))

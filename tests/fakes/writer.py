@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,10 +21,20 @@ class FakeWriter:
     seconds: float = 0.0
     asked: list[tuple[str | None, Task, ChatRequest]] = field(default_factory=list)
 
-    async def write(self, scope: Scope, agent: str | None, task: Task, request: ChatRequest) -> WriterReply:
+    async def write(
+        self,
+        scope: Scope,
+        agent: str | None,
+        task: Task,
+        request: ChatRequest,
+        listen: Callable[[str], None] | None = None,
+    ) -> WriterReply:
         self.asked.append((agent, task, request))
         await asyncio.sleep(self.seconds)
         if self.failing is not None:
             raise self.failing
         reply = self.reply(request) if callable(self.reply) else self.reply
-        return WriterReply(reply if isinstance(reply, str) else json.dumps(reply), "scripted-1")
+        text = reply if isinstance(reply, str) else json.dumps(reply)
+        if listen is not None:
+            listen(text)
+        return WriterReply(text, "scripted-1")

@@ -15,6 +15,7 @@ from serve_apps.agents.turn_errors import NoModel, NoReply
 from serve_apps.http.routes.agents.answers import CitationShape
 from serve_apps.retrieval.answers.answerer import NOT_FOUND, CitedAnswer
 from serve_apps.retrieval.answers.claims import DroppedClaim
+from serve_apps.retrieval.answers.draft import ShowDraft
 from serve_apps.retrieval.search.query import SearchQuery, SearchResults
 from tests.fakes.agents import AGENT, SCOPE, MemoryJournal, ScriptedModels, calls, turn
 from tests.fakes.crew import FakeTool, crew
@@ -59,7 +60,12 @@ class Silent(ScriptedAnswerer):
     before: list[tuple[str, ...]] = field(default_factory=list)
 
     async def ask(
-        self, scope: Scope, question: str, agent_id: str | None, history: tuple[str, ...] = ()
+        self,
+        scope: Scope,
+        question: str,
+        agent_id: str | None,
+        history: tuple[str, ...] = (),
+        draft: ShowDraft | None = None,
     ) -> CitedAnswer:
         self.asked.append((scope, question, agent_id))
         self.before.append(history)
@@ -71,7 +77,12 @@ class Away(ScriptedAnswerer):
     """Postgres is not there."""
 
     async def ask(
-        self, scope: Scope, question: str, agent_id: str | None, history: tuple[str, ...] = ()
+        self,
+        scope: Scope,
+        question: str,
+        agent_id: str | None,
+        history: tuple[str, ...] = (),
+        draft: ShowDraft | None = None,
     ) -> CitedAnswer:
         raise Unavailable("Postgres went away")
 

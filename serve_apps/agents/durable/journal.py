@@ -20,6 +20,7 @@ from serve_apps.agents.durable.replay_cursor import (
     error_to_json,
     model_request,
     said_within,
+    spent_within,
     usage_of,
 )
 from serve_apps.agents.durable.traced import TurnTracer
@@ -174,7 +175,8 @@ class LiveJournal(ReplayCursor):
         except AosError as error:
             await self._record_end(self._ended_step(step, began, error=error), grant)
             raise
-        return await self._record_end(self._ended_step(step, began, ok=value), grant)
+        ended_step = self._ended_step(step, began, ok=value)
+        return await self._record_end(replace(ended_step, **spent_within(value)), grant)
 
     async def _record_decision(self, step: RunStep, wanted: ApprovalRequest, decided: ApprovalDecision) -> RunStep:
         """Record a decision as the end of the step that asked for it."""

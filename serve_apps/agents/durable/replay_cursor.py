@@ -82,6 +82,11 @@ class ReplayCursor(ABC):
             self._show(Event(self._events + 1, EventKind.TEXT, {"text": text}, self._shown, piece=True))
             self._shown += len(text)
 
+    def draft(self, text: str) -> None:
+        """Show what a model writes before it is checked."""
+        if text:
+            self._show(Event(self._events + 1, EventKind.DRAFT, {"text": text}, piece=True))
+
     @abstractmethod
     def _tell(self, event: Event) -> None:
         """A whole event."""
@@ -176,6 +181,12 @@ def error_to_json(error: AosError) -> dict[str, Any]:
     """An error as it is recorded."""
     transient = isinstance(error, Transient)
     return {"code": error.code, "detail": error.detail, "transient": transient, "fix": error.hint}
+
+
+def spent_within(value: Json) -> Mapping[str, Any]:
+    """Tokens and cost that the value of a step says it took, by the names of a step's fields; empty for none."""
+    spent = value.get("spent") if isinstance(value, Mapping) else None
+    return {name: spent[name] for name in ("prompt_tokens", "completion_tokens", "cost_usd")} if spent else {}
 
 
 def usage_of(reply: ModelReply) -> Mapping[str, Any]:

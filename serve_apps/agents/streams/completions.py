@@ -24,7 +24,7 @@ class CompletionChunks:
     model: str  # as the client named it
     created: int  # seconds since 1970
     usage: bool = False  # the client asked for a last chunk with token counts
-    verbosity: Verbosity = Verbosity.DEFAULT  # from VERBOSE on, thoughts are sent as `reasoning_content`
+    verbosity: Verbosity = Verbosity.DEFAULT  # from VERBOSE on, thoughts are sent as `reasoning_content`; drafts always
     stop: StopSequences = field(default_factory=StopSequences)  # where the client wants the answer to end
     _all: ReplyCollector = field(default_factory=ReplyCollector)
     _said: bool = False
@@ -39,7 +39,9 @@ class CompletionChunks:
         if event.kind is EventKind.TEXT and fresh:
             self._said = True
             yield from self._text_chunks(self.stop.feed(fresh))
-        elif event.kind is EventKind.THINKING and self.verbosity >= Verbosity.VERBOSE:
+        elif event.kind is EventKind.DRAFT or (
+            event.kind is EventKind.THINKING and self.verbosity >= Verbosity.VERBOSE
+        ):
             yield self._make_chunk({"reasoning_content": event.data.get("text", "")})
         elif event.kind is EventKind.APPROVAL_REQUIRED:
             yield from self._text_chunks(self.stop.flush())

@@ -55,6 +55,7 @@ TABLE: Mapping[EventKind, EventEncoding] = {
     EventKind.PLAN: EventEncoding("plan", "status", Verbosity.VERBOSE),
     EventKind.STEP_START: EventEncoding("step_start", "status", Verbosity.VERBOSE),
     EventKind.STEP_END: EventEncoding("skill_activity", "status", Verbosity.VERBOSE),
+    EventKind.DRAFT: EventEncoding("thinking", "status"),
     EventKind.TEXT: EventEncoding("content", "text"),
     EventKind.CITATION: EventEncoding("content", "status"),
     EventKind.TOOL_CALL: EventEncoding("tool_start", "tool_call", plain=frozenset({"id", "name"})),
@@ -78,6 +79,7 @@ CANCELLED = "cancelled"
 _SAID = {
     EventKind.STATUS: "state",
     EventKind.THINKING: "text",
+    EventKind.DRAFT: "text",
     EventKind.STEP_START: "label",
     EventKind.STEP_END: "note",
     EventKind.ERROR: "detail",
@@ -138,6 +140,8 @@ class StreamCursor:
         """The text that is new to the reader (empty for other events), None where all of the event is known."""
         if event.seq <= self._seq:
             return None
+        if event.kind is EventKind.DRAFT:
+            return ""
         if event.kind is not EventKind.TEXT:
             self._seq = event.seq
             if event.kind is EventKind.THINKING:
@@ -203,7 +207,7 @@ def _event_content(event: Event, fresh: str) -> str:
 
 
 def _visible_data(event: Event, row: EventEncoding, verbosity: Verbosity) -> dict[str, Any]:
-    left_out = {"text"} if event.kind in (EventKind.TEXT, EventKind.THINKING) else set()
+    left_out = {"text"} if event.kind in (EventKind.TEXT, EventKind.THINKING, EventKind.DRAFT) else set()
     shown = {
         key: value
         for key, value in event.data.items()

@@ -106,6 +106,9 @@ class InnerJournal:
     def piece(self, text: str) -> None:
         """Nothing: the answer comes as a result."""
 
+    def draft(self, text: str) -> None:
+        """Nothing, as of pieces."""
+
     async def step(
         self, kind: str, name: str, request: Json, perform: Perform, *, redo: RedoPolicy = RedoPolicy.REPEAT
     ) -> Json:

@@ -1,7 +1,7 @@
 """The DOCUMENTS path: the answer that retrieval gives, as one recorded step; where it has none, GENERAL goes on."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Protocol
 
 from cluster.basics.errors import AosError
@@ -13,10 +13,12 @@ from serve_apps.agents.turn.limits import ENDINGS
 from serve_apps.agents.turn_errors import NoModel
 from serve_apps.agents.turn_ports import Journal, Json, Turn, TurnHandler, TurnOutcome, TurnPath
 from serve_apps.retrieval.answers.answerer import COMMAND_ONLY, CitedAnswer, left_out
+from serve_apps.retrieval.answers.draft import ShowDraft
 from serve_apps.retrieval.answers.follow_up import LAST, is_follow_up
 from serve_apps.retrieval.answers.quote import Citation
 from serve_apps.retrieval.answers.stored_answers import calculation_json
 from serve_apps.retrieval.search.query import SearchHit
+from serve_apps.retrieval.search.query_writer import ModelSpend
 
 SURE, DOUBTED = 0.9, 0.6  # confidence, and where something that a model wrote was taken out
 SHOWN_CLAIM = 200  # characters of what was taken out
@@ -35,7 +37,12 @@ class DocumentAnswers(Protocol):
     """Answers from the documents; `DocumentAnswerer` is the one with an index."""
 
     async def ask(
-        self, scope: Scope, question: str, agent_id: str | None, history: tuple[str, ...] = ()
+        self,
+        scope: Scope,
+        question: str,
+        agent_id: str | None,
+        history: tuple[str, ...] = (),
+        draft: ShowDraft | None = None,
     ) -> CitedAnswer:
         """Answer from what the scope may see and, with an agent, from what is linked to it."""
         ...
@@ -61,7 +68,7 @@ class DocumentsHandler:
         history = said if is_follow_up(question) else ()
 
         async def ask(_: str) -> Json:
-            return _as_json(await self._answers.ask(turn.scope, question, turn.agent.id, history))
+            return _as_json(await self._answers.ask(turn.scope, question, turn.agent.id, history, journal.draft))
 
         request: dict[str, Json] = {"question": question, "agent": turn.agent.id}
         request |= {"history": list(history)} if history else {}
@@ -70,6 +77,7 @@ class DocumentsHandler:
         told = {name: given[name] for name in named if given.get(name) is not None}
         bases = given.get("bases", ())  # a run from before it was recorded has none
         line = {"step": "documents", "outcome": given["mode"], "sources": len(given["sources"]), "bases": bases, **told}
+        _emit_model_call(journal, given)
         if given["mode"] == "not_found":
             return await self._handed_over(replace(turn, message=question or turn.message), journal, given, line)
         _emit_retrieved(journal, given)
@@ -101,6 +109,15 @@ class DocumentsHandler:
         return TurnOutcome(text, "stop", 0.5, (), (line, {"step": "model", "outcome": NoModel.code}))
 
 
+def _emit_model_call(journal: Journal, given: Json) -> None:
+    """Tell which connections were left for another, which one wrote the answer, and what that took."""
+    for left in given.get("left", ()):
+        journal.emit(EventKind.FALLBACK, **left)
+    if spent := given.get("spent"):
+        tokens = {name: spent[name] for name in ("prompt_tokens", "completion_tokens", "cost_usd", "connection")}
+        journal.emit(EventKind.USAGE, **tokens)
+
+
 def _emit_retrieved(journal: Journal, given: Json) -> None:
     journal.emit(EventKind.RETRIEVED, **{name: given[name] for name in ("sources", "generation", "fallback")})
 
@@ -130,7 +147,15 @@ def _as_json(answer: CitedAnswer) -> Json:
         "sources": [_source_data(n, hit) for n, hit in enumerate(answer.search.hits, 1)],
         "citations": [_citation_data(cited) for cited in answer.citations],
         **({"calculation": calculation_json(answer.calculation)} if answer.calculation else {}),
+        **({"spent": _spend_data(answer.spend)} if answer.spend else {}),
+        **({"left": [asdict(one) for one in answer.left]} if answer.left else {}),
     }
+
+
+def _spend_data(spend: ModelSpend) -> Json:
+    used = spend.usage
+    tokens = {"prompt_tokens": used.prompt_tokens, "completion_tokens": used.completion_tokens}
+    return {"connection": spend.connection, **tokens, "cost_usd": spend.cost_usd}
 
 
 def _source_data(n: int, hit: SearchHit) -> Json:

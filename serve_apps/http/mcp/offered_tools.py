@@ -159,7 +159,7 @@ async def _search_documents(given: SearchArguments, me: WorkspaceMember, parts: 
 
 
 async def _ask_question(given: AskArguments, me: WorkspaceMember, parts: AppDependencies) -> BaseModel:
-    return await answers.ask(answers.AskRequest(**given.model_dump()), me, parts)
+    return await answers.answer_question(answers.AskRequest(**given.model_dump()), me, parts)
 
 
 async def _list_documents(given: ListArguments, me: WorkspaceMember, parts: AppDependencies) -> BaseModel:

@@ -31,7 +31,7 @@ class CancellingStreamResponse(StreamingResponse):
     would go on for as long as it has nothing to say.
     """
 
-    def __init__(self, content: AsyncGenerator[str, None], source: AsyncIterator[Event] | None = None) -> None:
+    def __init__(self, content: AsyncGenerator[str, None], source: object = None) -> None:
         """`content` is written from `source`, if it has one; both are closed, also where nothing was ever sent."""
         super().__init__(content, media_type="text/event-stream", headers=HEADERS)
         self._content, self._source = content, source
@@ -104,7 +104,7 @@ async def while_read(request: Request, work: Coroutine[Any, Any, T]) -> T:
         await _cancel_task(working)
 
 
-async def close_events(events: AsyncIterator[Event]) -> None:
+async def close_events(events: object) -> None:
     """Close it, where it can be closed: an orchestrator's iterator stops its model then."""
     if isinstance(events, _Closable):
         await events.aclose()

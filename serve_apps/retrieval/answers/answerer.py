@@ -6,6 +6,7 @@ from itertools import islice
 from typing import Literal
 
 from cluster.basics.scope import Scope
+from cluster.models.messages import ConnectionFallback
 from cluster.models.model_errors import NoModel
 from cluster.models.ports import Embedder
 from cluster.models.routing.tasks import Task
@@ -18,6 +19,7 @@ from serve_apps.retrieval.answers.calculated import TableAnswerer
 from serve_apps.retrieval.answers.cite import CitationList, citations_overlap
 from serve_apps.retrieval.answers.claims import AnswerClaim, Basis, ConflictValue, DroppedClaim, SourceConflict, text_of
 from serve_apps.retrieval.answers.document_request import extract_subject
+from serve_apps.retrieval.answers.draft import DraftText, ShowDraft
 from serve_apps.retrieval.answers.extraction import AnswerEvidence, AnswerSubject, EvidenceReader, extract_claims
 from serve_apps.retrieval.answers.follow_up import expand_question, is_follow_up
 from serve_apps.retrieval.answers.meant_documents import MeantDocuments, find_meant_documents
@@ -25,7 +27,7 @@ from serve_apps.retrieval.answers.quote import LEAST_WORDS, Citation
 from serve_apps.retrieval.answers.running_lines import RunningLines
 from serve_apps.retrieval.search.pipeline import SearchPipeline
 from serve_apps.retrieval.search.query import SearchHit, SearchQuery, SearchResults
-from serve_apps.retrieval.search.query_writer import REFUSALS, QueryWriter
+from serve_apps.retrieval.search.query_writer import REFUSALS, ModelSpend, QueryWriter, WriterReply
 from serve_apps.retrieval.tables.calculation import Calculation
 from serve_apps.retrieval.tables.sandboxed_sql import BadQuery
 from serve_apps.retrieval.tables.table_search import TooManyRows
@@ -60,6 +62,8 @@ class CitedAnswer:
     abstained: str | None = None  # why there is no answer; None where there is one
     id: str | None = None  # under which it is stored; None where it is not
     calculation: Calculation | None = None  # the query over tables that gave it; None of all other answers
+    spend: ModelSpend | None = None  # what the model took that was asked for it; None where none replied
+    left: tuple[ConnectionFallback, ...] = ()  # connections that were asked before the one that replied
 
 
 class DocumentAnswerer:
@@ -74,13 +78,18 @@ class DocumentAnswerer:
         self._tables = TableAnswerer(database, embedder)
 
     async def ask(
-        self, scope: Scope, question: str, agent_id: str | None = None, history: tuple[str, ...] = ()
+        self,
+        scope: Scope,
+        question: str,
+        agent_id: str | None = None,
+        history: tuple[str, ...] = (),
+        draft: ShowDraft | None = None,
     ) -> CitedAnswer:
         """Answer from the workspace's documents, or only from those linked to an agent, with its models and its money.
 
         What of a question is a command (`subject`) is not looked for; one that leans on `history` is searched for
-        together with it. Raises Unavailable where Postgres cannot be reached. A model that cannot is left out, and
-        `fallback` says so.
+        together with it. `draft` is shown what a model writes while it does. Raises Unavailable where Postgres cannot
+        be reached. A model that cannot is left out, and `fallback` says so.
         """
         asked = extract_subject(question)
         query = SearchQuery(asked, limit=KNOWN, agent_id=agent_id, spread=False, history=history)
@@ -112,20 +121,23 @@ class DocumentAnswerer:
         results = replace(results, hits=(*own, *islice(others, HITS)))
         subject = AnswerSubject(asked, meant, strange)
         cited = CitationList(results.hits, await self._evidence.load_pages(scope, results.hits))
-        said: tuple[str, str] | None = None
+        said: WriterReply | None = None
         why: str | None = None
         dropped: tuple[DroppedClaim, ...] = ()
         if self._writer is not None and strange.share < 1:
-            said, why = await self._write_answer(self._writer, scope, question, query, results)
+            said, why = await self._write_answer(self._writer, scope, question, query, results, draft)
         if said is not None:
-            written, why, dropped = await self._verify_generated(scope, subject, results, cited, running, *said)
+            results = replace(results, fallback=_join_reasons(results.fallback, *map(_left_reason, said.left)))
+            written, why, dropped = await self._verify_generated(scope, subject, results, cited, running, said)
             if written is not None:
-                return written
+                return replace(written, spend=said.spend, left=said.left)
         afresh = CitationList(results.hits, cited.pages)
         answer = await self._extract_answer(scope, subject, results, afresh, running, why)
-        if answer.mode == "not_found" and said is None and why is not None:
+        if said is not None:
+            return replace(answer, dropped=dropped, spend=said.spend, left=said.left)
+        if answer.mode == "not_found" and why is not None:
             answer = replace(answer, text=NO_REPLY, abstained=why)
-        return replace(answer, dropped=dropped)
+        return answer
 
     async def _find_meant(
         self, scope: Scope, query: SearchQuery, about: str, results: SearchResults
@@ -155,20 +167,26 @@ class DocumentAnswerer:
 
     @staticmethod
     async def _write_answer(
-        writer: QueryWriter, scope: Scope, question: str, query: SearchQuery, results: SearchResults
-    ) -> tuple[tuple[str, str] | None, str | None]:
-        """(text, model) of what a model writes, or why none did; neither where none is configured."""
+        writer: QueryWriter,
+        scope: Scope,
+        question: str,
+        query: SearchQuery,
+        results: SearchResults,
+        draft: ShowDraft | None,
+    ) -> tuple[WriterReply | None, str | None]:
+        """What a model writes, or why none did; neither where none is configured."""
         sources = [generate.NumberedSource(f"{hit.filename}, page {hit.page}", hit.text) for hit in results.hits[:HITS]]
         wanted = generate.answer_request(question, sources, query.history)
         try:
-            written = await writer.write(scope, query.agent_id, Task.RAG_ANSWER, wanted)
+            listen = None if draft is None else DraftText(draft).feed
+            written = await writer.write(scope, query.agent_id, Task.RAG_ANSWER, wanted, listen)
         except NoModel:
             return None, None
         except REFUSALS as error:
             return None, f"extractive, {error}"
         if not written.text.strip():
             return None, f"extractive, {written.model} replied without a word"
-        return (written.text, written.model), None
+        return written, None
 
     async def _verify_generated(
         self,
@@ -177,10 +195,10 @@ class DocumentAnswerer:
         results: SearchResults,
         cited: CitationList,
         running: RunningLines,
-        text: str,
-        model: str,
+        said: WriterReply,
     ) -> tuple[CitedAnswer | None, str | None, tuple[DroppedClaim, ...]]:
         """The model's answer with every claim checked, or why there is none, and what of it nothing supports."""
+        text, model = said.text, said.model
         claims, dropped, unmeasured = await self._verify_claims(subject.question, generate.parse_claims(text), cited)
         fallback = _join_reasons(results.fallback, unmeasured)
         offered = NO_EVIDENCE
@@ -259,6 +277,10 @@ class DocumentAnswerer:
 
 def _join_reasons(*reasons: str | None) -> str | None:
     return "; ".join(dict.fromkeys(one for one in reasons if one)) or None
+
+
+def _left_reason(left: ConnectionFallback) -> str:
+    return f"{left.left} was left for {left.taken}, {left.why}"
 
 
 def _not_found_answer(results: SearchResults, why: str, *, fallback: str | None) -> CitedAnswer:

@@ -13,6 +13,7 @@ from cluster.models.embedding.vectors_cache import with_workspace_cache
 from cluster.models.model_errors import AWAY
 from cluster.models.ports import Embedder
 from serve_apps.retrieval.answers.answerer import HITS, CitedAnswer
+from serve_apps.retrieval.answers.draft import ShowDraft
 from serve_apps.retrieval.cache.cache_scope import CachePartition, CorpusReader, Sort, partition_of
 from serve_apps.retrieval.cache.codec import too_large
 from serve_apps.retrieval.cache.mirror import Vector
@@ -37,7 +38,12 @@ class AnswerPort(Protocol):
     """Answers from the documents: `serve_apps.retrieval.answers.answerer.DocumentAnswerer`."""
 
     async def ask(
-        self, scope: Scope, question: str, agent_id: str | None = None, history: tuple[str, ...] = ()
+        self,
+        scope: Scope,
+        question: str,
+        agent_id: str | None = None,
+        history: tuple[str, ...] = (),
+        draft: ShowDraft | None = None,
     ) -> CitedAnswer:
         """An answer from what the scope, and the agent if there is one, may see."""
 
@@ -196,14 +202,23 @@ class CachedAnswerer:
         self._remembered = QuestionCache("answer", corpora, cache, embedder, _uncacheable_answer_reason, made_with)
 
     async def ask(
-        self, scope: Scope, question: str, agent_id: str | None = None, history: tuple[str, ...] = ()
+        self,
+        scope: Scope,
+        question: str,
+        agent_id: str | None = None,
+        history: tuple[str, ...] = (),
+        draft: ShowDraft | None = None,
     ) -> CitedAnswer:
-        """As `DocumentAnswerer.ask`; `search.cache` says where the answer comes from."""
+        """As `DocumentAnswerer.ask`; `search.cache` says where the answer comes from.
+
+        One that is remembered, or that another caller waits for too, has no draft and took nothing of a model.
+        """
         query = SearchQuery(question, limit=HITS, agent_id=agent_id, history=history)
         answer, decision = await self._remembered.ask(
-            scope, query, None, lambda _: self._answers.ask(scope, question, agent_id, history)
+            scope, query, None, lambda _: self._answers.ask(scope, question, agent_id, history, draft)
         )
-        return replace(answer, search=replace(answer.search, cache=decision))
+        spend = None if decision.outcome == "hit" or decision.shared else answer.spend
+        return replace(answer, search=replace(answer.search, cache=decision), spend=spend)
 
 
 def _not_for_the_cache(query: SearchQuery) -> str | None:

@@ -40,6 +40,7 @@ class TurnProgress:
     path: str = ""
     text: str = ""  # of the answer, whole parts; `piece` is what is being written
     piece: str = ""
+    draft: str = ""  # what a model is writing that is not checked yet
     thoughts: list[str] = field(default_factory=list)
     plan: list[Json] = field(default_factory=list)  # its steps, each with `outcome` and `note` once they are over
     calls: list[ToolCallState] = field(default_factory=list)
@@ -73,7 +74,10 @@ def fold_event(turn: TurnProgress, told: StreamEvent) -> None:
         return
     data, content = told.data.get("data") or {}, str(told.data.get("content") or "")
     kind = data.get("kind")
-    if kind == "text":
+    if kind == "draft":
+        turn.draft += content
+    elif kind == "text":
+        turn.draft = ""
         turn.piece += content
         if "." not in (told.id or ""):  # the part is whole
             turn.text, turn.piece = turn.text + turn.piece, ""
@@ -153,7 +157,7 @@ def _apply_plan_event(turn: TurnProgress, kind: str, data: Mapping[str, Any]) ->
 
 
 def _apply_answer(turn: TurnProgress, data: Mapping[str, Any]) -> None:
-    turn.text, turn.piece = str(data.get("answer", turn.text)), ""
+    turn.text, turn.piece, turn.draft = str(data.get("answer", turn.text)), "", ""
     turn.citations = [dict(one) for one in data.get("citations", turn.citations)]
     turn.trace = [dict(one) for one in data.get("agent_trace", ())]
     turn.state = "completed"

@@ -64,7 +64,7 @@ async def stream_steps(stream: AsyncIterator[StreamEvent], turn: TurnProgress) -
     try:
         async with aclosing(fold_stream(stream, turn)) as told:
             async for _ in told:
-                if not turn.piece or time.monotonic() - drawn >= PACE:
+                if not (turn.piece or turn.draft) or time.monotonic() - drawn >= PACE:
                     drawn = time.monotonic()
                     yield
     except ApiProblem as problem:

@@ -46,6 +46,7 @@ def answer_section(console: ConsoleContext, turn: TurnProgress, agent: str, *, l
         _plan_section(turn),
         _tool_sections(turn),
         render_markdown(text, citation_marks(console, turn.citations)) if text else None,
+        _draft_section(turn.draft) if live and turn.draft else None,
         writing if live else None,
         asks(turn),
         citation_chips(console, turn.citations),
@@ -56,6 +57,12 @@ def answer_section(console: ConsoleContext, turn: TurnProgress, agent: str, *, l
         class_="aos-answer" + (" live" if live else ""),
         aria_label=f"{agent} answers",
     )
+
+
+def _draft_section(draft: str) -> SafeHtml:
+    """Words that a model is writing, as plain text: nothing of them is checked, so nothing of them is drawn."""
+    label = tag("span", "being written, not checked yet", class_="aside")
+    return tag("div", label, tag("p", draft), class_="aos-draft", aria_live="polite")
 
 
 def asks(turn: TurnProgress) -> SafeHtml | None:

@@ -1,10 +1,11 @@
 """Ask, and look into an answer: from each of its claims to the page, the engine, the file and the job it rests on."""
 
+from collections.abc import Callable
 from datetime import datetime
 from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import APIRouter, Path
+from fastapi import APIRouter, Path, Request, Response
 from pydantic import BaseModel, Field
 
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me
@@ -12,13 +13,23 @@ from serve_apps.http.auth.permissions import READ
 from serve_apps.http.fields import Name, Question, RequestBody
 from serve_apps.http.response_shapes import PlacedCaveatShape, copy_fields
 from serve_apps.http.routes.documents.passages import box_coordinates, caveat_shapes
+from serve_apps.http.streams.answer_stream import stream_answer
+from serve_apps.http.streams.turn_response import wants_stream
 from serve_apps.retrieval.answers.claims import Basis
+from serve_apps.retrieval.answers.draft import ShowDraft
 from serve_apps.retrieval.answers.quote import Citation
 from serve_apps.retrieval.answers.stored_answers import calculation_json
+from serve_apps.retrieval.search.query_writer import ModelSpend
 
 router = APIRouter(route_class=GuardedRoute, tags=["answers"])
 
 AnswerInPath = Annotated[UUID, Path(description="Of `POST /api/ask`, or of the run where an agent answered.")]
+_STREAM: dict[int | str, dict[str, Any]] = {
+    200: {
+        "content": {"text/event-stream": {"schema": {"type": "string"}}},
+        "description": "The answer, or with `stream` its drafts and the answer as events.",
+    }
+}
 Rectangle = tuple[int, float, float, float, float]
 
 
@@ -27,6 +38,13 @@ class AskRequest(RequestBody):
 
     question: Question
     agent_id: Annotated[Name | None, Field(description="An agent's UUID or its display name.")] = None
+    stream: Annotated[
+        bool | None,
+        Field(
+            description="Server-sent events: `draft` while a model writes, unchecked; then `answer`, or `error`. Else "
+            "the Accept header decides."
+        ),
+    ] = None
 
 
 class CitationShape(BaseModel):
@@ -93,11 +111,21 @@ class CalculationShape(BaseModel):
     notes: list[str]
 
 
+class UsageShape(BaseModel):
+    """Tokens and money that the model took, and the connection that it was asked by."""
+
+    connection: str
+    prompt_tokens: int
+    completion_tokens: int
+    cost_usd: float
+
+
 class AnswerShape(BaseModel):
     """An answer: `mode` says whether it was extracted, generated, or nothing supports one.
 
     `abstained` says why there is none; `calculation` is how it was calculated from tables; `conflicts` are values in
-    which its sources contradict each other; `id` leads to `GET /api/answers/{id}/why`.
+    which its sources contradict each other; `usage` is what a model took for it, null where none replied or the answer
+    was remembered; `id` leads to `GET /api/answers/{id}/why`.
     """
 
     id: UUID
@@ -111,6 +139,7 @@ class AnswerShape(BaseModel):
     model: str | None
     fallback: str | None
     calculation: CalculationShape | None
+    usage: UsageShape | None
 
 
 class WhyClaim(BaseModel):
@@ -198,12 +227,26 @@ class Why(BaseModel):
     calculation: CalculationShape | None
 
 
-@router.post("/api/ask", dependencies=[READ])
-async def ask(body: AskRequest, me: Me, parts: Its) -> AnswerShape:
+@router.post("/api/ask", response_model=AnswerShape, responses=_STREAM, dependencies=[READ])
+async def ask(body: AskRequest, request: Request, me: Me, parts: Its) -> Response | AnswerShape:
     """Answer from the documents, with citations; without support it says so."""
+    if not wants_stream(request, body.stream):
+        return await answer_question(body, me, parts)
+
+    async def work(draft: ShowDraft, begin: Callable[[], None]) -> AnswerShape:
+        return await answer_question(body, me, parts, draft, begin)
+
+    return await stream_answer(work, parts.pace.beat)
+
+
+async def answer_question(
+    body: AskRequest, me: Me, parts: Its, draft: ShowDraft | None = None, begin: Callable[[], None] = lambda: None
+) -> AnswerShape:
+    """The answer, stored; `begin` is called once there is a place for the question and its agent is known."""
     async with parts.ask_admission.place():
         agent = await parts.agent_store.resolve(me.scope, body.agent_id)
-        answer = await parts.answerer.ask(me.scope, body.question, agent)
+        begin()
+        answer = await parts.answerer.ask(me.scope, body.question, agent, draft=draft)
     kept = await parts.answers.keep(me.scope, body.question, agent, answer)
     return copy_fields(
         AnswerShape,
@@ -215,6 +258,7 @@ async def ask(body: AskRequest, me: Me, parts: Its) -> AnswerShape:
         conflicts=[[StatedShape(value=one.value, n=one.citation) for one in row.stated] for row in answer.conflicts],
         dropped=[copy_fields(DroppedShape, one) for one in answer.dropped],
         calculation=None if answer.calculation is None else CalculationShape(**calculation_json(answer.calculation)),
+        usage=_usage_shape(answer.spend),
     )
 
 
@@ -222,6 +266,18 @@ async def ask(body: AskRequest, me: Me, parts: Its) -> AnswerShape:
 async def why(answer_id: AnswerInPath, me: Me, parts: Its) -> Why:
     """Explain an answer; one's own, for administrators any. What one may no longer read is withheld."""
     return Why.model_validate(await parts.answers.why(me.scope, str(answer_id)))
+
+
+def _usage_shape(spend: ModelSpend | None) -> UsageShape | None:
+    if spend is None:
+        return None
+    used = spend.usage
+    return UsageShape(
+        connection=spend.connection,
+        prompt_tokens=used.prompt_tokens,
+        completion_tokens=used.completion_tokens,
+        cost_usd=spend.cost_usd,
+    )
 
 
 def _citation_shape(cited: Citation) -> CitationShape:
