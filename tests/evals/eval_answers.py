@@ -18,7 +18,7 @@ from typing import Any
 import httpx
 import pypdfium2
 
-from tests.evals import look_alikes, qa_data, table_questions
+from tests.evals import look_alikes, model_answers, qa_data, table_questions
 from tests.evals.look_alikes import FormQuestion
 from tests.evals.qa_shelf import Shelf, open_paragraphs, post
 from tests.evals.report import ROOT, Report
@@ -28,7 +28,7 @@ from tests.instance import Instance, instance
 ABSENT = "Absent documents: ≥ 95 % refused, as today"
 LOOK_ALIKES, FORMS = 60, 30  # generated reports; invoices, leases and inspection sheets each
 ABSENT_QUESTIONS = 120
-PARTS = ("reports", "crowd", "forms", "tables", "squad2")
+PARTS = ("reports", "crowd", "forms", "tables", "squad2", "models")
 EDGE = 3  # lines at the top and at the bottom of a page where running lines stand
 RUNNING = 3  # documents in which a line has to stand there
 
@@ -309,6 +309,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             tables(report, made, chosen.evals, chosen.wrong)
         if "squad2" in parts:
             paragraphs(report, made, folder / "squad2_dev", chosen.questions)
+        if "models" in parts:
+            model_answers.measure(report, made)
     report.figure("time", round(time.monotonic() - began), unit="s")
     return report.finish()
 

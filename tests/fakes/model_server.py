@@ -59,6 +59,7 @@ class ModelServer:
         refuses: fields of the body that get a 400, as with servers that do not know them.
         streams: false for an endpoint that answers a streamed request with a whole body.
         everything: the answer to each request of any kind, where it is set.
+        first_sent: seconds on the monotonic clock when the first words of each streamed reply were sent.
     """
 
     replies: list[Answer]
@@ -71,6 +72,7 @@ class ModelServer:
     everything: Say | None = None
     dimension: int = 8
     requests: list[Asked] = field(default_factory=list)
+    first_sent: list[float] = field(default_factory=list)
     root: str = ""
     open_connections: int = 0
 
@@ -210,7 +212,10 @@ class _Connection:
             if anthropic
             else (wires.openai_frames, wires.openai_end, wires.openai_piece)
         )
-        await self._send_all(list(frames(say, body))[: say.upto], say.between)
+        sent = list(frames(say, body))[: say.upto]
+        await self._send_all(sent[:1], 0)
+        self.model.first_sent.append(time.monotonic())
+        await self._send_all(sent[1:], say.between)
         match say.after:
             case "done":
                 await self._send_all(end(say, body), 0)
