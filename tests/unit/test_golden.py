@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from cluster.basics.errors import Invalid
-from cluster.console.commands.golden_commands import regression_reasons
+from cluster.console.commands.golden_commands import regression_reasons, shortfall_reasons
 from configs.settings import load_settings
 from serve_apps.retrieval.golden import question_form
 from serve_apps.retrieval.golden.compare import bootstrap_interval, compare_measures, largest_changes, sign_test
@@ -153,6 +153,15 @@ def test_the_gate_for_scripts_names_what_got_worse_and_what_did_not_run() -> Non
     assert regression_reasons(base, run(mrr=0.8), 0.02) == ["recall: measured at 0 questions, the baseline at 10"]
     assert regression_reasons(base, run("running", mrr=0.8, recall=0.9), 0) == ["the run is running"]
     assert regression_reasons(base, base, 0, ["f1"]) == ["f1: the baseline has no such measure"]
+
+
+def test_a_run_is_held_to_what_is_demanded_of_it_without_a_baseline() -> None:
+    """Golden sets with answers are gated on whether the answers hold them."""
+    found = run(answer_contained=0.8)
+    assert shortfall_reasons(found, {"answer_contained": 0.8}) == []
+    assert shortfall_reasons(found, {"answer_contained": 0.9}) == ["answer_contained: 0.8000, demanded 0.9000"]
+    assert shortfall_reasons(found, {"recall@10": 0.1}) == ["recall@10: the run has no such measure"]
+    assert shortfall_reasons(run("running", answer_contained=1), {}) == ["the run is running"]
 
 
 def test_a_run_keeps_the_settings_without_secrets() -> None:

@@ -138,6 +138,18 @@ def test_the_gate_exits_with_one_where_a_run_is_worse_than_another_or_than_a_fil
     assert run_command(["eval", "gate", SECOND, "--baseline", str(file)]) == 1
 
 
+def test_the_gate_holds_a_run_to_what_is_demanded_without_a_baseline(
+    api: ApiServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    api.answers[f"GET /api/golden-runs/{SECOND}"] = a_run(recall=0.88)
+    assert run_command(["eval", "gate", SECOND, "--least", "recall@10=0.85"]) == 0
+    assert run_command(["eval", "gate", SECOND, "--least", "recall@10=0.9"]) == 1
+    assert "recall@10: 0.8800, demanded 0.9000" in capsys.readouterr().out
+    for wrong in (["--least", "recall@10"], ["--least", "recall@10=much"], []):
+        assert run_command(["eval", "gate", SECOND, *wrong]) == 1
+        assert "MEASURE=VALUE" in (said := capsys.readouterr().err) or "--baseline" in said
+
+
 def test_two_runs_are_compared(api: ApiServer, capsys: pytest.CaptureFixture[str]) -> None:
     row = {"measure": "mrr", "n": 2, "baseline": 0.5, "candidate": 0.75, "delta": 0.25, "low": 0, "high": 0.5, "p": 0.5}
     changed = {"key": "k", "question": "When?", "baseline": 0.0, "candidate": 1.0}

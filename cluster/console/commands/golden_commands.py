@@ -175,21 +175,35 @@ def compare_runs(
 def gate_run(
     context: CommandContext,
     run: RunId,
-    baseline: Annotated[str, typer.Option(help="Another run's id, or a file that `aos eval show RUN --json` wrote.")],
+    baseline: Annotated[
+        str | None, typer.Option(help="Another run's id, or a file that `aos eval show RUN --json` wrote.")
+    ] = None,
+    least: Annotated[
+        list[str] | None, typer.Option(help="MEASURE=VALUE that the run has to reach by itself; again for more.")
+    ] = None,
     tolerance: Annotated[float, typer.Option(min=0, help="How much worse a measure may be.")] = 0.02,
     measure: Annotated[list[str] | None, typer.Option(help="Only this measure; again for more. Else all.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Exit 1 where a run is worse than a baseline by more than the tolerance, or a part of it did not run.
+    """Exit 1 where a run is worse than a baseline by more than the tolerance, or than what is demanded of it.
+
+    A run of which a part did not run never passes.
 
     Example: aos eval gate RUN --baseline baseline.json --measure recall@10
+
+    Example: aos eval gate RUN --least answer_contained=0.8 --least citations_valid=1
     """
-    api, file = context.obj.api, Path(baseline)
+    if baseline is None and not least:
+        raise Invalid("there is nothing to hold the run against", fix="Give --baseline, --least, or both.")
+    api, demanded = context.obj.api, dict(map(_parse_demand, least or ()))
     found = api.request("GET", f"{RUNS}/{run}")
-    before = _read_baseline(file) if file.is_file() else api.request("GET", f"{RUNS}/{_parse_run_id(baseline)}")
-    reasons = regression_reasons(before, found, tolerance, measure)
-    verdict = {"run": run, "passed": not reasons, "reasons": reasons, "tolerance": tolerance}
-    context.obj.plain(verdict, as_json, "\n".join(["worse:", *reasons]) if reasons else "as good as the baseline")
+    reasons = shortfall_reasons(found, demanded)
+    if baseline is not None:
+        file = Path(baseline)
+        before = _read_baseline(file) if file.is_file() else api.request("GET", f"{RUNS}/{_parse_run_id(baseline)}")
+        reasons = list(dict.fromkeys([*reasons, *regression_reasons(before, found, tolerance, measure)]))
+    verdict = {"run": run, "passed": not reasons, "reasons": reasons, "tolerance": tolerance, "least": demanded}
+    context.obj.plain(verdict, as_json, "\n".join(["worse:", *reasons]) if reasons else "it passes")
     raise typer.Exit(1 if reasons else 0)
 
 
@@ -197,9 +211,7 @@ def regression_reasons(
     before: Mapping[str, Any], found: Mapping[str, Any], tolerance: float, only: list[str] | None = None
 ) -> list[str]:
     """The reasons why a run must not pass the gate beside a baseline; empty where it may."""
-    reasons = [f"{one['questions']} questions: {one['what']}" for one in found["failures"]]
-    if found["state"] != "completed" and not reasons:
-        reasons.append(f"the run is {found['state']}")
+    reasons = _incomplete_reasons(found)
     means = {name: value for name, value in before["figures"].items() if "mean" in value}
     for name in only or means:
         if name not in means:
@@ -211,6 +223,31 @@ def regression_reasons(
         elif now["mean"] < was["mean"] - tolerance - 1e-9:
             reasons.append(f"{name}: {now['mean']:.4f}, the baseline {was['mean']:.4f}")
     return reasons
+
+
+def shortfall_reasons(found: Mapping[str, Any], demanded: Mapping[str, float]) -> list[str]:
+    """The reasons why a run must not pass the gate by itself: means below what is demanded; empty where it may."""
+    reasons = _incomplete_reasons(found)
+    for name, least in demanded.items():
+        mean = found["figures"].get(name, {}).get("mean")
+        if mean is None:
+            reasons.append(f"{name}: the run has no such measure")
+        elif mean < least - 1e-9:
+            reasons.append(f"{name}: {mean:.4f}, demanded {least:.4f}")
+    return reasons
+
+
+def _incomplete_reasons(found: Mapping[str, Any]) -> list[str]:
+    reasons = [f"{one['questions']} questions: {one['what']}" for one in found["failures"]]
+    return reasons if reasons or found["state"] == "completed" else [f"the run is {found['state']}"]
+
+
+def _parse_demand(text: str) -> tuple[str, float]:
+    name, _, value = text.partition("=")
+    try:
+        return name.strip(), float(value)
+    except ValueError:
+        raise Invalid(f"{text} is not MEASURE=VALUE", fix="Write it like answer_contained=0.8.") from None
 
 
 def _run_table(run: JSON) -> Table:
