@@ -11,13 +11,13 @@ from cluster.models.model_errors import NoModel
 from cluster.models.ports import Embedder
 from cluster.models.routing.tasks import Task
 from cluster.state.db.postgres import Database
-from serve_apps.retrieval.answers import abstain, evidence, generate, support
-from serve_apps.retrieval.answers import conflicts as conflict
+from serve_apps.retrieval.answers import abstain, generate, support
 from serve_apps.retrieval.answers.abstain import UncoveredTerms
 from serve_apps.retrieval.answers.attribute import PassageSentences
 from serve_apps.retrieval.answers.calculated import TableAnswerer
 from serve_apps.retrieval.answers.cite import CitationList, citations_overlap
-from serve_apps.retrieval.answers.claims import AnswerClaim, Basis, ConflictValue, DroppedClaim, SourceConflict, text_of
+from serve_apps.retrieval.answers.claims import AnswerClaim, Basis, DroppedClaim, SourceConflict, text_of
+from serve_apps.retrieval.answers.conflicts import find_source_conflicts
 from serve_apps.retrieval.answers.document_request import extract_subject
 from serve_apps.retrieval.answers.draft import DraftText, ShowDraft
 from serve_apps.retrieval.answers.extraction import AnswerEvidence, AnswerSubject, EvidenceReader, extract_claims
@@ -25,6 +25,8 @@ from serve_apps.retrieval.answers.follow_up import expand_question, is_follow_up
 from serve_apps.retrieval.answers.meant_documents import MeantDocuments, find_meant_documents
 from serve_apps.retrieval.answers.quote import LEAST_WORDS, Citation
 from serve_apps.retrieval.answers.running_lines import RunningLines
+from serve_apps.retrieval.overviews.document_overview import DocumentOverview, OverviewReader
+from serve_apps.retrieval.overviews.overview_request import OverviewRequest, find_overview_request
 from serve_apps.retrieval.search.pipeline import SearchPipeline
 from serve_apps.retrieval.search.query import SearchHit, SearchQuery, SearchResults
 from serve_apps.retrieval.search.query_writer import REFUSALS, ModelSpend, QueryWriter, WriterReply
@@ -32,7 +34,6 @@ from serve_apps.retrieval.tables.calculation import Calculation
 from serve_apps.retrieval.tables.sandboxed_sql import BadQuery
 from serve_apps.retrieval.tables.table_search import TooManyRows
 from serve_apps.retrieval.text.identifiers import find_identifiers
-from serve_apps.retrieval.text.values import find_values
 from serve_apps.retrieval.text.words import content_words
 
 NOT_FOUND = "Not found in the documents."
@@ -76,6 +77,7 @@ class DocumentAnswerer:
         self._search, self._embedder, self._writer = search, embedder, writer
         self._evidence = EvidenceReader(database, embedder)
         self._tables = TableAnswerer(database, embedder)
+        self._overviews = OverviewReader(search, database, embedder)
 
     async def ask(
         self,
@@ -91,6 +93,10 @@ class DocumentAnswerer:
         together with it. `draft` is shown what a model writes while it does. Raises Unavailable where Postgres cannot
         be reached. A model that cannot is left out, and `fallback` says so.
         """
+        if request := find_overview_request(question):
+            overview = await self._give_overview(scope, question, request, agent_id, history, draft)
+            if overview is not None:
+                return overview
         asked = extract_subject(question)
         query = SearchQuery(asked, limit=KNOWN, agent_id=agent_id, spread=False, history=history)
         results = await self._search.run(scope, query)
@@ -138,6 +144,35 @@ class DocumentAnswerer:
         if answer.mode == "not_found" and why is not None:
             answer = replace(answer, text=NO_REPLY, abstained=why)
         return answer
+
+    async def _give_overview(
+        self,
+        scope: Scope,
+        question: str,
+        request: OverviewRequest,
+        agent_id: str | None,
+        history: tuple[str, ...],
+        draft: ShowDraft | None,
+    ) -> CitedAnswer | None:
+        """A list of documents, or the summary of one; None where there is nothing to list or to sum up."""
+        if request.kind == "list":
+            listed = await self._overviews.list_documents(scope, request, agent_id)
+            return None if listed is None else _overview_answer(listed, None)
+        document = await self._overviews.find_document(scope, request, agent_id, history)
+        if document is None:
+            return None
+        why: str | None = None
+        if self._writer is not None:
+            results = document.shown_to_model()
+            said, why = await self._write_answer(self._writer, scope, question, results.query, results, draft)
+            if said is not None:
+                subject = AnswerSubject(question, MeantDocuments(), UncoveredTerms())
+                cited = CitationList(results.hits, document.cited.pages)
+                written, why, _ = await self._verify_generated(scope, subject, results, cited, document.running, said)
+                if written is not None and written.mode == "generated":
+                    return replace(_without_extracts(written), spend=said.spend, left=said.left)
+        summary = await self._overviews.summarise(scope, document, request.sentences)
+        return None if summary is None else _overview_answer(summary, why)
 
     async def _find_meant(
         self, scope: Scope, query: SearchQuery, about: str, results: SearchResults
@@ -208,7 +243,7 @@ class DocumentAnswerer:
             # The passages' own sentences stand where the model said what none says.
             more = extract_claims(offered, cited, subject.strange) if left_out(dropped) else []
             claims, fallback = (*claims, *more), _join_reasons(fallback, offered.unmeasured)
-            conflicts = _find_conflicts(subject.question, cited, claims)
+            conflicts = find_source_conflicts(subject.question, cited, claims)
             shown, places = text_of(claims, conflicts), tuple(cited.all)
             answer = CitedAnswer(shown, "generated", places, results, model, fallback, claims, conflicts, dropped)
             return answer, None, dropped
@@ -270,13 +305,29 @@ class DocumentAnswerer:
         if not claims:
             reason = abstain.abstention_reason(offered.sentences, subject.strange)
             return _not_found_answer(results, reason, fallback=fallback)
-        conflicts = _find_conflicts(subject.question, cited, claims)
+        conflicts = find_source_conflicts(subject.question, cited, claims)
         text, places = text_of(claims, conflicts), tuple(cited.all)
         return CitedAnswer(text, "extractive", places, results, None, fallback, tuple(claims), conflicts)
 
 
 def _join_reasons(*reasons: str | None) -> str | None:
     return "; ".join(dict.fromkeys(one for one in reasons if one)) or None
+
+
+def _overview_answer(overview: DocumentOverview, why: str | None) -> CitedAnswer:
+    text = "\n".join([text_of(overview.claims, ()), *overview.notes])
+    fallback = _join_reasons(why, overview.results.fallback, overview.unmeasured)
+    return CitedAnswer(text, "extractive", overview.citations, overview.results, None, fallback, overview.claims)
+
+
+def _without_extracts(answer: CitedAnswer) -> CitedAnswer:
+    """What a model wrote, without the sentences that take the place of what it did not: a summary need not be whole."""
+    claims = tuple(one for one in answer.claims if one.basis != "extracted")
+    cited = {n for claim in claims for n in claim.citations} | {
+        one.citation for row in answer.conflicts for one in row.stated
+    }
+    citations = tuple(one for one in answer.citations if one.n in cited)
+    return replace(answer, text=text_of(claims, answer.conflicts), claims=claims, citations=citations)
 
 
 def _left_reason(left: ConnectionFallback) -> str:
@@ -303,39 +354,3 @@ def _claims_suffice(
     found = [place for one in fit if (place := cited.sentence(one))]
     places = [cited.all[n - 1] for one in claims for n in one.citations]
     return any(citations_overlap(one, place) for one in found for place in places)
-
-
-def _find_conflicts(question: str, cited: CitationList, claims: Sequence[AnswerClaim]) -> tuple[SourceConflict, ...]:
-    """Contradictions between cited sentences and others of the passages; the others are cited too."""
-    if not any(find_values(one.quote) for one in cited.all):
-        return ()
-    sentences = evidence.split_hits(cited.hits)
-    statements = [conflict.SourceStatement.of(one, cited.hits[one.hit]) for one in sentences]
-    found: list[SourceConflict] = []
-    told: set[int] = set()
-    for n in dict.fromkeys(n for claim in claims for n in claim.citations):
-        shown = _statement_around(cited.all[n - 1], statements, cited.hits)
-        if shown is None or n in told:
-            continue
-        stated: list[ConflictValue] = []
-        for own, other, value in conflict.find_contradictions(question, shown, statements):
-            place = cited.sentence(other.sentence)
-            if place is not None:
-                stated = stated or [ConflictValue(own.shown, n)]
-                stated.append(ConflictValue(value.shown, cited.number(place)))
-        if stated:
-            told |= {one.citation for one in stated}
-            found.append(SourceConflict(tuple(stated)))
-    return tuple(found)
-
-
-def _statement_around(
-    citation: Citation, statements: Sequence[conflict.SourceStatement], hits: Sequence[SearchHit]
-) -> conflict.SourceStatement | None:
-    """The statement that a quote is part of."""
-    for one in statements:
-        at = one.sentence
-        same = hits[at.hit].version_id == citation.version_id and at.page == citation.page
-        if same and at.start <= citation.start and citation.end <= at.end:
-            return one
-    return None

@@ -6,10 +6,10 @@ from dataclasses import replace
 from cluster.basics.scope import Scope
 from cluster.models.ports import Embedder
 from cluster.state.db.postgres import Database, Row
-from pipelines.documents.store.page_codec import placed_from_json
+from serve_apps.retrieval.answers.cite import cite_page
 from serve_apps.retrieval.answers.claims import AnswerClaim
 from serve_apps.retrieval.answers.meant_documents import MeantDocuments
-from serve_apps.retrieval.answers.quote import Citation, describe_quote, page_of
+from serve_apps.retrieval.answers.quote import Citation
 from serve_apps.retrieval.search.query import SearchHit
 from serve_apps.retrieval.tables.calculation import Calculation
 from serve_apps.retrieval.tables.relation import RowPlace
@@ -60,7 +60,7 @@ class TableAnswerer:
         if len(rows) != len(places):
             return None  # a document went meanwhile
         cited: Mapping[RowPlace, Citation] = {
-            place: replace(_citation(place, row), n=n)
+            place: cite_page(_cited_row(place, row), place.start, place.end, n=n)
             for n, (place, row) in enumerate(zip(places, rows, strict=True), 1)
         }
         claims = tuple(
@@ -70,20 +70,6 @@ class TableAnswerer:
         return calculation, claims, tuple(cited.values())
 
 
-def _citation(place: RowPlace, row: Row) -> Citation:
-    page = page_of(row)
-    boxes, confidence = describe_quote(page, place.start, place.end)
-    return Citation(
-        n=0,
-        chunk_id=row["chunk_id"] or "",
-        document_id=place.document_id,
-        version_id=place.version_id,
-        filename=place.filename,
-        page=place.page,
-        quote=page.text[place.start : place.end],
-        start=place.start,
-        end=place.end,
-        boxes=boxes,
-        ocr_confidence=confidence,
-        caveats=placed_from_json(row["caveats"]),
-    )
+def _cited_row(place: RowPlace, row: Row) -> Row:
+    names = {"document_id": place.document_id, "version_id": place.version_id, "filename": place.filename}
+    return {**row, **names}

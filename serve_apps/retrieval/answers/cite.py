@@ -3,9 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from cluster.state.db.postgres import Row
 from pipelines.documents.document import Page
+from pipelines.documents.store.page_codec import placed_from_json
 from serve_apps.retrieval.answers.evidence import EvidenceSentence
-from serve_apps.retrieval.answers.quote import ANYWHERE, Citation, describe_quote, locate_quote
+from serve_apps.retrieval.answers.quote import ANYWHERE, Citation, describe_quote, locate_quote, page_of
 from serve_apps.retrieval.search.query import SearchHit
 
 Pages = Mapping[tuple[str, int], Page]  # by version and number
@@ -78,6 +80,29 @@ class CitationList:
             ocr_confidence=confidence,
             caveats=tuple(one for one in hit.caveats if one.page in (None, number)),
         )
+
+
+def cite_page(row: Row, start: int, end: int, *, n: int = 0) -> Citation:
+    """A citation of [start, end) on a stored page.
+
+    `row`: the page's columns, with its document_id, version_id, filename, caveats, and chunk_id where it is known.
+    """
+    page = page_of(row)
+    boxes, confidence = describe_quote(page, start, end)
+    return Citation(
+        n=n,
+        chunk_id=row.get("chunk_id") or "",
+        document_id=row["document_id"],
+        version_id=row["version_id"],
+        filename=row["filename"],
+        page=page.number,
+        quote=page.text[start:end],
+        start=start,
+        end=end,
+        boxes=boxes,
+        ocr_confidence=confidence,
+        caveats=placed_from_json(row["caveats"]),
+    )
 
 
 def citations_overlap(one: Citation, other: Citation) -> bool:

@@ -4,7 +4,10 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from serve_apps.retrieval.answers.evidence import EvidenceSentence
+from serve_apps.retrieval.answers.cite import CitationList
+from serve_apps.retrieval.answers.claims import AnswerClaim, ConflictValue, SourceConflict
+from serve_apps.retrieval.answers.evidence import EvidenceSentence, split_hits
+from serve_apps.retrieval.answers.quote import Citation
 from serve_apps.retrieval.search.query import SearchHit
 from serve_apps.retrieval.text.values import TextValue, ValueKind, blank_values, find_values
 from serve_apps.retrieval.text.words import NameMention, content_words, find_names
@@ -91,3 +94,41 @@ def _value_amounts(one: SourceStatement, kind: tuple[ValueKind, str]) -> set[str
 
 def _first_value(one: SourceStatement, kind: tuple[ValueKind, str]) -> TextValue:
     return next(value for value in one.values if (value.kind, value.unit) == kind)
+
+
+def find_source_conflicts(
+    question: str, cited: CitationList, claims: Sequence[AnswerClaim]
+) -> tuple[SourceConflict, ...]:
+    """Contradictions between cited sentences and others of the passages; the others are cited too."""
+    if not any(find_values(one.quote) for one in cited.all):
+        return ()
+    sentences = split_hits(cited.hits)
+    statements = [SourceStatement.of(one, cited.hits[one.hit]) for one in sentences]
+    found: list[SourceConflict] = []
+    told: set[int] = set()
+    for n in dict.fromkeys(n for claim in claims for n in claim.citations):
+        shown = _statement_around(cited.all[n - 1], statements, cited.hits)
+        if shown is None or n in told:
+            continue
+        stated: list[ConflictValue] = []
+        for own, other, value in find_contradictions(question, shown, statements):
+            place = cited.sentence(other.sentence)
+            if place is not None:
+                stated = stated or [ConflictValue(own.shown, n)]
+                stated.append(ConflictValue(value.shown, cited.number(place)))
+        if stated:
+            told |= {one.citation for one in stated}
+            found.append(SourceConflict(tuple(stated)))
+    return tuple(found)
+
+
+def _statement_around(
+    citation: Citation, statements: Sequence[SourceStatement], hits: Sequence[SearchHit]
+) -> SourceStatement | None:
+    """The statement that a quote is part of."""
+    for one in statements:
+        at = one.sentence
+        same = hits[at.hit].version_id == citation.version_id and at.page == citation.page
+        if same and at.start <= citation.start and citation.end <= at.end:
+            return one
+    return None

@@ -105,6 +105,11 @@ class SearchPipeline:
             ranking.candidates if query.explain else (),
         )
 
+    async def load_hits(self, scope: Scope, ids: Sequence[str]) -> tuple[SearchHit, ...]:
+        """Passages by their chunk ids, in that order and without a score; one that is gone is missing."""
+        rows = await self._legs.passages(scope, ids)
+        return tuple(_hit_from_row(Candidate(one, rows[one]["document_id"]), rows[one]) for one in ids if one in rows)
+
     async def rank(self, scope: Scope, query: SearchQuery, vector: Vector | None = None) -> CandidateRanking:
         """Search without loading the passages; arguments and errors as for `run`."""
         trace, asked = _Trace(), replace(query, text=follow_up.expand_question(query.words, query.history))

@@ -1,0 +1,1 @@
+"""Lists and summaries of whole documents."""
