@@ -196,6 +196,27 @@ async def test_mr_another_connection_answers_and_the_answer_says_which_was_left(
     assert usage["connection"] == "alive"
 
 
+async def test_or_03_a_follow_up_goes_where_the_answer_came_from(house: House) -> None:
+    """OR-03: without a word that names documents; thanks are no question, and what documents do not hold is GENERAL's.
+
+    Who follows nothing goes on as before.
+    """
+
+    async def say(session: str, message: str) -> tuple[str, str]:
+        said = {"message": message, "session_id": session, "verbose": "debug"}
+        path = ""
+        async with house.asking("/api/chat/assistant", **said) as events:
+            async for _, told, _ in events:
+                path = told["data"]["path"] if told["data"]["kind"] == "route" else path
+                answer = told["data"].get("answer", "")
+        return path, answer
+
+    assert "ends in May" in (await say("first", f"/docs {QUESTION}"))[1]
+    assert await say("first", "And when is the rent paid?") == ("documents", "The rent is paid each quarter. [1]")
+    for session, message in (("first", "Thanks!"), ("second", "And when is the rent paid?")):
+        assert (await say(session, message))[0] == "general"
+
+
 async def test_a_reader_who_leaves_stops_the_model(house: House) -> None:
     """GW: an answer that nobody waits for is not paid for to its end."""
     with serve_model(Say(REPLY, size=4, upto=4, after="forever", between=0.02)) as model:

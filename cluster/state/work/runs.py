@@ -11,7 +11,7 @@ from cluster.basics.errors import Conflict, NotFound
 from cluster.basics.ids import scoped_id
 from cluster.basics.scope import Scope
 from cluster.state.canonical_json import action_digest, normalize_json
-from cluster.state.db.postgres import Transaction, field_values
+from cluster.state.db.postgres import Row, Transaction, field_values
 from cluster.state.work.lease import LeaseLedger, worker_scope
 from cluster.state.work.run_record import (
     NewRun,
@@ -68,6 +68,11 @@ class RunLedger(LeaseLedger[RunLease], queries="runs.sql"):
         """
         await self._ask_of_the_dead()
         return next(iter(await self._claim_leases(owner=owner, lease=lease_seconds)), None)
+
+    async def last_of_session(self, scope: Scope, session: str) -> Row | None:
+        """The `path` of a conversation's last completed run, and `traced`, its trace's line on documents; or None."""
+        async with self._db.transaction(scope) as tx:
+            return await tx.one(self._sql["last_of_session"], **scope.keys, session=session)
 
     async def load(self, scope: Scope, run: str) -> RunJournal:
         """The run with its journal. Raises NotFound where there is none."""

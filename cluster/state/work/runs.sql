@@ -55,6 +55,12 @@ on conflict (run_id, step, category) do update set state = 'pending', execution 
     decided_arguments = null, reviewer = null, notes = '', decided_at = null
 where a.tenant_id = %(tenant)s and a.workspace_id = %(workspace)s and a.state = 'approved';
 
+-- last_of_session: The path of the run of a conversation that was completed last, and what its trace says of documents.
+select path, jsonb_path_query_first(outcome, '$.trace[*] ? (@.step == "documents")') as traced from runs
+where session_id = %(session)s and tenant_id = %(tenant)s and workspace_id = %(workspace)s and depth = 0
+  and state = 'completed'
+order by created_at desc limit 1;
+
 -- load: What an owner needs to know of a run.
 select id, state, seed, input, fence, attended, outcome, error,
     coalesce((select last_seq from event_streams s where s.stream = 'run:' || runs.id

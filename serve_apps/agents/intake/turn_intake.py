@@ -22,7 +22,7 @@ from serve_apps.agents.inquiries.inquiry import PERSON
 from serve_apps.agents.inquiries.replies import Replies, Resumed
 from serve_apps.agents.intake.assistant import ASSISTANT
 from serve_apps.agents.intake.injected_context import CONTEXT, ContextInjector, named
-from serve_apps.agents.intake.path_router import command_of
+from serve_apps.agents.intake.path_router import NO_RULE, command_of
 from serve_apps.agents.intake.route_cache import CachedRouter
 from serve_apps.agents.intake.turn import dump_turn, load_turn
 from serve_apps.agents.memory.episodic import EpisodicMemory
@@ -33,6 +33,7 @@ from serve_apps.agents.memory.summary import ConversationSummariser
 from serve_apps.agents.streams.cancellation import closing_stream
 from serve_apps.agents.turn.delegation import StoredAgents
 from serve_apps.agents.turn_ports import AgentSnapshot, IncomingMessage, RunId, SessionId, Turn, TurnOutcome, TurnPath
+from serve_apps.retrieval.answers.follow_up import asks_further
 from skills.framework.skill_store import SkillStore
 
 
@@ -132,7 +133,7 @@ class TurnIntake:
             session = await records.conversations.open(tx, scope, incoming.session, agent.id)
         if session.agent is not None and session.agent != agent.id:
             raise Conflict(f"session {session.id} is with another agent", fix="Begin a session of its own with each.")
-        path, route = await self._choose_path(incoming)
+        path, route = await self._choose_path(scope, session, incoming)
         context = await self._injector.inject(scope, named(incoming.options))
         recalled = await self._recall_history(scope, session, incoming)
         remembered = {} if recalled.line is None else {RECALLED: recalled.line}
@@ -183,16 +184,31 @@ class TurnIntake:
         agents = StoredAgents(self._records.database, self._records.agents, self._records.skills)
         return await agents.find(scope, wanted or ASSISTANT.name)
 
-    async def _choose_path(self, incoming: IncomingMessage) -> tuple[TurnPath, Mapping[str, Any]]:
-        """By rule; who brings tools of their own wants a model, whatever the words are."""
+    async def _choose_path(
+        self, scope: Scope, session: ConversationSession, incoming: IncomingMessage
+    ) -> tuple[TurnPath, Mapping[str, Any]]:
+        """By rule; who brings tools of their own wants a model, whatever the words are.
+
+        A question that leans on an answer from the documents goes where that came from.
+        """
         if incoming.options.get("tools") or incoming.options.get("trailing"):
             rule = "client_tools"
         elif named(incoming.options) and not command_of(incoming.message)[0]:  # only a model reads what is named
             rule = "named_files"
         else:
             traced = await self._router.route(incoming.message)
-            return traced.routed.path, traced.data
+            if traced.routed.rule != NO_RULE or not await self._follows_documents(scope, session, incoming.message):
+                return traced.routed.path, traced.data
+            return TurnPath.DOCUMENTS, {**traced.data, "path": str(TurnPath.DOCUMENTS), "rule": "follow_up"}
         return TurnPath.GENERAL, {"path": "general", "rule": rule, "words": [], "cached": "off: not asked"}
+
+    async def _follows_documents(self, scope: Scope, session: ConversationSession, message: str) -> bool:
+        """True for a question that needs what was said before it, where the documents have said that."""
+        if not asks_further(message):
+            return False
+        last = await self._records.runs.last_of_session(scope, session.id)
+        answered = last is not None and last["path"] == str(TurnPath.DOCUMENTS)
+        return answered and last is not None and "handed_to" not in (last["traced"] or {})
 
     async def _recall_history(
         self, scope: Scope, session: ConversationSession, incoming: IncomingMessage

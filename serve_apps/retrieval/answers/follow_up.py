@@ -14,6 +14,7 @@ _LEANS = re.compile(
     r"the same|above|previous|both|either|one)\b",
     re.IGNORECASE,
 )
+_GOES_ON = re.compile(r"^\W*(?:and|what about|how about|und|was ist mit)\b", re.IGNORECASE)
 _WORD = re.compile(r"\w+", re.UNICODE)
 _FUNCTION_WORDS = """a an and any are as at be but by can could did do does for from had has have how i if in is it its
 me my of on or our please should so tell than that the their them then there these they this those to was we were what
@@ -27,6 +28,11 @@ def expand_question(question: str, history: Sequence[str]) -> str:
     if not question or not said or not is_follow_up(question):
         return question
     return "\n".join([*said, question])
+
+
+def asks_further(message: str) -> bool:
+    """True for a follow-up that is a question: it ends as one, or begins with "and", "what about" and their like."""
+    return is_follow_up(message) and ("?" in message or _GOES_ON.match(message) is not None)
 
 
 def is_follow_up(question: str) -> bool:
