@@ -32,6 +32,7 @@ DATA: dict[EventKind, dict[str, Any]] = {
     EventKind.RETRIEVED: {"sources": [{"n": 1}], "generation": 1, "fallback": None},
     EventKind.MODEL: {"connection": "c", "model": "m", "task": "chat", "reason": "primary"},
     EventKind.FALLBACK: {"left": "a", "taken": "b", "why": "unavailable"},
+    EventKind.DRAFT: {"text": "It may"},
     EventKind.THINKING: {"text": "a secret thought"},
     EventKind.PLAN: {"steps": [{"id": "1", "label": "look"}]},
     EventKind.STEP_START: {"id": "1", "label": "look"},
@@ -131,6 +132,8 @@ def a_run(rng: Random) -> tuple[list[Event], str]:
             for _ in range(rng.choice((0, 0, 0, 1, 2))):
                 seq += 1
                 told.append(Event(seq, EventKind.STATUS, {"state": "thinking"}))
+            if rng.random() < 0.3:
+                told.append(Event(seq + 1, EventKind.DRAFT, {"text": "It may"}, piece=True))
             end = rng.randint(at + 1, shown)
             told.append(Event(seq + 1, EventKind.TEXT, {"text": text[at:end]}, at, piece=True))
             at = end

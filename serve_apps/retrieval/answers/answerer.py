@@ -105,18 +105,39 @@ class DocumentAnswerer:
             return _not_found_answer(results, nothing, fallback=results.fallback)
         about = asked if find_identifiers(asked) else expand_question(asked, history)
         meant, heads, running = await self._find_meant(scope, query, about, results)
+        leans = is_follow_up(asked) and bool(history)  # what it leans on is no condition that a table knows
+        calculated, results = (None, results) if leans else await self._calculate_answer(scope, query, results, meant)
+        if calculated is not None:
+            return calculated
+        return await self._answer_from_passages(scope, question, query, results, (meant, heads, running), draft)
+
+    async def _calculate_answer(
+        self, scope: Scope, query: SearchQuery, results: SearchResults, meant: MeantDocuments
+    ) -> tuple[CitedAnswer | None, SearchResults]:
+        """The answer of tables, if they give one, and the results, which say why a calculation was not made."""
         try:
-            leans = is_follow_up(asked) and bool(history)  # what it leans on is no condition that a table knows
-            calculated = None if leans else await self._tables.answer(scope, asked, agent_id, results.hits, meant)
+            calculated = await self._tables.answer(scope, query.text, query.agent_id, results.hits, meant)
         except (BadQuery, TooManyRows) as error:
-            calculated, why_not = None, f"not calculated, {error}"
-            results = replace(results, fallback=_join_reasons(results.fallback, why_not))
-        if calculated:
-            calculation, claims, places = calculated
-            text = "\n".join([text_of(claims, ()), *calculation.notes])
-            return CitedAnswer(
-                text, "extractive", places, results, None, results.fallback, claims, calculation=calculation
-            )
+            return None, replace(results, fallback=_join_reasons(results.fallback, f"not calculated, {error}"))
+        if calculated is None:
+            return None, results
+        calculation, claims, places = calculated
+        text = "\n".join([text_of(claims, ()), *calculation.notes])
+        why = results.fallback
+        answer = CitedAnswer(text, "extractive", places, results, None, why, claims, calculation=calculation)
+        return answer, results
+
+    async def _answer_from_passages(
+        self,
+        scope: Scope,
+        question: str,
+        query: SearchQuery,
+        results: SearchResults,
+        known: tuple[MeantDocuments, list[str], RunningLines],
+        draft: ShowDraft | None,
+    ) -> CitedAnswer:
+        """The answer of a model, checked, or of the passages' own sentences; `known` is from `_find_meant`."""
+        asked, (meant, heads, running) = query.text, known
         own = await self._load_meant(scope, query, meant)
         strange = abstain.find_uncovered_terms(
             asked,
