@@ -70,6 +70,16 @@ def test_pieces_become_one_text_and_what_stood_beside_a_call_becomes_a_thought()
     assert (call.over, call.result, call.ms, call.tier) == (True, "49.42", 12, 1)
 
 
+def test_a_draft_is_shown_as_plain_text_until_the_checked_answer_comes(desk: ConsoleContext) -> None:
+    """Nothing that nobody has checked is drawn, however it is written; afterwards nothing is left of it."""
+    turn = heard(told("draft", "2", f"It ends **now** {EVIL} "), told("draft", "2", "![x](http://evil)"))
+    made = str(answer_section(desk, turn, "assistant", live=True))
+    assert "It ends **now**" in made and "not checked yet" in made and "<img" not in made and "<strong" not in made
+    fold_event(turn, told("text", "3", "It ends in May."))
+    assert (turn.draft, turn.text) == ("", "It ends in May.")
+    assert "aos-draft" not in str(answer_section(desk, turn, "assistant", live=True))
+
+
 def test_what_is_asked_waits_until_it_is_decided_and_an_end_is_an_end() -> None:
     asked = told("approval_required", approval={"id": "a", "tool": "http_get", "arguments": {}})
     assert heard(asked).approval is not None and not heard(asked).over
