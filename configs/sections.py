@@ -222,10 +222,12 @@ class ModelsSettings(Section):
 
     `allow`: addresses that are not public and that stored connections may have all the same: `host`, `host:port`, or a
     network such as `10.1.0.0/16`. What LLM_BASE_URL or the connections file names is never asked about, and this
-    machine's own addresses are open to the first tenant while `http.host` is one of them.
+    machine's own addresses are open to the first tenant while `http.host` is one of them. `drafts`: readers see what a
+    model writes before it is checked against the documents; off, they see the checked answer alone.
     """
 
     allow: tuple[str, ...] = ()
+    drafts: bool = True
     connections_file: Path | None = None
     vault_key: Secret = None
     max_fallbacks: int = Field(3, ge=0)

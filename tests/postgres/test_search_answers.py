@@ -102,6 +102,15 @@ async def test_the_best_sentence_is_the_answer_with_its_place(desk: Desk) -> Non
     assert all(f"[{one.n}]" in answer.text for one in answer.citations)
 
 
+@pytest.mark.parametrize("shown", [True, False])
+async def test_a_draft_is_shown_only_where_the_settings_say_so(desk: Desk, shown: bool) -> None:
+    search = SearchPipeline(desk.database, FakeEmbedder(), None, SearchSettings(), RerankSettings())
+    writer, drafts = FakeWriter(quoting("It weighs twelve kilograms.", "The pump weighs twelve kilograms.")), []
+    answerer = DocumentAnswerer(search, desk.database, FakeEmbedder(), writer, lambda: shown)
+    answer = await answerer.ask(desk.scope, QUESTION, draft=drafts.append)
+    assert answer.mode == "generated" and "".join(drafts) == ("It weighs twelve kilograms." if shown else "")
+
+
 @pytest.mark.parametrize("question", ["Who was the first emperor of Rome?", "", "the of and", "zanzibar"])
 async def test_what_nothing_supports_is_not_found(desk: Desk, question: str) -> None:
     answer = await desk.ask(question)

@@ -1,6 +1,6 @@
 """Answers with citations: the documents' own best sentences, or a model's words checked against their quotes."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Literal
@@ -71,10 +71,18 @@ class DocumentAnswerer:
     """Answers questions from what a scope may see."""
 
     def __init__(
-        self, search: SearchPipeline, database: Database, embedder: Embedder, writer: QueryWriter | None = None
+        self,
+        search: SearchPipeline,
+        database: Database,
+        embedder: Embedder,
+        writer: QueryWriter | None = None,
+        shows_drafts: Callable[[], bool] = lambda: True,
     ) -> None:
-        """`writer` asks the workspace's language models; without one, or where it has none, answers are extractive."""
-        self._search, self._embedder, self._writer = search, embedder, writer
+        """`writer` asks the workspace's language models; without one, or where it has none, answers are extractive.
+
+        `shows_drafts` tells, at each answer, whether a reader may see what a model writes before it is checked.
+        """
+        self._search, self._embedder, self._writer, self._shows_drafts = search, embedder, writer, shows_drafts
         self._evidence = EvidenceReader(database, embedder)
         self._tables = TableAnswerer(database, embedder)
         self._overviews = OverviewReader(search, database, embedder)
@@ -221,8 +229,8 @@ class DocumentAnswerer:
         filters = replace(query.filters, document_ids=tuple(sorted(meant.documents)))
         return (await self._search.run(scope, replace(query, filters=filters))).hits
 
-    @staticmethod
     async def _write_answer(
+        self,
         writer: QueryWriter,
         scope: Scope,
         question: str,
@@ -234,7 +242,7 @@ class DocumentAnswerer:
         sources = [generate.NumberedSource(f"{hit.filename}, page {hit.page}", hit.text) for hit in results.hits[:HITS]]
         wanted = generate.answer_request(question, sources, query.history)
         try:
-            listen = None if draft is None else DraftText(draft).feed
+            listen = DraftText(draft).feed if draft is not None and self._shows_drafts() else None
             written = await writer.write(scope, query.agent_id, Task.RAG_ANSWER, wanted, listen)
         except NoModel:
             return None, None
