@@ -8,6 +8,7 @@ from serve_apps.retrieval.answers.evidence import ScoredSentence
 from serve_apps.retrieval.search.query import SearchHit
 from serve_apps.retrieval.text.abbreviations import known_with_meanings
 from serve_apps.retrieval.text.identifiers import KnownTerms
+from serve_apps.retrieval.text.rule_languages import ENGLISH, RuleLanguage
 from serve_apps.retrieval.text.values import blank_values, date_readings, find_dates
 from serve_apps.retrieval.text.words import NameMention, content_words, find_names, is_unknown_name
 
@@ -65,20 +66,23 @@ class UncoveredTerms:
 
 
 def find_uncovered_terms(
-    question: str, hits: Sequence[SearchHit], meant: Sequence[str] | None = None
+    question: str, hits: Sequence[SearchHit], meant: Sequence[str] | None = None, language: RuleLanguage = ENGLISH
 ) -> UncoveredTerms:
     """The names, dates and words of a question beside all that the passages and their titles say.
 
     `meant`: texts of the documents that it is about, where it says so; names and dates have to stand in these.
+    `language`: that of the question; where a rule does not know it, what the rule is for counts as known.
     """
     dates = [one for one in find_dates(question) if one.kind == "date"]
     found = [text for hit in hits for text in (hit.text, *hit.titles)]
     known = KnownTerms.of(found if meant is None else meant, dated=bool(dates))
     there = known.words if meant is None else known.words | known_with_meanings(found)
     rest = blank_values(question, dates)
-    asked, words = tuple(find_names(rest)), set(content_words(rest))
+    asked = tuple(find_names(rest)) if language.has("names") else ()
+    words = set(content_words(rest))
+    strange = words - there if language.has("words") else set()
     unknown = tuple(one.shown for one in dates if not known.dates & set(date_readings(one)))
-    missing = (len(words - there) + len(unknown)) / (len(words) + len(dates)) if words or dates else 0.0
+    missing = (len(strange) + len(unknown)) / (len(words) + len(dates)) if words or dates else 0.0
     strangers = tuple(name for name in asked if is_unknown_name(name.words, known.words))
     return UncoveredTerms(asked, strangers, missing, unknown)
 

@@ -30,6 +30,7 @@ from serve_apps.retrieval.tables.calculation import Calculation
 from serve_apps.retrieval.tables.sandboxed_sql import BadQuery
 from serve_apps.retrieval.tables.table_search import TooManyRows
 from serve_apps.retrieval.text.identifiers import find_identifiers
+from serve_apps.retrieval.text.rule_languages import ENGLISH, RuleLanguage, rule_language
 from serve_apps.retrieval.text.values import find_values
 from serve_apps.retrieval.text.words import content_words
 
@@ -60,6 +61,7 @@ class CitedAnswer:
     abstained: str | None = None  # why there is no answer; None where there is one
     id: str | None = None  # under which it is stored; None where it is not
     calculation: Calculation | None = None  # the query over tables that gave it; None of all other answers
+    judged: RuleLanguage = ENGLISH  # the language that the question was read in, and the rules that know it
 
 
 class DocumentAnswerer:
@@ -103,14 +105,16 @@ class DocumentAnswerer:
                 text, "extractive", places, results, None, results.fallback, claims, calculation=calculation
             )
         own = await self._load_meant(scope, query, meant)
+        language = rule_language(asked, [hit.stemmer for hit in results.hits])
         strange = abstain.find_uncovered_terms(
             asked,
             (*own, *results.hits),
             [*(text for hit in own for text in (hit.text, *hit.titles)), *heads] if own else None,
+            language,
         )
         others = (hit for hit in results.hits if hit.document_id not in meant.documents | meant.rivals)
         results = replace(results, hits=(*own, *islice(others, HITS)))
-        subject = AnswerSubject(asked, meant, strange)
+        subject = AnswerSubject(asked, meant, strange, language)
         cited = CitationList(results.hits, await self._evidence.load_pages(scope, results.hits))
         said: tuple[str, str] | None = None
         why: str | None = None
@@ -120,12 +124,12 @@ class DocumentAnswerer:
         if said is not None:
             written, why, dropped = await self._verify_generated(scope, subject, results, cited, running, *said)
             if written is not None:
-                return written
+                return replace(written, judged=language)
         afresh = CitationList(results.hits, cited.pages)
         answer = await self._extract_answer(scope, subject, results, afresh, running, why)
         if answer.mode == "not_found" and said is None and why is not None:
             answer = replace(answer, text=NO_REPLY, abstained=why)
-        return replace(answer, dropped=dropped)
+        return replace(answer, dropped=dropped, judged=language)
 
     async def _find_meant(
         self, scope: Scope, query: SearchQuery, about: str, results: SearchResults
@@ -190,7 +194,7 @@ class DocumentAnswerer:
             # The passages' own sentences stand where the model said what none says.
             more = extract_claims(offered, cited, subject.strange) if left_out(dropped) else []
             claims, fallback = (*claims, *more), _join_reasons(fallback, offered.unmeasured)
-            conflicts = _find_conflicts(subject.question, cited, claims)
+            conflicts = _find_conflicts(subject, cited, claims)
             shown, places = text_of(claims, conflicts), tuple(cited.all)
             answer = CitedAnswer(shown, "generated", places, results, model, fallback, claims, conflicts, dropped)
             return answer, None, dropped
@@ -252,7 +256,7 @@ class DocumentAnswerer:
         if not claims:
             reason = abstain.abstention_reason(offered.sentences, subject.strange)
             return _not_found_answer(results, reason, fallback=fallback)
-        conflicts = _find_conflicts(subject.question, cited, claims)
+        conflicts = _find_conflicts(subject, cited, claims)
         text, places = text_of(claims, conflicts), tuple(cited.all)
         return CitedAnswer(text, "extractive", places, results, None, fallback, tuple(claims), conflicts)
 
@@ -283,9 +287,11 @@ def _claims_suffice(
     return any(citations_overlap(one, place) for one in found for place in places)
 
 
-def _find_conflicts(question: str, cited: CitationList, claims: Sequence[AnswerClaim]) -> tuple[SourceConflict, ...]:
+def _find_conflicts(
+    subject: AnswerSubject, cited: CitationList, claims: Sequence[AnswerClaim]
+) -> tuple[SourceConflict, ...]:
     """Contradictions between cited sentences and others of the passages; the others are cited too."""
-    if not any(find_values(one.quote) for one in cited.all):
+    if not subject.language.has("conflicts") or not any(find_values(one.quote) for one in cited.all):
         return ()
     sentences = evidence.split_hits(cited.hits)
     statements = [conflict.SourceStatement.of(one, cited.hits[one.hit]) for one in sentences]
@@ -296,7 +302,7 @@ def _find_conflicts(question: str, cited: CitationList, claims: Sequence[AnswerC
         if shown is None or n in told:
             continue
         stated: list[ConflictValue] = []
-        for own, other, value in conflict.find_contradictions(question, shown, statements):
+        for own, other, value in conflict.find_contradictions(subject.question, shown, statements):
             place = cited.sentence(other.sentence)
             if place is not None:
                 stated = stated or [ConflictValue(own.shown, n)]

@@ -14,7 +14,7 @@ from serve_apps.http.response_shapes import PlacedCaveatShape, copy_fields
 from serve_apps.http.routes.documents.passages import box_coordinates, caveat_shapes
 from serve_apps.retrieval.answers.claims import Basis
 from serve_apps.retrieval.answers.quote import Citation
-from serve_apps.retrieval.answers.stored_answers import calculation_json
+from serve_apps.retrieval.answers.stored_answers import calculation_json, judged_json
 
 router = APIRouter(route_class=GuardedRoute, tags=["answers"])
 
@@ -93,6 +93,17 @@ class CalculationShape(BaseModel):
     notes: list[str]
 
 
+class JudgedShape(BaseModel):
+    """The language that a question was read in (ISO 639-1, null where no stemmer knows it), and the rules that judged.
+
+    The others know English only, and were left out: `names` and `words` that no passage has, `claims` that turn a
+    passage round, `conflicts` between passages.
+    """
+
+    language: str | None
+    rules: list[str]
+
+
 class AnswerShape(BaseModel):
     """An answer: `mode` says whether it was extracted, generated, or nothing supports one.
 
@@ -110,6 +121,7 @@ class AnswerShape(BaseModel):
     abstained: str | None
     model: str | None
     fallback: str | None
+    judged: JudgedShape
     calculation: CalculationShape | None
 
 
@@ -195,6 +207,7 @@ class Why(BaseModel):
     conflicts: list[list[StatedShape]]
     dropped: list[DroppedShape]
     search: dict[str, Any]
+    judged: JudgedShape | None
     calculation: CalculationShape | None
 
 
@@ -214,6 +227,7 @@ async def ask(body: AskRequest, me: Me, parts: Its) -> AnswerShape:
         claims=[copy_fields(ClaimShape, one) for one in answer.claims],
         conflicts=[[StatedShape(value=one.value, n=one.citation) for one in row.stated] for row in answer.conflicts],
         dropped=[copy_fields(DroppedShape, one) for one in answer.dropped],
+        judged=JudgedShape(**judged_json(answer.judged)),
         calculation=None if answer.calculation is None else CalculationShape(**calculation_json(answer.calculation)),
     )
 
