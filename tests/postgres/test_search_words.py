@@ -296,6 +296,28 @@ async def test_stop_words_of_the_question_are_not_looked_for_in_other_languages(
     assert text in await mixed.keyword("war")
 
 
+@pytest.mark.parametrize(
+    ("text", "question"),
+    [
+        ("هُزم فريق البانثرز، والدوري انتهى؛ كما قيل", "كم تخلى البانثرز؟"),
+        ("هُزم فريق البانثرز، انتهى الدوري؛ كما قيل", "الدوري؟"),
+        ("بیماری پمپ؟ نه", "پمپ"),
+        ("पंप की जाँच होती है।", "जाँच"),
+        ("Պոմպը ստուգվում է։", "ստուգվում"),
+        ("ለፓምፑ ምርመራ፣ ተደረገ።", "ምርመራ"),
+        ("¿Cuántos puntos? ¡Trece!", "trece"),
+        ("المـــضخة تعمل", "المضخة"),
+        ("صدر التقرير عام ٢٠١٤ في المدينة", "2014"),
+        ("\u200fالمضخة\u200e تعمل", "المضخة"),
+    ],
+)
+async def test_punctuation_and_digits_of_other_scripts_are_no_letters(place: Place, text: str, question: str) -> None:
+    """The last word of an Arabic question was another word, with its question mark."""
+    book = Book("one", [Passage(text, language=detect_stemmers([text])[0])])
+    corpus.load(place.admin, place.scope, place.generation, [book])
+    assert await place.keyword(question) == [text]
+
+
 async def test_words_with_quotes_and_backslashes_are_asked_in_several_languages(mixed: Place) -> None:
     """What the parser makes of them is written into a query and read back."""
     odd = r"The path C:\temp\o'neil\'x' of the houses, isn't it?"

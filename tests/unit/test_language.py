@@ -1,9 +1,12 @@
 """Languages of texts: detected by document and by chunk, and what a question is read in."""
 
+from dataclasses import dataclass
+
 import pytest
 
 from pipelines.documents.chunk.language import CODES, detect_stemmers, question_stemmers, rank_languages, stemmer_of
-from serve_apps.retrieval.answers.abstain import find_uncovered_terms
+from pipelines.documents.chunk.sentences import sentences
+from serve_apps.retrieval.answers.abstain import UncoveredTerms, find_uncovered_terms, supports_answer
 from serve_apps.retrieval.answers.support import support_objection
 from serve_apps.retrieval.text.rule_languages import RULES, RuleLanguage, rule_language, text_language
 
@@ -75,6 +78,7 @@ def test_what_is_no_language_of_postgres_has_no_stemmer() -> None:
 def test_rules_that_know_english_only_do_not_judge_other_languages() -> None:
     assert rule_language("How often is it checked?", ["english"]).judged_by == RULES
     assert rule_language("¿Con qué frecuencia debe revisarse la bomba?", ["spanish"]).judged_by == ("names",)
+    assert "meaning" not in rule_language("锅炉的最高允许温度是多少？", ["simple"]).judged_by
     german = rule_language("Wie oft muss die Pumpe geprüft werden?", ["german"])
     assert german.judged_by == () and german.code == "de"
     assert rule_language("锅炉的最高允许温度是多少？", ["simple"]) == RuleLanguage("simple")
@@ -96,3 +100,23 @@ def test_a_claim_in_german_is_not_dropped_for_its_nouns() -> None:
     claim = "Die Pumpe wird alle zwei Wochen geprüft, und im Betriebsbuch werden die Ergebnisse als Protokoll notiert."
     assert support_objection(claim, [quote], [], "Wie oft?", 0.9) is None
     assert "17" in (support_objection("Die Pumpe wird alle 17 Wochen geprüft.", [quote], [], "Wie oft?", 0.9) or "")
+
+
+@dataclass(frozen=True)
+class Judged:
+    coverage: float
+    similarity: float | None = None
+    score: float = 0.0
+
+
+@pytest.mark.parametrize(("stemmer", "enough"), [("english", 0.67), ("german", 0.25), ("simple", 0.15)])
+def test_where_meaning_is_not_compared_a_sentence_shares_enough_words(stemmer: str, enough: float) -> None:
+    asked = UncoveredTerms(language=RuleLanguage(stemmer))
+    assert supports_answer(Judged(enough + 0.01), asked) and not supports_answer(Judged(enough - 0.01), asked)
+
+
+@pytest.mark.parametrize(
+    "text", ["كم عدد الأعضاء؟ ثلاثون عضواً.", "कौन आया? वह आया। फिर गया।", "کون آیا؟ وہ آیا۔ پھر گیا۔"]
+)
+def test_sentences_end_with_the_marks_of_their_script(text: str) -> None:
+    assert len(list(sentences(text, 0, len(text)))) >= 2

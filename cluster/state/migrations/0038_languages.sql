@@ -11,6 +11,21 @@ where exists (select from document_chunks c where c.workspace_id = w.id and c.te
 create or replace function aos_language() returns text language sql stable
     as $$ select coalesce((select nullif(language, 'auto') from workspaces where id = aos_workspace()), 'english') $$;
 
+-- Text as the word parser understands it, as before; the question marks, commas and full stops of other scripts are no
+-- letters either, their digits are digits, and marks of direction and the Arabic stretch are nothing.
+create or replace function untypeset(content text) returns text language sql immutable parallel safe as $$
+    select case when octet_length(content) = length(content) then content else normalize(translate(content,
+        '‘’‚‛′“”„‟″«»‹›‐‑‒–−'
+            || '٠١٢٣٤٥٦٧٨٩۰۱۲۳۴۵۶۷۸۹٫'
+            || '—―…•·●▪◦‣■□→←↔×÷±≤≥≈°™®©§¶€£¥¿¡、。，；：！？（）「」『』【】'
+            || '،؛؟٪۔؍।॥՛՜՝՞։׃׀־።፣፤፥፦፧·〈〉《》〔〕〖〗・～〜'
+            || chr(173) || chr(8203) || chr(8204) || chr(8205) || chr(8206) || chr(8207) || chr(1564) || chr(1600)
+            || chr(8288) || chr(65279),
+        '''''''''''"""""""""-----'
+            || '01234567890123456789.'
+            || repeat(' ', 80)), nfkc) end
+$$;
+
 -- A word with its places, as a tsvector is written.
 create function written_word(lexeme text, positions smallint[]) returns text language sql immutable parallel safe as $$
     select '''' || replace(replace(lexeme, '\', '\\'), '''', '''''') || ''':' || array_to_string(positions, ',')
@@ -100,3 +115,21 @@ create function note_stemmers(languages text[]) returns void language sql as $$
     set stemmers = w.stemmers || array(select distinct one from unnest(languages) one where one <> all(w.stemmers))
     where w.id = aos_workspace() and not languages <@ w.stemmers
 $$;
+
+-- What is there is cut anew where that makes a difference: generated columns follow a column that is set to what it was.
+-- A keyword index that nobody believes would only be in the way; a worker makes it anew.
+create function is_marked(content text) returns boolean language sql immutable parallel safe as $$
+    select octet_length(content) > length(content)
+        and content ~ '[٠١٢٣٤٥٦٧٨٩۰۱۲۳۴۵۶۷۸۹٫،؛؟٪۔؍।॥՛՜՝՞։׃׀־።፣፤፥፦፧·〈〉《》〔〕〖〗・～〜\u200e\u200f\u061c\u0640]'
+$$;
+do $$ begin
+    if to_regclass('document_chunks_bm25') is not null and keyword_index_worn()
+       and exists (select from document_chunks where is_marked(search_text)) then
+        drop index document_chunks_bm25;
+    end if;
+end $$;
+with cut as (
+    update document_chunks set language = language where is_marked(search_text) returning workspace_id
+)
+update workspaces set corpus_version = corpus_version + 1 where id in (select workspace_id from cut);
+drop function is_marked(text);

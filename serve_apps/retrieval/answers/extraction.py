@@ -139,9 +139,8 @@ class EvidenceReader:
             word for _, place in facts for title in hits[place.hit].headings[:1] for word in content_words(title)
         }
         headings = [fact_evidence.fact_heading(fact, subject) for fact, _ in facts]
-        near, why = await self.measure(
-            with_workspace_cache(self._embedder, scope), shape.text, [*(sentences[at].text for at in order), *headings]
-        )
+        compared = [*(sentences[at].text for at in order), *headings]
+        near, why = await self._measure_in(scope, language, shape.text, compared)
         scored = [ScoredSentence(sentences[at], shares[at], value) for at, value in zip(order, near, strict=False)]
         over = None if is_meant else [content_words(titles[place.hit]) for _, place in facts]
         ranked = fact_evidence.rank_facts(shape, [fact for fact, _ in facts], subject, near[len(order) :], over)
@@ -177,6 +176,20 @@ class EvidenceReader:
             for at, share in zip(places, covered, strict=True):
                 shares[at] = share
         return shares
+
+    async def _measure_in(
+        self, scope: Scope, language: RuleLanguage, text: str, others: Sequence[str]
+    ) -> tuple[Sequence[float | None], str | None]:
+        """As `measure`; nothing is measured in a language that the embedder has not learnt.
+
+        To a model of English all sentences in other letters are alike: their order would be chance.
+        """
+        embedder = with_workspace_cache(self._embedder, scope)
+        try:
+            learnt = language.has("meaning") or not (await embedder.facts()).is_english
+        except AWAY:
+            learnt = True  # it is asked for vectors, and that says what is wrong
+        return await self.measure(embedder, text, others) if learnt else ([None] * len(others), None)
 
     async def measure(
         self, embedder: Embedder, text: str, others: Sequence[str]

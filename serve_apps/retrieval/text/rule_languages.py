@@ -14,8 +14,8 @@ from pipelines.documents.chunk.language import (
     stemmer_of,
 )
 
-Rule = Literal["names", "words", "claims", "conflicts"]
-RULES: Final[tuple[Rule, ...]] = ("names", "words", "claims", "conflicts")
+Rule = Literal["names", "words", "claims", "conflicts", "meaning"]
+RULES: Final[tuple[Rule, ...]] = ("names", "words", "claims", "conflicts", "meaning")
 # Languages that begin names with a capital, and hardly anything else, and leave their endings as they are.
 _NAMING: Final = frozenset(
     {"catalan", "danish", "dutch", "english", "french", "indonesian", "italian", "norwegian", "portuguese", "spanish"}
