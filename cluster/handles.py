@@ -15,6 +15,7 @@ from ray.serve.handle import DeploymentHandle
 from cluster.basics.errors import AosError, Overloaded, Unavailable
 from cluster.models.embedding.embedders import open_embedders
 from cluster.models.embedding.migration import EmbedderMoved, pair_embedders
+from cluster.models.embedding.provider_chain import embedding_settings
 from cluster.models.ports import Embedder, EmbedderFacts, EmbeddingLane, Reranker
 from cluster.models.reranking.configured_model import model_of
 from cluster.models.reranking.cross_encoder import load_reranker
@@ -141,7 +142,7 @@ def build_embedder(settings: Settings) -> Embedder:
     Unavailable where the application is not deployed.
     """
     if settings.embedding.placement == "inproc":
-        return pair_embedders(*open_embedders(settings.embedding, idle=settings.read.idle))
+        return pair_embedders(*open_embedders(embedding_settings(settings), idle=settings.read.idle))
     handle = _deployment_handle(*EMBEDDING)
     count = 1 if settings.embedding.former_model is None else 2
     return pair_embedders(*(HandleEmbedder(handle, place) for place in range(count)))

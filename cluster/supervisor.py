@@ -14,12 +14,14 @@ from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 
+import httpx2
 import psutil
 
 from cluster import connect
 from cluster.basics.errors import AosError, Conflict, InvalidSettings
 from cluster.deploy import HEALTHY_SECONDS
 from cluster.health_rounds import LivenessRounds
+from cluster.models.embedding.provider_chain import OLLAMA, PACKAGED, choose_provider
 from cluster.rollout import Rollout
 from cluster.state import supervised
 from cluster.state.db import embedded
@@ -27,6 +29,7 @@ from cluster.state.db.daemon import end_process, make_private
 from cluster.state.db.migrate import apply_migrations, let_in
 from cluster.state.identity.bootstrap import first_admin, new_password
 from cluster.state.secret_file import kept_secret
+from cluster.state.settings.detected_embedder import is_indexed, keep_detected, stored_embedding
 from cluster.state.supervised import MODULE
 from cluster.watch.standin import StandIn
 from configs.sections import Settings
@@ -58,9 +61,29 @@ def prepare_state(settings: Settings, report: Report) -> str | None:
     applied = asyncio.run(apply_migrations(found.postgres_admin))
     report(f"schema: {len(applied)} migrations applied" if applied else "schema: up to date")
     asyncio.run(let_in(found.postgres_admin, found.postgres))
+    asyncio.run(detect_embedder(settings, found.postgres_admin, report))
     kept = _first_password(settings)
     made = asyncio.run(first_admin(found.postgres_admin, settings.auth, lambda: kept_secret(kept, new_password)))
     return kept.read_text(encoding="utf-8") if made is None and kept.exists() else made
+
+
+async def detect_embedder(settings: Settings, owner: str, report: Report, *, ollama: str = OLLAMA) -> None:
+    """Look for a server that embeds, and keep what was found: once it is away, that is no reason for another.
+
+    `settings` as the files and the environment have them; `owner` is the connection of the schema's owner.
+    """
+    rows = await stored_embedding(owner)
+    if rows.get("base_url") is not None or rows.get("detect") is False:
+        return
+    known = settings.embedding
+    if rows.get("model") is not None and known.model == PACKAGED:
+        known = known.model_copy(update={"model": rows["model"]})
+    async with httpx2.AsyncClient(trust_env=False) as client:
+        indexed = await is_indexed(owner)
+        found = await choose_provider(known, settings.llm, client, indexed=indexed, ollama=ollama)
+    if found.source in ("ollama", "llm") and found.base_url is not None:
+        await keep_detected(owner, found.source, found.base_url, found.model)
+        report(f"embedder: {found.model} at {found.base_url} ({found.source}), from now on")
 
 
 def forget_first_password(settings: Settings) -> None:

@@ -12,6 +12,8 @@ class EmbeddingSettings(Section):
 
     With `base_url` it is the name that this OpenAI-shaped server knows; `window` is then how many tokens that model
     reads, `seconds` how long it may take for a batch, `attempts` how often one is sent before it is given up.
+    `detect`: where no server is named, the first start looks for one: Ollama on this machine, and for a model that is
+    not here the language model's. `detected` is what it found, kept with `base_url` and `model` for every later start.
     `gpu`: `auto` computes on the GPU that Ray gives its replica (ray.num_gpus) where torch sees one; true insists.
     `batch_tokens`: of a batch, padding included; 2,048 on a CPU and 32,768 on a GPU unless given. `queue_tokens`: more
     than these waiting in a lane, and callers are refused. `cache_entries`: vectors of questions kept for each
@@ -29,6 +31,8 @@ class EmbeddingSettings(Section):
     cache_seconds: int = Field(86_400, ge=1)
     base_url: str | None = None
     api_key: Secret = None
+    detect: bool = True
+    detected: Literal["ollama", "llm"] | None = None
     window: int = Field(2048, ge=64)
     seconds: float = Field(180, gt=0)
     attempts: int = Field(4, ge=1, le=10)

@@ -77,6 +77,7 @@ def of_indexed(indexed: IndexedVersion) -> Row:
         "reads": indexed.reads,
         "made": indexed.made,
         "tables": dumps([table_to_json(table) for table in indexed.tables]),
+        "stemmers": dumps(list(indexed.stemmers)),
     }
 
 
@@ -86,7 +87,8 @@ def to_indexed(row: Row) -> IndexedVersion:
     flat, dimension = np.frombuffer(row["vectors"], "<f4"), row["dimension"]
     vectors = None if dimension < 0 else flat.reshape(len(chunks), dimension)
     tables = tuple(table_from_json(table) for table in loads(row.get("tables") or "[]"))
-    return IndexedVersion(VersionId(row["version"]), chunks, vectors, row["reads"], row["made"], tables)
+    stemmers = tuple(loads(row.get("stemmers") or "[]"))
+    return IndexedVersion(VersionId(row["version"]), chunks, vectors, row["reads"], row["made"], tables, stemmers)
 
 
 def _without_nulls(one: FileTask | PageSlice) -> Row:

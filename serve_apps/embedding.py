@@ -15,6 +15,7 @@ from cluster.basics.errors import Unavailable
 from cluster.basics.priority import give_way
 from cluster.models.embedding.embedders import open_embedders
 from cluster.models.embedding.migration import EmbedderMoved
+from cluster.models.embedding.provider_chain import embedding_settings
 from cluster.models.embedding.weights import use_cores
 from cluster.models.ports import Embedder, EmbeddingLane
 from cluster.state.settings.settings_rows import load_with_rows
@@ -60,7 +61,7 @@ class EmbedderReplica:
 
 def _load_embedders(settings: Settings) -> tuple[Embedder, ...]:
     use_cores()
-    return open_embedders(settings.embedding, idle=settings.read.idle)
+    return open_embedders(embedding_settings(settings), idle=settings.read.idle)
 
 
 def build(args: dict[str, Any]) -> serve.Application:

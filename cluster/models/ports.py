@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from cluster.models.messages import ChatRequest, ModelReply, ReplyDelta
 
+ENGLISH_MODEL = "all-MiniLM-L6-v2"
+
 
 class EmbeddingLane(StrEnum):
     """The queue that a text is embedded in: a question somebody waits for, or a bulk job. Questions overtake."""
@@ -26,6 +28,11 @@ class EmbedderFacts:
     dimension: int  # length of a vector
     window: int  # tokens the model reads at once, its special tokens included; longer texts are read window by window
     fingerprint: str  # vectors of embedders with the same one can be compared; whatever number format computes them
+
+    @property
+    def is_english(self) -> bool:
+        """True for the packaged model, which has learnt English only."""
+        return self.name == ENGLISH_MODEL
 
 
 class Embedder(Protocol):

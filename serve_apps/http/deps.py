@@ -23,6 +23,7 @@ from cluster.state.work.jobs import JobLedger
 from cluster.state.work.run_queries import RunQueries
 from cluster.state.work.schedules import ScheduleStore
 from configs.sections import AgentSettings, ChunkSettings, HttpSettings, OcrSettings, ReadSettings
+from configs.sections_retrieval import EmbeddingSettings
 from pipelines.documents.graph.browse import KnowledgeGraph
 from pipelines.documents.index.switch import IndexSwitchover
 from pipelines.documents.store.agent_links import AgentLinks
@@ -114,6 +115,7 @@ class AppDependencies:
     read: ReadSettings
     ocr: OcrSettings
     chunk: ChunkSettings
+    embedding: EmbeddingSettings
     agents: AgentSettings
     clock: Callable[[], datetime]
     wake: Callable[[], None] = lambda: None

@@ -94,6 +94,7 @@ def build_app_dependencies(
         read=settings.read,
         ocr=settings.ocr,
         chunk=settings.chunk,
+        embedding=settings.embedding,
         agents=settings.agents,
         clock=lambda: datetime.now(UTC),
         wake=workshop.scheduler.wake,

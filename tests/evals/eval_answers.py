@@ -18,7 +18,7 @@ from typing import Any
 import httpx
 import pypdfium2
 
-from tests.evals import look_alikes, model_answers, qa_data, table_questions
+from tests.evals import look_alikes, many_languages, model_answers, qa_data, table_questions
 from tests.evals.look_alikes import FormQuestion
 from tests.evals.qa_shelf import Shelf, open_paragraphs, post
 from tests.evals.report import ROOT, Report
@@ -28,7 +28,7 @@ from tests.instance import Instance, instance
 ABSENT = "Absent documents: ≥ 95 % refused, as today"
 LOOK_ALIKES, FORMS = 60, 30  # generated reports; invoices, leases and inspection sheets each
 ABSENT_QUESTIONS = 120
-PARTS = ("reports", "crowd", "forms", "tables", "squad2", "models")
+PARTS = ("reports", "crowd", "forms", "tables", "squad2", "models", "xquad")
 EDGE = 3  # lines at the top and at the bottom of a page where running lines stand
 RUNNING = 3  # documents in which a line has to stand there
 
@@ -287,6 +287,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--evals", type=Path, default=ROOT.parent / "shared" / "evals")
     parser.add_argument("--part", action="append", choices=PARTS, help="several times")
     parser.add_argument("--questions", type=int, default=600, help="of squad2_dev")
+    parser.add_argument("--xquad", type=int, default=200, help="questions of XQuAD in each language")
     parser.add_argument(
         "--wrong", type=Path, help="a file for what was asked of tables and what came out, as JSON lines"
     )
@@ -311,6 +312,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             paragraphs(report, made, folder / "squad2_dev", chosen.questions)
         if "models" in parts:
             model_answers.measure(report, made)
+        if "xquad" in parts:
+            many_languages.measure_languages(report, made, chosen.evals / "xquad", chosen.xquad)
     report.figure("time", round(time.monotonic() - began), unit="s")
     return report.finish()
 

@@ -33,6 +33,7 @@ class Passage:
     spans: tuple[tuple[int, int, int], ...] = ()
     vector: Vectors | None = None
     search_text: str | None = None
+    language: str | None = None  # how its words are cut; the workspace's unless given
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +135,7 @@ _COLUMNS = {
     "document_chunks": (
         "id text, document_id text, version_id text, tenant_id uuid, workspace_id uuid, readers text[], chunker text,"
         " chunk_index int4, text text, search_text text, page_start int4, page_end int4, spans jsonb, headings text[],"
-        " engine text, confidence float4"
+        " engine text, confidence float4, language text"
     ),
     "embeddings": (
         "generation_id int4, chunk_id text, document_id text, tenant_id uuid, workspace_id uuid, readers text[],"
@@ -160,7 +161,9 @@ def load(
     """
     register_vector(connection)
     rows = _Rows()
-    ids = [_add(rows, scope, generation, book, chunker) for book in books]
+    told = connection.execute("select language from workspaces where id = %s", (scope.workspace,)).fetchone()
+    language = told[0] if told and told[0] != "auto" else "english"
+    ids = [_add(rows, scope, generation, book, chunker, language) for book in books]
     if known:
         rows.documents.clear()
     for table, columns in _COLUMNS.items():
@@ -172,10 +175,16 @@ def load(
             copy.set_types(types)
             for row in getattr(rows, table):
                 copy.write_row(row)
+    stemmers = list(dict.fromkeys(row[-1] for row in rows.document_chunks))
+    connection.execute(
+        "update workspaces set stemmers = stemmers || array(select one from unnest(%(new)s::text[]) one"
+        " where one <> all(stemmers)) where id = %(workspace)s",
+        {"new": stemmers, "workspace": scope.workspace},
+    )
     return ids
 
 
-def _add(rows: _Rows, scope: Scope, generation: int, book: Book, chunker: str) -> str:
+def _add(rows: _Rows, scope: Scope, generation: int, book: Book, chunker: str, language: str) -> str:
     where = (UUID(scope.tenant), UUID(scope.workspace))
     document = document_id(scope.workspace, f"upload:{book.filename}")
     version = version_id(document, book.version)
@@ -217,6 +226,7 @@ def _add(rows: _Rows, scope: Scope, generation: int, book: Book, chunker: str) -
                 *(chunk, document, version, *where, readers, chunker, ordinal, passage.text, search_text),
                 *(spans[0][0], spans[-1][0], Jsonb(spans), list(passage.headings)),
                 *_read(sheets[spans[0][0] - 1 : spans[-1][0]]),
+                passage.language or language,
             )
         )
         if passage.vector is not None:

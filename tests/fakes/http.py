@@ -50,6 +50,7 @@ from configs.sections import (
     OcrSettings,
     ReadSettings,
 )
+from configs.sections_retrieval import EmbeddingSettings
 from configs.sections_skills import AcademySettings
 from configs.settings import load_settings
 from pipelines.documents.document import Box, PageBox, Span
@@ -286,6 +287,7 @@ def make_parts(app_dsn: str, folder: Path, clock: Clock | None = None, **other: 
         ocr=OcrSettings(),
         read=ReadSettings(nfs_base_path=str(folder / "scans")),
         chunk=ChunkSettings(),
+        embedding=EmbeddingSettings(),
         agents=AgentSettings(),
         clock=moment,
         pace=StreamPacing(0.02, 8),

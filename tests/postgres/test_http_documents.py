@@ -11,6 +11,7 @@ import pytest
 
 from cluster.basics.scope import Role
 from cluster.state.work.jobs import JobLane
+from configs.sections_retrieval import EmbeddingSettings
 from tests.fakes.corpus import Book, Passage, Sheet, hash_vector, load, open_agent, open_generation
 from tests.fakes.http import PNG, Api, Office, make_parts, serve
 from tests.fakes.ledger import Bench
@@ -355,3 +356,17 @@ async def test_gw_16_statistics_count_what_can_be_searched(
     assert whole["by_status"] == {"completed": 2} and whole["generation"]["dimension"] > 1
     part = (await operator.get("/api/documents/vector-store/stats", params={"agent_id": "Clerk"})).json()
     assert (part["documents"], part["embeddings"]) == (1, 1)
+
+
+async def test_vs_03_statistics_tell_who_embeds(api: Api, operator: httpx.AsyncClient) -> None:
+    """VS-03: the model in this process, or the server and whether the first start found it; no key of its URL."""
+
+    async def told() -> tuple[str, str | None, bool]:
+        found = (await operator.get("/api/documents/vector-store/stats")).json()
+        return found["model"], found["endpoint"], found["ollama_auto_detected"]
+
+    assert await told() == ("packaged", None, False)
+    for detected, url in (("ollama", "http://127.0.0.1:11434"), (None, "https://e.example/v1?key=sk-1")):
+        settings = EmbeddingSettings(base_url=url, model="m", detected=detected)
+        object.__setattr__(api.parts, "embedding", settings)
+        assert await told() == ("m", url.partition("?")[0], detected == "ollama")

@@ -12,10 +12,12 @@ from cluster.basics.scope import EVERY_READER, Role, Scope
 from cluster.state.db.migrate import FOLDER
 from cluster.state.db.postgres import Database
 from configs.sections_retrieval import RerankSettings, SearchSettings
+from pipelines.documents.chunk.language import detect_stemmers
 from serve_apps.retrieval.search.pipeline import SearchPipeline
 from serve_apps.retrieval.search.query import SearchQuery, SearchResults
 from serve_apps.retrieval.search.retrievers import ChunkRetriever
 from serve_apps.retrieval.text.literals import find_literals
+from serve_apps.retrieval.text.stemming_language import StemmingLanguages
 from tests.fakes import corpus
 from tests.fakes.corpus import Book, Passage, hash_vector
 from tests.fakes.http import Api, Office
@@ -239,6 +241,106 @@ async def test_words_are_cut_in_the_language_of_their_workspace(place: Place) ->
             await tx.run("select set_language('klingon')")
 
 
+GERMAN = "Die Häuser am Hafen wurden im vergangenen Sommer verkauft, wie der Makler in seinem Bericht schreibt."
+ENGLISH = "The houses at the harbour were repaired by the two carpenters who had been hired during last summer."
+RUSSIAN = "Насосы на северной станции были проверены инженерами завода в начале прошлого месяца."
+ARABIC = "تم فحص المضخات في المحطة الشمالية من قبل مهندسي المصنع في بداية الشهر الماضي."
+
+
+@pytest.fixture
+def mixed(place: Place) -> Place:
+    """Four languages and Chinese in one workspace, each document's detected, as the indexer does it."""
+    texts = (GERMAN, ENGLISH, RUSSIAN, ARABIC, ZH)
+    books = [Book(f"{n}", [Passage(text, language=detect_stemmers([text])[0])]) for n, text in enumerate(texts)]
+    corpus.load(place.admin, place.scope, place.generation, books)
+    return place
+
+
+@pytest.mark.parametrize(
+    ("question", "found"),
+    [
+        ("Wann wurde das Haus am Hafen verkauft?", GERMAN),
+        ("Haus", GERMAN),  # which language that is, nobody can tell
+        ("Who was repairing the house?", ENGLISH),
+        ("carpenter", ENGLISH),
+        ("Какой насос проверил инженер?", RUSSIAN),
+        ("ما هي المضخة التي فحصها المهندسون؟", ARABIC),
+        ("巡检员多久检查一次？", ZH),
+    ],
+)
+async def test_a_question_finds_passages_of_its_language_among_others(mixed: Place, question: str, found: str) -> None:
+    """Endings are cut by the language of each passage, on every engine, in a workspace that is told none."""
+    assert (await mixed.keyword(question))[0] == found
+
+
+async def test_a_name_is_found_in_passages_of_every_language(mixed: Place) -> None:
+    """Those in the language of the question come first, though they say it no oftener."""
+    texts = [
+        "Herr Kowalczyk hat den Vertrag im Mai unterschrieben und gleich zurückgeschickt.",
+        "Mister Kowalczyk signed the contract in May and returned it to us without delay.",
+    ]
+    books = [Book(text[:20], [Passage(text, language=detect_stemmers([text])[0])]) for text in texts]
+    corpus.load(mixed.admin, mixed.scope, mixed.generation, books)
+    german, english = texts
+    assert set(await mixed.keyword("Kowalczyk")) == set(texts)
+    if mixed.way != "full_text":  # which knows no languages of chunks
+        assert await mixed.keyword("What is it that was signed by Kowalczyk in the end?") == [english, german]
+        assert await mixed.keyword("Was ist es, das von Herrn Kowalczyk unterschrieben ist?") == [german, english]
+
+
+async def test_stop_words_of_the_question_are_not_looked_for_in_other_languages(mixed: Place) -> None:
+    """German `die` and `war` are English words; a German question does not ask for those."""
+    text = "Many of them had to die in the long war, which nobody in the small village had ever wanted."
+    corpus.load(mixed.admin, mixed.scope, mixed.generation, [Book("war", [Passage(text, language="english")])])
+    assert text not in await mixed.keyword("Wer war die Person, die das Haus am Hafen verkauft hat?")
+    assert text in await mixed.keyword("war")
+
+
+@pytest.mark.parametrize(
+    ("text", "question"),
+    [
+        ("هُزم فريق البانثرز، والدوري انتهى؛ كما قيل", "كم تخلى البانثرز؟"),
+        ("هُزم فريق البانثرز، انتهى الدوري؛ كما قيل", "الدوري؟"),
+        ("بیماری پمپ؟ نه", "پمپ"),
+        ("पंप की जाँच होती है।", "जाँच"),
+        ("Պոմպը ստուգվում է։", "ստուգվում"),
+        ("ለፓምፑ ምርመራ፣ ተደረገ።", "ምርመራ"),
+        ("¿Cuántos puntos? ¡Trece!", "trece"),
+        ("المـــضخة تعمل", "المضخة"),
+        ("صدر التقرير عام ٢٠١٤ في المدينة", "2014"),
+        ("\u200fالمضخة\u200e تعمل", "المضخة"),
+    ],
+)
+async def test_punctuation_and_digits_of_other_scripts_are_no_letters(place: Place, text: str, question: str) -> None:
+    """The last word of an Arabic question was another word, with its question mark."""
+    book = Book("one", [Passage(text, language=detect_stemmers([text])[0])])
+    corpus.load(place.admin, place.scope, place.generation, [book])
+    assert await place.keyword(question) == [text]
+
+
+async def test_words_with_quotes_and_backslashes_are_asked_in_several_languages(mixed: Place) -> None:
+    """What the parser makes of them is written into a query and read back."""
+    odd = r"The path C:\temp\o'neil\'x' of the houses, isn't it?"
+    assert ENGLISH in await mixed.keyword(odd)
+    row = mixed.admin.execute("select asked_words('english,german,simple', %s)", (odd,)).fetchone()
+    assert row and "hous" in row[0]
+    assert mixed.admin.execute("select asked_words('english,german', 'who was it')").fetchone() == ("",)
+
+
+async def test_the_languages_of_a_workspace_are_detected_anew_and_set_again(mixed: Place) -> None:
+    """An override holds for all that is there; `auto` takes it back, document by document."""
+    whole = Scope(mixed.scope.tenant, mixed.scope.workspace, (EVERY_READER,))
+    languages = StemmingLanguages(mixed.database)
+    async with mixed.database.transaction(whole) as tx:
+        assert await languages.change(tx, whole, "english") == 4
+    assert await languages.current(mixed.scope) == "english" and await languages.present(mixed.scope) == ["english"]
+    assert GERMAN not in await mixed.keyword("Haus")
+    async with mixed.database.transaction(whole) as tx:
+        assert await languages.change(tx, whole, "auto") >= 4
+    assert set(await languages.present(mixed.scope)) == {"english", "german", "russian", "arabic", "simple"}
+    assert (await mixed.keyword("Haus"))[0] == GERMAN
+
+
 async def test_typographic_characters_are_no_part_of_a_word(place: Place) -> None:
     """The parser takes all beyond ASCII for letters: a curly quote would make another word of the word beside it."""
     place.add("“Pump”—the company’s pride…", "•valves\u00a0and ﬁlters", "co\u00adoperation in Zürich")
@@ -409,7 +511,7 @@ async def test_an_operator_chooses_the_language(
 ) -> None:
     """RE-02: over HTTP, on record, and refused to those who only read."""
     found = (await operator.get("/api/search/language")).json()
-    assert found["language"] == "english" and {"german", "simple"} <= set(found["known"])
+    assert found["language"] == "auto" and {"german", "simple"} <= set(found["known"])
     changed = await operator.put("/api/search/language", json={"language": "german"})
     assert changed.status_code == 200 and changed.json()["language"] == "german" and changed.json()["chunks"] == 0
     assert (await operator.get("/api/search/language")).json()["language"] == "german"

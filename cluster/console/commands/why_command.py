@@ -30,6 +30,7 @@ def render_reasons(body: JSON) -> Text:
     text = Text(f"{body['question']}\n", style="bold")
     made = [body["mode"], body["model"], f"generation {body['generation']}", body["abstained"], body["fallback"]]
     text.append(", ".join(str(one) for one in made if one) + "\n", style="not bold dim")
+    text.append(_describe_judges(body.get("judged")), style="not bold dim")
     cited = {one["n"]: one for one in body["citations"]}
     for claim in body["claims"]:
         text.append(f"\n{claim['text'] or '(not shown: it can only be read with its passage)'}\n", style="not bold")
@@ -49,6 +50,15 @@ def render_reasons(body: JSON) -> Text:
     for one in body["dropped"]:
         text.append(f"\nLeft out, {one['why']}: {one['text']}\n", style="not bold dim")
     return text
+
+
+def _describe_judges(judged: JSON | None) -> str:
+    """The rules that judged a question in another language than English, which all of them know."""
+    if not judged or judged["language"] == "en":
+        return ""
+    return (
+        f"language {judged['language'] or 'without a stemmer'}, judged by {', '.join(judged['rules']) or 'no rule'}\n"
+    )
 
 
 def _describe_citation(one: JSON) -> str:

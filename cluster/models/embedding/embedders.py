@@ -21,7 +21,7 @@ def open_embedder(settings: EmbeddingSettings, *, idle: bool = True) -> Embedder
 
     With `idle`, a model's bulk work gives way to everything else on this machine.
 
-    A server is used only where it is named: one that happens to listen on a port could read every document.
+    A server is used only where it is named, by a person or by the first start (see `provider_chain`).
 
     Raises InvalidSettings: no such model, no GPU where one is asked for, or a server without the name of a model.
     """

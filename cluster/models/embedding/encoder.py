@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from cluster.basics.errors import InvalidSettings
 from cluster.models.embedding import weights
-from cluster.models.ports import EmbedderFacts
+from cluster.models.ports import ENGLISH_MODEL, EmbedderFacts
 from configs.sections_retrieval import EmbeddingSettings
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class SentenceEncoder:
         dimension = model.get_embedding_dimension()
         if not window or not dimension:
             raise InvalidSettings(f"{settings.model}: names no window or dimension", fix="choose another model")
-        name = "all-MiniLM-L6-v2" if settings.model == "packaged" else settings.model
+        name = ENGLISH_MODEL if settings.model == "packaged" else settings.model
         stamp = encoder_fingerprint(weights.weights_digest(folder), POLICY, window)
         self.facts = EmbedderFacts(name, dimension, window, stamp)
 

@@ -3,9 +3,10 @@
 import re
 from collections.abc import Iterator
 
-# A terminator with its closing quotes and the white space behind it; CJK full stops need no space. Possessive, and
+# A terminator with its closing quotes and the white space behind it, Arabic, Urdu and Hindi ones among them; CJK full
+# stops need no space. Possessive, and
 # tried only where a run of terminators begins: a page of dots would cost quadratic time otherwise.
-_END = re.compile(r"(?<![.!?…])[.!?…]++[\"'’”»)\]]*+\s++|[。！？]+[」』”）]*\s*")
+_END = re.compile(r"(?<![.!?…؟۔।॥])[.!?…؟۔।॥]++[\"'’”»)\]]*+\s++|[。！？]+[」』”）]*\s*")
 _ABBREVIATION = re.compile(
     r"(?:^|[\s(\[\"'“‘])(?:mr|mrs|ms|dr|prof|st|sr|jr|rev|gen|col|capt|lt|hon|vs|nos|fig|figs|eq|vol|pp?|ed|eds"
     r"|art|sec|ch|cf|al|approx|dept|inc|ltd|co|corp|e\.g|i\.e|u\.s|[a-z])\.$",

@@ -12,6 +12,7 @@ from cluster.basics.scope import Scope
 from cluster.models.embedding.migration import pin_embedder
 from cluster.models.ports import Embedder, EmbeddingLane
 from configs.sections import ChunkSettings
+from pipelines.documents.chunk.language import detect_stemmers
 from pipelines.documents.chunk.split import split_pages
 from pipelines.documents.document import Chunk, Page, VersionId
 from pipelines.documents.facts.find_facts import find_tables
@@ -42,16 +43,16 @@ class VersionIndexer:
         An embedder that stays away is not an error here: the chunks come without vectors, are found by their words,
         and their document is `embedding_pending`.
         """
-        split_up: list[tuple[VersionId, tuple[Chunk, ...], tuple[PageTable, ...], int]] = []
+        split_up: list[tuple[VersionId, tuple[Chunk, ...], tuple[PageTable, ...], tuple[str, ...], int]] = []
         for version in versions:
             pages, reads = await self._store.load_pages(scope, version)
             split_up.append((version, *await asyncio.to_thread(_split_version, pages, self._chunk), reads))
-        texts = [search_text(chunk) for _, chunks, _, _ in split_up for chunk in chunks]
+        texts = [search_text(chunk) for _, chunks, *_ in split_up for chunk in chunks]
         vectors, made = await self._embed_texts(texts)
         indexed, start = [], 0
-        for version, chunks, tables, reads in split_up:
+        for version, chunks, tables, stemmers, reads in split_up:
             own = None if vectors is None else vectors[start : start + len(chunks)]
-            indexed.append(IndexedVersion(version, chunks, own, reads, made, tables))
+            indexed.append(IndexedVersion(version, chunks, own, reads, made, tables, stemmers))
             start += len(chunks)
         return indexed
 
@@ -69,5 +70,10 @@ class VersionIndexer:
         return await pin_embedder(self._embedder, facts).embed(texts, self._lane), facts.fingerprint
 
 
-def _split_version(pages: Sequence[Page], chunk: ChunkSettings) -> tuple[tuple[Chunk, ...], tuple[PageTable, ...]]:
-    return tuple(split_pages(pages, chunk)), tuple(table for page in pages for table in find_tables(page))
+def _split_version(
+    pages: Sequence[Page], chunk: ChunkSettings
+) -> tuple[tuple[Chunk, ...], tuple[PageTable, ...], tuple[str, ...]]:
+    """Chunks and tables of a version, and the stemmer of each chunk."""
+    chunks = tuple(split_pages(pages, chunk))
+    tables = tuple(table for page in pages for table in find_tables(page))
+    return chunks, tables, tuple(detect_stemmers([one.text for one in chunks]))

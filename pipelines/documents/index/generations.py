@@ -16,6 +16,7 @@ from cluster.models.embedding.migration import EmbedderMoved, vector_space_of
 from cluster.models.ports import EmbedderFacts
 from cluster.state.corpus import mark_corpus_changed
 from cluster.state.db.postgres import Database, Row, Transaction, load_queries
+from pipelines.documents.chunk.language import AUTO, DEFAULT
 from pipelines.documents.document import NO_TEXT, Chunk, ChunkId, DocumentId, VersionId, chunk_id, fingerprint_parts
 from pipelines.documents.facts.page_table import PageTable, table_to_json
 from pipelines.documents.store.page_codec import caveats_to_json, chunk_to_json, search_text
@@ -49,6 +50,7 @@ class IndexedVersion:
     reads: int = 0  # the version's counter when its text was taken
     made: str = ""  # fingerprint of the embedder that made the vectors; empty where there are none
     tables: tuple[PageTable, ...] = ()  # of its pages, in order
+    stemmers: tuple[str, ...] = ()  # of its chunks, by their languages; empty where nobody looked
 
     @property
     def broken(self) -> bool:
@@ -154,6 +156,8 @@ class IndexGenerations:
         if rows:
             of = {"version": indexed.version, "document": owner["document_id"], "readers": owner["readers"]}
             columns = {name: [row[name] for row in rows] for name in rows[0]}
+            columns["languages"] = _chunk_languages(indexed, live["language"])
+            await tx.run(self._sql["note_stemmers"], languages=columns["languages"])
             changed += await tx.run(self._sql["put_chunks"], **of, **scope.keys, chunker=chunker, **columns)
         await self._put_vectors(tx, scope, target, owner, indexed, ids)
         await self._put_tables(tx, scope, owner, indexed)
@@ -244,6 +248,13 @@ class IndexGenerations:
         of |= {"embedder": recipe.embedder.name, "embedder_fingerprint": recipe.embedder.fingerprint}
         row = await tx.one(self._sql["open_generation"], **of, fresh=fresh)
         return int(row["id"]) if row else 0
+
+
+def _chunk_languages(indexed: IndexedVersion, language: str) -> list[str]:
+    """The workspace's language for each chunk, or its own."""
+    if language == AUTO and indexed.stemmers:
+        return list(indexed.stemmers)
+    return [DEFAULT if language == AUTO else language] * len(indexed.chunks)
 
 
 def _chunk_row(version: VersionId, chunker: str, chunk: Chunk, owner: Row) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from documents d join document_versions v on v.document_id = d.id
 where v.id = %(version)s and d.workspace_id = %(workspace)s for update of d;
 
 -- lock_workspace: The generation that readers use, held against a switch until the transaction ends.
-select w.generation_id, w.previous_generation_id, g.embedder, g.embedder_fingerprint, g.dimension, g.chunker
+select w.generation_id, w.previous_generation_id, w.language, g.embedder, g.embedder_fingerprint, g.dimension, g.chunker
 from workspaces w
 left join generations g on g.id = w.generation_id where w.id = %(workspace)s for no key update of w;
 
@@ -21,18 +21,23 @@ delete from document_chunks where document_id = %(document)s and workspace_id = 
 -- put_chunks: Write the chunks of one version; of those that are there, how their pages were read by now.
 insert into document_chunks as there (id, document_id, version_id, tenant_id, workspace_id, readers, chunker,
                                       chunk_index, text, search_text, page_start, page_end, spans, boxes, headings,
-                                      metadata, engine, confidence, caveats)
+                                      metadata, engine, confidence, caveats, language)
 select c.id, %(document)s, %(version)s, %(tenant)s, %(workspace)s, %(readers)s, %(chunker)s, c.chunk_index, c.text,
        c.search_text, c.page_start, c.page_end, c.spans, c.boxes,
        array(select jsonb_array_elements_text(c.headings)), c.metadata, r.engine, r.confidence,
-       caveats_of(%(version)s, array(select distinct (s->>0)::int from jsonb_array_elements(c.spans) s))
+       caveats_of(%(version)s, array(select distinct (s->>0)::int from jsonb_array_elements(c.spans) s)),
+       c.language
 from unnest(%(ids)s::text[], %(indexes)s::int[], %(texts)s::text[], %(search_texts)s::text[], %(starts)s::int[],
-            %(ends)s::int[], %(spans)s::jsonb[], %(boxes)s::jsonb[], %(headings)s::jsonb[], %(metadata)s::jsonb[])
-    as c(id, chunk_index, text, search_text, page_start, page_end, spans, boxes, headings, metadata),
+            %(ends)s::int[], %(spans)s::jsonb[], %(boxes)s::jsonb[], %(headings)s::jsonb[], %(metadata)s::jsonb[],
+            %(languages)s::text[])
+    as c(id, chunk_index, text, search_text, page_start, page_end, spans, boxes, headings, metadata, language),
     reading_of(%(version)s, c.page_start, c.page_end) r
 on conflict (id) do update set engine = excluded.engine, confidence = excluded.confidence, caveats = excluded.caveats
 where (there.engine, there.confidence, there.caveats)
       is distinct from (excluded.engine, excluded.confidence, excluded.caveats);
+
+-- note_stemmers: In which languages the words of the workspace's chunks are cut by now.
+select note_stemmers(%(languages)s::text[]);
 
 -- put_embeddings: Write the vectors of one version into a generation.
 insert into embeddings (generation_id, chunk_id, document_id, tenant_id, workspace_id, readers, embedding)

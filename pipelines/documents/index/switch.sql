@@ -19,10 +19,10 @@ where g.id = %(generation)s and l.id = %(live)s and g.chunker <> l.chunker and c
 -- SHA-256 over its parts, each behind its length.
 insert into document_chunks (id, document_id, version_id, tenant_id, workspace_id, readers, chunker, chunk_index, text,
                              search_text, page_start, page_end, spans, boxes, headings, metadata, engine, confidence,
-                             caveats)
+                             caveats, language)
 select chunk_digest(c.version_id, g.chunker, c.chunk_index, c.text), c.document_id, c.version_id, c.tenant_id,
        c.workspace_id, c.readers, g.chunker, c.chunk_index, c.text, c.search_text, c.page_start, c.page_end, c.spans,
-       c.boxes, c.headings, c.metadata, c.engine, c.confidence, c.caveats
+       c.boxes, c.headings, c.metadata, c.engine, c.confidence, c.caveats, c.language
 from document_chunks c join generations l on l.id = %(live)s and l.chunker = c.chunker
 join generations g on g.id = %(generation)s and g.chunker <> l.chunker
 where c.workspace_id = %(workspace)s and c.tenant_id = %(tenant)s and c.version_id = any(%(versions)s)

@@ -5,6 +5,7 @@ import re
 from typing import Final
 
 from cluster.basics.errors import Invalid
+from pipelines.documents.chunk.language import CODES
 
 AUTO: Final = "auto"
 """Takes back what was set: the bytes decide again."""
@@ -27,15 +28,6 @@ def canonical_encoding(name: str) -> str:
         raise Invalid(f"there is no encoding {name}", fix=FIX) from error
 
 
-_CODES: Final = {
-    "arabic": "ar", "armenian": "hy", "basque": "eu", "catalan": "ca", "danish": "da", "dutch": "nl", "english": "en",
-    "estonian": "et", "finnish": "fi", "french": "fr", "german": "de", "greek": "el", "hindi": "hi", "hungarian": "hu",
-    "indonesian": "id", "irish": "ga", "italian": "it", "lithuanian": "lt", "nepali": "ne", "norwegian": "no",
-    "portuguese": "pt", "romanian": "ro", "russian": "ru", "serbian": "sr", "spanish": "es", "swedish": "sv",
-    "tamil": "ta", "turkish": "tr", "yiddish": "yi",
-}  # fmt: skip
-
-
 def code_of(language: str) -> str | None:
     """The ISO 639-1 code of a workspace's language, which has the name of a text search configuration of Postgres."""
-    return _CODES.get(language)
+    return CODES.get(language)

@@ -1,6 +1,11 @@
--- lexemes: The words of texts as the keyword index knows them; stop words are gone, endings are cut.
-select number, tsvector_to_array(words_of(aos_language(), content)) as words
-from unnest(%(texts)s::text[]) with ordinality as given(content, number) order by number;
+-- lexemes: The words of texts, each in its language, as the keyword index knows them; stop words are gone, endings are
+-- cut.
+select number, tsvector_to_array(words_of(stemmer, content)) as words
+from unnest(%(texts)s::text[], %(stemmers)s::text[]) with ordinality as given(content, stemmer, number) order by number;
+
+-- asked: The words of a question in one language as they are cut in each of some.
+select stemmer, tsvector_to_array(asked_words_as(%(own)s, stemmer, %(question)s)) as words
+from unnest(%(stemmers)s::text[]) stemmer;
 
 -- pages: Pages as they were read, of versions that readers see.
 select p.version_id, p.number, p.text, p.words, p.engine, p.confidence,

@@ -34,6 +34,7 @@ from serve_apps.retrieval.tables.calculation import Calculation
 from serve_apps.retrieval.tables.sandboxed_sql import BadQuery
 from serve_apps.retrieval.tables.table_search import TooManyRows
 from serve_apps.retrieval.text.identifiers import find_identifiers
+from serve_apps.retrieval.text.rule_languages import ENGLISH, RuleLanguage, rule_language
 from serve_apps.retrieval.text.words import content_words
 
 NOT_FOUND = "Not found in the documents."
@@ -65,6 +66,7 @@ class CitedAnswer:
     calculation: Calculation | None = None  # the query over tables that gave it; None of all other answers
     spend: ModelSpend | None = None  # what the model took that was asked for it; None where none replied
     left: tuple[ConnectionFallback, ...] = ()  # connections that were asked before the one that replied
+    judged: RuleLanguage = ENGLISH  # the language that the question was read in, and the rules that know it
 
 
 class DocumentAnswerer:
@@ -147,14 +149,16 @@ class DocumentAnswerer:
         """The answer of a model, checked, or of the passages' own sentences; `known` is from `_find_meant`."""
         asked, (meant, heads, running) = query.text, known
         own = await self._load_meant(scope, query, meant)
+        language = rule_language(asked, [hit.stemmer for hit in results.hits])
         strange = abstain.find_uncovered_terms(
             asked,
             (*own, *results.hits),
             [*(text for hit in own for text in (hit.text, *hit.titles)), *heads] if own else None,
+            language,
         )
         others = (hit for hit in results.hits if hit.document_id not in meant.documents | meant.rivals)
         results = replace(results, hits=(*own, *islice(others, HITS)))
-        subject = AnswerSubject(asked, meant, strange)
+        subject = AnswerSubject(asked, meant, strange, language)
         cited = CitationList(results.hits, await self._evidence.load_pages(scope, results.hits))
         said: WriterReply | None = None
         why: str | None = None
@@ -165,14 +169,14 @@ class DocumentAnswerer:
             results = replace(results, fallback=_join_reasons(results.fallback, *map(_left_reason, said.left)))
             written, why, dropped = await self._verify_generated(scope, subject, results, cited, running, said)
             if written is not None:
-                return replace(written, spend=said.spend, left=said.left)
+                return replace(written, spend=said.spend, left=said.left, judged=language)
         afresh = CitationList(results.hits, cited.pages)
         answer = await self._extract_answer(scope, subject, results, afresh, running, why)
         if said is not None:
-            return replace(answer, dropped=dropped, spend=said.spend, left=said.left)
+            return replace(answer, dropped=dropped, spend=said.spend, left=said.left, judged=language)
         if answer.mode == "not_found" and why is not None:
             answer = replace(answer, text=NO_REPLY, abstained=why)
-        return answer
+        return replace(answer, judged=language)
 
     async def _give_overview(
         self,
@@ -195,11 +199,12 @@ class DocumentAnswerer:
             results = document.shown_to_model()
             said, why = await self._write_answer(self._writer, scope, question, results.query, results, draft)
             if said is not None:
-                subject = AnswerSubject(question, MeantDocuments(), UncoveredTerms())
+                language = rule_language(question, [hit.stemmer for hit in results.hits])
+                subject = AnswerSubject(question, MeantDocuments(), UncoveredTerms(), language)
                 cited = CitationList(results.hits, document.cited.pages)
                 written, why, _ = await self._verify_generated(scope, subject, results, cited, document.running, said)
                 if written is not None and written.mode == "generated":
-                    return replace(_without_extracts(written), spend=said.spend, left=said.left)
+                    return replace(_without_extracts(written), spend=said.spend, left=said.left, judged=language)
         summary = await self._overviews.summarise(scope, document, request.sentences)
         return None if summary is None else _overview_answer(summary, why)
 
@@ -272,7 +277,7 @@ class DocumentAnswerer:
             # The passages' own sentences stand where the model said what none says.
             more = extract_claims(offered, cited, subject.strange) if left_out(dropped) else []
             claims, fallback = (*claims, *more), _join_reasons(fallback, offered.unmeasured)
-            conflicts = find_source_conflicts(subject.question, cited, claims)
+            conflicts = _find_conflicts(subject, cited, claims)
             shown, places = text_of(claims, conflicts), tuple(cited.all)
             answer = CitedAnswer(shown, "generated", places, results, model, fallback, claims, conflicts, dropped)
             return answer, None, dropped
@@ -334,7 +339,7 @@ class DocumentAnswerer:
         if not claims:
             reason = abstain.abstention_reason(offered.sentences, subject.strange)
             return _not_found_answer(results, reason, fallback=fallback)
-        conflicts = find_source_conflicts(subject.question, cited, claims)
+        conflicts = _find_conflicts(subject, cited, claims)
         text, places = text_of(claims, conflicts), tuple(cited.all)
         return CitedAnswer(text, "extractive", places, results, None, fallback, tuple(claims), conflicts)
 
@@ -383,3 +388,10 @@ def _claims_suffice(
     found = [place for one in fit if (place := cited.sentence(one))]
     places = [cited.all[n - 1] for one in claims for n in one.citations]
     return any(citations_overlap(one, place) for one in found for place in places)
+
+
+def _find_conflicts(
+    subject: AnswerSubject, cited: CitationList, claims: Sequence[AnswerClaim]
+) -> tuple[SourceConflict, ...]:
+    """Contradictions between the sources, in languages whose sentences the rule can compare."""
+    return find_source_conflicts(subject.question, cited, claims) if subject.language.has("conflicts") else ()

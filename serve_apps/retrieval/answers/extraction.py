@@ -22,6 +22,7 @@ from serve_apps.retrieval.answers.quote import page_of
 from serve_apps.retrieval.answers.running_lines import RunningLines
 from serve_apps.retrieval.search.query import SearchHit
 from serve_apps.retrieval.text.question_shape import AskedShape, question_shape
+from serve_apps.retrieval.text.rule_languages import ENGLISH, RuleLanguage
 from serve_apps.retrieval.text.words import content_words
 
 SQL = load_queries(Path(__file__).with_name("answer.sql"))
@@ -38,6 +39,7 @@ class AnswerSubject:
     question: str
     meant: MeantDocuments  # the documents, and the identifiers they are known by
     strange: UncoveredTerms  # what of it no passage speaks of
+    language: RuleLanguage = ENGLISH
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +104,7 @@ class EvidenceReader:
         offered = [
             await self._score_hits(
                 scope,
+                subject.language,
                 shape,
                 cited.hits,
                 [one for one in sentences if one.hit in among],
@@ -120,6 +123,7 @@ class EvidenceReader:
     async def _score_hits(
         self,
         scope: Scope,
+        language: RuleLanguage,
         shape: AskedShape,
         hits: Sequence[SearchHit],
         sentences: Sequence[EvidenceSentence],
@@ -129,19 +133,14 @@ class EvidenceReader:
     ) -> AnswerEvidence:
         """Of documents that the question does not name, a fact is offered that answers no worse than any sentence."""
         titles = [" ".join(hit.titles) for hit in hits]
-        async with self._database.transaction(scope) as tx:
-            rows = await tx.all(SQL["lexemes"], texts=[shape.text, *titles, *(one.text for one in sentences)])
-        asked, *words = [row["words"] for row in rows]
-        above, own = words[: len(hits)], words[len(hits) :]
-        shares = evidence.question_coverage(asked, own, [above[one.hit] for one in sentences])
+        shares = await self._cover_question(scope, language, shape.text, hits, titles, sentences)
         order = sorted(range(len(sentences)), key=lambda at: -shares[at])[:MEASURED]
         subject = {
             word for _, place in facts for title in hits[place.hit].headings[:1] for word in content_words(title)
         }
         headings = [fact_evidence.fact_heading(fact, subject) for fact, _ in facts]
-        near, why = await self.measure(
-            with_workspace_cache(self._embedder, scope), shape.text, [*(sentences[at].text for at in order), *headings]
-        )
+        compared = [*(sentences[at].text for at in order), *headings]
+        near, why = await self._measure_in(scope, language, shape.text, compared)
         scored = [ScoredSentence(sentences[at], shares[at], value) for at, value in zip(order, near, strict=False)]
         over = None if is_meant else [content_words(titles[place.hit]) for _, place in facts]
         ranked = fact_evidence.rank_facts(shape, [fact for fact, _ in facts], subject, near[len(order) :], over)
@@ -150,6 +149,47 @@ class EvidenceReader:
         best = [(one, where[id(one.fact)]) for one in ranked if one.score >= least]
         placed = (PlacedFact(one, place, hits[place.hit].document_id) for one, place in best)
         return AnswerEvidence(tuple(placed), tuple(scored), why)
+
+    async def _cover_question(
+        self,
+        scope: Scope,
+        language: RuleLanguage,
+        question: str,
+        hits: Sequence[SearchHit],
+        titles: Sequence[str],
+        sentences: Sequence[EvidenceSentence],
+    ) -> list[float]:
+        """Share of the question that each sentence covers, both cut as the language of its passage is."""
+        stemmers = [hit.stemmer for hit in hits]
+        texts = [*titles, *(one.text for one in sentences)]
+        each = [*stemmers, *(stemmers[one.hit] for one in sentences)]
+        async with self._database.transaction(scope) as tx:
+            of = {"question": question, "own": language.stemmer, "stemmers": sorted(set(stemmers))}
+            asked = {row["stemmer"]: row["words"] for row in await tx.all(SQL["asked"], **of)}
+            words = [row["words"] for row in await tx.all(SQL["lexemes"], texts=texts, stemmers=each)]
+        above, own = words[: len(hits)], words[len(hits) :]
+        shares = [0.0] * len(sentences)
+        for stemmer, lexemes in asked.items():
+            places = [at for at, one in enumerate(sentences) if stemmers[one.hit] == stemmer]
+            over = [above[sentences[at].hit] for at in places]
+            covered = evidence.question_coverage(lexemes, [own[at] for at in places], over)
+            for at, share in zip(places, covered, strict=True):
+                shares[at] = share
+        return shares
+
+    async def _measure_in(
+        self, scope: Scope, language: RuleLanguage, text: str, others: Sequence[str]
+    ) -> tuple[Sequence[float | None], str | None]:
+        """As `measure`; nothing is measured in a language that the embedder has not learnt.
+
+        To a model of English all sentences in other letters are alike: their order would be chance.
+        """
+        embedder = with_workspace_cache(self._embedder, scope)
+        try:
+            learnt = language.has("meaning") or not (await embedder.facts()).is_english
+        except AWAY:
+            learnt = True  # it is asked for vectors, and that says what is wrong
+        return await self.measure(embedder, text, others) if learnt else ([None] * len(others), None)
 
     async def measure(
         self, embedder: Embedder, text: str, others: Sequence[str]

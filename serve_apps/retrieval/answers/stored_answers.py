@@ -19,6 +19,7 @@ from serve_apps.retrieval.answers.claims import AnswerClaim, DroppedClaim, Sourc
 from serve_apps.retrieval.answers.quote import describe_quote, page_of
 from serve_apps.retrieval.search.query import SearchResults
 from serve_apps.retrieval.tables.calculation import Calculation
+from serve_apps.retrieval.text.rule_languages import RuleLanguage
 
 Json = Any
 _HIT = ("chunk_id", "document_id", "page", "engine", "score", "scores")
@@ -75,7 +76,7 @@ class StoredAnswers:
             answer.search.generation,
             answer.conflicts,
             answer.dropped,
-            _search_record(answer.search),
+            {**_search_record(answer.search), "judged": judged_json(answer.judged)},
             None if answer.calculation is None else calculation_json(answer.calculation),
         )
         async with self._db.transaction(scope) as tx:
@@ -149,6 +150,7 @@ class StoredAnswers:
             "dropped": row["dropped"] if mine else [],
             # Its conditions are values of the documents.
             "calculation": row["calculation"] if whole else None,
+            "judged": row["search"].get("judged"),
             "search": _visible_search(row["search"], {one["id"]: one["filename"] for one in seen}),
         }
 
@@ -163,6 +165,11 @@ def calculation_json(calculation: Calculation) -> Json:
     """The query, the name of its table and its columns, the rows taken in and their documents."""
     names = ("sql", "table", "columns", "rows", "totals_left_out", "documents", "document_ids", "notes")
     return normalize_json({name: getattr(calculation, name) for name in names})
+
+
+def judged_json(language: RuleLanguage) -> dict[str, Any]:
+    """The language of a question, and the rules that judged in it."""
+    return {"language": language.code, "rules": list(language.judged_by)}
 
 
 def _answer_readers(scope: Scope) -> list[str]:

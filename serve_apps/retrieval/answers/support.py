@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 
+from serve_apps.retrieval.text.rule_languages import text_language
 from serve_apps.retrieval.text.values import find_numbers
 from serve_apps.retrieval.text.words import NameMention, content_words, find_names, is_unknown_name, word_tokens
 
@@ -44,7 +45,9 @@ def support_objection(
 
 
 def unsupported_name(claim: str, texts: Sequence[str]) -> NameMention | None:
-    """The first name of a claim that none of these texts speaks of."""
+    """The first name of a claim that none of these texts speaks of; None in languages whose names the rule misreads."""
+    if not text_language(claim).has("names"):
+        return None
     known = {one.word for text in texts for one in word_tokens(text)}
     return next((name for name in find_names(claim) if is_unknown_name(name.words, known)), None)
 

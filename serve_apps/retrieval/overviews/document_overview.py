@@ -23,6 +23,7 @@ from serve_apps.retrieval.overviews.central_sentences import choose_central
 from serve_apps.retrieval.overviews.overview_request import OverviewRequest
 from serve_apps.retrieval.search.pipeline import SearchPipeline
 from serve_apps.retrieval.search.query import SearchHit, SearchQuery, SearchResults
+from serve_apps.retrieval.text.rule_languages import rule_language
 from serve_apps.retrieval.text.words import content_words
 
 SQL = load_queries(Path(__file__).with_name("overview.sql"))
@@ -163,8 +164,9 @@ class OverviewReader:
             return None
         _, running = await self._evidence.load_heads(scope, results.hits)
         cited = CitationList(results.hits, await self._evidence.load_pages(scope, results.hits))
-        strange = abstain.find_uncovered_terms(subject, results.hits)
-        asked = AnswerSubject(subject, MeantDocuments(), strange)
+        language = rule_language(subject, [hit.stemmer for hit in results.hits])
+        strange = abstain.find_uncovered_terms(subject, results.hits, language=language)
+        asked = AnswerSubject(subject, MeantDocuments(), strange, language)
         offered = await self._evidence.score(scope, asked, cited, running)
         fit = [one for one in offered.sentences if abstain.supports_answer(one, strange)]
         best: dict[str, tuple[EvidenceSentence, float]] = {}

@@ -286,4 +286,5 @@ def _hit_from_row(candidate: Candidate, row: Row) -> SearchHit:
         score=candidate.score,
         scores=candidate.scores,
         caveats=placed_from_json(row["caveats"]),
+        stemmer=row["language"],
     )

@@ -124,6 +124,7 @@ class SearchHit:
     score: float  # of the last stage; hits come in this order
     scores: Mapping[str, float | int]  # of every stage, see `Candidate`
     caveats: tuple[PlacedCaveat, ...] = ()  # what the text of its pages does not hold, or may have wrong
+    stemmer: str = "english"  # by whose language its words are cut
 
     @property
     def titles(self) -> tuple[str, ...]:

@@ -105,7 +105,8 @@ class ChunkRetriever:
         if row["small"] is None and before is not None:
             row["small"] = before.small
         row["bm25"] = row["bm25"] and not row["worn"]
-        parts = ("chunker", "graph", "bm25", "small", "whole", "language", "worn")
+        row["stemmers"] = tuple(row["stemmers"])
+        parts = ("chunker", "graph", "bm25", "small", "whole", "language", "stemmers", "worn")
         index = IndexGeneration(row["id"], vector_space_of(row), *(row[part] for part in parts))
         if query.filters.document_ids is None:  # such lists are long, and seldom the same again
             self._last[key] = row["corpus"], index

@@ -1,7 +1,7 @@
 -- resolve: The live generation, what its legs can use, whether the agent (or who asks without one) may search the whole
 -- workspace, and whether what may be searched fits an exact scan; null where the corpus is still the `known` one, of
 -- which the caller knows that.
-select g.id, g.embedder, g.embedder_fingerprint, g.dimension, g.chunker, w.language, w.revision as corpus,
+select g.id, g.embedder, g.embedder_fingerprint, g.dimension, g.chunker, w.language, w.stemmers, w.revision as corpus,
        graph_sound(g.id) as graph,
        to_regclass('document_chunks_bm25') is not null as bm25, keyword_index_worn() as worn,
        %(agent)s::uuid is null
@@ -21,8 +21,8 @@ where w.id = %(workspace)s and w.tenant_id = %(tenant)s;
 -- conditions are those of searchable_documents, written out: around a function in the query, pg_textsearch computes
 -- every score a second time, at five times the cost. It scores as many rows as the inner limit says, and all again, for
 -- twice as many, once a row too many was hidden: there is room for some.
-select id, document_id, score from (
-    select c.id, c.document_id, -bm25_get_current_score() as score
+select id, document_id, score * language_weight(language, %(own)s) as score from (
+    select c.id, c.document_id, c.language, -bm25_get_current_score() as score
     from document_chunks c
     where c.tenant_id = %(tenant)s and c.workspace_id = %(workspace)s and c.chunker = %(chunker)s
       and c.version_id = (
@@ -44,8 +44,8 @@ select id, document_id, score from (
 
 -- keyword_all: As keyword_indexed where no document is left out: what is indexed of a version goes in the transaction
 -- that replaces it, so no chunk has to be asked for its document.
-select id, document_id, score from (
-    select c.id, c.document_id, -bm25_get_current_score() as score
+select id, document_id, score * language_weight(language, %(own)s) as score from (
+    select c.id, c.document_id, c.language, -bm25_get_current_score() as score
     from document_chunks c
     where c.tenant_id = %(tenant)s and c.workspace_id = %(workspace)s and c.chunker = %(chunker)s
     order by c.terms <@> to_bm25query(asked_terms(%(language)s, %(text)s), 'document_chunks_bm25') limit %(room)s
@@ -55,7 +55,7 @@ select id, document_id, score from (
 -- length is its bytes, which are known without reading it. Robertson and Zaragoza 2009, with the idf of Lucene; a word that
 -- the question says twice counts twice, as in the index.
 with visible as materialized (
-    select c.id, c.document_id, c.lexemes, octet_length(c.search_text) as length
+    select c.id, c.document_id, c.language, c.lexemes, octet_length(c.search_text) as length
     from searchable_documents(%(tenant)s, %(workspace)s, %(type)s, %(file)s, %(from)s, %(to)s, %(documents)s,
                               %(agent)s) d
     join document_chunks c on c.document_id = d.id and c.version_id = d.version_id
@@ -63,7 +63,7 @@ with visible as materialized (
 ), facts as materialized (
     select count(*)::float8 as chunks, greatest(avg(length), 1)::float8 as length from visible
 ), found as materialized (
-    select v.id, v.document_id, v.length::float8, word.lexeme, cardinality(word.positions)::float8 as times
+    select v.id, v.document_id, v.language, v.length::float8, word.lexeme, cardinality(word.positions)::float8 as times
     from visible v, unnest(v.lexemes) word
     where v.lexemes @@ any_word(%(language)s, %(text)s)
       and word.lexeme = any(tsvector_to_array(asked_words(%(language)s, %(text)s)))
@@ -73,10 +73,10 @@ with visible as materialized (
     select lexeme, ln(1 + (max(facts.chunks) - count(*) + 0.5) / (count(*) + 0.5)) as idf
     from found, facts group by lexeme
 )
-select f.id, f.document_id,
+select f.id, f.document_id, language_weight(f.language, %(own)s) *
        sum(a.said * w.idf * f.times * (%(k1)s + 1) / (f.times + %(k1)s * (1 - %(b)s + %(b)s * f.length / facts.length))) as score
 from found f join words w using (lexeme) join asked a using (lexeme), facts
-group by f.id, f.document_id order by score desc, f.id limit %(depth)s;
+group by f.id, f.document_id, f.language order by score desc, f.id limit %(depth)s;
 
 -- keyword_full_text: Postgres' own ranking, where there is no BM25 index and too much to scan exactly.
 select id, document_id, score::float8 from rank_full_text(
@@ -131,12 +131,12 @@ where c.tenant_id = %(tenant)s and c.workspace_id = %(workspace)s and c.id = any
 -- go through every document of the workspace.
 with given as materialized (
     select c.id, c.document_id, c.version_id, c.page_start, c.page_end, c.chunk_index, c.text, c.headings, c.spans,
-           c.boxes, c.engine, c.confidence, c.caveats
+           c.boxes, c.engine, c.confidence, c.caveats, c.language
     from document_chunks c
     where c.tenant_id = %(tenant)s and c.workspace_id = %(workspace)s and c.id = any(%(ids)s)
 )
 select c.id, c.document_id, c.version_id, d.filename, d.file_type, c.page_start, c.page_end, c.chunk_index, c.text,
-       c.headings, c.spans, c.boxes, c.engine, c.confidence, c.caveats
+       c.headings, c.spans, c.boxes, c.engine, c.confidence, c.caveats, c.language
 from given c
 join documents d on d.id = c.document_id and d.current_version = c.version_id
 where d.workspace_id = %(workspace)s;

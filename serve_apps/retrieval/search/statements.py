@@ -15,6 +15,7 @@ from cluster.basics.scope import Scope
 from cluster.models.embedding.migration import VectorSpace
 from cluster.state.db.postgres import ReadQuery, load_queries
 from configs.sections_retrieval import SearchSettings
+from pipelines.documents.chunk.language import AUTO, DEFAULT, question_stemmers
 from serve_apps.retrieval.search.fuse import RankedChunk
 from serve_apps.retrieval.search.query import KeywordEngine, SearchFilters, SearchQuery, VectorEngine
 
@@ -41,8 +42,16 @@ class IndexGeneration:
     bm25: bool  # the server has a BM25 index that can be believed
     small: bool  # what may be searched has at most `exact_scope` chunks
     whole: bool  # whoever asks may search the workspace, not only the documents that are linked to an agent
-    language: str = "english"  # how its words' endings are cut; the name of one of Postgres' text search configurations
+    language: str = "english"  # by which words are cut: a text search configuration, or `auto`
+    stemmers: tuple[str, ...] = ()  # of the workspace's chunks, where its language is `auto`
     worn: bool = False  # the server could have one; what it has is lost or damaged, and is made anew
+
+    def question_languages(self, question: str) -> dict[str, str | None]:
+        """`language`: by which configurations a question's words are cut; `own`: its own, where it surely is one."""
+        if self.language != AUTO:
+            return {"language": self.language, "own": None}
+        own, stemmers = question_stemmers(question, self.stemmers or (DEFAULT,))
+        return {"language": ",".join(stemmers), "own": own}
 
     @property
     def keyword_engine(self) -> KeywordEngine:
@@ -69,7 +78,7 @@ class RetrieverQueries:
     def by_words(self, scope: Scope, query: SearchQuery, index: IndexGeneration) -> ReadQuery:
         """Chunks that share words with the question."""
         depth = self.depth(query)
-        asked = {"text": query.words, "language": index.language, "chunker": index.chunker}
+        asked = {"text": query.words, "chunker": index.chunker, **index.question_languages(query.words)}
         ranked = {"depth": depth, "room": _with_room(depth), "k1": self.settings.k1, "b": self.settings.b}
         values = scope_params(scope, query) | asked | ranked
         if index.small:

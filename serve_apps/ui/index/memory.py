@@ -64,4 +64,5 @@ def language_view(body: Record) -> SafeHtml:
     name = str(body["language"]).title()
     said = f"Words are compared without {name} endings, so that plural and singular find each other."
     plain = "No endings are cut: only the same words are found."
-    return join_html(done, quiet_text(plain if body["language"] == "simple" else said))
+    own = "Words are compared without the endings of the language that each passage is in, as it is detected."
+    return join_html(done, quiet_text({"simple": plain, "auto": own}.get(body["language"], said)))

@@ -18,7 +18,7 @@ from serve_apps.http.streams.turn_response import wants_stream
 from serve_apps.retrieval.answers.claims import Basis
 from serve_apps.retrieval.answers.draft import ShowDraft
 from serve_apps.retrieval.answers.quote import Citation
-from serve_apps.retrieval.answers.stored_answers import calculation_json
+from serve_apps.retrieval.answers.stored_answers import calculation_json, judged_json
 from serve_apps.retrieval.search.query_writer import ModelSpend
 
 router = APIRouter(route_class=GuardedRoute, tags=["answers"])
@@ -120,6 +120,17 @@ class UsageShape(BaseModel):
     cost_usd: float
 
 
+class JudgedShape(BaseModel):
+    """The language that a question was read in (ISO 639-1, null where no stemmer knows it), and the rules that judged.
+
+    The others know English only, and were left out: `names` and `words` that no passage has, `claims` that turn a
+    passage round, `conflicts` between passages.
+    """
+
+    language: str | None
+    rules: list[str]
+
+
 class AnswerShape(BaseModel):
     """An answer: `mode` says whether it was extracted, generated, or nothing supports one.
 
@@ -138,6 +149,7 @@ class AnswerShape(BaseModel):
     abstained: str | None
     model: str | None
     fallback: str | None
+    judged: JudgedShape
     calculation: CalculationShape | None
     usage: UsageShape | None
 
@@ -224,6 +236,7 @@ class Why(BaseModel):
     conflicts: list[list[StatedShape]]
     dropped: list[DroppedShape]
     search: dict[str, Any]
+    judged: JudgedShape | None
     calculation: CalculationShape | None
 
 
@@ -257,6 +270,7 @@ async def answer_question(
         claims=[copy_fields(ClaimShape, one) for one in answer.claims],
         conflicts=[[StatedShape(value=one.value, n=one.citation) for one in row.stated] for row in answer.conflicts],
         dropped=[copy_fields(DroppedShape, one) for one in answer.dropped],
+        judged=JudgedShape(**judged_json(answer.judged)),
         calculation=None if answer.calculation is None else CalculationShape(**calculation_json(answer.calculation)),
         usage=_usage_shape(answer.spend),
     )

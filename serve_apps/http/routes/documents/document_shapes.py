@@ -111,7 +111,11 @@ class Deleted(BaseModel):
 
 
 class Stats(BaseModel):
-    """Counts of searchable content; `generation` is the live one, with its model and what searches it."""
+    """Counts of searchable content; `generation` is the live one, with its model and what searches it.
+
+    `endpoint` is the server that embeds, null where the model is in this process; `ollama_auto_detected` whether the
+    first start found it.
+    """
 
     backend: Literal["pgvector"] = "pgvector"
     documents: int
@@ -121,6 +125,9 @@ class Stats(BaseModel):
     chunks: int
     embeddings: int
     generation: dict[str, Any]
+    model: str
+    endpoint: str | None
+    ollama_auto_detected: bool
 
 
 def fix_of(failure: Failure | None) -> str | None:

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Iterable
 from html import escape
 from typing import Annotated
+from urllib.parse import urlsplit
 
 from fastapi import APIRouter, Query, Response
 from pydantic import AwareDatetime
@@ -53,7 +54,9 @@ async def documents(
 async def stats(me: Me, parts: Its, agent_id: AgentInQuery = None) -> Stats:
     """Count the searchable content, in the workspace or for one agent."""
     agent = await parts.agent_store.resolve(me.scope, agent_id)
-    return Stats(**await parts.library.stats(me.scope, agent))
+    of, counted = parts.embedding, await parts.library.stats(me.scope, agent)
+    endpoint = of.base_url and urlsplit(of.base_url)._replace(query="", fragment="").geturl()  # a query may hold a key
+    return Stats(**counted, model=of.model, endpoint=endpoint, ollama_auto_detected=of.detected == "ollama")
 
 
 @router.get("/api/documents/{document_id}", dependencies=[READ])

@@ -1,0 +1,90 @@
+"""Language detection: which language a text is in, and which of Postgres' stemmers cuts its words."""
+
+import functools
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from py3langid.langid import LanguageIdentifier
+
+AUTO: Final = "auto"
+"""A workspace's language where each chunk's own is detected."""
+
+DEFAULT: Final = "english"
+PLAIN: Final = "simple"
+"""The configuration that cuts no endings and knows no stop words: of languages without a stemmer."""
+
+# Postgres' text search configurations, and ISO 639-1.
+CODES: Final[Mapping[str, str]] = {
+    "arabic": "ar", "armenian": "hy", "basque": "eu", "catalan": "ca", "danish": "da", "dutch": "nl", "english": "en",
+    "estonian": "et", "finnish": "fi", "french": "fr", "german": "de", "greek": "el", "hindi": "hi", "hungarian": "hu",
+    "indonesian": "id", "irish": "ga", "italian": "it", "lithuanian": "lt", "nepali": "ne", "norwegian": "no",
+    "portuguese": "pt", "romanian": "ro", "russian": "ru", "serbian": "sr", "spanish": "es", "swedish": "sv",
+    "tamil": "ta", "turkish": "tr", "yiddish": "yi",
+}  # fmt: skip
+_STEMMERS: Final = {code: stemmer for stemmer, code in CODES.items()}
+# Languages without a stemmer that would be taken for one that has, if they were not known.
+_UNSTEMMED: Final = (
+    *("af", "az", "be", "bg", "bn", "bs", "cs", "cy", "fa", "gl", "he", "hr", "is", "ja", "ka", "kk", "km", "ko", "lo"),
+    *("lv", "mk", "mr", "ms", "my", "pl", "sk", "sl", "sq", "sw", "te", "th", "tl", "uk", "ur", "vi", "zh"),
+)
+SURE: Final = 0.9  # probability from which on a few words tell their language by themselves
+LIKELY: Final = 0.5  # from which on a document's text does
+ENOUGH: Final = 80  # letters from which on a chunk may be in another language than its document
+_READ: Final = 2_000  # characters of a chunk that are looked at
+_READ_OF_DOCUMENT: Final = 20_000
+
+
+def rank_languages(text: str) -> list[tuple[str, float]]:
+    """Languages (ISO 639-1) by their probability, the likeliest first; without letters English, for what it is worth.
+
+    No probability is high where a text is short, or all names and numbers.
+    """
+    if not any(char.isalpha() for char in text):
+        return [(CODES[DEFAULT], 0.0)]
+    return [(str(code), float(likely)) for code, likely in _identifier().rank(text)]
+
+
+def stemmer_of(code: str) -> str:
+    """The text search configuration of a language."""
+    return _STEMMERS.get(code, PLAIN)
+
+
+def detect_stemmers(texts: Sequence[str]) -> list[str]:
+    """The stemmer of each chunk of a document: its language's, where it tells that by itself, else the document's."""
+    code, likely = rank_languages(" ".join(text[:_READ] for text in texts)[:_READ_OF_DOCUMENT])[0]
+    of_document = stemmer_of(code) if likely >= LIKELY else DEFAULT
+    return [_stemmer_of_chunk(text[:_READ], of_document) for text in texts]
+
+
+def question_stemmers(question: str, present: Sequence[str]) -> tuple[str | None, list[str]]:
+    """Stemmer of a question where its language is sure, and all for it: first its own, then those that are `present`.
+
+    `present` are those of the chunks that are searched. A few words seldom tell their language: unless they do, it is
+    taken for the likeliest of those.
+    """
+    shares: defaultdict[str, float] = defaultdict(float)
+    ranked = rank_languages(question)
+    for code, likely in ranked:
+        shares[stemmer_of(code)] += likely
+    sure = stemmer_of(ranked[0][0]) if ranked[0][1] >= SURE else None
+    own = sure or max(present, key=shares.__getitem__, default=DEFAULT)
+    return sure, [own, *(one for one in present if one != own)]
+
+
+def _stemmer_of_chunk(text: str, of_document: str) -> str:
+    if sum(map(str.isalpha, text)) < ENOUGH:
+        return of_document
+    code, likely = rank_languages(text)[0]
+    return stemmer_of(code) if likely >= SURE else of_document
+
+
+@functools.cache
+def _identifier() -> "LanguageIdentifier":
+    """Naive Bayes over byte sequences (langid.py, Lui and Baldwin 2012); its model takes 90 MB once it is needed."""
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier
+
+    identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+    identifier.set_languages([*(code for code in _STEMMERS if code != "yi"), *_UNSTEMMED])
+    return identifier
