@@ -17,6 +17,7 @@ _WIDE: dict[int, int | str] = {
     **dict.fromkeys(map(ord, "「『《"), ' "'),
 }
 _WIDE |= dict.fromkeys(map(ord, "」』》"), '" ')
+_PLUS_BRACKET = re.compile("[+＋][「『《]")  # would have a blank between
 _TOKEN = re.compile(r"[a-z0-9]+(?:[-_./:#][a-z0-9]+)*")
 _VERSION = re.compile(r"v?(\d+(?:\.\d+)+)")
 _FILE = re.compile(r"[a-z0-9_-]{2,}\.[a-z][a-z0-9]{1,4}(?![a-z0-9])")
@@ -24,7 +25,9 @@ _COUNTED = re.compile(r"\d+(?:st|nd|rd|th|s|k|m|x|%|am|pm)")  # 5th, 1990s: numb
 _DATED = re.compile(r"[a-z]{3,}-?(?:19|20)\d\d")  # a word with its year
 # A quote opens after a blank or a bracket and closes before one or a punctuation mark, so 12.9" is an inch. Beside
 # letters of scripts without spaces there is none.
-_QUOTED = re.compile(rf'(?:(?<=[\s(\[，：{UNSPACED}])|(?<=^))"(\S[^"]*?)"(?=[\s)\].,;:?!。，、：；！？）{UNSPACED}]|$)')
+_QUOTED = re.compile(
+    rf'(?:(?<=[\s(\[，：{UNSPACED}])|(?<=^))(\+)?"([^\s"][^"]*?)"(?=[\s)\].,;:?!。，、：；！？）{UNSPACED}]|$)'
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,22 +36,27 @@ class QuestionLiterals:
 
     codes: tuple[str, ...] = ()  # lower case; part numbers, error codes, file names, versions and the like
     phrases: tuple[str, ...] = ()  # as they stand between the quotes
+    required: tuple[str, ...] = ()  # those of them without which a passage is no answer
 
     def __bool__(self) -> bool:
         return bool(self.codes or self.phrases)
 
 
-def find_literals(question: str) -> QuestionLiterals:
+def find_literals(question: str, *, must: bool = False) -> QuestionLiterals:
     """The identifiers and quoted phrases of a question, each once, in its order.
 
-    A question that is quoted from end to end quotes nothing. A version is also looked for with and without its `v`.
+    A phrase with a `+` before its quotes is required, and with `must` every one is. A question that is quoted from end
+    to end quotes nothing unless that is required. A version is also looked for with and without its `v`.
     """
-    plain = question.translate(_PLAIN).translate(_WIDE).strip()
-    phrases = [part.strip() for part in _QUOTED.findall(plain) if len(part) + 2 < len(plain) and len(part) <= LONGEST]
+    plain = _PLUS_BRACKET.sub(' +"', question.translate(_PLAIN)).translate(_WIDE).strip()
+    found = [(must or bool(plus), part.strip()) for plus, part in _QUOTED.findall(plain) if len(part) <= LONGEST]
+    found = [(needed, part) for needed, part in found if re.search(r"\w", part)]
+    phrases = [part for needed, part in found if needed or len(part) + 2 < len(plain)]
     tokens = [token for token in _TOKEN.findall(plain.lower()) if len(token) <= LONGEST]
     codes = [token for token in tokens if is_identifier(token)]
     spelled = [spelling for code in codes for spelling in _version_spellings(code)]
-    return QuestionLiterals(_first_unique(spelled), _first_unique(part for part in phrases if re.search(r"\w", part)))
+    required = _first_unique(part for needed, part in found if needed)
+    return QuestionLiterals(_first_unique(spelled), _first_unique([*required, *phrases]), required)
 
 
 def is_identifier(token: str) -> bool:
@@ -69,10 +77,10 @@ def is_identifier(token: str) -> bool:
     return joints > 1 or digits > 4
 
 
-def in_front(
+def add_literal_matches(
     ranked: Sequence[RankedChunk], held: Mapping[str, tuple[str, frozenset[str]]], asked: QuestionLiterals
 ) -> list[RankedChunk]:
-    """Chunks ranked by words, those that hold literals of the question in front, by how many they hold; else as ranked.
+    """Chunks ranked by words with what they hold literally; those that hold more identifiers come first.
 
     `held`: chunk id to document id and which of `asked` stand in it; such a chunk is found even if `ranked` lacks it.
     """
@@ -82,11 +90,17 @@ def in_front(
     marked = [
         _mark_literals(one, held[one.chunk_id][1], asked) if one.chunk_id in held else one for one in [*ranked, *missed]
     ]
-    return sorted(marked, key=lambda one: (not one.quoted, -one.literal))  # stable: equals stay as ranked
+    return sorted(marked, key=lambda one: -one.literal)  # stable: equals stay as ranked
+
+
+def rank_by_phrases(keyword: Sequence[RankedChunk]) -> list[RankedChunk]:
+    """Those of the chunks ranked by words that hold quoted phrases, by how many; equals stay as ranked."""
+    holding = [one._replace(score=float(one.quoted), literal=0) for one in keyword if one.quoted]
+    return sorted(holding, key=lambda one: -one.quoted)
 
 
 def _mark_literals(one: RankedChunk, holds: frozenset[str], asked: QuestionLiterals) -> RankedChunk:
-    return one._replace(literal=len(holds), quoted=any(phrase in holds for phrase in asked.phrases))
+    return one._replace(literal=len(holds.intersection(asked.codes)), quoted=len(holds.intersection(asked.phrases)))
 
 
 def _version_spellings(code: str) -> tuple[str, ...]:
