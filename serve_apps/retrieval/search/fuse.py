@@ -4,9 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from configs.sections_retrieval import SearchSettings
 from serve_apps.retrieval.search.query import Candidate
+from serve_apps.retrieval.text.words import word_tokens
 
 FuseBy = Literal["rank", "score"]
+RetrieverName = Literal["keyword", "vector"]
 PLACES = 100
 
 
@@ -20,6 +23,21 @@ class FusionWeights:
 
 # `rrf.seed` is the pair the product was specified with; the settings ship the pair that public test sets favour.
 PRESETS = {"rrf.seed": FusionWeights(keyword=0.3, vector=0.7)}
+
+
+def weigh_retrievers(settings: SearchSettings, question: str) -> dict[RetrieverName, float]:
+    """Weights of the retrievers for a question.
+
+    A mail or a ticket says many words that are not what it asks for, so by score the words of a long one count less;
+    ranks weigh as they are set, whatever the length.
+    """
+    share = settings.long_keyword_share if settings.fuse_by == "score" and is_long(settings, question) else 1.0
+    return {"keyword": settings.weight_keyword * share, "vector": settings.weight_vector}
+
+
+def is_long(settings: SearchSettings, question: str) -> bool:
+    """True from `long_words` words on; of scripts without spaces each pair of letters is one."""
+    return sum(1 for _ in word_tokens(question)) >= settings.long_words
 
 
 class RankedChunk(NamedTuple):

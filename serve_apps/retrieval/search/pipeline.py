@@ -16,7 +16,7 @@ from serve_apps.retrieval.answers import follow_up
 from serve_apps.retrieval.search.context import pack_context
 from serve_apps.retrieval.search.diversify import DEPTH, round_robin, spread_out
 from serve_apps.retrieval.search.expand import QueryEnhancement, QueryEnhancer
-from serve_apps.retrieval.search.fuse import RankedChunk, RankFusion
+from serve_apps.retrieval.search.fuse import RankedChunk, RankFusion, weigh_retrievers
 from serve_apps.retrieval.search.parallel import ParallelRetrieval, ParallelRetriever, Timings, time_stage
 from serve_apps.retrieval.search.query import (
     Candidate,
@@ -176,7 +176,7 @@ class SearchPipeline:
         trace: _Trace,
     ) -> tuple[RankFusion, Vector | None]:
         fusion = RankFusion(self._settings.rrf_k, self._settings.fuse_by)
-        weights = {"keyword": self._settings.weight_keyword, "vector": self._settings.weight_vector}
+        weights = weigh_retrievers(self._settings, query.words)
         fusion.add("keyword", weights["keyword"], keyword)  # while the vector leg is under way
         if quoting := rank_by_phrases(keyword):
             fusion.add("quoted", max(weights.values()), quoting)
@@ -195,7 +195,7 @@ class SearchPipeline:
             trace.left.extend([left] if left else [])
             share = self._enhancer.settings.weight
             for name, found in more:
-                fusion.add(name, share * weights[name.partition(":")[0]], found)
+                fusion.add(name, share * weights["keyword" if name.startswith("keyword") else "vector"], found)
         return fusion, vector
 
     async def _keep_quoted(
