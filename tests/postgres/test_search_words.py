@@ -460,6 +460,19 @@ async def test_the_exact_way_scores_repeated_words_as_the_index_does(
     assert ratios[0] == pytest.approx(ratios[1], rel=0.1) and ratios[0] > 1.5
 
 
+async def test_the_words_of_a_letter_weigh_less_than_those_of_a_question(place: Place) -> None:
+    """As `explain` says, and as the scores have it."""
+    place.add("The pump of pier nine weighs twelve kilograms.", vectors=True)
+    told = []
+    for question in ("pump weight", "Dear all, we have been asked for the pump and what it weighs. " * 3):
+        results = await place.ask(question)
+        told.append(next(one.detail for one in results.stages if one.name == "fuse"))
+    assert told == [
+        "weighted RRF of 2 lists by score, words 0.5 to meaning 0.5",
+        "weighted RRF of 2 lists by score, words 0.33 to meaning 0.5",
+    ]
+
+
 async def test_an_operator_chooses_the_language(
     api: Api, office: Office, operator: httpx.AsyncClient, admin_dsn: str
 ) -> None:

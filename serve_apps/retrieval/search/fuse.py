@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Literal, NamedTuple
 
 from configs.sections_retrieval import SearchSettings
@@ -37,7 +38,7 @@ def weigh_retrievers(settings: SearchSettings, question: str) -> dict[RetrieverN
 
 def is_long(settings: SearchSettings, question: str) -> bool:
     """True from `long_words` words on; of scripts without spaces each pair of letters is one."""
-    return sum(1 for _ in word_tokens(question)) >= settings.long_words
+    return next(islice(word_tokens(question), settings.long_words - 1, None), None) is not None
 
 
 class RankedChunk(NamedTuple):

@@ -137,7 +137,9 @@ class SearchPipeline:
             await walk.end()
             raise
         candidates = fusion.ranked()
-        trace.stage("fuse", True, f"weighted RRF of {fusion.lists} lists by {self._settings.fuse_by}", len(candidates))
+        words, meaning = weigh_retrievers(self._settings, asked.words).values()
+        how = f"by {self._settings.fuse_by}, words {words:.2g} to meaning {meaning:.2g}"
+        trace.stage("fuse", True, f"weighted RRF of {fusion.lists} lists {how}", len(candidates))
         candidates = await self._keep_quoted(scope, query, index, candidates, trace)
         candidates = await self._near(scope, asked, index, vector, candidates, trace)
         candidates, rerank = await self._rerank_candidates(scope, asked, candidates, trace)
