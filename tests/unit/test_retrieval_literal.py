@@ -116,3 +116,5 @@ def test_where_quotes_must_hold_every_phrase_is_required() -> None:
     whole = find_literals('"Is the whole question quoted?"', must=True)
     assert whole.required == ("Is the whole question quoted?",)
     assert find_literals("no quotes at all", must=True).required == ()
+    long = "x" * 300
+    assert find_literals(f'a "{long}"').phrases == () and find_literals(f'a +"{long}"').required == (long,)

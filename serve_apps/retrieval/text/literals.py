@@ -8,7 +8,7 @@ from serve_apps.retrieval.search.fuse import RankedChunk
 from serve_apps.retrieval.text.words import UNSPACED
 
 MOST = 16  # of either kind in one question
-LONGEST = 200  # characters of one
+LONGEST = 200  # characters of one that is not required
 _PLAIN = str.maketrans("‐‑‒–−“”„‟«»", '-----""""""')
 # As they are typed among Chinese and Japanese letters: full-width, and brackets that quote.
 _WIDE: dict[int, int | str] = {
@@ -49,8 +49,8 @@ def find_literals(question: str, *, must: bool = False) -> QuestionLiterals:
     to end quotes nothing unless that is required. A version is also looked for with and without its `v`.
     """
     plain = _PLUS_BRACKET.sub(' +"', question.translate(_PLAIN)).translate(_WIDE).strip()
-    found = [(must or bool(plus), part.strip()) for plus, part in _QUOTED.findall(plain) if len(part) <= LONGEST]
-    found = [(needed, part) for needed, part in found if re.search(r"\w", part)]
+    quoted = [(must or bool(plus), part.strip()) for plus, part in _QUOTED.findall(plain)]
+    found = [(needed, part) for needed, part in quoted if re.search(r"\w", part) and (needed or len(part) <= LONGEST)]
     phrases = [part for needed, part in found if needed or len(part) + 2 < len(plain)]
     tokens = [token for token in _TOKEN.findall(plain.lower()) if len(token) <= LONGEST]
     codes = [token for token in tokens if is_identifier(token)]
