@@ -320,7 +320,13 @@ def _leg(candidates: Sequence[Candidate], name: str) -> list[RankedChunk]:
     """What one leg found, in its order."""
     rank, score = f"{name}_rank", f"{name}_score"
     seen = sorted((one for one in candidates if rank in one.scores), key=lambda one: one.scores[rank])
-    return [RankedChunk(one.chunk_id, one.document_id, one.scores[score]) for one in seen]
+    held = [(int(one.scores.get("literal", 0)), int(one.scores.get("quoted_score", 0))) for one in seen]
+    if name != "keyword":
+        held = [(0, 0)] * len(seen)
+    return [
+        RankedChunk(one.chunk_id, one.document_id, one.scores[score], *marks)
+        for one, marks in zip(seen, held, strict=True)
+    ]
 
 
 def with_long_questions(base: irdata.Set) -> list[irdata.Set]:

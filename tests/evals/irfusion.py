@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from configs.sections_retrieval import SearchSettings
-from serve_apps.retrieval.search.fuse import FuseBy, FusionWeights, RankedChunk, is_long, weigh_retrievers
+from serve_apps.retrieval.search.fuse import FuseBy, RankedChunk, RankFusion, is_long, weigh_retrievers
 from serve_apps.retrieval.search.query import Candidate
-from tests.fakes.ranking import fuse_rankings
+from serve_apps.retrieval.text.literals import rank_by_phrases
 
 LEEWAY = 0.005  # by so much the fused list of a set may be worse than its better retriever
 
@@ -32,7 +32,12 @@ def fuse_weighted(
     by: FuseBy, weight: float, keyword: Sequence[RankedChunk], vector: Sequence[RankedChunk]
 ) -> list[Candidate]:
     """Both rankings as one, as the search fuses them; `weight` is the keyword retriever's, the other has the rest."""
-    return fuse_rankings(keyword, vector, FusionWeights(weight, 1 - weight), SearchSettings().rrf_k, by)
+    fusion = RankFusion(SearchSettings().rrf_k, by)
+    fusion.add("keyword", weight, keyword)
+    if quoting := rank_by_phrases(keyword):
+        fusion.add("quoted", weight, quoting)
+    fusion.add("vector", 1 - weight, vector)
+    return fusion.ranked()
 
 
 _WEIGHTS = (0.3, 0.4, 0.5, 0.6, 0.7)

@@ -146,6 +146,23 @@ async def test_a_chunk_with_the_identifier_comes_first(place: Place, question: s
     assert len(results.hits) == 10  # a boost, not a filter
 
 
+LETTER = (
+    "Dear colleagues, the harbour crane of pier nine makes a noise since it was serviced in spring, and the driver "
+    "says that its brake slips when forty tonnes hang on the hook. Beside it stands {}, which has nothing to do with this."
+)
+
+
+async def test_an_identifier_of_a_letter_does_not_put_all_else_behind(place: Place) -> None:
+    """RE-02: a letter names things in passing; where it is about what it names, that comes first all the same."""
+    about = "The brake of the harbour crane slips when forty tonnes hang on its hook: noise after the spring service."
+    place.add(about, "The pump AB-1234/7 is blue.", vectors=True)
+    results = await place.ask(LETTER.format("AB-1234/7"))
+    assert results.hits[0].text == about and "AB-1234/7" in results.hits[1].text
+    assert results.hits[1].scores["quoted_score"] == 1 and "literal" not in results.hits[1].scores
+    place.add(about.replace("harbour crane", "harbour crane KR-77/2"), vectors=True)
+    assert "KR-77/2" in (await place.ask(LETTER.format("KR-77/2"))).hits[0].text
+
+
 async def test_an_identifier_that_is_part_of_another_is_not_meant(place: Place) -> None:
     place.add("The part AB-12345 leaks.", "The part XAB-1234 leaks.", "The part AB 1234 leaks a lot, a lot.")
     results = await place.ask("the part AB-1234")

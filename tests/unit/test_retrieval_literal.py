@@ -25,6 +25,8 @@ from tests.fakes.ranking import fuse_rankings
         ("the 5th of the 1990s, 12.5 % of 2,000 at 10:30", ()),
         ("state-of-the-art and/or well-known, e.g. the U.S.", ()),
         ("invoice 104233", ("104233",)),
+        ("p = 0.001, 95% CI 0.34-0.63, a ratio of 1.5:1 or 130/0.4, 2.5 mg in 2003-March", ()),
+        ("part 4711-0815 of firmware v0.73, on 10.0.0.1", ("4711-0815", "0.73", "v0.73", "10.0.0.1", "v10.0.0.1")),
         ("what COVID-19, GTA6 and IL-6 did at NeurIPS2023", ()),
         ("plain words in 2019, the season 2023-2024, 1/2, 24/7", ()),
     ],
@@ -87,6 +89,15 @@ def test_passages_with_quoted_phrases_are_a_list_of_their_own() -> None:
     assert [one.chunk_id for one in keyword] == ["a", "b", "c", "d"]
     assert [(one.chunk_id, one.score) for one in rank_by_phrases(keyword)] == [("c", 2.0), ("b", 1.0)]
     assert rank_by_phrases(leg("a", "b")) == []
+
+
+def test_identifiers_of_a_long_question_are_preferred_as_phrases_are() -> None:
+    """It names many things beside the one that it is about: none of them puts all else behind."""
+    asked = QuestionLiterals(("ab-1", "cd-2"), ("net zero",))
+    held = {"b": ("b", frozenset({"ab-1"})), "c": ("c", frozenset({"ab-1", "net zero"}))}
+    keyword = add_literal_matches(leg("a", "b", "c"), held, asked, in_front=False)
+    assert [(one.chunk_id, one.literal, one.quoted) for one in keyword] == [("a", 0, 0), ("b", 0, 1), ("c", 0, 2)]
+    assert [one.chunk_id for one in rank_by_phrases(keyword)] == ["c", "b"]
 
 
 @pytest.mark.parametrize(

@@ -50,8 +50,8 @@ class RankedChunk(NamedTuple):
     chunk_id: str
     document_id: str
     score: float
-    literal: int = 0  # how many of the question's identifiers stand in it as they are written
-    quoted: int = 0  # how many of the phrases that the question puts in quotes do
+    literal: int = 0  # how many of a short question's identifiers stand in it as they are written
+    quoted: int = 0  # how many of the phrases that a question puts in quotes do, and of a long one's identifiers
 
 
 class RankFusion:

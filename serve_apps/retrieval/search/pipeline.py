@@ -181,7 +181,7 @@ class SearchPipeline:
         weights = weigh_retrievers(self._settings, query.words)
         fusion.add("keyword", weights["keyword"], keyword)  # while the vector leg is under way
         if quoting := rank_by_phrases(keyword):
-            fusion.add("quoted", max(weights.values()), quoting)
+            fusion.add("quoted", weights["keyword"], quoting)
         near, vector, left = await walk.vector
         fusion.add("vector", weights["vector"], near)
         trace.left.extend([left] if left else [])

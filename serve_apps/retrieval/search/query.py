@@ -93,10 +93,10 @@ class Candidate(NamedTuple):
     chunk_id: str
     document_id: str
     # `keyword_rank`, `keyword_score`, `vector_rank`, `vector_score` (cosine similarity), the same with `:2` and so on
-    # for a question's variations, `quoted_rank`, `quoted_score` (how many quoted phrases it holds), `fused`, `judge`
-    # (as the judge gave it), `rerank` (the judge's and the keyword leg's score, each brought to 0 to 1, weighted),
-    # `spread` (what of it counts after better passages of its document): those of the stages that saw it. Ranks begin
-    # at 1
+    # for a question's variations, `quoted_rank`, `quoted_score` (how many quoted phrases it holds, and of a long
+    # question's identifiers), `fused`, `judge` (as the judge gave it), `rerank` (the judge's and the keyword leg's
+    # score, each brought to 0 to 1, weighted), `spread` (what of it counts after better passages of its document):
+    # those of the stages that saw it. Ranks begin at 1
     scores: Mapping[str, float | int] = MappingProxyType({})
 
     @property

@@ -16,7 +16,7 @@ from cluster.models.embedding.migration import vector_space_of
 from cluster.state.db.postgres import DAMAGED, Database, ReadQuery, Row
 from configs.sections_retrieval import SearchSettings
 from pipelines.documents.index import maintenance
-from serve_apps.retrieval.search.fuse import RankedChunk
+from serve_apps.retrieval.search.fuse import RankedChunk, is_long
 from serve_apps.retrieval.search.query import SearchQuery
 from serve_apps.retrieval.search.statements import (
     ONE_PLAN,
@@ -86,7 +86,7 @@ class ChunkRetriever:
             return live, None
         if await self._is_silent(expected, rows):
             return await self.resolve(scope, query), None
-        return live, await self._lift_literals(scope, asked, worded.values, rows, held)
+        return live, await self._lift_literals(scope, query, asked, worded.values, rows, held)
 
     def _resolve_read(self, scope: Scope, query: SearchQuery) -> tuple[IndexGeneration | None, ReadQuery]:
         """Index that was answered before, and the query that resolves it anew."""
@@ -116,7 +116,7 @@ class ChunkRetriever:
     async def keyword(self, scope: Scope, query: SearchQuery, index: IndexGeneration) -> list[RankedChunk]:
         """Chunks that share words with the question, by BM25 (or Postgres' own ranking), best first.
 
-        Before them stand those that hold an identifier of the question as it is written, and behind them those that
+        Before them stand those that hold an identifier of a short question as it is written, and behind them those that
         hold a quoted phrase and were not found by words; `quoted` tells of each how many it holds.
         """
         worded, asked = self._reads.by_words(scope, query, index), find_asked_literals(query)
@@ -126,7 +126,7 @@ class ChunkRetriever:
             return await self._without_bm25(scope, query, index, error)
         if await self._is_silent(index, rows):
             return await self.keyword(scope, query, index.wordless)
-        return await self._lift_literals(scope, asked, worded.values, rows, held)
+        return await self._lift_literals(scope, query, asked, worded.values, rows, held)
 
     async def _without_bm25(
         self, scope: Scope, query: SearchQuery, index: IndexGeneration, error: psycopg.Error
@@ -172,6 +172,7 @@ class ChunkRetriever:
     async def _lift_literals(
         self,
         scope: Scope,
+        query: SearchQuery,
         asked: QuestionLiterals,
         values: Mapping[str, Any],
         found: Sequence[RankedChunk],
@@ -195,7 +196,8 @@ class ChunkRetriever:
         for row in rows:
             before = held.get(row["id"], ("", frozenset()))[1]
             held[row["id"]] = row["document_id"], before | {row["wanted"]}
-        return literals.add_literal_matches(ranked, held, asked)
+        short = not is_long(self._reads.settings, query.words)
+        return literals.add_literal_matches(ranked, held, asked, in_front=short)
 
     async def vector(
         self, scope: Scope, query: SearchQuery, index: IndexGeneration, vector: Vector

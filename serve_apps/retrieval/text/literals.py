@@ -22,7 +22,8 @@ _TOKEN = re.compile(r"[a-z0-9]+(?:[-_./:#][a-z0-9]+)*")
 _VERSION = re.compile(r"v?(\d+(?:\.\d+)+)")
 _FILE = re.compile(r"[a-z0-9_-]{2,}\.[a-z][a-z0-9]{1,4}(?![a-z0-9])")
 _COUNTED = re.compile(r"\d+(?:st|nd|rd|th|s|k|m|x|%|am|pm)")  # 5th, 1990s: numbers in words, no names
-_DATED = re.compile(r"[a-z]{3,}-?(?:19|20)\d\d")  # a word with its year
+_DATED = re.compile(r"[a-z]{3,}-?(?:19|20)\d\d|(?:19|20)\d\d-?[a-z]{3,}")  # a word with its year
+_MEASURED = re.compile(r"\d+(?:\.\d+)?(?:[-/:]\d+(?:\.\d+)?)?")  # with a point: a decimal number, or a span of two
 # A quote opens after a blank or a bracket and closes before one or a punctuation mark, so 12.9" is an inch. Beside
 # letters of scripts without spaces there is none.
 _QUOTED = re.compile(
@@ -63,10 +64,13 @@ def is_identifier(token: str) -> bool:
     """True where a lower-case run of letters, digits and joints names one thing rather than says something.
 
     Short names such as `covid-19` or `gta6` are written in many ways, so whoever writes them otherwise would be put
-    behind: they are words among words, rare ones at that, which BM25 weighs.
+    behind: they are words among words, rare ones at that, which BM25 weighs. So are numbers with a decimal point: a
+    report has many, and each stands in many others.
     """
     letters, digits = bool(re.search("[a-z]", token)), sum(map(str.isdigit, token))
     joints = len(re.findall("[-_./:#]", token))
+    if "." in token and _MEASURED.fullmatch(token):
+        return False
     if not digits:
         return "_" in token or _FILE.search(token) is not None
     if letters:
@@ -78,12 +82,20 @@ def is_identifier(token: str) -> bool:
 
 
 def add_literal_matches(
-    ranked: Sequence[RankedChunk], held: Mapping[str, tuple[str, frozenset[str]]], asked: QuestionLiterals
+    ranked: Sequence[RankedChunk],
+    held: Mapping[str, tuple[str, frozenset[str]]],
+    asked: QuestionLiterals,
+    *,
+    in_front: bool = True,
 ) -> list[RankedChunk]:
     """Chunks ranked by words with what they hold literally; those that hold more identifiers come first.
 
     `held`: chunk id to document id and which of `asked` stand in it; such a chunk is found even if `ranked` lacks it.
+    `in_front` False: of a long question, which names many things beside the one that it is about, identifiers are
+    preferred as quoted phrases are.
     """
+    if not in_front:
+        asked = QuestionLiterals(phrases=(*asked.phrases, *asked.codes))
     known = {one.chunk_id for one in ranked}
     last = ranked[-1].score if ranked else 0.0
     missed = [RankedChunk(chunk, document, last) for chunk, (document, _) in sorted(held.items()) if chunk not in known]
@@ -94,7 +106,7 @@ def add_literal_matches(
 
 
 def rank_by_phrases(keyword: Sequence[RankedChunk]) -> list[RankedChunk]:
-    """Those of the chunks ranked by words that hold quoted phrases, by how many; equals stay as ranked."""
+    """Those of the chunks ranked by words that hold what is preferred, by how much; equals stay as ranked."""
     holding = [one._replace(score=float(one.quoted), literal=0) for one in keyword if one.quoted]
     return sorted(holding, key=lambda one: -one.quoted)
 
