@@ -148,7 +148,8 @@ async def test_a_chunk_with_the_identifier_comes_first(place: Place, question: s
 
 LETTER = (
     "Dear colleagues, the harbour crane of pier nine makes a noise since it was serviced in spring, and the driver "
-    "says that its brake slips when forty tonnes hang on the hook. Beside it stands {}, which has nothing to do with this."
+    "says that its brake slips when forty tonnes hang on the hook. Beside it stands {}, which has nothing to do "
+    "with this."
 )
 
 
