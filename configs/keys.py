@@ -63,8 +63,8 @@ _READ_BY: Mapping[str, tuple[Part, ...]] = {
 
 # What is read anew each time it is used, so that a running gateway or worker takes it up without a restart.
 _LIVE_GATEWAY: Mapping[str, tuple[str, ...]] = {
-    "search": ("weight_keyword", "weight_vector", "rrf_k", "fuse_by", "spread", "fetch", "ef_search", "k1", "b",
-               "embed_seconds"),
+    "search": ("weight_keyword", "weight_vector", "rrf_k", "fuse_by", "long_words", "long_keyword_share", "spread",
+               "fetch", "ef_search", "k1", "b", "embed_seconds"),
     "rerank": (
         "candidates", "weight_keyword", "llm", "llm_seconds", "remote_enabled", "remote_url", "remote_model",
         "remote_key", "remote_candidates", "remote_seconds",

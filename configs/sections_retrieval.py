@@ -111,7 +111,8 @@ class RerankSettings(Section):
 class SearchSettings(Section):
     """The retrievers and their fusion. `exact_scope` is the number of chunks up to which both scan exactly.
 
-    `fuse_by`: what makes a chunk's place in a leg, its rank there or where its score stands below the best.
+    `fuse_by`: what makes a chunk's place in a leg, its rank there or where its score stands below the best; with
+    `score`, `long_keyword_share` of the keyword leg's weight counts for questions of `long_words` words and more.
     `spread`: by so much less counts each further passage of a document in a list of results. `embed_seconds`: longer
     no question waits for its embedder; words alone find something too, and the result says so.
     """
@@ -120,6 +121,8 @@ class SearchSettings(Section):
     weight_vector: float = Field(0.5, ge=0)
     rrf_k: int = Field(60, ge=1)
     fuse_by: Literal["rank", "score"] = "score"
+    long_words: int = Field(25, ge=1)
+    long_keyword_share: float = Field(2 / 3, ge=0)
     spread: float = Field(0.1, ge=0, lt=1)
     fetch: int = Field(100, ge=1)
     exact_scope: int = Field(5_000, ge=0)

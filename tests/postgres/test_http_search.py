@@ -117,10 +117,22 @@ async def test_stages_are_switched_by_the_request(operator: httpx.AsyncClient, a
     assert led["results"][0]["filename"] == "pump.txt"
 
 
+async def test_quotes_filter_on_request(operator: httpx.AsyncClient, agent: str) -> None:
+    """GW-13, RE-02: `quote`, and a plus before the quotes; without either nothing is left out."""
+    quoted = 'pump "Part 3"'
+    assert (await found(operator, query=quoted))["total_results"] > 1
+    must = await found(operator, query=quoted, quote="must", explain=True)
+    assert [one["text"].endswith("Part 3.") for one in must["results"]] == [True]
+    assert "quote" in [one["name"] for one in must["explain"]["stages"]]
+    assert (await found(operator, query='pump +"Part 3"'))["total_results"] == 1
+    assert (await found(operator, query='pump +"Part 33"'))["total_results"] == 0
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
         {"strategy": "magic"},
+        {"quote": "maybe"},
         {"preset": "none"},
         {"pack": "novel"},
         {"max_tokens": 0},

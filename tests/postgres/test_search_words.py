@@ -64,9 +64,9 @@ class Place:
         shown = await legs.passages(scope, [one.chunk_id for one in found])
         return [shown[one.chunk_id]["text"] for one in found]
 
-    async def ask(self, question: str) -> SearchResults:
+    async def ask(self, question: str, **more: Any) -> SearchResults:
         search = SearchPipeline(self.database, FakeEmbedder(), None, self.settings, RerankSettings())
-        return await search.run(self.scope, SearchQuery(question))
+        return await search.run(self.scope, SearchQuery(question, **more))
 
 
 @pytest.fixture
@@ -117,7 +117,7 @@ async def test_words_of_scripts_without_blanks_are_found(place: Place, question:
 
 async def test_a_quoted_phrase_of_such_a_script_comes_first_where_it_stands(place: Place) -> None:
     place.add("温度最高允许 允许 温度 温度", "最高允许温度")
-    assert (await place.keyword('"允许温度"'))[0] == "最高允许温度"
+    assert (await place.ask('哪里写着"允许温度"', strategy="keyword")).hits[0].text == "最高允许温度"
 
 
 DECOYS = [
@@ -148,6 +148,24 @@ async def test_a_chunk_with_the_identifier_comes_first(place: Place, question: s
     assert len(results.hits) == 10  # a boost, not a filter
 
 
+LETTER = (
+    "Dear colleagues, the harbour crane of pier nine makes a noise since it was serviced in spring, and the driver "
+    "says that its brake slips when forty tonnes hang on the hook. Beside it stands {}, which has nothing to do "
+    "with this."
+)
+
+
+async def test_an_identifier_of_a_letter_does_not_put_all_else_behind(place: Place) -> None:
+    """RE-02: a letter names things in passing; where it is about what it names, that comes first all the same."""
+    about = "The brake of the harbour crane slips when forty tonnes hang on its hook: noise after the spring service."
+    place.add(about, "The pump AB-1234/7 is blue.", vectors=True)
+    results = await place.ask(LETTER.format("AB-1234/7"))
+    assert results.hits[0].text == about and "AB-1234/7" in results.hits[1].text
+    assert results.hits[1].scores["quoted_score"] == 1 and "literal" not in results.hits[1].scores
+    place.add(about.replace("harbour crane", "harbour crane KR-77/2"), vectors=True)
+    assert "KR-77/2" in (await place.ask(LETTER.format("KR-77/2"))).hits[0].text
+
+
 async def test_an_identifier_that_is_part_of_another_is_not_meant(place: Place) -> None:
     place.add("The part AB-12345 leaks.", "The part XAB-1234 leaks.", "The part AB 1234 leaks a lot, a lot.")
     results = await place.ask("the part AB-1234")
@@ -161,26 +179,82 @@ async def test_an_identifier_in_too_many_chunks_leaves_the_order_to_the_words(pl
     assert not [hit for hit in results.hits if "literal" in hit.scores]
 
 
-async def test_a_quoted_phrase_that_is_found_is_all_there_is(place: Place) -> None:
-    """RE-02: word for word, over a line's end, with typographic quotes; else the words are searched."""
-    place.add(
-        "Our aim is net\nzero by 2040.",
-        "Net gain is zero, zero net gain.",
-        "A “net—zero” plan.",
-        "The internet zeros in.",
-        vectors=True,
-    )
+ZERO = [
+    "Our aim is net\nzero by 2040.",
+    "Net gain is zero, zero net gain.",
+    "A “net—zero” plan.",
+    "The internet zeros in.",
+]
+
+
+async def test_a_quoted_phrase_prefers(place: Place) -> None:
+    """RE-02: word for word, over a line's end, with typographic quotes; what lacks it comes behind, and is there."""
+    place.add(*ZERO, vectors=True)
     for question in ('When is "net zero" reached?', "When is “net zero” reached?"):
-        assert sorted(hit.text[:5] for hit in (await place.ask(question)).hits) == ["A “ne", "Our a"]
-    assert len((await place.ask('When is "zero emission" reached?')).hits) == 4
-    assert len((await place.ask("When is net zero reached?")).hits) == 4
+        results = await place.ask(question)
+        assert sorted(hit.text[:5] for hit in results.hits[:2]) == ["A “ne", "Our a"]
+        assert [hit.scores.get("quoted_score") for hit in results.hits[:3]] == [1, 1, None]
+        assert {hit.text for hit in results.hits} >= set(ZERO)
+        assert "quote" not in [one.name for one in results.stages]
+    for question in ('When is "zero emission" reached?', "When is net zero reached?"):
+        assert {hit.text for hit in (await place.ask(question)).hits} >= set(ZERO)
+
+
+async def test_a_quoted_phrase_does_not_outweigh_what_all_else_speaks_for(place: Place) -> None:
+    """As a person marks a word: a passage that answers the whole question comes before one that only has the word."""
+    answer = "The harbour crane of pier nine lifts forty tonnes."
+    place.add(answer, "The good ship left.", "Our harbour is old.", vectors=True)
+    results = await place.ask('How many tonnes does the "good" harbour crane of pier nine lift?')
+    assert results.hits[0].text == answer
+
+
+@pytest.mark.parametrize("strategy", ["hybrid", "keyword", "vector"])
+async def test_a_quoted_phrase_filters_where_it_must(place: Place, strategy: Any) -> None:
+    """RE-02: by a plus before its quotes, or for all of a question's quotes at once; whichever retriever found it."""
+    place.add(*ZERO, vectors=True)
+    for question, how in (('When is +"net zero" reached?', "prefer"), ('When is "net zero" reached?', "must")):
+        results = await place.ask(question, quote=how, strategy=strategy)
+        assert sorted(hit.text[:5] for hit in results.hits) == ["A “ne", "Our a"]
+        stage = next(one for one in results.stages if one.name == "quote")
+        assert stage.on and stage.kept == 2 and "net zero" in stage.detail
+    for question in ('+"net zero" and +"by 2040"', '+"net zero" and "by 2040"'):
+        results = await place.ask(question, quote="must", strategy=strategy)
+        assert [hit.text[:5] for hit in results.hits] == ["Our a"]
+    nothing = await place.ask('When is +"zero emission" reached?', strategy=strategy)
+    assert nothing.hits == () and nothing.total == 0, "a filter that nothing passes leaves nothing"
+    without = await place.ask("When is net zero reached?", quote="must", strategy=strategy)
+    assert len(without.hits) >= 4, "without quotes there is nothing to filter by"
+
+
+async def test_quotes_of_earlier_messages_do_not_filter(place: Place) -> None:
+    place.add(*ZERO, vectors=True)
+    history = ('Where does it say +"by 2040"?',)
+    results = await place.ask("and what about a plan?", history=history, quote="must")
+    assert {hit.text for hit in results.hits} >= set(ZERO)
 
 
 async def test_of_a_phrase_in_many_chunks_the_best_by_words_are_taken(place: Place) -> None:
     place.add("net zero and the harbour crane, the harbour", *(f"net zero, page {n}" for n in range(30)))
-    results = await place.ask('the harbour crane and "net zero"')
-    assert results.hits[0].text.startswith("net zero and the harbour") and len(results.hits) == 10
-    assert all(hit.scores["literal"] == 1 for hit in results.hits)
+    for how in ("prefer", "must"):
+        results = await place.ask('the harbour crane and "net zero"', quote=how)
+        assert results.hits[0].text.startswith("net zero and the harbour") and len(results.hits) == 10
+        assert all(hit.text.startswith("net zero") for hit in results.hits)
+
+
+async def test_a_required_phrase_in_many_chunks_is_found_where_other_words_hide_it(place: Place) -> None:
+    """The best by words hold none of it, and more hold it than a retriever returns."""
+    place.add(
+        *(f"crane crane crane {n}" for n in range(12)), *(f"net zero, page {n}, and more words" for n in range(30))
+    )
+    results = await place.ask('crane +"net zero"')
+    assert results.hits and all(hit.text.startswith("net zero") for hit in results.hits)
+
+
+async def test_a_required_phrase_that_others_alone_may_read_leaves_nothing(place: Place) -> None:
+    """MT-01: the filter tells nothing of what the caller may not see."""
+    place.add("The vault code is net zero.", readers=("user:ann@x.org",), vectors=True)
+    place.add("The pump is red.", vectors=True)
+    assert (await place.ask('vault +"net zero"')).hits == ()
 
 
 async def test_what_was_deleted_is_not_found_literally(place: Place) -> None:
@@ -401,8 +475,8 @@ async def test_quoted_phrases_of_such_scripts_are_found_as_they_are_written(
 ) -> None:
     texts = [text for pair in UNSPACED.values() for text in pair]
     place.add(*texts, "三楼没有柜子。保险箱在楼下。", vectors=True)
-    results = await place.ask(question)
-    assert [hit.text for hit in results.hits] == [holder] and results.hits[0].scores["literal"] == 1
+    assert (await place.ask(question)).hits[0].text == holder
+    assert [hit.text for hit in (await place.ask(question, quote="must")).hits] == [holder]
 
 
 async def test_a_word_of_one_letter_is_found_within_a_sentence(place: Place) -> None:
@@ -504,6 +578,19 @@ async def test_the_exact_way_scores_repeated_words_as_the_index_does(
         ratios.append(shares[1] / shares[0])
     await database.close()
     assert ratios[0] == pytest.approx(ratios[1], rel=0.1) and ratios[0] > 1.5
+
+
+async def test_the_words_of_a_letter_weigh_less_than_those_of_a_question(place: Place) -> None:
+    """As `explain` says, and as the scores have it."""
+    place.add("The pump of pier nine weighs twelve kilograms.", vectors=True)
+    told = []
+    for question in ("pump weight", "Dear all, we have been asked for the pump and what it weighs. " * 3):
+        results = await place.ask(question)
+        told.append(next(one.detail for one in results.stages if one.name == "fuse"))
+    assert told == [
+        "weighted RRF of 2 lists by score, words 0.5 to meaning 0.5",
+        "weighted RRF of 2 lists by score, words 0.33 to meaning 0.5",
+    ]
 
 
 async def test_an_operator_chooses_the_language(

@@ -2,7 +2,8 @@
 
 import pytest
 
-from serve_apps.retrieval.search.fuse import PRESETS, FusionWeights, RankedChunk, RankFusion
+from configs.sections_retrieval import SearchSettings
+from serve_apps.retrieval.search.fuse import PRESETS, FusionWeights, RankedChunk, RankFusion, is_long, weigh_retrievers
 from tests.fakes.ranking import fuse_rankings
 
 
@@ -105,3 +106,19 @@ def test_by_score_nothing_and_less_is_worth_nothing() -> None:
     fused = fuse_rankings(found(a=0.0), found(b=0.5, c=-0.5), FusionWeights(1, 1), by="score")
     assert [(one.chunk_id, one.score > 0) for one in fused] == [("b", True), ("a", False), ("c", False)]
     assert fused[1].score == fused[2].score == pytest.approx(0, abs=1e-12)
+
+
+def test_the_words_of_a_long_question_count_less() -> None:
+    """Equal weights for what is asked in a search box, two to three for what is written in a letter."""
+    short, long = "How heavy is the pump of pier nine?", "We have had trouble with the pump since spring. " * 3
+    assert weigh_retrievers(SearchSettings(), short) == {"keyword": 0.5, "vector": 0.5}
+    assert weigh_retrievers(SearchSettings(), long) == {"keyword": pytest.approx(1 / 3), "vector": 0.5}
+    assert weigh_retrievers(SearchSettings(long_words=5), short)["keyword"] == pytest.approx(1 / 3)
+    assert is_long(SearchSettings(), "我们的锅炉从春天开始就有问题请告诉我们该怎么处理以及备用零件放在哪里")
+
+
+def test_ranks_weigh_as_they_are_set_whatever_the_length() -> None:
+    """X-38: `rrf.seed` stays what it was specified as."""
+    seed = SearchSettings(fuse_by="rank", weight_keyword=0.3, weight_vector=0.7)
+    for question in ("a pump", "a pump " * 40):
+        assert weigh_retrievers(seed, question) == {"keyword": 0.3, "vector": 0.7}

@@ -256,6 +256,9 @@ def test_search_prints_hits_as_they_are_even_with_markup_in_them(
     assert "[red]x[/red].pdf" in shown and "bm25" in shown and "[/x]" in shown
     assert "! cut short: [red]only 10 MB" in " ".join(shown.split())
     assert api.calls[0].body == {"query": "tower", "limit": 10, "filters": {"doc_type": "pdf"}}
+    assert run_command(["search", '"tower"', "--quote", "must"]) == 0
+    assert api.calls[1].body == {"query": '"tower"', "limit": 10, "filters": {}, "quote": "must"}
+    capsys.readouterr()
     assert run_command(["search", "tower", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == answer
 

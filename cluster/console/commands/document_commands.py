@@ -125,6 +125,7 @@ def search(
     doc_type: Annotated[str | None, typer.Option(help="Only this type of file, such as pdf.")] = None,
     source_file: Annotated[str | None, typer.Option(help="Only this file.")] = None,
     agent: Annotated[str | None, typer.Option(help="Only what is linked to this agent.")] = None,
+    quote: Annotated[str | None, typer.Option(help="must: only passages with every phrase in quotes.")] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Say what each stage of the search did.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -136,6 +137,8 @@ def search(
     body: JSON = {"query": query, "limit": limit, "filters": {k: v for k, v in filters.items() if v}}
     if agent:
         body["agent_id"] = agent
+    if quote:
+        body["quote"] = quote
     if explain:
         body["explain"] = True
     found = context.obj.api.request("POST", "/api/documents/search", json=body)

@@ -10,6 +10,7 @@ from cluster.basics.scope import Scope
 from cluster.models.embedding.migration import VectorSpace, vector_space_of
 from cluster.state.db.postgres import Database, load_queries
 from serve_apps.retrieval.search.query import SearchQuery
+from serve_apps.retrieval.text.literals import find_literals
 
 SQL = load_queries(Path(__file__).with_name("cache.sql"))
 FORM = 1  # of entries; another number forgets all that there are
@@ -72,7 +73,7 @@ def partition_of(sort: Sort, scope: Scope, query: SearchQuery, corpus: CorpusSta
 
     The scope's principals count as far as the corpus names them; `made_with` is a fingerprint of settings and prompts.
     """
-    asked = asdict(query)
+    asked, literals = asdict(query), find_literals(query.words)
     told = {
         "form": FORM,
         "sort": sort,
@@ -80,6 +81,7 @@ def partition_of(sort: Sort, scope: Scope, query: SearchQuery, corpus: CorpusSta
         "principals": corpus.principals,
         "generation": corpus.generation,
         "models": corpus.models,
+        "quoted": (literals.phrases, literals.required),  # the same words without them ask something else
         "asked": {one.name: asked[one.name] for one in fields(query) if one.name not in _NOT_ASKED},
         "made_with": made_with,
     }

@@ -22,7 +22,7 @@ def spread_out(candidates: Sequence[Candidate], share: float, depth: int) -> lis
     """Another document's passage that is nearly as good before a document's further ones; the rest behind.
 
     A document's second passage counts by `share` less, its third by that share less again, down to `LEAST`; what
-    counts is noted as `spread`. What holds more of the question literally stays before the rest, and what a judge has
+    counts is noted as `spread`. What holds more of its identifiers stays before the rest, and what a judge has
     seen before what none has.
     """
     head = candidates[:depth]

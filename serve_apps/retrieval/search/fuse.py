@@ -2,11 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Literal, NamedTuple
 
+from configs.sections_retrieval import SearchSettings
 from serve_apps.retrieval.search.query import Candidate
+from serve_apps.retrieval.text.words import word_tokens
 
 FuseBy = Literal["rank", "score"]
+RetrieverName = Literal["keyword", "vector"]
 PLACES = 100
 
 
@@ -22,6 +26,21 @@ class FusionWeights:
 PRESETS = {"rrf.seed": FusionWeights(keyword=0.3, vector=0.7)}
 
 
+def weigh_retrievers(settings: SearchSettings, question: str) -> dict[RetrieverName, float]:
+    """Weights of the retrievers for a question.
+
+    A mail or a ticket says many words that are not what it asks for, so by score the words of a long one count less;
+    ranks weigh as they are set, whatever the length.
+    """
+    share = settings.long_keyword_share if settings.fuse_by == "score" and is_long(settings, question) else 1.0
+    return {"keyword": settings.weight_keyword * share, "vector": settings.weight_vector}
+
+
+def is_long(settings: SearchSettings, question: str) -> bool:
+    """True from `long_words` words on; of scripts without spaces each pair of letters is one."""
+    return next(islice(word_tokens(question), settings.long_words - 1, None), None) is not None
+
+
 class RankedChunk(NamedTuple):
     """One line of a leg's answer, in the leg's own measure; higher is better.
 
@@ -31,8 +50,8 @@ class RankedChunk(NamedTuple):
     chunk_id: str
     document_id: str
     score: float
-    literal: int = 0  # how many of the question's identifiers and phrases stand in it as they are written
-    quoted: bool = False  # a phrase that the question puts in quotes is among them
+    literal: int = 0  # how many of a short question's identifiers stand in it as they are written
+    quoted: int = 0  # how many of the phrases that a question puts in quotes do, and of a long one's identifiers
 
 
 class RankFusion:
@@ -52,7 +71,6 @@ class RankFusion:
         self._scores: dict[str, dict[str, float | int]] = {}
         self._documents: dict[str, str] = {}
         self._best: dict[str, int] = {}
-        self._quoted: set[str] = set()
         self._literal = False
 
     def add(self, name: str, weight: float, leg: Sequence[RankedChunk]) -> None:
@@ -65,7 +83,7 @@ class RankFusion:
         scores, documents, best = self._scores, self._documents, self._best
         rank_name, score_name, rank, k = f"{name}_rank", f"{name}_score", 0, self._k
         worths = _score_gains([one.score for one in leg], k) if self._by == "score" else ()
-        for at, (chunk, document, score, held, whole) in enumerate(leg):
+        for at, (chunk, document, score, held, _) in enumerate(leg):
             of = scores.get(chunk)
             if of is None:
                 scores[chunk] = of = {"fused": 0.0}
@@ -79,18 +97,15 @@ class RankFusion:
             of["fused"] += weight * (worths[at] if worths else 1 / (k + rank))
             if held:
                 self._literal, of["literal"] = True, max(held, of.get("literal", 0))
-            if whole:
-                self._quoted.add(chunk)
 
     def ranked(self) -> list[Candidate]:
         """Candidates of all lists, best first.
 
         Equal sums are ordered by the better rank in any leg, then by chunk id, so the same lists always give the same
-        order. What holds more of the question literally comes first, whatever its sum; where a quoted phrase was
-        found, only what holds one is left.
+        order. What holds more of the question's identifiers comes first, whatever its sum.
         """
-        scores, documents, best, quoted = self._scores, self._documents, self._best, self._quoted
-        kept = sorted((-of["fused"], best[c], c) for c, of in scores.items() if not quoted or c in quoted)
+        scores, documents, best = self._scores, self._documents, self._best
+        kept = sorted((-of["fused"], best[c], c) for c, of in scores.items())
         if self._literal:
             kept.sort(key=lambda one: -scores[one[2]].get("literal", 0))
         return [Candidate(chunk, documents[chunk], scores[chunk]) for _, _, chunk in kept]

@@ -16,7 +16,7 @@ from serve_apps.retrieval.answers import follow_up
 from serve_apps.retrieval.search.context import pack_context
 from serve_apps.retrieval.search.diversify import DEPTH, round_robin, spread_out
 from serve_apps.retrieval.search.expand import QueryEnhancement, QueryEnhancer
-from serve_apps.retrieval.search.fuse import RankedChunk, RankFusion
+from serve_apps.retrieval.search.fuse import RankedChunk, RankFusion, weigh_retrievers
 from serve_apps.retrieval.search.parallel import ParallelRetrieval, ParallelRetriever, Timings, time_stage
 from serve_apps.retrieval.search.query import (
     Candidate,
@@ -28,8 +28,9 @@ from serve_apps.retrieval.search.query import (
     StageReport,
 )
 from serve_apps.retrieval.search.rerank import JudgeChain, ModelJudge, PassageJudge
-from serve_apps.retrieval.search.retrievers import ChunkRetriever
+from serve_apps.retrieval.search.retrievers import ChunkRetriever, find_asked_literals
 from serve_apps.retrieval.search.statements import IndexGeneration, Vector
+from serve_apps.retrieval.text.literals import rank_by_phrases
 from serve_apps.retrieval.text.token_count import TiktokenCounter, TokenCounter
 
 WORN = "words are ranked by Postgres' own full text until the BM25 index is made anew"
@@ -141,7 +142,10 @@ class SearchPipeline:
             await walk.end()
             raise
         candidates = fusion.ranked()
-        trace.stage("fuse", True, f"weighted RRF of {fusion.lists} lists by {self._settings.fuse_by}", len(candidates))
+        words, meaning = weigh_retrievers(self._settings, asked.words).values()
+        how = f"by {self._settings.fuse_by}, words {words:.2g} to meaning {meaning:.2g}"
+        trace.stage("fuse", True, f"weighted RRF of {fusion.lists} lists {how}", len(candidates))
+        candidates = await self._keep_quoted(scope, query, index, candidates, trace)
         candidates = await self._near(scope, asked, index, vector, candidates, trace)
         candidates, rerank = await self._rerank_candidates(scope, asked, candidates, trace)
         candidates = self._diversify_candidates(query, candidates, trace)
@@ -179,8 +183,10 @@ class SearchPipeline:
         trace: _Trace,
     ) -> tuple[RankFusion, Vector | None]:
         fusion = RankFusion(self._settings.rrf_k, self._settings.fuse_by)
-        weights = {"keyword": self._settings.weight_keyword, "vector": self._settings.weight_vector}
+        weights = weigh_retrievers(self._settings, query.words)
         fusion.add("keyword", weights["keyword"], keyword)  # while the vector leg is under way
+        if quoting := rank_by_phrases(keyword):
+            fusion.add("quoted", weights["keyword"], quoting)
         near, vector, left = await walk.vector
         fusion.add("vector", weights["vector"], near)
         trace.left.extend([left] if left else [])
@@ -196,8 +202,22 @@ class SearchPipeline:
             trace.left.extend([left] if left else [])
             share = self._enhancer.settings.weight
             for name, found in more:
-                fusion.add(name, share * weights[name.partition(":")[0]], found)
+                fusion.add(name, share * weights["keyword" if name.startswith("keyword") else "vector"], found)
         return fusion, vector
+
+    async def _keep_quoted(
+        self, scope: Scope, query: SearchQuery, index: IndexGeneration, candidates: list[Candidate], trace: _Trace
+    ) -> list[Candidate]:
+        """Without what lacks a phrase that has to stand there; those of earlier messages have not."""
+        required = find_asked_literals(query).required
+        if not required:
+            return candidates
+        async with time_stage(trace.timings, "quote"):
+            ids = [one.chunk_id for one in candidates]
+            holding = await self._legs.holding_required(scope, query, index, required, ids)
+        kept = [one for one in candidates if one.chunk_id in holding]
+        trace.stage("quote", True, f"only what holds {' and '.join(map(repr, required))}", len(kept))
+        return kept
 
     async def _near(
         self,

@@ -13,6 +13,7 @@ LONGEST_QUESTION = 4_000  # characters that are looked at; the legs' cost grows 
 KeywordEngine = Literal["bm25", "full_text", "off"]
 VectorEngine = Literal["hnsw", "exact", "off"]
 Strategy = Literal["hybrid", "vector", "keyword"]
+Quote = Literal["prefer", "must"]
 CacheOutcome = Literal["hit", "miss", "bypass"]
 
 # Least cosine similarities by who asks, as the product was specified with them; a caller names one, none is
@@ -65,6 +66,7 @@ class SearchQuery:
     filters: SearchFilters = SearchFilters()  # only some documents
     min_similarity: float | None = None  # least cosine similarity of a hit, -1 to 1
     strategy: Strategy = "hybrid"  # which legs are run
+    quote: Quote = "prefer"  # what a quoted phrase does: passages with it count more, or there are no others
     enhance: bool | None = None  # True asks a model for variations, False does not, None leaves it to the rule
     rerank: bool | None = None  # False leaves the candidates in their fused order
     budget: ContextBudget | None = None  # pack the best candidates into a context of this size; None packs nothing
@@ -91,7 +93,8 @@ class Candidate(NamedTuple):
     chunk_id: str
     document_id: str
     # `keyword_rank`, `keyword_score`, `vector_rank`, `vector_score` (cosine similarity), the same with `:2` and so on
-    # for a question's variations, `fused`, `judge` (as the judge gave it), `rerank` (the judge's and the keyword leg's
+    # for a question's variations, `quoted_rank`, `quoted_score` (how many quoted phrases it holds, and of a long
+    # question's identifiers), `fused`, `judge` (as the judge gave it), `rerank` (the judge's and the keyword leg's
     # score, each brought to 0 to 1, weighted), `spread` (what of it counts after better passages of its document):
     # those of the stages that saw it. Ranks begin at 1
     scores: Mapping[str, float | int] = MappingProxyType({})
@@ -136,7 +139,7 @@ class SearchHit:
 class StageReport:
     """Report of what a stage of the pipeline did."""
 
-    name: str  # `enhance`, `keyword`, `vector`, `fuse`, `filter`, `rerank`, `round_robin`, `spread` or `pack`
+    name: str  # `enhance`, `keyword`, `vector`, `fuse`, `quote`, `filter`, `rerank`, `round_robin`, `spread` or `pack`
     on: bool  # whether it took part
     detail: str  # with what, or why it did not
     kept: int | None = None  # chunks that were left after it; None where it has none to count

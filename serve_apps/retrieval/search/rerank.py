@@ -155,11 +155,13 @@ class JudgeChain:
     def _combine_scores(self, head: list[Candidate], scores: NDArray[np.float32]) -> list[Candidate]:
         """By 0.3 keyword + 0.7 judge, each brought to 0 to 1: a logit and a BM25 score have no measure in common.
 
-        What holds more of the question literally stays before the rest.
+        What holds a quoted phrase counts as the best by words. What holds more of the question's identifiers stays
+        before the rest.
         """
         weight = self.settings.weight_keyword
         words = np.array([one.scores.get("keyword_score", 0.0) for one in head], dtype=np.float64)
-        both = weight * words / (words.max() or 1.0) + (1 - weight) * _to_one(scores)
+        words = np.where(["quoted_rank" in one.scores for one in head], 1.0, words / (words.max() or 1.0))
+        both = weight * words + (1 - weight) * _to_one(scores)
         made = [
             one._replace(scores={**one.scores, "judge": float(score), "rerank": float(total)})
             if np.isfinite(score)

@@ -16,7 +16,7 @@ from cluster.models.embedding.migration import vector_space_of
 from cluster.state.db.postgres import DAMAGED, Database, ReadQuery, Row
 from configs.sections_retrieval import SearchSettings
 from pipelines.documents.index import maintenance
-from serve_apps.retrieval.search.fuse import RankedChunk
+from serve_apps.retrieval.search.fuse import RankedChunk, is_long
 from serve_apps.retrieval.search.query import SearchQuery
 from serve_apps.retrieval.search.statements import (
     ONE_PLAN,
@@ -69,7 +69,7 @@ class ChunkRetriever:
         the index that is answered is without it, too.
         """
         (before, resolve), worded = self._resolve_read(scope, query), self._reads.by_words(scope, query, expected)
-        asked = literals.find_literals(query.words)
+        asked = find_asked_literals(query)
         try:
             (seen, rows), held = await self._read_with_literals(scope, asked, worded.values, resolve, worded)
         except DAMAGED as error:
@@ -86,7 +86,7 @@ class ChunkRetriever:
             return live, None
         if await self._is_silent(expected, rows):
             return await self.resolve(scope, query), None
-        return live, await self._lift_literals(scope, asked, worded.values, rows, held)
+        return live, await self._lift_literals(scope, query, asked, worded.values, rows, held)
 
     def _resolve_read(self, scope: Scope, query: SearchQuery) -> tuple[IndexGeneration | None, ReadQuery]:
         """Index that was answered before, and the query that resolves it anew."""
@@ -117,16 +117,17 @@ class ChunkRetriever:
     async def keyword(self, scope: Scope, query: SearchQuery, index: IndexGeneration) -> list[RankedChunk]:
         """Chunks that share words with the question, by BM25 (or Postgres' own ranking), best first.
 
-        Before them stand those that hold an identifier or a quoted phrase of the question as it is written.
+        Before them stand those that hold an identifier of a short question as it is written, and behind them those that
+        hold a quoted phrase and were not found by words; `quoted` tells of each how many it holds.
         """
-        worded, asked = self._reads.by_words(scope, query, index), literals.find_literals(query.words)
+        worded, asked = self._reads.by_words(scope, query, index), find_asked_literals(query)
         try:
             (rows,), held = await self._read_with_literals(scope, asked, worded.values, worded)
         except (*GONE, *DAMAGED) as error:
             return await self._without_bm25(scope, query, index, error)
         if await self._is_silent(index, rows):
             return await self.keyword(scope, query, index.wordless)
-        return await self._lift_literals(scope, asked, worded.values, rows, held)
+        return await self._lift_literals(scope, query, asked, worded.values, rows, held)
 
     async def _without_bm25(
         self, scope: Scope, query: SearchQuery, index: IndexGeneration, error: psycopg.Error
@@ -172,22 +173,23 @@ class ChunkRetriever:
     async def _lift_literals(
         self,
         scope: Scope,
+        query: SearchQuery,
         asked: QuestionLiterals,
         values: Mapping[str, Any],
         found: Sequence[RankedChunk],
         rows: list[Row],
     ) -> list[RankedChunk]:
-        """Lexical matches, those that hold the question's literals in front; no score, no shared word.
+        """Lexical matches with the question's literals that each holds; no score, no shared word.
 
         An identifier that stands in more than `depth` chunks tells little, and BM25 has weighed it. Of a phrase that
-        does, those are taken which share most words with the whole question.
+        does, those are taken which share most words with the whole question, and of a required one others, too.
         """
         ranked = [one for one in _best_first(found) if one.score > 0]
         if not asked:
             return ranked
         counts = Counter(row["wanted"] for row in rows)
         common = [wanted for wanted, count in counts.items() if count > values["depth"]]
-        rows = [row for row in rows if row["wanted"] not in common]
+        rows = [row for row in rows if row["wanted"] not in common or row["wanted"] in asked.required]
         if phrases := tuple(wanted for wanted in common if wanted in asked.phrases):
             given = _literal_params(QuestionLiterals(phrases=phrases), values, [one.chunk_id for one in ranked])
             rows += await self._database.read(scope, SQL["literal"], **given)
@@ -195,7 +197,8 @@ class ChunkRetriever:
         for row in rows:
             before = held.get(row["id"], ("", frozenset()))[1]
             held[row["id"]] = row["document_id"], before | {row["wanted"]}
-        return literals.in_front(ranked, held, asked)
+        short = not is_long(self._reads.settings, query.words)
+        return literals.add_literal_matches(ranked, held, asked, in_front=short)
 
     async def vector(
         self, scope: Scope, query: SearchQuery, index: IndexGeneration, vector: Vector
@@ -214,6 +217,15 @@ class ChunkRetriever:
         if failure:  # of the graph, then, and not of the question
             await self._distrust_index(f"embeddings_{index.generation}_hnsw", failure)
         return _best_first(rows)
+
+    async def holding_required(
+        self, scope: Scope, query: SearchQuery, index: IndexGeneration, required: Sequence[str], ids: Sequence[str]
+    ) -> set[str]:
+        """Those of given chunks in which every one of the required phrases stands as it is written."""
+        asked, values = QuestionLiterals(phrases=tuple(required)), self._reads.by_words(scope, query, index).values
+        rows = await self._database.read(scope, SQL["literal"], **_literal_params(asked, values, list(ids), len(ids)))
+        counts = Counter(row["id"] for row in rows)
+        return {chunk for chunk, count in counts.items() if count == len(asked.phrases)}
 
     async def similarities(
         self, scope: Scope, index: IndexGeneration, vector: Vector, ids: Sequence[str]
@@ -249,9 +261,14 @@ def _best_first(found: Sequence[RankedChunk]) -> list[RankedChunk]:
     return sorted(sorted(found, key=CHUNK), key=SCORE, reverse=True)
 
 
+def find_asked_literals(query: SearchQuery) -> QuestionLiterals:
+    """Identifiers and quoted phrases of the question, and which phrases have to stand in a hit."""
+    return literals.find_literals(query.words, must=query.quote == "must")
+
+
 def _literal_params(
-    asked: QuestionLiterals, values: Mapping[str, Any], among: list[str] | None = None
+    asked: QuestionLiterals, values: Mapping[str, Any], among: list[str] | None = None, most: int | None = None
 ) -> dict[str, Any]:
     """Parameters of the literal query: at most one chunk of each literal more than the retriever's depth."""
     wanted = {"codes": list(asked.codes), "phrases": list(asked.phrases)}
-    return {**values, **wanted, "most": values["depth"] + 1, "among": among}
+    return {**values, **wanted, "most": most or values["depth"] + 1, "among": among}

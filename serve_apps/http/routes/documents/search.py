@@ -19,6 +19,7 @@ from serve_apps.retrieval.search.query import (
     BUDGETS,
     LEAST_SIMILARITY,
     ContextBudget,
+    Quote,
     SearchFilters,
     SearchQuery,
     Strategy,
@@ -31,6 +32,8 @@ Short = Annotated[Text, Field(min_length=1, max_length=255)]
 Said = Annotated[Text, Field(max_length=20_000)]
 Preset = Literal["general", "search_knowledge", "semantic_search", "conversation"]
 Purpose = Literal["chat", "recipe", "code"]
+
+QUOTE = 'Whether passages with a phrase in quotes count more, or are all there is; +"such a phrase" is always must.'
 
 
 class Narrowed(BaseModel):
@@ -70,6 +73,7 @@ class SearchRequest(Narrowed, RequestBody):
     min_similarity: Annotated[float | None, Field(ge=-1, le=1)] = None
     preset: Annotated[Preset | None, Field(description="Least similarity where min_similarity names none.")] = None
     strategy: Annotated[Strategy, Field(description="Which legs are run.")] = "hybrid"
+    quote: Annotated[Quote, Field(description=QUOTE)] = "prefer"
     enhance: Annotated[bool | None, Field(description="Let a model make variations of the question.")] = None
     rerank: Annotated[bool | None, Field(description="false leaves the fused order.")] = None
     pack: Annotated[Purpose | bool | None, Field(description="Pack a context, for this or for anything.")] = None
