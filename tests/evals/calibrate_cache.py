@@ -1,6 +1,7 @@
 """Measures which similarity keeps the cache's false hits below which share, on pairs that no goal is judged on."""
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,8 @@ from serve_apps.retrieval.cache.calibration import CalibrationRow, RiskCalibrati
 from tests.evals.near_misses import Pair
 
 SIMILARITIES = tuple(round(0.8 + step / 100, 2) for step in range(20))
+
+ONE_SIDED = 1.645  # standard deviations that one case of twenty exceeds
 
 
 class PairJudge(Protocol):
@@ -35,21 +38,28 @@ class LookAlikes:
 
 
 def measure_rows(judge: PairJudge, known: LookAlikes) -> tuple[CalibrationRow, ...]:
-    """For each similarity the share of false hits of the source that has most of them."""
+    """For each similarity the share of false hits of the source that has most, or what chance may hide of all of them.
+
+    The latter is the upper end of the one-sided 95 % interval (Wilson 1927) over the pairs of all sources together.
+    """
     cosines = {
         name: [judge.cosine(pair.one, pair.other) for pair in pairs if judge.worded(pair.one, pair.other)]
         for name, pairs in known.sources.items()
     }
-    return tuple(
-        CalibrationRow(
-            similarity,
-            max(
-                sum(cosine >= similarity for cosine in cosines[name]) / len(pairs)
-                for name, pairs in known.sources.items()
-            ),
-        )
-        for similarity in SIMILARITIES
-    )
+    rows = []
+    for similarity in SIMILARITIES:
+        wrong = {name: sum(cosine >= similarity for cosine in some) for name, some in cosines.items()}
+        worst = max(wrong[name] / len(pairs) for name, pairs in known.sources.items())
+        chance = upper_share(sum(wrong.values()), sum(map(len, known.sources.values())))
+        rows.append(CalibrationRow(similarity, max(worst, chance)))
+    return tuple(rows)
+
+
+def upper_share(count: int, total: int) -> float:
+    """The share that is exceeded in one case of twenty where so many of all were seen."""
+    share, square = count / total, ONE_SIDED**2
+    spread = ONE_SIDED * math.sqrt(share * (1 - share) / total + square / (4 * total**2))
+    return (share + square / (2 * total) + spread) / (1 + square / total)
 
 
 def count_left_out(judge: PairJudge, known: LookAlikes, embedder: str, risk: float) -> tuple[int, int]:
@@ -71,6 +81,6 @@ def write_table(path: Path, embedder: str, known: LookAlikes, rows: Sequence[Cal
     told = {
         "embedder": embedder,
         "pairs": {name: len(pairs) for name, pairs in known.sources.items()},
-        "rows": [{"similarity": row.similarity, "false_hits": round(row.false_hits, 6)} for row in rows],
+        "rows": [{"similarity": row.similarity, "false_hits": row.false_hits} for row in rows],
     }
     path.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")

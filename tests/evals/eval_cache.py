@@ -162,7 +162,8 @@ async def measure_calibration(report: Report, judge: Judge, evals: Path, embedde
             "graded": [Pair(row["a"], row["b"], f"graded, {row['genre']}") for row in graded],
         }
     )
-    await judge.learn(text for pairs in known.sources.values() for pair in pairs for text in (pair.one, pair.other))
+    passed = [pair for pairs in known.sources.values() for pair in pairs if judge.worded(pair.one, pair.other)]
+    await judge.learn(text for pair in passed for text in (pair.one, pair.other))
     rows = measure_rows(judge, known)
     if write:
         write_table(MEASURED, embedder, known, rows)

@@ -7,7 +7,7 @@ import pytest
 from serve_apps.retrieval.cache.calibration import RiskCalibration
 from tests.evals import swapped_roles
 from tests.evals.ablations import Ablation, always, answer_ablations, cache_ablations, left_out, threshold_grids
-from tests.evals.calibrate_cache import SIMILARITIES, LookAlikes, count_left_out, measure_rows, write_table
+from tests.evals.calibrate_cache import SIMILARITIES, LookAlikes, count_left_out, measure_rows, upper_share, write_table
 from tests.evals.near_misses import Pair
 
 KINDS = swapped_roles.read_kinds()
@@ -25,19 +25,25 @@ class Judge:
 
 KNOWN = LookAlikes(
     {
-        "mixed": [Pair("bad 1", "x", "bad"), *(Pair(f"good {n}", "x", "good") for n in range(9))],
-        "fine": [Pair("good", "x", "other")],
+        "mixed": [Pair("bad 1", "x", "bad"), *(Pair(f"good {n}", "x", "good") for n in range(99))],
+        "fine": [Pair(f"good {n}", "x", "other") for n in range(900)],
     }
 )
 
 
-def test_the_worst_source_decides_and_a_kind_is_judged_without_itself() -> None:
+def test_the_worst_source_decides_or_what_chance_may_hide_and_a_kind_is_judged_without_itself() -> None:
     rows = measure_rows(Judge(), KNOWN)
     assert [row.similarity for row in rows] == list(SIMILARITIES)
-    assert {row.false_hits for row in rows if row.similarity <= 0.9} == {0.1}
-    assert {row.false_hits for row in rows if row.similarity > 0.9} == {0.0}
-    assert RiskCalibration("m", rows).similarity_for(0.05) == 0.91
-    assert count_left_out(Judge(), KNOWN, "m", 0.05) == (1, 11), "without its own kind nothing warns of it"
+    assert {row.false_hits for row in rows if row.similarity <= 0.9} == {0.01}, "one of a hundred, not of a thousand"
+    assert {row.false_hits for row in rows if row.similarity > 0.9} == {upper_share(0, 1_000)}
+    assert RiskCalibration("m", rows).similarity_for(0.005) == 0.91
+    assert RiskCalibration("m", rows).similarity_for(0.001) is None, "a thousand pairs do not tell so little"
+    assert count_left_out(Judge(), KNOWN, "m", 0.005) == (1, 1_000), "without its own kind nothing warns of it"
+
+
+def test_what_chance_may_hide() -> None:
+    assert upper_share(0, 1_000) == pytest.approx(0.0027, abs=1e-4)
+    assert upper_share(0, 10_000) < 0.001 < upper_share(5, 10_000) < upper_share(50, 10_000) < 0.0065
 
 
 def test_a_table_is_read_as_it_was_written(tmp_path: Path) -> None:

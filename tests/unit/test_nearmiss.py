@@ -65,6 +65,13 @@ DIFFERENT = [
     ("What is the name of the man who married Ann?", "What is the name of the man Ann married?", ""),
     ("Where is the agent Ann Lee hired?", "Where is the agent who hired Ann Lee?", ""),
     ("Use the guide in the list of instructions.", "Use the instructions in the list of guides.", "role"),
+    ("Yes, it is possible to use several files per split.", "Yes, it is tedious to use several files per split.", ""),
+    (
+        "Why does the bank offer special schemes for women-led ventures?",
+        "Why does the bank led special schemes for women-offer ventures?",
+        "",
+    ),
+    ("What vote does the house pass in order to object to it?", "What vote does the house pass from object to it?", ""),
     ("What is 3 + 4 in the table?", "What is 3 - 4 in the table?", "sign"),
     ("Is it colder than -5 degrees?", "Is it colder than 5 degrees?", "sign"),
     ("What is it?", "What is that?", "too little"),

@@ -15,7 +15,7 @@ class CalibrationRow:
     """False hits at a similarity: the share of look-alikes that are near enough and pass the comparison of words."""
 
     similarity: float
-    false_hits: float  # of the kind of look-alikes that has most of them
+    false_hits: float  # of the source of look-alikes that has most, and no less than chance may hide of all of them
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,12 @@ from serve_apps.retrieval.text.question_terms import QuestionTerm, QuestionWordi
 FEWEST = 2  # ways in which wordings differ before the one is a rewording of the other
 SHARED = 2 / 3  # of the words that count
 SHORTEST = 4  # words that count; below, each of them is too much of the question
+ONE_PLACE = 4  # words; where texts differ in no other place, what differs there is what they ask
 LONG = 14  # words that count, from which on two runs of them may have been moved
 
 # What must be on both sides. Other words may be missing where many are worded differently.
 _HARD = frozenset({TermKind.NUMBER, TermKind.DATE, TermKind.NEGATION, TermKind.COMPARISON, TermKind.NAME})
+_DIRECTIONS = frozenset({"from", "against", "until", "since", "out", "off"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +44,12 @@ def is_rewording(one: QuestionWording, other: QuestionWording) -> bool:
         return False
     if _count_differences(aligned) + _small_words_differ(one, other) < FEWEST:
         return False
-    lone = [*(aligned.one[at] for at in aligned.left), *(aligned.other[at] for at in aligned.right)]
-    if any(term.kind in _HARD for term in lone):
+    left, right = [aligned.one[at] for at in aligned.left], [aligned.other[at] for at in aligned.right]
+    if any(term.kind in _HARD or term.text in _DIRECTIONS for term in (*left, *right)):
         return False
-    said = [*_lone_generic(one, other), *(aligned.one[at] for at in aligned.left)]
-    other_said = [*_lone_generic(other, one), *(aligned.other[at] for at in aligned.right)]
+    if _differ_in_one_place(one, other) or _other_compound(left, right):
+        return False
+    said, other_said = [*_lone_generic(one, other), *left], [*_lone_generic(other, one), *right]
     if any(are_opposite(a.forms, b.forms) for a in said for b in other_said):
         return False
     back = _Alignment(aligned.other, aligned.one, sorted((b, a) for a, b in aligned.pairs), aligned.right, aligned.left)
@@ -131,6 +134,23 @@ def _small_words_differ(one: QuestionWording, other: QuestionWording) -> bool:
     """True where at least two of the small and general words differ."""
     left, right = Counter(one.small), Counter(other.small)
     return max((left - right).total(), (right - left).total()) >= 2
+
+
+def _differ_in_one_place(one: QuestionWording, other: QuestionWording) -> bool:
+    """True where the words before and after one place are the same, and in it stands a word that the other lacks."""
+    left, right = one.plain, other.plain
+    most = min(len(left), len(right))
+    before = next((at for at in range(most) if left[at] != right[at]), most)
+    after = next((at for at in range(most - before) if left[-1 - at] != right[-1 - at]), most - before)
+    places = left[before : len(left) - after], right[before : len(right) - after]
+    said = [{term.text for term in side.terms} & set(place) for side, place in zip((one, other), places, strict=True)]
+    return max(map(len, places)) <= ONE_PLACE and said[0] != said[1]
+
+
+def _other_compound(left: Sequence[QuestionTerm], right: Sequence[QuestionTerm]) -> bool:
+    """True where words joined by hyphens have a part in common: `steam-driven` and `wind-driven`."""
+    parts = [{part for term in side if "-" in term.text for part in term.text.split("-")} for side in (left, right)]
+    return not parts[0].isdisjoint(parts[1])
 
 
 def swapped_as_written(one: QuestionWording, other: QuestionWording) -> bool:
