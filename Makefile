@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .PHONY: help install install-runtime notices system demo up down doctor test test-unit lint \
-        eval-ocr eval-qa eval-ir eval-cache eval-embedding eval-ingest eval-agents eval-security eval-tokens eval-replay eval-routing eval-guard eval-sandbox \
+        eval-ocr eval-qa eval-ir eval-cache eval-ablation eval-embedding eval-ingest eval-agents eval-security eval-tokens eval-replay eval-routing eval-guard eval-sandbox \
         eval-graph eval-cases eval-answers eval-documents-path \
         packs bench bench-1m bench-gpu test-kill test-reembed test-console browser test-approvals test-api test-vllm clean
 
@@ -99,6 +99,9 @@ eval-answers: install ## whether answers hold the answer, on forms alone and amo
 
 eval-cache: install ## near misses, paraphrases, and a random walk in which nothing stale may be served
 	$(RUN) -m tests.evals.eval_cache
+
+eval-ablation: install ## every hand-written rule of retrieval left out, on every set
+	$(RUN) -m tests.evals.eval_ablation
 
 eval-ir: install ## retrieval quality against the references
 	$(RUN) -m tests.evals.eval_ir

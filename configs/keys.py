@@ -70,7 +70,7 @@ _LIVE_GATEWAY: Mapping[str, tuple[str, ...]] = {
         "remote_key", "remote_candidates", "remote_seconds",
     ),
     "enhance": ("enabled", "hyde", "decompose", "concepts", "seconds", "least_ms", "weight"),
-    "cache": ("similarity_threshold", "ttl_seconds", "mirrors", "wait_seconds"),
+    "cache": ("risk", "similarity_threshold", "ttl_seconds", "mirrors", "wait_seconds"),
     "pack": ("diversity_factor", "least_share", "candidates"),
     "agents": (
         "max_rounds", "seconds", "rag_top_k", "temperature", "max_tokens", "max_depth", "dispatch_threshold",

@@ -163,12 +163,17 @@ class GraphSettings(Section):
 class CacheSettings(Section):
     """The cache of searches and answers, in Redis.
 
+    `risk` is the share of look-alike questions (another number, roles swapped) that may be answered with each other's
+    answer: 0.001 is one in a thousand, 0 answers the same words only. The similarity from which on other words may be
+    the same question follows from it by what was measured with the packaged embedder; with another one only the same
+    words are, unless `similarity_threshold` says a similarity by hand, which then takes that one's place.
     `entries` is how many each set of documents, filters and options keeps, `mirrors` how many such sets a process has
     at hand; `wait_seconds` how long one replica waits for another that works the same question out.
     """
 
     enabled: bool = True
-    similarity_threshold: float = Field(0.95, ge=0, le=1)
+    risk: float = Field(0.001, ge=0, le=1)
+    similarity_threshold: float | None = Field(None, ge=0, le=1)
     ttl_seconds: int = Field(86_400, ge=1)
     entries: int = Field(1_000, ge=1, le=100_000)
     mirrors: int = Field(64, ge=1)

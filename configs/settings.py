@@ -80,6 +80,7 @@ SPOKEN_NAMES: dict[str, str] = {
     "RAG_CHUNK_SIZE": "chunk.size",
     "RAG_CHUNK_OVERLAP": "chunk.overlap",
     "RAG_CACHE_ENABLED": "cache.enabled",
+    "RAG_CACHE_RISK": "cache.risk",
     "RAG_CACHE_SIMILARITY_THRESHOLD": "cache.similarity_threshold",
     "RAG_CACHE_TTL_SECONDS": "cache.ttl_seconds",
     "EMBEDDING_MODEL": "embedding.model",

@@ -17,6 +17,7 @@ from serve_apps.retrieval.answers import generate
 from serve_apps.retrieval.answers.answerer import CitedAnswer
 from serve_apps.retrieval.cache.cache_scope import CorpusReader
 from serve_apps.retrieval.cache.cached_search import AnswerPort, CachedAnswerer, CachedSearch, SearchPort
+from serve_apps.retrieval.cache.calibration import RiskCalibration
 from serve_apps.retrieval.cache.codec import EntryCodec
 from serve_apps.retrieval.cache.redis_store import CacheStore
 from serve_apps.retrieval.cache.semantic_cache import SemanticCache
@@ -70,11 +71,12 @@ def build_caching(
 ) -> CachedRetrieval:
     """Both with a cache in front, or as they are where it is switched off."""
     store = CacheStore(redis, settings.cache, moments.monotonic)
-    lexicon = SynonymLexicon.read()
-    found = SemanticCache(store, EntryCodec(SearchResults), settings.cache, lexicon, moments.now, moments.token)
+    lexicon, table = SynonymLexicon.read(), RiskCalibration.read()
+    found = SemanticCache(store, EntryCodec(SearchResults), settings.cache, lexicon, table, moments.now, moments.token)
     if not settings.cache.enabled:
         return CachedRetrieval(search, answerer, found)
-    answered = SemanticCache(store, EntryCodec(CitedAnswer), settings.cache, lexicon, moments.now, moments.token)
+    codec = EntryCodec(CitedAnswer)
+    answered = SemanticCache(store, codec, settings.cache, lexicon, table, moments.now, moments.token)
     corpora = CorpusReader(database, helpers.assistant)
     judging = model_of(settings.rerank, alone=settings.ray.address is None)  # its weights may have come since
     of_models = repr((helpers.declared.connections, helpers.declared.default, judging))

@@ -14,6 +14,7 @@ from cluster.state.db.postgres import Database
 from configs.sections_retrieval import CacheSettings, RerankSettings, SearchSettings
 from serve_apps.retrieval.cache.cache_scope import CorpusReader
 from serve_apps.retrieval.cache.cached_search import CachedSearch, SearchPort
+from serve_apps.retrieval.cache.calibration import RiskCalibration
 from serve_apps.retrieval.cache.codec import EntryCodec
 from serve_apps.retrieval.cache.redis_store import CacheStore
 from serve_apps.retrieval.cache.semantic_cache import SemanticCache
@@ -80,7 +81,8 @@ def replica(
     """A new one; those over the same Redis share entries."""
     settings = settings or CacheSettings()
     store = CacheStore(redis, settings, time.monotonic)
-    cache = SemanticCache(store, EntryCodec(SearchResults), settings, LEXICON, now, lambda: f"token{next(_tokens)}")
+    codec, table = EntryCodec(SearchResults), RiskCalibration.read()
+    cache = SemanticCache(store, codec, settings, LEXICON, table, now, lambda: f"token{next(_tokens)}")
     inner = Counted(plain_search(database, embedder, reranker))
     search = CachedSearch(
         inner, CorpusReader(database, "assistant"), cache, embedder or FakeEmbedder(), lambda: made_with

@@ -181,7 +181,7 @@ class ScriptedCache:
     cleared: list[tuple[str, str | None]] = field(default_factory=list)
 
     async def get_stats(self, workspace: str) -> SemanticCacheStats:
-        return SemanticCacheStats(3, 1, 2, 1, 0, 0, 0, 3, 0, 2 / 3, 0.95, 86_400)
+        return SemanticCacheStats(3, 1, 2, 1, 0, 0, 0, 3, 0, 2 / 3, 0.001, 0.95, 86_400)
 
     async def invalidate(self, workspace: str, agent_id: str | None = None) -> int:
         self.cleared.append((workspace, agent_id))

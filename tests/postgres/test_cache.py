@@ -140,6 +140,22 @@ async def test_plain_similarity_decides_at_the_threshold(home: Home, pool: Datab
         assert found.cache is not None and found.cache.outcome == outcome
 
 
+@pytest.mark.parametrize(
+    "settings", [CacheSettings(risk=0), CacheSettings(risk=0, similarity_threshold=0.1), CacheSettings()]
+)
+async def test_without_a_risk_or_a_measured_embedder_only_the_same_words_are_a_hit(
+    home: Home, pool: Database, redis: Redis, settings: CacheSettings
+) -> None:
+    """The tests' embedder was never measured: the default risk says nothing of it."""
+    one = replica(pool, redis, settings)
+    await one.search.run(home.scope, SearchQuery(QUESTION))
+    polite = await one.search.run(home.scope, SearchQuery(f"Please, {QUESTION.lower()}"))
+    assert polite.cache is not None and polite.cache.outcome == "hit"
+    other = await one.search.run(home.scope, SearchQuery("In Oslo, how long is the notice period of the lease?"))
+    assert other.cache is not None
+    assert (other.cache.outcome, other.cache.reason) == ("miss", "only the same words count")
+
+
 async def test_people_share_what_they_both_may_see_and_nothing_else(home: Home, first: Replica) -> None:
     """SC-06: principals that no document names part nobody; those that one names do."""
     query = SearchQuery(QUESTION)

@@ -15,6 +15,7 @@ from configs.sections_retrieval import CacheSettings
 from serve_apps.retrieval.cache import redis_store
 from serve_apps.retrieval.cache.cache_scope import CorpusReader
 from serve_apps.retrieval.cache.cached_search import CachedSearch
+from serve_apps.retrieval.cache.calibration import RiskCalibration
 from serve_apps.retrieval.cache.codec import EntryCodec
 from serve_apps.retrieval.cache.redis_store import CacheStore
 from serve_apps.retrieval.cache.semantic_cache import SemanticCache
@@ -56,7 +57,8 @@ def away(tmp_path: Path) -> Iterator[Valkey]:
 def over(redis: Any, pool: Database, clock: list[float]) -> tuple[CachedSearch, Counted, SemanticCache[SearchResults]]:
     settings = CacheSettings()
     store = CacheStore(redis, settings, lambda: clock[0])
-    cache = SemanticCache(store, EntryCodec(SearchResults), settings, LEXICON, time.time, lambda: "token")
+    codec, table = EntryCodec(SearchResults), RiskCalibration.read()
+    cache = SemanticCache(store, codec, settings, LEXICON, table, time.time, lambda: "token")
     inner = Counted(plain_search(pool))
     return CachedSearch(inner, CorpusReader(pool, "assistant"), cache, FakeEmbedder(), lambda: "test"), inner, cache
 

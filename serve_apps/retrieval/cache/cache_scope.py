@@ -42,6 +42,7 @@ class CachePartition:
     agent: str
     identity: str  # SHA-256 of all that parts it from others; each entry repeats it
     version: int  # of the corpus; entries of another one are dead
+    embedder: str = ""  # name of the one that makes the questions' vectors
 
     @property
     def index(self) -> str:
@@ -85,8 +86,9 @@ def partition_of(sort: Sort, scope: Scope, query: SearchQuery, corpus: CorpusSta
         "asked": {one.name: asked[one.name] for one in fields(query) if one.name not in _NOT_ASKED},
         "made_with": made_with,
     }
+    made = corpus.made.name if corpus.made else ""
     identity = sha256(json.dumps(told, sort_keys=True, default=str).encode()).hexdigest()
-    return CachePartition(scope.workspace, query.agent_id or NO_AGENT, identity, corpus.version)
+    return CachePartition(scope.workspace, query.agent_id or NO_AGENT, identity, corpus.version, made)
 
 
 class CorpusReader:

@@ -4,17 +4,21 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
-from serve_apps.retrieval.text.lexicon import GENERIC, are_opposite
+from serve_apps.retrieval.cache.roles import same_roles
+from serve_apps.retrieval.text.lexicon import BE, DO, GENERIC, are_opposite
 from serve_apps.retrieval.text.question_terms import QuestionTerm, QuestionWording, TermKind
 
 FEWEST = 2  # ways in which wordings differ before the one is a rewording of the other
 SHARED = 2 / 3  # of the words that count
 SHORTEST = 4  # words that count; below, each of them is too much of the question
+ONE_PLACE = 4  # words; where texts differ in no other place, what differs there is what they ask
 LONG = 14  # words that count, from which on two runs of them may have been moved
 
 # What must be on both sides. Other words may be missing where many are worded differently.
 _HARD = frozenset({TermKind.NUMBER, TermKind.DATE, TermKind.NEGATION, TermKind.COMPARISON, TermKind.NAME})
+_DIRECTIONS = frozenset({"from", "against", "until", "since", "out", "off"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +38,18 @@ def is_rewording(one: QuestionWording, other: QuestionWording) -> bool:
     words = len(aligned.one) + len(aligned.other)
     if min(len(aligned.one), len(aligned.other)) < SHORTEST or 2 * len(aligned.pairs) < SHARED * words:
         return False
+    if not same_roles([(aligned.one[a], aligned.other[b]) for a, b in aligned.pairs]):
+        return False
+    if _neighbours_swapped(aligned) or swapped_as_written(one, other):
+        return False
     if _count_differences(aligned) + _small_words_differ(one, other) < FEWEST:
         return False
-    lone = [*(aligned.one[at] for at in aligned.left), *(aligned.other[at] for at in aligned.right)]
-    if any(term.kind in _HARD for term in lone):
+    left, right = [aligned.one[at] for at in aligned.left], [aligned.other[at] for at in aligned.right]
+    if any(term.kind in _HARD or term.text in _DIRECTIONS for term in (*left, *right)):
         return False
-    said = [*_lone_generic(one, other), *(aligned.one[at] for at in aligned.left)]
-    other_said = [*_lone_generic(other, one), *(aligned.other[at] for at in aligned.right)]
+    if _differ_in_one_place(one, other) or _other_compound(left, right):
+        return False
+    said, other_said = [*_lone_generic(one, other), *left], [*_lone_generic(other, one), *right]
     if any(are_opposite(a.forms, b.forms) for a in said for b in other_said):
         return False
     back = _Alignment(aligned.other, aligned.one, sorted((b, a) for a, b in aligned.pairs), aligned.right, aligned.left)
@@ -127,6 +136,71 @@ def _small_words_differ(one: QuestionWording, other: QuestionWording) -> bool:
     return max((left - right).total(), (right - left).total()) >= 2
 
 
+def _differ_in_one_place(one: QuestionWording, other: QuestionWording) -> bool:
+    """True where the words before and after one place are the same, and in it stands a word that the other lacks."""
+    left, right = one.plain, other.plain
+    most = min(len(left), len(right))
+    before = next((at for at in range(most) if left[at] != right[at]), most)
+    after = next((at for at in range(most - before) if left[-1 - at] != right[-1 - at]), most - before)
+    places = left[before : len(left) - after], right[before : len(right) - after]
+    said = [{term.text for term in side.terms} & set(place) for side, place in zip((one, other), places, strict=True)]
+    return max(map(len, places)) <= ONE_PLACE and said[0] != said[1]
+
+
+def _other_compound(left: Sequence[QuestionTerm], right: Sequence[QuestionTerm]) -> bool:
+    """True where words joined by hyphens have a part in common: `steam-driven` and `wind-driven`."""
+    parts = [{part for term in side if "-" in term.text for part in term.text.split("-")} for side in (left, right)]
+    return not parts[0].isdisjoint(parts[1])
+
+
+def swapped_as_written(one: QuestionWording, other: QuestionWording) -> bool:
+    """True where neither can be the passive of the other, and words side by side stand the other way round."""
+    return _same_auxiliaries(one, other) and _neighbours_swapped(_as_written(one, other))
+
+
+def _neighbours_swapped(aligned: _Alignment) -> bool:
+    """True where a word and a word or name beside it stand the other way round: `who met Ann`, `whom Ann met`."""
+    runs = _name_runs(aligned)
+    return any(
+        after[0][0] == before[-1][0] + 1
+        and after[-1][1] + 1 == before[0][1]
+        and not _same_marker(aligned, *before[0])
+        and not _same_marker(aligned, *after[0])
+        for before, after in pairwise(runs)
+    )
+
+
+def _as_written(one: QuestionWording, other: QuestionWording) -> _Alignment:
+    """The alignment of the words in the order in which they were written, whatever was taken for a passive."""
+    return _align_terms(_sort_as_written(one), _sort_as_written(other))
+
+
+def _sort_as_written(side: QuestionWording) -> list[QuestionTerm]:
+    places = {word: at for at, word in reversed(list(enumerate(side.plain)))}
+    known = [term for term in side.terms if term.text in places and not _is_generic(term)]
+    return sorted(known, key=lambda term: places[term.text])
+
+
+def _same_auxiliaries(one: QuestionWording, other: QuestionWording) -> bool:
+    left, right = (sorted(word for word in side.plain if word in BE or word in DO) for side in (one, other))
+    return left == right
+
+
+def _name_runs(aligned: _Alignment) -> list[list[tuple[int, int]]]:
+    """The pairs in their order, each alone but for the words of one name."""
+    runs: list[list[tuple[int, int]]] = []
+    for a, b in aligned.pairs:
+        if runs and runs[-1][-1] == (a - 1, b - 1) and aligned.one[a].kind is aligned.one[a - 1].kind is TermKind.NAME:
+            runs[-1].append((a, b))
+        else:
+            runs.append([(a, b)])
+    return runs
+
+
+def _same_marker(aligned: _Alignment, a: int, b: int) -> bool:
+    return aligned.one[a].marker == aligned.other[b].marker != ""
+
+
 def _may_be_exchanged(aligned: _Alignment) -> bool:
     """True where words may have swapped places: an exchange moves two, a rewording moves a run of them.
 
@@ -150,13 +224,13 @@ def _stands_alone(aligned: _Alignment, run: Sequence[int]) -> bool:
     (a, b), last = aligned.pairs[run[0]], (len(aligned.one) - 1, len(aligned.other) - 1)
     if len(run) > 1 or a in (0, last[0]) or b in (0, last[1]) or aligned.one[a].text.endswith("ly"):
         return False
-    return not (aligned.one[a].marker == aligned.other[b].marker != "")
+    return not _same_marker(aligned, a, b)
 
 
 def _crosses_name(aligned: _Alignment, run: Sequence[int], kept: frozenset[int], runs: int) -> bool:
     """True where a name or number was moved past another one, and is governed by another small word now."""
     a, b = aligned.pairs[run[0]]
-    if aligned.one[a].marker == aligned.other[b].marker != "":
+    if _same_marker(aligned, a, b):
         return False
     if not any(aligned.one[aligned.pairs[at][0]].kind in _HARD for at in run):
         return False

@@ -8,9 +8,10 @@ from typing import Generic, TypeVar
 
 from configs.sections_retrieval import CacheSettings
 from serve_apps.retrieval.cache.cache_scope import CachePartition, name_of
+from serve_apps.retrieval.cache.calibration import RiskCalibration
 from serve_apps.retrieval.cache.codec import EntryCodec, EntryHeader
 from serve_apps.retrieval.cache.mirror import EntryHead, NearQuestion, Vector
-from serve_apps.retrieval.cache.near_miss import same_question
+from serve_apps.retrieval.cache.near_miss import same_question, same_words
 from serve_apps.retrieval.cache.redis_store import CacheAway, CacheStore
 from serve_apps.retrieval.search.query import CacheDecision
 from serve_apps.retrieval.text.lexicon import SynonymLexicon
@@ -45,7 +46,8 @@ class SemanticCacheStats:
     stored: int
     garbage: int  # what was found and could not be read
     hit_rate: float | None  # hits among hits and misses; None before the first
-    similarity_threshold: float
+    risk: float
+    similarity_threshold: float | None  # of the embedder that was measured; None where only the same words are a hit
     ttl_seconds: int
     # what parted the questions of `refused` from those remembered, and how often
     refusals: Mapping[str, int] = field(default_factory=dict)
@@ -69,12 +71,13 @@ class SemanticCache(Generic[T]):
         codec: EntryCodec[T],
         settings: CacheSettings,
         lexicon: SynonymLexicon,
+        calibration: RiskCalibration,
         now: Callable[[], float],
         token: Callable[[], str],
     ) -> None:
         """`now` gives seconds since the epoch, `token` a text that nobody else has."""
         self._store, self._codec, self._settings = store, codec, settings
-        self._lexicon, self._now, self._token = lexicon, now, token
+        self._lexicon, self._calibration, self._now, self._token = lexicon, calibration, now, token
 
     async def get(self, place: CachePartition, question: str, vector: Vector | None = None) -> QuestionLookup[T]:
         """Look up the value of the same question; without its vector only for the same text.
@@ -132,7 +135,8 @@ class SemanticCache(Generic[T]):
             counts.get("stored", 0),
             counts.get("garbage", 0),
             counts.get("hit", 0) / asked if asked else None,
-            self._settings.similarity_threshold,
+            self._settings.risk,
+            self._calibration.threshold(self._settings, self._calibration.embedder),
             self._settings.ttl_seconds,
             {what.removeprefix(REFUSED): count for what, count in counts.items() if what.startswith(REFUSED)},
         )
@@ -176,10 +180,18 @@ class SemanticCache(Generic[T]):
             return None, None, ""
         if mirror.version != place.version:
             return None, None, "the corpus changed at this moment"
+        threshold = self._calibration.threshold(self._settings, place.embedder)
         refused, why = None, "nothing is remembered"
         for near in mirror.near(vector, LOOKED_AT):
-            if near.similarity < self._settings.similarity_threshold:
-                return None, refused or near, why if refused else "nothing is near enough"
+            if threshold is None or near.similarity < threshold:
+                if same_words(question, near.question):
+                    return near, None, "the same words"
+                if refused is None:
+                    refused, why = (
+                        near,
+                        "nothing is near enough" if threshold is not None else "only the same words count",
+                    )
+                continue
             decision = same_question(question, near.question, self._lexicon)
             if decision.same:
                 return near, None, decision.reason

@@ -60,12 +60,14 @@ DATES = _word_set(
 )
 
 BE = _word_set("is are am was were be been being")
+DO = _word_set("do does did")
 PAST = _word_set("was were did had")
 PRESENT = _word_set("is are am do does has have")
 FIRST_PERSON = _word_set("i me my mine we us our")
 SECOND_PERSON = _word_set("you your yours")
 MARKERS = _word_set(
-    "by using via through with when if in on at for to as after before during since while because once upon from of"
+    "by using via through with when if in on at for to as after before during since while because once upon from of "
+    "about regarding concerning"
 )
 _FILLERS = _word_set(
     "a an the please kindly just simply really actually basically also too so then there here having can could may "

@@ -1,7 +1,7 @@
 """Terms of a question: the words that count, in an order that neither voice nor fronting changes."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -79,19 +79,28 @@ _PLAIN_NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?")
 def take_apart(text: str, lexicon: SynonymLexicon) -> QuestionWording:
     """Read a question; pure, and the same for the same text."""
     tokens = list(split_tokens(spelled_out(text)))
-    words = [token.text for token in tokens if token.sort not in ("comma", "end")]
+    words = _words_of(tokens)
     active = [_to_active(_undo_fronting(sentence)) for sentence in _split_sentences(tokens)]
     terms = [term for sentence in active for term in _sentence_terms(sentence, lexicon)]
     past, present = not PAST.isdisjoint(words), not PRESENT.isdisjoint(words)
     persons = "".join("1" if word in FIRST_PERSON else "2" for word in words if word in FIRST_PERSON | SECOND_PERSON)
     return QuestionWording(
-        tuple(words),
+        words,
         tuple(terms),
         tuple(word for word in words if word in _SMALL),
         "mixed" if past and present else "past" if past else "present" if present else "",
         next((ASKING[word] for word in words[:3] if word in ASKING), ""),
         persons if len(set(persons)) == 2 else "",
     )
+
+
+def plain_words(text: str) -> tuple[str, ...]:
+    """The words of a question in lower case, without punctuation and politeness."""
+    return _words_of(split_tokens(spelled_out(text)))
+
+
+def _words_of(tokens: Iterable[QuestionToken]) -> tuple[str, ...]:
+    return tuple(token.text for token in tokens if token.sort not in ("comma", "end"))
 
 
 def _split_sentences(tokens: Sequence[QuestionToken]) -> Iterator[list[QuestionToken]]:

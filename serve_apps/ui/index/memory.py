@@ -21,11 +21,14 @@ def cache_view(stats: Record) -> SafeHtml:
     if not asked:
         todo = "Questions asked twice are answered from memory, as long as no document changed."
         return join_html(row, empty_state("Nothing was asked yet.", todo))
+    threshold = stats["similarity_threshold"]
     said = (
-        f"A remembered question stands for another from a similarity of {stats['similarity_threshold']:g} on, if both "
-        f"ask the same; entries are kept {format_duration(stats['ttl_seconds'])}, "
-        "and forgotten when a document changes."
+        "A remembered question stands for the same words only"
+        if threshold is None
+        else f"A remembered question stands for another from a similarity of {threshold:g} on, if both ask the same: "
+        f"at most {stats['risk'] * 100:g} % of those that look alike may not"
     )
+    said += f"; entries are kept {format_duration(stats['ttl_seconds'])}, and forgotten when a document changes."
     count = format_count(stats["garbage"], "entry", "entries")
     garbage = quiet_text(f"{count} could not be read.") if stats["garbage"] else None
     return join_html(row, _hit_balance(stats), _refusal_table(stats), quiet_text(said), garbage)

@@ -168,7 +168,8 @@ class CacheStats(BaseModel):
     stored: int
     garbage: int
     hit_rate: float | None
-    similarity_threshold: float
+    risk: float = Field(description="Share of look-alike questions that may be taken for each other.")
+    similarity_threshold: float | None = Field(description="With the packaged embedder; null: only the same words.")
     ttl_seconds: int
     refusals: dict[str, int] = Field(default={}, description="What parted those questions, and how often.")
 
