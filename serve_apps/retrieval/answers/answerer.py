@@ -60,6 +60,7 @@ class CitedAnswer:
     abstained: str | None = None  # why there is no answer; None where there is one
     id: str | None = None  # under which it is stored; None where it is not
     calculation: Calculation | None = None  # the query over tables that gave it; None of all other answers
+    support: float | None = None  # how well the best evidence of an extracted answer fits, up to 1; None of others
 
 
 class DocumentAnswerer:
@@ -250,11 +251,12 @@ class DocumentAnswerer:
         claims = extract_claims(offered, cited, subject.strange)
         fallback = _join_reasons(why, results.fallback, offered.unmeasured)
         if not claims:
-            reason = abstain.abstention_reason(offered.sentences, subject.strange)
+            reason = offered.contradiction or abstain.abstention_reason(offered.sentences, subject.strange)
             return _not_found_answer(results, reason, fallback=fallback)
         conflicts = _find_conflicts(subject.question, cited, claims)
         text, places = text_of(claims, conflicts), tuple(cited.all)
-        return CitedAnswer(text, "extractive", places, results, None, fallback, tuple(claims), conflicts)
+        given = CitedAnswer(text, "extractive", places, results, None, fallback, tuple(claims), conflicts)
+        return replace(given, support=offered.best_score - subject.strange.cost)
 
 
 def _join_reasons(*reasons: str | None) -> str | None:

@@ -97,7 +97,9 @@ class AnswerShape(BaseModel):
     """An answer: `mode` says whether it was extracted, generated, or nothing supports one.
 
     `abstained` says why there is none; `calculation` is how it was calculated from tables; `conflicts` are values in
-    which its sources contradict each other; `id` leads to `GET /api/answers/{id}/why`.
+    which its sources contradict each other; `id` leads to `GET /api/answers/{id}/why`. `support`, of an extracted
+    answer, says how well its best evidence fits the question, up to 1: whoever wants fewer wrong answers drops those
+    below a value of their own.
     """
 
     id: UUID
@@ -111,6 +113,7 @@ class AnswerShape(BaseModel):
     model: str | None
     fallback: str | None
     calculation: CalculationShape | None
+    support: float | None
 
 
 class WhyClaim(BaseModel):
