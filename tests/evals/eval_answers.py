@@ -301,6 +301,8 @@ def _kind_of_reason(abstained: str | None) -> str:
         return "answered"
     if "asks for what is not" in abstained:
         return "denied in the question only"
+    if "has none" in abstained:
+        return "no such value"
     if "where the question says" in abstained:
         return "contrary word"
     return "another time" if "and not of" in abstained else "too little evidence"

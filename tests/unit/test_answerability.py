@@ -34,6 +34,8 @@ def contradiction(question: str, sentence: str, passage: str | None = None) -> s
         ("Who led the guild in the 1620s?", "In 1588 the guild was led by Anna Brugge."),
         ("Who ruled in the sixteenth century?", "In the 12th century two brothers ruled."),
         ("Who left Messina in 1148?", "In 1191 Richard left Messina."),
+        ("How many weavers settled in Lowick?", "Some of the weavers settled in Lowick."),
+        ("In what year was the mill built?", "The mill was built by the guild of weavers."),
     ],
 )
 def test_a_sentence_that_says_otherwise_is_no_answer(question: str, sentence: str) -> None:
@@ -61,6 +63,16 @@ def test_a_sentence_that_says_otherwise_is_no_answer(question: str, sentence: st
         ("Who led the guild in the 1600s?", "In the 17th century the guild was led by Anna Brugge."),
         ("How large is the import of the port?", "The port is large."),
         ("Which unit is it?", "It is unit nine."),
+        ("How many weavers settled in Lowick?", "A dozen of the weavers settled in Lowick."),
+        ("How long does a sale take?", "A sale is closed within the same day."),
+        ("Which goals are set for 2025 to 2030?", "The goals are set for 2028."),
+        ("How do I ensure my dog does not void the lease?", "A dog voids the lease of the flat."),
+        ("When is a refund paid?", "A refund is paid soon after the parcel was checked."),
+        ("What happens when a card is lost?", "The card is blocked and a letter sent."),
+        ("How many weavers settled in Lowick?", "The weavers in Lowick were counted by parish:"),
+        # Of another language nothing here knows how it denies or counts.
+        ("Who did not win the cup?", "Ajax gewann den Pokal nach Verlängerung."),
+        ("How many weavers settled there?", "Etliche Weber zogen dorthin."),
         ("", "Nothing is asked."),
         ("?!", "Nothing is asked."),
     ],
