@@ -71,6 +71,8 @@ _TIMES = re.compile(
     rf"|(?:(?P<nth>\d{{1,2}})(?:st|nd|rd|th)|(?P<worded>{'|'.join(_ORDINALS)}))[\s-]century)\b"
 )
 
+AskedKind = Literal["time", "number", "other"]
+
 
 @dataclass(frozen=True, slots=True)
 class TimePeriod:
@@ -85,7 +87,7 @@ class TimePeriod:
 class QuestionSuppositions:
     """What a question takes for granted."""
 
-    asks: Literal["time", "number", "other"]
+    asks: AskedKind
     negated: bool  # it asks for what is not
     denied: str  # the word that it denies; empty where none is next to the `not`
     words: tuple[str, ...]  # in lower case, those that may have an opposite
@@ -100,7 +102,7 @@ class QuestionSuppositions:
         words = tuple(one.text.casefold() for one in word_tokens(rest) if one.text.casefold() not in _PLACES)
         negated = _is_negated(rest)
         lower = question.casefold()
-        asks = "time" if _ASKS_TIME.match(lower) else "number" if _ASKS_NUMBER.match(lower) else "other"
+        asks: AskedKind = "time" if _ASKS_TIME.match(lower) else "number" if _ASKS_NUMBER.match(lower) else "other"
         return cls(asks, negated, _denied_word(rest) if negated else "", words, _periods(rest))
 
     def find_contradiction(self, sentence: str, hit: SearchHit) -> str | None:
