@@ -86,6 +86,7 @@ async def test_a_claim_leads_to_its_page_its_engine_its_file_and_its_job(desk: D
     """With what was found on the way, stage by stage."""
     answer = await desk.ask()
     assert answer["mode"] == "extractive" and answer["abstained"] is None and answer["dropped"] == []
+    assert 0.38 <= answer["support"] <= 1
     assert answer["claims"][0] == {"text": "The lease ends in May 2027.", "citations": [1], "basis": "extracted"}
     why = await desk.why(answer["id"])
     assert (why["question"], why["mode"], why["generation"] is None) == (QUESTION, "extractive", False)
@@ -233,7 +234,7 @@ async def test_a_page_that_says_something_else_by_now_is_not_quoted(desk: Desk) 
 async def test_an_abstention_is_kept_with_its_reason(desk: Desk) -> None:
     answer = await desk.ask("What does Zanzibar charge for the lease?")
     assert (answer["mode"], answer["citations"], answer["claims"]) == ("not_found", [], [])
-    assert "Zanzibar" in answer["abstained"]
+    assert "Zanzibar" in answer["abstained"] and answer["support"] is None
     assert (await desk.why(answer["id"]))["abstained"] == answer["abstained"]
 
 

@@ -16,8 +16,7 @@ HIT = SearchHit("c", "d", "v", "notes.md", "md", 1, 1, 0, "", (), (Span(1, 0, 50
 
 
 def contradiction(question: str, sentence: str, passage: str | None = None) -> str | None:
-    hit = replace(HIT, text=passage or sentence)
-    return QuestionSuppositions.of(question).find_contradiction(sentence, hit)
+    return QuestionSuppositions.of(question).find_contradiction(sentence, passage or sentence)
 
 
 @pytest.mark.parametrize(
@@ -102,26 +101,31 @@ def test_the_reason_says_which_word_it_is_about() -> None:
 def test_what_a_document_is_known_by_is_no_condition() -> None:
     question = "Who led the inspection of 2019?"
     named = [one for one in find_identifiers(question) if one.shown == "2019"]
-    hit = replace(HIT, text="Hals led it on 2020-03-01.")
-    assert QuestionSuppositions.of(question).find_contradiction(hit.text, hit)
-    assert QuestionSuppositions.of(question, named).find_contradiction(hit.text, hit) is None
-
-
-def test_titles_and_the_file_name_say_of_which_year_a_passage_is() -> None:
-    asked = QuestionSuppositions.of("What was the turnover in 2021?")
-    text = "The turnover rose by 4 % since 2020."
-    assert asked.find_contradiction(text, replace(HIT, text=text))
-    assert asked.find_contradiction(text, replace(HIT, text=text, filename="report 2021.pdf")) is None
-    assert asked.find_contradiction(text, replace(HIT, text=text, headings=("Results 2021",))) is None
+    text = "Hals led it on 2020-03-01."
+    assert QuestionSuppositions.of(question).find_contradiction(text, text)
+    assert QuestionSuppositions.of(question, named).find_contradiction(text, text) is None
 
 
 def scored(hit: int, text: str, score: float) -> ScoredSentence:
     return ScoredSentence(EvidenceSentence(hit, 1, 0, len(text), text), score, score)
 
 
+def test_titles_the_file_name_and_other_passages_say_of_which_year_a_document_is() -> None:
+    asked = QuestionSuppositions.of("What was the turnover in 2021?")
+    hit = replace(HIT, text="The turnover rose by 4 % since 2020.")
+    best = scored(0, hit.text, 0.8)
+    assert drop_contradicted([best], asked, [hit])[1]
+    assert drop_contradicted([best], asked, [replace(hit, filename="report 2021.pdf")]) == ([best], None)
+    assert drop_contradicted([best], asked, [replace(hit, headings=("Results 2021",))]) == ([best], None)
+    cover = replace(HIT, text="Report for the year 2021")
+    assert drop_contradicted([best], asked, [hit, cover]) == ([best], None)
+    assert drop_contradicted([best], asked, [hit, replace(cover, document_id="other")])[1]
+
+
 def test_another_documents_sentence_answers_where_it_is_as_good() -> None:
     asked = QuestionSuppositions.of("What was the turnover in 2021?")
-    hits = [replace(HIT, text="In 2020 the turnover was 4."), replace(HIT, text="In 2021 the turnover was 5.")]
+    texts = "In 2020 the turnover was 4.", "In 2021 the turnover was 5."
+    hits = [replace(HIT, document_id=text, text=text) for text in texts]
     other, right = (scored(at, hit.text, 0.8 - 0.02 * at) for at, hit in enumerate(hits))
     assert drop_contradicted([other, right], asked, hits) == ([right], None)
     weak = scored(1, hits[1].text, 0.7)

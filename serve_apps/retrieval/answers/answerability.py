@@ -105,15 +105,17 @@ class QuestionSuppositions:
         asks: AskedKind = "time" if _ASKS_TIME.match(lower) else "number" if _ASKS_NUMBER.match(lower) else "other"
         return cls(asks, negated, _denied_word(rest) if negated else "", words, _periods(rest))
 
-    def find_contradiction(self, sentence: str, hit: SearchHit) -> str | None:
-        """What the sentence, or else its passage, says against them, for the reader; None where nothing does."""
+    def find_contradiction(self, sentence: str, around: str) -> str | None:
+        """What the sentence says against them, for the reader; None where nothing does.
+
+        `around`: all that was found of its document: a year that another page says is none that it leaves out.
+        """
         own = [one.text.casefold() for one in word_tokens(sentence)]
         is_english = not _ENGLISH.isdisjoint(own)
         if self.negated and is_english:
             return None if _denies(own, self.denied) else "it asks for what is not, and the passage says what is"
         if is_english and not self._states_kind(sentence, own):
             return f"it asks for a {self.asks}, and what the passage says of it has none"
-        around = " ".join((hit.text, *hit.titles, hit.filename))
         if self.words and (pair := self._find_opposite(own, around)):
             return f"the passage says “{pair[1]}” where the question says “{pair[0]}”"
         return self._find_other_time(around)
@@ -159,7 +161,13 @@ def drop_contradicted(
     if best is None:
         return [], None
     near = [one for one in fit if one.score >= NEARLY * best.score]
-    said = {id(one): asked.find_contradiction(one.sentence.text, hits[one.sentence.hit]) for one in near}
+    found = dict[str, list[str]]()
+    for hit in hits:
+        found.setdefault(hit.document_id, [hit.filename]).extend((hit.text, *hit.titles))
+    around = {document: " ".join(texts) for document, texts in found.items()}
+    said = {
+        id(one): asked.find_contradiction(one.sentence.text, around[hits[one.sentence.hit].document_id]) for one in near
+    }
     why = said[id(best)]
     least = INSTEAD * best.score if why else 0.0
     kept = [one for one in near if said[id(one)] is None and one.score >= least]
