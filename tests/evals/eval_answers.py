@@ -28,6 +28,8 @@ from tests.instance import Instance, instance
 ABSENT = "Absent documents: ≥ 95 % refused, as today"
 LOOK_ALIKES, FORMS = 60, 30  # generated reports; invoices, leases and inspection sheets each
 ABSENT_QUESTIONS = 120
+# Thresholds of the curve: what is kept where less support is no answer.
+SUPPORTS = (0.38, 0.42, 0.44, 0.46, 0.50, 0.54, 0.58, 0.62, 0.66, 0.70)
 PARTS = ("reports", "crowd", "forms", "tables", "squad2", "models", "xquad")
 EDGE = 3  # lines at the top and at the bottom of a page where running lines stand
 RUNNING = 3  # documents in which a line has to stand there
@@ -266,14 +268,44 @@ def paragraphs(report: Report, made: Instance, folder: Path, count: int) -> None
     shelf = open_paragraphs(made, folder)
     given = shelf.each(chosen, lambda client, one: post(client, "/api/ask", {"question": one.text}))
     pairs = list(zip(chosen, given, strict=True))
+    right, answered = _answerable_shares(pairs, 0.0)
+    report.figure("squad2: truth in the answer", right, reference=0.75, goal=SQUAD, holds=right >= 0.75)
+    report.figure("squad2: unanswerable answered", answered, reference=0.35, goal=SQUAD, holds=answered <= 0.35)
+    reasons = Counter(_kind_of_reason(answer["abstained"]) for one, answer in pairs if not one.answers)
+    for kind, count in sorted(reasons.items()):
+        report.figure(f"squad2: unanswerable, {kind}", count, reference=sum(reasons.values()))
+    for least in SUPPORTS:
+        right, answered = _answerable_shares(pairs, least)
+        report.figure(
+            f"squad2: support {least:.2f} or more", f"truth {right:.3f}, unanswerable answered {answered:.3f}"
+        )
+
+
+def _answerable_shares(pairs: Sequence[tuple[qa_data.Squad, Mapping[str, Any]]], least: float) -> tuple[float, float]:
+    """Truth among the answerable, and answers among the unanswerable, where only so much support makes an answer."""
+
+    def is_given(answer: Mapping[str, Any]) -> bool:
+        return answer["mode"] != "not_found" and (answer["support"] is None or answer["support"] >= least)
+
     right = fmean(
-        answer["mode"] != "not_found" and any(squeezed(gold) in squeezed(answer["answer"]) for gold in one.answers)
+        is_given(answer) and any(squeezed(gold) in squeezed(answer["answer"]) for gold in one.answers)
         for one, answer in pairs
         if one.answers
     )
-    answered = fmean(answer["mode"] != "not_found" for one, answer in pairs if not one.answers)
-    report.figure("squad2: truth in the answer", right, reference=0.75, goal=SQUAD, holds=right >= 0.75)
-    report.figure("squad2: unanswerable answered", answered, reference=0.35, goal=SQUAD, holds=answered <= 0.35)
+    return right, fmean(is_given(answer) for one, answer in pairs if not one.answers)
+
+
+def _kind_of_reason(abstained: str | None) -> str:
+    """Why there is no answer, without what is of the one question."""
+    if abstained is None:
+        return "answered"
+    if "asks for what is not" in abstained:
+        return "denied in the question only"
+    if "has none" in abstained:
+        return "no such value"
+    if "where the question says" in abstained:
+        return "contrary word"
+    return "another time" if "and not of" in abstained else "too little evidence"
 
 
 def _copy(files: Iterable[Path], folder: Path) -> None:

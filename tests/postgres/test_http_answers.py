@@ -21,6 +21,7 @@ from serve_apps.agents.turn.cited_answers import store_cited_answers
 from serve_apps.agents.turn_ports import AgentId, RunId, Turn, TurnOutcome
 from serve_apps.http.admission import AdmissionQueue
 from serve_apps.retrieval.answers.answerer import CitedAnswer, DocumentAnswerer
+from serve_apps.retrieval.answers.draft import ShowDraft
 from serve_apps.retrieval.answers.stored_answers import StoredAnswers
 from serve_apps.retrieval.search.pipeline import SearchPipeline
 from tests.fakes.agents import AGENT, turn
@@ -86,6 +87,7 @@ async def test_a_claim_leads_to_its_page_its_engine_its_file_and_its_job(desk: D
     """With what was found on the way, stage by stage."""
     answer = await desk.ask()
     assert answer["mode"] == "extractive" and answer["abstained"] is None and answer["dropped"] == []
+    assert 0.4 <= answer["support"] <= 1
     assert answer["claims"][0] == {"text": "The lease ends in May 2027.", "citations": [1], "basis": "extracted"}
     why = await desk.why(answer["id"])
     assert (why["question"], why["mode"], why["generation"] is None) == (QUESTION, "extractive", False)
@@ -233,7 +235,7 @@ async def test_a_page_that_says_something_else_by_now_is_not_quoted(desk: Desk) 
 async def test_an_abstention_is_kept_with_its_reason(desk: Desk) -> None:
     answer = await desk.ask("What does Zanzibar charge for the lease?")
     assert (answer["mode"], answer["citations"], answer["claims"]) == ("not_found", [], [])
-    assert "Zanzibar" in answer["abstained"]
+    assert "Zanzibar" in answer["abstained"] and answer["support"] is None
     assert (await desk.why(answer["id"]))["abstained"] == answer["abstained"]
 
 
@@ -245,13 +247,18 @@ async def test_questions_beyond_what_can_be_answered_are_told_when_to_come_back(
 
     class Slow(ScriptedAnswerer):
         async def ask(
-            self, scope: Scope, question: str, agent_id: str | None, history: tuple[str, ...] = ()
+            self,
+            scope: Scope,
+            question: str,
+            agent_id: str | None,
+            history: tuple[str, ...] = (),
+            draft: ShowDraft | None = None,
         ) -> CitedAnswer:
             if question == "held":
                 begun.set()
                 await go_on.wait()
             seconds[0] += 40.0
-            return await super().ask(scope, question, agent_id, history)
+            return await super().ask(scope, question, agent_id, history, draft)
 
     parts = replace(
         make_parts(app_dsn, tmp_path, answerer=Slow()),

@@ -259,6 +259,21 @@ async def test_a_question_about_somebody_whom_no_document_knows_is_not_answered(
     assert (answer.mode, asked) == ("not_found", [])
 
 
+@pytest.mark.parametrize(
+    ("question", "why"),
+    [
+        ("How many kilograms does the pump not weigh?", "asks for what is not"),
+        ("What weighs the lightest of all pumps?", "“heaviest” where the question says “lightest”"),
+    ],
+)
+async def test_a_question_that_the_best_sentence_contradicts_is_not_answered(
+    desk: Desk, question: str, why: str
+) -> None:
+    _add(desk, "fleet.txt", "The heaviest of all pumps weighs the most.")
+    answer = await desk.ask(question)
+    assert (answer.mode, answer.citations) == ("not_found", ()) and why in str(answer.abstained)
+
+
 def _add(desk: Desk, filename: str, text: str) -> None:
     row = desk.admin.execute("select generation_id from workspaces where id = %s", (desk.scope.workspace,)).fetchone()
     assert row is not None

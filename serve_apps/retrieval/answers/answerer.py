@@ -67,6 +67,7 @@ class CitedAnswer:
     spend: ModelSpend | None = None  # what the model took that was asked for it; None where none replied
     left: tuple[ConnectionFallback, ...] = ()  # connections that were asked before the one that replied
     judged: RuleLanguage = ENGLISH  # the language that the question was read in, and the rules that know it
+    support: float | None = None  # how well the best evidence of an extracted answer fits, up to 1; None of others
 
 
 class DocumentAnswerer:
@@ -337,11 +338,12 @@ class DocumentAnswerer:
         claims = extract_claims(offered, cited, subject.strange)
         fallback = _join_reasons(why, results.fallback, offered.unmeasured)
         if not claims:
-            reason = abstain.abstention_reason(offered.sentences, subject.strange)
+            reason = offered.contradiction or abstain.abstention_reason(offered.sentences, subject.strange)
             return _not_found_answer(results, reason, fallback=fallback)
         conflicts = _find_conflicts(subject, cited, claims)
         text, places = text_of(claims, conflicts), tuple(cited.all)
-        return CitedAnswer(text, "extractive", places, results, None, fallback, tuple(claims), conflicts)
+        given = CitedAnswer(text, "extractive", places, results, None, fallback, tuple(claims), conflicts)
+        return replace(given, support=offered.best_score - subject.strange.cost)
 
 
 def _join_reasons(*reasons: str | None) -> str | None:

@@ -13,6 +13,7 @@ from pipelines.documents.facts.find_facts import find_facts
 from pipelines.documents.facts.page_fact import FactKind, PageFact
 from serve_apps.retrieval.answers import abstain, evidence, fact_evidence
 from serve_apps.retrieval.answers.abstain import UncoveredTerms
+from serve_apps.retrieval.answers.answerability import QuestionSuppositions, drop_contradicted
 from serve_apps.retrieval.answers.cite import CitationList, Pages, citations_overlap
 from serve_apps.retrieval.answers.claims import AnswerClaim, as_said
 from serve_apps.retrieval.answers.evidence import EvidenceSentence, ScoredSentence
@@ -58,6 +59,12 @@ class AnswerEvidence:
     facts: tuple[PlacedFact, ...]
     sentences: tuple[ScoredSentence, ...]
     unmeasured: str | None  # why meaning was not compared; None where it was
+    contradiction: str | None = None  # what of the question its best sentences contradict, where none is left
+
+    @property
+    def best_score(self) -> float:
+        """How well the best of them fits the question, 0 to 1."""
+        return max([*(one.ranked.score for one in self.facts), *(one.score for one in self.sentences)], default=0.0)
 
 
 class EvidenceReader:
@@ -114,10 +121,16 @@ class EvidenceReader:
             for shape, among in ((question_shape(subject.question, meant.named), own), (whole, rest))
             if among
         ]
+        scored = [one for some in offered for one in some.sentences]
+        fit = [one for one in scored if abstain.supports_answer(one, subject.strange)]
+        kept, why = fit, None
+        if subject.language.has("claims"):
+            kept, why = drop_contradicted(fit, QuestionSuppositions.of(subject.question, meant.named), cited.hits)
         return AnswerEvidence(
             tuple(sorted((one for some in offered for one in some.facts), key=lambda one: -one.ranked.score)),
-            tuple(one for some in offered for one in some.sentences),
+            tuple(kept if fit else scored),
             next((some.unmeasured for some in offered if some.unmeasured), None),
+            why,
         )
 
     async def _score_hits(

@@ -136,7 +136,8 @@ class AnswerShape(BaseModel):
 
     `abstained` says why there is none; `calculation` is how it was calculated from tables; `conflicts` are values in
     which its sources contradict each other; `usage` is what a model took for it, null where none replied or the answer
-    was remembered; `id` leads to `GET /api/answers/{id}/why`.
+    was remembered; `id` leads to `GET /api/answers/{id}/why`. `support`, of an extracted answer, says how well its best
+    evidence fits the question, up to 1: whoever wants fewer wrong answers drops those below a value of their own.
     """
 
     id: UUID
@@ -152,6 +153,7 @@ class AnswerShape(BaseModel):
     judged: JudgedShape
     calculation: CalculationShape | None
     usage: UsageShape | None
+    support: float | None
 
 
 class WhyClaim(BaseModel):
