@@ -90,6 +90,8 @@ EXPECTED = {
         GET /api/graph
         GET /api/graph/view
         GET /api/graph/entities/{entity_id}
+        GET /api/tables
+        POST /api/tables/query
         POST /api/documents/search
         GET /api/ocr/languages
         GET /api/search/language

@@ -28,7 +28,7 @@ from serve_apps.retrieval.search.query import SearchHit, SearchQuery, SearchResu
 from serve_apps.retrieval.search.query_writer import REFUSALS, QueryWriter
 from serve_apps.retrieval.tables.calculation import Calculation
 from serve_apps.retrieval.tables.sandboxed_sql import BadQuery
-from serve_apps.retrieval.tables.table_search import TooManyRows
+from serve_apps.retrieval.tables.table_store import TooManyRows
 from serve_apps.retrieval.text.identifiers import find_identifiers
 from serve_apps.retrieval.text.values import find_values
 from serve_apps.retrieval.text.words import content_words

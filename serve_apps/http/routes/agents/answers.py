@@ -11,9 +11,8 @@ from serve_apps.http.auth.guard import GuardedRoute, Its, Me
 from serve_apps.http.auth.permissions import READ
 from serve_apps.http.fields import Name, Question, RequestBody
 from serve_apps.http.response_shapes import PlacedCaveatShape, copy_fields
-from serve_apps.http.routes.documents.passages import box_coordinates, caveat_shapes
+from serve_apps.http.routes.documents.passages import CitationShape, citation_shape
 from serve_apps.retrieval.answers.claims import Basis
-from serve_apps.retrieval.answers.quote import Citation
 from serve_apps.retrieval.answers.stored_answers import calculation_json
 
 router = APIRouter(route_class=GuardedRoute, tags=["answers"])
@@ -27,27 +26,6 @@ class AskRequest(RequestBody):
 
     question: Question
     agent_id: Annotated[Name | None, Field(description="An agent's UUID or its display name.")] = None
-
-
-class CitationShape(BaseModel):
-    """Citation of a sentence's source; `quote` is the page's text at [start, end), character for character.
-
-    `caveats` say what the page does not hold as text, or may have wrong.
-    """
-
-    n: int
-    chunk_id: str
-    document_id: str
-    version_id: str
-    filename: str
-    page: int
-    quote: str
-    start: int
-    end: int
-    ocr_confidence: float | None
-    caveats: list[PlacedCaveatShape]
-    boxes: list[Rectangle]
-    url: str
 
 
 class ClaimShape(BaseModel):
@@ -210,7 +188,7 @@ async def ask(body: AskRequest, me: Me, parts: Its) -> AnswerShape:
         answer,
         id=UUID(kept),
         answer=answer.text,
-        citations=[_citation_shape(cited) for cited in answer.citations],
+        citations=[citation_shape(cited) for cited in answer.citations],
         claims=[copy_fields(ClaimShape, one) for one in answer.claims],
         conflicts=[[StatedShape(value=one.value, n=one.citation) for one in row.stated] for row in answer.conflicts],
         dropped=[copy_fields(DroppedShape, one) for one in answer.dropped],
@@ -222,8 +200,3 @@ async def ask(body: AskRequest, me: Me, parts: Its) -> AnswerShape:
 async def why(answer_id: AnswerInPath, me: Me, parts: Its) -> Why:
     """Explain an answer; one's own, for administrators any. What one may no longer read is withheld."""
     return Why.model_validate(await parts.answers.why(me.scope, str(answer_id)))
-
-
-def _citation_shape(cited: Citation) -> CitationShape:
-    boxes, caveats = box_coordinates(cited.boxes), caveat_shapes(cited.caveats)
-    return copy_fields(CitationShape, cited, boxes=boxes, caveats=caveats)

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from pipelines.documents.document import PageBox, PlacedCaveat
 from pipelines.documents.store.page_codec import placed_to_json
 from serve_apps.http.response_shapes import PlacedCaveatShape, copy_fields
+from serve_apps.retrieval.answers.quote import Citation
 from serve_apps.retrieval.search.query import SearchHit, SearchResults
 
 PREVIEW_CHUNKS = 6
@@ -42,6 +43,27 @@ class HitShape(BaseModel):
     score: float
     scores: dict[str, float]
     caveats: list[PlacedCaveatShape]
+    url: str
+
+
+class CitationShape(BaseModel):
+    """Citation of a sentence's source; `quote` is the page's text at [start, end), character for character.
+
+    `caveats` say what the page does not hold as text, or may have wrong.
+    """
+
+    n: int
+    chunk_id: str
+    document_id: str
+    version_id: str
+    filename: str
+    page: int
+    quote: str
+    start: int
+    end: int
+    ocr_confidence: float | None
+    caveats: list[PlacedCaveatShape]
+    boxes: Boxes
     url: str
 
 
@@ -215,3 +237,9 @@ def _json_value(value: Any) -> str | list[str] | None:
 
 def _page_url(hit: SearchHit) -> str:
     return f"/api/documents/{hit.document_id}/pages/{hit.page}"
+
+
+def citation_shape(cited: Citation) -> CitationShape:
+    """A citation as it is shown."""
+    boxes, caveats = box_coordinates(cited.boxes), caveat_shapes(cited.caveats)
+    return copy_fields(CitationShape, cited, boxes=boxes, caveats=caveats)
