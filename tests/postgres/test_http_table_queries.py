@@ -104,6 +104,22 @@ async def test_what_cannot_be_run_says_what_to_do(
     assert told["code"] == "bad_table_query" and words in told["detail"] + told["fix"] and told["fix"]
 
 
+async def test_a_result_is_a_chart_on_request_and_a_picture_of_it(
+    operator: httpx.AsyncClient, books: Sequence[str]
+) -> None:
+    sql = f'select "Lorry", "Toll" from {may_of(books)}'
+    assert (await run(operator, sql))["chart"] is None
+    chart = (await run(operator, sql, chart=True))["chart"]
+    assert chart["kind"] == "bar" and chart["points"] == [["Lorry 12", 310], ["Lorry 15", 90]]
+    assert chart["vega_lite"]["data"]["values"][1] == {"label": "Lorry 15", "value": 90}
+    assert (await run(operator, f'select sum("Toll") from {may_of(books)}', chart=True))["chart"] is None
+    drawn = {name: chart[name] for name in ("kind", "label", "measure", "points")}
+    picture = await operator.post("/api/tables/picture", json=drawn)
+    assert picture.status_code == 200 and "Lorry 15" in picture.json()["svg"]
+    for wrong in ({"kind": "pie"}, {"points": []}, {"points": [["a", "NaN"]]}, {"label": ""}):
+        assert (await operator.post("/api/tables/picture", json=drawn | wrong)).status_code == 422, wrong
+
+
 async def test_requests_that_are_too_large_are_refused(operator: httpx.AsyncClient, books: Sequence[str]) -> None:
     await run(operator, "select 1", 422, tables={f"t{n}": may_of(books) for n in range(11)})
     await run(operator, "select 1", 422, tables={"no name": may_of(books)})

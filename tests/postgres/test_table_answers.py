@@ -113,3 +113,12 @@ async def test_a_sum_over_more_rows_than_are_calculated_over_says_so(office: Tol
     assert found.calculation is None and "not calculated" in (found.fallback or "")
     looked_up = await office.ask("What is the toll of Lorry 12?", chief=True)
     assert looked_up.calculation is None and looked_up.fallback is None
+
+
+async def test_an_answer_of_several_rows_has_its_chart(office: TollOffice) -> None:
+    found = await office.ask("What is the total toll by lorry?", chief=True)
+    assert found.calculation is not None and found.calculation.chart is not None
+    points = dict(found.calculation.chart.points)
+    assert points == {"Lorry 12": 350.0, "Lorry 15": 90.0, "Lorry 19": 60.0}
+    summed = await office.ask(QUESTION, chief=True)
+    assert summed.calculation is not None and summed.calculation.chart is None

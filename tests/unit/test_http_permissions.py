@@ -92,6 +92,7 @@ EXPECTED = {
         GET /api/graph/entities/{entity_id}
         GET /api/tables
         POST /api/tables/query
+        POST /api/tables/picture
         POST /api/documents/search
         GET /api/ocr/languages
         GET /api/search/language

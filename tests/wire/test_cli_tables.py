@@ -2,6 +2,7 @@
 
 import io
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -77,3 +78,22 @@ def test_help_has_examples(capsys: pytest.CaptureFixture[str]) -> None:
     for command in ("list", "query"):
         assert run_command(["tables", command, "--help"]) == 0
         assert f"aos tables {command}" in capsys.readouterr().out
+
+
+def test_a_chart_is_written_as_a_picture_or_as_data(
+    api: ApiServer, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    data = {"kind": "bar", "label": "Lorry", "measure": "Toll (€)", "points": [["Oak", 3.0], ["Elm", 4.0]]}
+    api.answers["POST /api/tables/query"] = RESULT | {"chart": data | {"vega_lite": {"mark": "bar"}}}
+    api.answers["POST /api/tables/picture"] = {"svg": "<svg>Oak</svg>"}
+    svg, spec = tmp_path / "out.svg", tmp_path / "out.json"
+    assert run_command(["tables", "query", "select 1", "--chart", str(svg)]) == 0
+    assert svg.read_text() == "<svg>Oak</svg>"
+    assert api.of("POST /api/tables/picture")[0].body == data
+    assert api.of("POST /api/tables/query")[0].body["chart"] is True
+    assert run_command(["tables", "query", "select 1", "--chart", str(spec)]) == 0
+    assert json.loads(spec.read_text()) == {"mark": "bar"}
+    assert run_command(["tables", "query", "select 1", "--chart", str(tmp_path / "out.gif")]) == 1
+    api.answers["POST /api/tables/query"] = RESULT | {"chart": None}
+    assert run_command(["tables", "query", "select 1", "--chart", str(svg)]) == 1
+    assert "no chart" in capsys.readouterr().err

@@ -1,6 +1,8 @@
 """`aos tables`: the tables in documents, and read-only SQL over them with the places of each row."""
 
+import json
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -50,6 +52,7 @@ def query_tables(
     ] = None,
     agent: OfAgent = None,
     limit: Annotated[int, typer.Option(min=1, max=1000, help="Rows.")] = 200,
+    chart: Annotated[Path | None, typer.Option(help="Draw it into this file: .svg, or .json for Vega-Lite.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Run one read-only SELECT of DuckDB over tables in documents. Exits with 1 where it cannot be run.
@@ -61,12 +64,31 @@ def query_tables(
       aos tables query 'select sum("Toll") from tolls_may_1a2b3c4d_p1'
 
       aos tables query --table t=tolls_may_1a2b3c4d_p1_all 'select document, sum("Toll") from t group by all' --json
+
+      aos tables query 'select "Lorry", sum("Toll") as toll from tolls_may_1a2b3c4d_p1 group by all' --chart out.svg
     """
     written = sys.stdin.read() if sql == "-" else sql
     named = dict(_split_alias(one) for one in table or ())
     body: JSON = {"sql": written, "tables": named, "limit": limit} | ({"agent_id": agent} if agent else {})
-    found = context.obj.api.request("POST", "/api/tables/query", json=body)
+    found = context.obj.api.request("POST", "/api/tables/query", json=body | ({"chart": True} if chart else {}))
+    if chart:
+        _write_chart(context, found["chart"], chart)
     context.obj.print(found, as_json, None if as_json else render_result(found))
+
+
+def _write_chart(context: CommandContext, chart: JSON | None, file: Path) -> None:
+    """Raises Invalid: the result is no chart, or the file no kind of picture."""
+    if file.suffix not in (".svg", ".json"):
+        raise Invalid(f"{file.name} is neither .svg nor .json", fix="Name the file out.svg or out.json.")
+    if chart is None:
+        fix = "Select one column of numbers and one that names its rows, at most 40, or a day, month or year."
+        raise Invalid("this result is no chart", fix=fix)
+    if file.suffix == ".json":
+        file.write_text(json.dumps(chart["vega_lite"], indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        return
+    drawn = {name: chart[name] for name in ("kind", "label", "measure", "points")}
+    picture = context.obj.api.request("POST", "/api/tables/picture", json=drawn)
+    file.write_text(str(picture["svg"]), encoding="utf-8")
 
 
 def _split_alias(said: str) -> tuple[str, str]:

@@ -11,7 +11,7 @@ from serve_apps.http.auth.guard import GuardedRoute, Its, Me
 from serve_apps.http.auth.permissions import READ
 from serve_apps.http.fields import Name, Question, RequestBody
 from serve_apps.http.response_shapes import PlacedCaveatShape, copy_fields
-from serve_apps.http.routes.documents.passages import CitationShape, citation_shape
+from serve_apps.http.routes.documents.passages import ChartShape, CitationShape, chart_shape, citation_shape
 from serve_apps.retrieval.answers.claims import Basis
 from serve_apps.retrieval.answers.stored_answers import calculation_json
 
@@ -74,7 +74,8 @@ class CalculationShape(BaseModel):
 class AnswerShape(BaseModel):
     """An answer: `mode` says whether it was extracted, generated, or nothing supports one.
 
-    `abstained` says why there is none; `calculation` is how it was calculated from tables; `conflicts` are values in
+    `abstained` says why there is none; `calculation` is how it was calculated from tables, `chart` its
+    lines where they are a measure over a label; `conflicts` are values in
     which its sources contradict each other; `id` leads to `GET /api/answers/{id}/why`.
     """
 
@@ -89,6 +90,7 @@ class AnswerShape(BaseModel):
     model: str | None
     fallback: str | None
     calculation: CalculationShape | None
+    chart: ChartShape | None
 
 
 class WhyClaim(BaseModel):
@@ -183,6 +185,7 @@ async def ask(body: AskRequest, me: Me, parts: Its) -> AnswerShape:
         agent = await parts.agent_store.resolve(me.scope, body.agent_id)
         answer = await parts.answerer.ask(me.scope, body.question, agent)
     kept = await parts.answers.keep(me.scope, body.question, agent, answer)
+    chart = None if answer.calculation is None else answer.calculation.chart
     return copy_fields(
         AnswerShape,
         answer,
@@ -193,6 +196,7 @@ async def ask(body: AskRequest, me: Me, parts: Its) -> AnswerShape:
         conflicts=[[StatedShape(value=one.value, n=one.citation) for one in row.stated] for row in answer.conflicts],
         dropped=[copy_fields(DroppedShape, one) for one in answer.dropped],
         calculation=None if answer.calculation is None else CalculationShape(**calculation_json(answer.calculation)),
+        chart=None if chart is None else chart_shape(chart),
     )
 
 

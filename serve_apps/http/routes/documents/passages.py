@@ -12,6 +12,7 @@ from pipelines.documents.store.page_codec import placed_to_json
 from serve_apps.http.response_shapes import PlacedCaveatShape, copy_fields
 from serve_apps.retrieval.answers.quote import Citation
 from serve_apps.retrieval.search.query import SearchHit, SearchResults
+from serve_apps.retrieval.tables.chart import Chart, ChartKind
 
 PREVIEW_CHUNKS = 6
 PREVIEW_CHARACTERS = 2_000
@@ -65,6 +66,19 @@ class CitationShape(BaseModel):
     caveats: list[PlacedCaveatShape]
     boxes: Boxes
     url: str
+
+
+class ChartShape(BaseModel):
+    """A measure over a label as (label, value), and the same as a Vega-Lite 5 specification with its data.
+
+    `POST /api/tables/picture` draws it.
+    """
+
+    kind: ChartKind
+    label: str
+    measure: str
+    points: list[tuple[str, float]]
+    vega_lite: dict[str, Any]
 
 
 class DocumentFound(BaseModel):
@@ -243,3 +257,8 @@ def citation_shape(cited: Citation) -> CitationShape:
     """A citation as it is shown."""
     boxes, caveats = box_coordinates(cited.boxes), caveat_shapes(cited.caveats)
     return copy_fields(CitationShape, cited, boxes=boxes, caveats=caveats)
+
+
+def chart_shape(chart: Chart) -> ChartShape:
+    """A chart as it is shown."""
+    return copy_fields(ChartShape, chart, points=list(chart.points), vega_lite=chart.specification())

@@ -1,5 +1,6 @@
 """Tables of the documents: what there are, and read-only SQL over them, each row with the places it is from."""
 
+import asyncio
 from collections.abc import Mapping
 from typing import Annotated, Any
 
@@ -11,8 +12,9 @@ from serve_apps.http.auth.guard import GuardedRoute, Its, Me
 from serve_apps.http.auth.permissions import READ
 from serve_apps.http.fields import AgentInQuery, Name, Question, RequestBody, Skip, Text
 from serve_apps.http.response_shapes import copy_fields
-from serve_apps.http.routes.documents.passages import CitationShape, citation_shape
+from serve_apps.http.routes.documents.passages import ChartShape, CitationShape, chart_shape, citation_shape
 from serve_apps.retrieval.tables.cell_values import ColumnType
+from serve_apps.retrieval.tables.chart import MOST_POINTS, Chart, ChartColumn, ChartKind, chart_of, draw_svg
 from serve_apps.retrieval.tables.table_catalogue import MOST_NAMED, NamedTable
 from serve_apps.retrieval.tables.table_workbench import LONGEST_SQL, MOST_SHOWN, CitedResult
 
@@ -76,6 +78,25 @@ class TableQueryRequest(RequestBody):
     ] = Field(default_factory=dict)
     agent_id: AgentInBody = None
     limit: Annotated[int, Field(ge=1, le=1000)] = MOST_SHOWN
+    chart: Annotated[bool, Field(description="Also as a chart, where it is a measure over a label.")] = False
+
+
+class ChartRequest(RequestBody):
+    """A chart to be drawn: points are (label, value), in their order."""
+
+    kind: ChartKind
+    label: Name
+    measure: Name
+    points: Annotated[
+        list[tuple[Annotated[str, StringConstraints(max_length=200)], float]],
+        Field(min_length=1, max_length=MOST_POINTS),
+    ]
+
+
+class PictureShape(BaseModel):
+    """A picture as SVG; it refers to nothing outside."""
+
+    svg: str
 
 
 class ResultColumnShape(BaseModel):
@@ -106,6 +127,7 @@ class TableResultShape(BaseModel):
     sources: list[ResultSourceShape] | None
     citations: list[CitationShape]
     notes: list[str]
+    chart: ChartShape | None
 
 
 @router.get("/api/tables", dependencies=[READ])
@@ -124,7 +146,23 @@ async def query_tables(body: TableQueryRequest, me: Me, parts: Its) -> TableResu
     agent = await parts.agent_store.resolve(me.scope, body.agent_id)
     async with parts.ask_admission.place():
         found = await parts.tables.run_query(me.scope, body.sql, agent, aliases=body.tables, most=body.limit)
-    return _result_shape(found)
+    return _result_shape(found, _chart_of(found) if body.chart else None)
+
+
+@router.post("/api/tables/picture", dependencies=[READ])
+async def picture(body: ChartRequest, me: Me, parts: Its) -> PictureShape:
+    """Draw a chart, of which an answer or a result has the data."""
+    chart = Chart(body.kind, body.label, body.measure, tuple(body.points))
+    async with parts.ask_admission.place():
+        svg = await asyncio.to_thread(draw_svg, chart.specification())
+    return PictureShape(svg=svg)
+
+
+def _chart_of(found: CitedResult) -> ChartShape | None:
+    result = found.result
+    columns = [ChartColumn(one.name, one.type, one.unit) for one in result.columns]
+    drawn = chart_of(columns, result.rows)
+    return None if drawn is None else chart_shape(drawn)
 
 
 def _table_shape(table: NamedTable) -> TableShape:
@@ -146,7 +184,7 @@ def _table_shape(table: NamedTable) -> TableShape:
     )
 
 
-def _result_shape(found: CitedResult) -> TableResultShape:
+def _result_shape(found: CitedResult, chart: ChartShape | None) -> TableResultShape:
     result = found.result
     numbers: Mapping[Any, int] = {place: one.n for place, one in found.cited.items()}
     sources = result.sources and [
@@ -161,4 +199,5 @@ def _result_shape(found: CitedResult) -> TableResultShape:
         sources=None if result.sources is None else list(sources or ()),
         citations=[citation_shape(one) for one in found.cited.values()],
         notes=list(result.notes),
+        chart=chart,
     )
