@@ -43,3 +43,9 @@ class TableSource(Protocol):
 
         Raises Permanent: by name, with what to do; Unavailable: they cannot be reached.
         """
+
+    async def find_insights(self, scope: Scope, agent: str, table: str) -> Any:
+        """What stands out in a table, each with the query that shows it, as JSON.
+
+        Raises Permanent: by name, with what to do; Unavailable: it cannot be reached.
+        """

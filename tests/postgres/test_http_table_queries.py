@@ -120,6 +120,22 @@ async def test_a_result_is_a_chart_on_request_and_a_picture_of_it(
         assert (await operator.post("/api/tables/picture", json=drawn | wrong)).status_code == 422, wrong
 
 
+async def test_insights_have_their_query_and_their_rows_under_the_readers_rights(
+    operator: httpx.AsyncClient, api: Api, office: Office, books: Sequence[str]
+) -> None:
+    few = (await operator.post("/api/tables/insights", json={"table": may_of(books)})).json()
+    assert few["insights"] == [] and "3 are needed" in few["notes"][0]
+    admin = await api.sign_in(office.emails[Role.ADMIN])
+    found = (await admin.post("/api/tables/insights", json={"table": f"{may_of(books)}_all"})).json()
+    largest = next(one for one in found["insights"] if one["kind"] == "largest")
+    cited = {one["n"]: one for one in found["citations"]}
+    assert largest["text"] == "The largest Toll is 310: Lorry 12."
+    assert [cited[n]["quote"] for n in largest["citations"]] == ["Lorry 12 | 310"]
+    assert (await run(admin, largest["sql"]))["rows"] == [[0, "Lorry 12", 310]]
+    june = f"tolls_june_{books[1][:8]}_p1"
+    assert (await operator.post("/api/tables/insights", json={"table": june})).status_code == 404
+
+
 async def test_requests_that_are_too_large_are_refused(operator: httpx.AsyncClient, books: Sequence[str]) -> None:
     await run(operator, "select 1", 422, tables={f"t{n}": may_of(books) for n in range(11)})
     await run(operator, "select 1", 422, tables={"no name": may_of(books)})

@@ -93,6 +93,7 @@ EXPECTED = {
         GET /api/tables
         POST /api/tables/query
         POST /api/tables/picture
+        POST /api/tables/insights
         POST /api/documents/search
         GET /api/ocr/languages
         GET /api/search/language

@@ -75,7 +75,7 @@ def test_a_result_without_places_and_an_alias_that_names_nothing(
 
 
 def test_help_has_examples(capsys: pytest.CaptureFixture[str]) -> None:
-    for command in ("list", "query"):
+    for command in ("list", "query", "insights"):
         assert run_command(["tables", command, "--help"]) == 0
         assert f"aos tables {command}" in capsys.readouterr().out
 
@@ -97,3 +97,15 @@ def test_a_chart_is_written_as_a_picture_or_as_data(
     api.answers["POST /api/tables/query"] = RESULT | {"chart": None}
     assert run_command(["tables", "query", "select 1", "--chart", str(svg)]) == 1
     assert "no chart" in capsys.readouterr().err
+
+
+def test_insights_are_said_with_their_query_and_pages(api: ApiServer, capsys: pytest.CaptureFixture[str]) -> None:
+    one = {"kind": "largest", "measure": "Toll", "text": "The largest Toll is 310: [b]Oak.", "sql": "select row"}
+    said = {"table": "t", "insights": [one | {"rows": 1, "citations": [1]}], "citations": CITED, "notes": ["So far."]}
+    api.answers["POST /api/tables/insights"] = said
+    assert run_command(["tables", "insights", "t", "--agent", "clerk"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "The largest Toll is 310: [b]Oak." in shown and "tolls-may.md p. 1" in shown and "select row" in shown
+    assert api.of("POST /api/tables/insights")[0].body == {"table": "t", "agent_id": "clerk"}
+    assert run_command(["tables", "insights", "t", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == said

@@ -76,6 +76,31 @@ def query_tables(
     context.obj.print(found, as_json, None if as_json else render_result(found))
 
 
+@tables.command("insights")
+def show_insights(
+    context: CommandContext,
+    table: Annotated[str, typer.Argument(help="A name of `aos tables list`.")],
+    agent: OfAgent = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say what stands out in a table: ends, shares, changes, outliers, each with its query and its pages.
+
+    Example: aos tables insights tolls_may_1a2b3c4d_p1
+    """
+    body: JSON = {"table": table} | ({"agent_id": agent} if agent else {})
+    found = context.obj.api.request("POST", "/api/tables/insights", json=body)
+    context.obj.print(found, as_json, None if as_json else render_insights(found))
+
+
+def render_insights(found: JSON) -> Group:
+    """Statements as a person reads them; what documents say is no markup."""
+    cited = {one["n"]: one for one in found["citations"]}
+    lines = []
+    for one in found["insights"]:
+        lines += [Text(one["text"]), Text(f"    {_describe_source(one, cited)}\n    {one['sql']}", style="dim")]
+    return Group(*lines, *(Text(note, style="dim") for note in found["notes"]))
+
+
 def _write_chart(context: CommandContext, chart: JSON | None, file: Path) -> None:
     """Raises Invalid: the result is no chart, or the file no kind of picture."""
     if file.suffix not in (".svg", ".json"):

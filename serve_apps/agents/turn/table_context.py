@@ -66,6 +66,19 @@ class AgentTables:
             "passages": _quotable(sources, found.cited),
         }
 
+    async def find_insights(self, scope: Scope, agent: str, table: str) -> Json:
+        """{insights, notes, passages}: statements with their queries.
+
+        Raises TableNotFound, TooManyRows; Unavailable: Postgres cannot be reached.
+        """
+        found = await self._workbench.find_insights(scope, table, agent)
+        sources = [ResultSource(one.places, len(one.insight.rows)) for one in found.insights]
+        told = [
+            {"text": one.insight.text, "sql": one.insight.sql, "places": _place_data(source, found.cited)}
+            for one, source in zip(found.insights, sources, strict=True)
+        ]
+        return {"insights": told, "notes": list(found.notes), "passages": _quotable(sources, found.cited)}
+
 
 def _table_data(table: NamedTable) -> Json:
     columns = table.relation.columns[:MOST_COLUMNS]

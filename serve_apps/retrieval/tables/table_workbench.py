@@ -8,10 +8,11 @@ from typing import Final
 from cluster.basics.errors import Invalid
 from cluster.basics.scope import Scope
 from serve_apps.retrieval.answers.quote import Citation
+from serve_apps.retrieval.tables.insights import Insight, find_insights
 from serve_apps.retrieval.tables.relation import Relation, RowPlace
 from serve_apps.retrieval.tables.table_catalogue import TableCatalogue, find_table_names
 from serve_apps.retrieval.tables.table_store import TableStore
-from serve_apps.retrieval.tables.written_query import QueryResult, run_written_query
+from serve_apps.retrieval.tables.written_query import MOST_CITED, QueryResult, run_written_query
 
 LONGEST_SQL: Final = 8_000  # characters
 MOST_SHOWN: Final = 200  # rows of a result
@@ -25,6 +26,24 @@ class CitedResult:
 
     result: QueryResult
     cited: Mapping[RowPlace, Citation]  # of the first rows; numbered in their order
+
+
+@dataclass(frozen=True, slots=True)
+class CitedInsight:
+    """A statement, and the first rows that it is about."""
+
+    insight: Insight
+    places: tuple[RowPlace, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CitedInsights:
+    """What stands out in a table, and where it stands."""
+
+    table: str
+    insights: tuple[CitedInsight, ...]
+    notes: tuple[str, ...]  # why nothing is said of it, or not all
+    cited: Mapping[RowPlace, Citation]
 
 
 class TableWorkbench:
@@ -52,6 +71,18 @@ class TableWorkbench:
         async with self._places:
             result = await asyncio.to_thread(run_written_query, sql, opened, most=most)
         return CitedResult(result, await self._cite_rows(scope, result))
+
+    async def find_insights(self, scope: Scope, name: str, agent: str | None) -> CitedInsights:
+        """What stands out in a table. Raises TableNotFound, TooManyRows, BadQuery."""
+        opened = await self.catalogue.open_tables(scope, [name], agent)
+        relation = opened[name].relation
+        async with self._places:
+            found, notes = await asyncio.to_thread(find_insights, name, relation)
+        places = {one: [place for row in one.rows for place in relation.places[row][:1]] for one in found}
+        wanted = list(dict.fromkeys(place for some in places.values() for place in some[:MOST_CITED]))
+        cited = await self._store.cite_places(scope, wanted[:MOST_PLACES])
+        told = tuple(CitedInsight(one, tuple(places[one][:MOST_CITED])) for one in found)
+        return CitedInsights(name, told, tuple(notes), cited)
 
     async def _open_relations(
         self, scope: Scope, wanted: Mapping[str, str], agent: str | None

@@ -30,6 +30,8 @@ class TableTool(KnowledgeSearch):
         if action == "list":
             question = str(call.arguments.get("question") or "").strip()
             return await self._tables.list_tables(call.scope, call.agent, question)
+        if action == "insights":
+            return await self._tables.find_insights(call.scope, call.agent, _argument(call, "table"))
         return await self._tables.query(call.scope, call.agent, _argument(call, "sql"))
 
 

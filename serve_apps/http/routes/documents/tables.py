@@ -15,6 +15,7 @@ from serve_apps.http.response_shapes import copy_fields
 from serve_apps.http.routes.documents.passages import ChartShape, CitationShape, chart_shape, citation_shape
 from serve_apps.retrieval.tables.cell_values import ColumnType
 from serve_apps.retrieval.tables.chart import MOST_POINTS, Chart, ChartColumn, ChartKind, chart_of, draw_svg
+from serve_apps.retrieval.tables.insights import InsightKind
 from serve_apps.retrieval.tables.table_catalogue import MOST_NAMED, NamedTable
 from serve_apps.retrieval.tables.table_workbench import LONGEST_SQL, MOST_SHOWN, CitedResult
 
@@ -130,6 +131,33 @@ class TableResultShape(BaseModel):
     chart: ChartShape | None
 
 
+class InsightsRequest(RequestBody):
+    """A table by its name in the list."""
+
+    table: Name
+    agent_id: AgentInBody = None
+
+
+class InsightShape(BaseModel):
+    """A statement about a column of numbers; `rows` of the documents make it, the first of them are `citations`."""
+
+    kind: InsightKind
+    measure: str
+    text: str
+    sql: str
+    rows: int
+    citations: list[int]
+
+
+class InsightsShape(BaseModel):
+    """What stands out in a table; `notes` say why nothing is said of it, or not all."""
+
+    table: str
+    insights: list[InsightShape]
+    citations: list[CitationShape]
+    notes: list[str]
+
+
 @router.get("/api/tables", dependencies=[READ])
 async def list_tables(
     me: Me, parts: Its, search: Searched = None, agent_id: AgentInQuery = None, skip: Skip = 0, limit: FewDocuments = 20
@@ -156,6 +184,28 @@ async def picture(body: ChartRequest, me: Me, parts: Its) -> PictureShape:
     async with parts.ask_admission.place():
         svg = await asyncio.to_thread(draw_svg, chart.specification())
     return PictureShape(svg=svg)
+
+
+@router.post("/api/tables/insights", dependencies=[READ])
+async def insights(body: InsightsRequest, me: Me, parts: Its) -> InsightsShape:
+    """What stands out in a table: each statement with the query that shows it and its rows; no model is asked."""
+    agent = await parts.agent_store.resolve(me.scope, body.agent_id)
+    async with parts.ask_admission.place():
+        found = await parts.tables.find_insights(me.scope, body.table, agent)
+    numbers = {place: one.n for place, one in found.cited.items()}
+    told = [
+        InsightShape(
+            kind=one.insight.kind,
+            measure=one.insight.measure,
+            text=one.insight.text,
+            sql=one.insight.sql,
+            rows=len(one.insight.rows),
+            citations=[numbers[place] for place in one.places if place in numbers],
+        )
+        for one in found.insights
+    ]
+    cited = [citation_shape(one) for one in found.cited.values()]
+    return InsightsShape(table=found.table, insights=told, citations=cited, notes=list(found.notes))
 
 
 def _chart_of(found: CitedResult) -> ChartShape | None:
