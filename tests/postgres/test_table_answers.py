@@ -12,6 +12,9 @@ from configs.sections_retrieval import RerankSettings, SearchSettings
 from serve_apps.retrieval.answers.answerer import CitedAnswer, DocumentAnswerer
 from serve_apps.retrieval.answers.stored_answers import StoredAnswers
 from serve_apps.retrieval.search.pipeline import SearchPipeline
+from serve_apps.retrieval.tables.sandboxed_sql import BadQuery
+from serve_apps.retrieval.tables.table_search import TableQuestion, TableSearch
+from serve_apps.retrieval.tables.table_store import TableStore
 from tests.fakes import corpus
 from tests.fakes.corpus import Book, Passage, hash_vector
 from tests.fakes.models import FakeEmbedder
@@ -122,3 +125,12 @@ async def test_an_answer_of_several_rows_has_its_chart(office: TollOffice) -> No
     assert points == {"Lorry 12": 350.0, "Lorry 15": 90.0, "Lorry 19": 60.0}
     summed = await office.ask(QUESTION, chief=True)
     assert summed.calculation is not None and summed.calculation.chart is None
+
+
+async def test_where_planning_takes_too_long_nothing_is_calculated(office: TollOffice) -> None:
+    found = await office.ask(QUESTION, chief=True)
+    asked = TableQuestion(QUESTION, found.calculation.document_ids if found.calculation else (), {}, frozenset(), False)
+    store = TableStore(office.database)
+    assert await TableSearch(store, FakeEmbedder()).calculate(office.as_reader(chief=True), asked) is not None
+    with pytest.raises(BadQuery, match="takes too long"):
+        await TableSearch(store, FakeEmbedder(), seconds=0.0).calculate(office.as_reader(chief=True), asked)

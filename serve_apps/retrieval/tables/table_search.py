@@ -2,7 +2,8 @@
 
 import asyncio
 import re
-from collections.abc import Collection, Mapping, Sequence
+import time
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
@@ -15,11 +16,13 @@ from serve_apps.retrieval.tables.calculation import Calculation, calculate
 from serve_apps.retrieval.tables.query_planning import QueryPlan, plan_query
 from serve_apps.retrieval.tables.question_cues import QuestionCues, find_cues
 from serve_apps.retrieval.tables.relation import OWN_COLUMNS, DocumentTables, Relation, build_relations
+from serve_apps.retrieval.tables.sandboxed_sql import BadQuery
 from serve_apps.retrieval.tables.schema_links import WordMeanings, find_links
 from serve_apps.retrieval.tables.table_query import Aggregate
 from serve_apps.retrieval.tables.table_store import TableStore
 from serve_apps.retrieval.text.words import content_words
 
+SECONDS = 5.0  # in which the table that a question asks is found, or nothing is calculated
 MOST_MEANT_OTHERWISE = 2  # words of a question that are looked for by meaning
 
 
@@ -40,15 +43,15 @@ class TableQuestion:
 class TableSearch:
     """Calculates answers from tables."""
 
-    def __init__(self, store: TableStore, embedder: Embedder) -> None:
-        """`embedder` compares words of a question with headings that none of them has."""
-        self._store, self._embedder = store, embedder
+    def __init__(self, store: TableStore, embedder: Embedder, *, seconds: float = SECONDS) -> None:
+        """`embedder` compares words of a question with headings that none of them has; planning may take `seconds`."""
+        self._store, self._embedder, self._seconds = store, embedder, seconds
 
     async def calculate(self, scope: Scope, question: TableQuestion) -> Calculation | None:
         """What the tables say, where a question asks plainly; None where it does not, or no row fits.
 
         Raises:
-            BadQuery: the calculation takes too long.
+            BadQuery: the calculation takes too long, or to see what it would be.
             TooManyRows: other documents have more rows of this kind than are calculated over.
         """
         cues = find_cues(question.text)
@@ -60,23 +63,38 @@ class TableSearch:
         relations = await asyncio.to_thread(build_relations, documents)
         near: Mapping[tuple[str, str], float] = {}
         unseen = 0
-        plan = await asyncio.to_thread(_choose_plan, question, cues, relations, near)
+        plan = await self._choose_in_time(question, cues, relations, near)
         unknown = await asyncio.to_thread(_unlinked_words, question, cues, relations) if calculates and not plan else {}
         if unknown:
             near = await self._measure_words(scope, unknown)
-            plan = await asyncio.to_thread(_choose_plan, question, cues, relations, near)
+            plan = await self._choose_in_time(question, cues, relations, near)
         if plan is None:
             return None
         if collects and not question.singled_out:
             others = await self._load_others_alike(scope, question, plan)
             if others:
                 relations = await asyncio.to_thread(build_relations, [*documents, *others])
-                plan = await asyncio.to_thread(_choose_plan, question, cues, relations, near)
+                plan = await self._choose_in_time(question, cues, relations, near)
             if plan is None:
                 return None
             unseen = await self._store.count_unseen(scope, question.documents, question.agent_id)
         calculation = await asyncio.to_thread(calculate, plan)
         return calculation if calculation is None or not unseen else calculation.with_unseen(unseen)
+
+    async def _choose_in_time(
+        self,
+        question: TableQuestion,
+        cues: QuestionCues,
+        relations: Sequence[Relation],
+        near: Mapping[tuple[str, str], float],
+    ) -> QueryPlan | None:
+        """The plan; raises BadQuery where looking for it takes too long. One that is begun is looked through."""
+        until = time.monotonic() + self._seconds
+        try:
+            async with asyncio.timeout(self._seconds):
+                return await asyncio.to_thread(_choose_plan, question, cues, _until(relations, until), near)
+        except TimeoutError as error:
+            raise BadQuery("to see which table is asked takes too long") from error
 
     async def _measure_words(
         self, scope: Scope, unknown: Mapping[str, Collection[str]]
@@ -106,8 +124,16 @@ def as_headed(name: str) -> str:
     return " ".join(plain.casefold().split())
 
 
+def _until(relations: Sequence[Relation], moment: float) -> Iterator[Relation]:
+    """Relations up to a moment of the monotonic clock; raises TimeoutError after it, so that no thread goes on."""
+    for relation in relations:
+        if time.monotonic() > moment:
+            raise TimeoutError
+        yield relation
+
+
 def _choose_plan(
-    question: TableQuestion, cues: QuestionCues, relations: Sequence[Relation], near: Mapping[tuple[str, str], float]
+    question: TableQuestion, cues: QuestionCues, relations: Iterable[Relation], near: Mapping[tuple[str, str], float]
 ) -> QueryPlan | None:
     """The plan that uses most of its table; of equals the one over the documents that were found first.
 
