@@ -24,6 +24,7 @@ from cluster.console.commands import (
     package_commands,
     run_commands,
     schedule_commands,
+    table_commands,
     tenancy_commands,
     vault_commands,
     why_command,
@@ -48,6 +49,7 @@ app.command()(document_commands.export)
 app.add_typer(document_commands.jobs, name="jobs")
 app.add_typer(document_commands.documents, name="documents")
 app.add_typer(ocr_commands.ocr, name="ocr")
+app.add_typer(table_commands.tables, name="tables")
 app.command()(chat_command.chat)
 app.command("mcp")(mcp_commands.serve)
 app.command()(run_commands.replay)

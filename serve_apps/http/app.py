@@ -38,6 +38,7 @@ from serve_apps.http.routes.documents import (
     ocr_languages,
     scanning,
     search,
+    tables,
     versions,
 )
 from serve_apps.http.routes.operations import (
@@ -62,7 +63,7 @@ from serve_apps.http.tracing import TracingMiddleware
 _ROUTES = (
     *(health, login_routes, accounts, deletion),
     *(agents, trials, packages, remote_skills, skills, connections, credentials),
-    *(search, ocr_languages, answers, ingest, scanning, documents, versions, graph),
+    *(search, ocr_languages, answers, ingest, scanning, documents, versions, graph, tables),
     *(generations, golden, golden_runs, jobs, audit, config, restarts, now, metrics),
     *(chat, runs, sessions, approvals, schedules, academy, openai_routes, mcp_routes, websocket),
 )

@@ -48,6 +48,7 @@ from serve_apps.http.streams.sse import StreamPacing
 from serve_apps.retrieval.answers.stored_answers import StoredAnswers
 from serve_apps.retrieval.golden.golden_runs import GoldenRuns
 from serve_apps.retrieval.golden.sets import GoldenSets
+from serve_apps.retrieval.tables.table_workbench import TableWorkbench
 from skills.framework.credential_store import CredentialStore
 from skills.framework.dependencies import SkillDependencies
 from skills.framework.skill_store import SkillStore
@@ -83,6 +84,7 @@ class AppDependencies:
     answerer: AnswererPort
     cache: CachePort
     answers: StoredAnswers
+    tables: TableWorkbench
     switchover: IndexSwitchover
     golden: GoldenSets
     golden_runs: GoldenRuns

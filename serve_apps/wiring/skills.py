@@ -9,6 +9,9 @@ from pipelines.documents.graph.lexicon import NameLexicon
 from serve_apps.agents.skill_audit import AuditTrail
 from serve_apps.agents.turn.graph_context import GraphEntities
 from serve_apps.agents.turn.knowledge import AgentKnowledge, PassageSearch
+from serve_apps.agents.turn.table_context import AgentTables
+from serve_apps.retrieval.tables.table_store import TableStore
+from serve_apps.retrieval.tables.table_workbench import TableWorkbench
 from skills.framework.builtin import BASE, shipped_skill
 from skills.framework.catalogue import ToolCatalog
 from skills.framework.dependencies import CredentialOpener, ScriptRunner, SkillDependencies
@@ -27,7 +30,10 @@ def build_skill_guard(
     """The fence that all skills of this process are behind."""
     entities = GraphEntities(KnowledgeGraph(database, NameLexicon.shipped()))
     knows, hosts = AgentKnowledge(search), settings.agents.http_allow
-    ground = SkillDependencies(settings.skills, credentials, knows, scripts, resolve_host, hosts, entities=entities)
+    tables = AgentTables(TableWorkbench(TableStore(database)), search)
+    ground = SkillDependencies(
+        settings.skills, credentials, knows, scripts, resolve_host, hosts, entities=entities, tables=tables
+    )
     return SkillGuard(ground, AuditTrail(database, audit))
 
 

@@ -19,7 +19,7 @@ MANIFEST, TOOL = "SKILL.md", "tool.py"
 CODE = "run.py"  # of a python skill that runs in the sandbox, as those do that are written on the spot
 
 # In every turn, whoever the agent is; all other skills have to be attached to it (B-11).
-_SEARCHES = ("search_knowledge", "semantic_search", "search_graph")
+_SEARCHES = ("search_knowledge", "semantic_search", "search_graph", "query_tables")
 BASE = (*_SEARCHES, "calculator", "get_time", "http_get", "delegate", "request_user_input")
 
 

@@ -10,7 +10,7 @@ from configs.sections_skills import SkillSettings
 from skills.framework.contract import Tool, ToolInvocation
 from skills.framework.manifest import CredentialType, Manifest
 from skills.framework.mcp_connections import McpConnections
-from skills.framework.passage_source import EntitySource, PassageSource
+from skills.framework.passage_source import EntitySource, PassageSource, TableSource
 
 
 class SkillDisabled(Permanent):
@@ -111,6 +111,7 @@ class SkillDependencies:
     hosts: tuple[str, ...] = ()  # what `http_get` may read, as `skills.http_client.guard` reads it
     remotes: McpConnections = field(default_factory=McpConnections)  # connections to MCP servers
     entities: EntitySource | None = None  # what those documents name; None where there is no graph
+    tables: TableSource | None = None  # the tables in those documents; None where there are none
 
 
 # `build(manifest, ground)` of a kind's tool.py: a tool that carries out what the manifest describes.

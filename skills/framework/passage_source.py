@@ -1,4 +1,4 @@
-"""Ports of search tools: to passages of documents, and to entities of their graph."""
+"""Ports of search tools: to passages of documents, to their tables, and to entities of their graph."""
 
 from typing import Any, Protocol
 
@@ -26,4 +26,26 @@ class EntitySource(Protocol):
         They are of the agent's linked documents; the scope's readers are checked.
 
         Raises Unavailable: the graph cannot be reached.
+        """
+
+
+class TableSource(Protocol):
+    """Port to tables of documents; whoever runs the tools binds it to them."""
+
+    async def list_tables(self, scope: Scope, agent: str, question: str) -> Any:
+        """Tables of the agent's linked documents that may answer a question, as JSON: names, columns, a sample.
+
+        The scope's readers are checked. Raises Unavailable: they cannot be reached.
+        """
+
+    async def query(self, scope: Scope, agent: str, sql: str) -> Any:
+        """Rows of one SELECT over tables by their names, each with its places, as JSON.
+
+        Raises Permanent: by name, with what to do; Unavailable: they cannot be reached.
+        """
+
+    async def find_insights(self, scope: Scope, agent: str, table: str) -> Any:
+        """What stands out in a table, each with the query that shows it, as JSON.
+
+        Raises Permanent: by name, with what to do; Unavailable: it cannot be reached.
         """

@@ -89,6 +89,8 @@ from serve_apps.retrieval.golden.golden_runs import GoldenRuns
 from serve_apps.retrieval.golden.measure import GoldenExaminer
 from serve_apps.retrieval.golden.sets import GoldenSets
 from serve_apps.retrieval.search.query import SearchHit, SearchQuery, SearchResults
+from serve_apps.retrieval.tables.table_store import TableStore
+from serve_apps.retrieval.tables.table_workbench import TableWorkbench
 from skills.framework.credential_store import CredentialStore
 from skills.framework.skill_store import SkillStore
 from tests.fakes.crew import SHIPPED
@@ -252,6 +254,7 @@ def make_parts(app_dsn: str, folder: Path, clock: Clock | None = None, **other: 
         answerer=answerer,
         cache=ScriptedCache(),
         answers=StoredAnswers(database),
+        tables=TableWorkbench(TableStore(database)),
         pictures=OneByOne(BlankPages()),
         embedder=embedder,
         connections=connections,

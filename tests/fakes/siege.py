@@ -40,7 +40,7 @@ AGENTS: Mapping[str, tuple[str, bool]] = {
     "react-plan": ("react", True),
 }
 ENDS = ("completed", "failed", "cancelled", "interrupted", "waiting")
-READING = ("search_knowledge", "semantic_search", "search_graph", "calculator", "get_time", "delegate")
+READING = ("search_knowledge", "semantic_search", "search_graph", "query_tables", "calculator", "get_time", "delegate")
 # What a workspace with tools that act may say: they are asked for, and a site that is allowed may be read.
 POLICY = {
     "patterns": [

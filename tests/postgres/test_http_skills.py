@@ -200,6 +200,7 @@ async def test_a_skill_is_attached_pinned_and_taken_away(client: httpx.AsyncClie
             "search_knowledge",
             "semantic_search",
             "search_graph",
+            "query_tables",
             "calculator",
             "get_time",
             "http_get",

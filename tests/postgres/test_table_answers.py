@@ -5,33 +5,23 @@ from dataclasses import dataclass, replace
 
 import psycopg
 import pytest
-from psycopg.types.json import Jsonb
 
 from cluster.basics.scope import Scope
 from cluster.state.db.postgres import Database
 from configs.sections_retrieval import RerankSettings, SearchSettings
-from pipelines.documents.document import Page
-from pipelines.documents.facts.find_facts import find_tables
-from pipelines.documents.facts.page_table import table_to_json
 from serve_apps.retrieval.answers.answerer import CitedAnswer, DocumentAnswerer
 from serve_apps.retrieval.answers.stored_answers import StoredAnswers
 from serve_apps.retrieval.search.pipeline import SearchPipeline
+from serve_apps.retrieval.tables.sandboxed_sql import BadQuery
+from serve_apps.retrieval.tables.table_search import TableQuestion, TableSearch
+from serve_apps.retrieval.tables.table_store import TableStore
 from tests.fakes import corpus
-from tests.fakes.corpus import Book, Passage, Sheet, hash_vector
+from tests.fakes.corpus import Book, Passage, hash_vector
 from tests.fakes.models import FakeEmbedder
+from tests.fakes.tolls import MONTHS, store_toll_books
 
 CLERK = "clerk@tolls.example"
 QUESTION = "What is the total toll of all lorries?"
-MONTHS = {
-    "tolls-may.md": (("Lorry 12", "310"), ("Lorry 15", "90")),
-    "tolls-june.md": (("Lorry 12", "40"), ("Lorry 19", "60")),
-}
-
-
-def toll_book(rows: tuple[tuple[str, str], ...]) -> str:
-    lines = "\n".join(f"| {lorry} | {toll} |" for lorry, toll in rows)
-    total = sum(int(toll) for _, toll in rows)
-    return f"# Tolls of the lorries\n\n| Lorry | Toll |\n| --- | --- |\n{lines}\n| Total | {total} |\n"
 
 
 @dataclass
@@ -50,18 +40,6 @@ class TollOffice:
         return replace(self.scope, principals=(f"user:{CLERK}", "group:chiefs" if chief else "group:clerks"))
 
 
-def write_tables(admin: "psycopg.Connection[tuple[object, ...]]", document: str, text: str) -> None:
-    """The tables of a book, as indexing writes them."""
-    for ordinal, table in enumerate(find_tables(Page(1, text, (), "native", None)), 1):
-        admin.execute(
-            "insert into page_tables (version_id, ordinal, page, document_id, tenant_id, workspace_id, headings,"
-            " row_count, content) select current_version, %s, 1, id, tenant_id, workspace_id, %s, %s, %s"
-            " from documents where id = %s",
-            (ordinal, list(table.headings), len(table.rows), Jsonb(table_to_json(table)), document),
-        )
-    admin.execute("update document_versions set tables_of_reads = reads where document_id = %s", (document,))
-
-
 @pytest.fixture
 async def office(admin_dsn: str, app_dsn: str) -> AsyncIterator[TollOffice]:
     database = Database(app_dsn, size=3)
@@ -69,14 +47,7 @@ async def office(admin_dsn: str, app_dsn: str) -> AsyncIterator[TollOffice]:
     with psycopg.connect(admin_dsn, autocommit=True) as admin:
         corpus.own_bm25(admin)
         scope = corpus.open_home(admin)
-        generation = corpus.open_generation(admin, scope)
-        books = []
-        for name, rows in MONTHS.items():
-            text = toll_book(rows)
-            readers = ("group:chiefs",) if "june" in name else ()
-            books.append(Book(name, [Passage(text, vector=hash_vector(text))], [Sheet(text)], readers=readers))
-        for document, rows in zip(corpus.load(admin, scope, generation, books), MONTHS.values(), strict=True):
-            write_tables(admin, document, toll_book(rows))
+        store_toll_books(admin, scope, readers=("group:chiefs",))
     yield TollOffice(database, scope)
     await database.close()
 
@@ -145,3 +116,21 @@ async def test_a_sum_over_more_rows_than_are_calculated_over_says_so(office: Tol
     assert found.calculation is None and "not calculated" in (found.fallback or "")
     looked_up = await office.ask("What is the toll of Lorry 12?", chief=True)
     assert looked_up.calculation is None and looked_up.fallback is None
+
+
+async def test_an_answer_of_several_rows_has_its_chart(office: TollOffice) -> None:
+    found = await office.ask("What is the total toll by lorry?", chief=True)
+    assert found.calculation is not None and found.calculation.chart is not None
+    points = dict(found.calculation.chart.points)
+    assert points == {"Lorry 12": 350.0, "Lorry 15": 90.0, "Lorry 19": 60.0}
+    summed = await office.ask(QUESTION, chief=True)
+    assert summed.calculation is not None and summed.calculation.chart is None
+
+
+async def test_where_planning_takes_too_long_nothing_is_calculated(office: TollOffice) -> None:
+    found = await office.ask(QUESTION, chief=True)
+    asked = TableQuestion(QUESTION, found.calculation.document_ids if found.calculation else (), {}, frozenset(), False)
+    store = TableStore(office.database)
+    assert await TableSearch(store, FakeEmbedder()).calculate(office.as_reader(chief=True), asked) is not None
+    with pytest.raises(BadQuery, match="takes too long"):
+        await TableSearch(store, FakeEmbedder(), seconds=0.0).calculate(office.as_reader(chief=True), asked)

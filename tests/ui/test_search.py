@@ -125,6 +125,15 @@ def test_passages_and_answers_say_what_is_doubtful_about_their_pages() -> None:
     assert "Of the pages that are cited:" in drawn and drawn.count("A table is not sure") == 1
 
 
+def test_a_calculated_answer_shows_its_chart_as_an_image() -> None:
+    """As an image its scripts do not run, and its words are said to who does not see it."""
+    answer = _answer("a.pdf") | {"chart": {"label": EVIL, "measure": "Toll", "points": [[EVIL, 3.0], ["Elm", 4.0]]}}
+    drawn = answer_view(_pages("documents"), answer, _why("a.pdf"), f"<svg onload='{EVIL}'/>")
+    assert "data:image/svg+xml;base64," in drawn and "Elm: 4" in drawn
+    assert "<svg onload" not in drawn and "<img src=x" not in drawn
+    assert "data:image" not in answer_view(_pages("documents"), answer | {"chart": None}, _why("a.pdf"))
+
+
 def test_hostile_names_are_text_everywhere() -> None:
     desk = _pages("documents", "search", "ingest")
     drawn = [found_view(desk, LabQuery(EVIL, file=EVIL), _found(EVIL)), answer_view(desk, _answer(EVIL), _why(EVIL))]

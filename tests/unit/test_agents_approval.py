@@ -38,6 +38,7 @@ def test_the_list_that_is_shipped() -> None:
         "search_knowledge",
         "semantic_search",
         "search_graph",
+        "query_tables",
         "calculator",
         "get_time",
         "delegate",
@@ -45,7 +46,7 @@ def test_the_list_that_is_shipped() -> None:
         "ssh_exec",
         "",
     ]
-    assert [decide(shipped, tool) for tool in tools] == ["auto"] * 6 + ["ask", "refuse", "refuse"]
+    assert [decide(shipped, tool) for tool in tools] == ["auto"] * 7 + ["ask", "refuse", "refuse"]
     assert shipped.decide("http_get", {}, CallEffect.READ).reason == "The address is sent to another machine."
 
 

@@ -90,6 +90,10 @@ EXPECTED = {
         GET /api/graph
         GET /api/graph/view
         GET /api/graph/entities/{entity_id}
+        GET /api/tables
+        POST /api/tables/query
+        POST /api/tables/picture
+        POST /api/tables/insights
         POST /api/documents/search
         GET /api/ocr/languages
         GET /api/search/language

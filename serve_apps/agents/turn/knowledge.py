@@ -96,10 +96,10 @@ class SourceList:
         return [self._number(passage) for passage in passages]
 
     def _number(self, passage: Mapping[str, Any]) -> SourcePassage:
-        for known in self._known:
-            if known.chunk_id == passage["chunk_id"] and known.version_id == passage["version_id"]:
-                return known
         spans = tuple((int(page), int(start), int(end)) for page, start, end in passage["spans"])
+        for known in self._known:  # rows of one table may stand in one chunk
+            if (known.chunk_id, known.version_id, known.spans) == (passage["chunk_id"], passage["version_id"], spans):
+                return known
         plain = {name: passage[name] for name in _SHOWN}
         text = passage["content"] if "content" in passage else passage["text"]  # as older journals have it
         self._known.append(SourcePassage(n=len(self._known) + 1, text=text, spans=spans, **plain))

@@ -15,12 +15,13 @@ from serve_apps.agents.intake.toolset import CALLS
 from serve_apps.agents.turn import prompt
 from serve_apps.agents.turn.knowledge import SourceList
 from serve_apps.agents.turn.limits import TurnAllowance
-from serve_apps.agents.turn.tool_call import OUTPUT, ToolRequest, ToolResult, cut_output, not_run, run_tool
+from serve_apps.agents.turn.tool_call import OUTPUT, ToolRequest, ToolResult, as_text, cut_output, not_run, run_tool
 from serve_apps.agents.turn_ports import Journal, Turn
 from skills.framework.catalogue import ToolNotFound
 
 _NO_NAME = re.compile(r"[^A-Za-z0-9_-]")
 LEAST_PASSAGE = 200  # characters of a passage that a tool found
+_OF_SEARCH = frozenset(("passages", "generation", "fallback"))  # of a result that is passages and nothing else
 
 
 class ToolRunner:
@@ -96,10 +97,13 @@ class ToolRunner:
         found = done.result.get("passages") if isinstance(done.result, dict) else None
         if done.error is not None or not isinstance(found, list):
             return prompt.neutral(done.observation)
+        told = {name: value for name, value in done.result.items() if name not in _OF_SEARCH}
+        figures = [prompt.neutral(cut_output(as_text(told)))] if told else []  # what was calculated from the passages
         if not found:
-            return "No passage was found."
+            return figures[0] if figures else "No passage was found."
         numbered = self._sources.add(found)
-        return cut_output(prompt.frame_passages(numbered, max(LEAST_PASSAGE, OUTPUT // len(numbered) - 80)))
+        framed = cut_output(prompt.frame_passages(numbered, max(LEAST_PASSAGE, OUTPUT // len(numbered) - 80)))
+        return "\n\n".join((*figures, framed))
 
 
 def native_reply(content: str, calls: Sequence[ToolRequest]) -> ModelMessage:

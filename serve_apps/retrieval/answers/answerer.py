@@ -32,7 +32,7 @@ from serve_apps.retrieval.search.query import SearchHit, SearchQuery, SearchResu
 from serve_apps.retrieval.search.query_writer import REFUSALS, ModelSpend, QueryWriter, WriterReply
 from serve_apps.retrieval.tables.calculation import Calculation
 from serve_apps.retrieval.tables.sandboxed_sql import BadQuery
-from serve_apps.retrieval.tables.table_search import TooManyRows
+from serve_apps.retrieval.tables.table_store import TooManyRows
 from serve_apps.retrieval.text.identifiers import find_identifiers
 from serve_apps.retrieval.text.rule_languages import ENGLISH, RuleLanguage, rule_language
 from serve_apps.retrieval.text.words import content_words

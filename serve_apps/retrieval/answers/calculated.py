@@ -1,19 +1,18 @@
 """Answers that were calculated from tables: their claims, and the rows that they cite."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from cluster.basics.scope import Scope
 from cluster.models.ports import Embedder
-from cluster.state.db.postgres import Database, Row
-from serve_apps.retrieval.answers.cite import cite_page
+from cluster.state.db.postgres import Database
 from serve_apps.retrieval.answers.claims import AnswerClaim
 from serve_apps.retrieval.answers.meant_documents import MeantDocuments
 from serve_apps.retrieval.answers.quote import Citation
 from serve_apps.retrieval.search.query import SearchHit
 from serve_apps.retrieval.tables.calculation import Calculation
-from serve_apps.retrieval.tables.relation import RowPlace
 from serve_apps.retrieval.tables.table_search import TableQuestion, TableSearch
+from serve_apps.retrieval.tables.table_store import TableStore
 from serve_apps.retrieval.text.question_shape import comparison_attributes, question_shape
 from serve_apps.retrieval.text.words import content_words
 
@@ -23,7 +22,8 @@ class TableAnswerer:
 
     def __init__(self, database: Database, embedder: Embedder) -> None:
         """`database` has the tables and the pages that they stand on, `embedder` compares words with headings."""
-        self._search = TableSearch(database, embedder)
+        self._store = TableStore(database)
+        self._search = TableSearch(self._store, embedder)
 
     async def answer(
         self, scope: Scope, question: str, agent: str | None, hits: Sequence[SearchHit], meant: MeantDocuments
@@ -56,20 +56,11 @@ class TableAnswerer:
         self, scope: Scope, calculation: Calculation
     ) -> tuple[Calculation, tuple[AnswerClaim, ...], tuple[Citation, ...]] | None:
         places = list(dict.fromkeys(place for line in calculation.lines for place in line.places))
-        rows = await self._search.load_places(scope, places)
-        if len(rows) != len(places):
+        cited = await self._store.cite_places(scope, places)
+        if len(cited) != len(places):
             return None  # a document went meanwhile
-        cited: Mapping[RowPlace, Citation] = {
-            place: cite_page(_cited_row(place, row), place.start, place.end, n=n)
-            for n, (place, row) in enumerate(zip(places, rows, strict=True), 1)
-        }
         claims = tuple(
             AnswerClaim(line.text, tuple(cited[place].n for place in line.places), "calculated")
             for line in calculation.lines
         )
         return calculation, claims, tuple(cited.values())
-
-
-def _cited_row(place: RowPlace, row: Row) -> Row:
-    names = {"document_id": place.document_id, "version_id": place.version_id, "filename": place.filename}
-    return {**row, **names}

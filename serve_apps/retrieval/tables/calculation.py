@@ -8,8 +8,9 @@ from typing import Any
 
 from pipelines.documents.facts.page_table import TableKind
 from serve_apps.retrieval.tables.cell_values import EMPTY, ColumnType, decimal_mark
+from serve_apps.retrieval.tables.chart import Chart, ChartColumn, chart_of
 from serve_apps.retrieval.tables.query_planning import QueryPlan
-from serve_apps.retrieval.tables.relation import Column, Relation, RowPlace
+from serve_apps.retrieval.tables.relation import Column, Relation, RowPlace, Value
 from serve_apps.retrieval.tables.sandboxed_sql import BadQuery, run_queries
 from serve_apps.retrieval.tables.table_query import (
     Aggregate,
@@ -49,6 +50,7 @@ class Calculation:
     lines: tuple[CalculatedLine, ...]
     document_ids: tuple[str, ...]  # of the rows taken in
     notes: tuple[str, ...] = ()  # what a reader has to know beside it: what is left out, and how much more there is
+    chart: Chart | None = None  # where its lines are a measure over a label
 
     def with_unseen(self, documents: int) -> "Calculation":
         """Itself, with a line that so many documents are not in it."""
@@ -92,7 +94,35 @@ def calculate(plan: QueryPlan) -> Calculation | None:
         tuple(lines),
         tuple(dict.fromkeys(relation.places[row][0].document_id for row in shown)),
         tuple(notes),
+        _chart_lines(relation, query, found, shown),
     )
+
+
+def _chart_lines(
+    relation: Relation, query: TableQuery, found: Sequence[tuple[Any, ...]], rows: Sequence[int]
+) -> Chart | None:
+    """The lines of groups, or of the rows that are listed, as a chart."""
+    if query.group:
+        measure = query.measure or "Number"
+        unit = relation.column(measure).unit if query.measure else ""
+        label = relation.column(query.group)
+        columns = [ChartColumn(label.name, label.type), ChartColumn(measure, "number", unit)]
+        return chart_of(columns, [(name, float(value)) for name, value in found if None not in (name, value)])
+    if query.aggregate is not Aggregate.NONE:
+        return None
+    known = {one.name: one for one in relation.columns}
+    named = [known[name] for name in dict.fromkeys((*query.shown, query.measure or "")) if name in known]
+    listed = [[_plain_value(one.values[row]) for one in named] for row in rows]
+    return chart_of([ChartColumn(one.name, one.type, one.unit) for one in named], listed)
+
+
+def _plain_value(value: Value) -> str | float | None:
+    match value:
+        case Decimal():
+            return float(value)
+        case date():
+            return value.isoformat()
+    return value
 
 
 def _count_unread(relation: Relation, query: TableQuery, rows: set[int]) -> int:

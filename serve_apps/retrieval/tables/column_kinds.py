@@ -11,6 +11,7 @@ from serve_apps.retrieval.text.words import content_words
 
 # Headings of columns that name rows, and measure nothing.
 IS_CODE = re.compile(r"(?:\b|_)(?:no|nr|num|number|id|code|key|zip|plz|phone|fax|index|rank|#)\b|#", re.IGNORECASE)
+RATE = re.compile(r"\b(?:price|rate|per|each|unit|average|preis|je)\b|%", re.IGNORECASE)  # what is never added up
 _IN_BRACKETS = re.compile(r"[(\[][^)\]]*[)\]]")
 _YEAR_NAMES = re.compile(r"\b(?:year|jahr)\b", re.IGNORECASE)
 

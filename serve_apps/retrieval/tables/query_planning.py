@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from pipelines.documents.facts.page_table import TableKind
 from serve_apps.retrieval.tables.cell_values import ColumnType
-from serve_apps.retrieval.tables.column_kinds import IS_CODE, has_unit, is_year, measures_of, own_dates, units_of
+from serve_apps.retrieval.tables.column_kinds import IS_CODE, RATE, has_unit, is_year, measures_of, own_dates, units_of
 from serve_apps.retrieval.tables.question_cues import NumberBound, Period, Place, QuestionCues
 from serve_apps.retrieval.tables.relation import OWN_COLUMNS, Column, Relation
 from serve_apps.retrieval.tables.schema_links import (
@@ -25,7 +25,6 @@ from serve_apps.retrieval.text.words import STOP, content_words
 _AMOUNT = re.compile(
     r"\b(?:amount|total|sum|value|price|cost|paid|due|betrag|summe|wert|preis|kosten)\b", re.IGNORECASE
 )
-_RATE = re.compile(r"\b(?:price|rate|per|each|unit|average|preis|je)\b|%", re.IGNORECASE)  # what is never added up
 _QUANTITY = re.compile(r"\b(?:quantity|qty|count|units|pieces|stock|number|menge|anzahl|stück)\b", re.IGNORECASE)
 _PERIODS = re.compile(r"\b(?:month|period|quarter|monat|quartal)\b", re.IGNORECASE)
 MOST_NOUNS = 2  # words by which rows are called
@@ -352,7 +351,7 @@ class _Planner:
         asked = [one.column for one in columns if one.column.name not in filtered]
         if self.cues.much and not any(one.type is ColumnType.NUMBER for one in asked):
             asked = [self._default_measure()]
-        if self.cues.much and asked[0].type is ColumnType.NUMBER and (group or not _RATE.search(asked[0].name)):
+        if self.cues.much and asked[0].type is ColumnType.NUMBER and (group or not RATE.search(asked[0].name)):
             return TableQuery(Aggregate.SUM, asked[0].name, (), tuple(filters), group)
         keys = tuple(one for one in self._key_columns() if one not in filtered or not self.links.values)
         if self.cues.lists and (bounded or self.cues.periods or not asked):

@@ -43,7 +43,7 @@ def run_queries(
     with duckdb.connect(":memory:", config=settings) as link:
         for name, relation in relations.items():
             try:
-                _create_table(link, name, relation)
+                link.from_arrow(arrow_table(relation)).create(quoted(name))
             except (duckdb.Error, pa.ArrowException) as error:
                 raise BadQuery(f"its table cannot be loaded: {str(error).splitlines()[0]}") from error
         link.execute("set lock_configuration = true")
@@ -64,8 +64,8 @@ def _run_statement(link: duckdb.DuckDBPyConnection, statement: str, seconds: flo
         timer.cancel()
 
 
-def _create_table(link: duckdb.DuckDBPyConnection, name: str, relation: Relation) -> None:
-    """A table of the relation's rows."""
+def arrow_table(relation: Relation) -> pa.Table:
+    """A table of the relation's rows. Raises pa.ArrowException: a number has too many digits."""
     first = [places[0] for places in relation.places]
     own = {
         "row": pa.array(range(relation.rows), pa.int32()),
@@ -84,7 +84,7 @@ def _create_table(link: duckdb.DuckDBPyConnection, name: str, relation: Relation
         and column.type is ColumnType.NUMBER
         and any(cell and column.values[at] is None for at, cell in enumerate(column.shown))
     }
-    link.from_arrow(pa.table(own | typed | written)).create(quoted(name))
+    return pa.table(own | typed | written)
 
 
 def _arrow_values(column: Column) -> pa.Array:

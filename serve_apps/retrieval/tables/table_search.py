@@ -2,40 +2,28 @@
 
 import asyncio
 import re
-from collections.abc import Collection, Mapping, Sequence
+import time
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
-from operator import itemgetter
-from pathlib import Path, PurePath
+from pathlib import PurePath
 
-from cluster.basics.errors import Permanent
 from cluster.basics.scope import Scope
 from cluster.models.embedding.vectors_cache import with_workspace_cache
 from cluster.models.model_errors import AWAY
 from cluster.models.ports import Embedder
-from cluster.state.db.postgres import Database, Row, load_queries
-from pipelines.documents.facts.find_facts import find_tables
-from pipelines.documents.facts.page_table import PageTable, TableKind, table_from_json
-from serve_apps.retrieval.answers.quote import page_of
+from pipelines.documents.facts.page_table import TableKind
 from serve_apps.retrieval.tables.calculation import Calculation, calculate
 from serve_apps.retrieval.tables.query_planning import QueryPlan, plan_query
 from serve_apps.retrieval.tables.question_cues import QuestionCues, find_cues
-from serve_apps.retrieval.tables.relation import OWN_COLUMNS, DocumentTables, Relation, RowPlace, build_relations
+from serve_apps.retrieval.tables.relation import OWN_COLUMNS, DocumentTables, Relation, build_relations
+from serve_apps.retrieval.tables.sandboxed_sql import BadQuery
 from serve_apps.retrieval.tables.schema_links import WordMeanings, find_links
 from serve_apps.retrieval.tables.table_query import Aggregate
+from serve_apps.retrieval.tables.table_store import TableStore
 from serve_apps.retrieval.text.words import content_words
 
+SECONDS = 5.0  # in which the table that a question asks is found, or nothing is calculated
 MOST_MEANT_OTHERWISE = 2  # words of a question that are looked for by meaning
-MOST_ROWS = 200_000  # of one document
-MOST_PAGES = 2_000  # of documents whose tables were not kept yet
-MOST_ALIKE = 2_000  # documents that are calculated over together
-
-
-class TooManyRows(Permanent):
-    """More rows belong together than are calculated over; of a part of them the figure would be wrong."""
-
-    code = "too_many_rows"
-    fix = "Name the document, or a column and value that fewer documents have."
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,15 +43,15 @@ class TableQuestion:
 class TableSearch:
     """Calculates answers from tables."""
 
-    def __init__(self, database: Database, embedder: Embedder) -> None:
-        """`embedder` compares words of a question with headings that none of them has."""
-        self._db, self._embedder, self._sql = database, embedder, load_queries(Path(__file__).with_suffix(".sql"))
+    def __init__(self, store: TableStore, embedder: Embedder, *, seconds: float = SECONDS) -> None:
+        """`embedder` compares words of a question with headings that none of them has; planning may take `seconds`."""
+        self._store, self._embedder, self._seconds = store, embedder, seconds
 
     async def calculate(self, scope: Scope, question: TableQuestion) -> Calculation | None:
         """What the tables say, where a question asks plainly; None where it does not, or no row fits.
 
         Raises:
-            BadQuery: the calculation takes too long.
+            BadQuery: the calculation takes too long, or to see what it would be.
             TooManyRows: other documents have more rows of this kind than are calculated over.
         """
         cues = find_cues(question.text)
@@ -71,34 +59,42 @@ class TableSearch:
         if not (cues.asks or collects) or not cues.is_plain or (question.together and not collects):
             return None
         calculates = cues.aggregate is not Aggregate.NONE or bool(cues.comparisons)
-        documents = await self._load_tables(scope, question.documents, whole=calculates)
+        documents = await self._store.load_tables(scope, question.documents, whole=calculates)
         relations = await asyncio.to_thread(build_relations, documents)
         near: Mapping[tuple[str, str], float] = {}
         unseen = 0
-        plan = await asyncio.to_thread(_choose_plan, question, cues, relations, near)
+        plan = await self._choose_in_time(question, cues, relations, near)
         unknown = await asyncio.to_thread(_unlinked_words, question, cues, relations) if calculates and not plan else {}
         if unknown:
             near = await self._measure_words(scope, unknown)
-            plan = await asyncio.to_thread(_choose_plan, question, cues, relations, near)
+            plan = await self._choose_in_time(question, cues, relations, near)
         if plan is None:
             return None
         if collects and not question.singled_out:
             others = await self._load_others_alike(scope, question, plan)
             if others:
                 relations = await asyncio.to_thread(build_relations, [*documents, *others])
-                plan = await asyncio.to_thread(_choose_plan, question, cues, relations, near)
+                plan = await self._choose_in_time(question, cues, relations, near)
             if plan is None:
                 return None
-            unseen = await self._count_unseen(scope, question)
+            unseen = await self._store.count_unseen(scope, question.documents, question.agent_id)
         calculation = await asyncio.to_thread(calculate, plan)
         return calculation if calculation is None or not unseen else calculation.with_unseen(unseen)
 
-    async def _count_unseen(self, scope: Scope, question: TableQuestion) -> int:
-        """Other documents whose tables nobody looked for yet."""
-        named = {"known": list(question.documents), "agent": question.agent_id}
-        async with self._db.transaction(scope) as tx:
-            row = await tx.one(self._sql["unseen"], **scope.keys, **named)
-        return int(row["documents"]) if row else 0
+    async def _choose_in_time(
+        self,
+        question: TableQuestion,
+        cues: QuestionCues,
+        relations: Sequence[Relation],
+        near: Mapping[tuple[str, str], float],
+    ) -> QueryPlan | None:
+        """The plan; raises BadQuery where looking for it takes too long. One that is begun is looked through."""
+        until = time.monotonic() + self._seconds
+        try:
+            async with asyncio.timeout(self._seconds):
+                return await asyncio.to_thread(_choose_plan, question, cues, _until(relations, until), near)
+        except TimeoutError as error:
+            raise BadQuery("to see which table is asked takes too long") from error
 
     async def _measure_words(
         self, scope: Scope, unknown: Mapping[str, Collection[str]]
@@ -112,65 +108,32 @@ class TableSearch:
         of = dict(zip(texts, vectors, strict=True))  # rows have length 1
         return {(word, name): float(of[word] @ of[name]) for word, names in unknown.items() for name in names}
 
-    async def load_places(self, scope: Scope, places: Sequence[RowPlace]) -> list[Row]:
-        """The page and the chunk of each place; fewer where a document went meanwhile."""
-        named = {
-            "versions": [one.version_id for one in places],
-            "numbers": [one.page for one in places],
-            "starts": [one.start for one in places],
-        }
-        async with self._db.transaction(scope) as tx:
-            return await tx.all(self._sql["row_places"], **scope.keys, **named)
-
-    async def _load_tables(self, scope: Scope, documents: Sequence[str], *, whole: bool = True) -> list[DocumentTables]:
-        """The tables of documents; without `whole`, what is too much is left out, as for a lookup among others."""
-        async with self._db.transaction(scope) as tx:
-            named = {"documents": list(documents), "most": MOST_ROWS}
-            rows = await tx.all(self._sql["tables"], **scope.keys, **named)
-            unknown = [row["version_id"] for row in rows if not row["is_known"]]
-            most = {"versions": unknown, "most": MOST_PAGES + 1}
-            pages = await tx.all(self._sql["pages"], **scope.keys, **most) if unknown else []
-        if whole and (len(pages) > MOST_PAGES or any(row["is_too_large"] for row in rows)):
-            raise TooManyRows(f"a document has more than {MOST_ROWS:,} rows, or its tables were not kept yet")
-        return await asyncio.to_thread(_documents_of, rows, pages)
-
     async def _load_others_alike(self, scope: Scope, question: TableQuestion, plan: QueryPlan) -> list[DocumentTables]:
         """The tables of other documents that have all columns of a query."""
         names = [name for name in plan.query.columns if name not in OWN_COLUMNS]
         # Of forms without a condition those that have what all of them have.
         names = names or [one.name for one in plan.relation.columns if all(one.shown)]
-        headings = [_as_headed(name) for name in names]
+        headings = [as_headed(name) for name in names]
         known = [*question.documents, *question.excluded]
-        named = {"known": known, "headings": headings, "agent": question.agent_id}
-        async with self._db.transaction(scope) as tx:
-            rows = await tx.all(self._sql["like"], **scope.keys, **named, most=MOST_ALIKE + 1)
-        found = await self._load_tables(scope, [row["id"] for row in rows]) if rows else []
-        if len(found) != len(rows) or len(rows) > MOST_ALIKE:
-            raise TooManyRows(f"{len(rows)} more documents have such a table, or one of them has too many rows")
-        return found
+        return await self._store.load_others_alike(scope, headings, known, question.agent_id)
 
 
-def _as_headed(name: str) -> str:
+def as_headed(name: str) -> str:
     """A column's heading as it is stored: without the number or the section that tells it from another."""
     plain = re.sub(r" \(\d+\)$", "", name).rpartition(": ")[2]
     return " ".join(plain.casefold().split())
 
 
-def _documents_of(rows: Sequence[Row], pages: Sequence[Row]) -> list[DocumentTables]:
-    """The documents that have tables; those of a version that was indexed before tables were kept are found now."""
-    late: dict[str, list[PageTable]] = {}
-    for row in pages:
-        late.setdefault(row["version_id"], []).extend(find_tables(page_of(row)))
-    key = itemgetter("document_id", "version_id", "filename")
-    found = []
-    for (document, version, filename), some in groupby(rows, key=key):
-        kept = [table_from_json(row["content"]) for row in some if row["content"] is not None]
-        found.append(DocumentTables(document, version, filename, tuple(kept or late.get(version, ()))))
-    return [one for one in found if one.tables]
+def _until(relations: Sequence[Relation], moment: float) -> Iterator[Relation]:
+    """Relations up to a moment of the monotonic clock; raises TimeoutError after it, so that no thread goes on."""
+    for relation in relations:
+        if time.monotonic() > moment:
+            raise TimeoutError
+        yield relation
 
 
 def _choose_plan(
-    question: TableQuestion, cues: QuestionCues, relations: Sequence[Relation], near: Mapping[tuple[str, str], float]
+    question: TableQuestion, cues: QuestionCues, relations: Iterable[Relation], near: Mapping[tuple[str, str], float]
 ) -> QueryPlan | None:
     """The plan that uses most of its table; of equals the one over the documents that were found first.
 

@@ -6,7 +6,7 @@ from typing import Final
 from serve_apps.ui.kit.blocks import Colour, data_table, link_to, state_badge, titled_card
 from serve_apps.ui.kit.caveats import caveat_badges, caveat_note, serious_caveats
 from serve_apps.ui.kit.formats import format_count, format_moment, format_percent
-from serve_apps.ui.kit.html import Record, SafeHtml, join_html, quiet_text, tag
+from serve_apps.ui.kit.html import Record, SafeHtml, join_html, quiet_text, svg_image, tag
 from serve_apps.ui.kit.page import ConsoleContext
 from serve_apps.ui.pictures import picture_address
 from serve_apps.ui.search.passage_view import box_query
@@ -21,15 +21,18 @@ FOUND: Final = "Found by its words: the model quoted nothing for it."
 Citation = Record
 
 
-def answer_view(console: ConsoleContext, answer: Record, why: Record) -> SafeHtml:
-    """The answer with its conflicts, its dropped claims, and the evidence chain of each claim."""
+def answer_view(console: ConsoleContext, answer: Record, why: Record, picture: str | None = None) -> SafeHtml:
+    """The answer with its conflicts, its dropped claims, and the evidence chain of each claim.
+
+    `picture`: its chart as SVG.
+    """
     said = join_html(
-        _answer_card(console, answer), _conflicts_card(console, answer, why), _dropped_card(answer["dropped"])
+        _answer_card(console, answer, picture), _conflicts_card(console, answer, why), _dropped_card(answer["dropped"])
     )
     return join_html(said, _evidence_chains(console, why))
 
 
-def _answer_card(console: ConsoleContext, answer: Record) -> SafeHtml:
+def _answer_card(console: ConsoleContext, answer: Record, picture: str | None) -> SafeHtml:
     words, colour = MODES.get(answer["mode"], (answer["mode"], "grey"))
     aside = tag("span", state_badge(words, colour), f" {answer['model']}" if answer["model"] else "")
     fell = tag("p", state_badge("fallback", "amber"), " ", answer["fallback"], class_="lab-fallback")
@@ -46,7 +49,14 @@ def _answer_card(console: ConsoleContext, answer: Record) -> SafeHtml:
     ]
     said = tag("div", claims or tag("p", answer["answer"]), class_="lab-answer")
     calculation = _calculation_note(answer["calculation"])
-    return titled_card("Answer", said, calculation, _cited_doubts(answer["citations"]), fallback, aside=aside)
+    drawn = _chart_picture(answer["chart"], picture) if answer.get("chart") and picture else None
+    return titled_card("Answer", said, drawn, calculation, _cited_doubts(answer["citations"]), fallback, aside=aside)
+
+
+def _chart_picture(chart: Record, picture: str) -> SafeHtml:
+    """The chart with words for who does not see it."""
+    told = "; ".join(f"{label}: {value:g}" for label, value in chart["points"])
+    return svg_image(picture, f"{chart['measure']} by {chart['label']}. {told}", "lab-picture")
 
 
 def _calculation_note(calculation: Record | None) -> SafeHtml | None:

@@ -175,7 +175,10 @@ def _bind_ask(console: ConsoleContext, form: SearchForm, tabs: gr.Tabs, answer: 
         async def look() -> SafeHtml:
             body = {"question": asked.question} | ({"agent_id": asked.agent} if asked.agent else {})
             said = await api.post("/api/ask", body)
-            return answer_view(console, said, await api.get(f"/api/answers/{said['id']}/why"))
+            why = await api.get(f"/api/answers/{said['id']}/why")
+            drawn = {name: value for name, value in (said["chart"] or {}).items() if name != "vega_lite"}
+            picture = (await api.post("/api/tables/picture", drawn))["svg"] if drawn else None
+            return answer_view(console, said, why, picture)
 
         async for html in show_while_waiting(view_or_problem(look()), "Asking for an answer …"):
             yield [html, gr.update(visible=True)]

@@ -12,12 +12,11 @@ from serve_apps.http.auth.guard import GuardedRoute, Its, Me
 from serve_apps.http.auth.permissions import READ
 from serve_apps.http.fields import Name, Question, RequestBody
 from serve_apps.http.response_shapes import PlacedCaveatShape, copy_fields
-from serve_apps.http.routes.documents.passages import box_coordinates, caveat_shapes
+from serve_apps.http.routes.documents.passages import ChartShape, CitationShape, chart_shape, citation_shape
 from serve_apps.http.streams.answer_stream import stream_answer
 from serve_apps.http.streams.turn_response import wants_stream
 from serve_apps.retrieval.answers.claims import Basis
 from serve_apps.retrieval.answers.draft import ShowDraft
-from serve_apps.retrieval.answers.quote import Citation
 from serve_apps.retrieval.answers.stored_answers import calculation_json, judged_json
 from serve_apps.retrieval.search.query_writer import ModelSpend
 
@@ -45,27 +44,6 @@ class AskRequest(RequestBody):
             "the Accept header decides."
         ),
     ] = None
-
-
-class CitationShape(BaseModel):
-    """Citation of a sentence's source; `quote` is the page's text at [start, end), character for character.
-
-    `caveats` say what the page does not hold as text, or may have wrong.
-    """
-
-    n: int
-    chunk_id: str
-    document_id: str
-    version_id: str
-    filename: str
-    page: int
-    quote: str
-    start: int
-    end: int
-    ocr_confidence: float | None
-    caveats: list[PlacedCaveatShape]
-    boxes: list[Rectangle]
-    url: str
 
 
 class ClaimShape(BaseModel):
@@ -134,10 +112,11 @@ class JudgedShape(BaseModel):
 class AnswerShape(BaseModel):
     """An answer: `mode` says whether it was extracted, generated, or nothing supports one.
 
-    `abstained` says why there is none; `calculation` is how it was calculated from tables; `conflicts` are values in
-    which its sources contradict each other; `usage` is what a model took for it, null where none replied or the answer
-    was remembered; `id` leads to `GET /api/answers/{id}/why`. `support`, of an extracted answer, says how well its best
-    evidence fits the question, up to 1: whoever wants fewer wrong answers drops those below a value of their own.
+    `abstained` says why there is none; `calculation` is how it was calculated from tables, `chart` its lines where they
+    are a measure over a label; `conflicts` are values in which its sources contradict each other; `usage` is what a
+    model took for it, null where none replied or the answer was remembered; `id` leads to `GET /api/answers/{id}/why`.
+    `support`, of an extracted answer, says how well its best evidence fits the question, up to 1: whoever wants fewer
+    wrong answers drops those below a value of their own.
     """
 
     id: UUID
@@ -154,6 +133,7 @@ class AnswerShape(BaseModel):
     calculation: CalculationShape | None
     usage: UsageShape | None
     support: float | None
+    chart: ChartShape | None
 
 
 class WhyClaim(BaseModel):
@@ -263,18 +243,20 @@ async def answer_question(
         begin()
         answer = await parts.answerer.ask(me.scope, body.question, agent, draft=draft)
     kept = await parts.answers.keep(me.scope, body.question, agent, answer)
+    chart = None if answer.calculation is None else answer.calculation.chart
     return copy_fields(
         AnswerShape,
         answer,
         id=UUID(kept),
         answer=answer.text,
-        citations=[_citation_shape(cited) for cited in answer.citations],
+        citations=[citation_shape(cited) for cited in answer.citations],
         claims=[copy_fields(ClaimShape, one) for one in answer.claims],
         conflicts=[[StatedShape(value=one.value, n=one.citation) for one in row.stated] for row in answer.conflicts],
         dropped=[copy_fields(DroppedShape, one) for one in answer.dropped],
         judged=JudgedShape(**judged_json(answer.judged)),
         calculation=None if answer.calculation is None else CalculationShape(**calculation_json(answer.calculation)),
         usage=_usage_shape(answer.spend),
+        chart=None if chart is None else chart_shape(chart),
     )
 
 
@@ -294,8 +276,3 @@ def _usage_shape(spend: ModelSpend | None) -> UsageShape | None:
         completion_tokens=used.completion_tokens,
         cost_usd=spend.cost_usd,
     )
-
-
-def _citation_shape(cited: Citation) -> CitationShape:
-    boxes, caveats = box_coordinates(cited.boxes), caveat_shapes(cited.caveats)
-    return copy_fields(CitationShape, cited, boxes=boxes, caveats=caveats)

@@ -10,7 +10,9 @@ from pydantic import BaseModel
 from pipelines.documents.document import PageBox, PlacedCaveat
 from pipelines.documents.store.page_codec import placed_to_json
 from serve_apps.http.response_shapes import PlacedCaveatShape, copy_fields
+from serve_apps.retrieval.answers.quote import Citation
 from serve_apps.retrieval.search.query import SearchHit, SearchResults
+from serve_apps.retrieval.tables.chart import Chart, ChartKind
 
 PREVIEW_CHUNKS = 6
 PREVIEW_CHARACTERS = 2_000
@@ -43,6 +45,40 @@ class HitShape(BaseModel):
     scores: dict[str, float]
     caveats: list[PlacedCaveatShape]
     url: str
+
+
+class CitationShape(BaseModel):
+    """Citation of a sentence's source; `quote` is the page's text at [start, end), character for character.
+
+    `caveats` say what the page does not hold as text, or may have wrong.
+    """
+
+    n: int
+    chunk_id: str
+    document_id: str
+    version_id: str
+    filename: str
+    page: int
+    quote: str
+    start: int
+    end: int
+    ocr_confidence: float | None
+    caveats: list[PlacedCaveatShape]
+    boxes: Boxes
+    url: str
+
+
+class ChartShape(BaseModel):
+    """A measure over a label as (label, value), and the same as a Vega-Lite 5 specification with its data.
+
+    `POST /api/tables/picture` draws it.
+    """
+
+    kind: ChartKind
+    label: str
+    measure: str
+    points: list[tuple[str, float]]
+    vega_lite: dict[str, Any]
 
 
 class DocumentFound(BaseModel):
@@ -215,3 +251,14 @@ def _json_value(value: Any) -> str | list[str] | None:
 
 def _page_url(hit: SearchHit) -> str:
     return f"/api/documents/{hit.document_id}/pages/{hit.page}"
+
+
+def citation_shape(cited: Citation) -> CitationShape:
+    """A citation as it is shown."""
+    boxes, caveats = box_coordinates(cited.boxes), caveat_shapes(cited.caveats)
+    return copy_fields(CitationShape, cited, boxes=boxes, caveats=caveats)
+
+
+def chart_shape(chart: Chart) -> ChartShape:
+    """A chart as it is shown."""
+    return copy_fields(ChartShape, chart, points=list(chart.points), vega_lite=chart.specification())

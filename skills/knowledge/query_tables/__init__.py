@@ -1,0 +1,1 @@
+"""Lists the tables that documents hold, and asks them in SQL."""
