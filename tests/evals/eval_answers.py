@@ -319,6 +319,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--evals", type=Path, default=ROOT.parent / "shared" / "evals")
     parser.add_argument("--part", action="append", choices=PARTS, help="several times")
     parser.add_argument("--questions", type=int, default=600, help="of squad2_dev")
+    parser.add_argument(
+        "--multilingual", help="an embedder of many languages: a folder, a hub id, or URL#model of a server"
+    )
     parser.add_argument("--xquad", type=int, default=200, help="questions of XQuAD in each language")
     parser.add_argument(
         "--wrong", type=Path, help="a file for what was asked of tables and what came out, as JSON lines"
@@ -346,6 +349,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             model_answers.measure(report, made)
         if "xquad" in parts:
             many_languages.measure_languages(report, made, chosen.evals / "xquad", chosen.xquad)
+    if "xquad" in parts:
+        embedder = many_languages.open_multilingual(chosen.multilingual)
+        many_languages.measure_multilingual(report, chosen.evals / "xquad", chosen.xquad, embedder)
     report.figure("time", round(time.monotonic() - began), unit="s")
     return report.finish()
 

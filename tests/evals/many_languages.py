@@ -1,5 +1,6 @@
 """XQuAD in six languages: each language's paragraphs in a workspace of its own, and all of them in one."""
 
+import asyncio
 import json
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -10,6 +11,9 @@ from typing import Any
 
 import httpx
 
+from cluster.models.embedding.embedders import open_embedder
+from cluster.models.ports import Embedder, EmbeddingLane
+from configs.sections_retrieval import EmbeddingSettings
 from tests.evals.qa_data import spread
 from tests.evals.qa_shelf import Shelf, post
 from tests.evals.report import Report
@@ -18,6 +22,7 @@ from tests.instance import Instance
 LANGUAGES = ("en", "de", "es", "ru", "ar", "zh")
 BEST = 5  # documents that a question may find its own among
 RECALL = 0.85
+MULTILINGUAL_RECALL = 0.9
 RATIO = 0.8  # of what English has
 GOAL = (
     "xquad (en, de, es, ru, ar, zh, paragraphs as documents): with the default embedder the keyword leg alone ≥ .85 "
@@ -78,6 +83,39 @@ def measure_languages(report: Report, made: Instance, folder: Path, count: int) 
         )
         report.figure(f"xquad {one.code}: truth in the answer", told, reference=len(one.questions))
         report.figure(f'xquad {one.code}: false "not found"', refused)
+
+
+def open_multilingual(name: str | None) -> Embedder | None:
+    """The embedder of a folder, a hub id, or `URL#model` of an OpenAI-shaped server."""
+    if name is None:
+        return None
+    url, _, model = name.partition("#")
+    return open_embedder(EmbeddingSettings(base_url=url, model=model) if model else EmbeddingSettings(model=name))
+
+
+def measure_multilingual(report: Report, folder: Path, count: int, embedder: Embedder | None) -> None:
+    """Recall of an embedder's vectors alone, without an index; where none is given, that is told."""
+    if embedder is None:
+        report.figure("xquad: multilingual embedder", "off: none was given (--multilingual)")
+        return
+    sets = [LanguageSet.read(folder, code, count) for code in LANGUAGES]
+    for code, found in zip(LANGUAGES, asyncio.run(_vector_recalls(embedder, sets)), strict=True):
+        holds = found >= MULTILINGUAL_RECALL
+        report.figure(
+            f"xquad {code}: multilingual recall@5", found, reference=MULTILINGUAL_RECALL, goal=MULTILINGUAL, holds=holds
+        )
+
+
+async def _vector_recalls(embedder: Embedder, sets: Sequence[LanguageSet]) -> list[float]:
+    return [await _vector_recall(embedder, one) for one in sets]
+
+
+async def _vector_recall(embedder: Embedder, one: LanguageSet) -> float:
+    names = list(one.paragraphs)
+    passages = await embedder.embed(list(one.paragraphs.values()), EmbeddingLane.BULK)
+    asked = await embedder.embed([question.text for question in one.questions], EmbeddingLane.BULK)
+    best = (-(asked @ passages.T)).argsort(axis=1)[:, :BEST]
+    return fmean(question.file in {names[at] for at in row} for question, row in zip(one.questions, best, strict=True))
 
 
 def _open_shelf(made: Instance, name: str, sets: Sequence[LanguageSet]) -> Shelf:

@@ -72,6 +72,7 @@ def values(scope: Scope, generation: int, **more: Any) -> dict[str, Any]:
         "exact_scope": 10,
         "ids": [],
         "language": "english",
+        "own": None,
         "known": None,
         "codes": ["word1"],
         "phrases": ["pump"],

@@ -51,6 +51,12 @@ def test_a_chunk_that_tells_no_language_has_that_of_its_document(text: str) -> N
     assert detect_stemmers([text]) == ["english"], "nothing tells it: as ever"
 
 
+def test_a_long_list_of_names_is_in_no_language_that_it_might_be_in() -> None:
+    places = ("Bandra Kurla", "Andheri West", "Sion Circle", "Powai", "Chembur East", "Dadar TT", "Borivali", "Worli")
+    names = [f"{n}. **{places[n % 8]} ATM** Address: {places[n * 3 % 8]} Bus Depot, Mumbai {n}" for n in range(90)]
+    assert set(detect_stemmers(["\n".join(names[at : at + 15]) for at in range(0, 90, 15)])) == {"english"}
+
+
 def test_garbage_has_some_language_and_ends() -> None:
     for text in ("\x00\ud800\ufffd" * 50, "a" * 100_000, "\u202e" * 1000, "=" * 500):
         assert len(detect_stemmers([text, text])) == 2

@@ -72,8 +72,9 @@ def test_a_caveat_says_how_grave_it_is_and_whether_it_is_of_the_whole_document()
 
 
 def test_chunks_and_vectors_come_back() -> None:
-    back = rows.to_indexed(through_arrow(rows.of_indexed(IndexedVersion(VersionId("v"), (CHUNK,), VECTORS))))
-    assert back.chunks == (CHUNK,)
+    sent = IndexedVersion(VersionId("v"), (CHUNK,), VECTORS, stemmers=("german",))
+    back = rows.to_indexed(through_arrow(rows.of_indexed(sent)))
+    assert back.chunks == (CHUNK,) and back.stemmers == ("german",)
     assert back.vectors is not None
     np.testing.assert_array_equal(back.vectors, VECTORS)
     assert (

@@ -30,7 +30,7 @@ _UNSTEMMED: Final = (
     *("lv", "mk", "mr", "ms", "my", "pl", "sk", "sl", "sq", "sw", "te", "th", "tl", "uk", "ur", "vi", "zh"),
 )
 SURE: Final = 0.9  # probability from which on a few words tell their language by themselves
-LIKELY: Final = 0.5  # from which on a document's text does
+LIKELY: Final = 0.5  # from which on a short document's text does; a long one is sure of it, or is all names
 ENOUGH: Final = 80  # letters from which on a chunk may be in another language than its document
 _READ: Final = 2_000  # characters of a chunk that are looked at
 _READ_OF_DOCUMENT: Final = 20_000
@@ -53,8 +53,9 @@ def stemmer_of(code: str) -> str:
 
 def detect_stemmers(texts: Sequence[str]) -> list[str]:
     """The stemmer of each chunk of a document: its language's, where it tells that by itself, else the document's."""
-    code, likely = rank_languages(" ".join(text[:_READ] for text in texts)[:_READ_OF_DOCUMENT])[0]
-    of_document = stemmer_of(code) if likely >= LIKELY else DEFAULT
+    whole = " ".join(text[:_READ] for text in texts)[:_READ_OF_DOCUMENT]
+    code, likely = rank_languages(whole)[0]
+    of_document = stemmer_of(code) if likely >= (LIKELY if len(whole) < _READ else SURE) else DEFAULT
     return [_stemmer_of_chunk(text[:_READ], of_document) for text in texts]
 
 
