@@ -27,7 +27,7 @@ from serve_apps.retrieval.golden.compare import bootstrap_interval
 from serve_apps.retrieval.text.lexicon import SynonymLexicon
 from tests.evals import irdata, near_misses, swapped_roles
 from tests.evals.ablation_sets import MemoEmbedder, MemoSearch, load_corpus, read_questions
-from tests.evals.ablations import Ablation, answer_ablations, cache_ablations, left_out, threshold_grids
+from tests.evals.ablations import Ablation, answer_ablations, cache_ablations, folded_once, left_out, threshold_grids
 from tests.evals.eval_cache import EACH, LANGUAGES, ROLES, UNLIKE
 from tests.evals.eval_cache import read_questions as cache_questions
 from tests.evals.report import Report
@@ -144,7 +144,7 @@ async def run_answers(
             for rule in rules:
                 title = rule.rule if rule else ALL
                 if store.read(title, name) is None:
-                    with left_out(rule) if rule else nullcontext():
+                    with folded_once(), left_out(rule) if rule else nullcontext():
                         rows = [one.judge(await answerer.ask(scope, one.text)) for one in questions]
                     figures = store.write(title, name, rows)
                     embedder.keep()
@@ -227,7 +227,7 @@ def main() -> int:
     if not (options.evals / "qa").is_dir():
         sys.exit(f"{options.evals}: no such data; give --evals the folder with the data to measure on")
     kept, options.state = options.state is not None, options.state or Path(tempfile.mkdtemp(prefix="aos-"))
-    store = OutcomeStore(options.state / "outcomes")
+    store = OutcomeStore(options.state / f"outcomes-{options.most}")
     report = Report("eval-ablation", part=options.only in ("cache", "answers") or bool(options.sets))
     of_answers, of_cache = answer_ablations(), cache_ablations()
     try:
