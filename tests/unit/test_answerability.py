@@ -134,6 +134,13 @@ def test_another_documents_sentence_answers_where_it_is_as_good() -> None:
     assert drop_contradicted([], asked, hits) == ([], None)
 
 
+def test_a_sentence_that_is_not_shown_still_stands_for_what_a_model_says_of_it() -> None:
+    asked = QuestionSuppositions.of("What was the turnover?")
+    hits = [replace(HIT, text="The turnover was 5."), replace(HIT, text="In Delft the turnover was 4.")]
+    both = [scored(at, hit.text, 0.8 - 0.3 * at) for at, hit in enumerate(hits)]
+    assert drop_contradicted(both, asked, hits) == (both, None)
+
+
 @pytest.mark.parametrize(
     ("one", "other", "contrary"),
     [

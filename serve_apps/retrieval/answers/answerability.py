@@ -170,7 +170,7 @@ def drop_contradicted(
     }
     why = said[id(best)]
     least = INSTEAD * best.score if why else 0.0
-    kept = [one for one in near if said[id(one)] is None and one.score >= least]
+    kept = [one for one in fit if said.get(id(one)) is None and one.score >= least]
     return kept, None if kept else why
 
 
