@@ -134,3 +134,14 @@ async def test_where_planning_takes_too_long_nothing_is_calculated(office: TollO
     assert await TableSearch(store, FakeEmbedder()).calculate(office.as_reader(chief=True), asked) is not None
     with pytest.raises(BadQuery, match="takes too long"):
         await TableSearch(store, FakeEmbedder(), seconds=0.0).calculate(office.as_reader(chief=True), asked)
+
+
+async def test_two_values_are_compared_over_all_tables_that_one_may_read(office: TollOffice) -> None:
+    question = "Which had the higher toll, Lorry 12 or Lorry 15?"
+    found = await office.ask(question, chief=True)
+    assert found.text.startswith("Lorry 12, by 260") and found.calculation is not None
+    assert {one.quote for one in found.citations} == {"Lorry 12 | 310", "Lorry 12 | 40", "Lorry 15 | 90"}
+    clerk = await office.ask(question)
+    assert clerk.text.startswith("Lorry 12, by 220") and "june" not in str(clerk.citations)
+    absent = await office.ask("Which had the higher toll, Lorry 12 or Lorry 99?", chief=True)
+    assert absent.calculation is None

@@ -45,7 +45,10 @@ class TableAnswerer:
             question, others, titles, attributes, singled_out=False, agent_id=agent, excluded=not_meant
         )
         singled_out = replace(asked, documents=tuple(sorted(meant.documents)), singled_out=True)
-        calculation = await self._search.calculate(scope, singled_out) if meant.documents else None
+        # What is compared may stand in several documents; a part of them would give another figure.
+        calculation = await self._search.compare(scope, replace(asked, documents=found, excluded=()))
+        if calculation is None and meant.documents:
+            calculation = await self._search.calculate(scope, singled_out)
         calculation = calculation or await self._search.calculate(scope, asked)
         if calculation is None and len(meant.documents) > 1:
             together = replace(asked, documents=found, excluded=(), together=True)

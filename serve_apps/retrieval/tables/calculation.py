@@ -1,5 +1,6 @@
 """Calculations: the query that a question asks of tables, run, with the rows that it takes in."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -7,7 +8,7 @@ from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any
 
 from pipelines.documents.facts.page_table import TableKind
-from serve_apps.retrieval.tables.cell_values import EMPTY, ColumnType, decimal_mark
+from serve_apps.retrieval.tables.cell_values import EMPTY, ColumnType, decimal_mark, looks_like_year
 from serve_apps.retrieval.tables.chart import Chart, ChartColumn, chart_of
 from serve_apps.retrieval.tables.query_planning import QueryPlan
 from serve_apps.retrieval.tables.relation import Column, Relation, RowPlace, Value
@@ -96,6 +97,13 @@ def calculate(plan: QueryPlan) -> Calculation | None:
         tuple(notes),
         _chart_lines(relation, query, found, shown),
     )
+
+
+def query_value(plan: QueryPlan) -> Decimal:
+    """The one number that a sum gives. Raises BadQuery: it takes too long."""
+    name = table_name(plan.relation)
+    (rows,) = run_queries({name: plan.relation}, [select_sql(plan.query, name)])
+    return Decimal(str(rows[0][0]))
 
 
 def _chart_lines(
@@ -238,7 +246,8 @@ def _describe_filter(one: Filter) -> str:
         case ValueFilter(column, values):
             return f"{column} is {' or '.join(values)}"
         case RangeFilter(column, operator, bound):
-            said = bound.isoformat() if isinstance(bound, date) else f"{bound:,}"
+            is_year = re.search(r"year|jahr", column, re.IGNORECASE) and looks_like_year(str(bound))
+            said = bound.isoformat() if isinstance(bound, date) else str(bound) if is_year else f"{bound:,}"
             return f"{column} {_OPERATORS[operator]} {said}"
 
 

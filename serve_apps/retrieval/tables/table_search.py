@@ -4,7 +4,7 @@ import asyncio
 import re
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePath
 
 from cluster.basics.scope import Scope
@@ -18,8 +18,10 @@ from serve_apps.retrieval.tables.question_cues import QuestionCues, find_cues
 from serve_apps.retrieval.tables.relation import OWN_COLUMNS, DocumentTables, Relation, build_relations
 from serve_apps.retrieval.tables.sandboxed_sql import BadQuery
 from serve_apps.retrieval.tables.schema_links import WordMeanings, find_links
+from serve_apps.retrieval.tables.table_comparison import compare_values, find_comparison
 from serve_apps.retrieval.tables.table_query import Aggregate
 from serve_apps.retrieval.tables.table_store import TableStore
+from serve_apps.retrieval.text.question_shape import question_shape
 from serve_apps.retrieval.text.words import content_words
 
 SECONDS = 5.0  # in which the table that a question asks is found, or nothing is calculated
@@ -80,6 +82,33 @@ class TableSearch:
             unseen = await self._store.count_unseen(scope, question.documents, question.agent_id)
         calculation = await asyncio.to_thread(calculate, plan)
         return calculation if calculation is None or not unseen else calculation.with_unseen(unseen)
+
+    async def compare(self, scope: Scope, question: TableQuestion) -> Calculation | None:
+        """Two values and what lies between them, where each is plainly asked of the same table; None elsewhere.
+
+        Raises BadQuery, TooManyRows, as `calculate` does.
+        """
+        comparison = find_comparison(question.text)
+        if comparison is None:
+            return None
+        parts = [replace(question, text=one, attributes=question_shape(one).attributes) for one in comparison.questions]
+        documents = await self._store.load_tables(scope, question.documents)
+        plans = await self._plan_parts(parts, documents)
+        unseen = 0
+        if plans and not question.singled_out:
+            others = await self._load_others_alike(scope, question, plans[0])
+            plans = await self._plan_parts(parts, [*documents, *others]) if others else plans
+            unseen = await self._store.count_unseen(scope, question.documents, question.agent_id)
+        found = await asyncio.to_thread(compare_values, comparison, plans) if plans else None
+        return found if found is None or not unseen else found.with_unseen(unseen)
+
+    async def _plan_parts(
+        self, parts: Sequence[TableQuestion], documents: Sequence[DocumentTables]
+    ) -> list[QueryPlan] | None:
+        relations = await asyncio.to_thread(build_relations, documents)
+        plans = [await self._choose_in_time(one, find_cues(one.text), relations, {}) for one in parts]
+        found = [one for one in plans if one is not None]
+        return found if len(found) == len(parts) else None
 
     async def _choose_in_time(
         self,
