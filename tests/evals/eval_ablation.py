@@ -33,6 +33,7 @@ from tests.evals.eval_cache import read_questions as cache_questions
 from tests.evals.report import Report
 
 ALL = "all rules"
+WRONG_COST = 100  # questions asked anew that one false hit outweighs: it is a wrong answer, they cost a model call
 EARNED_GOAL = "what does not help on the set left out is deleted"
 ANSWER_SETS = {
     "reports": "reports",
@@ -161,7 +162,8 @@ def report_rules(report: Report, store: OutcomeStore, sets: Sequence[str], rules
             having, without = store.read(ALL, name), store.read(rule.rule, name)
             if having is None or without is None or len(having["right"]) != len(without["right"]):
                 continue
-            gains[name] = float((having["right"] - without["right"]).mean())
+            cost = WRONG_COST if "false hits" in having else 1
+            gains[name] = cost * float((having["right"] - without["right"]).mean())
             for figure in having:
                 delta = having[figure] - without[figure]
                 if delta.any():
