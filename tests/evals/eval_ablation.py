@@ -30,7 +30,7 @@ from tests.evals.ablation_sets import MemoEmbedder, MemoSearch, load_corpus, rea
 from tests.evals.ablations import Ablation, answer_ablations, cache_ablations, folded_once, left_out, threshold_grids
 from tests.evals.eval_cache import EACH, LANGUAGES, ROLES, UNLIKE
 from tests.evals.eval_cache import read_questions as cache_questions
-from tests.evals.report import Report
+from tests.evals.report import Report, current_commit
 
 ALL = "all rules"
 WRONG_COST = 100  # questions asked anew that one false hit outweighs: it is a wrong answer, they cost a model call
@@ -229,7 +229,7 @@ def main() -> int:
     if not (options.evals / "qa").is_dir():
         sys.exit(f"{options.evals}: no such data; give --evals the folder with the data to measure on")
     kept, options.state = options.state is not None, options.state or Path(tempfile.mkdtemp(prefix="aos-"))
-    store = OutcomeStore(options.state / f"outcomes-{options.most}")
+    store = OutcomeStore(options.state / f"outcomes-{options.most}-{current_commit()[:12]}")
     report = Report("eval-ablation", part=options.only in ("cache", "answers") or bool(options.sets))
     of_answers, of_cache = answer_ablations(), cache_ablations()
     try:
