@@ -30,9 +30,10 @@ from tests.evals.ablation_sets import MemoEmbedder, MemoSearch, load_corpus, rea
 from tests.evals.ablations import Ablation, answer_ablations, cache_ablations, folded_once, left_out, threshold_grids
 from tests.evals.eval_cache import EACH, LANGUAGES, ROLES, UNLIKE
 from tests.evals.eval_cache import read_questions as cache_questions
-from tests.evals.report import Report
+from tests.evals.report import Report, current_commit
 
 ALL = "all rules"
+WRONG_COST = 100  # questions asked anew that one false hit outweighs: it is a wrong answer, they cost a model call
 EARNED_GOAL = "what does not help on the set left out is deleted"
 ANSWER_SETS = {
     "reports": "reports",
@@ -161,7 +162,8 @@ def report_rules(report: Report, store: OutcomeStore, sets: Sequence[str], rules
             having, without = store.read(ALL, name), store.read(rule.rule, name)
             if having is None or without is None or len(having["right"]) != len(without["right"]):
                 continue
-            gains[name] = float((having["right"] - without["right"]).mean())
+            cost = WRONG_COST if "false hits" in having else 1
+            gains[name] = cost * float((having["right"] - without["right"]).mean())
             for figure in having:
                 delta = having[figure] - without[figure]
                 if delta.any():
@@ -227,7 +229,7 @@ def main() -> int:
     if not (options.evals / "qa").is_dir():
         sys.exit(f"{options.evals}: no such data; give --evals the folder with the data to measure on")
     kept, options.state = options.state is not None, options.state or Path(tempfile.mkdtemp(prefix="aos-"))
-    store = OutcomeStore(options.state / f"outcomes-{options.most}")
+    store = OutcomeStore(options.state / f"outcomes-{options.most}-{current_commit()[:12]}")
     report = Report("eval-ablation", part=options.only in ("cache", "answers") or bool(options.sets))
     of_answers, of_cache = answer_ablations(), cache_ablations()
     try:

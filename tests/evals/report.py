@@ -58,7 +58,7 @@ class Report:
         """Write `.reports/<name>.json`, of a part `<name>-part.json`, and print it; 1 where a goal does not hold."""
         self.folder.mkdir(exist_ok=True)
         body = {
-            "commit": _commit(),
+            "commit": current_commit(),
             "machine": f"{platform.machine()} {os.cpu_count()} cores",
             "at": datetime.now(UTC).isoformat(timespec="seconds"),
             "figures": [asdict(figure) for figure in self.figures],
@@ -85,6 +85,7 @@ def _show(value: float | int | str | None, unit: str) -> str:
     return f"{text} {unit}".strip()
 
 
-def _commit() -> str:
+def current_commit() -> str:
+    """What the working tree was taken from."""
     done = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False)
     return done.stdout.strip() or "unknown"

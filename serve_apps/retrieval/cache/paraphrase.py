@@ -1,20 +1,18 @@
 """Detects rewordings of a question: a near miss differs in one place, a paraphrase in many."""
 
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 from serve_apps.retrieval.cache.roles import same_roles
-from serve_apps.retrieval.text.lexicon import BE, DO, GENERIC, are_opposite
+from serve_apps.retrieval.text.lexicon import BE, DO, GENERIC
 from serve_apps.retrieval.text.question_terms import QuestionTerm, QuestionWording, TermKind
 
 FEWEST = 2  # ways in which wordings differ before the one is a rewording of the other
 SHARED = 2 / 3  # of the words that count
 SHORTEST = 4  # words that count; below, each of them is too much of the question
 ONE_PLACE = 4  # words; where texts differ in no other place, what differs there is what they ask
-LONG = 14  # words that count, from which on two runs of them may have been moved
 
 # What must be on both sides. Other words may be missing where many are worded differently.
 _HARD = frozenset({TermKind.NUMBER, TermKind.DATE, TermKind.NEGATION, TermKind.COMPARISON, TermKind.NAME})
@@ -47,18 +45,7 @@ def is_rewording(one: QuestionWording, other: QuestionWording) -> bool:
     left, right = [aligned.one[at] for at in aligned.left], [aligned.other[at] for at in aligned.right]
     if any(term.kind in _HARD or term.text in _DIRECTIONS for term in (*left, *right)):
         return False
-    if _differ_in_one_place(one, other) or _other_compound(left, right):
-        return False
-    said, other_said = [*_lone_generic(one, other), *left], [*_lone_generic(other, one), *right]
-    if any(are_opposite(a.forms, b.forms) for a in said for b in other_said):
-        return False
-    back = _Alignment(aligned.other, aligned.one, sorted((b, a) for a, b in aligned.pairs), aligned.right, aligned.left)
-    return not (_may_be_exchanged(aligned) and _may_be_exchanged(back))
-
-
-def _lone_generic(one: QuestionWording, other: QuestionWording) -> list[QuestionTerm]:
-    known = {term.text for term in other.terms}
-    return [term for term in one.terms if term.text not in known and _is_generic(term)]
+    return not (_differ_in_one_place(one, other) or _other_compound(left, right))
 
 
 def _exact_terms(side: QuestionWording) -> list[str]:
@@ -199,57 +186,3 @@ def _name_runs(aligned: _Alignment) -> list[list[tuple[int, int]]]:
 
 def _same_marker(aligned: _Alignment, a: int, b: int) -> bool:
     return aligned.one[a].marker == aligned.other[b].marker != ""
-
-
-def _may_be_exchanged(aligned: _Alignment) -> bool:
-    """True where words may have swapped places: an exchange moves two, a rewording moves a run of them.
-
-    What is outside the longest rising subsequence of the other side's positions was moved.
-    """
-    there = [b for _, b in aligned.pairs]
-    kept = _longest_rising(there)
-    runs: list[list[int]] = []
-    for at in (at for at in range(len(there)) if at not in kept):
-        if runs and at == runs[-1][-1] + 1 and there[at] > there[runs[-1][-1]]:
-            runs[-1].append(at)
-        else:
-            runs.append([at])
-    if len(runs) > 1 + (len(there) >= LONG):
-        return True
-    return any(_crosses_name(aligned, run, kept, len(runs)) or _stands_alone(aligned, run) for run in runs)
-
-
-def _stands_alone(aligned: _Alignment, run: Sequence[int]) -> bool:
-    """True where a single word was moved within the text: phrases move, and adverbs, but hardly ever a word."""
-    (a, b), last = aligned.pairs[run[0]], (len(aligned.one) - 1, len(aligned.other) - 1)
-    if len(run) > 1 or a in (0, last[0]) or b in (0, last[1]) or aligned.one[a].text.endswith("ly"):
-        return False
-    return not _same_marker(aligned, a, b)
-
-
-def _crosses_name(aligned: _Alignment, run: Sequence[int], kept: frozenset[int], runs: int) -> bool:
-    """True where a name or number was moved past another one, and is governed by another small word now."""
-    a, b = aligned.pairs[run[0]]
-    if _same_marker(aligned, a, b):
-        return False
-    if not any(aligned.one[aligned.pairs[at][0]].kind in _HARD for at in run):
-        return False
-    past = [at for at in kept if (at < run[0]) != (aligned.pairs[at][1] < aligned.pairs[run[0]][1])]
-    return runs > 1 or any(aligned.one[aligned.pairs[at][0]].kind in _HARD for at in past)
-
-
-def _longest_rising(values: Sequence[int]) -> frozenset[int]:
-    """Indices of a longest rising subsequence (patience sorting)."""
-    tops: list[int] = []
-    ends: list[int] = []
-    before: list[int] = []
-    for at, value in enumerate(values):
-        pile = bisect_left(tops, value)
-        before.append(ends[pile - 1] if pile else -1)
-        tops[pile : pile + 1], ends[pile : pile + 1] = [value], [at]
-    found = set()
-    at = ends[-1] if ends else -1
-    while at >= 0:
-        found.add(at)
-        at = before[at]
-    return frozenset(found)

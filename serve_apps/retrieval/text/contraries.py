@@ -3,35 +3,32 @@
 import re
 from collections.abc import Set
 
-from serve_apps.retrieval.text.lexicon import OPPOSITES
-
-# Beside the lexicon's opposites, which keep one question from being taken for another.
 _PAIRS = """
-higher/lower high/low highest/lowest more/less most/least more/fewer largest/smallest larger/smaller
-bigger/smaller greater/less greatest/least oldest/youngest heaviest/lightest
-longest/shortest fastest/slowest strongest/weakest newest/oldest first/last earlier/later
-above/below best/worst better/worse success/failure succeed/fail approve/reject adopt/reject accept/refuse
-begin/end start/finish leave/enter arrive/depart ascend/descend raise/lower rise/drop increase/reduce
-expand/contract major/minor majority/minority maximum/minimum common/rare frequent/rare simple/complex
-single/multiple alive/dead live/die birth/death born/died ancient/modern wet/dry hot/cool warm/cool
-thin/thick narrow/wide deep/shallow loud/quiet safe/dangerous active/passive dominant/recessive
-natural/artificial rural/urban domestic/foreign national/international ally/enemy victory/defeat war/peace
-attach/detach similar/different same/different independent/dependent interior/exterior inner/outer
-top/bottom upper/lower north/east north/west south/east south/west northern/western southern/western
-southern/eastern northern/eastern horizontal/vertical ordinary/special temporary/permanent
-optional/mandatory voluntary/compulsory innocent/guilty profit/loss surplus/deficit supply/demand
-construct/destroy build/destroy build/demolish create/destroy remember/forget cause/cure
-encourage/discourage encourage/prevent permit/forbid permit/prohibit allow/ban legalize/ban
-primary/secondary separate/join unite/divide merge/split wealthy/poor rough/smooth tall/short clean/dirty
-reactive/inert soluble/insoluble convex/concave
+higher/lower high/low highest/lowest more/less most/least more/fewer largest/smallest larger/smaller bigger/smaller
+greater/less greatest/least oldest/youngest heaviest/lightest longest/shortest fastest/slowest strongest/weakest
+newest/oldest first/last earlier/later above/below best/worst better/worse success/failure succeed/fail approve/reject
+adopt/reject accept/refuse begin/end start/finish leave/enter arrive/depart ascend/descend raise/lower rise/drop
+increase/reduce expand/contract major/minor majority/minority maximum/minimum common/rare frequent/rare simple/complex
+single/multiple alive/dead live/die birth/death born/died ancient/modern wet/dry hot/cool warm/cool thin/thick
+narrow/wide deep/shallow loud/quiet safe/dangerous active/passive dominant/recessive natural/artificial rural/urban
+domestic/foreign national/international ally/enemy victory/defeat war/peace attach/detach similar/different
+same/different independent/dependent interior/exterior inner/outer top/bottom upper/lower north/east north/west
+south/east south/west northern/western southern/western southern/eastern northern/eastern horizontal/vertical
+ordinary/special temporary/permanent optional/mandatory voluntary/compulsory innocent/guilty profit/loss
+surplus/deficit supply/demand construct/destroy build/destroy build/demolish create/destroy remember/forget cause/cure
+encourage/discourage encourage/prevent permit/forbid permit/prohibit allow/ban legalize/ban primary/secondary
+separate/join unite/divide merge/split wealthy/poor rough/smooth tall/short clean/dirty reactive/inert
+soluble/insoluble convex/concave allow/prevent allow/forbid enable/disable increase/decrease accept/reject
+include/exclude start/stop start/end encode/decode add/remove open/close public/private internal/external pass/fail
+hire/fire love/hate hot/cold push/pull cause/prevent good/bad rich/poor old/new old/young cheap/expensive easy/hard
+strong/weak fast/slow early/late true/false right/wrong left/right legal/illegal present/absent create/delete
+gain/lose help/harm attack/defend north/south east/west northern/southern eastern/western activate/inhibit
+promote/prevent positive/negative big/small long/short up/down inside/outside over/under near/far full/empty rise/fall
+all/none always/never some/all
 """
-# Two that tell of one event from both of its sides: who bought a thing is told where it says who sold it.
-_CONVERSES = """
-buy/sell lend/borrow send/receive parent/child employer/employee teacher/student husband/wife mother/father
-brother/sister son/daughter read/write import/export day/night male/female man/woman boy/girl win/lose
-upload/download input/output
-"""
-CONTRARIES = (frozenset(_PAIRS.split()) | OPPOSITES) - frozenset(_CONVERSES.split())
+# Not among them are two that tell of one event from both of its sides, such as buy and sell, parent and child: who
+# bought a thing is told where it says who sold it.
+CONTRARIES = frozenset(_PAIRS.split())
 LEAST_DENIED = 4  # letters: `unit` is no contrary of `it`
 _DENYING = ("un", "non", "non-")
 _DENYING_ADJECTIVES = ("in", "im", "ir", "il", "dis")

@@ -23,18 +23,6 @@ COMPARISONS = _word_set(
     "increase decrease rise fall greater greatest top bottom next previous than"
 )
 QUANTIFIERS = _word_set("all every each any some only both always either up down inside outside many several few")
-# Of two words that differ these never mean the same; so do words with and without `un-` and the like.
-OPPOSITES = _word_set(
-    "allow/prevent allow/forbid enable/disable increase/decrease accept/reject include/exclude start/stop "
-    "start/end import/export upload/download buy/sell encode/decode add/remove open/close public/private "
-    "internal/external win/lose pass/fail lend/borrow send/receive hire/fire love/hate hot/cold push/pull "
-    "read/write input/output cause/prevent good/bad rich/poor old/new old/young cheap/expensive easy/hard "
-    "strong/weak fast/slow early/late true/false right/wrong left/right male/female man/woman legal/illegal "
-    "present/absent create/delete gain/lose help/harm attack/defend mother/father brother/sister son/daughter "
-    "husband/wife boy/girl north/south east/west northern/southern eastern/western activate/inhibit "
-    "promote/prevent positive/negative employer/employee teacher/student parent/child big/small long/short "
-    "up/down inside/outside over/under near/far full/empty rise/fall all/none always/never some/all day/night "
-)
 # Words that say little beside others: where much is worded differently they come and go.
 GENERIC = _word_set(
     "use utilize utilise employ provide offer serve act perform help able ability possible feasible want wish "
@@ -45,7 +33,6 @@ GENERIC = _word_set(
     "usually main necessary essential important information detail purpose function existing corresponding "
     "respective well several own "
 )
-PREFIXES = ("un", "in", "im", "il", "ir", "dis", "non", "non-", "de", "mis", "anti", "anti-")
 RELATIONS = _word_set(
     "from into onto out off between among against during since until till near around across along behind "
     "beyond despite toward towards versus vs if or but because per like he she him her his hers by same "
@@ -159,18 +146,6 @@ def _infinitive_forms(word: str) -> set[str]:
     if len(stem) > 2 and stem[-1] == stem[-2]:
         found.add(stem[:-1])
     return found
-
-
-def are_opposite(one: Iterable[str], other: Iterable[str]) -> bool:
-    """True where words with these base forms say the contrary of each other."""
-    others = frozenset(other)
-    return any(
-        f"{left}/{right}" in OPPOSITES
-        or f"{right}/{left}" in OPPOSITES
-        or any(left == prefix + right or right == prefix + left for prefix in PREFIXES)
-        for left in one
-        for right in others
-    )
 
 
 class SynonymLexicon:
