@@ -95,7 +95,7 @@ class QuestionSuppositions:
 
     @classmethod
     def of(cls, question: str, named: Sequence[Identifier] = ()) -> "QuestionSuppositions":
-        """Those of a question; `named`: what its documents are known by, which is no condition any more."""
+        """Suppositions of a question; `named`: what its documents are known by, which is no condition any more."""
         rest = question
         for one in named:
             rest = rest[: one.start] + " " * (one.end - one.start) + rest[one.end :]

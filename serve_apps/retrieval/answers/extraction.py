@@ -193,7 +193,7 @@ class EvidenceReader:
     async def _measure_in(
         self, scope: Scope, language: RuleLanguage, text: str, others: Sequence[str]
     ) -> tuple[Sequence[float | None], str | None]:
-        """As `measure`; nothing is measured in a language that the embedder has not learnt.
+        """Measure as `measure`; nothing is measured in a language that the embedder has not learnt.
 
         To a model of English all sentences in other letters are alike: their order would be chance.
         """

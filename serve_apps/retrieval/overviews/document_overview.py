@@ -58,7 +58,7 @@ class DocumentPassages:
     running: RunningLines
 
     def shown_to_model(self) -> SearchResults:
-        """As many passages as a model is shown, spread over the document."""
+        """Passages for a model, as many as it is shown, spread over the document."""
         hits = self.results.hits
         step = max(1.0, len(hits) / SHOWN_TO_MODEL)
         return replace(self.results, hits=tuple(hits[int(n * step)] for n in range(min(len(hits), SHOWN_TO_MODEL))))

@@ -221,7 +221,7 @@ class ChunkRetriever:
     async def holding_required(
         self, scope: Scope, query: SearchQuery, index: IndexGeneration, required: Sequence[str], ids: Sequence[str]
     ) -> set[str]:
-        """Those of given chunks in which every one of the required phrases stands as it is written."""
+        """Chunks, of those given, in which every one of the required phrases stands as it is written."""
         asked, values = QuestionLiterals(phrases=tuple(required)), self._reads.by_words(scope, query, index).values
         rows = await self._database.read(scope, SQL["literal"], **_literal_params(asked, values, list(ids), len(ids)))
         counts = Counter(row["id"] for row in rows)

@@ -53,7 +53,7 @@ class NamedTable:
 
     @property
     def document_id(self) -> str:
-        """Its document."""
+        """Document that the row is from."""
         return self.relation.places[0][0].document_id
 
 

@@ -95,7 +95,7 @@ class TableStore:
             return [row["id"] for row in await tx.all(self._sql["named"], **scope.keys, **named)]
 
     async def keep_linked(self, scope: Scope, documents: Sequence[str], agent: str | None) -> list[str]:
-        """Those documents that are there, and linked to the agent if there is one."""
+        """Documents of these that are there, and linked to the agent if there is one."""
         named = {"documents": list(documents), "agent": agent}
         async with self._db.transaction(scope) as tx:
             return [row["id"] for row in await tx.all(self._sql["linked"], **scope.keys, **named)]

@@ -176,7 +176,7 @@ def _source_of(found: Json, relations: Sequence[Relation], named: frozenset[str]
 
 
 def _places_of(relation: Relation, row: int, named: frozenset[str]) -> Sequence[RowPlace]:
-    """Of a grid the row; of a form the fields that the query names."""
+    """Places that stand for a row: of a grid the row, of a form the fields that the query names."""
     if relation.kind is TableKind.GRID:
         return relation.places[row]
     fields = [

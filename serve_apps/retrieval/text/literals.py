@@ -106,7 +106,7 @@ def add_literal_matches(
 
 
 def rank_by_phrases(keyword: Sequence[RankedChunk]) -> list[RankedChunk]:
-    """Those of the chunks ranked by words that hold what is preferred, by how much; equals stay as ranked."""
+    """Chunks ranked by words that hold what is preferred, by how much; equals stay as ranked."""
     holding = [one._replace(score=float(one.quoted), literal=0) for one in keyword if one.quoted]
     return sorted(holding, key=lambda one: -one.quoted)
 

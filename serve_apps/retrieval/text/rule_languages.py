@@ -31,7 +31,7 @@ class RuleLanguage:
 
     @property
     def code(self) -> str | None:
-        """Its ISO 639-1 code; None where no stemmer tells which it is."""
+        """ISO 639-1 code; None where no stemmer tells which it is."""
         return CODES.get(self.stemmer)
 
     @property
