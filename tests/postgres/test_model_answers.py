@@ -213,8 +213,16 @@ async def test_or_03_a_follow_up_goes_where_the_answer_came_from(house: House) -
 
     assert "ends in May" in (await say("first", f"/docs {QUESTION}"))[1]
     assert await say("first", "And when is the rent paid?") == ("documents", "The rent is paid each quarter. [1]")
-    for session, message in (("first", "Thanks!"), ("second", "And when is the rent paid?")):
+    for session, message in (
+        ("first", "Thanks!"),
+        ("second", "And when is the rent paid?"),
+        ("second", "Summarise it"),
+        ("second", "Write a summary of French cooking"),
+    ):
         assert (await say(session, message))[0] == "general"
+    for message in ("Summarise it in one sentence", "summarise lease.txt", "What is our lease about?"):
+        path, answer = await say("first", message)
+        assert path == "documents" and "[1]" in answer, message
 
 
 async def test_a_reader_who_leaves_stops_the_model(house: House) -> None:

@@ -9,11 +9,13 @@ import pytest
 
 from cluster.basics.errors import Unavailable
 from cluster.basics.scope import Scope
-from cluster.models.messages import ChatRequest
+from cluster.models.messages import ChatRequest, ConnectionFallback, TokenUsage
 from cluster.state.db.postgres import Database
 from configs.sections_retrieval import RerankSettings, SearchSettings
 from serve_apps.retrieval.answers.answerer import CitedAnswer, DocumentAnswerer
+from serve_apps.retrieval.answers.generate import NOTHING
 from serve_apps.retrieval.search.pipeline import SearchPipeline
+from serve_apps.retrieval.search.query_writer import ModelSpend, WriterReply
 from tests.fakes import corpus
 from tests.fakes.corpus import Book, Passage, Sheet, hash_vector
 from tests.fakes.models import FakeEmbedder
@@ -147,6 +149,39 @@ async def test_a_summary_by_a_model_is_checked_as_every_answer_is(shelf: Shelf) 
     assert answer.text == "It is kept at minus eighteen degrees. [1]", "what no page says is not shown"
     away = await shelf.ask("summarise cold-store.md", writer=FakeWriter(failing=Unavailable("gone")))
     assert away.mode == "extractive" and "gone" in str(away.fallback)
+
+
+async def test_what_a_model_took_for_a_summary_that_it_refused_is_told(shelf: Shelf) -> None:
+    """Its tokens, and the connection that was left for it; the summary is the document's own, and says why."""
+    spend = ModelSpend("second", TokenUsage(900, 7), 0.5)
+    left = (ConnectionFallback("first", "second", "unavailable: gone"),)
+
+    class Refusing(FakeWriter):
+        async def write(self, *arguments: Any, **more: Any) -> WriterReply:
+            return WriterReply(NOTHING, "scripted-1", spend, left)
+
+    answer = await shelf.ask("summarise cold-store.md", writer=Refusing())
+    assert (answer.mode, answer.spend, answer.left) == ("extractive", spend, left)
+    assert "found no answer" in str(answer.fallback) and "first was left for second" in str(answer.fallback)
+
+
+@pytest.mark.parametrize("request_", ["What is the compressor about?", "Summarise my report", "summarise a document"])
+async def test_no_document_is_summed_up_that_was_not_named(shelf: Shelf, request_: str) -> None:
+    """The title of a section names a part; `my report` names nothing."""
+    sections = [
+        Passage(f"{text}", headings=("Manual", head), vector=hash_vector(text))
+        for head, text in (("Compressor", "It hums all day."), ("Doors", "They are alarmed."))
+    ]
+    with psycopg.connect(shelf.admin.info.dsn, autocommit=True) as admin:
+        row = admin.execute("select id from generations").fetchone()
+        assert row is not None
+        corpus.load(admin, shelf.scope, row[0], [Book("store-manual.md", sections)])
+    assert len((await shelf.ask(request_)).claims) < 2
+
+
+async def test_small_talk_is_no_document_that_was_spoken_of(shelf: Shelf) -> None:
+    answer = await shelf.ask("Summarise that document", history=("Hi", "Hello! How are you today?"))
+    assert answer.mode == "not_found"
 
 
 async def test_without_the_embedder_a_summary_is_the_beginning_and_says_so(shelf: Shelf) -> None:

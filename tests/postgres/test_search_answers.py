@@ -9,7 +9,7 @@ import pytest
 
 from cluster.basics.errors import AosError, Unavailable
 from cluster.basics.scope import Scope
-from cluster.models.messages import ChatRequest
+from cluster.models.messages import ChatRequest, TokenUsage
 from cluster.models.model_errors import Busy, NoModel, OverBudget, Unusable
 from cluster.models.routing.tasks import Task
 from cluster.state.db.postgres import Database
@@ -17,6 +17,7 @@ from configs.sections_retrieval import RerankSettings, SearchSettings
 from pipelines.documents.document import Box, Word
 from serve_apps.retrieval.answers.answerer import NO_REPLY, NOT_FOUND, CitedAnswer, DocumentAnswerer
 from serve_apps.retrieval.search.pipeline import SearchPipeline
+from serve_apps.retrieval.search.query_writer import ModelSpend, WriterReply
 from tests.fakes import corpus
 from tests.fakes.corpus import Book, Passage, Sheet, hash_vector
 from tests.fakes.models import FakeEmbedder, TiredEmbedder
@@ -100,6 +101,20 @@ async def test_the_best_sentence_is_the_answer_with_its_place(desk: Desk) -> Non
     assert first.ocr_confidence == pytest.approx(0.8) and len(first.boxes) == 1
     assert first.url == f"/api/documents/{first.document_id}/pages/1"
     assert all(f"[{one.n}]" in answer.text for one in answer.citations)
+
+
+async def test_a_model_that_only_thought_is_told_with_what_it_took(desk: Desk) -> None:
+    """Its tokens are paid: no reply without a word is free, and none is an answer."""
+    spend = ModelSpend("local", TokenUsage(300, 4096), 0.1)
+
+    class Silent(FakeWriter):
+        async def write(self, *arguments: Any, **more: Any) -> WriterReply:
+            return WriterReply("", "scripted-1", spend)
+
+    search = SearchPipeline(desk.database, FakeEmbedder(), None, SearchSettings(), RerankSettings())
+    answerer = DocumentAnswerer(search, desk.database, FakeEmbedder(), Silent())
+    answer = await answerer.ask(desk.scope, QUESTION)
+    assert (answer.mode, answer.spend) == ("extractive", spend) and "without a word" in str(answer.fallback)
 
 
 @pytest.mark.parametrize("shown", [True, False])

@@ -78,6 +78,8 @@ def test_a_draft_is_shown_as_plain_text_until_the_checked_answer_comes(desk: Con
     fold_event(turn, told("text", "3", "It ends in May."))
     assert (turn.draft, turn.text) == ("", "It ends in May.")
     assert "aos-draft" not in str(answer_section(desk, turn, "assistant", live=True))
+    left = heard(told("draft", "2", "It ends"), told("fallback", "3", left="documents", taken="general", why="x"))
+    assert left.draft == "", "what was refused does not stand there while another path goes on"
 
 
 def test_what_is_asked_waits_until_it_is_decided_and_an_end_is_an_end() -> None:

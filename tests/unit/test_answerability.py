@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from pipelines.documents.document import Span
-from serve_apps.retrieval.answers.answerability import QuestionSuppositions, drop_contradicted
+from serve_apps.retrieval.answers.answerability import DocumentContext, QuestionSuppositions, drop_contradicted
 from serve_apps.retrieval.answers.evidence import EvidenceSentence, ScoredSentence
 from serve_apps.retrieval.search.query import SearchHit
 from serve_apps.retrieval.text.contraries import are_contrary
@@ -16,7 +16,8 @@ HIT = SearchHit("c", "d", "v", "notes.md", "md", 1, 1, 0, "", (), (Span(1, 0, 50
 
 
 def contradiction(question: str, sentence: str, passage: str | None = None) -> str | None:
-    return QuestionSuppositions.of(question).find_contradiction(sentence, passage or sentence)
+    passage = passage or sentence
+    return QuestionSuppositions.of(question).find_contradiction(sentence, passage, DocumentContext([passage]))
 
 
 @pytest.mark.parametrize(
@@ -69,6 +70,15 @@ def test_a_sentence_that_says_otherwise_is_no_answer(question: str, sentence: st
         ("When is a refund paid?", "A refund is paid soon after the parcel was checked."),
         ("What happens when a card is lost?", "The card is blocked and a letter sent."),
         ("How many weavers settled in Lowick?", "The weavers in Lowick were counted by parish:"),
+        ("When is a permit required?", "A permit is required if the work is done in a confined space."),
+        ("When does the alarm sound?", "The alarm sounds if the door of the store is open."),
+        ("When must gloves be worn?", "Gloves must be worn in the laboratory."),
+        ("Isn't the pump waterproof?", "The pump is waterproof to IP67."),
+        ("Is the pump not waterproof?", "The pump is waterproof to IP67."),
+        ("The pump is waterproof, isn't it?", "The pump is waterproof to IP67."),
+        ("Doesn't the warranty cover the battery?", "The warranty covers the battery."),
+        ("How much does the service cost?", "The service is included in the price."),
+        ("How long is the belt?", "The belt is a metre long."),
         # Of another language nothing here knows how it denies or counts.
         ("Who did not win the cup?", "Ajax gewann den Pokal nach Verlängerung."),
         ("How many weavers settled there?", "Etliche Weber zogen dorthin."),
@@ -102,8 +112,16 @@ def test_what_a_document_is_known_by_is_no_condition() -> None:
     question = "Who led the inspection of 2019?"
     named = [one for one in find_identifiers(question) if one.shown == "2019"]
     text = "Hals led it on 2020-03-01."
-    assert QuestionSuppositions.of(question).find_contradiction(text, text)
-    assert QuestionSuppositions.of(question, named).find_contradiction(text, text) is None
+    document = DocumentContext([text])
+    assert QuestionSuppositions.of(question).find_contradiction(text, text, document)
+    assert QuestionSuppositions.of(question, named).find_contradiction(text, text, document) is None
+
+
+def test_a_date_elsewhere_in_the_document_is_no_other_time_than_the_one_asked_for() -> None:
+    """A handbook of May 2023 tells how many days off there are in 2025."""
+    document = DocumentContext(["Everybody gets 28 days off.", "As of May 2023."])
+    asked = QuestionSuppositions.of("How many days off does one get in 2025?")
+    assert asked.find_contradiction("Everybody gets 28 days off.", "Everybody gets 28 days off.", document) is None
 
 
 def scored(hit: int, text: str, score: float) -> ScoredSentence:

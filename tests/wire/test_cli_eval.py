@@ -145,9 +145,13 @@ def test_the_gate_holds_a_run_to_what_is_demanded_without_a_baseline(
     assert run_command(["eval", "gate", SECOND, "--least", "recall@10=0.85"]) == 0
     assert run_command(["eval", "gate", SECOND, "--least", "recall@10=0.9"]) == 1
     assert "recall@10: 0.8800, demanded 0.9000" in capsys.readouterr().out
-    for wrong in (["--least", "recall@10"], ["--least", "recall@10=much"], []):
+    twice = ["--least", "recall@10=0.9", "--least", "recall@10=0.1"]
+    unknown = ["--least", "recall@10=0.1", "--measure", "mrr"]
+    odd = [["--least", one] for one in ("recall@10", "recall@10=much", "recall@10=nan", "=1")]
+    for wrong in (*odd, twice, unknown):
         assert run_command(["eval", "gate", SECOND, *wrong]) == 1
         assert "MEASURE=VALUE" in (said := capsys.readouterr().err) or "--baseline" in said
+    assert run_command(["eval", "gate", SECOND]) == 1
 
 
 def test_two_runs_are_compared(api: ApiServer, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,8 +1,9 @@
 """`aos eval`: golden sets, how well the product does on them, and a gate for scripts."""
 
 import json
+import math
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 from uuid import UUID
@@ -195,7 +196,9 @@ def gate_run(
     """
     if baseline is None and not least:
         raise Invalid("there is nothing to hold the run against", fix="Give --baseline, --least, or both.")
-    api, demanded = context.obj.api, dict(map(_parse_demand, least or ()))
+    if measure and baseline is None:
+        raise Invalid("--measure chooses among those of a baseline", fix="Give --baseline, or only --least.")
+    api, demanded = context.obj.api, _parse_demands(least or ())
     found = api.request("GET", f"{RUNS}/{run}")
     reasons = shortfall_reasons(found, demanded)
     if baseline is not None:
@@ -242,12 +245,18 @@ def _incomplete_reasons(found: Mapping[str, Any]) -> list[str]:
     return reasons if reasons or found["state"] == "completed" else [f"the run is {found['state']}"]
 
 
-def _parse_demand(text: str) -> tuple[str, float]:
-    name, _, value = text.partition("=")
-    try:
-        return name.strip(), float(value)
-    except ValueError:
-        raise Invalid(f"{text} is not MEASURE=VALUE", fix="Write it like answer_contained=0.8.") from None
+def _parse_demands(texts: Sequence[str]) -> dict[str, float]:
+    demanded: dict[str, float] = {}
+    for text in texts:
+        name, _, value = (part.strip() for part in text.partition("="))
+        try:
+            least = float(value)
+        except ValueError:
+            least = math.nan
+        if not name or not math.isfinite(least) or name in demanded:
+            raise Invalid(f"{text} is not MEASURE=VALUE, or is there twice", fix="Write answer_contained=0.8, once.")
+        demanded[name] = least
+    return demanded
 
 
 def _run_table(run: JSON) -> Table:

@@ -34,6 +34,7 @@ from serve_apps.agents.streams.cancellation import closing_stream
 from serve_apps.agents.turn.delegation import StoredAgents
 from serve_apps.agents.turn_ports import AgentSnapshot, IncomingMessage, RunId, SessionId, Turn, TurnOutcome, TurnPath
 from serve_apps.retrieval.answers.follow_up import asks_further
+from serve_apps.retrieval.overviews.overview_request import find_overview_request
 from skills.framework.skill_store import SkillStore
 
 
@@ -197,15 +198,21 @@ class TurnIntake:
             rule = "named_files"
         else:
             traced = await self._router.route(incoming.message)
-            if traced.routed.rule != NO_RULE or not await self._follows_documents(scope, session, incoming.message):
+            if traced.routed.rule != NO_RULE or not (rule := await self._own_rule(scope, session, incoming.message)):
                 return traced.routed.path, traced.data
-            return TurnPath.DOCUMENTS, {**traced.data, "path": str(TurnPath.DOCUMENTS), "rule": "follow_up"}
+            return TurnPath.DOCUMENTS, {**traced.data, "path": str(TurnPath.DOCUMENTS), "rule": rule}
         return TurnPath.GENERAL, {"path": "general", "rule": rule, "words": [], "cached": "off: not asked"}
 
-    async def _follows_documents(self, scope: Scope, session: ConversationSession, message: str) -> bool:
-        """True for a question that needs what was said before it, where the documents have said that."""
-        if not asks_further(message):
-            return False
+    async def _own_rule(self, scope: Scope, session: ConversationSession, message: str) -> str:
+        """Rule that sends a message which no word routes to the documents; empty where none does."""
+        overview = find_overview_request(message)
+        if overview is not None and overview.names_document:
+            return "overview"
+        leans = asks_further(message) or (overview is not None and not overview.subject)
+        return "follow_up" if leans and await self._follows_documents(scope, session) else ""
+
+    async def _follows_documents(self, scope: Scope, session: ConversationSession) -> bool:
+        """True where the documents have given the last answer of a conversation."""
         last = await self._records.runs.last_of_session(scope, session.id)
         answered = last is not None and last["path"] == str(TurnPath.DOCUMENTS)
         return answered and last is not None and "handed_to" not in (last["traced"] or {})

@@ -12,11 +12,13 @@ from serve_apps.agents.intake.path_router import command_of
 from serve_apps.agents.turn.limits import ENDINGS
 from serve_apps.agents.turn_errors import NoModel
 from serve_apps.agents.turn_ports import Journal, Json, Turn, TurnHandler, TurnOutcome, TurnPath
-from serve_apps.retrieval.answers.answerer import COMMAND_ONLY, CitedAnswer, left_out
+from serve_apps.retrieval.answers.answerer import COMMAND_ONLY, CitedAnswer
+from serve_apps.retrieval.answers.claims import left_out
 from serve_apps.retrieval.answers.draft import ShowDraft
 from serve_apps.retrieval.answers.follow_up import LAST, is_follow_up
 from serve_apps.retrieval.answers.quote import Citation
 from serve_apps.retrieval.answers.stored_answers import calculation_json
+from serve_apps.retrieval.overviews.overview_request import find_overview_request
 from serve_apps.retrieval.search.query import SearchHit
 from serve_apps.retrieval.search.query_writer import ModelSpend
 
@@ -65,7 +67,9 @@ class DocumentsHandler:
         """
         _, question = command_of(turn.message)
         said = tuple(one.content for one in turn.history[-LAST:])
-        history = said if is_follow_up(question) else ()
+        overview = find_overview_request(question)
+        leans = is_follow_up(question) or (overview is not None and not overview.subject)
+        history = said if leans else ()
 
         async def ask(_: str) -> Json:
             return _as_json(await self._answers.ask(turn.scope, question, turn.agent.id, history, journal.draft))

@@ -23,7 +23,11 @@ async def stream_answer(work: AnswerWork, beat: float) -> CancellingStreamRespon
     what `work` raised before it began.
     """
     drafted = DraftedAnswer(work)
-    await drafted.begin()
+    try:
+        await drafted.begin()
+    except BaseException:  # whoever asked is gone, too: the work has no reader
+        await drafted.aclose()
+        raise
     return CancellingStreamResponse(_answer_frames(drafted, beat), drafted)
 
 

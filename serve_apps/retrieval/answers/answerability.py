@@ -9,6 +9,7 @@ Know"). Nothing here is learned from examples.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 from serve_apps.retrieval.answers.evidence import ScoredSentence
@@ -31,10 +32,13 @@ absent void instead only limit remain decline oppose disallow ineligible invalid
 """
 _DENIALS = frozenset(_DENIAL_TEXT.split())
 _DENYING = re.compile(r"(?:un(?!der|it|i[fqv])|non)[^\W\d_]{4,}|[^\W\d_]{3,}less")
-# Asked at the beginning: `What happens when …` asks for no time.
+# At the beginning: `What happens when …` asks for no time, and `When is …` and `When must …` for a condition, too.
 _ASKS_TIME = re.compile(
-    r"\W*(?:(?:since|until|till|by|from|in|on|at|during)\s+)?(?:when\b|(?:what|which)\s+(?:year|date|month|day|century)\b)"
+    r"\W*(?:(?:since|until|till|by|from|in|on|at|during)\s+)?"
+    r"(?:when\s+(?:did|was|were|had)\b|(?:what|which)\s+(?:year|date|month|day|century)\b)"
 )
+_ASKS_WHICH = re.compile(r"\W*(?:\w+\s+)?(?:who|whom|whose|what|which|where|how)\b")
+_TAG = re.compile(r"\b\w+n['’]t\s+(?:it|they|you|he|she|we|there)\W*$")
 _ASKS_NUMBER = re.compile(
     r"\W*(?:\w+\s+)?(?:how\s+(?:many|much|old|long|far|tall|heavy)\b"
     r"|(?:what|which)\s+(?:percentage|percent|number|share)\s+of\b)"
@@ -50,7 +54,9 @@ _NUMBER_TEXT = """
 one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen
 nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand million billion dozen half quarter third
 no none zero many few several once twice both double triple single majority pair couple free unlimited permanent
-indefinite lifetime until as up
+indefinite lifetime until as up include inclusive complimentary metre meter kilometre kilometer centimetre centimeter
+millimetre inch foot feet yard mile litre liter gallon pint gram gramme kilogram kilo tonne ton ounce hectare acre
+euro dollar pound cent penny degree volt watt bar
 """
 _NUMBER_WORDS = frozenset(_NUMBER_TEXT.split())
 # Words that tell an English sentence: of another language nothing here knows how it denies or counts.
@@ -105,10 +111,11 @@ class QuestionSuppositions:
         asks: AskedKind = "time" if _ASKS_TIME.match(lower) else "number" if _ASKS_NUMBER.match(lower) else "other"
         return cls(asks, negated, _denied_word(rest) if negated else "", words, _periods(rest))
 
-    def find_contradiction(self, sentence: str, around: str) -> str | None:
+    def find_contradiction(self, sentence: str, passage: str, document: "DocumentContext") -> str | None:
         """What the sentence says against them, for the reader; None where nothing does.
 
-        `around`: all that was found of its document: a year that another page says is none that it leaves out.
+        `passage`: what stands around it. `document`: all that was found of its document: a year that another page says
+        is none that it leaves out.
         """
         own = [one.text.casefold() for one in word_tokens(sentence)]
         is_english = not _ENGLISH.isdisjoint(own)
@@ -116,9 +123,9 @@ class QuestionSuppositions:
             return None if _denies(own, self.denied) else "it asks for what is not, and the passage says what is"
         if is_english and not self._states_kind(sentence, own):
             return f"it asks for a {self.asks}, and what the passage says of it has none"
-        if self.words and (pair := self._find_opposite(own, around)):
+        if self.words and (pair := self._find_opposite(own, document)):
             return f"the passage says “{pair[1]}” where the question says “{pair[0]}”"
-        return self._find_other_time(around)
+        return self._find_other_time(passage, document)
 
     def _states_kind(self, sentence: str, own: Sequence[str]) -> bool:
         """True where the sentence states a value of the kind that is asked for, in figures or in words."""
@@ -128,25 +135,42 @@ class QuestionSuppositions:
         words = _TIME_WORDS if self.asks == "time" else _NUMBER_WORDS | (_TIME_WORDS if "long" in self.words else set())
         return any(not words.isdisjoint(base_forms(word)) for word in own)
 
-    def _find_opposite(self, own: Sequence[str], around: str) -> tuple[str, str] | None:
+    def _find_opposite(self, own: Sequence[str], document: "DocumentContext") -> tuple[str, str] | None:
         forms = {word: base_forms(word) for word in own}
-        there = frozenset[str]().union(*(base_forms(one.text.casefold()) for one in word_tokens(around)))
         for word in self.words:
             mine = base_forms(word)
-            if not mine & there:
-                for other, others in forms.items():
-                    if are_contrary(mine, others):
-                        return word, other
+            for other, others in forms.items():
+                if are_contrary(mine, others) and not mine & document.forms:
+                    return word, other
         return None
 
-    def _find_other_time(self, around: str) -> str | None:
-        """A year or period of the question that the passage leaves out while it tells of others."""
-        told = _periods(around) if self.periods else ()
+    def _find_other_time(self, passage: str, document: "DocumentContext") -> str | None:
+        """A year or period of the question that the document leaves out while the passage tells of others."""
+        told = _periods(passage) if self.periods else ()
         first = min((one.first for one in self.periods), default=0)  # of several it asks for all between them
         last = max((one.last for one in self.periods), default=0)
-        if not told or any(one.first <= last and first <= one.last for one in told):
+        if not told or any(one.first <= last and first <= one.last for one in (*told, *document.periods)):
             return None
         return f"the passage speaks of {told[0].shown} and not of {' and '.join(one.shown for one in self.periods)}"
+
+
+class DocumentContext:
+    """What was found of a document: the base forms of its words and the times it speaks of, each worked out once."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        """`texts`: its passages, their titles and its file name."""
+        self._text = " ".join(texts)
+
+    @cached_property
+    def forms(self) -> frozenset[str]:
+        """Base forms of all words."""
+        words = {one.text.casefold() for one in word_tokens(self._text)}
+        return frozenset[str]().union(*map(base_forms, words))
+
+    @cached_property
+    def periods(self) -> tuple[TimePeriod, ...]:
+        """Years, decades and centuries."""
+        return _periods(self._text)
 
 
 def drop_contradicted(
@@ -164,9 +188,12 @@ def drop_contradicted(
     found = dict[str, list[str]]()
     for hit in hits:
         found.setdefault(hit.document_id, [hit.filename]).extend((hit.text, *hit.titles))
-    around = {document: " ".join(texts) for document, texts in found.items()}
+    documents = {document: DocumentContext(texts) for document, texts in found.items()}
     said = {
-        id(one): asked.find_contradiction(one.sentence.text, around[hits[one.sentence.hit].document_id]) for one in near
+        id(one): asked.find_contradiction(
+            one.sentence.text, hits[one.sentence.hit].text, documents[hits[one.sentence.hit].document_id]
+        )
+        for one in near
     }
     why = said[id(best)]
     least = INSTEAD * best.score if why else 0.0
@@ -182,8 +209,8 @@ def _is_negated(question: str) -> bool:
     words = question.strip().casefold()
     first = words.partition(" ")[0]
     later = _CLAUSE.search(words, len(first))
-    if first == "why" or _MINE.search(words):
-        return False
+    if not _ASKS_WHICH.match(words) or _TAG.search(words) or _MINE.search(words):
+        return False  # of a thing that is or is not so, to say that it is answers as well
     main = words[: later.start()] if later else words
     return _NOT.search(main) is not None and (_FORMAL.search(main) is not None or "n't" in main or "n’t" in main)
 

@@ -16,14 +16,14 @@ from serve_apps.retrieval.answers.abstain import UncoveredTerms
 from serve_apps.retrieval.answers.attribute import PassageSentences
 from serve_apps.retrieval.answers.calculated import TableAnswerer
 from serve_apps.retrieval.answers.cite import CitationList, citations_overlap
-from serve_apps.retrieval.answers.claims import AnswerClaim, Basis, DroppedClaim, SourceConflict, text_of
+from serve_apps.retrieval.answers.claims import AnswerClaim, Basis, DroppedClaim, SourceConflict, left_out, text_of
 from serve_apps.retrieval.answers.conflicts import find_source_conflicts
 from serve_apps.retrieval.answers.document_request import extract_subject
 from serve_apps.retrieval.answers.draft import DraftText, ShowDraft
 from serve_apps.retrieval.answers.extraction import AnswerEvidence, AnswerSubject, EvidenceReader, extract_claims
 from serve_apps.retrieval.answers.follow_up import expand_question, is_follow_up
 from serve_apps.retrieval.answers.meant_documents import MeantDocuments, find_meant_documents
-from serve_apps.retrieval.answers.quote import LEAST_WORDS, Citation
+from serve_apps.retrieval.answers.quote import Citation
 from serve_apps.retrieval.answers.running_lines import RunningLines
 from serve_apps.retrieval.overviews.document_overview import DocumentOverview, OverviewReader
 from serve_apps.retrieval.overviews.overview_request import OverviewRequest, find_overview_request
@@ -35,7 +35,6 @@ from serve_apps.retrieval.tables.sandboxed_sql import BadQuery
 from serve_apps.retrieval.tables.table_store import TooManyRows
 from serve_apps.retrieval.text.identifiers import find_identifiers
 from serve_apps.retrieval.text.rule_languages import ENGLISH, RuleLanguage, rule_language
-from serve_apps.retrieval.text.words import content_words
 
 NOT_FOUND = "Not found in the documents."
 # The documents may well hold it: whoever would have read them did not reply.
@@ -166,18 +165,17 @@ class DocumentAnswerer:
         dropped: tuple[DroppedClaim, ...] = ()
         if self._writer is not None and strange.share < 1:
             said, why = await self._write_answer(self._writer, scope, question, query, results, draft)
-        if said is not None:
-            results = replace(results, fallback=_join_reasons(results.fallback, *map(_left_reason, said.left)))
+        results = results if said is None else _with_left(results, said)
+        if said is not None and why is None:
             written, why, dropped = await self._verify_generated(scope, subject, results, cited, running, said)
             if written is not None:
                 return replace(written, spend=said.spend, left=said.left, judged=language)
         afresh = CitationList(results.hits, cited.pages)
         answer = await self._extract_answer(scope, subject, results, afresh, running, why)
-        if said is not None:
-            return replace(answer, dropped=dropped, spend=said.spend, left=said.left, judged=language)
-        if answer.mode == "not_found" and why is not None:
+        if answer.mode == "not_found" and why is not None and not (said and said.text.strip()):
             answer = replace(answer, text=NO_REPLY, abstained=why)
-        return replace(answer, judged=language)
+        answer = replace(answer, dropped=dropped, judged=language)
+        return answer if said is None else replace(answer, spend=said.spend, left=said.left)
 
     async def _give_overview(
         self,
@@ -195,19 +193,25 @@ class DocumentAnswerer:
         document = await self._overviews.find_document(scope, request, agent_id, history)
         if document is None:
             return None
+        said: WriterReply | None = None
         why: str | None = None
+        results = document.shown_to_model()
+        language = rule_language(question, [hit.stemmer for hit in results.hits])
         if self._writer is not None:
-            results = document.shown_to_model()
             said, why = await self._write_answer(self._writer, scope, question, results.query, results, draft)
-            if said is not None:
-                language = rule_language(question, [hit.stemmer for hit in results.hits])
-                subject = AnswerSubject(question, MeantDocuments(), UncoveredTerms(), language)
-                cited = CitationList(results.hits, document.cited.pages)
-                written, why, _ = await self._verify_generated(scope, subject, results, cited, document.running, said)
-                if written is not None and written.mode == "generated":
-                    return replace(_without_extracts(written), spend=said.spend, left=said.left, judged=language)
+        results = results if said is None else _with_left(results, said)
+        if said is not None and why is None:
+            subject = AnswerSubject(question, MeantDocuments(), UncoveredTerms(), language)
+            cited = CitationList(results.hits, document.cited.pages)
+            written, why, _ = await self._verify_generated(scope, subject, results, cited, document.running, said)
+            if written is not None and written.mode == "generated":
+                return replace(_without_extracts(written), spend=said.spend, left=said.left, judged=language)
+            why = why or (None if written is None else written.abstained)
         summary = await self._overviews.summarise(scope, document, request.sentences)
-        return None if summary is None else _overview_answer(summary, why)
+        if summary is None:
+            return None
+        answer = replace(_overview_answer(summary, _join_reasons(why, results.fallback)), judged=language)
+        return answer if said is None else replace(answer, spend=said.spend, left=said.left)
 
     async def _find_meant(
         self, scope: Scope, query: SearchQuery, about: str, results: SearchResults
@@ -244,7 +248,7 @@ class DocumentAnswerer:
         results: SearchResults,
         draft: ShowDraft | None,
     ) -> tuple[WriterReply | None, str | None]:
-        """What a model writes, or why none did; neither where none is configured."""
+        """What a model writes, and why that is no answer, where it is none; neither where none is configured."""
         sources = [generate.NumberedSource(f"{hit.filename}, page {hit.page}", hit.text) for hit in results.hits[:HITS]]
         wanted = generate.answer_request(question, sources, query.history)
         try:
@@ -255,7 +259,7 @@ class DocumentAnswerer:
         except REFUSALS as error:
             return None, f"extractive, {error}"
         if not written.text.strip():
-            return None, f"extractive, {written.model} replied without a word"
+            return written, f"extractive, {written.model} replied without a word"
         return written, None
 
     async def _verify_generated(
@@ -366,17 +370,14 @@ def _without_extracts(answer: CitedAnswer) -> CitedAnswer:
     return replace(answer, text=text_of(claims, answer.conflicts), claims=claims, citations=citations)
 
 
-def _left_reason(left: ConnectionFallback) -> str:
-    return f"{left.left} was left for {left.taken}, {left.why}"
+def _with_left(results: SearchResults, said: WriterReply) -> SearchResults:
+    """The results, which say what connections were left for the one that replied."""
+    left = [f"{one.left} was left for {one.taken}, {one.why}" for one in said.left]
+    return replace(results, fallback=_join_reasons(results.fallback, *left))
 
 
 def _not_found_answer(results: SearchResults, why: str, *, fallback: str | None) -> CitedAnswer:
     return CitedAnswer(NOT_FOUND, "not_found", (), results, None, fallback, abstained=why)
-
-
-def left_out(dropped: Sequence[DroppedClaim]) -> bool:
-    """True where more than a greeting was dropped."""
-    return any(len(set(content_words(one.text))) >= LEAST_WORDS for one in dropped)
 
 
 def _claims_suffice(

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pipelines.documents.chunk.sentences import sentences
+from serve_apps.retrieval.answers.quote import LEAST_WORDS
+from serve_apps.retrieval.text.words import content_words
 
 MARK = re.compile(r"[ \t]*\[(\d{1,3})\]")
 _NUMBER = re.compile(r"\[(\d{1,3})\]")
@@ -61,6 +63,11 @@ class SourceConflict:
 def as_said(quote: str) -> str:
     """A quote as a sentence of an answer: white space folded, and the page's own `[2]`, no citation, as `(2)`."""
     return _NUMBER.sub(r"(\1)", " ".join(quote.split()))
+
+
+def left_out(dropped: Sequence[DroppedClaim]) -> bool:
+    """True where more than a greeting was dropped."""
+    return any(len(set(content_words(one.text))) >= LEAST_WORDS for one in dropped)
 
 
 def text_of(claims: Sequence[AnswerClaim], conflicts: Sequence[SourceConflict]) -> str:

@@ -217,8 +217,8 @@ class CachedAnswerer:
         answer, decision = await self._remembered.ask(
             scope, query, None, lambda _: self._answers.ask(scope, question, agent_id, history, draft)
         )
-        spend = None if decision.outcome == "hit" or decision.shared else answer.spend
-        return replace(answer, search=replace(answer.search, cache=decision), spend=spend)
+        answer = replace(answer, search=replace(answer.search, cache=decision))
+        return replace(answer, spend=None, left=()) if decision.outcome == "hit" or decision.shared else answer
 
 
 def _not_for_the_cache(query: SearchQuery) -> str | None:

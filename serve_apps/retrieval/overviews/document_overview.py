@@ -15,7 +15,7 @@ from serve_apps.retrieval.answers.cite import CitationList, cite_page
 from serve_apps.retrieval.answers.claims import AnswerClaim, as_said
 from serve_apps.retrieval.answers.evidence import EvidenceSentence
 from serve_apps.retrieval.answers.extraction import AnswerSubject, EvidenceReader
-from serve_apps.retrieval.answers.follow_up import expand_question
+from serve_apps.retrieval.answers.follow_up import LAST, expand_question
 from serve_apps.retrieval.answers.meant_documents import MeantDocuments
 from serve_apps.retrieval.answers.quote import Citation, page_of
 from serve_apps.retrieval.answers.running_lines import RunningLines
@@ -33,6 +33,7 @@ LOOKED_AT = 40  # passages of a document that is summarised, and of those that a
 MOST_SENTENCES = 150  # that a summary is chosen from
 LONGEST_LINE = 200  # characters of the line by which a document introduces itself
 SHOWN_TO_MODEL = 8  # passages of a document, spread over it
+SPOKEN_OF = 0.5  # share of the words that were said last which stand in a document that was spoken of
 _WORDLESS = re.compile(r"[\W_]*")
 _NAME_PARTS = re.compile(r"[\s._-]+")
 _KINDS = frozenset(content_words("document documents file files pdf text report paper dokument datei bericht"))
@@ -104,7 +105,9 @@ class OverviewReader:
         named = {"document": document, "agent": agent, "most": LOOKED_AT}
         chunks = await self._database.read(scope, SQL["chunks"], **scope.keys, **named)
         hits = await self._search.load_hits(scope, [row["id"] for row in chunks])
-        if not hits or (request.subject and not _is_titled(hits, request.subject)):
+        if not hits:
+            return None
+        if not (_is_titled(hits[0], request.subject) if request.subject else _is_spoken_of(hits, history)):
             return None
         _, running = await self._evidence.load_heads(scope, hits)
         cited = CitationList(hits, await self._evidence.load_pages(scope, hits))
@@ -176,7 +179,7 @@ class OverviewReader:
                 best[document] = one.sentence, one.score
         for sentence in evidence.split_hits(results.hits):
             hit = results.hits[sentence.hit]
-            if hit.document_id not in best and content_words(subject) and _is_titled([hit], subject):
+            if hit.document_id not in best and _is_titled(hit, subject):
                 best[hit.document_id] = sentence, 0.0
         if not best:
             return None
@@ -195,13 +198,22 @@ def _cite_sentences(cited: CitationList, lines: Sequence[tuple[EvidenceSentence,
     return tuple(claims)
 
 
-def _is_titled(hits: Sequence[SearchHit], subject: str) -> bool:
-    """True where the words of a subject all stand in a document's titles, in its file name or in its first line."""
+def _is_titled(first: SearchHit, subject: str) -> bool:
+    """True where the words of a subject all stand in a document's title, in its file name or in its first line.
+
+    `first`: its first passage. The titles of sections name parts of it: who asks for one asks a question.
+    """
     asked = set(content_words(" ".join(_NAME_PARTS.split(subject)))) - _KINDS
-    titles = [part for hit in hits for part in hit.headings]
-    first = hits[0].text.lstrip()[:LONGEST_LINE].partition("\n")[0]
-    said = " ".join([*titles, first, *_NAME_PARTS.split(hits[0].filename)])
-    return asked <= set(content_words(said))
+    line = first.text.lstrip()[:LONGEST_LINE].partition("\n")[0]
+    said = " ".join([*first.headings[:1], line, *_NAME_PARTS.split(first.filename)])
+    return bool(asked) and asked <= set(content_words(said))
+
+
+def _is_spoken_of(hits: Sequence[SearchHit], history: Sequence[str]) -> bool:
+    """True where most of what was said last stands in a document."""
+    said = set(content_words(" ".join(history[-LAST:])))
+    known = {word for hit in hits for text in (hit.text, *hit.titles) for word in content_words(text)}
+    return len(said & known) >= SPOKEN_OF * len(said) > 0
 
 
 def _spread_sentences(sentences: Sequence[EvidenceSentence], most: int) -> list[EvidenceSentence]:

@@ -62,6 +62,8 @@ _THE_DOCUMENT = re.compile(
 )
 _FOR_ME = re.compile(r"(?:\s+(?:for (?:me|us)|please|bitte))+$", re.IGNORECASE)
 _ALL = re.compile(rf"^{_OF}{_PLURAL}$", re.IGNORECASE)
+_THERE = re.compile(r"(?:the|our|my|this|that|these|der|die|das|de[nmrs]|unser\w*|mein\w*|diese\w*)\s", re.IGNORECASE)
+_FILE = re.compile(r"\w\.[a-z][a-z0-9]{1,4}$", re.IGNORECASE)
 _COUNT = re.compile(
     r"\s*\b(?:in|with|using|mit)\s+(?:just\s+|only\s+)?(\d{1,2}|one|two|three|four|five|a|einem|zwei|drei|vier|fünf)\s+"
     r"(?:short\s+)?(?:sentences?|lines?|sätzen?|satz|zeilen?)\b",
@@ -88,6 +90,11 @@ class OverviewRequest:
     kind: Literal["list", "summary"]
     subject: str
     sentences: int = _SENTENCES
+
+    @property
+    def names_document(self) -> bool:
+        """True where the subject is called as one that is there: by a file name, or as `the` or `our` something."""
+        return _THERE.match(self.subject) is not None or _FILE.search(self.subject) is not None
 
 
 def find_overview_request(message: str) -> OverviewRequest | None:

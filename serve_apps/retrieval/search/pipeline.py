@@ -109,7 +109,8 @@ class SearchPipeline:
     async def load_hits(self, scope: Scope, ids: Sequence[str]) -> tuple[SearchHit, ...]:
         """Passages by their chunk ids, in that order and without a score; one that is gone is missing."""
         rows = await self._legs.passages(scope, ids)
-        return tuple(_hit_from_row(Candidate(one, rows[one]["document_id"]), rows[one]) for one in ids if one in rows)
+        known = [(one, rows[one]) for one in ids if one in rows]
+        return tuple(_hit_from_row(Candidate(one, row["document_id"], {}), row) for one, row in known)
 
     async def rank(self, scope: Scope, query: SearchQuery, vector: Vector | None = None) -> CandidateRanking:
         """Search without loading the passages; arguments and errors as for `run`."""

@@ -23,8 +23,8 @@ include/exclude start/stop start/end encode/decode add/remove open/close public/
 hire/fire love/hate hot/cold push/pull cause/prevent good/bad rich/poor old/new old/young cheap/expensive easy/hard
 strong/weak fast/slow early/late true/false right/wrong left/right legal/illegal present/absent create/delete
 gain/lose help/harm attack/defend north/south east/west northern/southern eastern/western activate/inhibit
-promote/prevent positive/negative big/small long/short up/down inside/outside over/under near/far full/empty rise/fall
-all/none always/never some/all
+promote/prevent positive/negative big/small long/short full/empty rise/fall
+
 """
 # Not among them are two that tell of one event from both of its sides, such as buy and sell, parent and child: who
 # bought a thing is told where it says who sold it.

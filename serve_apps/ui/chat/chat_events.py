@@ -168,6 +168,8 @@ def _apply_detail(turn: TurnProgress, kind: str, data: Mapping[str, Any]) -> Non
         case "route":
             turn.path = str(data.get("path", ""))
         case "model" | "fallback" | "retrieved" | "citation":
+            if kind == "fallback":
+                turn.draft = ""  # it was another's, or of a path that was left
             kept = {"model": turn.models, "fallback": turn.fallbacks, "retrieved": turn.found}
             kept.get(kind, turn.citations).append(dict(data))
         case "approval_required":
