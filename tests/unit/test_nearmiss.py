@@ -149,10 +149,7 @@ def test_a_number_word_that_looks_english_is_no_small_word() -> None:
     "text",
     [
         *("Who sued Apple?", "Is smoking allowed?", "A man is playing a guitar.", "Who approves travel expenses?"),
-        *(
-            "How do I say Straßenbahn in English?",
-            "Did Samsung sue Apple?",
-        ),
+        *("How do I say Straßenbahn in English?", "Did Samsung sue Apple?"),
     ],
 )
 def test_short_english_and_english_with_foreign_names_is_english(text: str) -> None:
