@@ -70,8 +70,11 @@ def prepare_state(settings: Settings, report: Report) -> str | None:
 async def detect_embedder(settings: Settings, owner: str, report: Report, *, ollama: str = OLLAMA) -> None:
     """Look for a server that embeds, and keep what was found: once it is away, that is no reason for another.
 
-    `settings` as the files and the environment have them; `owner` is the connection of the schema's owner.
+    `settings` as the files and the environment have them; `owner` is the connection of the schema's owner. In a cluster
+    of several machines nothing is looked for: this one's Ollama has no address that means the same on the others.
     """
+    if settings.ray.address is not None:
+        return
     rows = await stored_embedding(owner)
     if rows.get("base_url") is not None or rows.get("detect") is False:
         return

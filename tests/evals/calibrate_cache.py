@@ -1,4 +1,4 @@
-"""Measures which similarity keeps the cache's false hits below which share, on pairs that no goal is judged on."""
+"""Measures which similarity keeps the cache's false hits below which share; the caller chooses the pairs."""
 
 import json
 import math

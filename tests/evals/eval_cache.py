@@ -148,7 +148,12 @@ def measure_languages(report: Report, judge: Judge, evals: Path) -> None:
 
 
 async def measure_calibration(report: Report, judge: Judge, evals: Path, embedder: str, write: bool) -> None:
-    """The share of false hits by similarity, on pairs that no other figure is about."""
+    """The share of false hits by similarity, and what follows for each kind of look-alikes from a table without it.
+
+    Near misses are made of other questions than the judged ones. The kinds of swapped roles that rules were made on are
+    in it whole, so the judged pairs of those kinds are among them; those of other kinds are not, nor is any pair in
+    another language. The graded rows below 3.5 are those whose hits are printed; no goal is on them.
+    """
     questions = read_questions(evals)
     judged = {pair.one for pair in near_misses.make(questions, EACH)}
     near = near_misses.make([question for question in questions if question not in judged], CALIBRATED_ON)

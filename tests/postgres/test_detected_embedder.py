@@ -50,3 +50,24 @@ async def test_who_wants_no_detection_has_none(environment: dict[str, str], admi
         url, refused = model.url.removesuffix("/v1"), environment | {"AOS_EMBEDDING_DETECT": "false"}
         await supervisor.detect_embedder(load_settings(refused), admin_dsn, print, ollama=url)
     assert load_with_rows(environment).embedding.detected is None and not model.requests
+
+
+async def test_em_01_a_cluster_of_several_machines_takes_no_loopback_server(
+    environment: dict[str, str], admin_dsn: str
+) -> None:
+    """Each of its machines would ask itself."""
+    with serve_model(ollama=True, models=[OLLAMA_MODEL], prefixes=("/v1",)) as model:
+        url, joined = model.url.removesuffix("/v1"), environment | {"RAY_ADDRESS": "10.0.0.7:6399"}
+        await supervisor.detect_embedder(load_settings(joined), admin_dsn, print, ollama=url)
+    assert load_with_rows(environment).embedding.detected is None and not model.requests
+
+
+async def test_em_02_a_model_that_is_named_after_a_detection_is_not_asked_of_what_was_detected(
+    environment: dict[str, str], admin_dsn: str
+) -> None:
+    with serve_model(ollama=True, models=[OLLAMA_MODEL], prefixes=("/v1",)) as model:
+        url = model.url.removesuffix("/v1")
+        await supervisor.detect_embedder(load_settings(environment), admin_dsn, print, ollama=url)
+    named = load_with_rows(environment | {"EMBEDDING_MODEL": "text-embedding-9"}).embedding
+    assert (named.base_url, named.model, named.detected) == (None, "text-embedding-9", None)
+    assert load_with_rows(environment).embedding.base_url == url

@@ -415,6 +415,35 @@ async def test_the_languages_of_a_workspace_are_detected_anew_and_set_again(mixe
     assert (await mixed.keyword("Haus"))[0] == GERMAN
 
 
+async def test_languages_are_detected_page_by_page_before_anything_is_written(mixed: Place) -> None:
+    """The pages cut documents in two; what comes between the detection and the change is detected with the change."""
+    whole = Scope(mixed.scope.tenant, mixed.scope.workspace, (EVERY_READER,))
+    languages = StemmingLanguages(mixed.database, chunks=2)
+    parts = [Passage(text) for text in ("Kurz.", GERMAN, "Noch eins.", ENGLISH, "Und noch eins.")]
+    corpus.load(mixed.admin, mixed.scope, mixed.generation, [Book("mixed.txt", parts)])
+    detected = await languages.detect(whole)
+    assert detected == await StemmingLanguages(mixed.database).detect(whole)
+    sql = "select c.id from document_chunks c join documents d on d.id = c.document_id where d.filename = 'mixed.txt'"
+    ids = [row[0] for row in mixed.admin.execute(f"{sql} order by c.chunk_index").fetchall()]
+    assert [detected[one] for one in ids] == detect_stemmers([part.text for part in parts])
+    assert {"german", "english"} == {detected[one] for one in ids}
+    corpus.load(mixed.admin, mixed.scope, mixed.generation, [Book("since.txt", [Passage(GERMAN + " Und mehr.")])])
+    for language in ("english", "auto"):
+        async with mixed.database.transaction(whole) as tx:
+            await languages.change(tx, whole, language, detected)
+    cut = dict(mixed.admin.execute("select id, language from document_chunks").fetchall())
+    assert detected.items() <= cut.items()
+    assert [cut[one] for one in cut.keys() - detected.keys()] == ["german"]
+
+
+async def test_a_required_phrase_of_stop_words_is_found(place: Place) -> None:
+    """No index has its words: it is looked for in what the other words and the meaning found."""
+    said = "To be, or not to be: that is the question of the prince."
+    place.add(said, "That may be the question of the prince.", "Not to be had.", vectors=True)
+    for question in ('question of the prince +"to be or not to be"', '+"to be or not to be"'):
+        assert {hit.text for hit in (await place.ask(question)).hits} == {said}
+
+
 async def test_typographic_characters_are_no_part_of_a_word(place: Place) -> None:
     """The parser takes all beyond ASCII for letters: a curly quote would make another word of the word beside it."""
     place.add("“Pump”—the company’s pride…", "•valves\u00a0and ﬁlters", "co\u00adoperation in Zürich")
@@ -518,6 +547,33 @@ async def test_what_was_stored_before_is_cut_anew_by_the_migration(admin: psycop
     assert old[0] != before[0] == new[0] and old[1][0] == new[1][0] and old[1][1] != new[1][1]
     later = admin.execute("select name, corpus_version from workspaces order by name").fetchall()
     assert [after[1] - now[1] for now, after in zip(counted, later, strict=True)] == [0, 1]
+
+
+async def test_the_marks_of_other_scripts_are_cut_off_by_the_migration_where_there_are_any(
+    admin: psycopg.Connection[Any],
+) -> None:
+    """Only rows whose words change are written; `workspaces` is not locked before they are."""
+    scopes = [corpus.open_home(admin, name) for name in ("arabic", "chinese", "greek", "plain")]
+    generation = corpus.open_generation(admin, *scopes)
+    texts = ("ما هو الدوري؟", "《保险箱在楼下》", "Ἐλθέ\u0387 καὶ ἰδέ", "fibre \u00b7 optic")
+    for scope, text in zip(scopes, texts, strict=True):
+        corpus.load(admin, scope, generation, [Book("a.txt", [Passage(text)])])
+    migration = (FOLDER / "0038_languages.sql").read_text(encoding="utf-8")
+    before = (FOLDER / "0013_ranking.sql").read_text(encoding="utf-8")
+    former = before[before.index("create function untypeset") : before.index("-- The words of a text")]
+    admin.execute(former.replace("create function", "create or replace function"))  # type: ignore[arg-type]
+    admin.execute("update document_chunks set language = language")
+    facts = (
+        "select w.name, c.xmin::text, w.corpus_version, c.lexemes::text"
+        " from document_chunks c join workspaces w on w.id = c.workspace_id order by w.name"
+    )
+    old = admin.execute(facts).fetchall()
+    part = migration[migration.index("-- Text as the word parser") : migration.index("alter table workspaces")]
+    admin.execute(part + "alter table workspaces add column stands_in int;")  # type: ignore[arg-type]
+    new = admin.execute(facts).fetchall()
+    changed = {now[0]: (was[1] != now[1], now[2] - was[2]) for was, now in zip(old, new, strict=True)}
+    assert changed == {"arabic": (True, 1), "chinese": (False, 0), "greek": (True, 1), "plain": (False, 0)}
+    assert "\u0387" not in new[2][3] and "\u00b7" not in new[2][3]
 
 
 async def test_text_of_other_scripts_has_the_words_that_it_had(admin: psycopg.Connection[Any]) -> None:

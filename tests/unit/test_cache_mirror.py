@@ -100,6 +100,14 @@ def test_whatever_parts_answers_parts_places() -> None:
     assert place.entry(name_of("q")) == f"rag_cache:-:{place.identity[:32]}:{name_of('q')}"
 
 
+def test_sc_04_a_question_that_is_quoted_whole_asks_more_where_quotes_are_required() -> None:
+    """`crane` and `"crane"` are the same words: only with `quote` must the second stand in every hit."""
+    bare, quoted = (
+        partition_of("search", SCOPE, SearchQuery(q, quote="must"), CORPUS, "s") for q in ("crane", '"crane"')
+    )
+    assert bare.identity != quoted.identity
+
+
 def test_entries_that_cannot_be_read_are_none() -> None:
     codec = EntryCodec(SearchResults)
     value = SearchResults(

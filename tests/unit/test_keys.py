@@ -1,7 +1,8 @@
 """What is told of every setting, and which layer decides it."""
 
 import re
-from datetime import UTC, datetime
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -128,6 +129,58 @@ def test_a_row_that_is_not_valid_is_left_out_and_named() -> None:
     assert left_out == {"search.fetch": "its value is not valid", "chunk.size": "its value is not valid"}
     with pytest.raises(InvalidConfiguration, match=r"chunk\.size"):
         layer_settings(kept(search__rrf_k=20), {"RAG_CHUNK_SIZE": "many"})
+
+
+DETECTED = {
+    "embedding__detected": "ollama",
+    "embedding__base_url": "http://127.0.0.1:11434",
+    "embedding__model": "qwen3-embedding:0.6b",
+}
+
+
+@pytest.mark.parametrize(
+    ("environment", "why"),
+    [
+        ({"AOS_EMBEDDING_DETECT": "false"}, "detection is off"),
+        ({"EMBEDDING_BASE_URL": "https://embed.example/v1"}, "another server is named"),
+        ({"EMBEDDING_MODEL": "text-embedding-9"}, "another model is named"),
+        ({"EMBEDDING_MODEL": "packaged"}, "another model is named"),
+    ],
+)
+def test_em_02_what_was_detected_is_left_out_where_something_else_is_named(
+    environment: dict[str, str], why: str
+) -> None:
+    """Its server does not have another model; another server does not have its model."""
+    found, left_out = layer_settings(kept(**DETECTED), environment)
+    plain = read_layers(environment).settings.embedding
+    assert found.settings.embedding == plain and found.settings.embedding.detected is None
+    assert set(left_out) == {name.replace("__", ".") for name in DETECTED}
+    assert all(why in reason for reason in left_out.values())
+
+
+def test_em_02_a_site_file_that_names_a_server_beats_what_was_detected(tmp_path: Path) -> None:
+    extra = tmp_path / "site.yaml"
+    extra.write_text("embedding: {base_url: 'https://embed.example/v1', model: e}\n")
+    found, left_out = layer_settings(kept(**DETECTED), {"AOS_CONFIG": str(extra)})
+    assert (found.settings.embedding.base_url, found.settings.embedding.model) == ("https://embed.example/v1", "e")
+    assert len(left_out) == 3
+
+
+@pytest.mark.parametrize("environment", [{}, {"EMBEDDING_MODEL": "qwen3-embedding:0.6b"}])
+def test_em_02_what_was_detected_counts_as_long_as_nothing_else_is_named(environment: dict[str, str]) -> None:
+    found, left_out = layer_settings(kept(**DETECTED), environment)
+    assert found.settings.embedding.base_url == DETECTED["embedding__base_url"] and not left_out
+    tagged = DETECTED | {"embedding__model": "bge:latest"}
+    assert not layer_settings(kept(**tagged), {"EMBEDDING_MODEL": "bge"})[1]
+
+
+def test_em_02_a_server_that_was_set_after_a_detection_is_no_part_of_it() -> None:
+    rows = kept(**DETECTED | {"embedding__base_url": "https://embed.example/v1"})
+    later = NOW + timedelta(seconds=1)
+    changed = dict.fromkeys(rows.values, NOW) | {"embedding.base_url": later}
+    found, left_out = layer_settings(replace(rows, changed=changed), {"AOS_EMBEDDING_DETECT": "false"})
+    assert found.settings.embedding.base_url == "https://embed.example/v1"
+    assert set(left_out) == {"embedding.detected", "embedding.model"}
 
 
 def test_rows_that_do_not_count_say_why() -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+import time
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,13 @@ import pytest
 
 from cluster.basics.errors import Unavailable
 from cluster.models.embedding.embedders import open_embedder
-from cluster.models.embedding.provider_chain import OLLAMA_MODEL, EmbeddingProvider, choose_provider, embedding_settings
+from cluster.models.embedding.provider_chain import (
+    OLLAMA_MODEL,
+    PROBE_SECONDS,
+    EmbeddingProvider,
+    choose_provider,
+    embedding_settings,
+)
 from cluster.models.ports import EmbeddingLane
 from configs.sections import LlmSettings
 from configs.sections_retrieval import EmbeddingSettings
@@ -50,6 +57,9 @@ async def test_em_01_ollama_without_the_model_or_after_an_index_was_made_is_left
         assert await choose(_root(model.url)) == LOCAL
     with serve_model(ollama=True, models=[OLLAMA_MODEL], prefixes=("/v1",)) as model:
         assert await choose(_root(model.url), indexed=True) == LOCAL
+        named = await choose(_root(model.url), indexed=True, model="text-embedding-9")
+        assert named == EmbeddingProvider("local", None, "text-embedding-9")
+        assert await choose(_root(model.url), model="packaged") == LOCAL, "it is named"
 
 
 async def test_em_01_a_named_model_that_is_nowhere_else_is_expected_at_the_language_models_server() -> None:
@@ -63,6 +73,39 @@ async def test_em_01_a_named_model_that_is_nowhere_else_is_expected_at_the_langu
 async def test_em_01_a_model_on_this_machine_is_not_looked_for_elsewhere(tmp_path: Path) -> None:
     with serve_model(ollama=True, models=[str(tmp_path)], prefixes=("/v1",)) as model:
         assert await choose(_root(model.url), model=str(tmp_path)) == EmbeddingProvider("local", None, str(tmp_path))
+
+
+@pytest.mark.parametrize("model", ["/srv/models/gone", "./gone", "../gone", "~/gone"])
+async def test_em_01_a_path_is_no_name_for_a_server(model: str) -> None:
+    """A folder that is not there is a mistake to be told, and none of a server's business."""
+    with serve_model(ollama=True, models=[model], prefixes=("/v1",)) as server:
+        assert await choose(_root(server.url), model=model) == EmbeddingProvider("local", None, model)
+        assert not server.requests
+
+
+@pytest.mark.parametrize("body", ["endless", "slow"])
+async def test_what_sends_without_end_is_no_ollama_and_keeps_nobody_waiting(body: str) -> None:
+    sent = 0
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal sent
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 1000000000\r\n\r\n")
+        part = b" " * (65_536 if body == "endless" else 1)
+        while not writer.is_closing() and sent < 200_000_000:
+            writer.write(part)
+            sent += len(part)
+            try:
+                await writer.drain()
+            except ConnectionError:
+                break
+            await asyncio.sleep(0 if body == "endless" else 0.2)
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    began = time.monotonic()
+    assert await choose(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}") == LOCAL
+    server.close()
+    assert time.monotonic() - began < PROBE_SECONDS + 1.5 and sent < 50_000_000
 
 
 @pytest.mark.parametrize(
@@ -105,6 +148,15 @@ def test_the_language_models_key_goes_to_its_own_server_only() -> None:
         environment | {"EMBEDDING_BASE_URL": "https://llm.example/v1", "AOS_EMBEDDING_DETECTED": "llm"}
     )
     assert embedding_settings(found).api_key == "sk-llm"
+
+
+@pytest.mark.parametrize("changed", ["EMBEDDING_BASE_URL", "LLM_BASE_URL"])
+def test_the_language_models_key_stays_away_from_a_server_that_was_changed_since(changed: str) -> None:
+    """Its server was detected for embeddings once; by now one of both is another."""
+    urls = dict.fromkeys(("LLM_BASE_URL", "EMBEDDING_BASE_URL"), "https://llm.example/v1")
+    told = {"LLM_API_KEY": "sk-llm", "EMBEDDING_MODEL": "e", "AOS_EMBEDDING_DETECTED": "llm"}
+    found = load_settings(urls | told | {changed: "https://other.example/v1"})
+    assert embedding_settings(found).api_key is None
 
 
 def _root(url: str) -> str:

@@ -1,6 +1,9 @@
 """The embedding chain: a named server, Ollama on this machine, the language model's server, a model in this process."""
 
+import asyncio
+import json
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final, Literal
 
 import httpx2
@@ -33,17 +36,20 @@ async def choose_provider(
 ) -> EmbeddingProvider:
     """The first of the chain that there is; nothing is sent to a server but a question for its models.
 
-    A server that the settings name is taken without asking. So is a model that is on this machine. A model that is not
-    is looked for at Ollama, else expected at the language model's server. Where no model is named, Ollama's is taken if
-    it has `qwen3-embedding:0.6b`, unless something is `indexed`: by the packaged model, which would find nothing then.
+    A server that the settings name is taken without asking. So is a model that is on this machine, and one that is
+    named as a path. A model that is not is looked for at Ollama, else expected at the language model's server. Where no
+    model is named, Ollama's is taken if it has `qwen3-embedding:0.6b`. Where something is `indexed` nothing is looked
+    for: it was by the embedder that the settings say, and another would find nothing.
     """
     if settings.base_url is not None or not settings.detect:
         return EmbeddingProvider("explicit" if settings.base_url else "local", settings.base_url, settings.model)
-    if settings.model == PACKAGED:
-        if not indexed and (found := await _find_model(client, ollama, OLLAMA_MODEL)):
+    if indexed:
+        return EmbeddingProvider("local", None, settings.model)
+    if settings.model == PACKAGED and "model" not in settings.model_fields_set:
+        if found := await _find_model(client, ollama, OLLAMA_MODEL):
             return EmbeddingProvider("ollama", ollama, found)
         return EmbeddingProvider("local", None, PACKAGED)
-    if _is_here(settings.model):
+    if _is_path(settings.model) or _is_here(settings.model):
         return EmbeddingProvider("local", None, settings.model)
     if found := await _find_model(client, ollama, settings.model):
         return EmbeddingProvider("ollama", ollama, found)
@@ -53,9 +59,12 @@ async def choose_provider(
 
 
 def embedding_settings(settings: Settings) -> EmbeddingSettings:
-    """The embedder's settings; with the language model's key where its server embeds and has no other."""
+    """The embedder's settings; with the language model's key where its server embeds and has no other.
+
+    Never with it for another server: either URL may have been changed since one was detected.
+    """
     own = settings.embedding
-    if own.detected != "llm" or own.api_key is not None:
+    if own.detected != "llm" or own.api_key is not None or own.base_url != settings.llm.base_url:
         return own
     return own.model_copy(update={"api_key": settings.llm.api_key})
 
@@ -63,13 +72,29 @@ def embedding_settings(settings: Settings) -> EmbeddingSettings:
 async def _find_model(client: httpx2.AsyncClient, url: str, model: str) -> str | None:
     """Ollama's name of a model, which has a tag; None where nobody answers, or does not have it."""
     try:
-        response = await client.get(f"{url}/api/tags", timeout=PROBE_SECONDS, follow_redirects=False)
-        if response.status_code != 200 or len(response.content) > _MOST_BYTES:
-            return None
-        names = [one["name"] for one in response.json()["models"]]
-    except (httpx2.HTTPError, ValueError, KeyError, TypeError, RecursionError):
+        async with asyncio.timeout(PROBE_SECONDS), client.stream("GET", f"{url}/api/tags") as response:
+            content = await _read_capped(response)
+        names = [one["name"] for one in json.loads(content)["models"]]
+    except (httpx2.HTTPError, TimeoutError, ValueError, KeyError, TypeError, RecursionError):
         return None  # whatever listens there, it is no Ollama
     return next((name for name in names if name in (model, f"{model}:latest")), None)
+
+
+async def _read_capped(response: httpx2.Response) -> bytes:
+    """The body of an answer. Raises ValueError where it is none of 200, or longer than any list of models."""
+    if response.status_code != 200:
+        raise ValueError(f"status {response.status_code}")
+    content = bytearray()
+    async for part in response.aiter_bytes():
+        content += part
+        if len(content) > _MOST_BYTES:
+            raise ValueError("too long")
+    return bytes(content)
+
+
+def _is_path(model: str) -> bool:
+    """True for what can only be a folder's name, there or not: a hub id and Ollama's names begin otherwise."""
+    return model.startswith(("/", ".", "~")) or Path(model).is_absolute()
 
 
 def _is_here(model: str) -> bool:

@@ -1,6 +1,42 @@
 -- Words are cut in the language that they are in: each chunk's own, as it was detected, where a workspace's language is
 -- `auto`, as that of new ones is. A question is read in its own language and in those of the chunks that it is put to.
 
+-- Text as the word parser understands it, as before; the question marks, commas and full stops of other scripts are no
+-- letters either, their digits are digits, and marks of direction and the Arabic stretch are nothing.
+create or replace function untypeset(content text) returns text language sql immutable parallel safe as $$
+    select case when octet_length(content) = length(content) then content else normalize(translate(content,
+        '‘’‚‛′“”„‟″«»‹›‐‑‒–−'
+            || '٠١٢٣٤٥٦٧٨٩۰۱۲۳۴۵۶۷۸۹٫'
+            || '—―…•·●▪◦‣■□→←↔×÷±≤≥≈°™®©§¶€£¥¿¡、。，；：！？（）「」『』【】'
+            || '،؛؟٪۔؍।॥՛՜՝՞։׃׀־።፣፤፥፦፧〈〉《》〔〕〖〗・～〜'
+            || chr(903) || chr(173) || chr(8203) || chr(8204) || chr(8205) || chr(8206) || chr(8207) || chr(1564) || chr(1600)
+            || chr(8288) || chr(65279),
+        '''''''''''"""""""""-----'
+            || '01234567890123456789.'
+            || repeat(' ', 80)), nfkc) end
+$$;
+
+-- What is there is cut anew where that makes a difference: generated columns follow a column that is set to what it was.
+-- A keyword index that nobody believes would only be in the way; a worker makes it anew. It comes before the changes of
+-- `workspaces`, whose lock nobody reads past.
+create function is_marked(content text) returns boolean language sql immutable parallel safe as $$
+    select octet_length(content) > length(content)
+        and content ~ '[٠١٢٣٤٥٦٧٨٩۰۱۲۳۴۵۶۷۸۹٫،؛؟٪۔؍।॥՛՜՝՞։׃׀־።፣፤፥፦፧〈〉《》〔〕〖〗・～〜\u0387\u200e\u200f\u061c\u0640]'
+$$;
+create temporary table cut_anew on commit drop as
+select id, workspace_id from document_chunks
+where is_marked(search_text)
+  and (lexemes is distinct from words_of(language, search_text)
+       or atoms is distinct from atoms_of(workspace_id, search_text));
+do $$ begin
+    if to_regclass('document_chunks_bm25') is not null and keyword_index_worn() and exists (select from cut_anew) then
+        drop index document_chunks_bm25;
+    end if;
+end $$;
+update document_chunks c set language = c.language from cut_anew where c.id = cut_anew.id;
+update workspaces set corpus_version = corpus_version + 1 where id in (select workspace_id from cut_anew);
+drop function is_marked(text);
+
 alter table workspaces alter column language set default 'auto';
 -- The stemmers of a workspace's chunks, in the order in which they came.
 alter table workspaces add column stemmers text[] not null default '{}';
@@ -10,21 +46,6 @@ where exists (select from document_chunks c where c.workspace_id = w.id and c.te
 -- The language of chunks of which none is told.
 create or replace function aos_language() returns text language sql stable
     as $$ select coalesce((select nullif(language, 'auto') from workspaces where id = aos_workspace()), 'english') $$;
-
--- Text as the word parser understands it, as before; the question marks, commas and full stops of other scripts are no
--- letters either, their digits are digits, and marks of direction and the Arabic stretch are nothing.
-create or replace function untypeset(content text) returns text language sql immutable parallel safe as $$
-    select case when octet_length(content) = length(content) then content else normalize(translate(content,
-        '‘’‚‛′“”„‟″«»‹›‐‑‒–−'
-            || '٠١٢٣٤٥٦٧٨٩۰۱۲۳۴۵۶۷۸۹٫'
-            || '—―…•·●▪◦‣■□→←↔×÷±≤≥≈°™®©§¶€£¥¿¡、。，；：！？（）「」『』【】'
-            || '،؛؟٪۔؍।॥՛՜՝՞։׃׀־።፣፤፥፦፧·〈〉《》〔〕〖〗・～〜'
-            || chr(173) || chr(8203) || chr(8204) || chr(8205) || chr(8206) || chr(8207) || chr(1564) || chr(1600)
-            || chr(8288) || chr(65279),
-        '''''''''''"""""""""-----'
-            || '01234567890123456789.'
-            || repeat(' ', 80)), nfkc) end
-$$;
 
 -- A word with its places, as a tsvector is written.
 create function written_word(lexeme text, positions smallint[]) returns text language sql immutable parallel safe as $$
@@ -116,20 +137,40 @@ create function note_stemmers(languages text[]) returns void language sql as $$
     where w.id = aos_workspace() and not languages <@ w.stemmers
 $$;
 
--- What is there is cut anew where that makes a difference: generated columns follow a column that is set to what it was.
--- A keyword index that nobody believes would only be in the way; a worker makes it anew.
-create function is_marked(content text) returns boolean language sql immutable parallel safe as $$
-    select octet_length(content) > length(content)
-        and content ~ '[٠١٢٣٤٥٦٧٨٩۰۱۲۳۴۵۶۷۸۹٫،؛؟٪۔؍।॥՛՜՝՞։׃׀־።፣፤፥፦፧·〈〉《》〔〕〖〗・～〜\u200e\u200f\u061c\u0640]'
+-- As before, but that a phrase of nothing but stop words, which no index finds, is looked for in the given chunks.
+create or replace function holding_literally(
+    codes text[], phrases text[], most int, among text[], r_language text, r_chunker text, r_type text, r_file text,
+    r_from timestamptz, r_to timestamptz, r_documents text[], r_agent uuid)
+returns table (wanted text, id text, document_id text)
+language sql stable security definer set search_path = public, pg_temp set plan_cache_mode = 'force_custom_plan' as $$
+    select code, held.id, held.document_id
+    from unnest(codes) code, lateral (
+        select c.id, c.document_id
+        from document_chunks c
+        join searchable_documents(aos_tenant(), aos_workspace(), r_type, r_file, r_from, r_to, r_documents, r_agent) d
+          on d.id = c.document_id and d.version_id = c.version_id
+        join documents owner on owner.id = d.id
+        where c.atoms @> atoms_of(aos_workspace(), code)
+          and lower(untypeset(c.search_text)) ~ ('(?:^|[^a-z0-9])' || replace(code, '.', '\.') || '(?:$|[^a-z0-9])')
+          and (among is null or c.id = any(among))
+          and c.chunker = r_chunker and c.tenant_id = aos_tenant() and c.workspace_id = aos_workspace()
+          and (c.readers = '{}' or c.readers && aos_principals() or aos_principals() @> array['*'])
+          and (owner.readers = '{}' or owner.readers && aos_principals() or aos_principals() @> array['*'])
+        limit most) held
+    union all
+    select phrase, held.id, held.document_id
+    from unnest(phrases) phrase, lateral (
+        select c.id, c.document_id
+        from document_chunks c
+        join searchable_documents(aos_tenant(), aos_workspace(), r_type, r_file, r_from, r_to, r_documents, r_agent) d
+          on d.id = c.document_id and d.version_id = c.version_id
+        join documents owner on owner.id = d.id
+        where (c.lexemes @@ phrase_words(r_language, phrase)
+               or among is not null and phrase_words(r_language, phrase) is null)
+          and position(in_order(phrase) in in_order(c.search_text)) > 0
+          and (among is null or c.id = any(among))
+          and c.chunker = r_chunker and c.tenant_id = aos_tenant() and c.workspace_id = aos_workspace()
+          and (c.readers = '{}' or c.readers && aos_principals() or aos_principals() @> array['*'])
+          and (owner.readers = '{}' or owner.readers && aos_principals() or aos_principals() @> array['*'])
+        limit most) held
 $$;
-do $$ begin
-    if to_regclass('document_chunks_bm25') is not null and keyword_index_worn()
-       and exists (select from document_chunks where is_marked(search_text)) then
-        drop index document_chunks_bm25;
-    end if;
-end $$;
-with cut as (
-    update document_chunks set language = language where is_marked(search_text) returning workspace_id
-)
-update workspaces set corpus_version = corpus_version + 1 where id in (select workspace_id from cut);
-drop function is_marked(text);

@@ -16,6 +16,7 @@ from psycopg.types.json import Jsonb
 from cluster.basics.errors import Conflict, Unavailable
 from cluster.state.db.embedded import is_external, postgres_endpoints
 from cluster.state.db.postgres import Database, Row, SqlStore, Transaction, load_queries
+from cluster.state.settings.detected_embedder import DETECTED, DETECTED_ROWS, lapsed_detection
 from cluster.state.vault import UnopenableSecret, Vault, vault_of
 from configs.keys import Part, setting_keys
 from configs.sections import Settings
@@ -153,14 +154,30 @@ def layer_settings(
 ) -> tuple[LayeredSettings, Mapping[str, str]]:
     """Files, rows and environment as one snapshot, and the rows that were left out, with why.
 
-    A row that somebody wrote past the API must not keep everything from starting: it is left out, and named.
+    A row that somebody wrote past the API must not keep everything from starting: it is left out, and named. So is an
+    embedder that was detected, where something else is named by now (`lapsed_detection`).
 
     Raises InvalidConfiguration where the files or the environment are not valid by themselves.
     """
     values, left_out = dict(kept.values), dict(kept.left_out)
+    found = _read_valid_rows(environment, values, left_out)
+    if values.get(DETECTED) is None:
+        return found, left_out
+    others = {name: value for name, value in values.items() if name not in DETECTED_ROWS}
+    lapsed = lapsed_detection(values, kept.changed, read_layers(environment, others))
+    for name, why in lapsed.items():
+        del values[name]
+        left_out[name] = why
+    return (read_layers(environment, values) if lapsed else found), left_out
+
+
+def _read_valid_rows(
+    environment: Mapping[str, str] | None, values: dict[str, Any], left_out: dict[str, str]
+) -> LayeredSettings:
+    """All layers; rows that are not valid go from `values` to `left_out`."""
     while True:
         try:
-            return read_layers(environment, values), left_out
+            return read_layers(environment, values)
         except InvalidConfiguration as error:
             wrong = [name for name in error.keys if name in values]
             if not wrong:

@@ -53,10 +53,23 @@ def stemmer_of(code: str) -> str:
 
 def detect_stemmers(texts: Sequence[str]) -> list[str]:
     """The stemmer of each chunk of a document: its language's, where it tells that by itself, else the document's."""
-    whole = " ".join(text[:_READ] for text in texts)[:_READ_OF_DOCUMENT]
+    of_document = document_stemmer(" ".join(text[:_READ] for text in texts))
+    return [chunk_stemmer(text, of_document) for text in texts]
+
+
+def document_stemmer(text: str) -> str:
+    """The stemmer of a document by its text, of which the beginning is enough."""
+    whole = text[:_READ_OF_DOCUMENT]
     code, likely = rank_languages(whole)[0]
-    of_document = stemmer_of(code) if likely >= (LIKELY if len(whole) < _READ else SURE) else DEFAULT
-    return [_stemmer_of_chunk(text[:_READ], of_document) for text in texts]
+    return stemmer_of(code) if likely >= (LIKELY if len(whole) < _READ else SURE) else DEFAULT
+
+
+def chunk_stemmer(text: str, of_document: str) -> str:
+    """The stemmer of a chunk: its language's, where its text tells that by itself, else its document's."""
+    if sum(map(str.isalpha, text[:_READ])) < ENOUGH:
+        return of_document
+    code, likely = rank_languages(text[:_READ])[0]
+    return stemmer_of(code) if likely >= SURE else of_document
 
 
 def question_stemmers(question: str, present: Sequence[str]) -> tuple[str | None, list[str]]:
@@ -74,11 +87,9 @@ def question_stemmers(question: str, present: Sequence[str]) -> tuple[str | None
     return sure, [own, *(one for one in present if one != own)]
 
 
-def _stemmer_of_chunk(text: str, of_document: str) -> str:
-    if sum(map(str.isalpha, text)) < ENOUGH:
-        return of_document
-    code, likely = rank_languages(text)[0]
-    return stemmer_of(code) if likely >= SURE else of_document
+def load_detector() -> None:
+    """Read the model, which takes a second: an event loop has it done in a thread before the first question."""
+    _identifier()
 
 
 @functools.cache

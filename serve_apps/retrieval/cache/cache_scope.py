@@ -10,7 +10,7 @@ from cluster.basics.scope import Scope
 from cluster.models.embedding.migration import VectorSpace, vector_space_of
 from cluster.state.db.postgres import Database, load_queries
 from serve_apps.retrieval.search.query import SearchQuery
-from serve_apps.retrieval.text.literals import find_literals
+from serve_apps.retrieval.search.retrievers import find_asked_literals
 
 SQL = load_queries(Path(__file__).with_name("cache.sql"))
 FORM = 1  # of entries; another number forgets all that there are
@@ -74,7 +74,7 @@ def partition_of(sort: Sort, scope: Scope, query: SearchQuery, corpus: CorpusSta
 
     The scope's principals count as far as the corpus names them; `made_with` is a fingerprint of settings and prompts.
     """
-    asked, literals = asdict(query), find_literals(query.words)
+    asked, literals = asdict(query), find_asked_literals(query)
     told = {
         "form": FORM,
         "sort": sort,

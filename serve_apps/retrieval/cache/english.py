@@ -3,13 +3,17 @@
 import unicodedata
 from collections.abc import Sequence
 
+from pipelines.documents.chunk.language import LIKELY, rank_languages
+
 # Words of nearly every English sentence that are words of no other language of Latin letters.
 _ENGLISH_WORDS = """
-the what which who whom whose when where why how does did are were being and or not with from of this that
-these those there their they you your my our he she it its can could would should must about after before between
-during through because than then into if while each every other only many much is to for by"""
-# Those that are found elsewhere, too; two of them count as one of the others.
-_SHARED_WORDS = """a an in on at over under off up out down some was be been have has will all his her we i"""
+what which whose whom when where why how does did were being with this that those there their they you your our she
+its could would should about before between during through because then into while each every other only many much"""
+# Those that are found elsewhere, too, by themselves (`to` is Danish for two, `by` for a town, `of` Dutch for or, `can`
+# a Turkish name) or in names (`The Who`, `IT`): they tell nothing, but weigh half against words of other languages.
+_SHARED_WORDS = """
+a an the in on at over under off up out down some was be been have has will all his her we i who is are and or not
+from of these my he it can must after than if to for by"""
 # The commonest words of the languages whose words look most like English ones, those left out that are English, too.
 _OTHERS_WORDS = """
 der das und ist wer wie wo wann warum welche welcher welches ein eine einer eines nicht kein keine von zu mit
@@ -25,13 +29,22 @@ _MOST_MARKED = 0.1  # share of letters with marks: `naïve` is English, `où` is
 
 
 def is_english(words: Sequence[str]) -> bool:
-    """True where words in lower case are surely English; a few names of other languages may stand among them."""
+    """True where words in lower case are surely English; a few names of other languages may stand among them.
+
+    Words that are English only tell it unless their letters are likely those of another language; without any, the
+    letters must be likely English themselves. In doubt it is another language.
+    """
     letters = [char for word in words for char in word if char.isalpha()]
     plain = sum(char.isascii() for char in letters)
     if len(letters) - plain > _MOST_MARKED * len(letters) or any(not _is_latin(char) for char in letters):
         return False
     own = sum(1.0 if word in _ENGLISH else 0.5 for word in words if word in _ENGLISH or word in _SHARED)
-    return own >= 1 and own > sum(word in _OTHERS for word in words)
+    if own <= sum(word in _OTHERS for word in words):
+        return False
+    code, likely = rank_languages(" ".join(words))[0]
+    if any(word in _ENGLISH for word in words):
+        return code == "en" or likely < LIKELY
+    return code == "en" and likely >= LIKELY
 
 
 def _is_latin(char: str) -> bool:

@@ -1,12 +1,12 @@
 """Tells who does it to whom: prepositions, voice and arithmetic signs that must agree whatever the words are."""
 
 import re
-import unicodedata
 from collections.abc import Sequence
 from itertools import combinations
 
 from serve_apps.retrieval.text.lexicon import BE, DO, is_participle
 from serve_apps.retrieval.text.question_terms import QuestionTerm, QuestionWording, TermKind
+from serve_apps.retrieval.text.question_tokens import unify_characters
 
 # What follows one of these has a part in what happens; elsewhere (`in`, `on`, `at`, `along`) it tells where or when.
 _ROLES = frozenset(["to", "from", "by", "of", "for", "about", "with", "against"])
@@ -14,12 +14,19 @@ _ROLES = frozenset(["to", "from", "by", "of", "for", "about", "with", "against"]
 _OMITTED = "of"
 _NAMED = frozenset({TermKind.NAME, TermKind.NUMBER, TermKind.DATE})
 # Punctuation and brackets say nothing by themselves, and what money and shares are measured in is compared as words.
-_SIGNS = re.compile(r"""[^\w\s.,;:!?"'`“”‘’()\[\]{}…%$€£°_\-–—]|(?<!\w)[-–−](?=\d)|(?<=\s)[-–—](?=\s)""")
+_SIGNS = re.compile(
+    r"""[^\w\s.,;:!?"'`“”‘’()\[\]{}…%$€£°_\-–—]|(?<!\w)[-–−](?=\d)|(?<=\s)[-–—](?=\s)"""
+    r"""|(?<!\d)\d{1,20}'{1,2}(?![^\W\d_])"""
+)
+# A quote behind a digit is a prime (feet, minutes; inches, seconds), unless it ends what one before it began.
+_QUOTED = re.compile(r"""(?<!\w)(["'])((?:(?!\1).)*)\1(?!\w)""", re.DOTALL)
+_PRIMES = str.maketrans({"‘": "'", "’": "'", "′": "'", "“": '"', "”": '"'})
 
 
 def signs_of(text: str) -> tuple[str, ...]:
-    """Signs that mean something in a text, in their order: of arithmetic, and marks that belong to letters."""
-    return tuple(_SIGNS.findall(unicodedata.normalize("NFKC", text)))
+    """Signs that mean something in a text, in their order: of arithmetic, primes, and marks that belong to letters."""
+    plain = _QUOTED.sub(r" \2 ", unify_characters(text).translate(_PRIMES))
+    return tuple(_SIGNS.findall(plain.replace('"', "''")))
 
 
 def same_roles(pairs: Sequence[tuple[QuestionTerm, QuestionTerm]]) -> bool:

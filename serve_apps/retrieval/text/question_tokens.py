@@ -65,12 +65,18 @@ _PIECES = re.compile(
     r"|(?P<code>[^\s,;?!()\"]{0,60}\w[_\\/@#:=<>+*.\-]+\w[^\s,;?!()\"]*(?:\(\))?|\w*(?:\d|_)\w*(?:\(\))?|\w+\(\)|\w+(?:\+\+|\#))"
     r"|(?P<word>[^\W\d_]+)|(?P<unit>[%$€£°])|(?P<comma>,)|(?P<end>[.;!?])"
 )
+_EXPONENT = re.compile("([⁺⁻]?)([⁰¹²³⁴⁵⁶⁷⁸⁹]+)")
 _HYPHENED = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)+")
+
+
+def unify_characters(text: str) -> str:
+    """One spelling (Unicode's NFKC) of what is written in several, but that `2²` is `2^2`, and not 22."""
+    return unicodedata.normalize("NFKC", _EXPONENT.sub(r"^\1\2", text))
 
 
 def spelled_out(text: str) -> str:
     """Without contractions, genitives and politeness; what may be asked in several ways is asked in one."""
-    text = " ".join(unicodedata.normalize("NFKC", text).split())
+    text = " ".join(unify_characters(text).split())
     if "'" in text or "’" in text or "annot" in text:
         for pattern, plain in _CONTRACTED:
             text = pattern.sub(plain, text)

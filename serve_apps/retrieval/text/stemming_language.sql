@@ -7,15 +7,21 @@ select language, stemmers from workspaces where id = %(workspace)s and tenant_id
 -- change: Cut the words of all its chunks anew, but for `auto`, which needs their languages.
 select set_language(%(language)s) as chunks;
 
--- chunk_texts: The chunks of the next documents, as far as a language is told by, document by document.
-select c.document_id, array_agg(c.id order by c.chunk_index) as ids,
-       array_agg(left(c.text, 2000) order by c.chunk_index) as texts
+-- chunk_texts: The next chunks, as far as a language is told by, but those that are known.
+select c.id, c.document_id, left(c.text, 2000) as text
 from document_chunks c
-where c.workspace_id = %(workspace)s and c.tenant_id = %(tenant)s and c.document_id in (
-    select distinct d.document_id from document_chunks d
-    where d.workspace_id = %(workspace)s and d.tenant_id = %(tenant)s and d.document_id > %(after)s
-    order by d.document_id limit %(documents)s)
-group by c.document_id order by c.document_id;
+where c.workspace_id = %(workspace)s and c.tenant_id = %(tenant)s and c.id > %(after)s
+  and c.id <> all(%(known)s::text[])
+order by c.id limit %(chunks)s;
+
+-- document_heads: The beginnings of documents, as far as a language is told by: 20,000 characters and their blanks are in
+-- no more than 10,000 chunks.
+select d.id, head.text from unnest(%(documents)s::text[]) d(id), lateral (
+    select left(string_agg(first.text, ' ' order by first.chunk_index, first.id), 20000) as text from (
+        select left(c.text, 2000) as text, c.chunk_index, c.id
+        from document_chunks c
+        where c.document_id = d.id and c.workspace_id = %(workspace)s and c.tenant_id = %(tenant)s
+        order by c.chunk_index, c.id limit 10000) first) head;
 
 -- put_languages: Cut the words of given chunks by the language that each is in.
 select set_chunk_languages(%(ids)s::text[], %(languages)s::text[]) as chunks;

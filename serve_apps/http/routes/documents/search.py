@@ -8,6 +8,7 @@ from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from cluster.basics.scope import Scope
+from pipelines.documents.chunk.language import AUTO
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me
 from serve_apps.http.auth.permissions import OPERATE, READ
 from serve_apps.http.fields import MOST_AGENT, DocumentKey, Name, Question, RequestBody, Text
@@ -147,9 +148,10 @@ async def language(me: Me, parts: Its) -> Language:
 @router.put("/api/search/language", dependencies=[OPERATE])
 async def change_language(body: LanguageRequest, me: Me, parts: Its) -> Language:
     """Compare words in another language from now on; answers once every chunk's words are cut anew."""
-    languages = StemmingLanguages(parts.database)
-    async with parts.database.transaction(Scope.of_worker(me.scope.tenant, me.scope.workspace)) as tx:
-        chunks = await languages.change(tx, me.scope, body.language)
+    languages, whole = StemmingLanguages(parts.database), Scope.of_worker(me.scope.tenant, me.scope.workspace)
+    detected = await languages.detect(whole) if body.language == AUTO else {}
+    async with parts.database.transaction(whole) as tx:
+        chunks = await languages.change(tx, me.scope, body.language, detected)
         detail = {"language": body.language, "chunks": chunks}
         await parts.audit.record(tx, me.scope, "search.language", me.scope.workspace, detail=detail)
     return Language(language=body.language, known=await languages.known(me.scope), chunks=chunks)
