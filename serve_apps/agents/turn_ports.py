@@ -8,6 +8,7 @@ from typing import Any, NewType, Protocol
 from cluster.basics.scope import Scope
 from cluster.models.messages import ChatRequest, ConnectionFallback, ModelMessage, ModelReply, ReplyDelta
 from serve_apps.agents.events import Event, EventKind
+from skills.framework.builtin import BASE
 
 RunId = NewType("RunId", str)
 SessionId = NewType("SessionId", str)
@@ -66,6 +67,8 @@ class Turn:
     options: Mapping[str, Any] = field(default_factory=dict)
     depth: int = 0  # 0 for a user's turn, at most 3 for delegated ones
     ancestors: tuple[AgentId, ...] = ()  # agents above this turn: a delegation to one of them is a cycle
+    # Of those that every agent has, the tools that there were at the start: a later one changes no run that is replayed
+    base_tools: tuple[str, ...] = BASE
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,6 +76,8 @@ from serve_apps.agents.turn_ports import TurnHandler, TurnPath
 from serve_apps.retrieval.answers.answerer import DocumentAnswerer
 from serve_apps.retrieval.answers.stored_answers import StoredAnswers
 from serve_apps.retrieval.search.pipeline import SearchPipeline
+from serve_apps.retrieval.tables.table_store import TableStore
+from serve_apps.retrieval.tables.table_workbench import TableWorkbench
 from serve_apps.wiring.cache import CachedRetrieval, ClockSources, ModelHelpers, build_caching
 from serve_apps.wiring.search import RoutedWriter, search_of
 from serve_apps.wiring.skills import base_tools, build_skill_guard
@@ -114,6 +116,7 @@ class Container:
     approvals: ApprovalStore
     skills: SkillStore
     sandbox: Sandbox
+    tables: TableWorkbench
     fence: SkillGuard
     tools: ToolCatalog
     models: ModelClients
@@ -163,7 +166,8 @@ def build_container(
     moments = ClockSources(time.time, time.monotonic, lambda: uuid4().hex)
     cached = build_caching(settings, database, redis, embedder, search, answerer, moments, helpers)
     opener = VaultOpener(database, audit, vault, _utc_now)
-    around = build_skill_guard(settings, database, audit, cached.search, opener, sandbox)
+    tables = TableWorkbench(TableStore(database))
+    around = build_skill_guard(settings, database, audit, cached.search, opener, sandbox, tables)
     return Container(
         database=database,
         redis=redis,
@@ -182,6 +186,7 @@ def build_container(
         approvals=ApprovalStore(database, audit),
         skills=SkillStore(database),
         sandbox=sandbox,
+        tables=tables,
         fence=around,
         tools=base_tools(around),
         models=models,

@@ -48,8 +48,6 @@ from serve_apps.retrieval.golden.golden_runs import GoldenRuns
 from serve_apps.retrieval.golden.measure import GoldenExaminer
 from serve_apps.retrieval.golden.sets import GoldenSets
 from serve_apps.retrieval.golden.snapshot import LiveSnapshot
-from serve_apps.retrieval.tables.table_store import TableStore
-from serve_apps.retrieval.tables.table_workbench import TableWorkbench
 from serve_apps.wiring.agents import CONFIGS, Container, TurnRuntime, build_container, build_turn_intake
 
 
@@ -149,7 +147,6 @@ def _database_parts(database: Database) -> dict[str, Any]:
         "links": AgentLinks(database),
         "graph": KnowledgeGraph(database, NameLexicon.shipped()),
         "answers": StoredAnswers(database),
-        "tables": TableWorkbench(TableStore(database)),
         "switchover": IndexSwitchover(database),
         "runs": RunQueries(database),
         "feedback": FeedbackStore(database),
@@ -161,6 +158,7 @@ def _shared_parts(base: Container) -> dict[str, Any]:
     """Parts that the agents of this process use, too."""
     return {
         "database": base.database,
+        "tables": base.tables,
         "audit": base.audit,
         "agent_store": base.agents,
         "connections": base.connections,

@@ -10,7 +10,6 @@ from serve_apps.agents.skill_audit import AuditTrail
 from serve_apps.agents.turn.graph_context import GraphEntities
 from serve_apps.agents.turn.knowledge import AgentKnowledge, PassageSearch
 from serve_apps.agents.turn.table_context import AgentTables
-from serve_apps.retrieval.tables.table_store import TableStore
 from serve_apps.retrieval.tables.table_workbench import TableWorkbench
 from skills.framework.builtin import BASE, shipped_skill
 from skills.framework.catalogue import ToolCatalog
@@ -26,11 +25,12 @@ def build_skill_guard(
     search: PassageSearch,
     credentials: CredentialOpener,
     scripts: ScriptRunner,
+    workbench: TableWorkbench,
 ) -> SkillGuard:
     """The fence that all skills of this process are behind."""
     entities = GraphEntities(KnowledgeGraph(database, NameLexicon.shipped()))
     knows, hosts = AgentKnowledge(search), settings.agents.http_allow
-    tables = AgentTables(TableWorkbench(TableStore(database)), search)
+    tables = AgentTables(workbench, search)
     ground = SkillDependencies(
         settings.skills, credentials, knows, scripts, resolve_host, hosts, entities=entities, tables=tables
     )

@@ -12,6 +12,7 @@ import pytest
 
 from cluster.basics.scope import Role
 from configs.settings import load_settings
+from serve_apps.retrieval.tables import table_catalogue, table_store
 from serve_apps.retrieval.tables.table_store import TableStore
 from serve_apps.retrieval.tables.table_workbench import TableWorkbench
 from serve_apps.wiring.http import build_app_dependencies
@@ -64,11 +65,15 @@ async def test_tables_are_listed_under_the_readers_rights(
 
 async def test_a_query_gives_rows_with_their_places(operator: httpx.AsyncClient, books: Sequence[str]) -> None:
     found = await run(operator, 'select "Lorry", "Toll" from t where "Toll" > 100', tables={"T": may_of(books)})
-    assert found["rows"] == [["Lorry 12", 310]] and found["sources"] == [{"rows": 1, "citations": [1]}]
+    assert found["rows"] == [["Lorry 12", 310]] and found["sources"] == [
+        {"rows": 1, "filenames": ["tolls-may.md"], "citations": [1]}
+    ]
     (cited,) = found["citations"]
     assert (cited["document_id"], cited["page"], cited["quote"]) == (books[0], 1, "Lorry 12 | 310")
     summed = await run(operator, f'select sum("Toll") as toll from {may_of(books)}')
-    assert summed["rows"] == [[400]] and summed["sources"] == [{"rows": 2, "citations": [1, 2]}]
+    assert summed["rows"] == [[400]] and summed["sources"] == [
+        {"rows": 2, "filenames": ["tolls-may.md"], "citations": [1, 2]}
+    ]
     assert "1 row" in summed["notes"][0]
 
 
@@ -200,3 +205,19 @@ async def test_the_workbench_is_bound_to_the_scope_and_not_to_names(
     assert (await bench.catalogue.search_tables(other, None, None, 0, 10)).tables == ()
     with pytest.raises(Exception, match="no table"):
         await bench.run_query(other, f"select 1 from {may_of(books)}", None, aliases={})
+
+
+async def test_the_rows_of_all_tables_of_a_query_are_limited_together(
+    api: Api, office: Office, books: Sequence[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are counted before they are read; a query of a part of them goes on."""
+    admin = await api.sign_in(office.emails[Role.ADMIN])
+    both = f"select count(*) from {may_of(books)}_all"
+    assert (await run(admin, both))["rows"][0][0] > 2
+    for module, most in ((table_store, 3), (table_catalogue, 3)):
+        monkeypatch.setattr(module, "MOST_TOGETHER", most)
+    assert (await run(admin, f"select 1 from {may_of(books)}"))["rows"]
+    twice = f"select 1 from {may_of(books)} a, {may_of(books)}_all b"
+    assert (await run(admin, twice, 422))["code"] == "too_many_rows"
+    monkeypatch.setattr(table_store, "MOST_TOGETHER", 2)
+    assert (await run(admin, both, 422))["code"] == "too_many_rows"

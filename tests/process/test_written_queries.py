@@ -1,12 +1,18 @@
 """Queries that somebody writes over tables: what they may do, what stops them, and the rows each result is made of."""
 
+import asyncio
+import json
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pipelines.documents.document import Page
 from pipelines.documents.facts.find_facts import find_tables
+from pipelines.documents.facts.page_table import TableKind
+from serve_apps.retrieval.tables import written_query
 from serve_apps.retrieval.tables.relation import DocumentTables, Relation, build_relations
 from serve_apps.retrieval.tables.sandboxed_sql import BadQuery
 from serve_apps.retrieval.tables.table_catalogue import find_table_names, name_tables
@@ -41,9 +47,8 @@ def relation_of(text: str) -> Relation:
 
 
 def ask(sql: str, *, most: int = 50, seconds: float = 10.0) -> QueryResult:
-    return run_written_query(
-        sql, {"tolls": relation_of(TOLLS), "quays": relation_of(QUAYS)}, most=most, seconds=seconds
-    )
+    tables = {"tolls": relation_of(TOLLS), "quays": relation_of(QUAYS)}
+    return asyncio.run(run_written_query(sql, tables, most=most, seconds=seconds))
 
 
 def rows_behind(found: QueryResult, text: str = TOLLS) -> list[set[str]]:
@@ -75,11 +80,17 @@ def rows_behind(found: QueryResult, text: str = TOLLS) -> list[set[str]]:
             [("Oak 1",), ("Elm 3",)],
             [{"Oak 1"}, {"Elm 3"}],
         ),
+        ('select "Lorry" from tolls qualify row_number() over (order by "Toll") = 2', [("Ash 4",)], [{"Ash 4"}]),
+        ('select max("Toll"), min("Toll") from tolls', [(310.5, 40)], [{"Oak 1", "Elm 3"}]),
+        ('select arg_max("Lorry", "Tons"), min(row) from tolls', [("Oak 1", 0)], [{"Oak 1"}]),
+        ('select max("Toll") filter (where "Quay" = \'West\') from tolls', [(60,)], [{"Ash 4"}]),
+        ('select sum("Toll") filter (where "Tons" < 6) as s from tolls', [(100,)], [{"Elm 3", "Ash 4"}]),
         (
-            'select "Lorry", sum("Tons") over (order by "Day") from tolls qualify row_number() over () = 2',
-            [("Oak 2", 19)],
-            [{"Oak 2"}],
+            'select max("Tons"), sum("Toll") filter (where "Tons" < 6) from tolls',
+            [(12, 100)],
+            [{"Oak 1", "Elm 3", "Ash 4"}],
         ),
+        ('select max(nullif("Toll", 310.5) * 2) from tolls', [(180.5,)], [{"Oak 2"}]),
         ("select date_trunc('month', \"Day\")::date d, count(*) from tolls group by 1 having count(*) > 5", [], []),
         ("select row, is_total from tolls where is_total", [(4, True)], [{"Total"}]),
     ],
@@ -106,6 +117,107 @@ def test_what_hides_its_rows_is_answered_and_says_so() -> None:
     assert any("cannot be told" in note for note in found.notes)
 
 
+@pytest.mark.parametrize(
+    ("sql", "rows"),
+    [
+        ('select (select sum("Toll") from tolls)', [(500.75,)]),
+        ('select "Lorry", "Toll" > (select avg("Toll") from tolls) from tolls where row = 0', [("Oak 1", True)]),
+        (
+            'select "Lorry", sum("Tons") over (order by "Day") from tolls qualify row_number() over () = 2',
+            [("Oak 2", 19)],
+        ),
+        ('with w as (select sum("Tons") over () as s from tolls) select max(s) from w', [(27,)]),
+    ],
+)
+def test_values_of_other_rows_are_not_said_to_be_of_a_rows_own(sql: str, rows: list[tuple[Any, ...]]) -> None:
+    """A window or a query within takes in rows that are not those of the row it stands in."""
+    found = ask(sql)
+    assert list(found.rows) == rows and found.sources is None
+    assert any("cannot be told" in note for note in found.notes)
+
+
+_PAIR = """with a as (select "Quay", "Toll" from tolls), b as (select "Quay", "Keeper" from quays) """
+
+
+@pytest.mark.parametrize(
+    ("sql", "rows"),
+    [
+        (f'{_PAIR} select "Quay", "Keeper" from a natural join b where "Toll" = 90.25', [("South", "Ben Thorne")]),
+        (f'{_PAIR} select "Keeper" from a natural left join b where "Toll" = 90.25', [("Ben Thorne",)]),
+        (
+            'with a as (select "Quay" from tolls), b as (select * from a union select * from a) '
+            "select (select count(*) from b)",
+            [(3,)],
+        ),
+        ('with c as (select "Quay" from tolls) select (select count(*) from (select distinct * from c))', [(3,)]),
+        ('with a as (select "Quay" from tolls) select count(distinct a) from a', [(3,)]),
+        ('select s from (select "Quay" from tolls limit 1) s', [({"Quay": "North"},)]),
+        ("select columns('.*') from (select \"Quay\" from tolls limit 1)", [("North",)]),
+        ('with a as (select "Quay" from tolls where row = 0) select * from a', [("North",)]),
+    ],
+)
+def test_rows_are_those_of_the_query_as_it_was_written(sql: str, rows: list[tuple[Any, ...]]) -> None:
+    """Asking which rows a result is made of changes neither its rows nor its columns."""
+    found = ask(sql)
+    assert list(found.rows) == rows
+    assert "__rows" not in {one.name for one in found.columns}
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "select range(300000) x from range(5)",
+        "select list(repeat('x', 2000)) from range(3000)",
+        "select {'a': range(3000), 'b': [range(3000)]} from range(10)",
+    ],
+)
+def test_long_values_are_cut(sql: str) -> None:
+    assert len(json.dumps(ask(sql).rows)) < 1_000_000
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "select repeat('x', 2000), repeat('y', 2000) from range(1000)",
+        "select [range(100) for i in range(100)] from range(50)",
+        f"select {', '.join(['[]'] * 900)} from range(1000)",
+    ],
+)
+def test_a_result_that_is_too_large_is_refused_with_what_to_do(sql: str) -> None:
+    with pytest.raises(BadQuery) as caught:
+        ask(sql, most=1000)
+    assert "too large" in caught.value.detail and caught.value.hint
+
+
+def test_no_more_of_an_answer_is_read_than_is_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(written_query, "MOST_READ", 1_000)
+    assert ask("select 'x'").rows == (("x",),)
+    with pytest.raises(BadQuery, match="too large"):
+        ask("select repeat('x', 1000) from range(20)")
+
+
+async def test_a_query_that_is_cancelled_leaves_no_process() -> None:
+    asked = asyncio.create_task(run_written_query(ENDLESS, {"tolls": relation_of(TOLLS)}, most=5, seconds=60.0))
+    await asyncio.sleep(2)
+    begun = _children()
+    assert begun
+    asked.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asked
+    assert not begun & _children()
+
+
+def _children() -> set[str]:
+    tasks = Path("/proc/self/task").iterdir()
+    return {child for one in tasks for child in (one / "children").read_text().split()}
+
+
+def test_a_value_that_cannot_be_shown_is_called_so() -> None:
+    with pytest.raises(BadQuery) as caught:
+        ask("select interval '99999999 years'")
+    assert "cannot be shown" in caught.value.detail and "memory" not in caught.value.detail
+
+
 def test_totals_are_left_out_and_said_unless_the_query_names_them() -> None:
     assert ask('select sum("Tons") from tolls').notes == (
         "1 row of tolls that sum others up left out; name is_total in the query to have them.",
@@ -114,9 +226,53 @@ def test_totals_are_left_out_and_said_unless_the_query_names_them() -> None:
     assert both.rows == ((False, 27), (True, 27)) and both.notes == ()
 
 
+DOUBTED = """Fees
+
+| Who | Fee |
+| --- | --- |
+| Ada | 12 |
+| Ben | 7 |
+| All | 19 |
+| Cleo | 5 |
+"""
+
+
+def test_totals_are_those_of_the_tables_whose_is_total_is_named() -> None:
+    sql = (
+        'select t."Lorry", (select sum("Tons") from tolls) from quays q, tolls t where not q.is_total and t."Tons" > 20'
+    )
+    assert ask(sql).rows == ()
+    named = ask('select "Quay" from quays where not is_total union all select "Lorry" from tolls where "Tons" > 20')
+    assert named.rows == (("North",), ("South",)) and any("1 row of tolls" in note for note in named.notes)
+    through = ask('with a as (select * from tolls) select "Tons" from a where is_total')
+    assert through.rows == ((27,),)
+
+
+def test_rows_that_may_be_totals_are_said_also_where_totals_are_named() -> None:
+    doubted = replace(relation_of(DOUBTED), doubtful=frozenset({2}))
+    for sql in ('select sum("Fee") from fees', 'select sum("Fee") from fees where not is_total'):
+        found = asyncio.run(run_written_query(sql, {"fees": doubted}, most=5))
+        assert any("may sum others up" in note for note in found.notes), sql
+
+
+def test_a_form_is_cited_by_the_fields_that_are_asked_for_and_filled() -> None:
+    texts = ("Tenant: Ada Quist\nRent: 900\nKeys: 2\n", "Tenant: Ben Thorne\nRent: 700\nKeys:\n")
+    documents = [document_of(text, f"{n}.md", f"{n}" * 32) for n, text in enumerate(texts)]
+    (form,) = (one for one in build_relations(documents) if one.kind is TableKind.FORM)
+
+    def places_of(sql: str) -> list[int]:
+        found = asyncio.run(run_written_query(sql, {"form": form}, most=5))
+        return [len(one.places) for one in found.sources or ()]
+
+    filled = [sum(bool(column.shown[row]) for column in form.columns) for row in range(form.rows)]
+    assert places_of("select * from form order by row") == filled
+    assert places_of('select "Rent" from form order by row') == [1] * form.rows
+
+
 def test_columns_have_types_and_units() -> None:
     units = relation_of("Fees\n\n| Who | Fee |\n| --- | --- |\n| Ada | 12 € |\n| Ben | 7 € |\n")
-    found = run_written_query('select "Who", "Fee", current_date as d, [1] as l from fees', {"fees": units}, most=5)
+    sql = 'select "Who", "Fee", current_date as d, [1] as l from fees'
+    found = asyncio.run(run_written_query(sql, {"fees": units}, most=5))
     assert [(one.type, one.unit) for one in found.columns] == [
         ("text", ""),
         ("number", "€"),
@@ -153,6 +309,17 @@ def test_more_rows_than_are_shown_are_said() -> None:
         "with a as (select * from read_blob('/etc/passwd')) select * from a",
         'select (select count(*) from "https://example.org/x.parquet")',
         "select * from tolls where exists (from sniff_csv('/etc/passwd'))",
+        'with "information_schema.tables" as (select 1) select * from information_schema.tables',
+        "with sqlite_master as (select * from sqlite_master) select * from sqlite_master",
+        "with recursive sqlite_master as (select * from sqlite_master) select * from sqlite_master",
+        "with recursive s as (select 1 union all select 1 from sqlite_master), sqlite_master as (select 1) from s",
+        'with recursive sqlite_master as (select name from sqlite_master union all (select "x" from sqlite_master)) '
+        "select * from sqlite_master",
+        'with "\u017fqlite_master" as (select 1) select * from sqlite_master',
+        "with a as (with sqlite_master as (select 1) select 1) select * from sqlite_master",
+        'with "/etc/x.csv" as (select 1) select * from "/etc/x".csv',
+        "select current_setting('secret_directory')",
+        "select \"Current_Setting\"('secret_directory') from tolls",
         "describe tolls",
         "selec 1",
         "\x00",

@@ -28,9 +28,12 @@ from serve_apps.agents.durable.run_loop import done_data, emit_opening
 from serve_apps.agents.events import Event, EventKind
 from serve_apps.agents.intake.turn import dump_turn, load_turn
 from serve_apps.agents.streams.subscriber import EventQueue
+from serve_apps.agents.turn.general_path import ToolLoopHandler
 from serve_apps.agents.turn_errors import ApprovalPending
 from serve_apps.agents.turn_ports import AgentId, Journal, Said, Turn, TurnOutcome, TurnPath
-from tests.fakes.agents import SCOPE, turn
+from skills.framework.builtin import BASE
+from tests.fakes.agents import SCOPE, MemoryJournal, ScriptedModels, turn
+from tests.fakes.crew import FakeTool, crew
 from tests.fakes.model_requests import request_from_json
 from tests.fakes.record import MemoryRecord, journal_on
 
@@ -175,6 +178,24 @@ async def test_a_model_that_cannot_be_asked_is_an_error_and_no_divergence() -> N
     replayer = Replayer(Shelf(await recorded()), {TurnPath.GENERAL: agent(Models())}, [ACT])
     with pytest.raises(Unavailable):
         await replayer.replay(SCOPE, "run", model="other")
+
+
+async def test_a_run_from_before_a_base_tool_came_replays_without_it() -> None:
+    """Its models were never offered the tool; with it each of its requests would differ."""
+    new = turn("Translate 'hello' to French")
+    old = replace(new, base_tools=tuple(name for name in BASE if name != "query_tables"))
+    journal, tools = MemoryJournal(), [FakeTool(name="query_tables"), FakeTool(name="calculator")]
+    models = ScriptedModels("Good day to you.")
+    await ToolLoopHandler(crew(models, *tools))(old, journal)
+    assert [spec.name for spec in models.asked[0][1].tools] == ["calculator"]
+    frozen = dump_turn(old)
+    del frozen["base_tools"]  # as it was recorded before turns kept them
+    walked = journal.again(replaying=True)
+    await ToolLoopHandler(crew(ScriptedModels(), *tools))(load_turn(frozen), walked)
+    assert [(one.kind, one.data) for one in walked.events] == [(one.kind, one.data) for one in journal.events]
+    newer = ScriptedModels("Good day to you.")
+    await ToolLoopHandler(crew(newer, *tools))(load_turn(dump_turn(new)), MemoryJournal())
+    assert {spec.name for spec in newer.asked[0][1].tools} == {"query_tables", "calculator"}
 
 
 def test_a_turn_is_frozen_and_thawed_whole() -> None:

@@ -42,7 +42,7 @@ def test_what_stands_out_is_said_with_its_rows() -> None:
     found = said(CATCH)
     assert found[InsightKind.LARGEST].text == "The largest Tons is 140: Gannet 2023."
     assert found[InsightKind.SMALLEST].text == "The smallest Tons is 11: Petrel 2023."
-    assert found[InsightKind.SHARE].text == "Gannet 2023 has 68.3 % of all Tons: 140 of 205."
+    assert found[InsightKind.SHARE].text == "Gannet 2023 has 68.3 % of all Tons: 140 of 205, the sum of 6 rows."
     assert found[InsightKind.CHANGE].text == "Tons went from 26 (2021) to 151 (2023): +125, +480.8 %."
     assert found[InsightKind.OUTLIER].text == "Tons: Gannet 2023 (140) is far from the others."
     assert found[InsightKind.CHANGE].rows == (0, 1, 4, 5) and found[InsightKind.OUTLIER].rows == (5,)
@@ -103,3 +103,16 @@ def test_where_a_row_may_sum_others_up_no_share_is_said() -> None:
     rows = ("Bread | 10 | 12", "Milk | 5 | 6", "Food | 15 | 18", "Rent | 40 | 40")
     found, notes = find_insights("catch", relation_of(table("Line | Jan | Feb", *rows)))
     assert InsightKind.SHARE not in {one.kind for one in found} and "may sum others up" in notes[0]
+
+
+@pytest.mark.parametrize("names", [("Median", "mad"), ("mad", "middle"), ("median", "spread"), ("z", "score")])
+def test_a_column_may_be_called_as_a_query_calls_its_own(names: tuple[str, str]) -> None:
+    rows = [f"A{n}b | {n} | {n * 2}" for n in (3, 4, 5, 6, 7, 500)]
+    found = said(table(f"Boat | {names[0]} | {names[1]}", *rows))
+    assert found[InsightKind.OUTLIER].rows == (5,)
+
+
+@pytest.mark.parametrize("heading", ["Age", "Temperature", "Rating", "Score"])
+def test_what_rows_do_not_have_together_is_not_shared(heading: str) -> None:
+    found = said(table(f"Who | {heading}", "Ada | 40", "Ben | 30", "Cleo | 27"))
+    assert InsightKind.SHARE not in found and InsightKind.LARGEST in found

@@ -1,6 +1,7 @@
 """`aos tables`: the tables in documents, and read-only SQL over them with the places of each row."""
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -15,6 +16,7 @@ from cluster.basics.errors import Invalid
 from cluster.console.api import JSON
 from cluster.console.commands.document_commands import AsJson, CommandContext
 
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 MOST_PLACES = 3  # of a row that a person reads
 OfAgent = Annotated[str | None, typer.Option("--agent", help="Only documents of this agent: its UUID or name.")]
 
@@ -97,8 +99,12 @@ def render_insights(found: JSON) -> Group:
     cited = {one["n"]: one for one in found["citations"]}
     lines = []
     for one in found["insights"]:
-        lines += [Text(one["text"]), Text(f"    {_describe_source(one, cited)}\n    {one['sql']}", style="dim")]
-    return Group(*lines, *(Text(note, style="dim") for note in found["notes"]))
+        sql = _without_controls(one["sql"])
+        lines += [
+            Text(_without_controls(one["text"])),
+            Text(f"    {_describe_source(one, cited)}\n    {sql}", style="dim"),
+        ]
+    return Group(*lines, *(Text(_without_controls(note), style="dim") for note in found["notes"]))
 
 
 def _write_chart(context: CommandContext, chart: JSON | None, file: Path) -> None:
@@ -133,7 +139,7 @@ def render_tables(found: JSON) -> Group:
     for one in found["items"]:
         columns = ", ".join(f"{it['name']} ({it['unit'] or it['type']})" for it in one["columns"])
         cells = (one["name"], one["filename"], str(one["page"]), str(one["rows"]), columns)
-        shown.add_row(*map(escape, cells))
+        shown.add_row(*(escape(_without_controls(cell)) for cell in cells))
     unseen = found["unseen"]
     told = f"{found['documents']} documents have such tables."
     told += f" {unseen} were indexed before tables were kept; `aos generations build` adds them." if unseen else ""
@@ -144,20 +150,26 @@ def render_result(found: JSON) -> Group:
     """A result as a person reads it: its rows with their places, and what is not in it."""
     shown = Table()
     for column in found["columns"]:
-        shown.add_column(escape(f"{column['name']} {column['unit']}".strip()), overflow="fold")
+        shown.add_column(escape(_without_controls(f"{column['name']} {column['unit']}".strip())), overflow="fold")
     if found["sources"] is not None:
         shown.add_column("from", style="dim", overflow="fold")
     cited = {one["n"]: one for one in found["citations"]}
     for at, row in enumerate(found["rows"]):
-        cells = ["" if cell is None else str(cell) for cell in row]
+        cells = ["" if cell is None else _without_controls(str(cell)) for cell in row]
         if found["sources"] is not None:
             cells.append(_describe_source(found["sources"][at], cited))
         shown.add_row(*map(escape, cells))
-    return Group(shown, *(Text(note, style="dim") for note in found["notes"]))
+    return Group(shown, *(Text(_without_controls(note), style="dim") for note in found["notes"]))
 
 
 def _describe_source(source: JSON, cited: JSON) -> str:
+    """Documents and pages of a row; of one that was not looked up its documents."""
     known = [cited[n] for n in source["citations"] if n in cited]
-    places = list(dict.fromkeys(f"{one['filename']} p. {one['page']}" for one in known))
+    places = list(dict.fromkeys(f"{one['filename']} p. {one['page']}" for one in known)) or source.get("filenames", [])
     more = f", … ({source['rows']} rows)" if source["rows"] > 1 else ""
-    return ", ".join(places[:MOST_PLACES]) + more
+    return _without_controls(", ".join(places[:MOST_PLACES]) + more)
+
+
+def _without_controls(text: str) -> str:
+    """The text without what a terminal obeys; lines and tabs become blanks."""
+    return _CONTROLS.sub("", re.sub(r"[\t\n\r]+", " ", text))

@@ -8,6 +8,7 @@ from cluster.models.chat.openai_requests import REQUIRED
 from cluster.models.messages import ToolSpec
 from serve_apps.agents.intake.toolset import attached_names
 from serve_apps.agents.turn_ports import Turn
+from skills.framework.builtin import BASE
 from skills.framework.catalogue import ToolCatalog
 
 CHARACTERS = 1_000  # of a description that a client gives
@@ -44,6 +45,7 @@ def offer_tools(turn: Turn, catalog: ToolCatalog) -> ToolOffer:
     hidden = {spec.name for spec in client}
     listed = turn.agent.config.get("tools")
     own = {tool.spec.name for tool in catalog} - hidden
+    own -= set(BASE) - set(turn.base_tools) - attached_names(turn.agent.config)
     if listed is not None:
         own &= _tool_names(listed) | attached_names(turn.agent.config)
     if chosen is not None:

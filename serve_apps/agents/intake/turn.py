@@ -2,12 +2,18 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Final
 
 from cluster.basics.scope import Role, Scope, TenantId, UserId, WorkspaceId
 from cluster.state.canonical_json import normalize_json
 from serve_apps.agents.durable.message_codec import message_from_json, message_to_json
 from serve_apps.agents.turn_ports import AgentId, AgentSnapshot, RunId, SessionId, Turn, TurnPath
+
+# What every agent had before turns kept it.
+_FORMER_BASE: Final = (
+    *("search_knowledge", "semantic_search", "search_graph"),
+    *("calculator", "get_time", "http_get", "delegate", "request_user_input"),
+)
 
 
 def dump_turn(turn: Turn) -> dict[str, Any]:
@@ -32,6 +38,7 @@ def load_turn(frozen: Any) -> Turn:
         options=found["options"],
         depth=found["depth"],
         ancestors=tuple(AgentId(ancestor) for ancestor in found["ancestors"]),
+        base_tools=tuple(found.get("base_tools", _FORMER_BASE)),
     )
 
 

@@ -189,7 +189,7 @@ class TurnDelegations:
         run = RunId(str(uuid5(UUID(turn.run), f"{self._made} {key}")))
         options = {name: turn.options[name] for name in ("use_rag",) if name in turn.options}
         below: dict[str, Any] = {"depth": turn.depth + 1, "ancestors": above, "options": options}
-        inner = Turn(run, turn.scope, turn.session, other, task, **below)
+        inner = Turn(run, turn.scope, turn.session, other, task, base_tools=turn.base_tools, **below)
         outcome = await self._carry_out(inner, InnerJournal(self._journal, run, other.name), self._allowance)
         told = ("n", "filename", "page", "quote", "caveats")
         cited = [{name: one[name] for name in told if one.get(name)} for one in outcome.citations]

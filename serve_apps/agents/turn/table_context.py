@@ -1,6 +1,8 @@
 """Tables as context of a turn: what an agent's documents hold, and rows of a query with the places they stand in."""
 
+import json
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
 from typing import Final
 
 from cluster.basics.scope import Scope
@@ -20,6 +22,8 @@ MOST_ROWS: Final = 50  # of a result
 MOST_QUOTED: Final = 6  # rows of documents that may be quoted from one result
 MOST_PLACES: Final = 3  # of one row of a result
 MOST_COLUMNS: Final = 40
+ROWS_LONG: Final = 1_000  # characters of all rows: of an observation a model reads some 2,000, the notes among them
+PLACES_LONG: Final = 400  # characters of all places, which stand before the rows in what is recorded
 SAMPLE: Final = 2  # rows of a table
 CELL: Final = 40  # characters of a cell of a sample
 
@@ -50,19 +54,25 @@ class AgentTables:
         return {"tables": shown, "more": max(0, len(found) - MOST_TABLES)}
 
     async def query(self, scope: Scope, agent: str, sql: str) -> Json:
-        """{columns, rows, notes, sql, places, passages}: what is said first is read first, as observations are cut.
+        """{columns, notes, rows, sql, places, passages}; rows and places as far as a model reads an observation.
 
         Raises BadQuery, TableNotFound, TooManyRows; Unavailable: Postgres cannot be reached.
         """
         found = await self._workbench.run_query(scope, sql, agent, aliases={}, most=MOST_ROWS)
         result, sources = found.result, found.result.sources or ()
         columns = [f"{one.name} ({one.unit})" if one.unit else one.name for one in result.columns]
+        rows = _first_of([list(row) for row in result.rows], ROWS_LONG)
+        places = _first_of([_place_data(one, found.cited) for one in sources[: len(rows)]], PLACES_LONG)
+        left = len(result.rows) - len(rows)
+        cut = (
+            [f"Only {len(rows)} of {len(result.rows)} rows are shown here; sum up or filter for less."] if left else []
+        )
         return {
             "columns": columns,
-            "rows": [list(row) for row in result.rows],
-            "notes": list(result.notes),
+            "notes": [*result.notes, *cut],
+            "rows": rows,
             "sql": sql,
-            "places": [_place_data(one, found.cited) for one in sources],
+            "places": places,
             "passages": _quotable(sources, found.cited),
         }
 
@@ -88,6 +98,12 @@ def _table_data(table: NamedTable) -> Json:
     told = {"name": table.name, "document": place.filename, "page": place.page, "rows": table.rows}
     more = {"title": table.title[: 2 * CELL]} if table.title else {}
     return {**told, **more, "columns": named, "sample": sample}
+
+
+def _first_of(items: Sequence[Json], most: int) -> list[Json]:
+    """The first, up to a length of all together; one in any case."""
+    lengths = accumulate(len(json.dumps(one, ensure_ascii=False)) + 2 for one in items)
+    return list(items[: max(1, sum(length <= most for length in lengths))])
 
 
 def _place_data(source: ResultSource, cited: Mapping[RowPlace, Citation]) -> Json:

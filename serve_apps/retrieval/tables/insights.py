@@ -1,5 +1,6 @@
 """Insights: plain statements about a table's measures, each with the query that shows it and the rows it is about."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
@@ -22,6 +23,13 @@ MOST_MEASURES: Final = 5  # of a table
 MOST_TIED: Final = 3  # rows that share an end
 MOST_FAR: Final = 5  # rows that are named as far from the others
 ADDITIVE_UNITS_BUT: Final = frozenset({"%", "°C", "°F"})  # what is in these is never added up
+# Headings of what each row has of its own, and no rows have together.
+NOT_ADDED: Final = re.compile(
+    r"\b(?:ages?|alter|temp(?:erature|eratur)?s?|scores?|ratings?|grades?|noten?|levels?|ranks?|rang|speeds?|density"
+    r"|ratio|share|anteil|index|heights?|h\u00f6he|depths?|tiefe|latitude|longitude|elevation|ph|voltage|pressure"
+    r"|humidity|median|mean|mittel(?:wert)?|min(?:imum)?|max(?:imum)?|balance|saldo)\b",
+    re.IGNORECASE,
+)
 
 
 class InsightKind(StrEnum):
@@ -83,13 +91,15 @@ class _MeasureInsights:
     def statements(self) -> list[tuple[InsightKind, str]]:
         """The queries, in the order in which a reader wants to know."""
         measure, source = quoted(self.column.name), self._source()
-        shown = ", ".join(["row", *map(quoted, self._keys()), measure])
+        columns = ["row", *map(quoted, self._keys()), measure]
+        shown = ", ".join(columns)
         found = [
             (InsightKind.LARGEST, f"select {shown} {source} qualify {measure} = max({measure}) over () order by row"),
             (InsightKind.SMALLEST, f"select {shown} {source} qualify {measure} = min({measure}) over () order by row"),
         ]
         if self._is_additive() and min(self._numbers()) >= 0 and sum(self._numbers()) > 0:
-            share = f"round(100 * {measure} / sum({measure}) over (), 1) as share, sum({measure}) over () as total"
+            whole = f"sum({measure}) over ()"
+            share = f"round(100 * {measure} / {whole}, 1) as share, {whole} as total, count(*) over () as counted"
             first = f"qualify row_number() over (order by {measure} desc, row) = 1"
             found.append((InsightKind.SHARE, f"select {shown}, {share} {source} {first}"))
         if period := self._period():
@@ -99,7 +109,7 @@ class _MeasureInsights:
                 (InsightKind.CHANGE, f"select list(row), {quoted(period)}, sum({measure}), count(*) {source} {groups}")
             )
         if len(self._numbers()) >= LEAST_SPREAD:
-            found.append((InsightKind.OUTLIER, self._outliers_sql(shown, measure)))
+            found.append((InsightKind.OUTLIER, self._outliers_sql(columns, measure)))
         return found
 
     def tell(self, kind: InsightKind, sql: str, rows: Sequence[tuple[Any, ...]]) -> Insight | None:
@@ -108,9 +118,10 @@ class _MeasureInsights:
             case InsightKind.LARGEST | InsightKind.SMALLEST:
                 return self._tell_end(kind, sql, rows)
             case InsightKind.SHARE:
-                row, *_, value, share, total = rows[0]
+                row, *_, value, share, total, count = rows[0]
                 said = f"{self._name_of(row)} has {_percent(Decimal(str(share)))} of all {self.column.name}: "
-                return self._insight(kind, f"{said}{self._shown(value)} of {self._shown(total)}.", sql, [row])
+                told = f"{said}{self._shown(value)} of {self._shown(total)}, the sum of {count} rows."
+                return self._insight(kind, told, sql, [row])
             case InsightKind.CHANGE:
                 return self._tell_change(sql, rows)
             case InsightKind.OUTLIER:
@@ -140,18 +151,22 @@ class _MeasureInsights:
         )
         return self._insight(InsightKind.CHANGE, text, sql, [*first_rows, *last_rows])
 
-    def _outliers_sql(self, shown: str, measure: str) -> str:
-        score = f"{NORMAL} * ({measure} - median) / mad"
+    def _outliers_sql(self, shown: Sequence[str], measure: str) -> str:
+        # A column may be called as one of these queries is: each name says whose it is.
+        own = f"{quoted(self.table)}."
+        number, named = f"{own}{measure}", ", ".join(f"{own}{one}" for one in shown)
+        score = f"{NORMAL} * ({number} - middle.median) / spread.mad"
         return (
             f"with middle as (select median({measure}) as median {self._source()}), "
-            f"spread as (select median(abs({measure} - median)) as mad {self._source('middle')}) "
-            f"select {shown}, {score} as z {self._source('middle', 'spread')} "
-            f"and mad > 0 and abs({score}) > {FAR} order by abs({score}) desc, row limit {MOST_FAR}"
+            f"spread as (select median(abs({number} - middle.median)) as mad {self._source('middle')}) "
+            f"select {named}, {score} as z {self._source('middle', 'spread')} "
+            f"and spread.mad > 0 and abs({score}) > {FAR} order by abs({score}) desc, {own}row limit {MOST_FAR}"
         )
 
     def _source(self, *others: str) -> str:
         tables = ", ".join((quoted(self.table), *others))
-        return f"from {tables} where not is_total and {quoted(self.column.name)} is not null"
+        own = f"{quoted(self.table)}." if others else ""
+        return f"from {tables} where not {own}is_total and {own}{quoted(self.column.name)} is not null"
 
     def _insight(self, kind: InsightKind, text: str, sql: str, rows: Sequence[int]) -> Insight:
         return Insight(kind, self.column.name, text, sql, tuple(rows))
@@ -164,7 +179,11 @@ class _MeasureInsights:
         ]
 
     def _is_additive(self) -> bool:
-        rate = RATE.search(self.column.name) or self.column.unit in ADDITIVE_UNITS_BUT
+        rate = (
+            RATE.search(self.column.name)
+            or NOT_ADDED.search(self.column.name)
+            or self.column.unit in ADDITIVE_UNITS_BUT
+        )
         return not rate and not self.relation.doubtful
 
     def _keys(self) -> list[str]:

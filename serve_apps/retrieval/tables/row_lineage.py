@@ -1,20 +1,28 @@
 """Row lineage: a SELECT rewritten so that each row it gives says which rows of which tables it was made of.
 
 Works on the tree of a statement as DuckDB's json_serialize_sql gives it. Each SELECT gets one more column: the rows
-themselves, or, where it aggregates, those of the whole group.
+themselves, or, where it aggregates, those that the aggregates are of. What is not rewritten may see that column: who
+runs the statement takes its rows only where they are those of the statement as it was written.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import deepcopy
 from typing import Any, Final
 
 LINEAGE: Final = "__rows"  # the added column: a list of numbers, see `row_key`
 TABLE_BITS: Final = 32  # a key has the number of its table above them
+# Aggregates, by their number of arguments, whose value is that of one row: how that row is found.
+_ENDS: Final = {
+    ("max", 1): "arg_max",
+    ("min", 1): "arg_min",
+    **{(name, 2): "arg_max" for name in ("arg_max", "argmax", "max_by")},
+    **{(name, 2): "arg_min" for name in ("arg_min", "argmin", "min_by")},
+}
 Tree = dict[str, Any]
 
 
 class Untraceable(Exception):
-    """Rows of this statement cannot be led back: a set operation, a function or a recursion stands between."""
+    """Rows of this statement cannot be led back: a set operation, window, function or recursion stands between."""
 
 
 def split_row_key(key: int) -> tuple[int, int]:
@@ -59,33 +67,62 @@ class LineageRewriter:
         return known
 
     def _rewrite_select(self, node: Tree, known: Mapping[str, bool]) -> None:
+        if _holds([node["select_list"], node["group_expressions"]], {"WINDOW", "SUBQUERY"}):
+            raise Untraceable("values of rows that are not its own")
         sources: list[tuple[str, bool]] = []
         self._find_sources(node["from_table"], known, sources)
         self._leave_out_of_stars(node, {name for name, nested in sources if nested})
         distinct = [one for one in node["modifiers"] if one["type"] == "DISTINCT_MODIFIER"]
         grouped = self._is_grouped(node)
         if distinct:
-            if grouped or distinct[0].get("distinct_on_targets") or _holds(node["select_list"], {"WINDOW"}):
+            if grouped or distinct[0].get("distinct_on_targets"):
                 raise Untraceable("DISTINCT")
             node["modifiers"] = [one for one in node["modifiers"] if one["type"] != "DISTINCT_MODIFIER"]
             node["aggregate_handling"] = "FORCE_AGGREGATES"
         rows = self._rows_expression(sources)
-        if grouped or distinct:
-            rows = self._group_expression(node, rows)
-        item = self._parse(f"select {rows} as {LINEAGE}")["select_list"][0]
-        node["select_list"].append(item)
+        items = self._group_items(node, rows) if grouped or distinct else [self._parse_item(rows)]
+        node["select_list"].append(self._join_items(items))
 
-    def _group_expression(self, node: Tree, rows: str) -> str:
-        """The rows of a group; of a largest or smallest value the row that has it."""
+    def _group_items(self, node: Tree, rows: str) -> list[Tree]:
+        """The rows that each aggregate of a group is of; one item for all where one is of the whole group."""
         found: list[Tree] = []
         _find_calls(node["select_list"], self._aggregates, found)
-        plain = [one for one in found if not (one["distinct"] or one["filter"])]
-        if len(found) == len(plain) == 1 and found[0]["function_name"] in ("max", "min"):
-            column = found[0]["arguments"][0]["expression"]
-            if len(found[0]["arguments"]) == 1 and column["class"] == "COLUMN_REF":
-                name = ".".join(map(_quoted, column["column_names"]))
-                return f"arg_{found[0]['function_name']}({rows}, {name})"
-        return f"flatten(list({rows}))"
+        items = [self._rows_of_call(call, rows) for call in found]
+        whole = any(one is None for one in items) or not items
+        return [self._parse_item(f"flatten(list({rows}))")] if whole else [one for one in items if one is not None]
+
+    def _rows_of_call(self, call: Tree, rows: str) -> Tree | None:
+        """The row of a largest or smallest value, or the rows that a filter leaves; None for the whole group."""
+        arguments = [one["expression"] for one in call["arguments"]]
+        end = _ENDS.get((call["function_name"], len(arguments)))
+        if end is None:
+            if call["filter"] is None:
+                return None
+            item = self._parse_item(f"flatten(list({rows}))")
+            item["arguments"][0]["expression"]["filter"] = deepcopy(call["filter"])
+            return item
+        # What is looked up beside a largest value is passed over where it is empty.
+        item = self._parse_item(f"{end}({rows}, 0) filter (where 0 is not null and true)")
+        item["arguments"][1]["expression"] = deepcopy(arguments[-1])
+        condition = item["filter"]["children"]
+        condition[0]["children"] = [deepcopy(arguments[0])]
+        if call["filter"] is not None:
+            condition[1] = deepcopy(call["filter"])
+        return item
+
+    def _parse_item(self, expression: str) -> Tree:
+        item: Tree = self._parse(f"select {expression}")["select_list"][0]
+        return item
+
+    def _join_items(self, items: Sequence[Tree]) -> Tree:
+        """All rows of several lists as the added column."""
+        joined = items[0]
+        for item in items[1:]:
+            both = self._parse_item("list_concat(coalesce(0, []::bigint[]), coalesce(0, []::bigint[]))")
+            for argument, one in zip(both["arguments"], (joined, item), strict=True):
+                argument["expression"]["children"][0] = one
+            joined = both
+        return {**joined, "alias": LINEAGE}
 
     def _rows_expression(self, sources: Collection[tuple[str, bool]]) -> str:
         parts = []

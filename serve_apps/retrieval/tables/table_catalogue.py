@@ -13,7 +13,7 @@ from cluster.basics.scope import Scope
 from pipelines.documents.facts.page_table import TableKind
 from serve_apps.retrieval.tables.relation import DocumentTables, Relation, build_relations
 from serve_apps.retrieval.tables.table_search import as_headed
-from serve_apps.retrieval.tables.table_store import TableStore
+from serve_apps.retrieval.tables.table_store import MOST_TOGETHER, TableStore, TooManyRows
 from serve_apps.retrieval.text.words import content_words
 
 ALL: Final = "_all"  # behind a name: that table and all others with its columns
@@ -108,6 +108,7 @@ class TableCatalogue:
             raise Invalid(f"a query reads at most {MOST_NAMED} tables; {ALL} behind a name adds those of its columns")
         keys = [found["key"] for name in names if (found := _NAME.fullmatch(name.casefold()))]
         documents = await self._store.find_by_beginning(scope, keys, agent, MOST_LIKE_NAMED)
+        await self._store.check_size(scope, documents)
         loaded = await self._store.load_tables(scope, documents)
         known = {
             one.name: (one, document) for document in loaded for one in await asyncio.to_thread(name_tables, document)
@@ -120,6 +121,8 @@ class TableCatalogue:
             table, document = known[plain]
             together = name.casefold().endswith(ALL)
             opened[name] = await self._with_others(scope, name, table, document, agent) if together else table
+            if sum(one.rows for one in opened.values()) > MOST_TOGETHER:
+                raise TooManyRows(f"the tables of this query have more than {MOST_TOGETHER:,} rows together")
         return opened
 
     async def _with_others(

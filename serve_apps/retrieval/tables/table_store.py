@@ -18,6 +18,7 @@ from serve_apps.retrieval.tables.relation import DocumentTables, RowPlace
 
 MOST_ROWS = 200_000  # of one document
 MOST_PAGES = 2_000  # of documents whose tables were not kept yet
+MOST_TOGETHER = 400_000  # of all documents that are calculated over together
 MOST_ALIKE = 2_000  # documents that are calculated over together
 
 
@@ -71,10 +72,17 @@ class TableStore:
         named = {"known": list(known), "headings": list(headings), "agent": agent}
         async with self._db.transaction(scope) as tx:
             rows = await tx.all(self._sql["like"], **scope.keys, **named, most=MOST_ALIKE + 1)
+        _check_total(sum(row["rows"] for row in rows))
         found = await self.load_tables(scope, [row["id"] for row in rows]) if rows else []
         if len(found) != len(rows) or len(rows) > MOST_ALIKE:
             raise TooManyRows(f"{len(rows)} more documents have such a table, or one of them has too many rows")
         return found
+
+    async def check_size(self, scope: Scope, documents: Sequence[str]) -> None:
+        """Raises TooManyRows: the tables of these documents are too much together."""
+        async with self._db.transaction(scope) as tx:
+            row = await tx.one(self._sql["row_count"], **scope.keys, documents=list(documents))
+        _check_total(row["rows"] if row else 0)
 
     async def find_listed(
         self, scope: Scope, words: Sequence[str], agent: str | None, skip: int, limit: int
@@ -120,6 +128,11 @@ class TableStore:
         found = [(one, pages.get((one.version_id, one.page, one.start))) for one in once]
         there = [(place, row) for place, row in found if row is not None]
         return {place: _cite_place(place, row, n) for n, (place, row) in enumerate(there, 1)}
+
+
+def _check_total(rows: int) -> None:
+    if rows > MOST_TOGETHER:
+        raise TooManyRows(f"the documents have {rows:,} rows together, and {MOST_TOGETHER:,} are the most")
 
 
 def _escape_like(word: str) -> str:

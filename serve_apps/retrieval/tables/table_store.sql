@@ -29,14 +29,20 @@ left join lateral (
     order by c.chunk_index limit 1) k on true
 order by wanted.place;
 
--- like: Documents that have a table with all of these headings, the latest first.
-select d.id from documents d
+-- like: Documents that have a table with all of these headings, the latest first, and how many rows of tables each has.
+select d.id, (select sum(a.row_count) from page_tables a
+              where a.version_id = d.current_version and a.workspace_id = %(workspace)s) as rows from documents d
 where d.workspace_id = %(workspace)s and d.tenant_id = %(tenant)s and d.id <> all(%(known)s::text[])
   and exists (select 1 from page_tables t where t.version_id = d.current_version and t.workspace_id = %(workspace)s
               and t.headings @> %(headings)s::text[])
   and (%(agent)s::uuid is null or exists (
         select 1 from document_agent_links l where l.document_id = d.id and l.agent_id = %(agent)s::uuid))
 order by d.upload_date desc, d.id limit %(most)s;
+
+-- row_count: How many rows the tables of some documents have together.
+select coalesce(sum(t.row_count), 0) as rows from documents d
+join page_tables t on t.version_id = d.current_version and t.workspace_id = %(workspace)s
+where d.id = any(%(documents)s::text[]) and d.workspace_id = %(workspace)s and d.tenant_id = %(tenant)s;
 
 -- unseen: How many other documents were indexed before tables were kept.
 select count(*) as documents from documents d

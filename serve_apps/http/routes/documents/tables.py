@@ -109,9 +109,13 @@ class ResultColumnShape(BaseModel):
 
 
 class ResultSourceShape(BaseModel):
-    """What a row of a result is made of: `rows` of the documents, the first of which are `citations`."""
+    """What a row of a result is made of: `rows` of the documents, the first of which are `citations`.
+
+    `filenames` are those of the first, also where a long result has no citation left for them.
+    """
 
     rows: int
+    filenames: list[str]
     citations: list[int]
 
 
@@ -238,7 +242,11 @@ def _result_shape(found: CitedResult, chart: ChartShape | None) -> TableResultSh
     result = found.result
     numbers: Mapping[Any, int] = {place: one.n for place, one in found.cited.items()}
     sources = result.sources and [
-        ResultSourceShape(rows=one.rows, citations=[numbers[place] for place in one.places if place in numbers])
+        ResultSourceShape(
+            rows=one.rows,
+            filenames=list(dict.fromkeys(place.filename for place in one.places)),
+            citations=[numbers[place] for place in one.places if place in numbers],
+        )
         for one in result.sources
     ]
     return TableResultShape(
