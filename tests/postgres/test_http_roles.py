@@ -18,6 +18,9 @@ from tests.fakes.http import MATRIX, PASSWORD, Api, Office, make_parts, open_off
 VIEWER_MAY_POST = {
     "/api/documents/search",
     "/api/ask",
+    "/api/tables/query",
+    "/api/tables/insights",
+    "/api/tables/picture",
     "/api/auth/password",
     "/api/chat/{agent_id}",
     "/api/v1/agents/process",

@@ -110,12 +110,8 @@ class Deleted(BaseModel):
     agents: list[str]
 
 
-class Stats(BaseModel):
-    """Counts of searchable content; `generation` is the live one, with its model and what searches it.
-
-    `endpoint` is the server that embeds, null where the model is in this process; `ollama_auto_detected` whether the
-    first start found it.
-    """
+class ContentCounts(BaseModel):
+    """Counts of searchable content; `generation` is the live one, with its model and what searches it."""
 
     backend: Literal["pgvector"] = "pgvector"
     documents: int
@@ -125,6 +121,15 @@ class Stats(BaseModel):
     chunks: int
     embeddings: int
     generation: dict[str, Any]
+
+
+class Stats(ContentCounts):
+    """Counts of searchable content, and who embeds.
+
+    `endpoint` is the server that embeds, null where the model is in this process; `ollama_auto_detected` whether the
+    first start found it.
+    """
+
     model: str
     endpoint: str | None
     ollama_auto_detected: bool

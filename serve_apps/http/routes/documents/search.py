@@ -13,7 +13,7 @@ from serve_apps.http.auth.guard import GuardedRoute, Its, Me
 from serve_apps.http.auth.permissions import OPERATE, READ
 from serve_apps.http.fields import MOST_AGENT, DocumentKey, Name, Question, RequestBody, Text
 from serve_apps.http.response_shapes import copy_fields
-from serve_apps.http.routes.documents.document_shapes import Stats
+from serve_apps.http.routes.documents.document_shapes import ContentCounts
 from serve_apps.http.routes.documents.passages import Found, search_response
 from serve_apps.retrieval.search.inspect_chunks import sample_index
 from serve_apps.retrieval.search.query import (
@@ -220,7 +220,7 @@ class Debug(BaseModel):
     """Searchable content of an agent, as far as the caller may see it."""
 
     agent_id: str
-    collection: Stats
+    collection: ContentCounts
     chunk_count: int
     dimensions: int | None
     generation: dict[str, Any]
@@ -237,7 +237,7 @@ async def debug(
     """Collection, chunks, dimensions and generation behind an agent's searches, with some chunks."""
     agent = await parts.agent_store.resolve(me.scope, agent_id)
     assert agent is not None
-    stats = Stats(**await parts.library.stats(me.scope, agent))
+    stats = ContentCounts(**await parts.library.stats(me.scope, agent))
     chunks = await sample_index(parts.database, me.scope, agent, samples)
     shown, size = [SampleShape(**asdict(one)) for one in chunks], stats.generation.get("dimension")
     known = {"collection": stats, "chunk_count": stats.chunks, "generation": stats.generation}
