@@ -11,7 +11,6 @@ from cluster import connect, handles, logs
 from cluster.state.settings.settings_rows import load_with_rows
 from cluster.state.settings.snapshots import SettingsSnapshots
 from cluster.watch.answering import answer_from_here
-from pipelines.documents.chunk.language import load_detector
 from serve_apps.agents.intake import turn as turns
 from serve_apps.agents.streams.event_wire import Batch, batch_events
 from serve_apps.wiring.agents import TurnRuntime, build_container
@@ -34,7 +33,6 @@ class Executor:
     async def _open_runtime(self) -> None:
         await self._base.database.open()
         await self._base.upkeep.open()
-        await asyncio.to_thread(load_detector)
         await self._workshop.open()
 
     async def carry(self, frozen: dict[str, Any]) -> AsyncIterator[Batch]:

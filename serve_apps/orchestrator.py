@@ -11,7 +11,6 @@ from cluster import connect, handles, logs
 from cluster.state.settings.settings_rows import load_with_rows
 from cluster.state.settings.snapshots import SettingsSnapshots
 from cluster.watch.answering import answer_from_here
-from pipelines.documents.chunk.language import load_detector
 from serve_apps.agents.intake.turn import load_scope
 from serve_apps.agents.streams.event_wire import Batch, RemoteCarrier, batch_events, load_incoming
 from serve_apps.agents.turn_ports import RunId, TurnPath
@@ -39,7 +38,6 @@ class Orchestrator:
     async def _open_stores(self) -> None:
         await self._base.database.open()
         await self._base.upkeep.open()
-        await asyncio.to_thread(load_detector)
 
     async def process(self, scope: dict[str, Any], incoming: dict[str, Any]) -> AsyncIterator[Batch]:
         """As `TurnOrchestrator`, in batches."""

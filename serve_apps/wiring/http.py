@@ -1,10 +1,8 @@
 """Puts the API's parts together from settings; what knows Ray comes from outside."""
 
-import asyncio
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
-from functools import partial
 from typing import Any
 
 from argon2 import PasswordHasher
@@ -23,7 +21,6 @@ from cluster.state.work.jobs import JobLedger
 from cluster.state.work.run_queries import RunQueries
 from cluster.state.work.schedules import ScheduleStore
 from configs.sections import Settings
-from pipelines.documents.chunk.language import load_detector
 from pipelines.documents.extract.reader import DocumentReader
 from pipelines.documents.graph.browse import KnowledgeGraph
 from pipelines.documents.graph.lexicon import NameLexicon
@@ -102,12 +99,7 @@ def build_app_dependencies(
         clock=lambda: datetime.now(UTC),
         wake=workshop.scheduler.wake,
         operating=_operator_dependencies(base, cluster),
-        openers=(
-            base.upkeep.open,
-            partial(asyncio.to_thread, load_detector),
-            *([workshop.open] if inproc else []),
-            golden_runs.open,
-        ),
+        openers=(base.upkeep.open, *([workshop.open] if inproc else []), golden_runs.open),
         closers=(golden_runs.close, workshop.close, base.close, pictures.close),
     )
 

@@ -1,19 +1,15 @@
 """Languages from the upload to the index: detected for each chunk, fixed by an operator, and detected again."""
 
-from pathlib import Path
+import asyncio
 
 import httpx
 import psycopg
 import pytest
 
 from cluster.state.work.jobs import JobLane
-from configs.settings import load_settings
 from pipelines.documents.chunk import language
-from serve_apps.wiring.http import build_app_dependencies
 from tests.fakes.http import Api
 from tests.fakes.ledger import Bench
-from tests.fakes.listening import listening
-from tests.fakes.models import FakeEmbedder
 
 GERMAN = "Die Häuser am Hafen wurden im vergangenen Sommer verkauft, wie der Makler in seinem Bericht schreibt."
 ENGLISH = "The houses at the harbour were repaired by the two carpenters who had been hired during last summer."
@@ -67,13 +63,16 @@ async def test_each_upload_is_cut_in_its_own_language_until_one_is_fixed(
     assert shelf.present() == {"german", "english", "simple"}
 
 
-async def test_the_detector_is_read_before_the_first_question(app_dsn: str, redis_url: str, tmp_path: Path) -> None:
-    """Its model takes a second to read, in which the event loop would answer nobody."""
-    environment = {"AOS_STATE_DIR": str(tmp_path), "DATABASE_URL": app_dsn, "REDIS_URL": redis_url}
-    parts = build_app_dependencies(load_settings(environment), FakeEmbedder(), None, lambda: pytest.fail("elsewhere"))
+async def test_the_detector_is_read_in_a_thread_and_once() -> None:
+    """Its model takes a second to read, in which the event loop would answer nobody; searches that meet wait for it."""
     language._identifier.cache_clear()
-    with listening(parts):
-        assert language._identifier.cache_info().currsize == 1
+    ticks, waiting = 0, asyncio.create_task(language.prepare_detector())
+    while not waiting.done():
+        await asyncio.sleep(0.01)
+        ticks += 1
+    assert ticks > 3 and language._identifier.cache_info().currsize == 1
+    await language.prepare_detector()
+    assert language._identifier.cache_info().misses == 1
 
 
 async def test_a_document_that_is_read_again_keeps_its_language(

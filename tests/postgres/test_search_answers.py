@@ -14,6 +14,7 @@ from cluster.models.model_errors import Busy, NoModel, OverBudget, Unusable
 from cluster.models.routing.tasks import Task
 from cluster.state.db.postgres import Database
 from configs.sections_retrieval import RerankSettings, SearchSettings
+from pipelines.documents.chunk import language
 from pipelines.documents.document import Box, Word
 from serve_apps.retrieval.answers.answerer import NO_REPLY, NOT_FOUND, CitedAnswer, DocumentAnswerer
 from serve_apps.retrieval.search.pipeline import SearchPipeline
@@ -130,6 +131,12 @@ async def test_a_draft_is_shown_only_where_the_settings_say_so(desk: Desk, shown
 async def test_what_nothing_supports_is_not_found(desk: Desk, question: str) -> None:
     answer = await desk.ask(question)
     assert (answer.mode, answer.text, answer.citations) == ("not_found", NOT_FOUND, ())
+
+
+async def test_a_search_has_the_language_detector_read_before_it_is_needed(desk: Desk) -> None:
+    language._identifier.cache_clear()
+    await desk.ask()
+    assert language._identifier.cache_info().currsize == 1
 
 
 async def test_an_agent_answers_from_its_documents_alone(desk: Desk) -> None:

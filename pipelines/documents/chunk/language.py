@@ -1,5 +1,6 @@
 """Language detection: which language a text is in, and which of Postgres' stemmers cuts its words."""
 
+import asyncio
 import functools
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -87,9 +88,13 @@ def question_stemmers(question: str, present: Sequence[str]) -> tuple[str | None
     return sure, [own, *(one for one in present if one != own)]
 
 
-def load_detector() -> None:
-    """Read the model, which takes a second: an event loop has it done in a thread before the first question."""
-    _identifier()
+async def prepare_detector() -> None:
+    """Have the model read in a thread before the first text is looked at: an event loop would stand still for a second.
+
+    Nothing is read where it was read before: who asks nothing does not hold its 90 MB.
+    """
+    if not _identifier.cache_info().currsize:
+        await asyncio.to_thread(_identifier)
 
 
 @functools.cache

@@ -10,6 +10,7 @@ from cluster.basics.scope import Scope
 from cluster.models.ports import Embedder, Reranker
 from cluster.state.db.postgres import Database, Row
 from configs.sections_retrieval import PackSettings, RerankSettings, SearchSettings
+from pipelines.documents.chunk.language import prepare_detector
 from pipelines.documents.document import Box, PageBox, Span
 from pipelines.documents.store.page_codec import placed_from_json
 from serve_apps.retrieval.answers import follow_up
@@ -114,6 +115,7 @@ class SearchPipeline:
 
     async def rank(self, scope: Scope, query: SearchQuery, vector: Vector | None = None) -> CandidateRanking:
         """Search without loading the passages; arguments and errors as for `run`."""
+        await prepare_detector()
         trace, asked = _Trace(), replace(query, text=follow_up.expand_question(query.words, query.history))
         led_in = asked.text != query.words
         vector = None if led_in else vector
