@@ -41,11 +41,12 @@ from serve_apps.http.auth.throttle import LoginThrottle
 from serve_apps.http.auth.tokens import TokenSigner
 from serve_apps.http.erasure import DataEraser
 from serve_apps.http.operator_deps import OperatorDependencies
-from serve_apps.http.ports import AnswererPort, CachePort, ReplaysPort, ToolboxPort
+from serve_apps.http.ports import CachePort, ReplaysPort, ToolboxPort
 from serve_apps.http.routes.documents.folder_surveys import FolderSurveys
 from serve_apps.http.routes.documents.pictures import OneByOne
 from serve_apps.http.streams.sse import StreamPacing
 from serve_apps.retrieval.answers.stored_answers import StoredAnswers
+from serve_apps.retrieval.cache.cached_search import AnswerPort
 from serve_apps.retrieval.golden.golden_runs import GoldenRuns
 from serve_apps.retrieval.golden.sets import GoldenSets
 from serve_apps.retrieval.tables.table_workbench import TableWorkbench
@@ -81,7 +82,7 @@ class AppDependencies:
     links: AgentLinks
     blobs: BlobStore
     search: PassageSearch
-    answerer: AnswererPort
+    answerer: AnswerPort
     cache: CachePort
     answers: StoredAnswers
     tables: TableWorkbench

@@ -1,28 +1,11 @@
-"""Ports of the API: answers, their cache, the agents' tools and replays."""
+"""Ports of the API: the cache of answers, the agents' tools and replays."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from cluster.basics.scope import Scope
 from cluster.models.messages import ToolSpec
-from serve_apps.retrieval.answers.answerer import CitedAnswer
-from serve_apps.retrieval.answers.draft import ShowDraft
 from serve_apps.retrieval.cache.semantic_cache import SemanticCacheStats
-
-
-class AnswererPort(Protocol):
-    """Answers from the documents: serve_apps.retrieval.answers.answerer.DocumentAnswerer."""
-
-    async def ask(
-        self,
-        scope: Scope,
-        question: str,
-        agent_id: str | None,
-        history: tuple[str, ...] = (),
-        draft: ShowDraft | None = None,
-    ) -> CitedAnswer:
-        """An answer from what the scope, and the agent if there is one, may see; `draft` is shown what is written."""
-        ...
 
 
 class CachePort(Protocol):

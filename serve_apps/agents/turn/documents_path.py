@@ -2,10 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, replace
-from typing import Protocol
 
 from cluster.basics.errors import AosError
-from cluster.basics.scope import Scope
 from pipelines.documents.store.page_codec import placed_to_json
 from serve_apps.agents.events import EventKind
 from serve_apps.agents.intake.path_router import command_of
@@ -14,13 +12,12 @@ from serve_apps.agents.turn_errors import NoModel
 from serve_apps.agents.turn_ports import Journal, Json, Turn, TurnHandler, TurnOutcome, TurnPath
 from serve_apps.retrieval.answers.answerer import COMMAND_ONLY, CitedAnswer
 from serve_apps.retrieval.answers.claims import left_out
-from serve_apps.retrieval.answers.draft import ShowDraft
 from serve_apps.retrieval.answers.follow_up import LAST, is_follow_up
 from serve_apps.retrieval.answers.quote import Citation
 from serve_apps.retrieval.answers.stored_answers import calculation_json
+from serve_apps.retrieval.cache.cached_search import AnswerPort
 from serve_apps.retrieval.overviews.overview_request import find_overview_request
 from serve_apps.retrieval.search.query import SearchHit
-from serve_apps.retrieval.search.query_writer import ModelSpend
 
 SURE, DOUBTED = 0.9, 0.6  # confidence, and where something that a model wrote was taken out
 SHOWN_CLAIM = 200  # characters of what was taken out
@@ -35,25 +32,10 @@ _ALONE = (
 )
 
 
-class DocumentAnswers(Protocol):
-    """Answers from the documents; `DocumentAnswerer` is the one with an index."""
-
-    async def ask(
-        self,
-        scope: Scope,
-        question: str,
-        agent_id: str | None,
-        history: tuple[str, ...] = (),
-        draft: ShowDraft | None = None,
-    ) -> CitedAnswer:
-        """Answer from what the scope may see and, with an agent, from what is linked to it."""
-        ...
-
-
 class DocumentsHandler:
     """A `Handler`."""
 
-    def __init__(self, answers: DocumentAnswers, general: TurnHandler) -> None:
+    def __init__(self, answers: AnswerPort, general: TurnHandler) -> None:
         """`answers` checks every quote against its page before it gives it; `general` goes on where it has none."""
         self._answers, self._general = answers, general
 
@@ -151,15 +133,9 @@ def _as_json(answer: CitedAnswer) -> Json:
         "sources": [_source_data(n, hit) for n, hit in enumerate(answer.search.hits, 1)],
         "citations": [_citation_data(cited) for cited in answer.citations],
         **({"calculation": calculation_json(answer.calculation)} if answer.calculation else {}),
-        **({"spent": _spend_data(answer.spend)} if answer.spend else {}),
+        **({"spent": answer.spend.figures} if answer.spend else {}),
         **({"left": [asdict(one) for one in answer.left]} if answer.left else {}),
     }
-
-
-def _spend_data(spend: ModelSpend) -> Json:
-    used = spend.usage
-    tokens = {"prompt_tokens": used.prompt_tokens, "completion_tokens": used.completion_tokens}
-    return {"connection": spend.connection, **tokens, "cost_usd": spend.cost_usd}
 
 
 def _source_data(n: int, hit: SearchHit) -> Json:

@@ -24,6 +24,17 @@ class ModelSpend:
     usage: TokenUsage
     cost_usd: float
 
+    @property
+    def figures(self) -> dict[str, str | int | float]:
+        """The spend as it is told: connection, prompt_tokens, completion_tokens, cost_usd."""
+        read, said = self.usage.prompt_tokens, self.usage.completion_tokens
+        return {
+            "connection": self.connection,
+            "prompt_tokens": read,
+            "completion_tokens": said,
+            "cost_usd": self.cost_usd,
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class WriterReply:

@@ -18,7 +18,6 @@ from serve_apps.http.streams.turn_response import wants_stream
 from serve_apps.retrieval.answers.claims import Basis
 from serve_apps.retrieval.answers.draft import ShowDraft
 from serve_apps.retrieval.answers.stored_answers import calculation_json, judged_json
-from serve_apps.retrieval.search.query_writer import ModelSpend
 
 router = APIRouter(route_class=GuardedRoute, tags=["answers"])
 
@@ -255,7 +254,7 @@ async def answer_question(
         dropped=[copy_fields(DroppedShape, one) for one in answer.dropped],
         judged=JudgedShape(**judged_json(answer.judged)),
         calculation=None if answer.calculation is None else CalculationShape(**calculation_json(answer.calculation)),
-        usage=_usage_shape(answer.spend),
+        usage=None if answer.spend is None else UsageShape.model_validate(answer.spend.figures),
         chart=None if chart is None else chart_shape(chart),
     )
 
@@ -264,15 +263,3 @@ async def answer_question(
 async def why(answer_id: AnswerInPath, me: Me, parts: Its) -> Why:
     """Explain an answer; one's own, for administrators any. What one may no longer read is withheld."""
     return Why.model_validate(await parts.answers.why(me.scope, str(answer_id)))
-
-
-def _usage_shape(spend: ModelSpend | None) -> UsageShape | None:
-    if spend is None:
-        return None
-    used = spend.usage
-    return UsageShape(
-        connection=spend.connection,
-        prompt_tokens=used.prompt_tokens,
-        completion_tokens=used.completion_tokens,
-        cost_usd=spend.cost_usd,
-    )
