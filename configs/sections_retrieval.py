@@ -6,12 +6,16 @@ from pydantic import Field, model_validator
 
 from configs.section import Gpu, Secret, Section
 
+_OF_A_MODEL = ("model", "base_url", "api_key", "window", "query_prefix", "passage_prefix")
+
 
 class EmbeddingSettings(Section):
     """The model that turns text into vectors; `model` is a path, a hub id, or `packaged`.
 
     With `base_url` it is the name that this OpenAI-shaped server knows; `window` is then how many tokens that model
     reads, `seconds` how long it may take for a batch, `attempts` how often one is sent before it is given up.
+    `query_prefix`, `passage_prefix`: what the model wants in front of a question and of a passage, as E5 does `query: `
+    and `passage: `; nothing unless given. Another passage prefix is another index.
     `detect`: where no server is named, the first start looks for one: Ollama on this machine, and for a model that is
     not here the language model's. `detected` is what it found, kept with `base_url` and `model` for every later start.
     `gpu`: `auto` computes on the GPU that Ray gives its replica (ray.num_gpus) where torch sees one; true insists.
@@ -19,8 +23,9 @@ class EmbeddingSettings(Section):
     than these waiting in a lane, and callers are refused. `cache_entries`: vectors of questions kept for each
     workspace, 1.5 KiB each.
     `former_model`: what `model` was when the index was made that readers use: questions to that index are embedded with
-    it, which takes as much memory again. `former_base_url`, `former_api_key`, `former_window`: of its server. Models of
-    servers are known by their names: the two need different ones.
+    it, which takes as much memory again. `former_base_url`, `former_api_key`, `former_window`: of its server,
+    `former_query_prefix`, `former_passage_prefix`: in front of its texts. Models of servers are known by their names:
+    the two need different ones.
     """
 
     model: str = "packaged"
@@ -34,6 +39,8 @@ class EmbeddingSettings(Section):
     detect: bool = True
     detected: Literal["ollama", "llm"] | None = None
     window: int = Field(2048, ge=64)
+    query_prefix: str = Field("", max_length=500)
+    passage_prefix: str = Field("", max_length=500)
     seconds: float = Field(180, gt=0)
     attempts: int = Field(4, ge=1, le=10)
     placement: Literal["inproc", "serve"] = "serve"
@@ -42,6 +49,8 @@ class EmbeddingSettings(Section):
     former_base_url: str | None = None
     former_api_key: Secret = None
     former_window: int = Field(2048, ge=64)
+    former_query_prefix: str = Field("", max_length=500)
+    former_passage_prefix: str = Field("", max_length=500)
 
     @model_validator(mode="after")
     def _are_two(self) -> "EmbeddingSettings":
@@ -53,7 +62,7 @@ class EmbeddingSettings(Section):
         """The same with the model before; None where none is named."""
         if self.former_model is None:
             return None
-        former = {name: getattr(self, f"former_{name}") for name in ("model", "base_url", "api_key", "window")}
+        former = {name: getattr(self, f"former_{name}") for name in _OF_A_MODEL}
         return self.model_copy(update=former)
 
 

@@ -28,6 +28,8 @@ class EmbedderFacts:
     dimension: int  # length of a vector
     window: int  # tokens the model reads at once, its special tokens included; longer texts are read window by window
     fingerprint: str  # vectors of embedders with the same one can be compared; whatever number format computes them
+    query_prefix: str = ""  # what the model wants in front of a question
+    passage_prefix: str = ""  # and of a passage
 
     @property
     def is_english(self) -> bool:

@@ -12,6 +12,7 @@ from typing import Any
 import httpx
 
 from cluster.models.embedding.embedders import open_embedder
+from cluster.models.embedding.prefixes import embed_passages, embed_queries
 from cluster.models.ports import Embedder, EmbeddingLane
 from configs.sections_retrieval import EmbeddingSettings
 from tests.evals.qa_data import spread
@@ -86,11 +87,13 @@ def measure_languages(report: Report, made: Instance, folder: Path, count: int) 
 
 
 def open_multilingual(name: str | None) -> Embedder | None:
-    """The embedder of a folder, a hub id, or `URL#model` of an OpenAI-shaped server."""
+    """The embedder of a folder, a hub id, or `URL#model` of an OpenAI-shaped server; E5 with its prefixes."""
     if name is None:
         return None
     url, _, model = name.partition("#")
-    return open_embedder(EmbeddingSettings(base_url=url, model=model) if model else EmbeddingSettings(model=name))
+    prefixes = {"query_prefix": "query: ", "passage_prefix": "passage: "} if "e5" in name.casefold() else {}
+    served = {"base_url": url, "model": model} if model else {"model": name}
+    return open_embedder(EmbeddingSettings.model_validate(served | prefixes))
 
 
 def measure_multilingual(report: Report, folder: Path, count: int, embedder: Embedder | None) -> None:
@@ -112,8 +115,8 @@ async def _vector_recalls(embedder: Embedder, sets: Sequence[LanguageSet]) -> li
 
 async def _vector_recall(embedder: Embedder, one: LanguageSet) -> float:
     names = list(one.paragraphs)
-    passages = await embedder.embed(list(one.paragraphs.values()), EmbeddingLane.BULK)
-    asked = await embedder.embed([question.text for question in one.questions], EmbeddingLane.BULK)
+    passages = await embed_passages(embedder, list(one.paragraphs.values()), EmbeddingLane.BULK)
+    asked = await embed_queries(embedder, [question.text for question in one.questions])
     best = (-(asked @ passages.T)).argsort(axis=1)[:, :BEST]
     return fmean(question.file in {names[at] for at in row} for question, row in zip(one.questions, best, strict=True))
 

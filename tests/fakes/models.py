@@ -62,14 +62,19 @@ class HeldEncoder(FakeEncoder):
 
 
 class FakeEmbedder:
-    """An `Embedder` of hashed words: texts that share words are near. `failing` is raised by every call."""
+    """An `Embedder` of hashed words: texts that share words are near. `failing` is raised by every call.
 
-    def __init__(self, failing: AosError | None = None, fingerprint: str = "fake-1") -> None:
-        self.failing, self.fingerprint = failing, fingerprint
+    `prefixes`: what it wants in front of a question and of a passage.
+    """
+
+    def __init__(
+        self, failing: AosError | None = None, fingerprint: str = "fake-1", prefixes: tuple[str, str] = ("", "")
+    ) -> None:
+        self.failing, self.fingerprint, self.prefixes = failing, fingerprint, prefixes
         self.asked: list[tuple[EmbeddingLane, list[str]]] = []
 
     async def facts(self) -> EmbedderFacts:
-        return EmbedderFacts("fake", DIMENSION, 1_000_000, self.fingerprint)
+        return EmbedderFacts("fake", DIMENSION, 1_000_000, self.fingerprint, *self.prefixes)
 
     async def embed(self, texts: Sequence[str], lane: EmbeddingLane = EmbeddingLane.QUESTION) -> NDArray[np.float32]:
         self.asked.append((lane, list(texts)))

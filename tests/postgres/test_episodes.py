@@ -113,6 +113,15 @@ async def test_me_07_an_earlier_conversation_is_found_by_meaning(mind: Mind) -> 
     assert (await mind.recall("Entirely other things")).memory == ""
 
 
+async def test_me_07_memories_have_the_prefix_of_passages_and_messages_that_of_questions(mind: Mind) -> None:
+    """ME-07, EM-01: as the model was trained."""
+    mind.embedder.prefixes = ("query: ", "passage: ")
+    await mind.said(PUMP)
+    await mind.recall()
+    (_, remembered), *_, (_, asked) = mind.embedder.asked
+    assert remembered[0].startswith("passage: ") and asked == [f"query: {ASKED}"]
+
+
 async def test_me_07_nothing_is_embedded_where_nothing_is_known(mind: Mind) -> None:
     """ME-07: a first conversation costs no vector and says nothing of memory in its trace."""
     told = await mind.recall()

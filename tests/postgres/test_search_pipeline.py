@@ -99,6 +99,15 @@ async def test_a_passage_goes_to_the_vectors_and_concepts_to_the_words(place: Pl
     assert ["A pump weighs some kilograms."] in [texts for _, texts in embedder.asked]
 
 
+async def test_a_question_and_its_variations_have_the_prefix_of_questions(place: Place) -> None:
+    """EM-01: as E5 and its like were trained, and words are searched for without it."""
+    place.add(book("pump.txt", "The pump weighs twelve kilograms."))
+    writer, embedder = FakeWriter({"questions": ["How heavy is a pump?"]}), FakeEmbedder(prefixes=("query: ", ""))
+    found = await place.ask(SEVERAL, writer, embedder=embedder)
+    assert sorted(texts for _, texts in embedder.asked) == [[f"query: {SEVERAL}"], ["query: How heavy is a pump?"]]
+    assert files(found) == ["pump.txt"]
+
+
 async def test_the_weight_of_variations_is_a_setting(place: Place) -> None:
     """RE-04: read and used (B-03)."""
     place.add(book("pump.txt", "The pump is red."), book("valve.txt", "The valve is blue and old."))

@@ -77,12 +77,21 @@ async def test_what_was_chosen_for_an_index_makes_no_vectors_with_another_model(
         assert (await chosen.facts()).fingerprint == "now" and (await one.facts()).fingerprint == "before"
 
 
+class Pages:
+    async def load_pages(self, scope: Scope, version: VersionId) -> tuple[list[Page], int]:
+        return [Page(1, "The pump is red.")], 1
+
+
+async def test_what_is_indexed_has_the_prefix_of_passages() -> None:
+    """EM-01: E5 and its like were trained with one."""
+    embedder = FakeEmbedder(prefixes=("query: ", "passage: "))
+    indexer = VersionIndexer(Pages(), embedder, ChunkSettings(), EmbeddingLane.BULK)  # type: ignore[arg-type]
+    await indexer.index(SCOPE, [VersionId("v")])
+    assert embedder.asked == [(EmbeddingLane.BULK, ["passage: The pump is red."])]
+
+
 async def test_what_is_indexed_says_which_model_made_it() -> None:
     """X-04: a model that moves between its facts and its vectors is asked again, by its new name."""
-
-    class Pages:
-        async def load_pages(self, scope: Scope, version: VersionId) -> tuple[list[Page], int]:
-            return [Page(1, "The pump is red.")], 1
 
     async def at_once(seconds: float) -> None: ...
 
@@ -106,6 +115,12 @@ def test_two_models_that_nobody_could_tell_apart_are_refused() -> None:
         EmbeddingSettings(former_model="packaged")
     former = EmbeddingSettings(model="m", base_url="http://a/v1", api_key="k", former_model="m").of_former()
     assert former is not None and (former.model, former.base_url, former.api_key) == ("m", None, None)
+
+
+def test_the_former_model_has_prefixes_of_its_own() -> None:
+    settings = EmbeddingSettings(model="e5", query_prefix="query: ", former_model="m", former_passage_prefix="text: ")
+    former = settings.of_former()
+    assert former is not None and (former.query_prefix, former.passage_prefix) == ("", "text: ")
 
 
 async def test_a_change_reaches_both() -> None:

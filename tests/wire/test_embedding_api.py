@@ -14,7 +14,9 @@ import pytest
 from cluster.basics.errors import AosError, Invalid, InvalidSettings, Overloaded, Unavailable
 from cluster.basics.retry import MODEL_WAITS, call_with_retries
 from cluster.models.embedding.embedders import open_embedder
+from cluster.models.embedding.encoder import encoder_fingerprint
 from cluster.models.embedding.endpoint import TEXTS, ApiEmbedder
+from cluster.models.embedding.prefixes import embed_passages, embed_queries
 from cluster.models.model_errors import Unusable
 from cluster.models.ports import EmbeddingLane
 from configs.sections_retrieval import EmbeddingSettings
@@ -66,6 +68,20 @@ async def test_texts_travel_in_batches_and_rows_come_in_order_and_of_length_one(
     for path, headers, body in server.asked:
         assert path == "/v2/embeddings" and headers["authorization"] == f"Bearer {KEY}"
         assert body["model"] == "tiny-embedding"
+
+
+async def test_prefixes_go_to_the_server_and_that_of_passages_makes_another_index() -> None:
+    """EM-01: a question's and a passage's own; without any, an index is what it was before there were any."""
+    stamps = []
+    with service(vectors) as server:
+        for prefixes in ({}, {"query_prefix": "query: "}, {"passage_prefix": "passage: "}):
+            async with opened(server.url, **prefixes) as embedder:
+                await embed_queries(embedder, ["where?"])
+                await embed_passages(embedder, ["here"], EmbeddingLane.BULK)
+                stamps.append((await embedder.facts()).fingerprint)
+    sent = [text for _, _, body in server.asked for text in body["input"] if text != "dimension"]
+    assert sent == ["where?", "here", "query: where?", "here", "where?", "passage: here"]
+    assert stamps[0] == stamps[1] == encoder_fingerprint("api", "tiny-embedding", 3) != stamps[2]
 
 
 async def test_the_product_s_own_kind_of_server_is_understood() -> None:

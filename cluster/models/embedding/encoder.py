@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from cluster.basics.errors import InvalidSettings
 from cluster.models.embedding import weights
+from cluster.models.embedding.prefixes import prefix_parts
 from cluster.models.ports import ENGLISH_MODEL, EmbedderFacts
 from configs.sections_retrieval import EmbeddingSettings
 
@@ -70,8 +71,8 @@ class SentenceEncoder:
         if not window or not dimension:
             raise InvalidSettings(f"{settings.model}: names no window or dimension", fix="choose another model")
         name = ENGLISH_MODEL if settings.model == "packaged" else settings.model
-        stamp = encoder_fingerprint(weights.weights_digest(folder), POLICY, window)
-        self.facts = EmbedderFacts(name, dimension, window, stamp)
+        stamp = encoder_fingerprint(weights.weights_digest(folder), POLICY, window, *prefix_parts(settings))
+        self.facts = EmbedderFacts(name, dimension, window, stamp, settings.query_prefix, settings.passage_prefix)
 
     def windows(self, texts: Sequence[str]) -> list[list[Window]]:
         """The tokens of each text between the model's special tokens, in as many windows as it takes."""

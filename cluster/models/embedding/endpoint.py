@@ -15,6 +15,7 @@ from cluster.basics.retry import waits_of
 from cluster.models.chat.retrying import of_status, retry_pause
 from cluster.models.connections.endpoint_connection import Provider, candidate_urls, detect_provider, mask_key
 from cluster.models.embedding.encoder import cut_windows, encoder_fingerprint, normalize_rows, weighted_means
+from cluster.models.embedding.prefixes import prefix_parts
 from cluster.models.model_errors import Unusable
 from cluster.models.ports import EmbedderFacts, EmbeddingLane
 from configs.sections_retrieval import EmbeddingSettings
@@ -157,9 +158,10 @@ class ApiEmbedder:
 
     def _learn_dimension(self, dimension: int) -> None:
         if self._facts is None:
-            settings = self._settings
-            stamp = encoder_fingerprint("api", settings.model, dimension)  # the server may move
-            self._facts = EmbedderFacts(settings.model, dimension, settings.window, stamp)
+            settings = self._settings  # its address is no part of the stamp: the server may move
+            stamp = encoder_fingerprint("api", settings.model, dimension, *prefix_parts(settings))
+            prefixes = settings.query_prefix, settings.passage_prefix
+            self._facts = EmbedderFacts(settings.model, dimension, settings.window, stamp, *prefixes)
         elif dimension != self._facts.dimension:
             numbers = f"{dimension} dimensions now and gave {self._facts.dimension} before"
             raise Unusable(f"the embedding server gives {numbers}: its model is another one")

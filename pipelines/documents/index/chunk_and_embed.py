@@ -10,6 +10,7 @@ from cluster.basics.errors import Transient
 from cluster.basics.retry import MODEL_WAITS, call_with_retries
 from cluster.basics.scope import Scope
 from cluster.models.embedding.migration import pin_embedder
+from cluster.models.embedding.prefixes import embed_passages
 from cluster.models.ports import Embedder, EmbeddingLane
 from configs.sections import ChunkSettings
 from pipelines.documents.chunk.language import detect_stemmers
@@ -67,7 +68,7 @@ class VersionIndexer:
 
     async def _embed_once(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], str]:
         facts = await self._embedder.facts()
-        return await pin_embedder(self._embedder, facts).embed(texts, self._lane), facts.fingerprint
+        return await embed_passages(pin_embedder(self._embedder, facts), texts, self._lane), facts.fingerprint
 
 
 def _split_version(

@@ -9,6 +9,7 @@ from typing import Any
 from cluster.basics.errors import AosError
 from cluster.basics.scope import Scope
 from cluster.models.embedding.migration import pin_embedder
+from cluster.models.embedding.prefixes import embed_passages, embed_queries
 from cluster.models.embedding.vectors_cache import with_workspace_cache
 from cluster.models.ports import Embedder, EmbeddingLane
 from cluster.state.conversations import ConversationSession, SessionFact
@@ -103,7 +104,8 @@ class EpisodicMemory:
                 missing = await self._episodes.unembedded(tx, scope, facts.fingerprint, BATCH)
             if not missing:
                 break
-            vectors = await pin_embedder(self._embedder, facts).embed([one.text for one in missing], EmbeddingLane.BULK)
+            pinned = pin_embedder(self._embedder, facts)
+            vectors = await embed_passages(pinned, [one.text for one in missing], EmbeddingLane.BULK)
             points: list[tuple[UnembeddedMemory, MemoryVector]] = [
                 (one, MemoryVector(vector.tolist(), facts.fingerprint))
                 for one, vector in zip(missing, vectors, strict=True)
@@ -124,7 +126,8 @@ class EpisodicMemory:
         """The message's vector; else why there is none."""
         try:
             facts = await self._embedder.facts()
-            vectors = await pin_embedder(with_workspace_cache(self._embedder, scope), facts).embed([message[:CHARS]])
+            pinned = pin_embedder(with_workspace_cache(self._embedder, scope), facts)
+            vectors = await embed_queries(pinned, [message[:CHARS]])
         except AosError as error:
             return None, f"{error.code}: {error.title}"
         return MemoryVector(vectors[0].tolist(), facts.fingerprint), ""

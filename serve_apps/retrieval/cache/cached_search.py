@@ -9,6 +9,7 @@ from typing import Generic, Protocol, TypeVar
 from cluster.basics.scope import Scope
 from cluster.basics.single_flight import SingleFlight
 from cluster.models.embedding.migration import OtherEmbedder, VectorSpace, select_embedder
+from cluster.models.embedding.prefixes import embed_queries
 from cluster.models.embedding.vectors_cache import with_workspace_cache
 from cluster.models.model_errors import AWAY
 from cluster.models.ports import Embedder
@@ -136,7 +137,7 @@ class QuestionCache(Generic[T]):
     async def _embed_question(self, scope: Scope, question: str, made: VectorSpace) -> tuple[Vector | None, str]:
         try:
             embedder = await select_embedder(with_workspace_cache(self._embedder, scope), made)
-            return (await embedder.embed([question]))[0], ""
+            return (await embed_queries(embedder, [question]))[0], ""
         except OtherEmbedder as error:
             return None, error.detail
         except AWAY as error:

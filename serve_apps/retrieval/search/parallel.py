@@ -8,6 +8,7 @@ from time import perf_counter
 
 from cluster.basics.scope import Scope
 from cluster.models.embedding.migration import OtherEmbedder, select_embedder
+from cluster.models.embedding.prefixes import embed_queries
 from cluster.models.embedding.vectors_cache import with_workspace_cache
 from cluster.models.model_errors import AWAY
 from cluster.models.ports import Embedder
@@ -88,7 +89,7 @@ class ParallelRetriever:
             return {}, None
         try:
             embedder = await select_embedder(with_workspace_cache(self._embedder, scope), index.made)
-            vectors = await embedder.embed(texts)
+            vectors = await embed_queries(embedder, texts)
         except OtherEmbedder:
             return {}, None  # said of the question already
         except AWAY as error:
@@ -113,7 +114,7 @@ class ParallelRetriever:
             async with time_stage(timings, "embed"):
                 try:
                     embedder = await select_embedder(with_workspace_cache(self._embedder, scope), index.made)
-                    vector = (await embedder.embed([query.words]))[0]
+                    vector = (await embed_queries(embedder, [query.words]))[0]
                 except OtherEmbedder as error:
                     return [], None, f"{left}, {error.detail}: {error.hint}"
                 except AWAY as error:
