@@ -202,6 +202,26 @@ def test_the_lines_of_a_title_count_with_what_joins_them() -> None:
     assert marked("y" * 57) and not marked("y" * 58)
 
 
+def test_a_page_of_forms_has_titles_over_its_tables(tmp_path: Path) -> None:
+    """Hardly any text stands outside the tables: the page's type is that of their cells."""
+
+    def draw(sheet: Sheet) -> None:
+        for top, title, cells in (
+            (560, "Pilot", ("Age:", "44")),
+            (460, "Aircraft", ("Seats:", "4")),
+            (360, "Hall", ("Gate:", "9")),
+        ):
+            sheet.setFont(BOLD, 14)
+            sheet.drawString(20, top, title)
+            sheet.grid([20, 200, 380], [top - 60, top - 35, top - 10])
+            sheet.setFont(PLAIN, 10)
+            for row in range(2):
+                sheet.drawString(30, top - 27 - 25 * row, f"{cells[0]} of row {row + 1} of this table")
+                sheet.drawString(210, top - 27 - 25 * row, f"{cells[1]} and some more words {row}")
+
+    assert titles(read(tmp_path, draw)) == ["## Pilot", "## Aircraft", "## Hall"]
+
+
 def test_what_a_table_is_made_of_makes_no_title(tmp_path: Path) -> None:
     def draw(sheet: Sheet) -> None:
         set_in(*prose(20), *prose(60))(sheet)

@@ -53,6 +53,48 @@ def test_a_choice_needs_no_likeness_in_meaning() -> None:
     assert all(one.similarity == 0.0 for one in found[1:])
 
 
+PUMP = """# Works
+
+## Pump
+
+| Age: | 12 years | Maker: | Hale |
+| --- | --- | --- | --- |
+
+## Operator
+
+| Name: | Ida Moss | Living Area: | 90 square metres |
+| --- | --- | --- | --- |
+| Destination: | Ely | Certificate: | Private |
+"""
+
+
+def likeness(question: str, value: str) -> float | None:
+    facts = find_facts(PUMP)
+    found = rank_facts(question_shape(question), facts, {"works"}, [0.1] * len(facts))
+    return next((one.similarity for one in found if one.fact.value == value), None)
+
+
+@pytest.mark.parametrize(
+    ("question", "value"),
+    [
+        ("How old is the pump?", "12 years"),
+        ("How large is the flat?", "90 square metres"),
+        ("Where is it going?", "Ely"),
+    ],
+)
+def test_a_label_that_the_question_means_needs_no_likeness(question: str, value: str) -> None:
+    assert likeness(question, value) == pytest.approx(0.6)
+
+
+@pytest.mark.parametrize(
+    ("question", "value"),
+    [("How old is the operator?", "12 years"), ("How heavy is the pump?", "12 years"), ("Where is it going?", "Hale")],
+)
+def test_the_measure_of_another_thing_does(question: str, value: str) -> None:
+    """The pump's age is not the operator's."""
+    assert likeness(question, value) in (pytest.approx(0.1), None)
+
+
 def test_a_section_that_repeats_the_title_of_the_document_is_no_heading() -> None:
     assert fact_heading(FACTS[0], {"boiler", "sheet"}) == "Owner's Age"
     assert fact_heading(FACTS[0], set()) == "Boiler sheet, Owner's Age"

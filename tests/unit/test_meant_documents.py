@@ -88,6 +88,29 @@ def test_a_figure_that_differs_between_documents_is_no_running_line() -> None:
     assert not RunningLines.of(pages).has("a", "Total 97")
 
 
+def test_what_only_some_documents_of_a_form_say_at_an_edge_is_no_running_line() -> None:
+    """Four of ten reports have one cause at the end of their first page, and all have the same head."""
+
+    def report(name: str, cause: str) -> tuple[str, str, str]:
+        text = f"Records office\n{BODY}\n{cause}"
+        return name, text, text
+
+    lines = RunningLines.of(
+        report(name, "Worn bearing" if name in "abcd" else f"Loose bolt {name}") for name in "abcdefghij"
+    )
+    assert lines.has("a", "Records office") and not lines.has("a", "Worn bearing")
+
+
+def test_documents_of_another_form_do_not_count_against_a_running_line() -> None:
+    pages = [page(1, version) for version in "abc"]
+    pages += [
+        (name, text, text)
+        for name in "defghijk"
+        if (text := "\n".join(f"Line {n} of letter {name}" for n in range(12)))
+    ]
+    assert RunningLines.of(pages).has("a", "ACME Works")
+
+
 def test_short_pages_have_no_running_lines_but_page_numbers_always_are() -> None:
     short = [(name, "Ships in five days.", "Ships in five days.") for name in "abc"]
     assert not RunningLines.of(short).has("a", "Ships in five days.")

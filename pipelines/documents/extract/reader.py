@@ -21,7 +21,7 @@ from pipelines.documents.sources.sniff import Kind
 
 STAGE = "read"
 LOW_PATIENCE = 4
-EXTRACTION = 6
+EXTRACTION = 7
 """Count up when the same bytes would give another text."""
 
 _LIBRARIES = (

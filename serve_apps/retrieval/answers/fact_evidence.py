@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from pipelines.documents.facts.page_fact import PageFact
 from serve_apps.retrieval.answers.evidence import WordRarity
-from serve_apps.retrieval.text.question_shape import AskedShape
+from serve_apps.retrieval.text.question_shape import AnswerKind, AskedShape
 from serve_apps.retrieval.text.words import content_words
 
 SUBJECT = 0.2  # weight of a word that stands in the titles of the document: all of it is about that
@@ -55,6 +55,7 @@ def rank_facts(
         return rarity.of(word) * (SUBJECT if word in subject else 1)
 
     wanted = shape.words | shape.attributes
+    over_others = [content_words(section) for section in {one.section for one in facts}]
     whole = sum(map(weight, shape.words)) or 1.0
     found = []
     for at, (one, words, near) in enumerate(zip(facts, around, similarity, strict=True)):
@@ -68,7 +69,26 @@ def rank_facts(
         covered = min(1.0, sum(map(weight, wanted & there)) / whole)
         precise = sum(weight(word) for word in label if word in wanted) / own if own else 0.0
         coverage = max(covered, (covered + precise) / 2) if titles is None else covered
+        if near is not None and _names_attribute(one, shape) and not _is_of_another(shape, words, over_others, subject):
+            near = max(near, CHOSEN)  # `Age: 70`: what `how old` means, however little the two look alike
         if chosen:  # it is one of the answers that the question offers, whatever it stands under
             coverage, near = min(1.0, coverage + CHOSEN), None if near is None else max(near, CHOSEN)
         found.append(RankedFact(one, coverage, near))
     return sorted(found, key=lambda one: -one.score)
+
+
+def _names_attribute(fact: PageFact, shape: AskedShape) -> bool:
+    """True where a label is, or ends in, the noun that the question's words mean: `Living area` for `how large`."""
+    words = list(content_words(fact.column or fact.label))
+    return bool(words) and words[-1] in shape.attributes
+
+
+def _is_of_another(
+    shape: AskedShape, own: Collection[str], sections: Sequence[Collection[str]], subject: Collection[str]
+) -> bool:
+    """True where a measure stands under another thing's heading than that of which it is asked.
+
+    Anything has an age or a length; a destination is of what it is asked of.
+    """
+    things = shape.words - shape.attributes - set(subject)
+    return shape.kind is AnswerKind.NUMBER and things.isdisjoint(own) and not all(map(things.isdisjoint, sections))

@@ -2,12 +2,13 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 EDGE = 3  # lines at the top and at the bottom of a page
 LEAST_LINES = 8  # of a page; a shorter one is all content
 LEAST_SEEN = 3  # pages of one document, or documents, on which a line has to stand there
+LEAST_SHARE = 0.7  # of the documents of a form: what only some of them say there is what they say
 
 _PAGE_NUMBER = re.compile(r"\W*(?:page|p|seite|página)?\W*\d{1,4}(?:\s*(?:of|/|von|de)\s*\d{1,4})?\W*", re.IGNORECASE)
 
@@ -32,7 +33,12 @@ class RunningLines:
             for line in edges:
                 across[_plain(line)].add(version)
         repeated = {form for form, count in within.items() if count >= LEAST_SEEN and form[1]}
-        everywhere = {("", line) for line, versions in across.items() if len(versions) >= LEAST_SEEN and line}
+        alike = _documents_alike(across)
+        everywhere = {
+            ("", line)
+            for line, versions in across.items()
+            if line and len(versions) >= max(LEAST_SEEN, LEAST_SHARE * len(alike[next(iter(versions))]))
+        }
         return cls(frozenset(repeated | everywhere))
 
     def has(self, version: str, text: str) -> bool:
@@ -44,6 +50,15 @@ class RunningLines:
             for line in text.splitlines()
             if line.strip()
         )
+
+
+def _documents_alike(across: Mapping[str, Collection[str]]) -> dict[str, set[str]]:
+    """For each document those of its form: which share a line at an edge with it, or with one that does."""
+    alike: dict[str, set[str]] = {}
+    for versions in across.values():
+        joined = set[str]().union(versions, *(alike.get(one, ()) for one in versions))
+        alike.update(dict.fromkeys(joined, joined))
+    return alike
 
 
 def without_figures(line: str) -> str:

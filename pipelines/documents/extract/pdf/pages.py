@@ -131,14 +131,14 @@ class PdfPages:
             caveats = (unmapped,)
         areas = (*picture_areas(page, objects, tokens), *annotation_areas(notes))
         tokens = place_notes(tokens, [note for note in notes.notes if note.field])
-        grids = find_grids(page, objects)
+        typed, grids = tokens, find_grids(page, objects)
         aspect = page.get_height() / max(1.0, page.get_width())
         columns, unsure = find_columns(tokens, grids, aspect)
         tokens = place_tables(by_column(tokens, [*grids, *columns], aspect), [*grids, *columns])
         if unsure:
             detail = "a table without rules: figures may stand under the wrong head; compare it with the picture"
             caveats = (*caveats, Caveat(CaveatKind.TABLE_UNSURE, detail, unsure))
-        reading = PageReading(mark_titles(tokens))
+        reading = PageReading(mark_titles(tokens, typed))
         if areas:
             reading = self._pictures.read(page, number, reading.tokens, areas)
         text, words = compose_text(place_notes(reading.tokens, [note for note in notes.notes if not note.field]))

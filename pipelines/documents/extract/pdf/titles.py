@@ -42,12 +42,13 @@ class _Line:
         return "".join(token.gap.strip("\n") + token.text for token in self.tokens)
 
 
-def mark_titles(tokens: Sequence[PageToken]) -> tuple[PageToken, ...]:
+def mark_titles(tokens: Sequence[PageToken], typed: Sequence[PageToken] = ()) -> tuple[PageToken, ...]:
     """The tokens with Markdown's marks before those lines that are titles; one over several lines becomes one line.
 
-    What tables are made of stays as it is.
+    What tables are made of stays as it is. `typed`: the page's tokens before there were tables, whose cells are of the
+    page's type, too: on a page of forms hardly anything else is.
     """
-    body = _body_type(tokens)
+    body = _body_type(typed or tokens)
     if body is None:
         return tuple(tokens)
     lines = _typed_lines(tokens, body)
