@@ -233,9 +233,10 @@ def extract_claims(offered: AnswerEvidence, cited: CitationList, strange: Uncove
             text = f"{place.filename}, {text}" if several else text
             claims.append(AnswerClaim(as_said(text), (cited.number(place),), "extracted"))
     shown = tuple(cited.all)
-    for sentence in evidence.best_sentences(
-        [one for one in offered.sentences if abstain.supports_answer(one, strange)], most=3 - len(claims)
-    ):
+    # Beside a field that answers, a sentence that fits less well only stands in its way.
+    least = NEARLY * facts[0].ranked.score if facts else 0.0
+    fit = [one for one in offered.sentences if one.score >= least and abstain.supports_answer(one, strange)]
+    for sentence in evidence.best_sentences(fit, most=3 - len(claims)):
         place = cited.sentence(evidence.with_list(sentence.sentence, cited.hits[sentence.sentence.hit]))
         if place and not cited.covers(place) and not any(citations_overlap(place, other) for other in shown):
             claims.append(AnswerClaim(as_said(place.quote), (cited.number(place),), "extracted"))
