@@ -14,6 +14,7 @@ from serve_apps.retrieval.search.pipeline import SearchPipeline
 from tests.fakes import corpus
 from tests.fakes.corpus import Book, Passage, Sheet, hash_vector
 from tests.fakes.models import FakeEmbedder
+from tests.fakes.writer import FakeWriter
 
 FIRES = (
     ("0001.pdf", "Ely, NV", "03/05/2021", "K7713", "12", "41", "a blocked chimney"),
@@ -66,9 +67,10 @@ class FireStation:
     database: Database
     scope: Scope
 
-    async def ask(self, question: str) -> CitedAnswer:
+    async def ask(self, question: str, reply: str | None = None) -> CitedAnswer:
         search = SearchPipeline(self.database, FakeEmbedder(), None, SearchSettings(), RerankSettings())
-        return await DocumentAnswerer(search, self.database, FakeEmbedder()).ask(self.scope, question)
+        writer = None if reply is None else FakeWriter(reply)
+        return await DocumentAnswerer(search, self.database, FakeEmbedder(), writer).ask(self.scope, question)
 
 
 @pytest.fixture
@@ -146,3 +148,17 @@ async def test_running_lines_never_answer(station: FireStation) -> None:
 async def test_documents_of_another_kind_still_answer(station: FireStation) -> None:
     found = await station.ask("How many cubic metres does the water tower of Sparks hold?")
     assert found.citations[0].filename == "tower.txt"
+
+
+async def test_a_field_answers_where_a_model_finds_nothing(station: FireStation) -> None:
+    """Small models read past fields; the answer is the document's and says who found none."""
+    reply = "NOT IN THE SOURCES"
+    answer = await station.ask("How old was the driver in the fire at Ocala, Florida, on July 9, 2022?", reply)
+    assert answer.mode == "extractive" and "55" in answer.text and answer.citations
+    assert answer.fallback is not None and "scripted-1 found no answer" in answer.fallback
+    for question in (
+        "Who sold the barn at Ocala, Florida, on July 9, 2022?",
+        "How old was the driver at Bend, Oregon?",
+    ):
+        absent = await station.ask(question, reply)
+        assert absent.mode == "not_found", "what no field holds, and what is in no document, stays unanswered"

@@ -1,4 +1,4 @@
-"""What a model wants in front of a question and of a passage: E5's `query: ` and `passage: `, and those of its like."""
+"""Prefixes of questions and passages, as E5 and its like were trained with: `query: ` and `passage: `."""
 
 from collections.abc import Sequence
 

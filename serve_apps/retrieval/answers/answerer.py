@@ -150,12 +150,8 @@ class DocumentAnswerer:
         asked, (meant, heads, running) = query.text, known
         own = await self._load_meant(scope, query, meant)
         language = rule_language(asked, [hit.stemmer for hit in results.hits])
-        strange = abstain.find_uncovered_terms(
-            asked,
-            (*own, *results.hits),
-            [*(text for hit in own for text in (hit.text, *hit.titles)), *heads] if own else None,
-            language,
-        )
+        known_of = [*(text for hit in own for text in (hit.text, *hit.titles)), *heads] if own else None
+        strange = abstain.find_uncovered_terms(asked, (*own, *results.hits), known_of, language)
         others = (hit for hit in results.hits if hit.document_id not in meant.documents | meant.rivals)
         results = replace(results, hits=(*own, *islice(others, HITS)))
         subject = AnswerSubject(asked, meant, strange, language)
@@ -288,6 +284,9 @@ class DocumentAnswerer:
             return answer, None, dropped
         if generate.NOTHING in text:
             why = f"{model} found no answer in the passages"
+            offered = offered if claims else await self._evidence.score(scope, subject, cited, running)
+            if subject.meant.documents and offered.led_by_field(subject.strange):
+                return None, f"extractive, {why}, and a field of the document that is asked about holds one", dropped
             return replace(_not_found_answer(results, why, fallback=fallback), model=model, dropped=dropped), None, ()
         why = "answers the question" if claims else "stands in the passages"
         return None, f"extractive, nothing that {model} said {why}", dropped

@@ -66,6 +66,11 @@ class AnswerEvidence:
         """How well the best of them fits the question, 0 to 1."""
         return max([*(one.ranked.score for one in self.facts), *(one.score for one in self.sentences)], default=0.0)
 
+    def led_by_field(self, strange: UncoveredTerms) -> bool:
+        """True where the best of them is a field or a cell, and answers."""
+        best = self.facts[0].ranked if self.facts else None
+        return best is not None and best.score >= self.best_score and abstain.supports_answer(best, strange)
+
 
 class EvidenceReader:
     """Reads the pages of passages and scores what stands on them."""
