@@ -111,6 +111,13 @@ def test_documents_of_another_form_do_not_count_against_a_running_line() -> None
     assert RunningLines.of(pages).has("a", "ACME Works")
 
 
+def test_a_page_number_joins_no_documents_to_a_form() -> None:
+    letters = [(name, text, text) for name in "abc" if (text := f"Hale and Sons\n{BODY}\nOf {name * 4}\n1")]
+    rows = {name: "\n".join(f"Row {k} of {name}" for k in range(9)) for name in "defghi"}
+    others = [(name, f"{text}\n-----\n1", f"{text}\n-----\n1") for name, text in rows.items()]
+    assert RunningLines.of([*letters, *others]).has("a", "Hale and Sons")
+
+
 def test_short_pages_have_no_running_lines_but_page_numbers_always_are() -> None:
     short = [(name, "Ships in five days.", "Ships in five days.") for name in "abc"]
     assert not RunningLines.of(short).has("a", "Ships in five days.")

@@ -68,8 +68,8 @@ class AnswerEvidence:
 
     def led_by_field(self, strange: UncoveredTerms) -> bool:
         """True where the best of them is a field or a cell, and answers."""
-        best = self.facts[0].ranked if self.facts else None
-        return best is not None and best.score >= self.best_score and abstain.supports_answer(best, strange)
+        best = _best_facts(self.facts, strange)[:1]
+        return any(one.ranked.score >= self.best_score for one in best)
 
 
 class EvidenceReader:
@@ -161,7 +161,8 @@ class EvidenceReader:
         near, why = await self._measure_in(scope, language, shape.text, compared)
         scored = [ScoredSentence(sentences[at], shares[at], value) for at, value in zip(order, near, strict=False)]
         over = None if is_meant else [content_words(titles[place.hit]) for _, place in facts]
-        ranked = fact_evidence.rank_facts(shape, [fact for fact, _ in facts], subject, near[len(order) :], over)
+        said = {word for place in {one.hit for _, one in facts} for word in content_words(hits[place].text)}
+        ranked = fact_evidence.rank_facts(shape, [fact for fact, _ in facts], subject, near[len(order) :], over, said)
         least = 0.0 if is_meant else max((one.score for one in scored), default=0.0)
         where = {id(fact): place for fact, place in facts}
         best = [(one, where[id(one.fact)]) for one in ranked if one.score >= least]

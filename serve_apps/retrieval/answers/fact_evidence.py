@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from pipelines.documents.facts.page_fact import PageFact
 from serve_apps.retrieval.answers.evidence import WordRarity
-from serve_apps.retrieval.text.question_shape import AnswerKind, AskedShape
+from serve_apps.retrieval.text.question_shape import AnswerKind, AskedShape, measure_words
 from serve_apps.retrieval.text.words import content_words
 
 SUBJECT = 0.2  # weight of a word that stands in the titles of the document: all of it is about that
@@ -26,6 +26,14 @@ class RankedFact:
         return self.coverage if self.similarity is None else (self.coverage + self.similarity) / 2
 
 
+@dataclass(frozen=True, slots=True)
+class FactSurroundings:
+    """Folded words of what stands around facts: of each section's title, and of the passages."""
+
+    sections: Sequence[Collection[str]]
+    passages: Collection[str]
+
+
 def fact_heading(fact: PageFact, subject: Collection[str]) -> str:
     """The headings of a fact, without a section that only repeats the title of the document."""
     says_more = set(content_words(fact.section)) - set(subject)
@@ -38,6 +46,7 @@ def rank_facts(
     subject: Collection[str],
     similarity: Sequence[float | None],
     titles: Sequence[Collection[str]] | None = None,
+    passages: Collection[str] = (),
 ) -> list[RankedFact]:
     """The facts that a question may ask for, best first.
 
@@ -46,6 +55,7 @@ def rank_facts(
         similarity: cosine of the question to the headings of each fact.
         titles: folded words of the titles over each fact, where the question does not say which document it means:
             then these have to be about what it asks, too, and a label alone is no evidence.
+        passages: folded words of all that was found of the documents.
     """
     headings = [frozenset(content_words(fact_heading(one, subject))) for one in facts]
     around = [over | set(content_words(one.value)) for over, one in zip(headings, facts, strict=True)]
@@ -55,7 +65,10 @@ def rank_facts(
         return rarity.of(word) * (SUBJECT if word in subject else 1)
 
     wanted = shape.words | shape.attributes
-    over_others = [content_words(section) for section in {one.section for one in facts}]
+    # Anything has an age or a length; a destination is of what it is asked of.
+    is_measure = shape.kind is AnswerKind.NUMBER
+    things = shape.words - shape.attributes - set(subject) - measure_words() if is_measure else frozenset[str]()
+    around_them = FactSurroundings([set(content_words(name)) for name in {one.section for one in facts}], passages)
     whole = sum(map(weight, shape.words)) or 1.0
     found = []
     for at, (one, words, near) in enumerate(zip(facts, around, similarity, strict=True)):
@@ -69,7 +82,7 @@ def rank_facts(
         covered = min(1.0, sum(map(weight, wanted & there)) / whole)
         precise = sum(weight(word) for word in label if word in wanted) / own if own else 0.0
         coverage = max(covered, (covered + precise) / 2) if titles is None else covered
-        if near is not None and _names_attribute(one, shape) and not _is_of_another(shape, words, over_others, subject):
+        if near is not None and _names_attribute(one, shape) and not _is_of_another(things, words, around_them):
             near = max(near, CHOSEN)  # `Age: 70`: what `how old` means, however little the two look alike
         if chosen:  # it is one of the answers that the question offers, whatever it stands under
             coverage, near = min(1.0, coverage + CHOSEN), None if near is None else max(near, CHOSEN)
@@ -83,12 +96,12 @@ def _names_attribute(fact: PageFact, shape: AskedShape) -> bool:
     return bool(words) and words[-1] in shape.attributes
 
 
-def _is_of_another(
-    shape: AskedShape, own: Collection[str], sections: Sequence[Collection[str]], subject: Collection[str]
-) -> bool:
+def _is_of_another(things: Collection[str], own: Collection[str], around: FactSurroundings) -> bool:
     """True where a measure stands under another thing's heading than that of which it is asked.
 
-    Anything has an age or a length; a destination is of what it is asked of.
+    So it is where another section is about that thing, or no passage speaks of it: a pilot's age is no bridge's.
     """
-    things = shape.words - shape.attributes - set(subject)
-    return shape.kind is AnswerKind.NUMBER and things.isdisjoint(own) and not all(map(things.isdisjoint, sections))
+    if not things or not set(things).isdisjoint(own):
+        return False
+    elsewhere = any(not set(things).isdisjoint(section) for section in around.sections)
+    return elsewhere or set(things).isdisjoint(around.passages)

@@ -31,13 +31,14 @@ class RunningLines:
             edges = {*first[:EDGE], *last[-EDGE:]}
             within.update({(version, without_figures(line)) for line in edges})
             for line in edges:
-                across[_plain(line)].add(version)
+                if _plain(line) and not _PAGE_NUMBER.fullmatch(line):  # these say nothing of the form of a document
+                    across[_plain(line)].add(version)
         repeated = {form for form, count in within.items() if count >= LEAST_SEEN and form[1]}
         alike = _documents_alike(across)
         everywhere = {
             ("", line)
             for line, versions in across.items()
-            if line and len(versions) >= max(LEAST_SEEN, LEAST_SHARE * len(alike[next(iter(versions))]))
+            if len(versions) >= max(LEAST_SEEN, LEAST_SHARE * len(alike[next(iter(versions))]))
         }
         return cls(frozenset(repeated | everywhere))
 

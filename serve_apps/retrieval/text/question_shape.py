@@ -102,6 +102,11 @@ def comparison_attributes(question: str) -> frozenset[str]:
     return frozenset(noun for second, nouns in _table()["how"] if second in bases for noun in nouns)
 
 
+def measure_words() -> frozenset[str]:
+    """The folded words behind `how` that ask for a measure: `old`, `long`; no thing is called so."""
+    return frozenset(second for second, _ in _table()["how"])
+
+
 def _attributes(words: Sequence[str]) -> frozenset[str]:
     """The nouns for a question word and the word it goes with; for the question word alone where it has none."""
     for asking in ("how", "where", "when", "who"):
