@@ -126,7 +126,7 @@ class OcrSettings(Section):
     `gpu`: `auto` runs EasyOCR on the part of a GPU that Ray gives to who reads (ray.num_gpus); true insists.
     """
 
-    strategy: Literal["cascade", "tesseract", "easyocr"] = "cascade"
+    strategy: Literal["cascade", "tesseract", "paddle", "easyocr"] = "cascade"
     dpi: int = Field(300, ge=72, le=1200)
     confidence_threshold: float = Field(0.60, ge=0, le=1)
     languages: tuple[str, ...] = ("eng",)

@@ -153,7 +153,7 @@ def main() -> int:
     parser.add_argument("--evals", type=Path, default=ROOT.parent / "shared" / "evals")
     parser.add_argument("--set", help="only this set of the manifest")
     parser.add_argument("--sample", type=int, metavar="N", help="about N entries of each set, evenly spread")
-    parser.add_argument("--strategy", choices=("cascade", "tesseract", "easyocr"), default="cascade")
+    parser.add_argument("--strategy", choices=("cascade", "tesseract", "paddle", "easyocr"), default="cascade")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--verbose", action="store_true", help="a line for each entry")
     options = parser.parse_args()

@@ -164,3 +164,18 @@ class Doomed(ToldBack):
         if raster.width == 13:
             raise RuntimeError("Error during processing.")
         return super().table(raster, layout, dpi)
+
+
+@dataclass
+class FakeWholePageEngine:
+    """Reads every page the same, or raises."""
+
+    lines: tuple[TextLine, ...] | Exception
+    name: str = "paddle"
+    asked: int = 0
+
+    def read(self, image: Picture, *, seconds: float) -> tuple[TextLine, ...]:
+        self.asked += 1
+        if isinstance(self.lines, Exception):
+            raise self.lines
+        return self.lines

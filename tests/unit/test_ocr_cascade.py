@@ -8,9 +8,19 @@ from numpy.typing import NDArray
 
 from configs.sections import OcrSettings
 from pipelines.documents.document import CaveatKind, EngineAttempt, FailureReason, Page, Unreadable
-from pipelines.documents.ocr.cascade import OcrCascade, comparable_confidence
+from pipelines.documents.ocr.cascade import OcrCascade, build_cascade, comparable_confidence
 from pipelines.documents.ocr.reading import EngineMissing, LineTranscript, PixelArea, TextLine
-from tests.fakes.ocr import CRASH, MISSING, TIMEOUT, FakeClock, FakeEngine, FakeLineEngine, line
+from tests.fakes.ocr import (
+    CRASH,
+    MISSING,
+    TIMEOUT,
+    FakeClock,
+    FakeEngine,
+    FakeLineEngine,
+    FakeWholePageEngine,
+    Step,
+    line,
+)
 
 GOOD = (line("a clean page", 0.95, 10), line("of two lines", 0.93, 30))
 MIXED = (line("Total of this page", 0.9, 10), line("ab cd", 0.2, 30), line("and it ends well", 0.85, 50))
@@ -90,6 +100,50 @@ def test_no_more_lines_than_allowed_those_with_most_to_gain_first() -> None:
     second = FakeLineEngine(lambda area: transcript("", 0))
     read(FakeEngine([lines]), second, easyocr_max_lines=1)
     assert [round(area.y0 + area.y1) for area in second.asked] == [70]
+
+
+def read_doubtful(paddle: FakeWholePageEngine | None, *readings: Step, **settings: object) -> tuple[Page, FakeEngine]:
+    engine = FakeEngine(list(readings))
+    made = OcrCascade(OcrSettings.model_validate(settings), engine, None, FakeClock(), paddle=paddle)
+    return made.read(page_picture(), 3), engine
+
+
+def test_a_doubtful_page_is_read_by_paddle_and_the_better_reading_is_kept() -> None:
+    """IN-07: in place of Tesseract's second look; a good page costs nothing more."""
+    paddle = FakeWholePageEngine((line("the words of a receipt", 0.95),))
+    page, engine = read_doubtful(paddle, (line("tne w0rds of", 0.6),))
+    assert (page.text, page.engine, engine.layouts) == ("the words of a receipt", "paddle", [None])
+    assert [(one.engine, one.kept) for one in page.attempts] == [("tesseract", False), ("paddle", True)]
+    page, _ = read_doubtful(paddle, GOOD)
+    assert page.engine == "tesseract" and paddle.asked == 1
+
+
+def test_a_worse_reading_by_paddle_is_told_and_left() -> None:
+    page, engine = read_doubtful(FakeWholePageEngine((line("tne", 0.9),)), (line("the words of a receipt", 0.7),))
+    assert (page.text, page.engine, engine.layouts) == ("the words of a receipt", "tesseract", [None, 6])
+    assert ("paddle", False) in [(one.engine, one.kept) for one in page.attempts]
+
+
+@pytest.mark.parametrize("error", [MISSING, CRASH, TIMEOUT])
+def test_paddle_that_is_missing_or_fails_is_a_named_fallback(error: Exception) -> None:
+    """X-11: the page stands as it was read, and its attempts say why."""
+    page, _ = read_doubtful(FakeWholePageEngine(error), (line("weak words", 0.7),))
+    assert page.text == "weak words"
+    assert [one.note for one in page.attempts if one.engine == "paddle"] == [str(error)]
+
+
+def test_paddle_alone_is_a_strategy() -> None:
+    """IN-07: and a language that it does not read is said, not read wrongly."""
+    page, engine = read_doubtful(FakeWholePageEngine((line("all of it", 0.9),)), GOOD, strategy="paddle")
+    assert (page.text, page.engine, engine.layouts) == ("all of it", "paddle", [])
+    with pytest.raises(EngineMissing, match="does not read eng"):
+        read_doubtful(None, GOOD, strategy="paddle")
+
+
+def test_paddle_reads_languages_in_latin_letters() -> None:
+    assert build_cascade(OcrSettings(languages=("deu", "fra"))).has_paddle
+    assert not build_cascade(OcrSettings(languages=("eng", "rus"))).has_paddle
+    assert not build_cascade(OcrSettings(strategy="tesseract")).has_paddle
 
 
 def test_the_detector_runs_only_where_no_line_was_found() -> None:

@@ -1,4 +1,4 @@
-"""The OCR cascade: Tesseract, then EasyOCR for what stays weak; a reading is kept only if it is better."""
+"""The OCR cascade: Tesseract, PP-OCR where a page is doubtful, EasyOCR for weak lines; the better reading is kept."""
 
 import math
 from collections.abc import Callable
@@ -7,6 +7,7 @@ from functools import partial
 from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version as package_version
 from time import monotonic
+from typing import Protocol
 
 import cv2
 import numpy as np
@@ -15,7 +16,7 @@ from configs.sections import OcrSettings
 from pipelines.documents import document
 from pipelines.documents.cpu_pulses import own_cpu_seconds
 from pipelines.documents.document import Caveat, EngineAttempt, FailureReason, Page, Unreadable
-from pipelines.documents.ocr import missing_language, preprocess
+from pipelines.documents.ocr import missing_language, paddle, preprocess
 from pipelines.documents.ocr.compose import as_line, compose_page
 from pipelines.documents.ocr.easyocr import EasyOcr
 from pipelines.documents.ocr.letter_rows import ENOUGH_FOR_SCRIPT, seems_to_hold_text
@@ -29,12 +30,14 @@ from pipelines.documents.ocr.reading import (
     Picture,
     PixelArea,
     TextLine,
+    WholePageEngine,
     mean_confidence,
     reading_worth,
 )
 from pipelines.documents.ocr.tesseract import TesseractEngine, tesseract_version
 
-REVISION = 3  # of this package's own decisions; raise it when the same page may read differently
+REVISION = 4  # of this package's own decisions; raise it when the same page may read differently
+ENGINES = ("tesseract", "paddle", "easyocr")  # as they are told of a page that several read
 # Under this page mean a second look pays: cheaper than a wrong page, and clean scans are well above.
 DOUBTFUL = 0.80
 # Capitals and digits that stand on their heads still read with some confidence, 0.63 at most where it was measured.
@@ -42,6 +45,13 @@ TURNED = 0.70
 SINGLE_BLOCK = 6  # Tesseract's segmentation mode for a page it cuts up wrongly otherwise (receipts, forms)
 LINE_PATIENCE = 4  # times engine_seconds: what its threads cost is added up, and the page's own limit holds
 LINE_MARGIN = 0.12  # of the line's height: ascenders that the word boxes cut off
+
+
+class PictureReading(Protocol):
+    """Reads a whole page with one engine."""
+
+    def __call__(self, image: Picture, *, seconds: float) -> tuple[TextLine, ...]:
+        """Lines in reading order. Raises Unreadable, EngineMissing: see the engine."""
 
 
 @dataclass
@@ -67,14 +77,21 @@ class OcrCascade:
         easyocr: LineEngine | None,
         cpu_clock: Callable[[], float] = own_cpu_seconds,
         clock: Callable[[], float] = monotonic,
+        *,
+        paddle: WholePageEngine | None = None,
     ) -> None:
-        """Take the engines; `easyocr` None means that weak lines stay as Tesseract read them.
+        """Take the engines; without `easyocr` weak lines stay as they were read, without `paddle` doubtful pages.
 
         `cpu_clock` limits what a page costs, engines included; `clock` only tells how long it took.
         """
-        self._settings, self._tesseract, self._easyocr = settings, tesseract, easyocr
+        self._settings, self._tesseract, self._easyocr, self._paddle = settings, tesseract, easyocr, paddle
         self._cpu_clock, self._clock = cpu_clock, clock
-        self._first_engine = "easyocr" if settings.strategy == "easyocr" else "tesseract"
+        self._first_engine = settings.strategy if settings.strategy != "cascade" else "tesseract"
+
+    @property
+    def has_paddle(self) -> bool:
+        """True where doubtful pages go to PP-OCR."""
+        return self._paddle is not None
 
     def read(self, image: Picture, number: int, dpi: int | None = None) -> Page:
         """Read one page: its picture, 1-based number, and dots per inch where known.
@@ -97,6 +114,13 @@ class OcrCascade:
                     "ocr.strategy is easyocr, but there is no such engine", fix="Set OCR_STRATEGY=cascade."
                 )
             self._detect_lines(work, self._easyocr)
+        elif self._settings.strategy == "paddle":
+            if self._paddle is None:
+                languages = "+".join(self._settings.languages)
+                raise EngineMissing(
+                    f"ocr.strategy is paddle, which does not read {languages}", fix="Set OCR_STRATEGY=cascade."
+                )
+            self._try_page(work, work.view, self._paddle.name, self._paddle.read, "")
         else:
             self._read_page(work, image, dpi)
             if self._settings.strategy == "cascade":
@@ -107,7 +131,7 @@ class OcrCascade:
             number,
             text,
             words,
-            engine="+".join(name for name in ("tesseract", "easyocr") if name in engines) or self._first_engine,
+            engine="+".join(name for name in ENGINES if name in engines) or self._first_engine,
             confidence=round(mean_confidence(work.lines), 4),
             attempts=tuple(work.attempts),
             ms=self._elapsed_ms(started),
@@ -134,7 +158,7 @@ class OcrCascade:
 
     def _read_page(self, work: _Work, image: Picture, dpi: int | None) -> None:
         """The first reading, and others only where it is doubtful."""
-        self._try_page(work, work.view, None, ", ".join(work.view.steps))
+        self._try_tesseract(work, work.view, None, ", ".join(work.view.steps))
         # Bulk work in one engine asks for speed: there only a reading under the threshold is looked at again.
         fast = self._settings.strategy == "tesseract"
         doubtful = self._settings.confidence_threshold if fast else max(self._settings.confidence_threshold, DOUBTFUL)
@@ -145,30 +169,40 @@ class OcrCascade:
         for degrees in self._possible_rotations(work) if mean_confidence(work.lines) < turned else ():
             if mean_confidence(work.lines) < turned:
                 # Garbage reads as garbage either way: it must not decide how the page stands for what is tried next.
-                self._try_page(work, preprocess.rotate_page(first, degrees), None, f"rotation {degrees}", least=0.0)
+                self._try_tesseract(
+                    work, preprocess.rotate_page(first, degrees), None, f"rotation {degrees}", least=0.0
+                )
+        if self._paddle is not None and not fast and mean_confidence(work.lines) < doubtful:
+            self._try_page(work, work.view, self._paddle.name, self._paddle.read, "")
         if mean_confidence(work.lines) < doubtful:
-            self._try_page(work, work.view, SINGLE_BLOCK, f"psm {SINGLE_BLOCK}")
+            self._try_tesseract(work, work.view, SINGLE_BLOCK, f"psm {SINGLE_BLOCK}")
         if mean_confidence(work.lines) < self._settings.confidence_threshold and work.view.steps:
-            self._try_page(work, preprocess.unrepaired_page(image, dpi), None, "untouched")
+            self._try_tesseract(work, preprocess.unrepaired_page(image, dpi), None, "untouched")
+
+    def _try_tesseract(
+        self, work: _Work, view: PreparedPage, layout: int | None, note: str, least: float = -math.inf
+    ) -> None:
+        read = partial(self._tesseract.read, dpi=view.dpi, layout=layout)
+        self._try_page(work, view, self._tesseract.name, read, note, least)
 
     def _try_page(
-        self, work: _Work, view: PreparedPage, layout: int | None, note: str, least: float = -math.inf
+        self, work: _Work, view: PreparedPage, engine: str, read: PictureReading, note: str, least: float = -math.inf
     ) -> None:
         """One reading of the page; it is kept if it is the first, or worth more than `least` and what is there."""
         began, first = self._clock(), not work.attempts
         try:
-            lines = self._tesseract.read(view.image, dpi=view.dpi, layout=layout, seconds=work.left())
-        except Unreadable as error:
+            lines = read(view.image, seconds=work.left())
+        except (Unreadable, EngineMissing) as error:
             if first:
                 raise
-            self._tell(work, self._tesseract.name, began, f"{note}: {error}")
+            self._tell(work, engine, began, f"{note}: {error}" if note else str(error))
             return
         there = reading_worth(work.lines) if work.lines else -math.inf
         better = first or (bool(lines) and reading_worth(lines) > max(there, least))
         if better:
             work.attempts = [replace(attempt, kept=False) for attempt in work.attempts]
             work.view, work.lines = view, lines
-        self._tell(work, self._tesseract.name, began, note, mean_confidence(lines), kept=better)
+        self._tell(work, engine, began, note, mean_confidence(lines), kept=better)
 
     def _possible_rotations(self, work: _Work) -> tuple[int, ...]:
         began = self._clock()
@@ -245,9 +279,11 @@ def build_cascade(settings: OcrSettings) -> OcrCascade:
     tesseract = TesseractEngine(settings.languages, settings.psm, memory_bytes=settings.memory_bytes)
     if settings.strategy == "tesseract":
         return OcrCascade(settings, tesseract, None)
+    known = paddle.LANGUAGES.issuperset(settings.languages)
+    second = paddle.PaddleEngine(settings.memory_bytes) if known and settings.strategy != "easyocr" else None
     make = partial(EasyOcr, settings.languages, settings.easyocr_models, settings.gpu)
     easyocr = LineEngineProcess(make, settings.memory_bytes, LINE_PATIENCE * settings.engine_seconds)
-    return OcrCascade(settings, tesseract, easyocr)
+    return OcrCascade(settings, tesseract, easyocr, paddle=second)
 
 
 def ocr_fingerprint(settings: OcrSettings) -> str:
@@ -256,7 +292,8 @@ def ocr_fingerprint(settings: OcrSettings) -> str:
     if settings.strategy != "easyocr":
         parts += [tesseract_version(), settings.psm, settings.confidence_threshold]
     if settings.strategy != "tesseract":
-        parts += [_easyocr_version(), settings.easyocr_models, settings.easyocr_max_lines]
+        parts += [_package_version("easyocr"), settings.easyocr_models, settings.easyocr_max_lines]
+        parts.append(_package_version("rapidocr"))
     return document.fingerprint_parts(*parts)
 
 
@@ -275,8 +312,8 @@ def _widen_area(area: PixelArea) -> PixelArea:
     return PixelArea(area.x0 - 2 * margin, area.y0 - margin, area.x1 + 2 * margin, area.y1 + margin)
 
 
-def _easyocr_version() -> str:
+def _package_version(name: str) -> str:
     try:
-        return package_version("easyocr")
+        return package_version(name)
     except PackageNotFoundError:
         return "absent"

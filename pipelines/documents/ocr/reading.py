@@ -101,6 +101,18 @@ class PageEngine(Protocol):
         """
 
 
+class WholePageEngine(Protocol):
+    """Reads a whole page in one way of its own."""
+
+    name: str  # as it appears in a page's attempts
+
+    def read(self, image: Picture, *, seconds: float) -> tuple[TextLine, ...]:
+        """Lines in reading order, empty for a blank page, for at most `seconds` of CPU.
+
+        Raises Unreadable (timeout, crashed, bomb), EngineMissing (not installed, or no models).
+        """
+
+
 class LineEngine(Protocol):
     """Reads given lines of a page, and can find them where nobody else did."""
 

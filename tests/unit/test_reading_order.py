@@ -1,0 +1,60 @@
+"""Reading order of what an engine finds on a page: rows, columns of prose, and headlines over both."""
+
+from pipelines.documents.ocr.reading import OcrToken, PixelArea
+from pipelines.documents.ocr.reading_order import Piece, arrange_lines
+
+HIGH = 20.0
+
+
+def piece(text: str, x: float, y: float, wide: float | None = None) -> Piece:
+    """Words of one run from (x, y) on; `wide` pixels, or ten a character."""
+    words, at = text.split(), x
+    letter = (10.0 * len(text) if wide is None else wide) / len(text)
+    tokens = []
+    for word in words:
+        tokens.append(OcrToken(word, PixelArea(at, y, at + letter * len(word), y + HIGH), 0.9))
+        at += letter * (len(word) + 1)
+    return tuple(tokens)
+
+
+def texts(*pieces: Piece) -> list[str]:
+    return [line.text for line in arrange_lines(pieces)]
+
+
+def test_pieces_at_one_height_are_one_line_from_left_to_right() -> None:
+    found = texts(piece("12.00", 400, 43), piece("Total", 10, 70), piece("Two teas", 10, 40), piece("24.00", 400, 72))
+    assert found == ["Two teas 12.00", "Total 24.00"]
+
+
+def test_columns_of_prose_are_read_one_after_the_other() -> None:
+    left = [piece(f"the left column goes on in line {n}", 10, 30 * n, 350) for n in range(8)]
+    right = [piece(f"and the right one does so in {n}", 400, 30 * n + 3, 350) for n in range(8)]
+    found = texts(*[one for pair in zip(right, left, strict=True) for one in pair])
+    assert found == [" ".join(token.text for token in one) for one in (*left, *right)]
+
+
+def test_a_headline_over_two_columns_parts_what_is_above_and_below() -> None:
+    def column(x: float, top: int, name: str) -> list[Piece]:
+        return [piece(f"{name} has some words in its line {n}", x, top + 30 * n, 350) for n in range(6)]
+
+    first, second = column(10, 0, "first"), column(400, 0, "second")
+    third, fourth = column(10, 300, "third"), column(400, 300, "fourth")
+    headline = piece("A headline that goes over the whole page", 10, 240, 740)
+    found = [line.split()[0] for line in texts(*fourth, *second, headline, *third, *first)]
+    assert found == ["first"] * 6 + ["second"] * 6 + ["A"] + ["third"] * 6 + ["fourth"] * 6
+
+
+def test_a_table_is_read_row_by_row() -> None:
+    cells = [piece(text, x, 30 * row) for row in range(8) for x, text in ((10, f"Item {row}"), (300, f"{row}.50"))]
+    assert texts(*cells) == [f"Item {row} {row}.50" for row in range(8)]
+
+
+def test_a_gap_opens_a_paragraph() -> None:
+    lines = arrange_lines([piece("one", 0, 0), piece("two", 0, 25), piece("three", 0, 90)])
+    assert [line.opens for line in lines] == [False, False, True]
+
+
+def test_nothing_gives_no_line_and_each_word_comes_once() -> None:
+    assert arrange_lines([]) == () == arrange_lines([()])
+    pieces = [piece(f"word{n}", 37 * n % 500, 17 * n % 900) for n in range(400)]
+    assert sorted(" ".join(texts(*pieces)).split()) == sorted(f"word{n}" for n in range(400))
