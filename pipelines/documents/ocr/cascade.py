@@ -47,7 +47,7 @@ LINE_PATIENCE = 4  # times engine_seconds: what its threads cost is added up, an
 LINE_MARGIN = 0.12  # of the line's height: ascenders that the word boxes cut off
 
 
-class PictureReading(Protocol):
+class WholePageRead(Protocol):
     """Reads a whole page with one engine."""
 
     def __call__(self, image: Picture, *, seconds: float) -> tuple[TextLine, ...]:
@@ -186,7 +186,7 @@ class OcrCascade:
         self._try_page(work, view, self._tesseract.name, read, note, least)
 
     def _try_page(
-        self, work: _Work, view: PreparedPage, engine: str, read: PictureReading, note: str, least: float = -math.inf
+        self, work: _Work, view: PreparedPage, engine: str, read: WholePageRead, note: str, least: float = -math.inf
     ) -> None:
         """One reading of the page; it is kept if it is the first, or worth more than `least` and what is there."""
         began, first = self._clock(), not work.attempts
