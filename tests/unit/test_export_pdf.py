@@ -250,7 +250,7 @@ def test_every_frame_of_a_tiff_is_a_page_and_frames_that_are_not_stored_are_show
 def test_a_long_tiff_is_written_in_parts_so_that_memory_does_not_grow_with_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pipelines.documents.export.searchable_pdf._HELD_PIXELS", 500_000)
+    monkeypatch.setattr("pipelines.documents.export.searchable_pdf._HELD_BYTES", 500_000)
     path = tmp_path / "fax.tif"
     frames = [drawn_page(number).convert("1") for number in range(1, 13)]
     frames[0].save(path, save_all=True, append_images=frames[1:])
@@ -258,6 +258,15 @@ def test_a_long_tiff_is_written_in_parts_so_that_memory_does_not_grow_with_it(
     pdf, counts = export(tmp_path, path, Kind.IMAGE, *pages)
     assert [text_of(pdf, number) for number in range(1, 13)] == [page.text for page in pages]
     assert counts.layered == 12
+
+
+def test_a_long_scan_is_written_in_parts_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pipelines.documents.export.searchable_pdf._HELD_BYTES", 10_000)
+    scan = write_scan(tmp_path / "scan.pdf", pages=8)
+    pages = [scanned_page([f"page number {number}", "мир 😀"], number) for number in range(1, 9)]
+    pdf, counts = export(tmp_path, scan, Kind.PDF, *pages)
+    assert [text_of(pdf, number) for number in range(1, 9)] == [page.text for page in pages]
+    assert counts.layered == 8 and same_pixels(pdfium.PdfDocument(scan), pdf)
 
 
 @pytest.mark.parametrize(

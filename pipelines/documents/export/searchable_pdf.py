@@ -27,7 +27,8 @@ _POINTS = 72.0
 _LONG_EDGE = 841.9  # points, of a picture that does not tell its size: the long edge of A4
 _LONGEST_EDGE = 14_400.0  # points; PDF 32000-1, Annex C
 _QUALITY = 92  # of a JPEG made of a frame in grey or colour
-_HELD_PIXELS = 128 * 2**20  # bytes that wait uncompressed for the file to be written
+_HELD_BYTES = 192 * 2**20  # that wait in memory for a part of the file to be written
+_RUN_BYTES = 100  # about what a word in its place takes
 
 
 class _Source(Protocol):
@@ -61,7 +62,7 @@ class SearchablePdfWorker:
             raise Unreadable(FailureReason.UNSUPPORTED, f"a {kind} file has no pages that a PDF could show")
         self._memory = self._ocr.memory_bytes if kind is Kind.IMAGE else 0
         with more_memory(self._memory):
-            self._source = _ScannedPdf(path) if kind is Kind.PDF else self._picture_file(path, scratch)
+            self._source = _ScannedPdf(path, scratch) if kind is Kind.PDF else self._picture_file(path, scratch)
         self._counts = LayerCounts(pages=self._source.pages)
         return self._source.pages
 
@@ -97,104 +98,123 @@ class SearchablePdfWorker:
         return self._source
 
 
+class _GrowingPdf:
+    """A PDF that gains page after page; what waits in memory is written out now and then, and it goes on from there."""
+
+    def __init__(self, pdf: pdfium.PdfDocument, scratch: Path) -> None:
+        self.pdf, self.writer = pdf, InvisibleTextWriter(pdf)
+        self._scratch = (scratch, scratch.with_suffix(".more"))
+        self._held, self._flushes = 0, 0
+
+    def hold(self, size: int) -> None:
+        """So many bytes more wait in memory; where it becomes much, all of it is written out."""
+        self._held += size
+        if self._held <= _HELD_BYTES:
+            return
+        part = self._scratch[self._flushes % 2]
+        _save_pdf(self.pdf, part)
+        self._close_pdf()
+        self.pdf = pdfium.PdfDocument(part)
+        self.writer = InvisibleTextWriter(self.pdf)
+        self._held, self._flushes = 0, self._flushes + 1
+
+    def save(self, target: Path) -> None:
+        _save_pdf(self.pdf, target)
+
+    def close(self) -> None:
+        self._close_pdf()
+        for path in self._scratch:
+            path.unlink(missing_ok=True)
+
+    def _close_pdf(self) -> None:
+        self.writer.close()
+        self.pdf.close()
+
+
 class _ScannedPdf:
     """The pages of a PDF as they are; those that OCR read get its words."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, scratch: Path) -> None:
         with _pdf_errors():
-            self._pdf = pdfium.PdfDocument(path)
-            self.pages = len(self._pdf)
-        self._writer = InvisibleTextWriter(self._pdf)
+            self._made = _GrowingPdf(pdfium.PdfDocument(path), scratch)
+            self.pages = len(self._made.pdf)
+        # PDFium keeps the streams of the pages that it has looked at.
+        self._page_bytes = path.stat().st_size // max(1, self.pages)
 
     def add_page(self, page: Page, counts: LayerCounts) -> LayerCounts:
         if page.engine == NATIVE or page.failure is not None:
             has_text = page.engine == NATIVE and bool(page.text.strip()) and page.failure is None
             return replace(counts, native=counts.native + has_text)
-        target = self._pdf[page.number - 1]
+        target = self._made.pdf[page.number - 1]
         try:
             replaced = any(one.engine == "ocr layer" and not one.kept for one in page.attempts)
             doubled = replaced and not remove_invisible_text(target)
             words = missing_words(target, page.words)
             if page.words and not words:  # all of it stands there already
                 return replace(counts, native=counts.native + 1)
-            written = self._writer.write_page(target, page.text, words)
+            written = self._made.writer.write_page(target, page.text, words)
         finally:
             target.close()
+        self._made.hold(self._page_bytes + _RUN_BYTES * written)
         return _counted(counts, page, written, doubled)
 
     def save(self, target: Path) -> None:
-        _save_pdf(self._pdf, target)
+        self._made.save(target)
 
     def close(self) -> None:
-        self._writer.close()
-        self._pdf.close()
+        self._made.close()
 
 
 class _PictureFile:
-    """The frames of a picture file, each a page of its size, with the words on it.
-
-    What waits in memory is written out now and then, and the file that this makes is gone on with.
-    """
+    """The frames of a picture file, each a page of its size, with the words on it."""
 
     def __init__(self, image: ImageDocument, path: Path, scratch: Path) -> None:
-        self._image, self._path, self._scratch = image, path, (scratch, scratch.with_suffix(".more"))
+        self._image, self._path = image, path
         self.pages = image.pages
-        self._held, self._flushes = 0, 0
-        self._begin(pdfium.PdfDocument.new())
-
-    def _begin(self, pdf: pdfium.PdfDocument) -> None:
-        self._pdf, self._writer = pdf, InvisibleTextWriter(pdf)
+        self._made = _GrowingPdf(pdfium.PdfDocument.new(), scratch)
 
     def add_page(self, page: Page, counts: LayerCounts) -> LayerCounts:
-        if self._held > _HELD_PIXELS:
-            self._flush()
-        while len(self._pdf) < page.number - 1:  # one that is not stored is shown, too
-            self._add_picture(len(self._pdf) + 1).close()
-        target = self._add_picture(page.number)
+        self._show_pages(page.number - 1)  # those that are not stored
+        target, size = self._add_picture(page.number)
         try:
-            written = 0 if page.failure is not None else self._writer.write_page(target, page.text, page.words)
+            written = 0 if page.failure is not None else self._made.writer.write_page(target, page.text, page.words)
         finally:
             target.close()
+        self._made.hold(size + _RUN_BYTES * written)
         return _counted(counts, page, written, doubled=False)
 
     def save(self, target: Path) -> None:
-        while len(self._pdf) < self.pages:
-            self._add_picture(len(self._pdf) + 1).close()
-        _save_pdf(self._pdf, target)
+        self._show_pages(self.pages)
+        self._made.save(target)
 
     def close(self) -> None:
-        self._writer.close()
-        self._pdf.close()
+        self._made.close()
         self._image.close()
-        for path in self._scratch:
-            path.unlink(missing_ok=True)
 
-    def _flush(self) -> None:
-        part = self._scratch[self._flushes % 2]
-        self._flushes += 1
-        _save_pdf(self._pdf, part)
-        self._writer.close()
-        self._pdf.close()
-        self._begin(pdfium.PdfDocument(part))
-        self._held = 0
+    def _show_pages(self, last: int) -> None:
+        while len(self._made.pdf) < last:
+            page, size = self._add_picture(len(self._made.pdf) + 1)
+            page.close()
+            self._made.hold(size)
 
-    def _add_picture(self, number: int) -> pdfium.PdfPage:
+    def _add_picture(self, number: int) -> tuple[pdfium.PdfPage, int]:
+        """The page, and how many bytes its picture takes in memory."""
         plain = self._image.plain_jpeg()
-        picture = pdfium.PdfImage.new(self._pdf)
+        picture = pdfium.PdfImage.new(self._made.pdf)
         if plain is not None:
             width, height, dpi = plain
             picture.load_jpeg(self._path, inline=True)
-            self._held += self._path.stat().st_size
+            size = self._path.stat().st_size
         else:
             pixels, dpi = self._image.pixels(number)
             height, width = pixels.shape[:2]
-            self._held += _show_pixels(picture, pixels, lossless=self.pages == 1 or _is_black_and_white(pixels))
+            size = _show_pixels(picture, pixels, lossless=self.pages == 1 or _is_black_and_white(pixels))
         wide, high = _page_size(width, height, dpi)
-        page = self._pdf.new_page(wide, high)
+        page = self._made.pdf.new_page(wide, high)
         picture.set_matrix(pdfium.PdfMatrix().scale(wide, high))
         page.insert_obj(picture)
         page.gen_content()
-        return page
+        return page, size
 
 
 class _NoEngine:

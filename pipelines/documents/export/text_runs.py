@@ -49,6 +49,8 @@ def page_runs(text: str, words: Sequence[Word]) -> list[TextRun]:
 
 def clean_text(text: str) -> str:
     """The text without what no font can mean: control characters, lone surrogates, noncharacters, direction marks."""
+    if text.isascii() and text.isprintable():
+        return text
     return "".join(char for char in text if char in _JOINERS or _is_writable(char))
 
 
@@ -130,6 +132,8 @@ def _touch(before: Word, after: Word) -> bool:
 
 
 def _as_one(words: Sequence[Word]) -> Word:
+    if len(words) == 1:
+        return words[0]
     boxes = [word.box for word in words]
     box = Box(boxes[0].x0, min(box.y0 for box in boxes), boxes[-1].x1, max(box.y1 for box in boxes))
     # Its start is the last one's, which tells whether a space follows.
