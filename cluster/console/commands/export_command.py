@@ -59,16 +59,9 @@ def export(
         _export_lines(session, output, as_json)
 
 
-def _require_one_form(
-    pdf: str | None,
-    markdown: str | None,
-    parquet: Path | None,
-    document: str | None,
-    vectors: bool,
-    output: Path | None,
-) -> None:
+def _require_one_form(forms: Sequence[object], parquet: Path | None, is_narrowed: bool, output: Path | None) -> None:
     """Raises Invalid: the options contradict each other."""
-    if sum(form is not None for form in (pdf, markdown, parquet)) > 1:
+    if sum(form is not None for form in forms) > 1:
         raise Invalid("--pdf, --markdown and --parquet are different exports", fix="Give one of them.")
     if parquet is None and is_narrowed:
         raise Invalid("--document and --vectors are options of --parquet", fix="Add --parquet FOLDER.")
