@@ -84,7 +84,7 @@ async def test_a_scan_goes_out_as_a_pdf_that_can_be_searched(
     assert (answer.status_code, answer.headers["content-type"]) == (200, "application/pdf"), answer.text
     assert answer.headers["content-disposition"].endswith("filename*=UTF-8''Pr%C3%BCf%20plan.pdf")
     assert int(answer.headers["content-length"]) == len(answer.content)
-    counts = {"pages": 2, "layered": 2, "native": 0, "empty": 0, "doubled": 0, "unplaced": 0}
+    counts = {"pages": 2, "layered": 2, "native": 0, "empty": 0, "unread": 0, "doubled": 0, "unplaced": 0}
     assert json.loads(answer.headers["x-export-pages"]) == counts
     pdf = pdfium.PdfDocument(answer.content)
     found = [page.get_textpage().get_text_range().replace("\r\n", "\n") for page in pdf]

@@ -14,7 +14,7 @@ from pipelines.documents.document import Box, Failure, FailureReason, Page, Unre
 from pipelines.documents.export.glyphless_font import glyphless_truetype
 from pipelines.documents.export.pdf_export import LayerCounts
 from pipelines.documents.export.searchable_pdf import SearchablePdfWorker
-from pipelines.documents.export.text_runs import page_runs
+from pipelines.documents.export.text_runs import page_runs, reading_turn, turned_words
 from pipelines.documents.sources.sniff import Kind
 from tests.fakes.scans import drawn_page, replaced_layer, scanned_page, write_native, write_scan
 
@@ -113,6 +113,22 @@ def test_words_that_nearly_touch_stay_apart_and_signs_without_spaces_between_sta
     assert text_of(pdf) == page.text
 
 
+@pytest.mark.parametrize("turn", [1, 3])
+@pytest.mark.parametrize("rotation", [0, 90])
+def test_writing_that_lies_on_its_side_is_read_as_it_runs(tmp_path: Path, turn: int, rotation: int) -> None:
+    """A sheet that was put into the scanner sideways: boxes of words are higher than wide."""
+    upright = scanned_page(["Hello wide world", "second line"])
+    back = 4 - turn
+    words = tuple(turned_words(upright.words, back))
+    assert reading_turn(upright.text, words) == turn
+    assert _rounded(turned_words(words, turn)) == _rounded(list(upright.words))
+    scan = write_scan(tmp_path / "scan.pdf", rotation=rotation)
+    pdf, _ = export(tmp_path, scan, Kind.PDF, replace(upright, words=words))
+    assert text_of(pdf) == upright.text
+    for word in words:
+        assert overlap(box_of(pdf, word.text), word.box) > 0.9, word.text
+
+
 def test_a_page_whose_origin_lies_elsewhere_has_its_words_in_place(tmp_path: Path) -> None:
     scan = write_scan(tmp_path / "scan.pdf")
     moved = pdfium.PdfDocument(scan)
@@ -194,7 +210,7 @@ def test_pages_that_failed_or_say_nothing_stay_in_the_pdf_and_are_counted(tmp_pa
     empty = Page(3, "", engine="tesseract")
     scan = write_scan(tmp_path / "scan.pdf", pages=4)
     pdf, counts = export(tmp_path, scan, Kind.PDF, scanned_page(["one"]), failed, empty)
-    assert (len(pdf), counts) == (4, LayerCounts(pages=4, layered=1, empty=3))
+    assert (len(pdf), counts) == (4, LayerCounts(pages=4, layered=1, empty=1, unread=2))
     assert [text_of(pdf, number) for number in (1, 2, 3, 4)] == ["one", "", "", ""]
 
 
@@ -272,7 +288,7 @@ def test_every_frame_of_a_tiff_is_a_page_and_frames_that_are_not_stored_are_show
     pages = [scanned_page([f"frame {number}"], number) for number in (1, 3)]
     pdf, counts = export(tmp_path, path, Kind.IMAGE, *pages)
     assert [text_of(pdf, number) for number in (1, 2, 3, 4)] == ["frame 1", "", "frame 3", ""]
-    assert counts == LayerCounts(pages=4, layered=2, empty=2)
+    assert counts == LayerCounts(pages=4, layered=2, unread=2)
     shown = [page.render(scale=1).to_pil().convert("L").getpixel((25, 14)) for page in pdf]
     assert max(shown) < 80, "each shows its picture"
 
@@ -335,6 +351,11 @@ def test_the_font_has_the_checksum_that_truetype_asks_for() -> None:
     data = glyphless_truetype()
     words = [int.from_bytes(data[at : at + 4], "big") for at in range(0, len(data), 4)]
     assert sum(words) & 0xFFFFFFFF == 0xB1B0AFBA
+
+
+def _rounded(words: list[Word]) -> list[Word]:
+    boxes = [Box(*(round(edge, 6) for edge in (w.box.x0, w.box.y0, w.box.x1, w.box.y1))) for w in words]
+    return [replace(word, box=box) for word, box in zip(words, boxes, strict=True)]
 
 
 def _kept(tmp_path: Path) -> Path:

@@ -13,7 +13,7 @@ from tests.fakes.api_server import ApiServer, serve_api
 ID = "a" * 32
 EXPORT = f"GET /api/documents/{ID}/export"
 LINE = {"id": ID, "filename": "minutes.pdf"}
-COUNTS = {"pages": 3, "layered": 2, "native": 1, "empty": 0, "doubled": 0, "unplaced": 0}
+COUNTS = {"pages": 3, "layered": 2, "native": 1, "empty": 0, "unread": 0, "doubled": 0, "unplaced": 0}
 
 
 @pytest.fixture
@@ -42,13 +42,13 @@ def test_a_scan_is_exported_by_id_or_name(
     assert [call.path for call in api.of(EXPORT)] == [f"/api/documents/{ID}/export?format=pdf"]
 
 
-def test_pages_without_text_end_in_exit_code_3_and_json_has_the_counts(
+def test_pages_that_were_not_read_end_in_exit_code_3_and_json_has_the_counts(
     api: ApiServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    api.headers[EXPORT] = {"X-Export-Pages": json.dumps(COUNTS | {"native": 0, "empty": 1})}
+    api.headers[EXPORT] = {"X-Export-Pages": json.dumps(COUNTS | {"native": 0, "unread": 1})}
     assert run_command(["export", "--pdf", ID, "--json"]) == 3
     told = json.loads(capsys.readouterr().out)
-    assert (told["document_id"], told["file"], told["empty"]) == (ID, "minutes.searchable.pdf", 1)
+    assert (told["document_id"], told["file"], told["unread"]) == (ID, "minutes.searchable.pdf", 1)
     assert (tmp_path / "minutes.searchable.pdf").exists()
 
 

@@ -16,7 +16,7 @@ from cluster.console.api import JSON
 from cluster.console.commands.document_commands import AsJson, CommandContext, CommandSession
 
 TABLES = ("pages", "words", "cells", "chunks")
-INCOMPLETE = 3  # exit code where pages of the PDF have no text to be found
+INCOMPLETE = 3  # exit code where pages of the PDF were not read
 _ID = re.compile(r"[0-9a-f]{32}")
 
 Received = Callable[[int, int | None], None]
@@ -42,10 +42,13 @@ def export(
 ) -> None:
     """Write what was read: every document's text as JSON lines, or one of the forms that the options name.
 
-    With --pdf: exit 0 if every page can be searched, 3 if some have no text.
+    With --pdf: exit 0 if every page was read, 3 if some were not.
 
-    Examples: aos export -o documents.jsonl | aos export --pdf minutes.pdf -o searchable.pdf |
-    aos export --markdown ID | aos export --parquet tables --vectors
+    Example: aos export -o documents.jsonl
+
+    Example: aos export --pdf minutes.pdf -o searchable.pdf
+
+    Example: aos export --parquet tables --vectors
     """
     _require_one_form((pdf, markdown, parquet), parquet, vectors or document is not None, output)
     session: CommandSession = context.obj
@@ -89,11 +92,12 @@ def _export_pdf(session: CommandSession, wanted: str, output: Path | None, as_js
     counts: JSON = json.loads(told or "{}")
     lines = [f"{target}: {counts.get('layered', 0)} of {counts.get('pages', '?')} pages with words that were read"]
     lines += [f"{counts['native']} have a text of their own"] * bool(counts.get("native"))
-    lines += [f"{counts['empty']} have no text that could be found"] * bool(counts.get("empty"))
+    lines += [f"{counts['empty']} hold no text"] * bool(counts.get("empty"))
+    lines += [f"{counts['unread']} were not read, and nothing on them is found"] * bool(counts.get("unread"))
     lines += [f"{counts['unplaced']} have words whose places are not known"] * bool(counts.get("unplaced"))
     lines += [f"{counts['doubled']} keep another program's invisible text, too"] * bool(counts.get("doubled"))
     session.plain({"document_id": found["id"], "file": str(target), **counts}, as_json, "; ".join(lines))
-    if counts.get("empty"):
+    if counts.get("unread"):
         raise typer.Exit(INCOMPLETE)
 
 

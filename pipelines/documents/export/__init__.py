@@ -1,1 +1,1 @@
-"""What was read goes out again: searchable PDFs, Markdown with pages, Parquet tables."""
+"""Export of documents: searchable PDFs, Markdown with pages, Parquet tables."""

@@ -26,15 +26,17 @@ _KILLED_FROM_OUTSIDE: Final = (-9, -15)
 
 @dataclass(frozen=True, slots=True)
 class LayerCounts:
-    """Pages of a searchable PDF: `layered` got words, `native` had their own text, `empty` have none to be found.
+    """Pages of a searchable PDF: `layered` got words, `native` had their own text, `empty` hold none that was found.
 
-    `doubled` keep another program's invisible text beside ours, `unplaced` have words whose places nobody knows.
+    `unread` could not be read, or are not stored: they are shown, and nothing on them is found. `doubled` keep another
+    program's invisible text beside ours, `unplaced` have words whose places nobody knows.
     """
 
     pages: int = 0
     layered: int = 0
     native: int = 0
     empty: int = 0
+    unread: int = 0
     doubled: int = 0
     unplaced: int = 0
 

@@ -19,11 +19,11 @@ from pipelines.documents.document import FailureReason, Page, Unreadable, Word
 from pipelines.documents.export.pdf_export import PDF_KINDS, LayerCounts
 from pipelines.documents.export.text_layer import (
     InvisibleTextWriter,
-    PageGeometry,
+    PageFrame,
     forget_invisible_text,
     may_hold_text,
     missing_words,
-    page_geometry,
+    page_frame,
     remove_invisible_text,
 )
 from pipelines.documents.extract.opened import ExtractionContext
@@ -98,7 +98,7 @@ class SearchablePdfWorker:
                     detail = f"{len(written)} of {self._counts.pages} pages could be written"
                     raise Unreadable(FailureReason.CORRUPT, detail)
         counts = self._counts
-        return replace(counts, empty=counts.pages - counts.layered - counts.native)
+        return replace(counts, unread=counts.pages - counts.layered - counts.native - counts.empty)
 
     def _picture_file(self, path: Path, scratch: Path) -> "_PictureFile":
         context = ExtractionContext(self._read, self._ocr, _NoEngine())
@@ -123,16 +123,17 @@ class _ScannedPdf:
             raise Unreadable(FailureReason.CORRUPT, detail)
 
     def add_page(self, page: Page, counts: LayerCounts) -> LayerCounts:
-        if page.engine == NATIVE or page.failure is not None:
-            has_text = page.engine == NATIVE and bool(page.text.strip()) and page.failure is None
-            return replace(counts, native=counts.native + has_text)
+        if page.failure is not None:
+            return counts
+        if page.engine == NATIVE:
+            return _counted_native(counts, page)
         target = self._pdf.pages[page.number - 1]
         layers = [one.kept for one in page.attempts if one.engine == OCR_LAYER]
         replaced = bool(layers) and not any(layers)
         removed = replaced and remove_invisible_text(self._pdf, target)
         words = list(page.words)
         if may_hold_text(target):
-            words = self._missing_words(page, page_geometry(target), removed)
+            words = self._missing_words(page, page_frame(target), removed)
             if page.words and not words:  # all of it stands there already
                 return replace(counts, native=counts.native + 1)
         written = self._writer.write_page(target, page.text, words)
@@ -145,7 +146,7 @@ class _ScannedPdf:
         self._pdf.close()
         self._drawn.close()
 
-    def _missing_words(self, page: Page, geometry: PageGeometry, removed: bool) -> list[Word]:
+    def _missing_words(self, page: Page, geometry: PageFrame, removed: bool) -> list[Word]:
         drawn = self._drawn[page.number - 1]
         try:
             if removed:
@@ -171,7 +172,9 @@ class _PictureFile:
     def add_page(self, page: Page, counts: LayerCounts) -> LayerCounts:
         self._show_pages(page.number - 1)  # those that are not stored
         target = self._add_picture(page.number)
-        written = 0 if page.failure is not None else self._writer.write_page(target, page.text, page.words)
+        if page.failure is not None:
+            return counts
+        written = self._writer.write_page(target, page.text, page.words)
         return _counted(counts, page, written, doubled=False)
 
     def save(self, target: Path) -> None:
@@ -229,9 +232,16 @@ def _counted(counts: LayerCounts, page: Page, written: int, doubled: bool) -> La
     return replace(
         counts,
         layered=counts.layered + bool(written),
+        empty=counts.empty + (not written),
         doubled=counts.doubled + bool(written and doubled),
         unplaced=counts.unplaced + bool(written and not page.words),
     )
+
+
+def _counted_native(counts: LayerCounts, page: Page) -> LayerCounts:
+    if page.text.strip():
+        return replace(counts, native=counts.native + 1)
+    return replace(counts, empty=counts.empty + 1)
 
 
 def _page_size(width: int, height: int, dpi: int | None) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""What is stored of documents, read in batches for an export: no transaction and no list is as long as a document."""
+"""Stored pages, tables and chunks, read in batches for an export: no transaction is as long as a document."""
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass

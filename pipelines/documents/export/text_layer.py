@@ -13,7 +13,7 @@ from pikepdf import Array, Dictionary, Name
 
 from pipelines.documents.document import Box, Word
 from pipelines.documents.export.glyphless_font import ADVANCE, EM, NAME, glyphless_truetype, unicode_cmap
-from pipelines.documents.export.text_runs import TextRun, page_runs
+from pipelines.documents.export.text_runs import InvisibleRun, page_runs, reading_turn, turned_words
 
 _CODES: Final = 1 << 16
 _NEAR: Final = 0.25  # of a word's height: so far around its box a word of the page is the same one
@@ -24,7 +24,7 @@ _INVISIBLE: Final = 3  # text render mode; PDF 32000-1, 9.3.6
 
 
 @dataclass(frozen=True, slots=True)
-class PageGeometry:
+class PageFrame:
     """A page's place in its own coordinates: its top left corner as it is looked at, and its two sides from there.
 
     Rotation, crop box and an origin elsewhere are in it.
@@ -39,7 +39,18 @@ class PageGeometry:
         """The point at these fractions of the page."""
         return self.x + x * self.right[0] + y * self.down[0], self.y + x * self.right[1] + y * self.down[1]
 
-    def run_matrix(self, run: TextRun) -> tuple[float, ...]:
+    def turned(self, turn: int) -> "PageFrame":
+        """The page as it is looked at from where its writing is upright, which has so many quarter turns, clockwise."""
+        (rx, ry), (dx, dy) = self.right, self.down
+        match turn:
+            case 1:
+                return PageFrame(*self.at(1.0, 0.0), (dx, dy), (-rx, -ry))
+            case 3:
+                return PageFrame(*self.at(0.0, 1.0), (-dx, -dy), (rx, ry))
+            case _:
+                return self
+
+    def run_matrix(self, run: InvisibleRun) -> tuple[float, ...]:
         """The text matrix with which text of size 1 fills the run's box."""
         wide, high = run.box.x1 - run.box.x0, run.box.y1 - run.box.y0
         along = wide / (len(run.text) * ADVANCE / EM)
@@ -52,7 +63,7 @@ class PageGeometry:
         return min(xs), min(ys), max(xs), max(ys)
 
 
-def page_geometry(page: pikepdf.Page) -> PageGeometry:
+def page_frame(page: pikepdf.Page) -> PageFrame:
     """As PDFium draws the page, so that boxes of a drawn page fit."""
     media = _rectangle(_inherited(page, "/MediaBox")) or _LETTER
     crop = _rectangle(_inherited(page, "/CropBox")) or media
@@ -63,13 +74,13 @@ def page_geometry(page: pikepdf.Page) -> PageGeometry:
     turned = _inherited(page, "/Rotate")
     match int(turned) // 90 % 4 if isinstance(turned, int) else 0:
         case 1:
-            return PageGeometry(x0, y0, (0.0, high), (wide, 0.0))
+            return PageFrame(x0, y0, (0.0, high), (wide, 0.0))
         case 2:
-            return PageGeometry(x1, y0, (-wide, 0.0), (0.0, high))
+            return PageFrame(x1, y0, (-wide, 0.0), (0.0, high))
         case 3:
-            return PageGeometry(x1, y1, (0.0, -high), (-wide, 0.0))
+            return PageFrame(x1, y1, (0.0, -high), (-wide, 0.0))
         case _:
-            return PageGeometry(x0, y1, (wide, 0.0), (0.0, -high))
+            return PageFrame(x0, y1, (wide, 0.0), (0.0, -high))
 
 
 def _inherited(page: pikepdf.Page, name: str) -> Any:
@@ -102,7 +113,8 @@ class InvisibleTextWriter:
 
     def write_page(self, page: pikepdf.Page, text: str, words: Sequence[Word]) -> int:
         """Put the words on a page, and the text as it is where nothing has a box; how many runs were written."""
-        geometry, runs = page_geometry(page), page_runs(text, words)
+        turn = reading_turn(text, words)
+        geometry, runs = page_frame(page).turned(turn), page_runs(text, turned_words(words, turn))
         if not runs:
             return 0
         # Letters outside of the basic plane have no 16-bit code of their own: a page of them has a font of its own.
@@ -195,7 +207,7 @@ def may_hold_text(page: pikepdf.Page) -> bool:
     return bool(resources.get("/Font")) or any(one.get("/Subtype") == Name.Form for one in inner)
 
 
-def missing_words(page: pdfium.PdfPage, words: Sequence[Word], geometry: PageGeometry) -> list[Word]:
+def missing_words(page: pdfium.PdfPage, words: Sequence[Word], geometry: PageFrame) -> list[Word]:
     """The words that the page's own text does not have at their place: a text that is there is not doubled."""
     own = page.get_textpage()
     try:
@@ -241,7 +253,7 @@ def _visible(instructions: Sequence[Any]) -> Iterator[Any]:
         yield one
 
 
-def _has_word(own: pdfium.PdfTextPage, word: Word, geometry: PageGeometry) -> bool:
+def _has_word(own: pdfium.PdfTextPage, word: Word, geometry: PageFrame) -> bool:
     box = word.box
     more = _NEAR * (box.y1 - box.y0)
     left, bottom, right, top = geometry.bounds(Box(box.x0 - more, box.y0 - more, box.x1 + more, box.y1 + more))

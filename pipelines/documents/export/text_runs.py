@@ -17,6 +17,8 @@ _FLAT: Final = 0.6  # of the line's height: a dash or a comma, whose own box wou
 _RIGHT_TO_LEFT: Final = re.compile(
     "[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\U00010800-\U00010fff\U0001e800-\U0001efff]"
 )
+_LONG: Final = 3  # letters; signs and short words may be higher than wide on any page
+_TALL: Final = 1.5
 _ALIKE: Final = 1.6
 _LAST_LATIN: Final = "\u2e7f"  # the scripts without spaces come behind it: CJK, kana, hangul
 _JOINERS: Final = "\u200c\u200d"  # Persian and Indic words are spelled with them
@@ -24,14 +26,14 @@ _MARGIN: Final = 0.02  # of the page, around text whose place is not known
 
 
 @dataclass(frozen=True, slots=True)
-class TextRun:
+class InvisibleRun:
     """Letters from left to right as they stand on paper, and the box they fill; a space at the end juts out of it."""
 
     text: str
     box: Box
 
 
-def page_runs(text: str, words: Sequence[Word]) -> list[TextRun]:
+def page_runs(text: str, words: Sequence[Word]) -> list[InvisibleRun]:
     """The runs of a page, with a space between words of a line that have one in the text.
 
     Words that hold nothing that can be written, or whose box has no area, are left out. A text without any boxes is
@@ -45,6 +47,39 @@ def page_runs(text: str, words: Sequence[Word]) -> list[TextRun]:
     if not placed and not words:
         placed = list(_spread_lines(text))
     return [run for line in _word_lines(text, placed) for run in _line_runs(text, line)]
+
+
+def reading_turn(text: str, words: Sequence[Word]) -> int:
+    """Quarter turns, clockwise, of the writing on a page that lies on its side; 0 where it is upright.
+
+    Words of some letters are higher than wide there, and follow each other down the page or up.
+    """
+    long = [word for word in words if len(word.text) >= _LONG]
+    tall = sum(_edge(word.box.y0, word.box.y1) > _TALL * _edge(word.box.x0, word.box.x1) for word in long)
+    if tall * 2 <= len(long):
+        return 0
+    pairs = [(one.box, other.box) for one, other in pairwise(words) if _gap_between(text, one, other) == " "]
+    steps = [other.y0 - one.y0 for one, other in pairs]
+    return 1 if sum(step > 0 for step in steps) * 2 >= len(steps) else 3
+
+
+def turned_words(words: Sequence[Word], turn: int) -> list[Word]:
+    """The words as they stand once the page is turned so that its writing is upright."""
+    return [replace(word, box=_turned_box(word.box, turn)) for word in words]
+
+
+def _turned_box(box: Box, turn: int) -> Box:
+    match turn:
+        case 1:
+            return Box(box.y0, 1 - box.x1, box.y1, 1 - box.x0)
+        case 3:
+            return Box(1 - box.y1, box.x0, 1 - box.y0, box.x1)
+        case _:
+            return box
+
+
+def _edge(low: float, high: float) -> float:
+    return abs(high - low)
 
 
 def clean_text(text: str) -> str:
@@ -96,7 +131,7 @@ def _gap_between(text: str, before: Word, after: Word) -> str:
     return text[before.start + len(before.text) : after.start]
 
 
-def _line_runs(text: str, line: Sequence[Word]) -> Iterator[TextRun]:
+def _line_runs(text: str, line: Sequence[Word]) -> Iterator[InvisibleRun]:
     spaced = {before.start for before, after in pairwise(line) if _gap_between(text, before, after)}
     level = list(_joined_signs(_level_words(line), spaced))
     if any(_RIGHT_TO_LEFT.search(word.text) for word in level):
@@ -107,7 +142,7 @@ def _line_runs(text: str, line: Sequence[Word]) -> Iterator[TextRun]:
         shown = str(get_display(word.text, base_dir="R")) if _RIGHT_TO_LEFT.search(word.text) else word.text
         # The space is a letter of the word's run: as a run of its own, readers of turned pages take it for a line.
         is_spaced = word.start in spaced and at < len(level) - 1
-        yield _with_space(shown, word.box) if is_spaced else TextRun(shown, word.box)
+        yield _with_space(shown, word.box) if is_spaced else InvisibleRun(shown, word.box)
 
 
 def _joined_signs(line: Sequence[Word], spaced: Collection[int]) -> Iterator[Word]:
@@ -140,9 +175,9 @@ def _as_one(words: Sequence[Word]) -> Word:
     return Word("".join(word.text for word in words), words[-1].start, box)
 
 
-def _with_space(text: str, box: Box) -> TextRun:
+def _with_space(text: str, box: Box) -> InvisibleRun:
     letter = (box.x1 - box.x0) / len(text)
-    return TextRun(f"{text} ", replace(box, x1=box.x1 + letter))
+    return InvisibleRun(f"{text} ", replace(box, x1=box.x1 + letter))
 
 
 def _level_words(line: Sequence[Word]) -> list[Word]:
