@@ -15,6 +15,7 @@ from pipelines.documents.export.glyphless_font import glyphless_truetype
 from pipelines.documents.export.pdf_export import LayerCounts
 from pipelines.documents.export.searchable_pdf import SearchablePdfWorker
 from pipelines.documents.export.text_runs import page_runs, reading_turn, turned_words
+from pipelines.documents.extract.pdf.native_text import native_text
 from pipelines.documents.sources.sniff import Kind
 from tests.fakes.scans import drawn_page, replaced_layer, scanned_page, write_native, write_scan
 
@@ -137,6 +138,16 @@ def test_a_page_whose_origin_lies_elsewhere_has_its_words_in_place(tmp_path: Pat
     page = scanned_page(["Hello world"])
     pdf, _ = export(tmp_path, tmp_path / "moved.pdf", Kind.PDF, page)
     assert overlap(box_of(pdf, "world"), page.words[1].box) > 0.9
+
+
+@pytest.mark.parametrize("script", ["latin", "russian", "chinese", "beyond"])
+def test_our_own_reader_takes_the_layer_for_one_of_ocr_with_every_word_known(tmp_path: Path, script: str) -> None:
+    """A space with an outline would be a sign whose meaning the font does not tell."""
+    page = scanned_page(LINES[script])
+    pdf, _ = export(tmp_path, write_scan(tmp_path / "scan.pdf"), Kind.PDF, page)
+    native = native_text(pdf[0])
+    assert " ".join(token.text for token in native.tokens).split() == page.text.split()
+    assert all(token.hidden for token in native.tokens) and native.damaged == 0
 
 
 def test_pages_with_their_own_text_stay_as_they_are(tmp_path: Path) -> None:

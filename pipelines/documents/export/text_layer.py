@@ -146,8 +146,11 @@ class InvisibleTextWriter:
         # The name tells what its codes mean: programs take two fonts of one name for the same.
         name = f"{NAME}-{blake2b(''.join(beyond).encode(), digest_size=6).hexdigest()}" if beyond else NAME
         pdf, data = self._pdf, glyphless_truetype(name)
+        count = len(beyond) + 1 if beyond else _CODES
+        # A space that is drawn is taken for a sign whose meaning its font does not tell.
+        blank = ord(" ") if not beyond else beyond.index(" ") + 1 if " " in beyond else 0
         file = compressed_stream(pdf, data, Length1=len(data))
-        glyphs = compressed_stream(pdf, b"\0\1" * (len(beyond) + 1 if beyond else _CODES))
+        glyphs = compressed_stream(pdf, b"".join(b"\0\0" if code == blank else b"\0\1" for code in range(count)))
         descriptor = Dictionary(
             Type=Name.FontDescriptor,
             FontName=Name(f"/{name}"),
