@@ -252,7 +252,7 @@ def _page_size(width: int, height: int, dpi: int | None) -> tuple[float, float]:
 
 
 def _is_black_and_white(pixels: Picture) -> bool:
-    return pixels.ndim == 2 and bool(np.isin(pixels, (0, 255)).all())
+    return pixels.ndim == 2 and bool(((pixels == 0) | (pixels == 255)).all())
 
 
 def _encoded_pixels(pixels: Picture, is_alone: bool) -> tuple[int, bytes, Name]:
