@@ -15,6 +15,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, M
 from enum import StrEnum
 from typing import Any, Final
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -25,7 +26,7 @@ from pipelines.documents.export.stored_content import StoredContent, StoredVersi
 from pipelines.documents.facts.page_table import PageTable, TableKind
 
 GROUP_ROWS: Final = 20_000
-GROUP_CHARACTERS: Final = 8 * 2**20  # of texts; whichever of the two is reached first ends a row group
+GROUP_BYTES: Final = 8 * 2**20  # of texts and vectors, about; whichever of the two is reached first ends a row group
 
 
 class ExportTable(StrEnum):
@@ -122,23 +123,24 @@ async def parquet_table(
 
 async def _version_rows(
     content: StoredContent, scope: Scope, version: StoredVersion, table: ExportTable, vectors: bool
-) -> AsyncIterator[list[Row]]:
+) -> AsyncIterator[Iterator[Row]]:
+    """Rows in batches; each is made as it is iterated, which is work for a thread."""
     keys = {"document_id": version.document_id, "version_id": version.version_id}
     match table:
         case ExportTable.PAGES:
             async for pages in content.pages(scope, version):
-                yield [keys | {"filename": version.filename} | _page_row(page) for page in pages]
+                yield (keys | {"filename": version.filename} | _page_row(page) for page in pages)
         case ExportTable.WORDS:
             async for pages in content.pages(scope, version):
-                yield [keys | row for page in pages for row in _word_rows(page)]
+                yield (keys | row for page in pages for row in _word_rows(page))
         case ExportTable.CELLS:
             ordinal = 0
             async for tables in content.tables(scope, version):
-                yield [keys | row for at, one in enumerate(tables, ordinal) for row in _cell_rows(one, at)]
+                yield (keys | row for at, one in enumerate(tables, ordinal) for row in _cell_rows(one, at))
                 ordinal += len(tables)
         case ExportTable.CHUNKS:
             async for chunks in content.chunks(scope, version, vectors=vectors):
-                yield [keys | _chunk_row(chunk) for chunk in chunks]
+                yield (keys | _chunk_row(chunk) for chunk in chunks)
 
 
 def _page_row(page: Page) -> Row:
@@ -181,12 +183,14 @@ def _cell_rows(table: PageTable, ordinal: int) -> Iterator[Row]:
 def _chunk_row(chunk: Row) -> Row:
     spans = [dict(zip(("page", "start", "end"), span, strict=True)) for span in chunk["spans"]]
     boxes = [dict(zip(("page", "x0", "y0", "x1", "y1"), box, strict=True)) for box in chunk["boxes"]]
-    same = ("text", "headings", "page_start", "page_end", "engine", "confidence", "embedder", "embedding")
+    same = ("text", "headings", "page_start", "page_end", "engine", "confidence", "embedder")
+    vector = chunk["embedding"]
     return {name: chunk[name] for name in same} | {
         "chunk_id": chunk["id"],
         "ordinal": chunk["number"],
         "spans": spans,
         "boxes": boxes,
+        "embedding": vector and np.fromstring(vector.strip("[]"), np.float32, sep=","),
     }
 
 
@@ -227,14 +231,14 @@ class _ParquetFile:
         self._schema, self._queue = schema, _ByteQueue()
         self._writer = pq.ParquetWriter(self._queue, schema, compression="zstd")
         self._rows: list[Row] = []
-        self._characters = 0
+        self._bytes = 0
 
     def add_rows(self, rows: Iterable[Row]) -> bytes:
         """Bytes that are ready by now, often none."""
         for row in rows:
             self._rows.append(row)
-            self._characters += len(row["text"])
-            if len(self._rows) >= GROUP_ROWS or self._characters >= GROUP_CHARACTERS:
+            self._bytes += len(row["text"]) + getattr(row.get("embedding"), "nbytes", 0)
+            if len(self._rows) >= GROUP_ROWS or self._bytes >= GROUP_BYTES:
                 self._write_group()
         return self._queue.take()
 
@@ -247,4 +251,4 @@ class _ParquetFile:
     def _write_group(self) -> None:
         if self._rows:
             self._writer.write_table(pa.Table.from_pylist(self._rows, schema=self._schema))
-        self._rows, self._characters = [], 0
+        self._rows, self._bytes = [], 0

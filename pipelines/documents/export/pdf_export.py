@@ -2,6 +2,7 @@
 
 import asyncio
 import functools
+import resource
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -22,6 +23,8 @@ from pipelines.documents.sources.sniff import Kind
 PDF_KINDS: Final = (Kind.PDF, Kind.IMAGE)
 _SAVE_SECONDS_A_PAGE: Final = 0.25  # of CPU, on top of what opening a file may cost
 _KILLED_FROM_OUTSIDE: Final = (-9, -15)
+_TIMES_WRITTEN: Final = 2  # of the largest file that is read
+_LEAST_WRITTEN: Final = 2**28
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +62,8 @@ class SearchablePdfExporter:
         """Write the file; `target`'s folder is the place for parts of it, too.
 
         Raises:
-            Unreadable: CHANGED, the source is gone or not what was read; else why it cannot be shown.
+            Unreadable: CHANGED, the source is gone or not what was read; TOO_LARGE, its PDF would be; else why it
+                cannot be shown.
             Unavailable: the child was ended from outside.
             DiskFull: there is no room for the file.
         """
@@ -68,8 +72,9 @@ class SearchablePdfExporter:
         try:
             return await self._write(scope, version, source, target, functools.partial(_call_in, thread, guard))
         finally:
-            thread.submit(guard.close)  # after the call it is at, whoever left
-            thread.shutdown(wait=False)
+            guard.interrupt()  # the call it is at, where whoever wanted it has left
+            thread.submit(guard.close)
+            await asyncio.to_thread(thread.shutdown)  # nothing is written any more once this returns
 
     async def _write(
         self, scope: Scope, version: StoredVersion, source: Path, target: Path, call: Callable[..., Any]
@@ -83,7 +88,7 @@ class SearchablePdfExporter:
             await call("add_pages", some, **limit)
         more = _SAVE_SECONDS_A_PAGE * pages
         counts: LayerCounts = await call("save", target, **limit, more_cpu=more)
-        if _file_state(source) != before:
+        if await asyncio.to_thread(_file_state, source) != before:
             raise Unreadable(FailureReason.CHANGED, "its content changed while it was exported")
         return counts
 
@@ -91,6 +96,9 @@ class SearchablePdfExporter:
 def make_searchable_pdf_worker(read: ReadSettings, ocr: OcrSettings) -> object:
     """In the child: the libraries are imported here and not in the parent."""
     step_back(ProcessPriority.LOW)
+    # Frames of a picture may share their bytes: what is written is bounded by itself.
+    most = max(_LEAST_WRITTEN, _TIMES_WRITTEN * read.max_file_bytes)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
     from pipelines.documents.export.searchable_pdf import SearchablePdfWorker
 
     return SearchablePdfWorker(read, ocr)
@@ -133,6 +141,6 @@ def _require_same_bytes(path: Path, file_hash: str) -> tuple[int, int, int]:
 def _file_state(path: Path) -> tuple[int, int, int]:
     try:
         found = path.stat()
-    except FileNotFoundError as error:
+    except OSError as error:
         raise Unreadable(FailureReason.CHANGED, "it is no longer where it was read") from error
     return found.st_ino, found.st_size, found.st_mtime_ns

@@ -1,6 +1,7 @@
 """Searchable PDFs in the guarded child: a scan's own pages or pictures, and behind them the words that were read."""
 
 import contextlib
+import errno
 import io
 import zlib
 from collections.abc import Iterator, Sequence
@@ -270,9 +271,14 @@ def _encoded_pixels(pixels: Picture, is_alone: bool) -> tuple[int, bytes, Name]:
 
 
 def _save_pdf(pdf: pikepdf.Pdf, target: Path) -> None:
-    """Write the file with the protection that it had. Raises OSError."""
-    with target.open("wb") as file:
-        pdf.save(file, encryption=pdf.is_encrypted, object_stream_mode=pikepdf.ObjectStreamMode.generate)
+    """Write the file with the protection that it had. Raises OSError; Unreadable: TOO_LARGE."""
+    try:
+        with target.open("wb") as file:
+            pdf.save(file, encryption=pdf.is_encrypted, object_stream_mode=pikepdf.ObjectStreamMode.generate)
+    except OSError as error:
+        if error.errno != errno.EFBIG:
+            raise
+        raise Unreadable(FailureReason.TOO_LARGE, "its PDF would be larger than a file may be") from error
 
 
 @contextlib.contextmanager

@@ -1,6 +1,7 @@
 """Stored pages, tables and chunks, read in batches for an export: no transaction is as long as a document."""
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -50,7 +51,7 @@ class StoredContent(SqlStore, queries="stored_content.sql"):
     async def pages(self, scope: Scope, version: StoredVersion) -> AsyncIterator[list[Page]]:
         """The pages of a version in order, some at a time."""
         async for rows in self._batches(scope, "pages", version, PAGES, "number"):
-            yield [page_from_json(row) for row in rows]
+            yield await asyncio.to_thread(_pages_of, rows)
 
     async def tables(self, scope: Scope, version: StoredVersion) -> AsyncIterator[list[PageTable]]:
         """The tables of a version, some at a time; found in its pages where they are not stored."""
@@ -59,10 +60,11 @@ class StoredContent(SqlStore, queries="stored_content.sql"):
                 yield [table_from_json(row["content"]) for row in rows]
             return
         async for pages in self.pages(scope, version):
-            yield [table for page in pages for table in find_tables(page)]
+            yield await asyncio.to_thread(_tables_in, pages)
 
     async def chunks(self, scope: Scope, version: StoredVersion, *, vectors: bool) -> AsyncIterator[list[Row]]:
-        """The chunks of a version that are searched, some at a time; `embedding` is null without `vectors`."""
+        """The chunks of a version that are searched, some at a time; `embedding` is pgvector's text, null without
+        `vectors`."""
         async for rows in self._batches(scope, "chunks", version, CHUNKS, "number", vectors=vectors):
             yield rows
 
@@ -78,6 +80,14 @@ class StoredContent(SqlStore, queries="stored_content.sql"):
             if len(rows) < size:
                 return
             after = rows[-1][key]
+
+
+def _pages_of(rows: Sequence[Row]) -> list[Page]:
+    return [page_from_json(row) for row in rows]
+
+
+def _tables_in(pages: Sequence[Page]) -> list[PageTable]:
+    return [table for page in pages for table in find_tables(page)]
 
 
 def _keys(scope: Scope) -> dict[str, Any]:

@@ -22,7 +22,7 @@ order by t.ordinal limit %(limit)s;
 -- chunks: Some chunks of a version in the generation that is searched, those after a number, with their vectors if
 -- these are asked for.
 select c.chunk_index as number, c.id, c.text, c.headings, c.page_start, c.page_end, c.spans, c.boxes, c.engine,
-       c.confidence, g.embedder, case when %(vectors)s then e.embedding::real[] end as embedding
+       c.confidence, g.embedder, case when %(vectors)s then e.embedding::text end as embedding
 from document_chunks c
 join workspaces w on w.id = c.workspace_id
 join generations g on g.id = w.generation_id and g.chunker = c.chunker

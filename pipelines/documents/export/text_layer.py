@@ -9,7 +9,7 @@ from typing import Any, Final
 import pikepdf
 import pypdfium2 as pdfium
 import pypdfium2.raw as raw
-from pikepdf import Array, Dictionary, Name
+from pikepdf import Array, Dictionary, Name, Stream
 
 from pipelines.documents.document import Box, Word
 from pipelines.documents.export.glyphless_font import ADVANCE, EM, NAME, glyphless_truetype, unicode_cmap
@@ -207,7 +207,9 @@ def may_hold_text(page: pikepdf.Page) -> bool:
         return False
     forms = resources.get("/XObject")
     inner = forms.values() if isinstance(forms, Dictionary) else ()
-    return bool(resources.get("/Font")) or any(one.get("/Subtype") == Name.Form for one in inner)
+    return bool(resources.get("/Font")) or any(
+        isinstance(one, Dictionary | Stream) and one.get("/Subtype") == Name.Form for one in inner
+    )
 
 
 def missing_words(page: pdfium.PdfPage, words: Sequence[Word], geometry: PageFrame) -> list[Word]:
@@ -250,7 +252,7 @@ def _visible(instructions: Sequence[Any]) -> Iterator[Any]:
             case "Q":
                 mode = saved.pop() if saved else 0
             case "Tr":
-                mode = int(one.operands[0]) if one.operands else mode
+                mode = one.operands[0] if one.operands and isinstance(one.operands[0], int) else mode
             case operator if operator in _SHOWING and mode == _INVISIBLE:
                 continue
         yield one

@@ -3,8 +3,8 @@
 import asyncio
 import json
 import shutil
-import tempfile
 from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
@@ -13,11 +13,14 @@ from urllib.parse import quote
 
 from fastapi import APIRouter, Query
 from fastapi.responses import StreamingResponse
+from starlette.requests import ClientDisconnect
+from starlette.types import Message, Receive, Scope, Send
 
 from cluster.basics.errors import Conflict, NotFound, Permanent
 from cluster.state.db.postgres import Row
 from cluster.state.identity.identity import WorkspaceMember
 from pipelines.documents.document import FailureReason, Status, Unreadable
+from pipelines.documents.export.export_folder import make_export_folder
 from pipelines.documents.export.markdown_pages import markdown_pages
 from pipelines.documents.export.parquet_tables import ExportTable, parquet_table
 from pipelines.documents.export.pdf_export import PDF_KINDS, LayerCounts, SearchablePdfExporter
@@ -25,6 +28,7 @@ from pipelines.documents.export.stored_content import StoredContent, StoredVersi
 from pipelines.documents.store.blobs import Location
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me
 from serve_apps.http.auth.permissions import READ
+from serve_apps.http.auth.revocation import WholeFile
 from serve_apps.http.deps import AppDependencies
 from serve_apps.http.fields import DocumentInPath
 from serve_apps.http.problems import FileChanged, file_refusal
@@ -33,6 +37,7 @@ from serve_apps.http.routes.documents.document_shapes import fix_of
 router = APIRouter(route_class=GuardedRoute, tags=["documents"])
 
 BLOCK = 1 << 18
+TAKEN_SECONDS = 60.0  # in which a reader takes a block, else the place is somebody else's
 PAGES_HEADER = "X-Export-Pages"
 PDF, MARKDOWN, PARQUET = "application/pdf", "text/markdown; charset=utf-8", "application/vnd.apache.parquet"
 
@@ -59,6 +64,27 @@ class NoPdfExport(Permanent):
     fix = "Export it as markdown or parquet, or print it to a PDF in its own program and ingest that."
 
 
+class ExportResponse(StreamingResponse, WholeFile):
+    """The blocks of a file. However its reader leaves, what makes them is closed; who takes none has left."""
+
+    def __init__(self, blocks: AsyncGenerator[bytes, None], media_type: str, headers: dict[str, str]) -> None:
+        super().__init__(blocks, media_type=media_type, headers=headers)
+        self._blocks = blocks
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send until all is sent or nobody reads. Raises ClientDisconnect: a block was not taken in time."""
+
+        async def send_in_time(message: Message) -> None:
+            try:
+                async with asyncio.timeout(TAKEN_SECONDS):
+                    await send(message)
+            except TimeoutError as error:
+                raise ClientDisconnect from error
+
+        async with aclosing(self._blocks):
+            await super().__call__(scope, receive, send_in_time)
+
+
 Table = Annotated[ExportTable, Query(description="Of Parquet: which table.")]
 Vectors = Annotated[bool, Query(description="Of Parquet's chunks: with their vectors.")]
 _FILE = {"type": "string", "format": "binary"}
@@ -80,7 +106,7 @@ async def export_workspace(
     me: Me, parts: Its, table: Table = ExportTable.PAGES, vectors: Vectors = False
 ) -> StreamingResponse:
     """Pages, words, cells or chunks of every document that one may see, as Parquet."""
-    return _parquet_response(me, parts, table, None, table.value, vectors)
+    return await _parquet_response(me, parts, table, None, table.value, vectors)
 
 
 @router.get(
@@ -107,9 +133,9 @@ async def export_document(
             return await _pdf_response(me, parts, version, Location(row["location"]), name)
         case ExportFormat.MARKDOWN:
             pieces = (piece.encode() async for piece in markdown_pages(_content(parts), me.scope, version))
-            return StreamingResponse(_in_place(parts, pieces), media_type=MARKDOWN, headers=_named(f"{name}.md"))
+            return await _answer_in_place(parts, pieces, MARKDOWN, f"{name}.md")
         case ExportFormat.PARQUET:
-            return _parquet_response(me, parts, table, document_id, f"{name}.{table}", vectors)
+            return await _parquet_response(me, parts, table, document_id, f"{name}.{table}", vectors)
 
 
 async def _read_version(me: WorkspaceMember, parts: AppDependencies, row: Row) -> StoredVersion:
@@ -130,7 +156,7 @@ async def _pdf_response(
     if version.kind not in PDF_KINDS:
         raise NoPdfExport(f"{version.filename} is of the kind {version.kind}: only PDFs and pictures can be")
     exporter = SearchablePdfExporter(_content(parts), parts.read, parts.ocr)
-    folder = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="aos-export-"))
+    folder = await asyncio.to_thread(make_export_folder, parts.clock().timestamp())
     target = folder / "searchable.pdf"
     try:
         async with parts.exports.place():
@@ -142,7 +168,7 @@ async def _pdf_response(
     finally:  # an open file outlives its name
         await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
     headers = {**_named(f"{name}.pdf"), "Content-Length": str(size), PAGES_HEADER: _counted(counts)}
-    return StreamingResponse(_file_blocks(file), media_type=PDF, headers=headers)
+    return ExportResponse(_file_blocks(file), PDF, headers)
 
 
 async def _require_still_there(me: WorkspaceMember, parts: AppDependencies, version: StoredVersion) -> None:
@@ -152,18 +178,32 @@ async def _require_still_there(me: WorkspaceMember, parts: AppDependencies, vers
         raise NotFound(f"version {version.version_id}: another one took its place meanwhile")
 
 
-def _parquet_response(
+async def _parquet_response(
     me: WorkspaceMember, parts: AppDependencies, table: ExportTable, document: str | None, name: str, vectors: bool
 ) -> StreamingResponse:
     pieces = parquet_table(_content(parts), me.scope, table, document, vectors=vectors)
-    return StreamingResponse(_in_place(parts, pieces), media_type=PARQUET, headers=_named(f"{name}.parquet"))
+    return await _answer_in_place(parts, pieces, PARQUET, f"{name}.parquet")
+
+
+async def _answer_in_place(
+    parts: AppDependencies, pieces: AsyncGenerator[bytes, None], media_type: str, filename: str
+) -> ExportResponse:
+    """The pieces, while no more exports than a few are made at a time; one that fails breaks off the answer.
+
+    Raises Crowded: before the answer begins.
+    """
+    blocks = _in_place(parts, pieces)
+    await anext(blocks)
+    return ExportResponse(blocks, media_type, _named(filename))
 
 
 async def _in_place(parts: AppDependencies, pieces: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
-    """The pieces, while no more exports than a few are made at a time; one that fails breaks off the answer."""
-    async with parts.exports.place():
+    """Nothing once there is a place, then the pieces in blocks."""
+    async with parts.exports.place(), aclosing(pieces):
+        yield b""
         async for piece in pieces:
-            yield piece
+            for at in range(0, len(piece), BLOCK):
+                yield piece[at : at + BLOCK]
 
 
 async def _file_blocks(file: BinaryIO) -> AsyncGenerator[bytes, None]:
