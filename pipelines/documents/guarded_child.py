@@ -178,6 +178,13 @@ class GuardedChild:
         """End the child and everything it has started."""
         self._kill_child()
 
+    def interrupt(self) -> None:
+        """End the call that another thread is at: it raises ChildDied there. The only method for a second thread."""
+        child = self._child
+        if child is not None and child.process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(child.process.pid, signal.SIGKILL)
+
     def _kill_child(self) -> tuple[int, int]:
         child, self._child = self._child, None
         return child.kill() if child else (0, 0)

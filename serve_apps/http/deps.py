@@ -1,5 +1,6 @@
 """Everything the API is made of, put together at the edge and handed in."""
 
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -55,12 +56,18 @@ from skills.framework.dependencies import SkillDependencies
 from skills.framework.skill_store import SkillStore
 
 
+def few_exports() -> AdmissionQueue:
+    """Two exports at a time in one process; one that would have to wait for long is refused."""
+    return AdmissionQueue(2, lambda: 600.0, time.monotonic)
+
+
 @dataclass(frozen=True, slots=True)
 class AppDependencies:
     """Attributes:
     clock: the moment, with a time zone.
     wake: tells the scheduler of this process, if there is one, that something is due.
     surveys: dry runs look at folders with it.
+    exports: which exports may wait.
     pace: how streams of events run.
     watch: ends streams whose credential has ended.
     skills, ground: what is registered, and what it is tried out on.
@@ -123,6 +130,7 @@ class AppDependencies:
     clock: Callable[[], datetime]
     wake: Callable[[], None] = lambda: None
     surveys: FolderSurveys = field(default_factory=FolderSurveys)
+    exports: AdmissionQueue = field(default_factory=few_exports)
     pace: StreamPacing = field(default_factory=StreamPacing)
     watch: RevocationWatch = field(default_factory=RevocationWatch)
     telemetry: Telemetry = field(default_factory=Telemetry.off)

@@ -26,6 +26,8 @@ class ApiServer:
     answers: dict[str, Any]
     token: str = "access-1"
     calls: list[Call] = field(default_factory=list)
+    headers: dict[str, dict[str, str]] = field(default_factory=dict)  # more of them, by `METHOD /path`
+    short: int = 0  # that many bytes of each file never come
     breaks: int = 0  # that many connections are closed without an answer
     url: str = ""
 
@@ -57,8 +59,12 @@ def serve_api(answers: dict[str, Any]) -> Iterator[ApiServer]:
             self.send_response(status)
             self.send_header("Content-Type", "text/event-stream" if stream else kind)
             self.send_header("Content-Length", str(len(data)))
+            for name, value in fake.headers.get(f"{self.command} {self.path.partition('?')[0]}", {}).items():
+                self.send_header(name, value)
             self.end_headers()
-            self.wfile.write(data)
+            cut = fake.short if isinstance(answer, bytes) else 0
+            self.wfile.write(data[: len(data) - cut])
+            self.close_connection |= cut > 0
 
         do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _answer
 

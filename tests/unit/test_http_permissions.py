@@ -77,7 +77,9 @@ EXPECTED = {
         GET /api/universal-agents/{agent_id}/academy
         GET /api/approvals/{approval_id}
         GET /api/documents/
+        GET /api/documents/export
         GET /api/documents/{document_id}
+        GET /api/documents/{document_id}/export
         GET /api/documents/{document_id}/content
         GET /api/documents/{document_id}/pages/{number}
         GET /api/documents/{document_id}/pages/{number}/image

@@ -1,4 +1,4 @@
-"""The commands that talk to the HTTP API: login, ingest, search, ask, export, jobs, documents."""
+"""The commands that talk to the HTTP API: login, ingest, search, ask, jobs, documents."""
 
 import json
 import sys
@@ -159,24 +159,6 @@ def ask(
     body = {"question": question} | ({"agent_id": agent} if agent else {})
     found = context.obj.api.request("POST", "/api/ask", json=body)
     context.obj.print(found, as_json, None if as_json else printing.render_answer(found))
-
-
-def export(
-    context: CommandContext,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="A file; else standard output.")] = None,
-) -> None:
-    """Write every document's text and metadata as JSON lines, one document a line.
-
-    Example: aos export -o documents.jsonl
-    """
-    file = sys.stdout if output is None else output.open("w", encoding="utf-8")
-    count = 0
-    for item in context.obj.api.documents():
-        file.write(json.dumps(item | {"pages": context.obj.api.pages(item["id"])}, ensure_ascii=False) + "\n")
-        count += 1
-    if output is not None:
-        file.close()
-        context.obj.out.print(f"{count} documents in {output}")
 
 
 @jobs.command("list")

@@ -192,7 +192,7 @@ class DocumentReader:
         except CallTimeout as error:
             raise Unreadable(FailureReason.TIMEOUT, str(error), retryable=True) from error
         except ChildDied as error:
-            raise _crash_reason(error, self._read.memory_bytes) from error
+            raise crash_reason(error, self._read.memory_bytes) from error
 
 
 def make_extraction_worker(
@@ -233,8 +233,8 @@ def _unreachable_file(error: OSError) -> Unreadable:
     return Unreadable(FailureReason.CORRUPT, f"the file cannot be opened: {error.strerror}", retryable=True)
 
 
-def _crash_reason(error: ChildDied, memory_bytes: int) -> Unreadable:
-    """The parser's process ended: a defect in it that this file found, or the machine ran out of memory."""
+def crash_reason(error: ChildDied, memory_bytes: int) -> Unreadable:
+    """Reason for which a parser's process ended: a defect that this file found in it, or want of memory."""
     gone = ("FileNotFoundError", "IsADirectoryError")
     if error.cause.startswith(gone):
         return Unreadable(FailureReason.CHANGED, "the file is gone")

@@ -50,6 +50,10 @@ class LongLived(Response):
     """A response that may take as long as it likes and is written by somebody else."""
 
 
+class WholeFile(LongLived):
+    """A file: where it is cut off, it must not look as if it were all of it."""
+
+
 class RevocationWatch:
     """Looks for all streams of one credential together, so that a page with ten of them costs one look."""
 
@@ -98,7 +102,7 @@ class WatchedResponse(Response):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send until all is sent, nobody reads, or the credential has ended.
 
-        Raises CredentialEnded: before anything was sent.
+        Raises CredentialEnded: before anything was sent, and in the middle of a file.
         """
         started: list[Message] = []
 
@@ -116,7 +120,7 @@ class WatchedResponse(Response):
                     # A job that is gone because its tenant is: its reader hears of the end, and not of the job.
                     if not started or await self._entry.look() == self._entry.member:
                         raise
-        if not started:
+        if not started or isinstance(self._response, WholeFile):
             raise CredentialEnded
         with suppress(TimeoutError, OSError):
             async with asyncio.timeout(FAREWELL_SECONDS):

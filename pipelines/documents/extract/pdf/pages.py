@@ -55,7 +55,7 @@ class PdfPages:
             self._pdf = pdfium.PdfDocument(path)
             self.pages = len(self._pdf)
         except (pdfium.PdfiumError, OSError) as error:
-            raise _classify_error(error) from error
+            raise classify_pdf_error(error) from error
         if not self.pages:
             raise Unreadable(FailureReason.EMPTY, "the document has no pages")
         if self._pdf.get_formtype():
@@ -70,7 +70,7 @@ class PdfPages:
         try:
             result = self._read_page(page, number)
         except pdfium.PdfiumError as error:
-            raise _classify_error(error) from error
+            raise classify_pdf_error(error) from error
         finally:
             page.close()
         return replace(result, ms=round((time.monotonic() - started) * 1000))
@@ -82,7 +82,7 @@ class PdfPages:
             bitmap = page.render(scale=self._render_scale(page, dpi))
             return encode_png(bitmap.to_pil())
         except pdfium.PdfiumError as error:
-            raise _classify_error(error) from error
+            raise classify_pdf_error(error) from error
         finally:
             page.close()
 
@@ -222,7 +222,8 @@ def _with_form_data(page: Page, values: Sequence[str]) -> Page:
     return replace(page, text=text, caveats=(*page.caveats, Caveat(CaveatKind.PARTS_SKIPPED, detail)))
 
 
-def _classify_error(error: BaseException) -> Unreadable:
+def classify_pdf_error(error: BaseException) -> Unreadable:
+    """An error of PDFium's, or of the file's, as its reason."""
     code = getattr(error, "err_code", None)
     if code == raw.FPDF_ERR_PASSWORD:
         return Unreadable(FailureReason.ENCRYPTED, "the PDF needs a password")

@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image, UnidentifiedImageError
+from PIL import ExifTags, Image, UnidentifiedImageError
 from pillow_heif import register_heif_opener
 
 from pipelines.documents.document import Caveat, CaveatKind, FailureReason, Page, Unreadable
@@ -44,8 +44,7 @@ class ImageDocument:
 
     def page(self, number: int) -> Page:
         """The frame as OCR reads it; one of more than `max_pixels` is read at a lower scale."""
-        pixels, reduction = self._frame_pixels(number)
-        dpi = round((dpi_of(self._image) or 0) / reduction) or None
+        pixels, dpi, reduction = self._frame_pixels(number)
         page = self._context.engine.read(pixels, number, dpi)
         caveats = page.caveats
         if not page.text.strip() and seems_to_hold_text(pixels, dpi):
@@ -64,22 +63,41 @@ class ImageDocument:
         frame.thumbnail((edge, edge))
         return encode_png(frame)
 
+    def pixels(self, number: int) -> tuple[NDArray[np.uint8], int | None]:
+        """The frame as OCR reads it, upright on white paper, and its dots per inch where the file tells."""
+        pixels, dpi, _ = self._frame_pixels(number)
+        return pixels, dpi
+
+    def plain_jpeg(self) -> tuple[int, int, int | None] | None:
+        """Width, height and dots per inch of a JPEG that any program shows as OCR reads it; None for all others."""
+        image = self._image
+        upright = image.getexif().get(ExifTags.Base.Orientation, 1) in (0, 1)
+        if image.format != "JPEG" or image.mode not in ("L", "RGB") or not upright:
+            return None
+        return (*image.size, dpi_of(image))
+
+    def bands(self) -> int:
+        """How many samples a pixel of the file has: 1 of grey, 3 of colour."""
+        return len(self._image.getbands())
+
     def close(self) -> None:
         """Close the file."""
         self._image.close()
 
-    def _frame_pixels(self, number: int) -> tuple[NDArray[np.uint8], int]:
-        """The pixels, and how many of the file's went into one of them along a side."""
+    def _frame_pixels(self, number: int) -> tuple[NDArray[np.uint8], int | None, int]:
+        """The pixels, their dots per inch, and how many of the file's went into one of them along a side."""
         try:
             if self.pages > 1 or self._frames[0]:
                 self._image.seek(self._frames[number - 1])
             reduction = self._scale_reduction()
+            dpi = round((dpi_of(self._image) or 0) / reduction) or None
             if reduction == 1:
-                return to_array(self._image), 1
+                return to_array(self._image), dpi, 1
             width, height = self._image.size
             self._image.draft(None, (width // reduction, height // reduction))  # where the format can: JPEG
             left = math.ceil(width / reduction)
-            return reduced_array(self._image, max(1, math.ceil(self._image.width / left))), reduction
+            pixels = reduced_array(self._image, max(1, math.ceil(self._image.width / left)))
+            return pixels, dpi, reduction
         except _DAMAGED as error:
             raise _classify_error(error) from error
 

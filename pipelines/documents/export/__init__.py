@@ -1,0 +1,1 @@
+"""Export of documents: searchable PDFs, Markdown with pages, Parquet tables."""
