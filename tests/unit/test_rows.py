@@ -12,11 +12,13 @@ from pipelines.documents.document import (
     Caveat,
     CaveatKind,
     Chunk,
+    ChunkMetrics,
     EngineAttempt,
     Failure,
     FailureReason,
     Page,
     PageBox,
+    ParentPassage,
     Span,
     VersionId,
     Word,
@@ -35,7 +37,16 @@ PAGE = Page(
     ms=912,
 )
 FAILED = Page(4, "", engine="none", failure=Failure("read", FailureReason.TIMEOUT, "too slow", True))
-CHUNK = Chunk(0, "text", (Span(1, 0, 4), Span(2, 0, 2)), ("Title",), "semantic", (PageBox(1, Box(0, 0, 1, 0.5)),))
+CHUNK = Chunk(
+    0,
+    "text",
+    (Span(1, 0, 4), Span(2, 0, 2)),
+    ("Title",),
+    "semantic",
+    (PageBox(1, Box(0, 0, 1, 0.5)),),
+    ChunkMetrics(4.25, 0.5, None, 0.75),
+    ParentPassage(0, 0, 2, (Span(1, 0, 9),)),
+)
 VECTORS = np.array([[0.6, 0.8]], np.float32)
 
 

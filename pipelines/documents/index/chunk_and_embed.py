@@ -11,16 +11,21 @@ from cluster.basics.retry import MODEL_WAITS, call_with_retries
 from cluster.basics.scope import Scope
 from cluster.models.embedding.migration import pin_embedder
 from cluster.models.embedding.prefixes import embed_passages
+from cluster.models.embedding.token_ends import load_token_ends
 from cluster.models.ports import Embedder, EmbeddingLane
 from configs.sections import ChunkSettings
+from configs.sections_retrieval import EmbeddingSettings
 from pipelines.documents.chunk.language import detect_stemmers
-from pipelines.documents.chunk.split import split_pages
+from pipelines.documents.chunk.rulers import TokenEnds
+from pipelines.documents.chunk.split import needs_vectors, sentence_texts, split_pages
 from pipelines.documents.document import Chunk, Page, VersionId
 from pipelines.documents.facts.find_facts import find_tables
 from pipelines.documents.facts.page_table import PageTable
-from pipelines.documents.index.generations import IndexedVersion
+from pipelines.documents.index.generations import BrokenVectors, IndexedVersion
 from pipelines.documents.store.document_writes import DocumentStore
 from pipelines.documents.store.page_codec import search_text
+
+TEXTS_A_CALL = 4096  # sentences that are embedded in one call
 
 
 class VersionIndexer:
@@ -33,29 +38,50 @@ class VersionIndexer:
         chunk: ChunkSettings,
         lane: EmbeddingLane,
         *,
+        tokens: TokenEnds | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        """`lane` decides who waits for whom at the embedder."""
+        """`lane` decides who waits for whom at the embedder; `tokens` counts where sizes are in tokens."""
         self._store, self._embedder, self._chunk, self._lane, self._sleep = store, embedder, chunk, lane, sleep
+        self._tokens = tokens
 
     async def index(self, scope: Scope, versions: Sequence[VersionId]) -> list[IndexedVersion]:
         """Chunks and vectors of each version, embedded in one call.
 
         An embedder that stays away is not an error here: the chunks come without vectors, are found by their words,
-        and their document is `embedding_pending`.
+        and their document is `embedding_pending`. A strategy that compares sentences does without, too, until then.
         """
         split_up: list[tuple[VersionId, tuple[Chunk, ...], tuple[PageTable, ...], tuple[str, ...], int]] = []
+        away = False
         for version in versions:
             pages, reads = await self._store.load_pages(scope, version)
-            split_up.append((version, *await asyncio.to_thread(_split_version, pages, self._chunk), reads))
+            sentences = None if away else await self._embed_sentences(pages)
+            away = away or (sentences is None and needs_vectors(self._chunk))
+            made_of = await asyncio.to_thread(_split_version, pages, self._chunk, sentences, self._tokens)
+            split_up.append((version, *made_of, reads))
         texts = [search_text(chunk) for _, chunks, *_ in split_up for chunk in chunks]
-        vectors, made = await self._embed_texts(texts)
+        vectors, made = (None, "") if away else await self._embed_texts(texts)
         indexed, start = [], 0
         for version, chunks, tables, stemmers, reads in split_up:
             own = None if vectors is None else vectors[start : start + len(chunks)]
             indexed.append(IndexedVersion(version, chunks, own, reads, made, tables, stemmers))
             start += len(chunks)
         return indexed
+
+    async def _embed_sentences(self, pages: Sequence[Page]) -> NDArray[np.float32] | None:
+        """Vectors of what the strategy compares; none where it compares nothing, or the embedder stays away."""
+        if not needs_vectors(self._chunk):
+            return None
+        texts = await asyncio.to_thread(sentence_texts, pages, self._chunk, self._tokens)
+        parts = [texts[at : at + TEXTS_A_CALL] for at in range(0, len(texts), TEXTS_A_CALL)]
+        found = [(await self._embed_texts(part))[0] for part in parts]
+        known = [part for part in found if part is not None]
+        if len(known) < len(found):
+            return None
+        vectors = np.concatenate(known) if known else np.empty((0, 0), np.float32)
+        if len(vectors) != len(texts) or not np.isfinite(vectors).all():
+            raise BrokenVectors("vectors of sentences")
+        return vectors
 
     async def _embed_texts(self, texts: Sequence[str]) -> tuple[NDArray[np.float32] | None, str]:
         """The vectors, and the fingerprint of what made them all; none where the embedder stays away."""
@@ -71,10 +97,15 @@ class VersionIndexer:
         return await embed_passages(pin_embedder(self._embedder, facts), texts, self._lane), facts.fingerprint
 
 
+def chunk_token_ends(chunk: ChunkSettings, embedding: EmbeddingSettings) -> TokenEnds | None:
+    """What counts tokens where sizes are in tokens; reads a vocabulary."""
+    return load_token_ends(embedding) if chunk.unit == "tokens" else None
+
+
 def _split_version(
-    pages: Sequence[Page], chunk: ChunkSettings
+    pages: Sequence[Page], chunk: ChunkSettings, sentences: NDArray[np.float32] | None, tokens: TokenEnds | None
 ) -> tuple[tuple[Chunk, ...], tuple[PageTable, ...], tuple[str, ...]]:
     """Chunks and tables of a version, and the stemmer of each chunk."""
-    chunks = tuple(split_pages(pages, chunk))
+    chunks = tuple(split_pages(pages, chunk, sentences, tokens))
     tables = tuple(table for page in pages for table in find_tables(page))
     return chunks, tables, tuple(detect_stemmers([one.text for one in chunks]))

@@ -268,6 +268,7 @@ def _chunk_row(version: VersionId, chunker: str, chunk: Chunk, owner: Row) -> di
         "page_number": chunk.spans[0].page,
         "chunk_index": chunk.ordinal,
         "chunking_method": chunk.method,
+        **{name: stored[name] for name in ("metrics", "parent") if stored[name] is not None},
     }
     return {
         "ids": chunk_id(version, chunker, chunk.ordinal, chunk.text),

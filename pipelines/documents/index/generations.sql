@@ -18,7 +18,8 @@ delete from document_chunks where version_id = %(version)s and workspace_id = %(
 delete from document_chunks where document_id = %(document)s and workspace_id = %(workspace)s
   and version_id <> %(version)s;
 
--- put_chunks: Write the chunks of one version; of those that are there, how their pages were read by now.
+-- put_chunks: Write the chunks of one version; of those that are there, how their pages were read by now, and what depends
+-- on the chunks around them.
 insert into document_chunks as there (id, document_id, version_id, tenant_id, workspace_id, readers, chunker,
                                       chunk_index, text, search_text, page_start, page_end, spans, boxes, headings,
                                       metadata, engine, confidence, caveats, language)
@@ -32,9 +33,10 @@ from unnest(%(ids)s::text[], %(indexes)s::int[], %(texts)s::text[], %(search_tex
             %(languages)s::text[])
     as c(id, chunk_index, text, search_text, page_start, page_end, spans, boxes, headings, metadata, language),
     reading_of(%(version)s, c.page_start, c.page_end) r
-on conflict (id) do update set engine = excluded.engine, confidence = excluded.confidence, caveats = excluded.caveats
-where (there.engine, there.confidence, there.caveats)
-      is distinct from (excluded.engine, excluded.confidence, excluded.caveats);
+on conflict (id) do update set engine = excluded.engine, confidence = excluded.confidence, caveats = excluded.caveats,
+    metadata = excluded.metadata
+where (there.engine, there.confidence, there.caveats, there.metadata)
+      is distinct from (excluded.engine, excluded.confidence, excluded.caveats, excluded.metadata);
 
 -- note_stemmers: In which languages the words of the workspace's chunks are cut by now.
 select note_stemmers(%(languages)s::text[]);
