@@ -161,6 +161,7 @@ class Worker:
             here=here,
             bulk=DatasetStages(settings.read, reader_gpus(settings), self._rows),
             read=settings.read,
+            chunk=settings.chunk,
             read_fingerprint=extraction_fingerprint(settings.read, settings.ocr),
             exact_scope=settings.search.exact_scope,
             graph=graph_stage(settings, database, jobs),

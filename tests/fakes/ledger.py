@@ -128,6 +128,7 @@ class Bench:
             here=stages,
             bulk=stages,
             read=self.read,
+            chunk=self.chunk,
             read_fingerprint=self.read_fingerprint,
             exact_scope=self.exact_scope,
             graph=self.graph,

@@ -16,6 +16,7 @@ from pipelines.documents.chunk.split import chunker_fingerprint
 from pipelines.documents.document import Page, VersionId
 from pipelines.documents.index.chunk_and_embed import VersionIndexer, chunk_token_ends
 from pipelines.documents.index.generations import BrokenVectors, IndexedVersion
+from pipelines.documents.store.chunk_strategies import ChosenStrategies
 from tests.fakes.chunking import assert_no_text_lost
 from tests.fakes.ledger import AwayEmbedder, LetterEmbedder
 
@@ -27,6 +28,9 @@ BY_SIMILARITY = ChunkSettings(strategy="semantic_similarity", similarity=0.9, mi
 
 class OnePage:
     """A store whose every version is the same page."""
+
+    async def chunk_strategies(self, scope: Scope, version: VersionId) -> ChosenStrategies:
+        return ChosenStrategies()
 
     async def load_pages(self, scope: Scope, version: VersionId) -> tuple[list[Page], int]:
         return PAGES, 1

@@ -12,7 +12,7 @@ def test_a_chunker_is_a_strategy_with_settings() -> None:
     given = parse_chunker("semantic:unit=tokens,size=1000,overlap=200")
     assert given == ChunkSettings(unit="tokens", size=1000, overlap=200)
     for wrong in ("by_moon", "semantic:size", "semantic:colour=red", "semantic:size=few"):
-        with pytest.raises(ValueError):  # noqa: PT011
+        with pytest.raises(ValueError):
             parse_chunker(wrong)
 
 

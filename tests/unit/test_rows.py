@@ -83,9 +83,9 @@ def test_a_caveat_says_how_grave_it_is_and_whether_it_is_of_the_whole_document()
 
 
 def test_chunks_and_vectors_come_back() -> None:
-    sent = IndexedVersion(VersionId("v"), (CHUNK,), VECTORS, stemmers=("german",))
+    sent = IndexedVersion(VersionId("v"), (CHUNK,), VECTORS, stemmers=("german",), chunker="c1")
     back = rows.to_indexed(through_arrow(rows.of_indexed(sent)))
-    assert back.chunks == (CHUNK,) and back.stemmers == ("german",)
+    assert back.chunks == (CHUNK,) and (back.stemmers, back.chunker) == (("german",), "c1")
     assert back.vectors is not None
     np.testing.assert_array_equal(back.vectors, VECTORS)
     assert (

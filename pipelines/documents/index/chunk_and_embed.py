@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +18,12 @@ from configs.sections import ChunkSettings
 from configs.sections_retrieval import EmbeddingSettings
 from pipelines.documents.chunk.language import detect_stemmers
 from pipelines.documents.chunk.rulers import TokenEnds
-from pipelines.documents.chunk.split import needs_vectors, sentence_texts, split_pages
+from pipelines.documents.chunk.split import chunker_fingerprint, needs_vectors, sentence_texts, split_pages
 from pipelines.documents.document import Chunk, Page, VersionId
 from pipelines.documents.facts.find_facts import find_tables
 from pipelines.documents.facts.page_table import PageTable
 from pipelines.documents.index.generations import BrokenVectors, IndexedVersion
+from pipelines.documents.store.chunk_strategies import with_strategy
 from pipelines.documents.store.document_writes import DocumentStore
 from pipelines.documents.store.page_codec import search_text
 
@@ -51,28 +53,37 @@ class VersionIndexer:
         An embedder that stays away is not an error here: the chunks come without vectors, are found by their words,
         and their document is `embedding_pending`. A strategy that compares sentences does without, too, until then.
         """
-        split_up: list[tuple[VersionId, tuple[Chunk, ...], tuple[PageTable, ...], tuple[str, ...], int]] = []
+        cut: list[tuple[IndexedVersion, list[str]]] = []
         away = False
         for version in versions:
-            pages, reads = await self._store.load_pages(scope, version)
-            sentences = None if away else await self._embed_sentences(pages)
-            away = away or (sentences is None and needs_vectors(self._chunk))
-            made_of = await asyncio.to_thread(_split_version, pages, self._chunk, sentences, self._tokens)
-            split_up.append((version, *made_of, reads))
-        texts = [search_text(chunk) for _, chunks, *_ in split_up for chunk in chunks]
+            one, away = await self._split_version(scope, version, away)
+            cut.append((one, [search_text(chunk) for chunk in one.chunks]))
+        texts = [text for _, some in cut for text in some]
         vectors, made = (None, "") if away else await self._embed_texts(texts)
         indexed, start = [], 0
-        for version, chunks, tables, stemmers, reads in split_up:
-            own = None if vectors is None else vectors[start : start + len(chunks)]
-            indexed.append(IndexedVersion(version, chunks, own, reads, made, tables, stemmers))
-            start += len(chunks)
+        for one, some in cut:
+            own = None if vectors is None else vectors[start : start + len(some)]
+            indexed.append(replace(one, vectors=own, made=made))
+            start += len(some)
         return indexed
 
-    async def _embed_sentences(self, pages: Sequence[Page]) -> NDArray[np.float32] | None:
-        """Vectors of what the strategy compares; none where it compares nothing, or the embedder stays away."""
-        if not needs_vectors(self._chunk):
-            return None
-        texts = await asyncio.to_thread(sentence_texts, pages, self._chunk, self._tokens)
+    async def _split_version(self, scope: Scope, version: VersionId, away: bool) -> tuple[IndexedVersion, bool]:
+        """A version without vectors, cut by its document's strategy, and whether the embedder stays `away` by now."""
+        pages, reads = await self._store.load_pages(scope, version)
+        chosen = await self._store.chunk_strategies(scope, version)
+        common = with_strategy(self._chunk, chosen.workspace)
+        settings = with_strategy(common, chosen.document)
+        sentences = None
+        if needs_vectors(settings):
+            sentences = None if away else await self._embed_sentences(pages, settings)
+            away = sentences is None
+        chunks, tables, stemmers = await asyncio.to_thread(_cut_pages, pages, settings, sentences, self._tokens)
+        chunker = chunker_fingerprint(common)
+        return IndexedVersion(version, chunks, None, reads, "", tables, stemmers, chunker), away
+
+    async def _embed_sentences(self, pages: Sequence[Page], settings: ChunkSettings) -> NDArray[np.float32] | None:
+        """Vectors of what the strategy compares; None where the embedder stays away."""
+        texts = await asyncio.to_thread(sentence_texts, pages, settings, self._tokens)
         parts = [texts[at : at + TEXTS_A_CALL] for at in range(0, len(texts), TEXTS_A_CALL)]
         found = [(await self._embed_texts(part))[0] for part in parts]
         known = [part for part in found if part is not None]
@@ -102,7 +113,7 @@ def chunk_token_ends(chunk: ChunkSettings, embedding: EmbeddingSettings) -> Toke
     return load_token_ends(embedding) if chunk.unit == "tokens" else None
 
 
-def _split_version(
+def _cut_pages(
     pages: Sequence[Page], chunk: ChunkSettings, sentences: NDArray[np.float32] | None, tokens: TokenEnds | None
 ) -> tuple[tuple[Chunk, ...], tuple[PageTable, ...], tuple[str, ...]]:
     """Chunks and tables of a version, and the stemmer of each chunk."""

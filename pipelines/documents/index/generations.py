@@ -51,6 +51,7 @@ class IndexedVersion:
     made: str = ""  # fingerprint of the embedder that made the vectors; empty where there are none
     tables: tuple[PageTable, ...] = ()  # of its pages, in order
     stemmers: tuple[str, ...] = ()  # of its chunks, by their languages; empty where nobody looked
+    chunker: str = ""  # fingerprint of the workspace's chunker when it was cut; empty where nobody looked
 
     @property
     def broken(self) -> bool:
@@ -133,7 +134,7 @@ class IndexGenerations:
             True also where the document was deleted or superseded; then there is nothing to write.
 
         Raises:
-            GenerationMoved: readers use another generation since this job looked.
+            GenerationMoved: readers use another generation since this job looked, or another chunker is wanted.
             EmbedderMoved: the vectors were made with another embedder than the generation's, after an update.
         """
         live = await tx.one(self._sql["lock_workspace"], workspace=scope.workspace)
@@ -143,6 +144,8 @@ class IndexGenerations:
             indexed = replace(indexed, vectors=None)
         elif indexed.chunks and indexed.vectors is not None and indexed.made != target.made:
             raise EmbedderMoved("the embedder is another one than when this job looked")
+        elif indexed.chunker not in ("", target.chunker):
+            raise GenerationMoved("the chunker is another one than when this job looked")
         chunker = target.chunker
         owner = await tx.one(self._sql["lock_version"], version=indexed.version, workspace=scope.workspace)
         if owner is None or live is None or not owner["newest"]:
