@@ -63,6 +63,24 @@ async def test_parents_are_packed(ledger: Bench, scope: Scope, tmp_path: Path) -
     assert len({hit.parent for hit in packed.chunks}) == len(packed.chunks)
 
 
+async def test_a_chunk_whose_pages_were_read_again_shows_its_own_text(
+    ledger: Bench, scope: Scope, tmp_path: Path
+) -> None:
+    """CH-09: until it is cut again the parent's place in the page is another text; no chunk is merged with another."""
+    await build(ledger, scope, tmp_path / "library", "hierarchical")
+    before = (await ask(ledger, scope, "valve number 305", limit=8)).hits
+    await ledger.rows(scope, "update pages set text = 'Another page. ' || text returning id")
+    await ledger.rows(scope, "update document_versions set reads = reads + 1 returning id")
+    stored = {row["id"]: row["text"] for row in await ledger.rows(scope, "select * from document_chunks")}
+    hits = (await ask(ledger, scope, "valve number 305", limit=8)).hits
+    assert len(hits) == 8 == len(before) and hits[0].chunk_id == before[0].chunk_id
+    assert all(hit.parent is None and hit.text == stored[hit.chunk_id] for hit in hits)
+    await ledger.rows(scope, "update documents set has_embeddings = false returning id")
+    await ledger.enqueue(scope, "embed", {"agent_id": None})
+    await ledger.run()
+    assert all(hit.parent is not None for hit in (await ask(ledger, scope, "valve number 305")).hits)
+
+
 async def test_a_parent_shows_nothing_to_who_may_not_see_its_document(
     ledger: Bench, scope: Scope, tmp_path: Path
 ) -> None:

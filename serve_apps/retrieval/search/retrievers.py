@@ -244,13 +244,14 @@ class ChunkRetriever:
     async def passages(self, scope: Scope, ids: Sequence[str]) -> dict[str, Row]:
         """Chunks as they are shown, by id, with the text of its parent where one has a parent.
 
-        One that was deleted meanwhile is missing.
+        One that was deleted meanwhile is missing. One whose pages were read again since it was cut shows its own text:
+        where its parent stood, something else stands now.
         """
         rows = {row["id"]: row for row in await self._of_chunks(scope, "passages", ids)}
         children = [chunk for chunk, row in rows.items() if row["parent"] is not None]
-        for parent in await self._of_chunks(scope, "parents", children):
-            if parent["id"] in rows:
-                rows[parent["id"]] |= _read_parent(parent)
+        parents = {row["id"]: row for row in await self._of_chunks(scope, "parents", children)}
+        for chunk in children:
+            rows[chunk] |= _read_parent(parents[chunk]) if chunk in parents else {"parent": None}
         return rows
 
     def _scope_key(self, scope: Scope, query: SearchQuery) -> Hashable:

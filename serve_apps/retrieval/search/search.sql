@@ -143,11 +143,13 @@ join documents d on d.id = c.document_id and d.current_version = c.version_id
 where d.workspace_id = %(workspace)s;
 
 -- parents: What is read in place of given chunks: the text of their parents from the pages, with the boxes and the titles
--- (`paths`) of all chunks of each.
+-- (`paths`) of all chunks of each; nothing where the pages were read again since they were cut.
 with given as materialized (
     select c.id, c.version_id, c.chunker, c.metadata->'parent' as parent
-    from document_chunks c
+    from document_chunks c join document_versions v on v.id = c.version_id
     where c.tenant_id = %(tenant)s and c.workspace_id = %(workspace)s and c.id = any(%(ids)s) and c.metadata ? 'parent'
+      and exists (select from indexed_versions m join generations g on g.id = m.generation_id
+                  where m.version_id = c.version_id and m.reads = v.reads and g.chunker = c.chunker)
 ), written as materialized (
     select g.id, g.version_id, string_agg(substr(p.text, s.start + 1, s.stop - s.start), E'\n' order by s.place) as text,
            jsonb_agg(s.span order by s.place) as spans, min(p.number) as page_start, max(p.number) as page_end
