@@ -214,7 +214,8 @@ async def current_recipe(embedder: Embedder, settings: Settings, anew: bool) -> 
     """The recipe of an index made now; `anew` asks the embedder again, instead of trusting its cached facts."""
     if anew:
         forget_facts(embedder)
-    return IndexRecipe(await embedder.facts(), split.chunker_fingerprint(settings.chunk))
+    facts = await embedder.facts()
+    return IndexRecipe(facts, split.chunker_fingerprint(settings.chunk, facts.fingerprint))
 
 
 def build(args: dict[str, Any]) -> Application:

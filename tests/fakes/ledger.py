@@ -139,7 +139,8 @@ class Bench:
     async def recipe(self, anew: bool = False) -> IndexRecipe:
         if anew:
             forget_facts(self.embedder)
-        return IndexRecipe(await self.embedder.facts(), chunker_fingerprint(self.chunk))
+        facts = await self.embedder.facts()
+        return IndexRecipe(facts, chunker_fingerprint(self.chunk, facts.fingerprint))
 
     async def enqueue(self, scope: Scope, kind: str, payload: dict[str, Any], lane: JobLane = JobLane.BULK) -> JobId:
         async with self.database.transaction(scope) as tx:

@@ -1,14 +1,20 @@
 """A chunking strategy for a workspace and for a document: chosen over HTTP, used by the worker, set back."""
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import httpx
+import numpy as np
 import psycopg
 import pytest
+from numpy.typing import NDArray
 
 from cluster.basics.errors import Conflict
 from cluster.basics.scope import Role, Scope
+from cluster.models.ports import EmbeddingLane
 from cluster.state.work.jobs import JobLane
+from configs.sections import ChunkSettings
 from configs.sections_retrieval import RerankSettings, SearchSettings
 from pipelines.documents.chunk.split import chunker_fingerprint
 from pipelines.documents.document import Chunk, Span, VersionId
@@ -17,8 +23,9 @@ from pipelines.documents.store.chunk_strategies import ChunkStrategies, with_str
 from serve_apps.http.routes.documents.passages import hit_shape
 from serve_apps.retrieval.search.pipeline import SearchPipeline
 from serve_apps.retrieval.search.query import SearchQuery
+from tests.fakes.chunking import letter_vectors
 from tests.fakes.http import Api, Office
-from tests.fakes.ledger import Bench, new_workspace
+from tests.fakes.ledger import Bench, LetterEmbedder, new_workspace
 
 TEXT = " ".join(f"Pump number {n} moves water through valve {n}. Taxes for year {n} are due in May." for n in range(30))
 METHODS = """
@@ -124,6 +131,67 @@ async def test_a_workspaces_strategy_is_nobody_elses(ledger: Bench, scope: Scope
     async with ledger.database.transaction(other) as tx:
         await strategies.change_workspace(tx, scope, "adaptive")
     assert await strategies.of_workspace(scope) == "hierarchical"
+
+
+KEPT = """
+    select m.generation_id, m.embedded, m.chunks,
+           (select count(*) from embeddings e join document_chunks c on c.id = e.chunk_id
+            where e.generation_id = m.generation_id and c.version_id = m.version_id) as vectors
+    from indexed_versions m order by 1"""
+
+
+class LevelEmbedder(LetterEmbedder):
+    """Another model, by which all sentences are alike."""
+
+    name = "level"
+
+    async def embed(self, texts: Sequence[str], lane: EmbeddingLane = EmbeddingLane.QUESTION) -> NDArray[np.float32]:
+        return letter_vectors(["a"] * len(texts))
+
+
+async def build_held(ledger: Bench, scope: Scope) -> None:
+    await ledger.enqueue(scope, "reindex", {"agent_id": None, "hold": True, "force": True})
+    await ledger.run()
+
+
+async def test_a_new_embedder_leaves_the_cut_of_the_one_before_to_its_readers(
+    ledger: Bench, scope: Scope, tmp_path: Path
+) -> None:
+    """CH-06, X-01: what compares vectors cuts otherwise by others; generations of one chunker share their chunks."""
+    (tmp_path / "library").mkdir()
+    (tmp_path / "library" / "plain.txt").write_text(TEXT)
+    ledger.chunk = ChunkSettings(strategy="semantic_similarity", similarity=0.999, minimum=60)
+    await ledger.scan(scope, tmp_path / "library")
+    (before,) = await ledger.rows(scope, KEPT)
+    ledger.embedder = LevelEmbedder()
+    await build_held(ledger, scope)
+    kept, made = await ledger.rows(scope, KEPT)
+    assert kept == before and kept["vectors"] == kept["chunks"] > made["chunks"] == made["vectors"] and made["embedded"]
+
+
+async def test_a_generation_that_is_held_knows_what_another_cut_of_a_document_took_from_it(
+    ledger: Bench, scope: Scope, tmp_path: Path
+) -> None:
+    """CH-14: no document is without vectors and said to be embedded, whichever generation readers use next."""
+    (tmp_path / "library").mkdir()
+    (tmp_path / "library" / "plain.txt").write_text(TEXT)
+    await ledger.scan(scope, tmp_path / "library")
+    await build_held(ledger, scope)
+    ((document,),) = [row.values() for row in await ledger.rows(scope, "select id from documents")]
+    async with ledger.database.transaction(scope) as tx:
+        await ChunkStrategies(ledger.database).change_document(tx, scope, document, "topic_coherence")
+    await ledger.enqueue(scope, "process", {"document_id": document})
+    await ledger.run()
+    live, held = await ledger.rows(scope, KEPT)
+    assert live["embedded"] and live["vectors"] == live["chunks"]
+    assert held["vectors"] == 0 and not held["embedded"]
+    async with ledger.database.transaction(scope) as tx:
+        await ledger.switchover.forward(tx, scope, held["generation_id"], force=False)
+    assert await ledger.rows(scope, "select has_embeddings from documents") == [{"has_embeddings": False}]
+    await ledger.enqueue(scope, "embed", {"agent_id": None})
+    await ledger.run()
+    _, now = await ledger.rows(scope, KEPT)
+    assert now["embedded"] and now["vectors"] == now["chunks"] > 0
 
 
 async def test_chunks_that_another_chunker_cut_meanwhile_are_not_written(ledger: Bench, scope: Scope) -> None:

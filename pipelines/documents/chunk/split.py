@@ -122,13 +122,18 @@ def sentence_texts(pages: Sequence[Page], settings: ChunkSettings, tokens: Token
     return _piece_texts(*_build_parts(pages, settings, tokens))
 
 
-def chunker_fingerprint(settings: ChunkSettings) -> str:
-    """16 hex digits; a change means that chunks have to be made again. What the strategy does not use is no change."""
+def chunker_fingerprint(settings: ChunkSettings, embedder: str = "") -> str:
+    """16 hex digits; a change means that chunks have to be made again. What the strategy does not use is no change.
+
+    `embedder` is the fingerprint of what makes vectors: a strategy that compares some cuts otherwise with another one,
+    and generations of one chunker share their chunks.
+    """
     named = [*_COMMON, "overlap" if settings.strategy == "semantic" else "overlap_ratio", "minimum"]
     named += [] if settings.strategy == "semantic" else ["target", *_USED.get(settings.strategy, ())]
     used = {name: getattr(settings, name) for name in named}
     # As before there were other units: an index of characters is not to be made again.
     used |= {} if settings.unit == "characters" else {"unit": settings.unit}
+    used |= {"embedder": embedder} if needs_vectors(settings) else {}
     return document.fingerprint_parts("chunk", VERSION, used)
 
 

@@ -78,8 +78,17 @@ class VersionIndexer:
             sentences = None if away else await self._embed_sentences(pages, settings)
             away = sentences is None
         chunks, tables, stemmers = await asyncio.to_thread(_cut_pages, pages, settings, sentences, self._tokens)
-        chunker = chunker_fingerprint(common)
+        chunker = await self._fingerprint_chunker(common)
         return IndexedVersion(version, chunks, None, reads, "", tables, stemmers, chunker), away
+
+    async def _fingerprint_chunker(self, common: ChunkSettings) -> str:
+        """Fingerprint of the workspace's chunker; empty where it goes by an embedder that stays away."""
+        if not needs_vectors(common):
+            return chunker_fingerprint(common, "")
+        try:
+            return chunker_fingerprint(common, (await self._embedder.facts()).fingerprint)
+        except Transient:
+            return ""
 
     async def _embed_sentences(self, pages: Sequence[Page], settings: ChunkSettings) -> NDArray[np.float32] | None:
         """Vectors of what the strategy compares; None where the embedder stays away."""

@@ -156,6 +156,8 @@ class IndexGenerations:
         ids = [row["ids"] for row in rows]
         named = {"version": indexed.version, "workspace": scope.workspace}
         changed = await tx.run(self._sql["drop_stale_chunks"], **named, chunker=chunker, ids=ids)
+        if changed:
+            await tx.run(self._sql["note_lost_vectors"], **named, chunker=chunker, generation=target.generation)
         if rows:
             of = {"version": indexed.version, "document": owner["document_id"], "readers": owner["readers"]}
             columns = {name: [row[name] for row in rows] for name in rows[0]}

@@ -116,7 +116,7 @@ class IngestionRunner:
         payload = dict(job.payload)
         await self._look(job)
         chunking = await self._store.workspace_chunking(job.lease.scope, self._chunk)
-        recipe = replace(recipe, chunker=chunker_fingerprint(chunking))
+        recipe = replace(recipe, chunker=chunker_fingerprint(chunking, recipe.embedder.fingerprint))
         if not job.planned:
             payload |= await self._planner.plan(job, recipe)
         building = "generation" in payload

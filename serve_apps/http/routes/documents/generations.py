@@ -137,9 +137,10 @@ async def _workspace_chunking(me: WorkspaceMember, parts: AppDependencies) -> Ch
 async def _current_recipe(parts: AppDependencies, chunking: ChunkSettings) -> IndexRecipe | None:
     """Recipe of an index built now; None while the embedder is away, as a rollback must not need it."""
     try:
-        return IndexRecipe(await parts.embedder.facts(), split.chunker_fingerprint(chunking))
+        facts = await parts.embedder.facts()
     except Transient:
         return None
+    return IndexRecipe(facts, split.chunker_fingerprint(chunking, facts.fingerprint))
 
 
 async def _switch_shape(me: WorkspaceMember, parts: AppDependencies, made: SwitchResult) -> SwitchShape:
