@@ -89,7 +89,7 @@ def to_indexed(row: Row) -> IndexedVersion:
     vectors = None if dimension < 0 else flat.reshape(len(chunks), dimension)
     tables = tuple(table_from_json(table) for table in loads(row.get("tables") or "[]"))
     stemmers = tuple(loads(row.get("stemmers") or "[]"))
-    made = (row["reads"], row["made"], tables, stemmers, row["chunker"])
+    made = (row["reads"], row["made"], tables, stemmers, row.get("chunker") or "")
     return IndexedVersion(VersionId(row["version"]), chunks, vectors, *made)
 
 

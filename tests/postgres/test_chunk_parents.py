@@ -131,6 +131,25 @@ async def test_metrics_follow_the_chunks_around(ledger: Bench, scope: Scope, tmp
     assert after[1]["coherence"] != before[1]["coherence"] and after[0]["coherence"] == before[0]["coherence"]
 
 
+async def test_chunks_from_before_there_were_metrics_are_not_written_again(
+    ledger: Bench, scope: Scope, tmp_path: Path
+) -> None:
+    """CH-12: an update does not make a re-index rewrite the whole index; a cut with parents is written."""
+    await build(ledger, scope, tmp_path / "library", "semantic")
+    await ledger.rows(scope, "update document_chunks set metadata = metadata - 'metrics' returning id")
+    query = "select id, xmin::text as written, metadata from document_chunks order by chunk_index"
+    before = await ledger.rows(scope, query)
+    await ledger.enqueue(scope, "reindex", {"agent_id": None, "force": True})
+    await ledger.run()
+    assert await ledger.rows(scope, query) == before and before
+    await ledger.rows(
+        scope, "update documents set chunk_strategy = 'hierarchical', has_embeddings = false returning id"
+    )
+    await ledger.enqueue(scope, "embed", {"agent_id": None})
+    await ledger.run()
+    assert all("parent" in row["metadata"] for row in await ledger.rows(scope, query))
+
+
 async def test_another_strategy_is_another_generation(ledger: Bench, scope: Scope, tmp_path: Path) -> None:
     """CH-06 to CH-10, X-01: as any change of the chunker; the one before stays for a way back."""
     await build(ledger, scope, tmp_path / "library", "semantic")

@@ -1,7 +1,7 @@
 """What crosses a Dataset comes back as it went in."""
 
 from dataclasses import replace
-from json import loads
+from json import dumps, loads
 
 import numpy as np
 import pyarrow as pa
@@ -91,6 +91,16 @@ def test_chunks_and_vectors_come_back() -> None:
     assert (
         rows.to_indexed(through_arrow(rows.of_indexed(IndexedVersion(VersionId("v"), (CHUNK,), None)))).vectors is None
     )
+
+
+def test_chunks_of_a_process_from_before_an_update_come_back() -> None:
+    """It names no chunker, and its chunks have neither metrics nor a parent."""
+    row = rows.of_indexed(IndexedVersion(VersionId("v"), (CHUNK,), VECTORS))
+    del row["chunker"]
+    new = {"metrics", "parent"}
+    row["chunks"] = dumps([{key: one[key] for key in one.keys() - new} for one in loads(row["chunks"])])
+    back = rows.to_indexed(row)
+    assert (back.chunks, back.chunker) == ((replace(CHUNK, metrics=None, parent=None),), "")
 
 
 def test_text_that_postgres_refuses_is_replaced_without_moving_offsets() -> None:

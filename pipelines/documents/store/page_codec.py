@@ -109,8 +109,9 @@ def chunk_from_json(row: Mapping[str, Json]) -> Chunk:
     """The inverse."""
     spans = tuple(Span(*span) for span in row["spans"])
     boxes = tuple(PageBox(page, Box(*edges)) for page, *edges in row["boxes"])
-    metrics = None if row["metrics"] is None else ChunkMetrics(**row["metrics"])
-    parent = None if row["parent"] is None else _parent_from_json(row["parent"])
+    # Those of a process from before an update, which had neither.
+    metrics = ChunkMetrics(**found) if (found := row.get("metrics")) else None
+    parent = _parent_from_json(found) if (found := row.get("parent")) else None
     return Chunk(row["ordinal"], row["text"], spans, tuple(row["headings"]), row["method"], boxes, metrics, parent)
 
 
