@@ -110,8 +110,9 @@ async def test_a_strategy_that_was_tried_is_set_back_without_a_new_index(
     assert changed.json() == {"strategy": "adaptive", "default": "semantic"}
     sent = await operator.post("/api/documents/upload", files={"file": ("new.txt", TEXT.encode())})
     assert sent.status_code == 202
-    with pytest.raises(Conflict, match="another embedder or chunker"):
+    with pytest.raises(Conflict, match="another embedder or chunker") as refused:
         await worker.run(JobLane.SMALL)
+    assert "PUT /api/documents/chunking" in refused.value.hint
     await operator.put("/api/documents/chunking", json={"strategy": None})
     await send(operator, worker, "later.txt")
     assert methods(admin_dsn)["later.txt"] == ["semantic"]

@@ -107,7 +107,8 @@ class IndexGenerations:
             if not same and await tx.one(self._sql["rebuilding"], workspace=scope.workspace) is None:
                 raise Conflict(
                     "the index was built with another embedder or chunker",
-                    fix="Rebuild it with POST /api/documents/reindex-all, or set the old values back.",
+                    fix="Rebuild it with POST /api/documents/reindex-all, or set the old values back; the "
+                    "strategy of a workspace with PUT /api/documents/chunking.",
                 )
             if same and not current["embedder_fingerprint"]:
                 await tx.one(self._sql["adopt"], generation=current["generation_id"], made=recipe.embedder.fingerprint)
