@@ -331,6 +331,18 @@ def test_the_fingerprint_follows_what_the_strategy_uses_and_nothing_else() -> No
         assert chunker_fingerprint(plain) == chunker_fingerprint(plain.model_copy(update={"overlap": 1}))
 
 
+def test_the_fingerprint_follows_the_embedder_where_the_cut_does() -> None:
+    """CH-03, CH-06, CH-10: by vectors of sentences, or by the tokens of the model; nowhere else."""
+    cuts = [ChunkSettings(strategy=name) for name in NAMES]
+    cuts += [ChunkSettings(unit="words"), ChunkSettings(unit="tokens")]
+    following = [cut for cut in cuts if chunker_fingerprint(cut, "one") != chunker_fingerprint(cut, "other")]
+    assert [(cut.strategy, cut.unit) for cut in following] == [
+        ("semantic_similarity", "characters"),
+        ("adaptive", "characters"),
+        ("semantic", "tokens"),
+    ]
+
+
 def test_a_strategy_is_named_in_any_case() -> None:
     assert ChunkSettings(strategy="TOPIC_COHERENCE").strategy == "topic_coherence"  # type: ignore[arg-type]
     with pytest.raises(ValidationError):

@@ -117,6 +117,11 @@ def needs_vectors(settings: ChunkSettings) -> bool:
     return settings.strategy in NEEDING_VECTORS
 
 
+def follows_embedder(settings: ChunkSettings) -> bool:
+    """True where another embedder cuts otherwise: its vectors are compared, or its tokens are counted."""
+    return needs_vectors(settings) or settings.unit == "tokens"
+
+
 def sentence_texts(pages: Sequence[Page], settings: ChunkSettings, tokens: TokenEnds | None = None) -> list[str]:
     """The texts that a strategy compares: sentences, rows of tables, paragraphs of code, titles, in their order."""
     return _piece_texts(*_build_parts(pages, settings, tokens))
@@ -125,15 +130,15 @@ def sentence_texts(pages: Sequence[Page], settings: ChunkSettings, tokens: Token
 def chunker_fingerprint(settings: ChunkSettings, embedder: str = "") -> str:
     """16 hex digits; a change means that chunks have to be made again. What the strategy does not use is no change.
 
-    `embedder` is the fingerprint of what makes vectors: a strategy that compares some cuts otherwise with another one,
-    and generations of one chunker share their chunks.
+    `embedder` is the fingerprint of what makes vectors, which counts where the cut follows it: generations of one
+    chunker share their chunks.
     """
     named = [*_COMMON, "overlap" if settings.strategy == "semantic" else "overlap_ratio", "minimum"]
     named += [] if settings.strategy == "semantic" else ["target", *_USED.get(settings.strategy, ())]
     used = {name: getattr(settings, name) for name in named}
     # As before there were other units: an index of characters is not to be made again.
     used |= {} if settings.unit == "characters" else {"unit": settings.unit}
-    used |= {"embedder": embedder} if needs_vectors(settings) else {}
+    used |= {"embedder": embedder} if follows_embedder(settings) else {}
     return document.fingerprint_parts("chunk", VERSION, used)
 
 

@@ -18,7 +18,13 @@ from configs.sections import ChunkSettings
 from configs.sections_retrieval import EmbeddingSettings
 from pipelines.documents.chunk.language import detect_stemmers
 from pipelines.documents.chunk.rulers import TokenEnds
-from pipelines.documents.chunk.split import chunker_fingerprint, needs_vectors, sentence_texts, split_pages
+from pipelines.documents.chunk.split import (
+    chunker_fingerprint,
+    follows_embedder,
+    needs_vectors,
+    sentence_texts,
+    split_pages,
+)
 from pipelines.documents.document import Chunk, Page, VersionId
 from pipelines.documents.facts.find_facts import find_tables
 from pipelines.documents.facts.page_table import PageTable
@@ -83,7 +89,7 @@ class VersionIndexer:
 
     async def _fingerprint_chunker(self, common: ChunkSettings) -> str:
         """Fingerprint of the workspace's chunker; empty where it goes by an embedder that stays away."""
-        if not needs_vectors(common):
+        if not follows_embedder(common):
             return chunker_fingerprint(common, "")
         try:
             return chunker_fingerprint(common, (await self._embedder.facts()).fingerprint)
