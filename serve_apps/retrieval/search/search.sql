@@ -148,8 +148,8 @@ with given as materialized (
     select c.id, c.version_id, c.chunker, c.metadata->'parent' as parent
     from document_chunks c join document_versions v on v.id = c.version_id
     where c.tenant_id = %(tenant)s and c.workspace_id = %(workspace)s and c.id = any(%(ids)s) and c.metadata ? 'parent'
-      and exists (select from indexed_versions m join generations g on g.id = m.generation_id
-                  where m.version_id = c.version_id and m.reads = v.reads and g.chunker = c.chunker)
+      and v.reads = coalesce((select max(m.reads) from indexed_versions m join generations g on g.id = m.generation_id
+                              where m.version_id = c.version_id and g.chunker = c.chunker), v.reads)
 ), written as materialized (
     select g.id, g.version_id, string_agg(substr(p.text, s.start + 1, s.stop - s.start), E'\n' order by s.place) as text,
            jsonb_agg(s.span order by s.place) as spans, min(p.number) as page_start, max(p.number) as page_end
